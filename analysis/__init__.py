@@ -1,0 +1,1 @@
+"""Takes tokens apart: code, state, simulated trades, market -> one typed report."""

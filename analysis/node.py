@@ -1,0 +1,27 @@
+"""What analysis needs from a node."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import msgspec
+
+from config.jsonrpc import RpcFault, RpcRequest
+from config.primitives import BlockRef
+
+RpcAnswer = msgspec.Raw | RpcFault
+"""The undecoded JSON of `result`, or the error object."""
+
+
+class Node(Protocol):
+    """A chain's nodes, behind whatever endpoints the deployment has."""
+
+    async def batch(self, requests: Sequence[RpcRequest]) -> list[RpcAnswer]:
+        """Send all requests in one round trip; answers come back in the order asked.
+
+        Raises UpstreamError when no endpoint answers in time.
+        """
+        ...
+
+    async def fetch_head(self) -> BlockRef:
+        """The newest block the node knows. Raises UpstreamError."""
+        ...

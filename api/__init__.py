@@ -1,0 +1,1 @@
+"""Serves reports: auth, limits, shapes, cache."""

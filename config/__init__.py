@@ -1,0 +1,1 @@
+"""Units, settings, chain facts and the error tree: what every other package may import."""

@@ -1,0 +1,86 @@
+"""Chain facts as typed values. Loaded from `config/chains/*.toml` and the deployment's overlay."""
+
+from typing import Literal
+
+import msgspec
+
+from config.primitives import Address
+
+DexKind = Literal["AmmV2", "AmmV3", "AmmV4", "Solid", "SolidV3"]
+"""The five pool families of the specification; also the value of `liquidity_type`."""
+
+Clock = Literal["own", "ethereum"]
+"""Which chain's block number a contract sees in `block.number`."""
+
+
+class Anchor(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A quote token: the wrapped native coin or a dollar stable."""
+
+    address: Address
+    symbol: str
+    decimals: int
+
+
+class Oracle(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The Chainlink feed of the native coin in USD."""
+
+    native_usd: Address
+    decimals: int
+    heartbeat_s: int
+
+
+class Dex(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One exchange deployment. Addresses that are None are not known or do not exist."""
+
+    name: str
+    kind: DexKind
+    factory: Address
+    """For AmmV4 the pool manager."""
+    variant: str | None = None
+    """Decoder and ABI variant of the kind, for example pancake_v3 or algebra. None: the original."""
+    router: Address | None = None
+    quoter: Address | None = None
+    position_manager: Address | None = None
+    state_view: Address | None = None
+    fee_bp: int | None = None
+    """Swap fee in basis points where every pool has the same. None: read per pool."""
+    fee_tiers: tuple[int, ...] = ()
+    """V3 kinds: known fees in hundredths of a basis point; SolidV3: known tick spacings."""
+    from_block: int | None = None
+    """At or before the first pool. None: unknown."""
+
+
+class Launchpad(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One token launch platform. Nothing reads these yet beyond checking their form."""
+
+    slug: str
+    kind: Literal["curve", "direct"]
+    contracts: tuple[Address, ...]
+    curve: str | None = None
+    from_block: int | None = None
+
+
+class Chain(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything known about one supported chain before asking it anything."""
+
+    id: int
+    slug: str
+    display_name: str
+    block_time_s: float
+    """Nominal seconds between blocks; used for estimates only."""
+    clock: Clock
+    native_symbol: str
+    finality_blocks: int
+    """Blocks behind head that can no longer change."""
+    start_block: int | None
+    """Where following begins on an empty store. None: at the head."""
+    wrapped_native: Anchor
+    stables: tuple[Anchor, Anchor]
+    oracle: Oracle
+    dexes: tuple[Dex, ...]
+    launchpads: tuple[Launchpad, ...]
+
+    @property
+    def anchors(self) -> tuple[Anchor, Anchor, Anchor]:
+        """Wrapped native first, then the two stables."""
+        return (self.wrapped_native, *self.stables)

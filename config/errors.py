@@ -1,0 +1,77 @@
+"""The one error tree.
+
+AssayError
+├── CallerError                the caller's doing; has an HTTP status and maybe an error code
+│   ├── InvalidAddressError
+│   └── TokenRefusedError      the gate refused the token, with one of the specification's codes
+├── UpstreamError              a node or another service did not answer; worth a retry
+│   └── WrongChainError        the node answers for another chain; not worth one
+└── InternalError              ours
+    └── ConfigError            a configuration file or variable is wrong: file, key, reason
+"""
+
+from typing import Literal
+
+RefusalCode = Literal[
+    "invalid_address", "burn_address", "not_a_contract", "not_a_token", "invalid_token_data"
+]
+
+
+class AssayError(Exception):
+    """Root of all errors that this project raises on purpose."""
+
+
+class CallerError(AssayError):
+    """The caller's input or the thing asked about is at fault."""
+
+    status: int = 422
+    code: str | None = None
+
+
+class TokenRefusedError(CallerError):
+    """The address asked about is not a token that can be analysed."""
+
+    def __init__(self, *, code: RefusalCode, reason: str) -> None:
+        super().__init__(reason)
+        self.code = code
+        self.reason = reason
+
+
+class InvalidAddressError(TokenRefusedError):
+    """Not 0x and 40 hex digits."""
+
+    def __init__(self, *, text: str) -> None:
+        shown = text if len(text) <= 66 else text[:63] + "..."  # noqa: PLR2004 - a hash still fits
+        super().__init__(code="invalid_address", reason=f"{shown!r} is not an EVM address")
+
+
+class UpstreamError(AssayError):
+    """A service we depend on did not answer, or answered nonsense. A later try may succeed."""
+
+    def __init__(self, *, service: str, reason: str) -> None:
+        super().__init__(f"{service}: {reason}")
+        self.service = service
+        self.reason = reason
+
+
+class WrongChainError(UpstreamError):
+    """An endpoint serves another chain than the one it is configured for."""
+
+    def __init__(self, *, service: str, expected: int, got: int) -> None:
+        super().__init__(service=service, reason=f"serves chain id {got}, expected {expected}")
+        self.expected = expected
+        self.got = got
+
+
+class InternalError(AssayError):
+    """A fault of this project or of how it is deployed."""
+
+
+class ConfigError(InternalError):
+    """A setting or a configuration file is wrong."""
+
+    def __init__(self, *, source: str, key: str, reason: str) -> None:
+        super().__init__(f"{source}: {key}: {reason}")
+        self.source = source
+        self.key = key
+        self.reason = reason

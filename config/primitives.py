@@ -1,0 +1,53 @@
+"""The units of the domain: addresses, hashes, raw amounts, blocks."""
+
+from typing import NewType
+
+import msgspec
+from eth_utils.address import to_checksum_address
+
+from config.errors import InvalidAddressError
+
+Address = NewType("Address", str)
+"""0x and 40 lower-case hex digits. Rendered with `checksum` only where people read it."""
+
+Hash32 = NewType("Hash32", str)
+"""0x and 64 lower-case hex digits: block hash, topic, V4 pool id, code hash, storage slot."""
+
+Selector = NewType("Selector", str)
+"""0x and 8 lower-case hex digits: the first four bytes of a call's data."""
+
+RawAmount = NewType("RawAmount", int)
+"""An amount in a token's smallest unit, 0 to 2**256 - 1."""
+
+ZERO_ADDRESS = Address("0x" + "0" * 40)
+"""Stands for "no address" in ABI answers, and for the native coin in V4 pool keys."""
+
+_ADDRESS_LENGTH = 42
+
+
+class BlockRef(msgspec.Struct, frozen=True, kw_only=True):
+    """One block, as far as following and pinning need it."""
+
+    number: int
+    hash: Hash32
+    parent_hash: Hash32
+    time_s: int
+    """Unix seconds from the block header."""
+
+
+def parse_address(text: str) -> Address:
+    """Read an address as a caller wrote it, any letter case, checksum not checked.
+
+    Raises InvalidAddressError for anything but 0x and exactly 40 hex digits.
+    """
+    if len(text) != _ADDRESS_LENGTH or text[:2] not in ("0x", "0X"):
+        raise InvalidAddressError(text=text)
+    digits = text[2:].lower()
+    if not all(digit in "0123456789abcdef" for digit in digits):
+        raise InvalidAddressError(text=text)
+    return Address("0x" + digits)
+
+
+def checksum(address: Address) -> str:
+    """The address in the mixed-case form of EIP-55."""
+    return str(to_checksum_address(address))

@@ -1,0 +1,1 @@
+"""Follows chains: node -> decoded rows -> store."""

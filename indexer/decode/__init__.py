@@ -1,0 +1,1 @@
+"""One decoder a venue family: log columns in, pool columns out."""

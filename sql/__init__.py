@@ -1,0 +1,1 @@
+"""The tables: DuckDB store, SQLite ledger, their schema and every statement, one a file."""

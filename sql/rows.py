@@ -1,0 +1,300 @@
+"""One struct per table: the shapes that rows have outside the store.
+
+Field order is column order. Addresses and hashes are 0x text in structs; the store keeps an
+address in the wide tables (transfer) as a narrow integer of the `address` dictionary.
+"""
+
+from typing import Literal
+
+import msgspec
+
+from config.chains import DexKind
+from config.primitives import Address, Hash32, RawAmount, Selector
+
+TradeOutcome = Literal["passed", "refused", "pending"]
+"""Result of one simulated side of one pool. The absence of an attempt is None, not a value."""
+
+Pending = Literal["pending"]
+
+
+class Row(msgspec.Struct, frozen=True, kw_only=True):
+    """Base of all rows."""
+
+
+# --- chain data -------------------------------------------------------------------------------
+
+
+class BlockRow(Row):
+    """One block of the window that may still be reorganised away (and the last final one)."""
+
+    chain_id: int
+    number: int
+    hash: Hash32
+    parent_hash: Hash32
+    time_s: int
+
+
+class CheckpointRow(Row):
+    """How far one stream of one chain has been ingested: everything up to and with `number`."""
+
+    chain_id: int
+    stream: str
+    """`follow`, or `backfill:<from>:<to>`."""
+    number: int
+    hash: Hash32 | None
+    """None where the range was final and its hash was not needed."""
+
+
+class TokenRow(Row):
+    """One tracked token: it has a pool, or somebody asked for it."""
+
+    token_id: int
+    chain_id: int
+    address: Address
+    tracked_because: Literal["pool", "request"]
+    first_seen_block: int
+    transfers_from_block: int | None
+    """Transfers are complete from this block on. None: none stored yet."""
+
+
+class PoolRow(Row):
+    """One pool, as its creation event told."""
+
+    chain_id: int
+    pool_key: str
+    """`pool` address, or the 32-byte id for AmmV4: unique within a chain."""
+    pool: Address
+    """Pair contract; for AmmV4 the pool manager."""
+    pool_id: Hash32 | None
+    """AmmV4 only."""
+    dex: str
+    kind: DexKind
+    variant: str | None
+    factory: Address
+    token0: Address
+    """AmmV4: may be the zero address, the native coin."""
+    token1: Address
+    fee: int | None
+    """V3 kinds and V4: hundredths of a basis point. V2 kinds: as created, basis points. None: not in the event."""
+    tick_spacing: int | None
+    stable: bool | None
+    """Solid only."""
+    hooks: Address | None
+    """AmmV4 only; the zero address is None."""
+    block_number: int
+    log_index: int
+
+
+class TransferRow(Row):
+    """One ERC-20 Transfer of a tracked token."""
+
+    chain_id: int
+    block_number: int
+    log_index: int
+    token: Address
+    sender: Address
+    recipient: Address
+    amount_raw: RawAmount
+
+
+class UndecodedRow(Row):
+    """One log that had a known topic but not the shape of its event. Counted, kept, never dropped."""
+
+    chain_id: int
+    block_number: int
+    log_index: int
+    address: Address
+    topic0: Hash32
+    topic_count: int
+    data: str
+    """0x hex, at most the first 1,024 bytes."""
+
+
+class CoverageRow(Row):
+    """A gapless block range in which everything of one subject has been ingested."""
+
+    chain_id: int
+    subject: str
+    """`pools:<factory address>` or `transfers`."""
+    from_block: int
+    to_block: int
+
+
+# --- code ------------------------------------------------------------------------------------
+
+
+class CodeRow(Row):
+    """One distinct runtime code, metadata stripped."""
+
+    code_hash: Hash32
+    """keccak256 of the stripped code."""
+    size: int
+
+
+class StaticFindings(Row):
+    """What the code can do. Definitions: the specification, "Static analysis".
+
+    None: not known. `pending`: the analysis has not run.
+    """
+
+    mint_or_burn_function: bool | None = None
+    can_selfdestruct: bool | None = None
+    transfer_guarded_by_storage: bool | None = None
+    transfer_from_guarded_by_storage: bool | None = None
+    trading_cooldown: bool | None = None
+    view_function_modifies_state: bool | None = None
+    has_trading_cap: bool | None = None
+    has_trading_cap_functionality: bool | None = None
+    trading_cap_can_be_modified: bool | Pending | None = None
+    has_position_cap: bool | None = None
+    has_position_cap_functionality: bool | None = None
+    position_cap_can_be_modified: bool | Pending | None = None
+    has_owner_functionality: bool | None = None
+    has_pause_functionality: bool | None = None
+    pause_status_can_be_modified: bool | Pending | None = None
+    has_blacklist_or_whitelist: bool | None = None
+    external_call: bool | None = None
+    timebomb: bool | Pending | None = "pending"
+    has_tax_functionality: bool | None = None
+    tax_can_be_modified: bool | None = None
+    is_proxy: bool | None = None
+    balance_update_function: tuple[Selector, ...] = ()
+    allowance_update_function: tuple[Selector, ...] = ()
+
+
+class CodeAnswerRow(Row):
+    """The static answers for one code at one version of the detectors."""
+
+    code_hash: Hash32
+    version: int
+    findings: str
+    """StaticFindings as JSON."""
+
+
+# --- reports ---------------------------------------------------------------------------------
+
+
+class ReportRow(Row):
+    """What is known of one token at one block, one value a column.
+
+    None: unknown, never "no".
+    """
+
+    chain_id: int
+    address: Address
+    block_number: int
+    block_hash: Hash32
+    block_time_s: int
+    scanned_at_s: int
+    """Unix seconds of our clock when the analysis ended."""
+    is_settled: bool
+    """False: a part was still running when this was written; a later write replaces it."""
+    name: str
+    symbol: str
+    decimals: int
+    supply_raw: RawAmount
+    burned_raw: RawAmount
+    owner_address: Address | None
+    ownership_renounced: bool | None
+    is_open_source: bool | None
+    has_open_source_implementation: bool | None
+    implementation: Address | None
+    """The contract whose code was judged, for a proxy. None: not a proxy."""
+    timebomb_status: str | None
+    transfer_success: bool | None
+    send_tax: float | None
+    """Percent."""
+    receive_tax: float | None
+    """Percent."""
+    transfer_checked_at_s: int | None
+    """None: neither a holder nor a funded test wallet was at hand."""
+    allowance_bypass: bool | None
+    privileged_spenders: tuple[Address, ...]
+    funds_can_be_drained: bool | None
+    owner_can_change_balance: bool | None
+    """None: not assessed; the key is then absent from answers."""
+    is_launchpad_token: bool | None
+    launchpad_name: str | None
+    creator_address: Address | None
+    creator_balance_raw: RawAmount | None
+
+
+class PoolResultRow(Row):
+    """One pool of one token's report, deepest first by `ordinal`."""
+
+    ordinal: int
+    pool: Address
+    pool_id: Hash32 | None
+    kind: str
+    """`liquidity_type`."""
+    dex: str
+    quote: Address
+    """The side that is not the token; the zero address is the native coin."""
+    liquidity_usd: float
+    """USD of known-token reserves, both sides."""
+    quote_side_usd: float
+    """USD of the quote side alone; `is_liquid` is measured here."""
+    buy: TradeOutcome | None
+    buy_tax: float | None
+    """Percent. None unless `buy` is passed and the tax was measured."""
+    sell: TradeOutcome | None
+    sell_tax: float | None
+    error_code: str | None
+    error_message: str | None
+    is_launchpad: bool | None
+
+
+class HolderRow(Row):
+    """A balance at the report's block."""
+
+    role: Literal["burn", "top"]
+    ordinal: int
+    owner: Address
+    amount_raw: RawAmount
+
+
+class DeadlineRow(Row):
+    """A limit found in code that is compared with the clock."""
+
+    source: Literal["constant", "storage"]
+    slot: Hash32 | None
+    clock: Literal["block", "timestamp"]
+    value: int
+
+
+class EvidenceRow(Row):
+    """What proves one finding."""
+
+    key: str
+    """The API field or scenario it proves."""
+    body: str
+    """JSON: selectors, slots, program counters, or the calls and their answers."""
+
+
+class Report(msgspec.Struct, frozen=True, kw_only=True):
+    """The whole of one analysis: the one thing analysis writes and the API reads."""
+
+    token: ReportRow
+    static: StaticFindings
+    pools: tuple[PoolResultRow, ...] | None
+    """None: pools were not resolved (not the same as an empty tuple, no pool found)."""
+    holders: tuple[HolderRow, ...]
+    deadlines: tuple[DeadlineRow, ...]
+    evidence: tuple[EvidenceRow, ...]
+
+
+# --- ledger (SQLite) -------------------------------------------------------------------------
+
+
+class KeyRow(Row):
+    """One API key. Only its digest is kept."""
+
+    key_id: int
+    digest: str
+    """SHA-256 of the key, hex."""
+    plan: str
+    label: str
+    """Who or what it is for; a trial key's recorded reason."""
+    created_at_s: int
+    expires_at_s: int | None
+    revoked_at_s: int | None
