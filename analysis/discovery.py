@@ -1,0 +1,162 @@
+"""Which pools a token has, by asking the factories: the answer where the index has not looked yet.
+
+Every factory but V4's knows its pools by token pair; one read each for every pair of token and
+quote, and for every known fee tier or tick spacing where those are part of the key.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+
+import msgspec
+
+from analysis.calldata import call_data
+from config.chains import Dex, DexKind
+from config.primitives import ZERO_ADDRESS, Address, Hash32
+from sql.rows import PoolRow
+
+STANDARD_V3_FEES = (100, 500, 3000, 10000)
+"""Hundredths of a basis point. Source: Uniswap V3 factory and its governance."""
+
+STANDARD_TICK_SPACINGS = (1, 10, 50, 60, 100, 200, 2000)
+"""Spacings that Slipstream, Ramses V3 and Solidly V3 factories enable."""
+
+
+class Candidate(msgspec.Struct, frozen=True, kw_only=True):
+    """A pool that pairs the token with a quote token, before its state is read."""
+
+    dex: Dex
+    pool: Address
+    token: Address
+    quote: Address
+    """The zero address is the native coin (AmmV4)."""
+    pool_id: Hash32 | None = None
+    fee: int | None = None
+    """Hundredths of a basis point. None: not part of the pool's key."""
+    tick_spacing: int | None = None
+    stable: bool | None = None
+
+    @property
+    def key(self) -> str:
+        """Unique within a chain."""
+        return self.pool_id or self.pool
+
+    @property
+    def token_is_0(self) -> bool:
+        """Whether the token is the pool's token0: pools sort their tokens by address."""
+        return int(self.token, 16) < int(self.quote, 16)
+
+
+class Lookup(msgspec.Struct, frozen=True, kw_only=True):
+    """One question to a factory. Its answer is the pool's address, or zero."""
+
+    dex: Dex
+    token: Address
+    quote: Address
+    data: str
+    fee: int | None = None
+    tick_spacing: int | None = None
+    stable: bool | None = None
+
+    def candidate(self, pool: Address | None) -> Candidate | None:
+        """The pool the factory named. None: there is none."""
+        if pool is None or pool == ZERO_ADDRESS:
+            return None
+        return Candidate(
+            dex=self.dex,
+            pool=pool,
+            token=self.token,
+            quote=self.quote,
+            fee=self.fee,
+            tick_spacing=self.tick_spacing,
+            stable=self.stable,
+        )
+
+
+def find_lookups(dexes: Iterable[Dex], token: Address, quotes: Sequence[Address]) -> tuple[Lookup, ...]:
+    """All questions that find the token's pools against `quotes`. AmmV4 has no registry to ask."""
+    return tuple(
+        lookup
+        for dex in dexes
+        if dex.kind in _BY_KIND
+        for quote in quotes
+        if quote != token
+        for lookup in _BY_KIND[dex.kind](dex, token, quote)
+    )
+
+
+def candidates_of(
+    rows: Iterable[PoolRow], *, token: Address, dexes: Iterable[Dex]
+) -> tuple[Candidate, ...]:
+    """Indexed pools as candidates. Pools of an exchange no longer configured are left out."""
+    by_factory = {(dex.factory, dex.kind): dex for dex in dexes}
+    return tuple(
+        Candidate(
+            dex=by_factory[row.factory, row.kind],
+            pool=row.pool,
+            token=token,
+            quote=row.token1 if row.token0 == token else row.token0,
+            pool_id=row.pool_id,
+            fee=row.fee,
+            tick_spacing=row.tick_spacing,
+            stable=row.stable,
+        )
+        for row in rows
+        if (row.factory, row.kind) in by_factory
+    )
+
+
+def _v2(dex: Dex, token: Address, quote: Address) -> list[Lookup]:
+    data = call_data("getPair(address,address)", token, quote)
+    return [Lookup(dex=dex, token=token, quote=quote, data=data)]
+
+
+def _v3(dex: Dex, token: Address, quote: Address) -> list[Lookup]:
+    if dex.variant in ("algebra", "algebra_directional", "algebra_integral"):
+        data = call_data("poolByPair(address,address)", token, quote)
+        return [Lookup(dex=dex, token=token, quote=quote, data=data)]
+    if dex.variant in ("ramses_v3", "solidly_v3"):
+        return _by_spacing(dex, token, quote)
+    return [
+        Lookup(
+            dex=dex,
+            token=token,
+            quote=quote,
+            data=call_data("getPool(address,address,uint24)", token, quote, fee),
+            fee=fee,
+        )
+        for fee in dex.fee_tiers or STANDARD_V3_FEES
+    ]
+
+
+def _by_spacing(dex: Dex, token: Address, quote: Address) -> list[Lookup]:
+    return [
+        Lookup(
+            dex=dex,
+            token=token,
+            quote=quote,
+            data=call_data("getPool(address,address,int24)", token, quote, spacing),
+            tick_spacing=spacing,
+        )
+        for spacing in dex.fee_tiers or STANDARD_TICK_SPACINGS
+    ]
+
+
+def _solid(dex: Dex, token: Address, quote: Address) -> list[Lookup]:
+    name = "getPool" if dex.variant == "aerodrome_v1" else "getPair"
+    return [
+        Lookup(
+            dex=dex,
+            token=token,
+            quote=quote,
+            data=call_data(f"{name}(address,address,bool)", token, quote, stable),
+            stable=stable,
+        )
+        for stable in (False, True)
+    ]
+
+
+_BY_KIND: dict[DexKind, Callable[[Dex, Address, Address], list[Lookup]]] = {
+    "AmmV2": _v2,
+    "AmmV3": _v3,
+    "Solid": _solid,
+    "SolidV3": _by_spacing,
+}

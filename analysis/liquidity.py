@@ -1,0 +1,54 @@
+"""USD value of what a pool holds, from its priced side. Pure.
+
+Anchors are the priced tokens: the stables at 1 USD, the wrapped native coin by the oracle. With one
+priced side the pool counts as twice that side: an unpriced token's side is worth what it trades for,
+never its own claim. Source: the specification, "Liquidity notes".
+"""
+
+from collections.abc import Mapping
+
+import msgspec
+
+from config.primitives import Address, RawAmount
+
+
+class Price(msgspec.Struct, frozen=True, kw_only=True):
+    """What one token is worth."""
+
+    usd: float
+    """USD of one whole token."""
+    decimals: int
+
+    def value_usd(self, amount_raw: RawAmount) -> float:
+        """USD of an amount in smallest units."""
+        return amount_raw / 10**self.decimals * self.usd
+
+
+class PoolValue(msgspec.Struct, frozen=True, kw_only=True):
+    """A pool's worth."""
+
+    liquidity_usd: float
+    """Known-token reserves, whole pool, both sides."""
+    quote_side_usd: float
+
+
+def value_pool(
+    *,
+    token: Address,
+    quote: Address,
+    token_reserve_raw: RawAmount,
+    quote_reserve_raw: RawAmount,
+    prices: Mapping[Address, Price],
+) -> PoolValue | None:
+    """Value one pool. None: neither side has a price, so the pool is left out, not shown as 0."""
+    of_quote, of_token = prices.get(quote), prices.get(token)
+    if of_quote is None:
+        if of_token is None:
+            return None
+        token_side_usd = of_token.value_usd(token_reserve_raw)
+        return PoolValue(liquidity_usd=2 * token_side_usd, quote_side_usd=token_side_usd)
+    quote_side_usd = of_quote.value_usd(quote_reserve_raw)
+    if of_token is None:
+        return PoolValue(liquidity_usd=2 * quote_side_usd, quote_side_usd=quote_side_usd)
+    both = quote_side_usd + of_token.value_usd(token_reserve_raw)
+    return PoolValue(liquidity_usd=both, quote_side_usd=quote_side_usd)

@@ -1,0 +1,167 @@
+"""From pools found to pools valued, ranked and ready to be traded on stage. Pure."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import msgspec
+
+from analysis.discovery import Candidate
+from analysis.liquidity import PoolValue, Price, value_pool
+from analysis.stage import NotRun, Outcome, Passed, Refused
+from config.primitives import Address, RawAmount
+from sql.rows import PoolResultRow, TradeOutcome
+
+TRADED_KINDS = frozenset({"AmmV2", "AmmV3"})
+"""Kinds whose trades can be played."""
+
+
+class PoolState(msgspec.Struct, frozen=True, kw_only=True):
+    """What a pool holds at the pinned block."""
+
+    token_reserve_raw: RawAmount
+    quote_reserve_raw: RawAmount
+    in_range_liquidity: int | None
+    """Concentrated-liquidity kinds only: 0 means no trade is possible at the current price."""
+
+
+class ValuedPool(msgspec.Struct, frozen=True, kw_only=True):
+    """A pool with its worth."""
+
+    candidate: Candidate
+    state: PoolState
+    value: PoolValue
+
+
+class TradeResult(msgspec.Struct, frozen=True, kw_only=True):
+    """Both simulated sides of one pool."""
+
+    buy: Outcome
+    sell: Outcome
+
+
+PENDING = "pending"
+"""Stands in for a TradeResult while the plays are still running."""
+
+
+def rank_pools(
+    states: Iterable[tuple[Candidate, PoolState | None]], prices: Mapping[Address, Price]
+) -> tuple[ValuedPool, ...]:
+    """Pools with a priced side, deepest first. Unreadable and unpriced pools are left out."""
+    valued = []
+    for candidate, state in states:
+        if state is None:
+            continue
+        value = value_pool(
+            token=candidate.token,
+            quote=candidate.quote,
+            token_reserve_raw=state.token_reserve_raw,
+            quote_reserve_raw=state.quote_reserve_raw,
+            prices=prices,
+        )
+        if value is not None:
+            valued.append(ValuedPool(candidate=candidate, state=state, value=value))
+    return tuple(
+        sorted(valued, key=lambda pool: (-pool.value.liquidity_usd, pool.candidate.key))
+    )
+
+
+def pick_traded(
+    pools: Sequence[ValuedPool], *, at_most: int, min_liquidity_usd: float
+) -> tuple[ValuedPool, ...]:
+    """The deepest pools whose trades are worth playing."""
+    fit = (
+        pool
+        for pool in pools
+        if pool.candidate.dex.kind in TRADED_KINDS
+        and refusal_before_play(pool, min_liquidity_usd=min_liquidity_usd) is None
+    )
+    return tuple(pool for pool, _ in zip(fit, range(at_most), strict=False))
+
+
+def refusal_before_play(pool: ValuedPool, *, min_liquidity_usd: float) -> tuple[str, str] | None:
+    """Error code and message of a pool that no simulation is tried on. None: one may be."""
+    if not pool.value.liquidity_usd > min_liquidity_usd:
+        return "liquidity_too_low", f"the pool holds no more than {min_liquidity_usd:g} USD"
+    if pool.state.in_range_liquidity == 0:
+        return "no_in_range_liquidity", "no liquidity at the current price"
+    return None
+
+
+def pool_rows(
+    pools: Sequence[ValuedPool],
+    trades: Mapping[str, TradeResult | str],
+    *,
+    min_liquidity_usd: float,
+) -> tuple[PoolResultRow, ...]:
+    """Rows of the report. `trades` is keyed by Candidate.key; PENDING marks a running play."""
+    return tuple(
+        _row(ordinal, pool, trades.get(pool.candidate.key), min_liquidity_usd)
+        for ordinal, pool in enumerate(pools)
+    )
+
+
+def _row(
+    ordinal: int, pool: ValuedPool, trade: TradeResult | str | None, min_liquidity_usd: float
+) -> PoolResultRow:
+    buy, buy_tax, sell, sell_tax = _sides(trade)
+    code, message = refusal_before_play(pool, min_liquidity_usd=min_liquidity_usd) or _fault(trade)
+    candidate = pool.candidate
+    return PoolResultRow(
+        ordinal=ordinal,
+        pool=candidate.pool,
+        pool_id=candidate.pool_id,
+        kind=candidate.dex.kind,
+        dex=candidate.dex.name,
+        quote=candidate.quote,
+        liquidity_usd=pool.value.liquidity_usd,
+        quote_side_usd=pool.value.quote_side_usd,
+        buy=buy,
+        buy_tax=buy_tax,
+        sell=sell,
+        sell_tax=sell_tax,
+        error_code=code,
+        error_message=message,
+        is_launchpad=None,
+    )
+
+
+def _sides(
+    trade: TradeResult | str | None,
+) -> tuple[TradeOutcome | None, float | None, TradeOutcome | None, float | None]:
+    if trade is None:
+        return None, None, None, None
+    if isinstance(trade, str):
+        return "pending", None, "pending", None
+    return _settled(trade.buy), _tax(trade.buy), _settled(trade.sell), _tax(trade.sell)
+
+
+def _settled(outcome: Outcome) -> TradeOutcome | None:
+    if isinstance(outcome, Passed):
+        return "passed"
+    return "refused" if isinstance(outcome, Refused) else None
+
+
+def _tax(outcome: Outcome) -> float | None:
+    return outcome.tax if isinstance(outcome, Passed) else None
+
+
+_MISSING_CODES = {
+    "NODE": "simulation_unavailable",
+    "POOL": "missing_swap_parameters",
+    "FUNDS": "missing_swap_parameters",
+    "HOLDER": "missing_swap_parameters",
+}
+
+
+def _fault(trade: TradeResult | str | None) -> tuple[str | None, str | None]:
+    """Error code and message of a played pool; what the buy met comes before what the sale met."""
+    if not isinstance(trade, TradeResult):
+        return None, None
+    faults = []
+    for side, outcome in (("buy", trade.buy), ("sell", trade.sell)):
+        if isinstance(outcome, Refused):
+            faults.append((f"{side}_reverted", f"{side}: {outcome.reason}"))
+        elif isinstance(outcome, NotRun):
+            faults.append((_MISSING_CODES[outcome.missing], f"{side}: {outcome.reason}"))
+    if not faults:
+        return None, None
+    return faults[0][0], "; ".join(message for _, message in faults)

@@ -1,0 +1,75 @@
+"""What the native coin is worth: the chain's Chainlink feed, then the deepest native/stable pool.
+
+Source: Chainlink AggregatorV3Interface, latestRoundData.
+"""
+
+from collections.abc import Iterable
+
+from analysis.abi import NoAnswer, call, read_reply
+from analysis.discovery import Candidate
+from analysis.liquidity import Price
+from analysis.market import PoolState
+from analysis.node import RpcAnswer
+from config.chains import Anchor, Chain, Oracle
+from config.jsonrpc import RpcRequest
+from config.primitives import Address, Hash32
+
+_GRACE_S = 3_600
+"""A feed may be this much later than its heartbeat before its word is refused."""
+
+_ROUND_BYTES = 160
+_HIGHEST_ANSWER = 2**255
+
+
+def oracle_request(oracle: Oracle, *, block: Hash32) -> RpcRequest:
+    """The feed's latest round."""
+    return call(oracle.native_usd, "latestRoundData()", block=block)
+
+
+def read_oracle(oracle: Oracle, answer: RpcAnswer, *, time_s: int) -> float | None:
+    """USD of one native coin. None: no such feed, no sane answer, or a stale one at `time_s`.
+
+    Raises UpstreamError.
+    """
+    reply = read_reply(answer)
+    if isinstance(reply, NoAnswer) or len(reply) < _ROUND_BYTES:
+        return None
+    price = int.from_bytes(reply[32:64], "big")
+    updated_at_s = int.from_bytes(reply[96:128], "big")
+    if not 0 < price < _HIGHEST_ANSWER or time_s - updated_at_s > oracle.heartbeat_s + _GRACE_S:
+        return None
+    return price / 10**oracle.decimals
+
+
+def price_from_pools(
+    chain: Chain, pools: Iterable[tuple[Candidate, PoolState | None]]
+) -> float | None:
+    """USD of one native coin by the native/stable pool that holds most stables. None: no such pool.
+
+    Only pools that keep reserves count: their ratio is their price. `pools` pair the wrapped coin
+    (as token) with a stable (as quote).
+    """
+    decimals = {stable.address: stable.decimals for stable in chain.stables}
+    deepest: tuple[float, float] | None = None
+    for candidate, state in pools:
+        if state is None or state.in_range_liquidity is not None or candidate.stable:
+            continue
+        if candidate.quote not in decimals or not state.token_reserve_raw:
+            continue
+        usd = state.quote_reserve_raw / 10 ** decimals[candidate.quote]
+        native = state.token_reserve_raw / 10**chain.wrapped_native.decimals
+        if deepest is None or usd > deepest[0]:
+            deepest = usd, usd / native
+    return None if deepest is None else deepest[1]
+
+
+def anchor_prices(chain: Chain, native_usd: float | None) -> dict[Address, Price]:
+    """Prices of the anchors: stables at 1 USD; the native coin only where its price is known."""
+
+    def price(anchor: Anchor, usd: float) -> Price:
+        return Price(usd=usd, decimals=anchor.decimals)
+
+    prices = {stable.address: price(stable, 1.0) for stable in chain.stables}
+    if native_usd is not None:
+        prices[chain.wrapped_native.address] = price(chain.wrapped_native, native_usd)
+    return prices

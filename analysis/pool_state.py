@@ -1,0 +1,59 @@
+"""What pools hold: the reads, by kind, and what the answers mean.
+
+V2 and Solidly pools keep reserves; the others hold their tokens as plain balances, which includes
+uncollected fees. Sources: the pool interfaces of Uniswap V2 and V3, Solidly, Slipstream, Algebra.
+"""
+
+from collections.abc import Sequence
+
+from analysis.abi import NoAnswer, call, decode_uint, read_reply
+from analysis.discovery import Candidate
+from analysis.market import PoolState
+from analysis.node import RpcAnswer
+from config.jsonrpc import RpcRequest
+from config.primitives import Hash32, RawAmount
+
+_RESERVE_KINDS = frozenset({"AmmV2", "Solid"})
+_BALANCE_KINDS = frozenset({"AmmV3", "SolidV3"})
+READABLE_KINDS = _RESERVE_KINDS | _BALANCE_KINDS
+"""Kinds that have a contract per pool, so that their holdings can be read."""
+
+_RESERVES_BYTES = 64
+
+
+def requests(candidate: Candidate, *, block: Hash32) -> tuple[RpcRequest, ...]:
+    """The reads of one pool's state."""
+    if candidate.dex.kind in _RESERVE_KINDS:
+        return (call(candidate.pool, "getReserves()", block=block),)
+    return (
+        call(candidate.token, "balanceOf(address)", candidate.pool, block=block),
+        call(candidate.quote, "balanceOf(address)", candidate.pool, block=block),
+        call(candidate.pool, "liquidity()", block=block),
+    )
+
+
+def read(candidate: Candidate, answers: Sequence[RpcAnswer]) -> PoolState | None:
+    """The state. None: the pool did not answer as its kind does. Raises UpstreamError."""
+    if candidate.dex.kind in _RESERVE_KINDS:
+        return _read_reserves(candidate, answers[0])
+    token, quote, liquidity = (decode_uint(read_reply(answer)) for answer in answers)
+    if quote is None:
+        return None
+    return PoolState(
+        token_reserve_raw=RawAmount(token or 0),
+        quote_reserve_raw=RawAmount(quote),
+        in_range_liquidity=liquidity,
+    )
+
+
+def _read_reserves(candidate: Candidate, answer: RpcAnswer) -> PoolState | None:
+    reply = read_reply(answer)
+    if isinstance(reply, NoAnswer) or len(reply) < _RESERVES_BYTES:
+        return None
+    reserves = int.from_bytes(reply[:32], "big"), int.from_bytes(reply[32:64], "big")
+    token, quote = reserves if candidate.token_is_0 else reserves[::-1]
+    return PoolState(
+        token_reserve_raw=RawAmount(token),
+        quote_reserve_raw=RawAmount(quote),
+        in_range_liquidity=None,
+    )

@@ -1,0 +1,1 @@
+"""What is played on stage: one question a file, answered by what the chain then did."""

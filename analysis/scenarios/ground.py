@@ -1,0 +1,170 @@
+"""The ground a pool's trades are played on, and the plays themselves. Pure."""
+
+from collections.abc import Mapping
+
+import msgspec
+
+from analysis.balance_slot import balance_override
+from analysis.calldata import call_data
+from analysis.discovery import Candidate
+from analysis.stage import READ_GAS, Play, SimBlock, SimCall, SimLog, fresh_account
+from analysis.venues import amm_v2, amm_v3
+from analysis.venues.swap import Moved, Swap
+from config.primitives import Address, BlockRef, Hash32, RawAmount
+
+_UNLIMITED = 2**256 - 1
+
+
+class Ground(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything a pool's plays need to know."""
+
+    pin: BlockRef
+    blocks: tuple[tuple[int, int], ...]
+    """Number and time of the buy, the sale, and the patient sale."""
+    candidate: Candidate
+    quote_reserve_raw: RawAmount
+    router: Address
+    form: amm_v3.RouterForm | None
+    """None for V2 routers, which have one form."""
+    quote_slot_index: int | None
+    """Index of the quote token's balance slot. None: the wrapped coin, which is deposited."""
+    token_slot_index: int | None
+    """Index of the token's balance slot. None: not found; a refused buy leaves the sale untried."""
+
+    def trader(self, purpose: str) -> Address:
+        """A fresh account of this pool, one a purpose."""
+        return fresh_account(self.pin, f"{self.candidate.key}:{purpose}")
+
+    def moved(self, logs: tuple[SimLog, ...], *, is_buy: bool) -> Moved | None:
+        """What the pool says of its last swap. None: it did not swap."""
+        read = amm_v2.read_moved if self.form is None else amm_v3.read_moved
+        return read(self.candidate, logs, token_in_is_0=self.candidate.token_is_0 != is_buy)
+
+
+def buy_play(ground: Ground, amount_in: RawAmount) -> Play:
+    """Buy once, then only watch the balance in the blocks in which a sale would be."""
+    trader = ground.trader(f"buy {amount_in}")
+    calls = (
+        _buying(ground, trader, amount_in),
+        (_balance(ground, trader, "balance at sale"),),
+        (_balance(ground, trader, "balance later"),),
+    )
+    return _play(ground, trader, calls, _quote_funds(ground, trader, amount_in))
+
+
+def sale_play(ground: Ground, amount_in: RawAmount, amounts: tuple[RawAmount, RawAmount]) -> Play:
+    """Buy as `buy_play` did, from the same account, and sell in the later blocks."""
+    trader = ground.trader(f"buy {amount_in}")
+    calls = (
+        _buying(ground, trader, amount_in),
+        _selling(ground, trader, amounts[0], "at sale"),
+        _selling(ground, trader, amounts[1], "later"),
+    )
+    return _play(ground, trader, calls, _quote_funds(ground, trader, amount_in))
+
+
+def funded_sale_play(ground: Ground, amount: RawAmount, *, slot_index: int) -> Play:
+    """Sell from an account that was given the token on stage."""
+    trader = ground.trader(f"funded {amount}")
+    calls = (
+        (_balance(ground, trader, "balance given"),),
+        _selling(ground, trader, amount, "at sale"),
+        _selling(ground, trader, amount, "later"),
+    )
+    token = ground.candidate.token
+    return _play(ground, trader, calls, {token: balance_override(trader, amount, index=slot_index)})
+
+
+def _play(
+    ground: Ground,
+    trader: Address,
+    calls: tuple[tuple[SimCall, ...], ...],
+    storage: Mapping[Address, Mapping[Hash32, Hash32]],
+) -> Play:
+    blocks = tuple(
+        SimBlock(number=number, time_s=time_s, calls=block_calls)
+        for (number, time_s), block_calls in zip(ground.blocks, calls, strict=True)
+    )
+    return Play(pin=ground.pin, blocks=blocks, accounts=(trader,), storage=storage)
+
+
+def _quote_funds(
+    ground: Ground, trader: Address, amount: RawAmount
+) -> dict[Address, dict[Hash32, Hash32]]:
+    if ground.quote_slot_index is None:
+        return {}
+    quote = ground.candidate.quote
+    return {quote: balance_override(trader, amount, index=ground.quote_slot_index)}
+
+
+def _buying(ground: Ground, trader: Address, amount_in: RawAmount) -> tuple[SimCall, ...]:
+    quote, token = ground.candidate.quote, ground.candidate.token
+    swap = Swap(
+        candidate=ground.candidate,
+        router=ground.router,
+        trader=trader,
+        token_in=quote,
+        token_out=token,
+        amount_in=amount_in,
+    )
+    calls = [
+        _approve(quote, trader, ground.router, "approve quote"),
+        SimCall(
+            label="quote balance",
+            sender=trader,
+            to=quote,
+            data=call_data("balanceOf(address)", trader),
+            gas=READ_GAS,
+        ),
+        _balance(ground, trader, "balance before buy"),
+        SimCall(label="buy", sender=trader, to=ground.router, data=_swap_data(ground, swap)),
+        _balance(ground, trader, "balance after buy"),
+    ]
+    if ground.quote_slot_index is None:
+        deposit = SimCall(
+            label="deposit", sender=trader, to=quote, data=call_data("deposit()"), value=amount_in
+        )
+        calls.insert(0, deposit)
+    if ground.form is None:
+        known = SimCall(
+            label="router knows pool",
+            sender=trader,
+            to=ground.router,
+            data=amm_v2.quote_data(swap),
+            gas=READ_GAS,
+        )
+        calls.insert(0, known)
+    return tuple(calls)
+
+
+def _selling(
+    ground: Ground, trader: Address, amount: RawAmount, when: str
+) -> tuple[SimCall, ...]:
+    swap = Swap(
+        candidate=ground.candidate,
+        router=ground.router,
+        trader=trader,
+        token_in=ground.candidate.token,
+        token_out=ground.candidate.quote,
+        amount_in=amount,
+    )
+    return (
+        _balance(ground, trader, f"balance before sale {when}"),
+        _approve(ground.candidate.token, trader, ground.router, f"approve {when}"),
+        SimCall(label=f"sell {when}", sender=trader, to=ground.router, data=_swap_data(ground, swap)),
+        _balance(ground, trader, f"balance after sale {when}"),
+    )
+
+
+def _swap_data(ground: Ground, swap: Swap) -> str:
+    return amm_v2.swap_data(swap) if ground.form is None else amm_v3.swap_data(swap, ground.form)
+
+
+def _approve(token: Address, owner: Address, spender: Address, label: str) -> SimCall:
+    data = call_data("approve(address,uint256)", spender, _UNLIMITED)
+    return SimCall(label=label, sender=owner, to=token, data=data)
+
+
+def _balance(ground: Ground, owner: Address, label: str) -> SimCall:
+    data = call_data("balanceOf(address)", owner)
+    return SimCall(label=label, sender=owner, to=ground.candidate.token, data=data, gas=READ_GAS)

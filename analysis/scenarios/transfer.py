@@ -1,0 +1,151 @@
+"""Can a holder's balance be moved, and what is lost on the way?
+
+Settles transfer_success, send_tax and receive_tax, from balances alone: neither logs nor return
+values are believed. Source: the specification, "Transfer check".
+"""
+
+import msgspec
+
+from analysis.balance_slot import balance_override
+from analysis.calldata import call_data
+from analysis.revert_reason import decode_revert
+from analysis.stage import READ_GAS, NotRun, Play, Played, SimBlock, SimCall, fresh_account
+from config.primitives import Address, BlockRef, RawAmount
+
+VERSION = 1
+
+_SHARE_OF_SUPPLY = 10_000
+"""A transfer of a ten-thousandth of supply: under every limit that lets people trade at all."""
+
+_KEPT_PARTS = 4
+"""The wallet holds this many times what it sends: some tokens refuse to empty a wallet."""
+
+
+class Wallet(msgspec.Struct, frozen=True, kw_only=True):
+    """Who sends: a wallet funded on stage through the balance slot, or a real holder."""
+
+    address: Address
+    balance_raw: RawAmount
+    amount_raw: RawAmount
+    """What it sends."""
+    slot_index: int | None
+    """Index of the balance slot to fund it by. None: a real holder with that balance."""
+
+
+class TransferResult(msgspec.Struct, frozen=True, kw_only=True):
+    """Outcome of the check. All None: it did not settle."""
+
+    success: bool | None
+    send_tax: float | None
+    """Percent."""
+    receive_tax: float | None
+    """Percent."""
+    reason: str
+    """Empty on success."""
+
+
+def funded_wallet(
+    pin: BlockRef, token: Address, *, supply_raw: RawAmount, slot_index: int
+) -> Wallet:
+    """A fresh wallet that holds a share of supply nobody would call a whale's."""
+    amount = sent_share(supply_raw)
+    return Wallet(
+        address=fresh_account(pin, f"{token}:sender"),
+        balance_raw=RawAmount(amount * _KEPT_PARTS),
+        amount_raw=amount,
+        slot_index=slot_index,
+    )
+
+
+def holder_wallet(holder: Address, *, balance_raw: RawAmount, supply_raw: RawAmount) -> Wallet:
+    """A real holder sending no more than an ordinary amount. Its balance must not be 0."""
+    return Wallet(
+        address=holder,
+        balance_raw=balance_raw,
+        amount_raw=RawAmount(min(balance_raw, sent_share(supply_raw))),
+        slot_index=None,
+    )
+
+
+def sent_share(supply_raw: RawAmount) -> RawAmount:
+    """What a wallet sends; at least one unit."""
+    return RawAmount(max(1, supply_raw // _SHARE_OF_SUPPLY))
+
+
+def write_play(
+    pin: BlockRef, token: Address, wallet: Wallet, *, block: tuple[int, int]
+) -> Play:
+    """Read both balances, send a part, read both again: one block."""
+    recipient = fresh_account(pin, f"{token}:recipient")
+    number, time_s = block
+
+    def read(label: str, owner: Address) -> SimCall:
+        return SimCall(
+            label=label,
+            sender=recipient,
+            to=token,
+            data=call_data("balanceOf(address)", owner),
+            gas=READ_GAS,
+        )
+
+    calls = (
+        read("sender before", wallet.address),
+        read("recipient before", recipient),
+        SimCall(
+            label="transfer",
+            sender=wallet.address,
+            to=token,
+            data=call_data("transfer(address,uint256)", recipient, wallet.amount_raw),
+        ),
+        read("sender after", wallet.address),
+        read("recipient after", recipient),
+    )
+    funding = (
+        {}
+        if wallet.slot_index is None
+        else {token: balance_override(wallet.address, wallet.balance_raw, index=wallet.slot_index)}
+    )
+    return Play(
+        pin=pin,
+        blocks=(SimBlock(number=number, time_s=time_s, calls=calls),),
+        accounts=(wallet.address, recipient),
+        storage=funding,
+    )
+
+
+def read_result(wallet: Wallet, played: Played | NotRun) -> TransferResult:
+    """Judge by balances. A refusal and a transfer that moved nothing are the same: false."""
+    if isinstance(played, NotRun):
+        return unsettled(played.reason)
+    before, after = played["sender before"].word, played["sender after"].word
+    there, then = played["recipient before"].word, played["recipient after"].word
+    if before is None or after is None or there is None or then is None:
+        return unsettled("balanceOf did not answer on stage")
+    if before < wallet.amount_raw or (wallet.slot_index is not None and before != wallet.balance_raw):
+        return unsettled("the wallet could not be funded")
+    transfer = played["transfer"]
+    if not transfer.ok:
+        return _refused(decode_revert(transfer.data, transfer.message))
+    amount, left, arrived = wallet.amount_raw, before - after, then - there
+    if arrived <= 0 and left <= 0:
+        return _refused("the call succeeded but moved nothing")
+    return TransferResult(
+        success=True,
+        send_tax=percent(left - amount, amount),
+        receive_tax=percent(amount - arrived, amount),
+        reason="",
+    )
+
+
+def percent(part: int, whole: int) -> float:
+    """`part` of `whole` in percent, four decimals, never below 0."""
+    return round(max(0, part) * 100 / whole, 4)
+
+
+def unsettled(reason: str) -> TransferResult:
+    """No signal, never a pass."""
+    return TransferResult(success=None, send_tax=None, receive_tax=None, reason=reason)
+
+
+def _refused(reason: str) -> TransferResult:
+    return TransferResult(success=False, send_tax=None, receive_tax=None, reason=reason)

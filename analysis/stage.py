@@ -1,0 +1,206 @@
+"""The stage: what-if blocks played by the node on top of one pinned block, then forgotten.
+
+Everything is one `eth_simulateV1` request, so the chain's own rules apply (L1 clocks, precompiles).
+Block number and time are always given: without them some nodes repeat the pinned block.
+Source: execution-apis, eth_simulateV1.
+"""
+
+from collections.abc import Mapping, Sequence
+from itertools import chain
+from typing import Literal
+
+import msgspec
+from eth_hash.auto import keccak
+
+from analysis.node import RpcAnswer
+from config.jsonrpc import RpcFault, RpcRequest
+from config.primitives import Address, BlockRef, Hash32
+
+CALL_GAS = 5_000_000
+"""Gas of one simulated transaction: five times the dearest honest swap, far below any block limit."""
+
+READ_GAS = 1_000_000
+"""Gas of one read inside a simulation."""
+
+NATIVE_FUNDS = 10**24
+"""Wei given to every account on stage: a million coins, so no trade fails for lack of them."""
+
+Missing = Literal["HOLDER", "POOL", "NODE", "FUNDS"]
+
+
+class Passed(msgspec.Struct, frozen=True, kw_only=True):
+    """The act succeeded."""
+
+    tax: float | None
+    """Percent. None: success was seen, but the amounts do not tell a tax."""
+
+
+class Refused(msgspec.Struct, frozen=True, kw_only=True):
+    """The chain refused the act: the token's doing, never ours or the node's."""
+
+    reason: str
+    """Decoded revert reason, or what was seen instead of success."""
+
+
+class NotRun(msgspec.Struct, frozen=True, kw_only=True):
+    """Nothing was learnt. `missing` says what we lacked."""
+
+    missing: Missing
+    reason: str
+
+
+Outcome = Passed | Refused | NotRun
+
+
+class SimCall(msgspec.Struct, frozen=True, kw_only=True):
+    """One transaction, or one read (a transaction whose effects do not matter)."""
+
+    label: str
+    """Names the call's result within its play."""
+    sender: Address
+    to: Address
+    data: str
+    value: int = 0
+    gas: int = CALL_GAS
+
+
+class SimBlock(msgspec.Struct, frozen=True, kw_only=True):
+    """One what-if block."""
+
+    number: int
+    time_s: int
+    calls: tuple[SimCall, ...]
+
+
+class SimLog(msgspec.Struct, frozen=True, rename="camel"):
+    """An event of a simulated call."""
+
+    address: Address
+    topics: tuple[Hash32, ...]
+    data: str
+
+
+class SimResult(msgspec.Struct, frozen=True, kw_only=True):
+    """What one simulated call did."""
+
+    ok: bool
+    data: bytes
+    """Return data, or revert data."""
+    logs: tuple[SimLog, ...]
+    message: str
+    """The node's own words on a failure; empty on success."""
+
+    @property
+    def word(self) -> int | None:
+        """The first 32 bytes as an unsigned integer. None: the call failed or said less."""
+        return int.from_bytes(self.data[:32], "big") if self.ok and len(self.data) >= 32 else None  # noqa: PLR2004 - an ABI word
+
+
+class _WireError(msgspec.Struct):
+    message: str = ""
+    data: object = None
+
+
+class _WireCall(msgspec.Struct, rename="camel"):
+    status: str
+    return_data: str = "0x"
+    logs: tuple[SimLog, ...] = ()
+    error: _WireError | None = None
+
+
+class _WireBlock(msgspec.Struct):
+    calls: tuple[_WireCall, ...] = ()
+
+
+class Played(msgspec.Struct, frozen=True):
+    """The results of a play, by the labels of its calls."""
+
+    by_label: Mapping[str, SimResult]
+
+    def __getitem__(self, label: str) -> SimResult:
+        return self.by_label[label]
+
+
+class Play(msgspec.Struct, frozen=True, kw_only=True):
+    """One whole simulation, ready to send and ready to be replayed from the evidence."""
+
+    pin: BlockRef
+    blocks: tuple[SimBlock, ...]
+    accounts: tuple[Address, ...]
+    """Codeless accounts that get NATIVE_FUNDS."""
+    storage: Mapping[Address, Mapping[Hash32, Hash32]]
+    """Slots overridden before the first block, by contract."""
+
+    def request(self) -> RpcRequest:
+        """The eth_simulateV1 request."""
+        overrides: dict[str, object] = {
+            account: {"balance": hex(NATIVE_FUNDS)} for account in self.accounts
+        }
+        overrides |= {contract: {"stateDiff": dict(slots)} for contract, slots in self.storage.items()}
+        state = [
+            {
+                "blockOverrides": {"number": hex(block.number), "time": hex(block.time_s)},
+                "calls": [_wire_call(call) for call in block.calls],
+            }
+            for block in self.blocks
+        ]
+        state[0]["stateOverrides"] = overrides  # type: ignore[assignment]  # values of one JSON object
+        options = {"blockStateCalls": state, "validation": False, "traceTransfers": False}
+        return RpcRequest("eth_simulateV1", (options, {"blockHash": self.pin.hash}))
+
+
+def read_play(play: Play, answer: RpcAnswer) -> Played | NotRun:
+    """What the node saw; NotRun when it could not play it. Never mistakes one for the other."""
+    if isinstance(answer, RpcFault):
+        return NotRun(missing="NODE", reason=f"eth_simulateV1: {answer.message}")
+    try:
+        blocks = msgspec.json.decode(answer, type=tuple[_WireBlock, ...])
+        # Geth fills skipped block numbers with empty blocks; ours all have calls.
+        played = [[_result(call) for call in block.calls] for block in blocks if block.calls]
+    except (msgspec.DecodeError, ValueError) as error:
+        return NotRun(missing="NODE", reason=f"eth_simulateV1 answered nonsense: {error}")
+    if [len(results) for results in played] != [len(block.calls) for block in play.blocks]:
+        return NotRun(missing="NODE", reason="eth_simulateV1 answered for other calls")
+    labels = [call.label for block in play.blocks for call in block.calls]
+    return Played(dict(zip(labels, chain.from_iterable(played), strict=True)))
+
+
+def fresh_account(pin: BlockRef, purpose: str) -> Address:
+    """A codeless address nobody can know before the pinned block exists, the same on a replay."""
+    return Address("0x" + keccak(f"{pin.hash}:{purpose}".encode())[-20:].hex())
+
+
+def next_blocks(pin: BlockRef, *, block_time_s: float, now_s: int, waits_s: Sequence[int]) -> list[tuple[int, int]]:
+    """Numbers and times of what-if blocks: the next block, then one after each wait.
+
+    The first is dated no earlier than now, because a real trade would be. Numbers follow the waits
+    at the nominal block time, at most 200 ahead in all: nodes bound how far a simulation may jump.
+    """
+    step_s = max(1, round(block_time_s))
+    number, time_s = pin.number + 1, max(pin.time_s + step_s, now_s)
+    blocks = [(number, time_s)]
+    for wait_s in waits_s:
+        time_s += max(wait_s, step_s)
+        number += max(1, min(int(wait_s / block_time_s), _MOST_BLOCKS_AHEAD // max(1, len(waits_s))))
+        blocks.append((number, time_s))
+    return blocks
+
+
+_MOST_BLOCKS_AHEAD = 200
+
+
+def _wire_call(call: SimCall) -> dict[str, str]:
+    wire = {"from": call.sender, "to": call.to, "data": call.data, "gas": hex(call.gas)}
+    return wire | {"value": hex(call.value)} if call.value else dict(wire)
+
+
+def _result(call: _WireCall) -> SimResult:
+    data = bytes.fromhex(call.return_data[2:])
+    if not data and call.error is not None and isinstance(call.error.data, str):
+        data = bytes.fromhex(call.error.data.removeprefix("0x"))
+    return SimResult(
+        ok=int(call.status, 16) == 1,
+        data=data,
+        logs=call.logs,
+        message=call.error.message if call.error else "",
+    )

@@ -1,0 +1,289 @@
+"""The embedded chain: a real anvil process, started, awaited, driven and always stopped."""
+
+import os
+import platform
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from config.errors import ConfigError, UpstreamError
+from config.jsonrpc import RpcRequest
+from config.primitives import Address, Hash32
+from demo.wire import Wire
+
+PROJECT_ROOT = Path(__file__).resolve().parent.parent
+NODE_MODULES = PROJECT_ROOT / "node_modules"
+
+ETHER = 10**18
+_STATES_KEPT = 64
+"""Old block states in memory. Without a bound anvil writes them to the home folder for ever."""
+_BLOCK_GAS = 60_000_000
+_START_TRIES = 3
+_START_S = 20.0
+_STOP_S = 5.0
+
+# Runs the node and, beside it, a reader of our end of a pipe. When this process goes, however it
+# goes, the pipe closes and the reader ends the node. (PR_SET_PDEATHSIG would tie the node to the
+# thread that started it, not to the process, and exists on Linux only.)
+_LEASH = """
+exec 3<&0 </dev/null
+"$@" 3<&- &
+node=$!
+{ read -r _ <&3; kill -KILL "$node"; } 2>/dev/null &
+reader=$!
+exec 3<&-
+wait "$node"
+kill -KILL "$reader" 2>/dev/null
+wait
+"""
+
+_PLATFORMS = {
+    ("Linux", "x86_64"): "linux-amd64",
+    ("Linux", "aarch64"): "linux-arm64",
+    ("Darwin", "x86_64"): "darwin-amd64",
+    ("Darwin", "arm64"): "darwin-arm64",
+}
+
+
+def locate_anvil(node_modules: Path = NODE_MODULES) -> Path:
+    """The node's binary among the installed npm packages.
+
+    Raises ConfigError where it is not installed or this machine has no build of it.
+    """
+    machine = (platform.system(), platform.machine())
+    build = _PLATFORMS.get(machine)
+    if build is None:
+        raise ConfigError(
+            source="demo", key="anvil", reason=f"no build for {' '.join(machine)} is published"
+        )
+    binary = node_modules / "@foundry-rs" / f"anvil-{build}" / "bin" / "anvil"
+    if not binary.is_file():
+        raise ConfigError(
+            source=str(binary), key="anvil", reason="not installed; run `make setup` first"
+        )
+    return binary
+
+
+class AnvilNode:
+    """One anvil on a port of its own, for as long as the `with` block runs.
+
+    Every account is unlocked: `eth_sendTransaction` works from any address. Requests may come
+    from several threads. All verbs raise UpstreamError when the node does not answer, and
+    NodeRefusedError when it answers with an error.
+    """
+
+    def __init__(self, *, chain_id: int = 1, port: int | None = None) -> None:
+        """`port` None: a free one, chosen at start."""
+        self.chain_id = chain_id
+        self._wanted_port = port
+        self._port = 0
+        self._leash: subprocess.Popen[bytes] | None = None
+        self._wire: Wire | None = None
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.stop()
+
+    # --- the process ------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Start and wait until it answers. An empty chain every time.
+
+        Raises ConfigError when the binary is missing, UpstreamError when it does not come up.
+        """
+        binary = locate_anvil()
+        for _ in range(_START_TRIES):
+            # Between choosing a free port and binding it another process may take it.
+            self._port = self._wanted_port or _find_free_port()
+            self._wire = Wire(host="127.0.0.1", port=self._port)
+            self._leash = self._launch(binary)
+            if self._await_answer():
+                return
+            self.stop()
+        raise UpstreamError(service="anvil", reason=f"did not start on port {self._port}")
+
+    def stop(self) -> None:
+        """End the process group. Harmless when it is not running.
+
+        The chain is gone with it; `start` brings up an empty one.
+        """
+        leash, self._leash = self._leash, None
+        if leash is None:
+            return
+        if leash.stdin is not None:
+            leash.stdin.close()
+        try:
+            leash.wait(_STOP_S)
+        except subprocess.TimeoutExpired:
+            _signal_group(leash, signal.SIGKILL)
+            leash.wait()
+        if self._wire is not None:
+            self._wire.close()
+
+    def freeze(self) -> None:
+        """Keep the node from answering while its port stays open, until `thaw`."""
+        _signal_group(self._running(), signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        """Let a frozen node go on."""
+        _signal_group(self._running(), signal.SIGCONT)
+
+    @property
+    def url(self) -> str:
+        """HTTP address; the same host and port answer as WebSocket."""
+        return f"http://127.0.0.1:{self._port}"
+
+    @property
+    def ws_url(self) -> str:
+        """WebSocket address."""
+        return f"ws://127.0.0.1:{self._port}"
+
+    @property
+    def port(self) -> int:
+        """TCP port in use; 0 before the first start."""
+        return self._port
+
+    def _launch(self, binary: Path) -> subprocess.Popen[bytes]:
+        return subprocess.Popen(
+            [
+                "/bin/sh",
+                "-c",
+                _LEASH,
+                "anvil-leash",
+                str(binary),
+                "--host=127.0.0.1",
+                f"--port={self._port}",
+                f"--chain-id={self.chain_id}",
+                f"--prune-history={_STATES_KEPT}",
+                f"--gas-limit={_BLOCK_GAS}",
+                "--auto-impersonate",
+                "--no-request-size-limit",
+                "--quiet",
+            ],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+
+    def _await_answer(self) -> bool:
+        deadline = time.monotonic() + _START_S
+        leash = self._running()
+        while time.monotonic() < deadline and leash.poll() is None:
+            try:
+                return self.rpc("eth_chainId") == hex(self.chain_id)
+            except UpstreamError:
+                time.sleep(0.02)
+        return False
+
+    def _running(self) -> subprocess.Popen[bytes]:
+        if self._leash is None:
+            raise UpstreamError(service="anvil", reason="is not running")
+        return self._leash
+
+    # --- requests ---------------------------------------------------------------------------
+
+    def rpc(self, method: str, *params: object) -> object:
+        """Ask one thing; the decoded `result`."""
+        return self.rpc_batch([RpcRequest(method, params)])[0]
+
+    def rpc_batch(self, requests: Sequence[RpcRequest]) -> list[object]:
+        """Ask many things in one round trip; results in the order asked."""
+        if self._wire is None:
+            raise UpstreamError(service="anvil", reason="is not running")
+        return self._wire.ask(requests)
+
+    # --- verbs ------------------------------------------------------------------------------
+
+    def mine(self, blocks: int = 1) -> None:
+        """Mine blocks, one second apart."""
+        self.rpc("anvil_mine", hex(blocks))
+
+    def increase_time(self, seconds: int) -> None:
+        """Let the clock run ahead and mine a block that shows it."""
+        self.rpc("evm_increaseTime", seconds)
+        self.mine()
+
+    def set_time(self, time_s: int) -> None:
+        """Mine a block of exactly this Unix time, which must be later than the head's."""
+        self.rpc("evm_setNextBlockTimestamp", time_s)
+        self.mine()
+
+    def head_number(self) -> int:
+        """Number of the newest block."""
+        return quantity(self.rpc("eth_blockNumber"))
+
+    def head_time(self) -> int:
+        """Unix seconds of the newest block."""
+        block = self.rpc("eth_getBlockByNumber", "latest", False)  # noqa: FBT003 - positional RPC
+        if not isinstance(block, dict):
+            raise UpstreamError(service="anvil", reason="has no newest block")
+        return quantity(block["timestamp"])
+
+    def snapshot(self) -> str:
+        """Remember this state; the answer is good for one `revert`."""
+        return str(self.rpc("evm_snapshot"))
+
+    def revert(self, snapshot: str) -> None:
+        """Go back to a remembered state, blocks included."""
+        if self.rpc("evm_revert", snapshot) is not True:
+            raise UpstreamError(service="anvil", reason=f"snapshot {snapshot} is gone")
+
+    def reorg(self, depth: int, transactions: Sequence[tuple[object, int]] = ()) -> None:
+        """Replace the newest `depth` blocks by as many others.
+
+        `transactions` are (raw transaction or request object, offset of its block from 0).
+        """
+        self.rpc("anvil_reorg", depth, [list(pair) for pair in transactions])
+
+    def set_balance(self, account: Address, wei: int) -> None:
+        """Give an account this much native coin."""
+        self.rpc("anvil_setBalance", account, hex(wei))
+
+    def set_interval(self, seconds: int) -> None:
+        """Mine a block every so many seconds, instead of one per transaction."""
+        self.rpc("evm_setIntervalMining", seconds)
+
+    def set_automine(self, *, on: bool) -> None:
+        """On: one block per transaction, at once. Off: transactions wait for `mine`."""
+        self.rpc("evm_setAutomine", on)
+
+    def accounts(self) -> list[Address]:
+        """The ten accounts with 10,000 native coins that every anvil has."""
+        listed = self.rpc("eth_accounts")
+        if not isinstance(listed, list):
+            raise UpstreamError(service="anvil", reason="lists no accounts")
+        return [Address(str(account).lower()) for account in listed]
+
+    def send(self, transaction: dict[str, str]) -> Hash32:
+        """Hand in a transaction from any account; its hash."""
+        return Hash32(str(self.rpc("eth_sendTransaction", transaction)))
+
+
+def quantity(value: object) -> int:
+    """Read a JSON-RPC quantity."""
+    return int(str(value), 16)
+
+
+def _find_free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def _signal_group(leash: subprocess.Popen[bytes], number: signal.Signals) -> None:
+    if leash.poll() is None:
+        os.killpg(leash.pid, number)

