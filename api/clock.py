@@ -8,20 +8,14 @@ import msgspec
 class ContractClock(msgspec.Struct, frozen=True, kw_only=True):
     """What `block.number` and `block.timestamp` give inside a contract of one chain."""
 
+    time_s: int
+    """Unix seconds."""
     block_number: int | None
     """On chains that show contracts Ethereum's block number, that one. None: not known."""
-    time_s: int
-    block_time_s: float
+    block_time_s: int
+    """Unix seconds at which `block_number` was mined."""
+    block_interval_s: float
     """Nominal seconds between two values of `block_number`."""
-
-    def reached_at_s(self, block_number: int) -> int | None:
-        """Unix seconds when the block number is or was reached, by nominal block time.
-
-        None: the clock's own block number is not known.
-        """
-        if self.block_number is None:
-            return None
-        return self.time_s + round((block_number - self.block_number) * self.block_time_s)
 
 
 def iso_utc(time_s: float) -> str:

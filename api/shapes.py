@@ -5,11 +5,22 @@ field says otherwise; `pending` stands only where the specification has it. Addr
 the checksummed form of EIP-55. How the values come about: `native.py`, `compat.py`.
 """
 
-from typing import Literal
+from typing import Generic, Literal, TypeVar
 
 import msgspec
 
 Pending = Literal["pending"]
+"""Still being worked out; ask again."""
+
+
+def settled(value: bool | Pending | msgspec.UnsetType | None) -> bool | None:
+    """The yes or no. None: pending, absent or unknown."""
+    return value if isinstance(value, bool) else None
+
+
+def figure(value: float | Pending | None) -> float | None:
+    """The number. None: pending or unknown."""
+    return None if isinstance(value, str) else value
 
 
 class Shape(msgspec.Struct, frozen=True, kw_only=True):
@@ -149,13 +160,16 @@ class NativeFeatures(Shape):
     """ISO 8601 UTC."""
 
 
-class Envelope(Shape):
-    """What goes around the features in every format; on its own, a refusal of a token."""
+Features = TypeVar("Features")
+
+
+class Envelope(Shape, Generic[Features]):
+    """What goes around the features in every format. A refusal of a token has null features."""
 
     chain: str
     """Slug."""
     contract_address: str
-    features: None = None
+    features: Features
     error: str = ""
     """Prose; empty on success."""
     error_code: str | None = None
@@ -166,9 +180,3 @@ class Envelope(Shape):
         Literal["aggregator", "network_token_info", "pool_spot", "stablecoin_pin"] | None
     ) = None
     price_age_seconds: int | None = None
-
-
-class NativeEnvelope(Envelope):
-    """A judged token in the native format."""
-
-    features: NativeFeatures  # type: ignore[assignment]  # a refusal has null here, a success never

@@ -1,6 +1,6 @@
 """Chain facts as typed values. Loaded from `config/chains/*.toml` and the deployment's overlay."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
 
@@ -12,21 +12,27 @@ DexKind = Literal["AmmV2", "AmmV3", "AmmV4", "Solid", "SolidV3"]
 Clock = Literal["own", "ethereum"]
 """Which chain's block number a contract sees in `block.number`."""
 
+Decimals = Annotated[int, msgspec.Meta(ge=0, le=36)]
+"""Of an anchor token or a feed: what is above is a typo, not a token."""
+
+Seconds = Annotated[int, msgspec.Meta(ge=1)]
+BlockNumber = Annotated[int, msgspec.Meta(ge=0)]
+
 
 class Anchor(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A quote token: the wrapped native coin or a dollar stable."""
 
     address: Address
     symbol: str
-    decimals: int
+    decimals: Decimals
 
 
 class Oracle(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The Chainlink feed of the native coin in USD."""
 
     native_usd: Address
-    decimals: int
-    heartbeat_s: int
+    decimals: Decimals
+    heartbeat_s: Seconds
 
 
 class Dex(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -37,16 +43,16 @@ class Dex(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     factory: Address
     """For AmmV4 the pool manager."""
     variant: str | None = None
-    """Decoder and ABI variant of the kind, for example pancake_v3 or algebra. None: the original."""
+    """Decoder and ABI variant of the kind, such as pancake_v3 or algebra. None: the original."""
     router: Address | None = None
     quoter: Address | None = None
     position_manager: Address | None = None
     state_view: Address | None = None
-    fee_bp: int | None = None
+    fee_bp: Annotated[int, msgspec.Meta(ge=0, le=10_000)] | None = None
     """Swap fee in basis points where every pool has the same. None: read per pool."""
-    fee_tiers: tuple[int, ...] = ()
+    fee_tiers: tuple[Annotated[int, msgspec.Meta(ge=1)], ...] = ()
     """V3 kinds: known fees in hundredths of a basis point; SolidV3: known tick spacings."""
-    from_block: int | None = None
+    from_block: BlockNumber | None = None
     """At or before the first pool. None: unknown."""
 
 
@@ -57,7 +63,7 @@ class Launchpad(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     kind: Literal["curve", "direct"]
     contracts: tuple[Address, ...]
     curve: str | None = None
-    from_block: int | None = None
+    from_block: BlockNumber | None = None
 
 
 class Chain(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,6 +1,7 @@
 """Calls and their answers, between Python values and ABI bytes, by function signature."""
 
 from collections.abc import Sequence
+from typing import cast
 
 from eth_abi.abi import decode, encode
 from eth_abi.grammar import TupleType, parse
@@ -46,7 +47,4 @@ def decode_values(types: str, data: str) -> tuple[object, ...]:
 def _split(types: str) -> list[str]:
     if types == "()":
         return []
-    parsed = parse(types)
-    if not isinstance(parsed, TupleType):
-        raise TypeError(f"{types!r} is not a list of types in brackets")
-    return [component.to_type_str() for component in parsed.components]
+    return [component.to_type_str() for component in cast(TupleType, parse(types)).components]

@@ -210,7 +210,7 @@ class AnvilNode:
 
     def mine(self, blocks: int = 1) -> None:
         """Mine blocks, one second apart."""
-        self.rpc("anvil_mine", hex(blocks))
+        self.rpc("anvil_mine", hex(blocks), "0x1")
 
     def increase_time(self, seconds: int) -> None:
         """Let the clock run ahead and mine a block that shows it."""
@@ -228,7 +228,7 @@ class AnvilNode:
 
     def head_time(self) -> int:
         """Unix seconds of the newest block."""
-        block = self.rpc("eth_getBlockByNumber", "latest", False)  # noqa: FBT003 - positional RPC
+        block = self.rpc("eth_getBlockByNumber", "latest", False)
         if not isinstance(block, dict):
             raise UpstreamError(service="anvil", reason="has no newest block")
         return quantity(block["timestamp"])

@@ -7,6 +7,7 @@ sources, the settings and the compiler's version.
 import hashlib
 import shutil
 import subprocess
+import tempfile
 from pathlib import Path
 
 import msgspec
@@ -81,7 +82,8 @@ class _Evm(msgspec.Struct):
 
 class _Compiled(msgspec.Struct):
     abi: tuple[_Entry, ...]
-    evm: _Evm
+    evm: _Evm | None = None
+    """None: an interface, which has no code."""
 
 
 class _Message(msgspec.Struct):
@@ -154,18 +156,22 @@ def _load_own(node_modules: Path) -> tuple[Artifact, ...]:
 
 
 def _compile(request: bytes, node_modules: Path) -> tuple[Artifact, ...]:
-    ran = subprocess.run(
-        [_find_node(), str(node_modules / "solc" / "solc.js"), "--standard-json"],
-        input=request,
-        capture_output=True,
-        timeout=_COMPILE_S,
-        check=False,
-    )
-    # The wrapper may print a notice before the answer.
-    start = ran.stdout.find(b"{")
+    # Into a file, not a pipe: solc.js leaves with process.exit, which cuts a pipe short.
+    with tempfile.TemporaryFile() as answer:
+        ran = subprocess.run(
+            [_find_node(), str(node_modules / "solc" / "solc.js"), "--standard-json"],
+            input=request,
+            stdout=answer,
+            stderr=subprocess.PIPE,
+            timeout=_COMPILE_S,
+            check=False,
+        )
+        answer.seek(0)
+        text = answer.read()
+    start = text.find(b"{")  # behind a notice about solvers that nobody asked for
     if ran.returncode != 0 or start < 0:
         raise CompileError(reason=ran.stderr.decode(errors="replace").strip() or "no output")
-    output = msgspec.json.decode(ran.stdout[start:], type=_Output)
+    output = msgspec.json.decode(text[start:], type=_Output)
     refused = [message for message in output.errors if message.severity == "error"]
     if refused:
         raise CompileError(reason="\n".join(message.formattedMessage for message in refused))
@@ -173,7 +179,7 @@ def _compile(request: bytes, node_modules: Path) -> tuple[Artifact, ...]:
         _artifact(name, contract.evm.bytecode.object, contract.abi)
         for file in output.contracts.values()
         for name, contract in file.items()
-        if contract.evm.bytecode.object
+        if contract.evm is not None and contract.evm.bytecode.object
     )
 
 

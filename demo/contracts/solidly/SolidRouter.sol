@@ -216,15 +216,17 @@ contract SolidRouter {
     {
         address last = routes[routes.length - 1].to;
         uint256 before = IWrapped(last).balanceOf(to);
-        for (uint256 i; i < routes.length; ++i) {
-            ISolidPair pair = ISolidPair(_pairOf(routes[i]));
-            (uint256 reserve0, uint256 reserve1,) = pair.getReserves();
-            uint256 reserve = routes[i].from == pair.token0() ? reserve0 : reserve1;
-            uint256 amountIn = IWrapped(routes[i].from).balanceOf(address(pair)) - reserve;
-            _swapOne(routes, i, pair.getAmountOut(amountIn, routes[i].from), to);
-        }
+        for (uint256 i; i < routes.length; ++i) _swapOne(routes, i, _measuredOut(routes[i]), to);
         arrived = IWrapped(last).balanceOf(to) - before;
         require(arrived >= amountOutMin, "INSUFFICIENT_OUTPUT_AMOUNT");
+    }
+
+    function _measuredOut(route calldata one) private view returns (uint256) {
+        ISolidPair pair = ISolidPair(_pairOf(one));
+        (uint256 reserve0, uint256 reserve1,) = pair.getReserves();
+        uint256 reserve = one.from == pair.token0() ? reserve0 : reserve1;
+        uint256 amountIn = IWrapped(one.from).balanceOf(address(pair)) - reserve;
+        return pair.getAmountOut(amountIn, one.from);
     }
 
     function _swapOne(route[] calldata routes, uint256 i, uint256 amountOut, address to) private {

@@ -1,0 +1,97 @@
+"""Code facts, current state, outcomes and policy become one report. Pure.
+
+Owner-gated setters: the specification's service assumes that only the owner can call them, so a
+renounced owner switches three flags off. Source: the specification, "Static analysis".
+"""
+
+from collections.abc import Mapping
+
+import msgspec
+
+from analysis.market import TradeResult, ValuedPool, pool_rows
+from analysis.metadata import Metadata
+from analysis.ownership import Ownership
+from analysis.scenarios.transfer import TransferResult
+from analysis.supply import Burned
+from config.primitives import Address, BlockRef
+from sql.rows import EvidenceRow, Report, ReportRow, StaticFindings
+
+_OWNER_GATED = (
+    "pause_status_can_be_modified",
+    "trading_cap_can_be_modified",
+    "position_cap_can_be_modified",
+)
+
+
+class Facts(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything one analysis has learnt so far."""
+
+    chain_id: int
+    token: Address
+    pin: BlockRef
+    metadata: Metadata
+    burned: Burned
+    ownership: Ownership
+    implementation: Address | None
+    """The contract whose code was judged, for a proxy."""
+    static: StaticFindings
+    pools: tuple[ValuedPool, ...]
+    trades: Mapping[str, TradeResult | str]
+    """By Candidate.key; PENDING for plays under way."""
+    transfer: TransferResult | None
+    """None: not checked yet, or there was no wallet to check with."""
+    evidence: tuple[EvidenceRow, ...]
+
+
+def combine(
+    facts: Facts, *, is_settled: bool, now_s: int, min_liquidity_usd: float
+) -> Report:
+    """The report. What no check has answered yet is None."""
+    transfer = facts.transfer
+    return Report(
+        token=ReportRow(
+            chain_id=facts.chain_id,
+            address=facts.token,
+            block_number=facts.pin.number,
+            block_hash=facts.pin.hash,
+            block_time_s=facts.pin.time_s,
+            scanned_at_s=now_s,
+            is_settled=is_settled,
+            name=facts.metadata.name,
+            symbol=facts.metadata.symbol,
+            decimals=facts.metadata.decimals,
+            supply_raw=facts.metadata.supply_raw,
+            burned_raw=facts.burned.burned_raw,
+            owner_address=facts.ownership.owner_address,
+            ownership_renounced=facts.ownership.ownership_renounced,
+            is_open_source=None,
+            has_open_source_implementation=None,
+            implementation=facts.implementation,
+            timebomb_status=None,
+            transfer_success=transfer.success if transfer else None,
+            send_tax=transfer.send_tax if transfer else None,
+            receive_tax=transfer.receive_tax if transfer else None,
+            transfer_checked_at_s=now_s if transfer else None,
+            allowance_bypass=None,
+            privileged_spenders=(),
+            funds_can_be_drained=None,
+            owner_can_change_balance=None,
+            is_launchpad_token=None,
+            launchpad_name=None,
+            creator_address=None,
+            creator_balance_raw=None,
+        ),
+        static=gate_by_owner(facts.static, renounced=facts.ownership.ownership_renounced),
+        pools=pool_rows(facts.pools, facts.trades, min_liquidity_usd=min_liquidity_usd),
+        holders=facts.burned.holders,
+        deadlines=(),
+        evidence=facts.evidence,
+    )
+
+
+def gate_by_owner(static: StaticFindings, *, renounced: bool | None) -> StaticFindings:
+    """A setter that only a gone owner could call counts as none. Pending and None stay."""
+    if renounced is not True:
+        return static
+    gated = {name: False for name in _OWNER_GATED if isinstance(getattr(static, name), bool)}
+    return msgspec.structs.replace(static, **gated)

@@ -1,0 +1,93 @@
+"""The first round trip: is it a token, and everything that can be asked knowing only its address."""
+
+import msgspec
+
+from analysis import gate, native_price, ownership, routers, supply
+from analysis.abi import decode_address, read_reply
+from analysis.balance_slot import probe_request, read_probe
+from analysis.desk import Desk
+from analysis.discovery import Candidate, candidates_of, find_lookups
+from analysis.gate import Admitted
+from analysis.knowledge import Known
+from analysis.rounds import Round
+from analysis.routers import RouterFacts
+from analysis.stage import fresh_account
+from analysis.supply import Burned
+from config.primitives import Address, BlockRef
+
+
+class Look(msgspec.Struct, frozen=True, kw_only=True):
+    """What the first round brought."""
+
+    pin: BlockRef
+    admitted: Admitted
+    burned: Burned
+    owners: tuple[Address, ...]
+    """What the owner getters gave."""
+    native_usd: float | None
+    """None: the oracle has no price that may be used."""
+    candidates: tuple[Candidate, ...]
+    """Pools against the anchors, indexed ones and asked ones, each once."""
+    token_slot_index: int | None
+    """Index of the token's balance slot. None: not found."""
+
+
+async def look(desk: Desk, token: Address, pin: BlockRef, known: Known) -> Look:
+    """Raises TokenRefusedError when the gate refuses, UpstreamError when the node fails."""
+    chain, block = desk.chain, pin.hash
+    stables = [stable.address for stable in chain.stables]
+    quotes = [anchor.address for anchor in chain.anchors if anchor.address != token]
+    unasked = [dex for dex in chain.dexes if dex.factory not in known.covered_factories]
+    lookups = find_lookups(unasked, token, quotes)
+    new_routers = routers.unread(chain.dexes, desk.routers)
+    new_stables = [stable for stable in stables if stable not in desk.quote_slots]
+    prober = fresh_account(pin, f"{token}:probe")
+
+    trip = Round()
+    asked_gate = trip.ask(gate.requests(token, block=block))
+    asked_burns = trip.ask(supply.requests(token, block=block))
+    asked_owners = trip.ask(ownership.requests(token, block=block))
+    asked_oracle = trip.ask((native_price.oracle_request(chain.oracle, block=block),))
+    asked_slots = trip.ask(
+        [probe_request(asset, prober, block=block) for asset in (token, *new_stables)]
+    )
+    asked_routers = [trip.ask(routers.requests(router, block=block)) for router in new_routers]
+    asked_lookups = trip.ask([lookup.request(block=block) for lookup in lookups])
+    await trip.send(desk.node)
+
+    admitted = gate.read(trip[asked_gate])
+    token_slot, *stable_slots = (read_probe(answer) for answer in trip[asked_slots])
+    _remember_slots(desk, new_stables, stable_slots)
+    _remember_routers(
+        desk, {router: routers.read(trip[at]) for router, at in zip(new_routers, asked_routers, strict=True)}
+    )
+    found = [
+        lookup.candidate(decode_address(read_reply(answer)))
+        for lookup, answer in zip(lookups, trip[asked_lookups], strict=True)
+    ]
+    indexed = candidates_of(known.pools, token=token, dexes=chain.dexes)
+    every = [*indexed, *(candidate for candidate in found if candidate is not None)]
+    return Look(
+        pin=pin,
+        admitted=admitted,
+        burned=supply.read(trip[asked_burns]),
+        owners=ownership.read(trip[asked_owners]),
+        native_usd=native_price.read_oracle(
+            chain.oracle, trip[asked_oracle][0], time_s=pin.time_s
+        ),
+        candidates=tuple({candidate.key: candidate for candidate in every}.values()),
+        token_slot_index=token_slot,
+    )
+
+
+def _remember_slots(
+    desk: Desk, stables: list[Address], indices: list[int | None]
+) -> None:
+    for stable, index in zip(stables, indices, strict=True):
+        if index is not None:
+            desk.quote_slots[stable] = index
+
+
+def _remember_routers(desk: Desk, facts: dict[Address, RouterFacts]) -> None:
+    """A router without code may be deployed later, so it is asked about again."""
+    desk.routers |= {router: fact for router, fact in facts.items() if fact.has_code}

@@ -1,0 +1,156 @@
+"""The last round trips: everything that is played on stage for one token."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from analysis import routers
+from analysis.desk import Desk
+from analysis.evidence import play_evidence
+from analysis.look import Look
+from analysis.market import TradeResult, ValuedPool
+from analysis.node import Node
+from analysis.scenarios import trade, transfer
+from analysis.scenarios.ground import Ground
+from analysis.scenarios.trade import Bought
+from analysis.scenarios.transfer import TransferResult, Wallet
+from analysis.stage import NotRun, Play, Played, next_blocks, read_play
+from config.primitives import Address
+from sql.rows import EvidenceRow
+
+
+class Buys(msgspec.Struct, frozen=True, kw_only=True):
+    """Transfer and buys have been played; sales have not."""
+
+    transfer: TransferResult | None
+    """None: no wallet to check with."""
+    bought: tuple[tuple[Ground, Bought], ...]
+    refused: dict[str, TradeResult]
+    """Pools that cannot be traded at all, by Candidate.key, with why."""
+    evidence: tuple[EvidenceRow, ...]
+
+
+class Sales(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything has been played."""
+
+    trades: dict[str, TradeResult]
+    """By Candidate.key."""
+    evidence: tuple[EvidenceRow, ...]
+
+
+async def play_buys(
+    desk: Desk, look: Look, token: Address, pools: Sequence[ValuedPool], wallets: Sequence[Wallet]
+) -> Buys:
+    """Send tokens, and buy in every pool, in one round trip. Raises UpstreamError."""
+    grounds, refused = _grounds(desk, look, pools)
+    buys = [trade.write_buys(ground) for ground in grounds]
+    block = _blocks(desk, look)[0]
+    transfers = [transfer.write_play(look.pin, token, wallet, block=block) for wallet in wallets]
+    played = await _send(desk.node, [transfers, *buys])
+    result, evidence = _judge_transfers(wallets, transfers, played[0])
+    bought = []
+    for ground, plays, results in zip(grounds, buys, played[1:], strict=True):
+        settled = trade.read_buys(ground, results)
+        bought.append((ground, settled))
+        evidence += _evidence(f"buy:{ground.candidate.key}", plays, results, settled.outcome)
+    return Buys(
+        transfer=result, bought=tuple(bought), refused=refused, evidence=tuple(evidence)
+    )
+
+
+async def play_sales(desk: Desk, look: Look, buys: Buys) -> Sales:
+    """Sell what was bought, in one round trip. Raises UpstreamError."""
+    supply_raw = look.admitted.metadata.supply_raw
+    plays = [
+        trade.write_sales(ground, bought, supply_raw=supply_raw) for ground, bought in buys.bought
+    ]
+    played = await _send(desk.node, plays)
+    trades, evidence = dict(buys.refused), []
+    for (ground, bought), written, results in zip(buys.bought, plays, played, strict=True):
+        key = ground.candidate.key
+        sell = trade.read_sales(ground, bought, results)
+        trades[key] = TradeResult(buy=bought.outcome, sell=sell)
+        evidence += _evidence(f"sell:{key}", written, results, sell)
+    return Sales(trades=trades, evidence=tuple(evidence))
+
+
+def _blocks(desk: Desk, look: Look) -> tuple[tuple[int, int], ...]:
+    waits_s = (0, trade.PATIENCE_S)
+    return tuple(
+        next_blocks(
+            look.pin,
+            block_time_s=desk.chain.block_time_s,
+            now_s=int(desk.now_s()),
+            waits_s=waits_s,
+        )
+    )
+
+
+def _grounds(
+    desk: Desk, look: Look, pools: Sequence[ValuedPool]
+) -> tuple[list[Ground], dict[str, TradeResult]]:
+    grounds, refused = [], {}
+    wrapped = desk.chain.wrapped_native.address
+    for pool in pools:
+        candidate = pool.candidate
+        dex, slot = candidate.dex, desk.quote_slots.get(candidate.quote)
+        facts = desk.routers.get(dex.router) if dex.router else None
+        fault = routers.fault_of(dex, facts)
+        if fault is None and slot is None and candidate.quote != wrapped:
+            fault = "the quote token's balances could not be found"
+        if fault is not None or facts is None or dex.router is None:
+            missing = NotRun(missing="POOL", reason=fault or "")
+            refused[candidate.key] = TradeResult(buy=missing, sell=missing)
+            continue
+        grounds.append(
+            Ground(
+                pin=look.pin,
+                blocks=_blocks(desk, look),
+                candidate=candidate,
+                quote_reserve_raw=pool.state.quote_reserve_raw,
+                router=dex.router,
+                form=facts.form if dex.kind == "AmmV3" else None,
+                quote_slot_index=None if candidate.quote == wrapped else slot,
+                token_slot_index=look.token_slot_index,
+            )
+        )
+    return grounds, refused
+
+
+async def _send(node: Node, groups: Sequence[Sequence[Play]]) -> list[list[Played | NotRun]]:
+    """Play every group in one batch; results come grouped as the plays were."""
+    plays = [play for group in groups for play in group]
+    answers = await node.batch([play.request() for play in plays]) if plays else []
+    results = iter(
+        [read_play(play, answer) for play, answer in zip(plays, answers, strict=True)]
+    )
+    return [[next(results) for _ in group] for group in groups]
+
+
+def _judge_transfers(
+    wallets: Sequence[Wallet], plays: Sequence[Play], results: Sequence[Played | NotRun]
+) -> tuple[TransferResult | None, list[EvidenceRow]]:
+    """The first wallet whose check settled decides; they come in order of preference."""
+    if not wallets:
+        return None, []
+    judged = [
+        transfer.read_result(wallet, result)
+        for wallet, result in zip(wallets, results, strict=True)
+    ]
+    at = next((at for at, result in enumerate(judged) if result.success is not None), 0)
+    chosen = judged[at]
+    return chosen, _evidence("transfer", plays[at : at + 1], results[at : at + 1], chosen)
+
+
+def _evidence(
+    key: str,
+    plays: Sequence[Play],
+    results: Sequence[Played | NotRun],
+    outcome: object,
+) -> list[EvidenceRow]:
+    """Each play of one question, numbered where there are several."""
+    return [
+        play_evidence(f"{key}#{at}" if at else key, trade.VERSION, play, result, outcome)
+        for at, (play, result) in enumerate(zip(plays, results, strict=True))
+        if isinstance(result, Played)
+    ]

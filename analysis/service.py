@@ -1,0 +1,173 @@
+"""One analysis a token at a time, shared by all who wait for it.
+
+A run goes on when its callers have left, and what it learns is written as it learns it; so the next
+request finds the answer that this one was too early for.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping
+from typing import Protocol
+
+import structlog
+
+from config.errors import AssayError, InternalError, UpstreamError
+from config.primitives import Address
+from config.settings import AnalysisSettings
+from sql.rows import Report
+
+_LOG = structlog.get_logger(__name__)
+
+_MOST_RUNS = 1_000
+"""Runs waiting or under way; beyond it a new token is turned away rather than kept hanging."""
+
+
+class Shelf(Protocol):
+    """Where reports are kept between runs."""
+
+    async def read(self, chain_id: int, token: Address) -> Report | None:
+        """The last report. None: there is none."""
+        ...
+
+    async def write(self, report: Report) -> None:
+        """Replace the token's report."""
+        ...
+
+    async def want(self, chain_id: int, token: Address) -> None:
+        """Somebody asked for this token: follow its transfers from now on."""
+        ...
+
+
+class Scanner(Protocol):
+    """Analyses tokens of one chain."""
+
+    chain_id: int
+
+    def scan(self, token: Address, *, redecompile: bool) -> AsyncIterator[Report]:
+        """Reports of one analysis, each fuller than the one before; the last is settled.
+
+        Raises TokenRefusedError, UpstreamError.
+        """
+        ...
+
+
+class _Run:
+    """One analysis under way."""
+
+    def __init__(self) -> None:
+        self.latest: Report | None = None
+        self.task: asyncio.Task[Report] | None = None
+
+
+class Analyser:
+    """Reports for whoever asks, by chain slug."""
+
+    def __init__(
+        self,
+        scanners: Mapping[str, Scanner],
+        shelf: Shelf,
+        settings: AnalysisSettings,
+        now_s: Callable[[], float],
+    ) -> None:
+        self._scanners = scanners
+        self._shelf = shelf
+        self._settings = settings
+        self._now_s = now_s
+        self._runs: dict[tuple[str, Address], _Run] = {}
+        self._slots = asyncio.Semaphore(settings.concurrency)
+
+    async def report(
+        self, chain: str, token: Address, *, refresh: bool = False, redecompile: bool = False
+    ) -> Report:
+        """The token's report: a recent one, or a new one that the caller waits `wait_s` for.
+
+        What has not settled by then comes as pending or None. Raises TokenRefusedError for what is
+        not a token, UpstreamError when nothing is known and the chain did not tell in time.
+        """
+        scanner = self._scanners[chain]
+        stored = await self._shelf.read(scanner.chain_id, token)
+        if stored is not None and not (refresh or redecompile) and self._is_recent(stored):
+            return stored
+        run = self._join(chain, scanner, token, redecompile=redecompile)
+        assert run.task is not None  # noqa: S101 - set by _join
+        await asyncio.wait({run.task}, timeout=self._settings.wait_s)
+        if run.task.done():
+            return self._result(run.task, stored)
+        if run.latest is not None:
+            return run.latest
+        if stored is not None and self._is_servable(stored):
+            return stored
+        raise UpstreamError(
+            service="analysis", reason=f"nothing settled in {self._settings.wait_s:g} s"
+        )
+
+    async def refresh_quietly(self, chain: str, token: Address) -> None:
+        """Run one analysis for nobody in particular; failures are logged, not raised."""
+        run = self._join(chain, self._scanners[chain], token, redecompile=False)
+        assert run.task is not None  # noqa: S101 - set by _join
+        await asyncio.wait({run.task})
+
+    async def aclose(self) -> None:
+        """Stop every run."""
+        tasks = [run.task for run in self._runs.values() if run.task is not None]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _is_recent(self, report: Report) -> bool:
+        age_s = self._now_s() - report.token.scanned_at_s
+        return report.token.is_settled and age_s < self._settings.refresh_after_s
+
+    def _is_servable(self, report: Report) -> bool:
+        return self._now_s() - report.token.scanned_at_s < self._settings.serve_stale_s
+
+    def _result(self, task: asyncio.Task[Report], stored: Report | None) -> Report:
+        try:
+            return task.result()
+        except UpstreamError:
+            if stored is not None and self._is_servable(stored):
+                return stored
+            raise
+
+    def _join(self, chain: str, scanner: Scanner, token: Address, *, redecompile: bool) -> _Run:
+        key = (chain, token)
+        run = self._runs.get(key)
+        if run is not None:
+            return run
+        if len(self._runs) >= _MOST_RUNS:
+            raise UpstreamError(service="analysis", reason="too many analyses are waiting")
+        run = self._runs[key] = _Run()
+        run.task = asyncio.create_task(self._play(scanner, token, run, redecompile=redecompile))
+        run.task.add_done_callback(lambda task: self._leave(key, task))
+        return run
+
+    def _leave(self, key: tuple[str, Address], task: asyncio.Task[Report]) -> None:
+        del self._runs[key]
+        if task.cancelled():
+            return
+        error = task.exception()
+        if error is None:
+            return
+        if isinstance(error, AssayError):
+            _LOG.info("analysis ended without a report", chain=key[0], token=key[1], why=str(error))
+        else:
+            _LOG.error("analysis failed", chain=key[0], token=key[1], exc_info=error)
+
+    async def _play(
+        self, scanner: Scanner, token: Address, run: _Run, *, redecompile: bool
+    ) -> Report:
+        limit_s = self._settings.longest_run_s
+        async with self._slots:
+            try:
+                async with asyncio.timeout(limit_s):
+                    async for report in scanner.scan(token, redecompile=redecompile):
+                        if run.latest is None:
+                            await self._shelf.want(scanner.chain_id, token)
+                        run.latest = report
+                        await self._shelf.write(report)
+            except TimeoutError as error:
+                raise UpstreamError(
+                    service="analysis", reason=f"not finished in {limit_s:g} s"
+                ) from error
+        if run.latest is None:
+            raise InternalError("the analysis ended without a report")
+        return run.latest

@@ -1,0 +1,110 @@
+"""The second round trip: what the pools, the holders and the native coin's pools hold."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from analysis import native_price, pool_state
+from analysis.abi import call, code_at, decode_address, decode_uint, read_code, read_reply
+from analysis.desk import Desk
+from analysis.discovery import Candidate, find_lookups
+from analysis.gate import is_delegated_account
+from analysis.knowledge import Known
+from analysis.look import Look
+from analysis.market import PoolState, ValuedPool, rank_pools
+from analysis.rounds import Round
+from analysis.scenarios.transfer import Wallet, funded_wallet, holder_wallet
+from config.burn import BURN_ADDRESSES
+from config.primitives import Address, RawAmount
+
+_HOLDERS_ASKED = 5
+
+
+class State(msgspec.Struct, frozen=True, kw_only=True):
+    """What the second round brought."""
+
+    pools: tuple[ValuedPool, ...]
+    """Deepest first."""
+    wallets: tuple[Wallet, ...]
+    """Who the transfer check may use, in order of preference."""
+
+
+async def read_state(desk: Desk, look: Look, token: Address, known: Known) -> State:
+    """Raises UpstreamError."""
+    block = look.pin.hash
+    readable = [pool for pool in look.candidates if pool.dex.kind in pool_state.READABLE_KINDS]
+    holders = _possible_holders(look, token, known)
+
+    trip = Round()
+    asked_pools = [trip.ask(pool_state.requests(pool, block=block)) for pool in readable]
+    asked_codes = trip.ask([code_at(holder, block=block) for holder in holders])
+    asked_balances = trip.ask(
+        [call(token, "balanceOf(address)", holder, block=block) for holder in holders]
+    )
+    await trip.send(desk.node)
+
+    states = [
+        (pool, pool_state.read(pool, trip[at]))
+        for pool, at in zip(readable, asked_pools, strict=True)
+    ]
+    native_usd = look.native_usd
+    if native_usd is None:
+        native_usd = await _price_from_pools(desk, look)
+    prices = native_price.anchor_prices(desk.chain, native_usd)
+    balances = [decode_uint(read_reply(answer)) or 0 for answer in trip[asked_balances]]
+    codes = [read_code(answer) for answer in trip[asked_codes]]
+    accounts = [not code or is_delegated_account(code) for code in codes]
+    return State(
+        pools=rank_pools(states, prices),
+        wallets=_wallets(look, token, list(zip(holders, balances, accounts, strict=True))),
+    )
+
+
+def _possible_holders(look: Look, token: Address, known: Known) -> list[Address]:
+    """Indexed holders that are nobody special; whether they are accounts is asked."""
+    special = {token, *look.owners, *BURN_ADDRESSES, *(pool.pool for pool in look.candidates)}
+    plain = (holder for holder, _ in known.holders if holder not in special)
+    return [holder for holder, _ in zip(plain, range(_HOLDERS_ASKED), strict=False)]
+
+
+def _wallets(
+    look: Look, token: Address, holders: Sequence[tuple[Address, int, bool]]
+) -> tuple[Wallet, ...]:
+    """A wallet funded on stage comes first: it is nobody's friend. Then the largest real holder."""
+    supply_raw = look.admitted.metadata.supply_raw
+    wallets = []
+    if look.token_slot_index is not None:
+        wallets.append(
+            funded_wallet(
+                look.pin, token, supply_raw=supply_raw, slot_index=look.token_slot_index
+            )
+        )
+    for holder, balance, account in holders:
+        if account and balance:
+            wallets.append(
+                holder_wallet(holder, balance_raw=RawAmount(balance), supply_raw=supply_raw)
+            )
+            break
+    return tuple(wallets)
+
+
+async def _price_from_pools(desk: Desk, look: Look) -> float | None:
+    """The native coin's price without its oracle: two more round trips, rarely needed."""
+    chain, block = desk.chain, look.pin.hash
+    stables = [stable.address for stable in chain.stables]
+    lookups = find_lookups(chain.dexes, chain.wrapped_native.address, stables)
+    asked = Round()
+    at = asked.ask([lookup.request(block=block) for lookup in lookups])
+    await asked.send(desk.node)
+    pools = [
+        pool
+        for lookup, answer in zip(lookups, asked[at], strict=True)
+        if (pool := lookup.candidate(decode_address(read_reply(answer)))) is not None
+    ]
+    states = Round()
+    slices = [states.ask(pool_state.requests(pool, block=block)) for pool in pools]
+    await states.send(desk.node)
+    read: list[tuple[Candidate, PoolState | None]] = [
+        (pool, pool_state.read(pool, states[at])) for pool, at in zip(pools, slices, strict=True)
+    ]
+    return native_price.price_from_pools(chain, read)

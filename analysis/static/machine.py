@@ -1,0 +1,231 @@
+"""What single instructions do to a path's stack and memory, and what of it is worth a note.
+
+Jumps and ends of execution are the walk's; everything else is here.
+"""
+
+from collections.abc import Callable
+from typing import Final
+
+from analysis.static.bytecode import Program
+from analysis.static.opcodes import NUMBER, OPCODES
+from analysis.static.path import Notes, Path
+from analysis.static.terms import Pool, Term, Word, address_in, alternatives
+
+_WORD: Final = 32
+_SELECTOR_SHIFT: Final = 224
+_SELECTOR_IN_SCRATCH = (28, 0, 4)
+"""CALLDATACOPY(28, 0, 4): Vyper up to 0.2 reads the selector into the low bytes of word 0."""
+
+_MOST_RETURNED: Final = 4
+"""Words of one RETURN that are noted."""
+
+
+class Machine:
+    """Runs single instructions. One per walk."""
+
+    def __init__(self, program: Program, pool: Pool, notes: Notes) -> None:
+        self.program = program
+        self.pool = pool
+        self.notes = notes
+
+    def run(self, opcode: int, path: Path, pc: int) -> None:
+        """Do one instruction that neither jumps nor ends execution; the stack is deep enough."""
+        handler = _HANDLERS.get(opcode)
+        if handler is not None:
+            handler(self, path, pc)
+            return
+        row = OPCODES[opcode]
+        if row is None:
+            raise ValueError(f"opcode {opcode} is not an instruction")
+        words = [path.stack.pop() for _ in range(row.pops)]
+        if row.pushes:
+            self._push(path, self.pool.make(row.name, *words))
+
+    def note_return(self, path: Path, pc: int) -> None:
+        """RETURN, before the path ends."""
+        place, length = path.stack[-1], path.stack[-2]
+        count = -(-length // _WORD) if isinstance(length, int) else 2
+        places = (self.pool.make("ADD", _WORD * i, place) for i in range(min(count, _MOST_RETURNED)))
+        words = [path.memory.load(self.pool, each) for each in places]
+        self.notes.add(self.notes.returns, path, pc, *words)
+
+    def _push(self, path: Path, word: Word) -> None:
+        """Push, with the selector filled in where the path has matched one."""
+        if path.entry is not None:
+            if word is self.pool.selector:
+                word = path.entry
+            elif word is self.pool.selector_high:
+                word = path.entry << _SELECTOR_SHIFT
+        path.stack.append(word)
+
+    def _compare(self, path: Path, pc: int, operation: str) -> None:
+        a, b = path.stack.pop(), path.stack.pop()
+        for one, other in ((a, b), (b, a)):
+            if _is_caller(one):
+                for slot in _stored_addresses(other):
+                    self.notes.add(self.notes.caller_checks, path, pc, slot)
+        self._push(path, self.pool.make(operation, a, b))
+
+    def _call(self, path: Path, pc: int, *, has_value: bool, delegates: bool) -> None:
+        stack = path.stack
+        stack.pop()
+        target = stack.pop()
+        if has_value:
+            stack.pop()
+        given, given_length, out, out_length = (stack.pop() for _ in range(4))
+        if delegates:
+            head = path.memory.load(self.pool, given)
+            self.notes.add(self.notes.delegations, path, pc, target, head, given_length)
+        path.called = target
+        path.memory.forget(out, out_length)
+        if out_length != 0:
+            path.memory.store(out, self.pool.leaf("result", address_in(target), 0))
+        stack.append(self.pool.leaf("success", pc))
+
+
+def _is_caller(word: Word) -> bool:
+    bare = address_in(word)
+    return isinstance(bare, Term) and bare.operation in ("CALLER", "ORIGIN")
+
+
+def _stored_addresses(word: Word) -> list[int]:
+    """The storage slots the word is read from, where it is the whole low part of one."""
+    bare = [address_in(one) for one in alternatives(address_in(word))]
+    return [
+        slot
+        for one in bare
+        if isinstance(one, Term) and one.operation == "SLOAD"
+        for slot in one.arguments
+        if isinstance(slot, int)
+    ]
+
+
+def _calldataload(machine: Machine, path: Path, _pc: int) -> None:
+    path.stack.append(machine.pool.leaf("CALLDATALOAD", path.stack.pop()))
+
+
+def _mload(machine: Machine, path: Path, _pc: int) -> None:
+    machine._push(path, path.memory.load(machine.pool, path.stack.pop()))
+
+
+def _mstore(_machine: Machine, path: Path, _pc: int) -> None:
+    place = path.stack.pop()
+    path.memory.store(place, path.stack.pop())
+
+
+def _mstore8(_machine: Machine, path: Path, _pc: int) -> None:
+    place = path.stack.pop()
+    path.stack.pop()
+    path.memory.forget(place, 1)
+
+
+def _sload(machine: Machine, path: Path, _pc: int) -> None:
+    path.stack.append(machine.pool.leaf("SLOAD", path.stack.pop()))
+
+
+def _sstore(machine: Machine, path: Path, pc: int) -> None:
+    slot = path.stack.pop()
+    machine.notes.add(machine.notes.writes, path, pc, slot, path.stack.pop())
+
+
+def _hash(machine: Machine, path: Path, _pc: int) -> None:
+    place = path.stack.pop()
+    path.stack.append(path.memory.hash(machine.pool, place, path.stack.pop()))
+
+
+def _calldatacopy(machine: Machine, path: Path, _pc: int) -> None:
+    place, source, length = (path.stack.pop() for _ in range(3))
+    path.memory.forget(place, length)
+    if (place, source, length) == _SELECTOR_IN_SCRATCH:
+        path.memory.store(0, machine.pool.selector)
+    elif length == _WORD:
+        path.memory.store(place, machine.pool.leaf("CALLDATALOAD", source))
+    elif source == 0:
+        path.memory.store(place, machine.pool.leaf("input"))
+
+
+def _codecopy(machine: Machine, path: Path, _pc: int) -> None:
+    place, source, length = (path.stack.pop() for _ in range(3))
+    path.memory.forget(place, length)
+    if isinstance(place, int) and isinstance(source, int) and isinstance(length, int):
+        start = place + length - _WORD
+        if length <= _WORD and start >= 0:
+            # scratch space whose upper bytes are still zero: how Vyper reads its jump tables
+            copied = machine.program.code[source : source + length].ljust(length, b"\0")
+            path.memory.store(start, int.from_bytes(copied))
+
+
+def _returndatacopy(machine: Machine, path: Path, _pc: int) -> None:
+    place, source, length = (path.stack.pop() for _ in range(3))
+    path.memory.forget(place, length)
+    if path.called is not None:
+        path.memory.store(place, machine.pool.leaf("result", address_in(path.called), source))
+
+
+def _mcopy(_machine: Machine, path: Path, _pc: int) -> None:
+    place, _source, length = (path.stack.pop() for _ in range(3))
+    path.memory.forget(place, length)
+
+
+def _extcodecopy(_machine: Machine, path: Path, _pc: int) -> None:
+    _address, place, _source, length = (path.stack.pop() for _ in range(4))
+    path.memory.forget(place, length)
+
+
+def _returndatasize(machine: Machine, path: Path, _pc: int) -> None:
+    size = 0 if path.called is None else machine.pool.leaf("RETURNDATASIZE", path.called)
+    path.stack.append(size)
+
+
+def _create(machine: Machine, path: Path, pc: int) -> None:
+    operands = OPCODES[machine.program.code[pc]]
+    del path.stack[-(operands.pops if operands else 0) :]
+    path.called = machine.pool.leaf("created", pc)
+    path.stack.append(path.called)
+
+
+def _counter(_machine: Machine, path: Path, pc: int) -> None:
+    path.stack.append(pc)
+
+
+Handler = Callable[[Machine, Path, int], None]
+
+
+def _comparison(operation: str) -> Handler:
+    return lambda machine, path, pc: machine._compare(path, pc, operation)
+
+
+def _calling(*, has_value: bool, delegates: bool) -> Handler:
+    return lambda machine, path, pc: machine._call(
+        path, pc, has_value=has_value, delegates=delegates
+    )
+
+
+_HANDLERS: Final[dict[int, Handler]] = {
+    NUMBER[name]: handler
+    for name, handler in {
+        "CALLDATALOAD": _calldataload,
+        "MLOAD": _mload,
+        "MSTORE": _mstore,
+        "MSTORE8": _mstore8,
+        "SLOAD": _sload,
+        "SSTORE": _sstore,
+        "SHA3": _hash,
+        "CALLDATACOPY": _calldatacopy,
+        "CODECOPY": _codecopy,
+        "RETURNDATACOPY": _returndatacopy,
+        "MCOPY": _mcopy,
+        "EXTCODECOPY": _extcodecopy,
+        "RETURNDATASIZE": _returndatasize,
+        "CREATE": _create,
+        "CREATE2": _create,
+        "GETPC": _counter,
+        "EQ": _comparison("EQ"),
+        "SUB": _comparison("SUB"),
+        "XOR": _comparison("XOR"),
+        "CALL": _calling(has_value=True, delegates=False),
+        "STATICCALL": _calling(has_value=False, delegates=False),
+        "DELEGATECALL": _calling(has_value=False, delegates=True),
+        "CALLCODE": _calling(has_value=True, delegates=True),
+    }.items()
+}

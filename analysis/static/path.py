@@ -1,0 +1,72 @@
+"""One way through the code, and what is noted along it."""
+
+from typing import Final
+
+import msgspec
+
+from analysis.static.memory import Memory
+from analysis.static.terms import Word
+
+Entry = int | None
+"""The selector a path has matched. None: none yet, or none at all (fallback, receive)."""
+
+_MOST_NOTES: Final = 4096
+"""Of one kind. Real tokens have a few hundred; hostile code could have millions."""
+
+
+class Path:
+    """One way through the code, so far."""
+
+    __slots__ = ("called", "entry", "memory", "pc", "stack")
+
+    def __init__(
+        self, pc: int, stack: list[Word], memory: Memory, entry: Entry, called: Word | None
+    ) -> None:
+        self.pc = pc
+        self.stack = stack
+        self.memory = memory
+        self.entry = entry
+        self.called = called
+        """Whom the last outer call was made to. None: no call yet, so there is no return data."""
+
+    def fork(self, pc: int) -> "Path":
+        """The same path, going on elsewhere."""
+        return Path(pc, list(self.stack), self.memory.copy(), self.entry, self.called)
+
+
+class Note(msgspec.Struct, frozen=True, kw_only=True):
+    """Something done at one place, reached from one entry."""
+
+    entry: Entry
+    pc: int
+    words: tuple[Word, ...] = ()
+    """What it was done with; their meaning is in `Notes`."""
+
+
+class Notes:
+    """Everything noted on one walk, each thing once."""
+
+    def __init__(self) -> None:
+        self.writes: dict[tuple[object, ...], Note] = {}
+        """SSTORE: slot, value."""
+        self.returns: dict[tuple[object, ...], Note] = {}
+        """RETURN: the first words returned."""
+        self.delegations: dict[tuple[object, ...], Note] = {}
+        """DELEGATECALL or CALLCODE: target, first word of the input, length of the input."""
+        self.destructions: dict[tuple[object, ...], Note] = {}
+        """SELFDESTRUCT: no words."""
+        self.caller_checks: dict[tuple[object, ...], Note] = {}
+        """A comparison of the caller with a storage slot: the slot."""
+        self.unresolved: dict[tuple[object, ...], Note] = {}
+        """A jump to a word that is not known: the word."""
+        self.selectors: set[int] = set()
+        """Matched in the dispatcher."""
+        self.is_complete = True
+        """False: the budget ran out before every path had ended."""
+
+    @staticmethod
+    def add(notes: dict[tuple[object, ...], Note], path: Path, pc: int, *words: Word) -> None:
+        """Note it once."""
+        if len(notes) < _MOST_NOTES:
+            note = Note(entry=path.entry, pc=pc, words=words)
+            notes.setdefault((path.entry, pc, *words), note)

@@ -1,0 +1,235 @@
+"""Symbolic words: what a path has put on its stack, as far as it can be told.
+
+A word is a plain int where it is known and a Term where it is not. Terms are shared (one object
+for one meaning, within one pool), so that equal words compare by identity. All of it is
+*inferred*: a path through code need not be one that a call can take.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from eth_hash.auto import keccak
+
+MASK: Final = 2**256 - 1
+_SIGN: Final = 2**255
+_ADDRESS_MASK: Final = 2**160 - 1
+_LARGEST = 120
+"""Nodes of one term; a larger one is kept as an opaque word. Real slots and conditions are far
+smaller, and hostile code cannot make us build more."""
+
+_MOST_ALTERNATIVES = 4
+"""Words that a merge of paths remembers for one place before it forgets them all."""
+
+
+class Term:
+    """One unknown word. `arguments` are words or, for leaves, numbers that tell them apart."""
+
+    __slots__ = ("arguments", "changes", "operation", "size")
+
+    def __init__(self, operation: str, arguments: tuple["Word", ...]) -> None:
+        self.operation = operation
+        self.arguments = arguments
+        inner = [argument for argument in arguments if isinstance(argument, Term)]
+        self.size: int = 1 + sum(argument.size for argument in inner)
+        self.changes: bool = operation in _CHANGING or any(term.changes for term in inner)
+        """Whether two reads of the same term can differ within one call."""
+
+
+Word = int | Term
+
+_CHANGING = frozenset(
+    {"SLOAD", "TLOAD", "GAS", "MSIZE", "memory", "result", "BALANCE", "SELFBALANCE", "opaque"}
+)
+
+
+def _signed(word: int) -> int:
+    return word - 2**256 if word & _SIGN else word
+
+
+def _shift_right(shift: int, word: int) -> int:
+    return word >> shift if shift < 256 else 0  # noqa: PLR2004 - bits of a word
+
+
+def _shift_left(shift: int, word: int) -> int:
+    return (word << shift) & MASK if shift < 256 else 0  # noqa: PLR2004
+
+
+_FOLDED: Final[dict[str, Callable[..., int]]] = {
+    "ADD": lambda a, b: (a + b) & MASK,
+    "SUB": lambda a, b: (a - b) & MASK,
+    "MUL": lambda a, b: (a * b) & MASK,
+    "DIV": lambda a, b: a // b if b else 0,
+    "MOD": lambda a, b: a % b if b else 0,
+    "EXP": lambda a, b: pow(a, b, 2**256),
+    "LT": lambda a, b: int(a < b),
+    "GT": lambda a, b: int(a > b),
+    "SLT": lambda a, b: int(_signed(a) < _signed(b)),
+    "SGT": lambda a, b: int(_signed(a) > _signed(b)),
+    "EQ": lambda a, b: int(a == b),
+    "ISZERO": lambda a: int(not a),
+    "AND": lambda a, b: a & b,
+    "OR": lambda a, b: a | b,
+    "XOR": lambda a, b: a ^ b,
+    "NOT": lambda a: a ^ MASK,
+    "SHL": _shift_left,
+    "SHR": _shift_right,
+    "BYTE": lambda i, a: (a >> (8 * (31 - i))) & 0xFF if i < 32 else 0,  # noqa: PLR2004
+}
+
+_COMMUTATIVE = frozenset({"ADD", "MUL", "AND", "OR", "XOR", "EQ"})
+_SELF_INVERSE = {"SUB": 0, "XOR": 0, "EQ": 1, "LT": 0, "GT": 0, "SLT": 0, "SGT": 0}
+"""What an operation gives for twice the same word."""
+
+_NEUTRAL = {"ADD": 0, "OR": 0, "XOR": 0, "MUL": 1, "AND": MASK}
+_ABSORBING = {"MUL": 0, "AND": 0}
+
+_SELECTOR_SHIFT = 224
+_SELECTOR_MASK = 2**32 - 1
+_SELECTOR_HIGH = _SELECTOR_MASK << _SELECTOR_SHIFT
+
+
+class Pool:
+    """Makes terms, folding what is known and sharing what is equal."""
+
+    def __init__(self) -> None:
+        self._terms: dict[tuple[object, ...], Term] = {}
+        self.calldata_head = self.leaf("CALLDATALOAD", 0)
+        self.selector = self.leaf("selector")
+        self.selector_high = self.leaf("selector_high")
+        """The selector where it stands in calldata: in the four highest bytes."""
+
+    def leaf(self, operation: str, *arguments: Word) -> Term:
+        """The term as it is, nothing folded. Terms in a key count by identity."""
+        key = (operation, *arguments)
+        term = self._terms.get(key)
+        if term is None:
+            term = Term(operation, arguments)
+            if term.size > _LARGEST:
+                term = Term("opaque", (len(self._terms),))
+            self._terms[key] = term
+        return term
+
+    def make(self, operation: str, *arguments: Word) -> Word:
+        """The word an instruction leaves."""
+        if all(isinstance(argument, int) for argument in arguments):
+            fold = _FOLDED.get(operation)
+            if fold is not None:
+                return fold(*arguments)
+        if len(arguments) == 2:  # noqa: PLR2004 - two operands
+            return self._pair(operation, arguments[0], arguments[1])
+        return self.leaf(operation, *arguments)
+
+    def _pair(self, operation: str, a: Word, b: Word) -> Word:
+        if operation in _COMMUTATIVE and isinstance(b, int):
+            a, b = b, a
+        if a is b and isinstance(a, Term) and not a.changes and operation in _SELF_INVERSE:
+            return _SELF_INVERSE[operation]
+        if isinstance(a, int):
+            if operation in _NEUTRAL and a == _NEUTRAL[operation]:
+                return b
+            if operation in _ABSORBING and a == _ABSORBING[operation]:
+                return a
+        shaped = self._idiom(operation, a, b)
+        return self.leaf(operation, a, b) if shaped is None else shaped
+
+    def _idiom(self, operation: str, a: Word, b: Word) -> Word | None:
+        """Shapes compilers write often. None: not one of them."""
+        if operation in ("SHR", "SHL") and a == 0:
+            return b
+        if operation in ("DIV", "SUB") and b == _IDENTITY[operation]:
+            return a
+        if operation == "SHR" and a == _SELECTOR_SHIFT:
+            return self._selector_in(b)
+        if operation == "DIV" and b == 1 << _SELECTOR_SHIFT:
+            return self._selector_in(a)
+        if operation == "AND" and isinstance(b, Term):
+            return self._masked(a, b)
+        if operation == "ADD" and isinstance(a, int) and isinstance(b, Term):
+            return self._sum(a, b)
+        return None
+
+    def _selector_in(self, word: Word) -> Word | None:
+        return self.selector if word in (self.calldata_head, self.selector_high) else None
+
+    def _masked(self, mask: Word, word: Term) -> Word | None:
+        if word is self.calldata_head and mask == _SELECTOR_HIGH:
+            return self.selector_high
+        if word is self.selector and mask == _SELECTOR_MASK:
+            return word
+        if mask == _ADDRESS_MASK and word.operation in ("CALLER", "ORIGIN", "ADDRESS"):
+            return word
+        if word.operation == "AND" and word.arguments[0] == mask:
+            return word
+        return None
+
+    def _sum(self, number: int, word: Term) -> Word | None:
+        if word.operation == "ADD" and isinstance(word.arguments[0], int):
+            return self.make("ADD", (number + word.arguments[0]) & MASK, word.arguments[1])
+        return None
+
+    def hash_words(self, words: tuple[Word, ...]) -> Word:
+        """keccak256 of whole words."""
+        numbers = [word for word in words if isinstance(word, int)]
+        if len(numbers) == len(words):
+            return int.from_bytes(keccak(b"".join(number.to_bytes(32) for number in numbers)))
+        return self.leaf("keccak", *words)
+
+    def merge(self, place: tuple[int, ...], a: Word, b: Word) -> Word:
+        """A word that is `a` on one path and `b` on another. `place` names where they meet."""
+        if a is b or (isinstance(a, int) and a == b):
+            return a
+        words = dict.fromkeys([*self._alternatives(place, a), *self._alternatives(place, b)])
+        if len(words) > _MOST_ALTERNATIVES or any(_mentions(word, place) for word in words):
+            return self.leaf("either", *place)
+        return self.leaf("either", *place, *words)
+
+    @staticmethod
+    def _alternatives(place: tuple[int, ...], word: Word) -> tuple[Word, ...]:
+        if (
+            isinstance(word, Term)
+            and word.operation == "either"
+            and word.arguments[: len(place)] == place
+        ):
+            return word.arguments[len(place) :] or (word,)
+        return (word,)
+
+
+_IDENTITY = {"DIV": 1, "SUB": 0}
+
+
+def _mentions(word: Word, place: tuple[int, ...]) -> bool:
+    return any(
+        term.operation == "either" and term.arguments[: len(place)] == place
+        for term in subterms(word)
+    )
+
+
+def subterms(word: Word) -> Iterator[Term]:
+    """The term and everything in it, each once."""
+    seen: set[int] = set()
+    waiting = [word]
+    while waiting:
+        term = waiting.pop()
+        if isinstance(term, Term) and id(term) not in seen:
+            seen.add(id(term))
+            yield term
+            waiting.extend(term.arguments)
+
+
+def alternatives(word: Word) -> tuple[Word, ...]:
+    """What the word may be: itself, or what paths that met brought along."""
+    if isinstance(word, Term) and word.operation == "either":
+        return word.arguments[2:]
+    return (word,)
+
+
+def address_in(word: Word) -> Word:
+    """The word without what compilers wrap round an address: masks and shifts that cancel."""
+    while isinstance(word, Term):
+        if word.operation == "AND" and word.arguments[0] == _ADDRESS_MASK:
+            word = word.arguments[1]
+        elif word.operation == "SHL" and word.arguments[0] == 96:  # noqa: PLR2004 - 256 less 160
+            word = word.arguments[1]
+        else:
+            break
+    return word

@@ -1,0 +1,297 @@
+"""Walk the code along every path from its entry, and note what is done there.
+
+Paths carry symbolic stacks and memories (`terms`, `memory`). Where paths meet with the same return
+addresses on the stack, the first few are followed as they are and later ones are merged, so the
+walk ends; a budget ends it earlier. What it notes is *inferred*: conditions along a path are not
+solved, only those that fold to a number, and those on the selector, decide.
+"""
+
+import time
+from typing import Final
+
+import msgspec
+
+from analysis.static.bytecode import JUMPDEST, PUSH0, PUSH32, Program
+from analysis.static.machine import Machine
+from analysis.static.memory import Memory
+from analysis.static.opcodes import NUMBER, OPCODES
+from analysis.static.path import Entry, Notes, Path
+from analysis.static.terms import Pool, Term, Word, alternatives
+
+_EXACT_VISITS: Final = 2
+"""Paths that reach one place with the same return addresses and are told apart."""
+
+_FINE_MERGES: Final = 2
+"""Merges at one place that keep what the paths agree on; later ones keep constants alone, so that
+loops and shared functions settle after a few rounds."""
+
+_STACK_LIMIT: Final = 1024
+_CLOCK_EVERY: Final = 1024
+_FREE_POINTER: Final = 0x40
+_FREE_POINTER_PLACE: Final = _STACK_LIMIT
+"""Names the free memory pointer among the places where paths meet; the rest are stack indices."""
+
+_DUP1, _DUP16 = NUMBER["DUP1"], NUMBER["DUP16"]
+_SWAP1, _SWAP16 = NUMBER["SWAP1"], NUMBER["SWAP16"]
+_JUMP, _JUMPI = NUMBER["JUMP"], NUMBER["JUMPI"]
+_RETURN, _SELFDESTRUCT = NUMBER["RETURN"], NUMBER["SELFDESTRUCT"]
+_ENDS = frozenset({NUMBER["STOP"], NUMBER["REVERT"]})
+_SELECTOR_SHIFT: Final = 224
+_BOOLEAN = frozenset({"EQ", "LT", "GT", "SLT", "SGT", "ISZERO", "success"})
+"""Terms that are 0 or 1."""
+
+
+class Budget(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a walk stops, finished or not."""
+
+    steps: int = 400_000
+    """Instructions. A count, so that answers do not depend on the machine."""
+    seconds: float = 10.0
+    """For a machine so busy that the steps take too long."""
+
+
+_State = tuple[tuple[Word, ...], dict[Word, Word]]
+
+
+class _Place:
+    """What has come along at one place with one set of return addresses."""
+
+    __slots__ = ("merges", "states")
+
+    def __init__(self) -> None:
+        self.states: list[_State] = []
+        """The first as they were; the last one takes in all later ones."""
+        self.merges = 0
+
+
+class _Walk:
+    def __init__(self, program: Program, budget: Budget) -> None:
+        self.program = program
+        self.pool = Pool()
+        self.notes = Notes()
+        self._machine = Machine(program, self.pool, self.notes)
+        self._waiting: list[Path] = []
+        self._merged: dict[tuple[object, ...], Path] = {}
+        """Places whose merged state has grown. They wait until no exact path is left, so that one
+        round takes in all that has come along meanwhile."""
+        self._visits: dict[tuple[object, ...], _Place] = {}
+        self._steps_left = budget.steps
+        self._deadline_s = time.monotonic() + budget.seconds
+
+    def run(self, entry: Entry) -> None:
+        self._waiting.append(Path(0, [], Memory(), entry, None))
+        while self._waiting or self._merged:
+            if self._is_spent():
+                self.notes.is_complete = False
+                return
+            self._follow(self._waiting.pop() if self._waiting else self._take_merged())
+
+    def _is_spent(self) -> bool:
+        return self._steps_left <= 0 or time.monotonic() > self._deadline_s
+
+    def _follow(self, path: Path) -> None:
+        """Run one path until it ends, meets one that covers it, or the budget is spent."""
+        code, pushed = self.program.code, self.program.pushed
+        stack = path.stack
+        while path.pc < len(code) and len(stack) <= _STACK_LIMIT:
+            self._steps_left -= 1
+            if not self._steps_left % _CLOCK_EVERY and self._is_spent():
+                self._waiting.append(path)
+                return
+            pc = path.pc
+            opcode = code[pc]
+            row = OPCODES[opcode]
+            if row is None or len(stack) < row.pops:
+                return
+            if PUSH0 <= opcode <= PUSH32:
+                stack.append(pushed[pc])
+            elif _DUP1 <= opcode <= _SWAP16:
+                _shuffle(stack, opcode)
+            elif opcode == JUMPDEST:
+                if not self._is_new(path):
+                    return
+            elif _is_control(opcode):
+                self._control(opcode, path)
+                return
+            else:
+                self._machine.run(opcode, path, pc)
+            path.pc = pc + row.size
+
+    # --- control flow -------------------------------------------------------------------------
+
+    def _control(self, opcode: int, path: Path) -> None:
+        if opcode == _JUMP:
+            self._jump(path, path.stack.pop())
+        elif opcode == _JUMPI:
+            self._branch(path)
+        elif opcode == _RETURN:
+            self._machine.note_return(path, path.pc)
+        elif opcode == _SELFDESTRUCT:
+            self.notes.add(self.notes.destructions, path, path.pc)
+
+    def _jump(self, path: Path, target: Word) -> None:
+        targets = alternatives(target)
+        if not targets or any(isinstance(each, Term) for each in targets):
+            self.notes.add(self.notes.unresolved, path, path.pc, target)
+        for each in targets:
+            if isinstance(each, int) and each in self.program.jump_targets:
+                self._waiting.append(path.fork(each))
+
+    def _branch(self, path: Path) -> None:
+        target, condition = path.stack.pop(), path.stack.pop()
+        if isinstance(condition, int):
+            if condition:
+                self._jump(path, target)
+            else:
+                self._waiting.append(path.fork(path.pc + 1))
+            return
+        selector, is_equal_when = _selector_test(self.pool, condition)
+        if selector is not None:
+            self.notes.selectors.add(selector)
+        base, when = _without_negations(condition)
+        for is_taken in (True, False):
+            side = path.fork(path.pc)
+            if selector is not None and is_taken is is_equal_when:
+                self._enter(side, selector)
+            _assume(side.stack, self.pool, base, is_true=is_taken is when)
+            if is_taken:
+                self._jump(side, target)
+            else:
+                side.pc += 1
+                self._waiting.append(side)
+
+    def _enter(self, path: Path, selector: int) -> None:
+        path.entry = selector
+        known: dict[Word, Word] = {
+            self.pool.selector: selector,
+            self.pool.selector_high: selector << _SELECTOR_SHIFT,
+        }
+        path.stack[:] = [known.get(word, word) for word in path.stack]
+
+    # --- where paths meet ---------------------------------------------------------------------
+
+    def _is_new(self, path: Path) -> bool:
+        """Whether the path goes on by itself: it is one of the first to come here.
+
+        A later one is merged with what the place has seen, and followed as that.
+        """
+        targets = self.program.jump_targets
+        returns = (
+            (index, word)
+            for index, word in enumerate(path.stack)
+            if isinstance(word, int) and word in targets
+        )
+        key = (path.pc, path.entry, path.called is None, len(path.stack), *returns)
+        place = self._visits.setdefault(key, _Place())
+        state = (tuple(path.stack), path.memory.cells)
+        if state in place.states:
+            return False
+        if len(place.states) < _EXACT_VISITS:
+            place.states.append((state[0], dict(path.memory.cells)))
+            return True
+        place.merges += 1
+        merged = self._merge(path.pc, place, state)
+        if merged != place.states[-1]:
+            place.states[-1] = merged
+            self._merged[key] = path
+        return False
+
+    def _take_merged(self) -> Path:
+        key = next(iter(self._merged))
+        path = self._merged.pop(key)
+        stack, cells = self._visits[key].states[-1]
+        return Path(path.pc + 1, list(stack), Memory(dict(cells)), path.entry, path.called)
+
+    def _merge(self, pc: int, place: _Place, state: _State) -> _State:
+        """What the place has seen and the new state in one; coarser with every merge."""
+        known, cells = place.states[-1]
+        meet = self._meet if place.merges <= _FINE_MERGES else self._forget
+        stack = tuple(
+            meet((pc, index), a, b) for index, (a, b) in enumerate(zip(known, state[0], strict=True))
+        )
+        kept: dict[Word, Word] = {}
+        if place.merges <= _FINE_MERGES:
+            kept = {at: word for at, word in cells.items() if _is_same(word, state[1].get(at))}
+        if _FREE_POINTER in cells and _FREE_POINTER in state[1]:
+            kept[_FREE_POINTER] = meet(
+                (pc, _FREE_POINTER_PLACE), cells[_FREE_POINTER], state[1][_FREE_POINTER]
+            )
+        return stack, kept
+
+    def _meet(self, place: tuple[int, int], a: Word, b: Word) -> Word:
+        return self.pool.merge(place, a, b)
+
+    def _forget(self, place: tuple[int, int], a: Word, b: Word) -> Word:
+        return a if isinstance(a, int) and a == b else self.pool.leaf("either", *place)
+
+
+def _is_control(opcode: int) -> bool:
+    return opcode in (_JUMP, _JUMPI, _RETURN, _SELFDESTRUCT) or opcode in _ENDS
+
+
+def _is_same(a: Word, b: Word | None) -> bool:
+    return a is b or (isinstance(a, int) and a == b)
+
+
+def _shuffle(stack: list[Word], opcode: int) -> None:
+    if opcode <= _DUP16:
+        stack.append(stack[_DUP1 - opcode - 1])
+    else:
+        deep = _SWAP1 - opcode - 2
+        stack[-1], stack[deep] = stack[deep], stack[-1]
+
+
+def _without_negations(condition: Term) -> tuple[Term, bool]:
+    """The term under a condition's ISZEROs, and whether it is non-zero when the condition is."""
+    holds = True
+    inner: Word = condition
+    while isinstance(inner, Term) and inner.operation == "ISZERO":
+        condition, inner = inner, inner.arguments[0]
+        holds = not holds
+    return (inner, holds) if isinstance(inner, Term) else (condition, not holds)
+
+
+def _assume(stack: list[Word], pool: Pool, base: Term, *, is_true: bool) -> None:
+    """Put what a branch has decided where the stack still holds the condition.
+
+    Without it, a try statement's two looks at one success flag would contradict each other.
+    """
+    known: dict[Word, Word] = {pool.make("ISZERO", base): int(not is_true)}
+    if not is_true or base.operation in _BOOLEAN:
+        known[base] = int(is_true)
+    stack[:] = [known.get(word, word) for word in stack]
+
+
+def _selector_test(pool: Pool, condition: Term) -> tuple[int | None, bool]:
+    """The selector a condition asks for, and whether the condition is non-zero when it matches.
+
+    None: it asks for something else.
+    """
+    base, holds = _without_negations(condition)
+    if base.operation == "EQ":
+        return _selector_constant(pool, base), holds
+    if base.operation in ("XOR", "SUB"):
+        return _selector_constant(pool, base), not holds
+    return None, True
+
+
+def _selector_constant(pool: Pool, comparison: Term) -> int | None:
+    constants = [word for word in comparison.arguments if isinstance(word, int)]
+    if len(constants) != 1:
+        return None
+    if pool.selector in comparison.arguments:
+        return constants[0]
+    if pool.selector_high in comparison.arguments:
+        return constants[0] >> _SELECTOR_SHIFT
+    return None
+
+
+def walk(program: Program, *, entry: Entry = None, budget: Budget) -> Notes:
+    """Follow every path of the code.
+
+    `entry`: the selector in calldata. None: any, so paths learn theirs in the dispatcher, and those
+    that match none are the fallback's.
+    """
+    walker = _Walk(program, budget)
+    walker.run(entry)
+    return walker.notes

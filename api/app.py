@@ -1,0 +1,74 @@
+"""Puts the routes, the refusals and the schema together into one application."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from litestar import Litestar
+from litestar.datastructures import State
+from litestar.openapi import OpenAPIConfig
+from litestar.openapi.plugins import JsonRenderPlugin
+from litestar.openapi.spec import Components, SecurityScheme
+from litestar.plugins.prometheus import PrometheusConfig
+
+from api.answers import Answers
+from api.errors import EXCEPTION_HANDLERS
+from api.keys import KEY_HEADER, add_expiry_headers
+from api.limits import Limits
+from api.networks import parse_networks
+from api.routes.agent_keys import issue_trial_key
+from api.routes.status import get_health, get_metrics, get_ready
+from api.routes.token import get_summary, get_token
+from api.service import ApiDeps
+
+VERSION = "0.1.0"
+
+
+def create_app(deps: ApiDeps) -> Litestar:
+    """The whole API over what it is given. Raises ValueError for a malformed trusted proxy."""
+    answers = Answers(deps)
+
+    @asynccontextmanager
+    async def run(_: Litestar) -> AsyncIterator[None]:
+        yield
+        await answers.aclose()
+
+    return Litestar(
+        route_handlers=[get_token, get_summary, issue_trial_key, get_health, get_ready, get_metrics],
+        state=State(
+            {
+                "deps": deps,
+                "answers": answers,
+                "limits": Limits(deps.ledger),
+                "trusted_proxies": parse_networks(deps.settings.trusted_proxies),
+            }
+        ),
+        lifespan=[run],
+        exception_handlers=EXCEPTION_HANDLERS,
+        before_send=[add_expiry_headers],
+        middleware=[_metrics().middleware],
+        openapi_config=_openapi(),
+        logging_config=None,
+        debug=False,
+    )
+
+
+def _metrics() -> PrometheusConfig:
+    """Paths as templates, and only those that exist: a scan of addresses must not fill memory."""
+    return PrometheusConfig(
+        app_name="assay", prefix="assay_api", group_path=True, exclude_unhandled_paths=True
+    )
+
+
+def _openapi() -> OpenAPIConfig:
+    return OpenAPIConfig(
+        title="Assay",
+        version=VERSION,
+        description="Token-safety findings for EVM chains.",
+        path="/schema",
+        render_plugins=[JsonRenderPlugin(path=["/", "/openapi.json"])],
+        components=Components(
+            security_schemes={
+                "ApiKey": SecurityScheme(type="apiKey", name=KEY_HEADER, security_scheme_in="header")
+            }
+        ),
+    )

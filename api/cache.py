@@ -1,0 +1,98 @@
+"""Encoded answers, kept for a short time within a bound of bytes; and one run for many callers."""
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Hashable
+from typing import Generic, TypeVar
+
+import msgspec
+
+Key = TypeVar("Key", bound=Hashable)
+Value = TypeVar("Value")
+
+
+class Answer(msgspec.Struct, frozen=True, kw_only=True):
+    """One response body, encoded."""
+
+    status: int
+    body: bytes
+
+
+class _Kept(msgspec.Struct, frozen=True):
+    answer: Answer
+    until_s: float
+
+
+class AnswerCache(Generic[Key]):
+    """The most recently used answers, at most `max_bytes` of bodies."""
+
+    def __init__(self, *, max_bytes: int, now_s: Callable[[], float]):
+        self._max_bytes = max_bytes
+        self._now_s = now_s
+        self._kept: OrderedDict[Key, _Kept] = OrderedDict()
+        self._bytes = 0
+
+    @property
+    def held_bytes(self) -> int:
+        """Size of all bodies held."""
+        return self._bytes
+
+    def get(self, key: Key) -> Answer | None:
+        """The answer, if it is still fresh."""
+        kept = self._kept.get(key)
+        if kept is None:
+            return None
+        if kept.until_s <= self._now_s():
+            self.drop(key)
+            return None
+        self._kept.move_to_end(key)
+        return kept.answer
+
+    def put(self, key: Key, answer: Answer, *, for_s: float) -> None:
+        """Keep an answer, dropping the least recently used ones until it fits."""
+        self.drop(key)
+        self._kept[key] = _Kept(answer, self._now_s() + for_s)
+        self._bytes += len(answer.body)
+        while self._bytes > self._max_bytes:
+            self.drop(next(iter(self._kept)))
+
+    def drop(self, key: Key) -> None:
+        """Forget an answer, if it is held."""
+        kept = self._kept.pop(key, None)
+        if kept is not None:
+            self._bytes -= len(kept.answer.body)
+
+
+class SharedRuns(Generic[Key, Value]):
+    """Runs of which any number of callers await the same one."""
+
+    def __init__(self) -> None:
+        self._running: dict[Key, asyncio.Task[Value]] = {}
+
+    async def run(self, key: Key, start: Callable[[], Awaitable[Value]]) -> Value:
+        """The outcome of the run under way for the key, or of a new one.
+
+        A caller that is cancelled leaves; the run goes on for the others, and for the next.
+        """
+        task = self._running.get(key)
+        if task is None:
+            task = asyncio.ensure_future(_awaited(start))
+            self._running[key] = task
+            task.add_done_callback(lambda done: self._ended(key, done))
+        return await asyncio.shield(task)
+
+    def _ended(self, key: Key, task: asyncio.Task[Value]) -> None:
+        del self._running[key]
+        if not task.cancelled():
+            task.exception()  # seen, even when every caller has left
+
+    async def aclose(self) -> None:
+        """Cancel what is still running and wait for its end."""
+        tasks = list(self._running.values())
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def _awaited(start: Callable[[], Awaitable[Value]]) -> Value:
+    return await start()

@@ -1,0 +1,229 @@
+"""Refusals of a caller, and the one table from an exception to an answer.
+
+A refusal of a token is not here: it keeps the envelope (see `answers.py`).
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import structlog
+from litestar import MediaType, Request, Response
+from litestar.exceptions import HTTPException, ValidationException
+from litestar.types import ExceptionHandlersMap
+
+from api.clock import iso_utc
+from api.shapes import Shape
+from config.errors import CallerError
+
+_log = structlog.get_logger(__name__)
+
+_SERVER_FAULT = 500
+
+
+class DetailBody(Shape):
+    """An error that is told apart by its status alone."""
+
+    detail: str
+
+
+class InvalidItem(Shape):
+    """One thing that is wrong with the input."""
+
+    loc: tuple[str, ...]
+    """`path`, `query` or `body`, then the name."""
+    msg: str
+    type: str
+
+
+class ValidationBody(Shape):
+    """Input that has the wrong form."""
+
+    detail: tuple[InvalidItem, ...]
+
+
+class CallerRefusalBody(Shape):
+    """A refusal of the caller that has a stable code."""
+
+    error_code: str
+    error: str
+    """What happened, in a few words. Can change."""
+    detail: str
+    """The same in a sentence. Can change."""
+    next_step: str
+    """What the caller can do about it."""
+
+
+class RefusalError(CallerError):
+    """Base of all refusals that this package raises: status, headers and body in one place."""
+
+    def __init__(self, *, status: int, body: Shape, headers: Mapping[str, str] | None = None):
+        super().__init__(type(self).__name__)
+        self.status = status
+        self.body = body
+        self.headers = dict(headers or {})
+
+
+class InvalidInputError(RefusalError):
+    """A path, query or body value is not one of those allowed."""
+
+    def __init__(self, *items: InvalidItem):
+        super().__init__(status=422, body=ValidationBody(detail=items))
+
+
+class ChainNotServedError(RefusalError):
+    """The chain is supported, but this deployment has no node for it."""
+
+    def __init__(self, *, slug: str):
+        detail = f"This deployment does not serve the chain {slug}."
+        super().__init__(status=503, body=DetailBody(detail=detail))
+
+
+class KeyRequiredError(RefusalError):
+    """No key came with the call."""
+
+    def __init__(self) -> None:
+        body = CallerRefusalBody(
+            error_code="api_key_required",
+            error="API key required",
+            detail="This route needs an API key in the X-API-Key header.",
+            next_step="Send a key in the X-API-Key header. POST /agent-keys issues a trial key.",
+        )
+        super().__init__(status=401, body=body)
+
+
+class UnknownKeyError(RefusalError):
+    """The key was never issued, or it was revoked."""
+
+    def __init__(self) -> None:
+        super().__init__(status=401, body=DetailBody(detail="Unknown API key."))
+
+
+class KeyExpiredError(RefusalError):
+    """The key is past its deadline."""
+
+    def __init__(self, *, expires_at_s: int):
+        body = CallerRefusalBody(
+            error_code="api_key_expired",
+            error="API key expired",
+            detail=f"This API key expired at {iso_utc(expires_at_s)}.",
+            next_step="Use another key. A trial key does not renew.",
+        )
+        super().__init__(status=401, body=body)
+
+
+class PlanRequiredError(RefusalError):
+    """refresh or redecompile was asked for on a plan that has neither."""
+
+    def __init__(self) -> None:
+        detail = "refresh and redecompile need an enterprise plan or an admin key."
+        super().__init__(status=403, body=DetailBody(detail=detail))
+
+
+class LifetimeSpentError(RefusalError):
+    """All calls that a trial key ever has are spent."""
+
+    def __init__(self, *, total: int):
+        body = CallerRefusalBody(
+            error_code="free_quota_exhausted",
+            error="Free quota exhausted",
+            detail=f"All {total} calls of this trial key are spent. They do not refill.",
+            next_step="Stop calling with this key; retrying never helps. Use a full key.",
+        )
+        super().__init__(status=402, body=body)
+
+
+class LimitedError(RefusalError):
+    """A rate limit or a quota is used up; `headers` tell which."""
+
+    def __init__(self, *, detail: str, headers: Mapping[str, str]):
+        super().__init__(status=429, body=DetailBody(detail=detail), headers=headers)
+
+
+class TrialIssuedError(RefusalError):
+    """The network already has its trial key."""
+
+    def __init__(self) -> None:
+        body = CallerRefusalBody(
+            error_code="agent_trial_already_issued",
+            error="Trial key already issued",
+            detail="A trial key was already issued to your network. A key is shown only once.",
+            next_step="Use the key that was issued, or a full key.",
+        )
+        super().__init__(status=409, body=body)
+
+
+class TrialEndedError(RefusalError):
+    """The network's one trial is over."""
+
+    def __init__(self) -> None:
+        body = CallerRefusalBody(
+            error_code="agent_trial_expired",
+            error="Trial ended",
+            detail="The trial of your network has ended and does not renew.",
+            next_step="Use a full key.",
+        )
+        super().__init__(status=403, body=body)
+
+
+class ThrottledError(RefusalError):
+    """Too many attempts to get a trial key from one network."""
+
+    def __init__(self, *, retry_after_s: int):
+        body = CallerRefusalBody(
+            error_code="agent_registration_throttled",
+            error="Too many attempts",
+            detail="Your network asked for a trial key too often within an hour.",
+            next_step=f"Wait {retry_after_s} seconds before the next attempt.",
+        )
+        super().__init__(status=429, body=body, headers={"Retry-After": str(retry_after_s)})
+
+
+class BillingOffError(RefusalError):
+    """Trial keys are not issued by this deployment."""
+
+    def __init__(self) -> None:
+        detail = "This deployment is not configured to issue trial keys."
+        super().__init__(status=503, body=DetailBody(detail=detail))
+
+
+def _answer(body: Shape, status: int, headers: Mapping[str, str] | None) -> Response[Shape]:
+    return Response(body, status_code=status, headers=headers, media_type=MediaType.JSON)
+
+
+def _refusal(_: Request[Any, Any, Any], error: RefusalError) -> Response[Shape]:
+    return _answer(error.body, error.status, error.headers)
+
+
+def _invalid(_: Request[Any, Any, Any], error: ValidationException) -> Response[Shape]:
+    """The framework found a value of the wrong form."""
+    found = error.extra if isinstance(error.extra, list) else []
+    items = tuple(
+        InvalidItem(
+            loc=tuple(str(item[part]) for part in ("source", "key") if item.get(part)),
+            msg=item.get("message", error.detail),
+            type="value_error",
+        )
+        for item in found
+    )
+    return _answer(ValidationBody(detail=items), 422, None)
+
+
+def _http(request: Request[Any, Any, Any], error: HTTPException) -> Response[Shape]:
+    """The framework's own refusals: 400, 404, 405, 413."""
+    if error.status_code >= _SERVER_FAULT:
+        return _fault(request, error)
+    return _answer(DetailBody(detail=error.detail), error.status_code, error.headers)
+
+
+def _fault(request: Request[Any, Any, Any], error: Exception) -> Response[Shape]:
+    """Our fault: told to the log, not to the caller."""
+    _log.error("request failed", path=request.url.path, exc_info=error)
+    return _answer(DetailBody(detail="Internal server error."), _SERVER_FAULT, None)
+
+
+EXCEPTION_HANDLERS: ExceptionHandlersMap = {
+    RefusalError: _refusal,
+    ValidationException: _invalid,
+    HTTPException: _http,
+    Exception: _fault,
+}

@@ -1,0 +1,240 @@
+"""The checks of the summary: a catalogue as data, and how one check is resolved."""
+
+from collections.abc import Callable
+from typing import Literal
+
+import msgspec
+
+from api.compat import either
+from api.native import holders_of
+from api.shapes import NativeFeatures, Pending, Shape, figure, settled
+from config.burn import BURN_ADDRESSES
+from sql.rows import Report
+
+Severity = Literal["danger", "warning", "info", "notice"]
+Status = Literal["danger", "warning", "info", "notice", "safe", "unknown"]
+
+STATUS_ORDER: tuple[Status, ...] = ("danger", "warning", "info", "notice", "safe", "unknown")
+ACTIVE: tuple[Status, ...] = ("danger", "warning", "info")
+
+HIGH_TAX_PCT = 50.0
+ELEVATED_TAX_PCT = 10.0
+CREATOR_HOLDS_PCT = 5.0
+CONCENTRATED_PCT = 20
+
+
+class Flag(Shape):
+    """One check, resolved for one token."""
+
+    key: str
+    label: str
+    """A sentence fragment to show as it is."""
+    status: Status
+    """Colour by this, never by `value`."""
+    active: bool
+    """The check fired: danger, warning or info."""
+    value: bool | None
+    """None: the check has no answer."""
+
+
+class Check(msgspec.Struct, frozen=True, kw_only=True):
+    """One row of the catalogue."""
+
+    key: str
+    label: str
+    severity: Severity
+    """Status where the finding holds."""
+    value: Callable[["Judged"], bool | None]
+    """The answer; None makes the flag unknown."""
+    finding: bool = True
+    """The answer that is a finding."""
+
+
+class Judged(msgspec.Struct, frozen=True, kw_only=True):
+    """What the checks look at."""
+
+    report: Report
+    native: NativeFeatures
+    has_enough_liquidity: bool | None
+
+
+def resolve(check: Check, judged: Judged) -> Flag:
+    """The flag of one check. No answer is `unknown`, never a pass."""
+    value = check.value(judged)
+    status: Status = "unknown"
+    if value is not None:
+        status = check.severity if value is check.finding else "safe"
+    return Flag(
+        key=check.key,
+        label=check.label,
+        status=status,
+        active=status in ACTIVE,
+        value=value,
+    )
+
+
+# --- rules -----------------------------------------------------------------------------------
+
+
+def _field(name: str) -> Callable[[Judged], bool | None]:
+    """The native field of that name; `pending` and an absent key are no answer."""
+
+    return lambda judged: settled(getattr(judged.native, name))
+
+
+def _not(rule: Callable[[Judged], bool | None]) -> Callable[[Judged], bool | None]:
+    def negated(judged: Judged) -> bool | None:
+        value = rule(judged)
+        return None if value is None else not value
+
+    return negated
+
+
+def transfer_restrictions(native: NativeFeatures) -> bool | None:
+    """True if the code could cap a trade or a position; None if neither is known to be true."""
+    return either(native.has_trading_cap_functionality, native.has_position_cap_functionality)
+
+
+def _tax_between(low_pct: float, high_pct: float) -> Callable[[Judged], bool | None]:
+    """Whether a tax lies in the range. "No" needs a figure for tokens coming in and going out."""
+
+    def read(judged: Judged) -> bool | None:
+        pools, native = judged.native.dex, judged.native
+        coming_in = _figures(*(pool.buy_tax for pool in pools), native.receive_tax)
+        going_out = _figures(*(pool.sell_tax for pool in pools), native.send_tax)
+        if any(low_pct <= tax < high_pct for tax in (*coming_in, *going_out)):
+            return True
+        return False if coming_in and going_out else None
+
+    return read
+
+
+def _figures(*taxes: float | Pending | None) -> list[float]:
+    return [tax for tax in map(figure, taxes) if tax is not None]
+
+
+def _privileged_spenders(judged: Judged) -> bool | None:
+    if judged.native.privileged_spenders:
+        return True
+    return None if judged.native.allowance_bypass is None else False
+
+
+def _creator_holds_supply(judged: Judged) -> bool | None:
+    percent = judged.native.creator_percent
+    return None if percent is None else percent > CREATOR_HOLDS_PCT
+
+
+def _holder_concentration(judged: Judged) -> bool | None:
+    """Whether one holder that is neither a burn address nor a pool has over a fifth."""
+    report = judged.report
+    top = holders_of(report.holders, "top")
+    if not top:
+        return None
+    large = {
+        row.owner for row in top if row.amount_raw * 100 > report.token.supply_raw * CONCENTRATED_PCT
+    } - BURN_ADDRESSES
+    if report.pools is None:
+        return None if large else False  # it may be a pool
+    return bool(large - {pool.pool for pool in report.pools})
+
+
+# --- the catalogue ---------------------------------------------------------------------------
+
+
+def _check(
+    severity: Severity,
+    key: str,
+    label: str,
+    value: Callable[[Judged], bool | None] | None = None,
+    *,
+    finding: bool = True,
+) -> Check:
+    return Check(
+        key=key, label=label, severity=severity, value=value or _field(key), finding=finding
+    )
+
+
+ACCESS_RESTRICTIONS = _check(
+    "warning",
+    "access_restrictions",
+    "Addresses can be blocked from trading",
+    _field("has_blacklist_or_whitelist"),
+)
+TRANSFER_RESTRICTIONS = _check(
+    "warning",
+    "transfer_restrictions",
+    "Transfers or holdings can be limited in size",
+    lambda judged: transfer_restrictions(judged.native),
+)
+ENOUGH_LIQUIDITY = _check(
+    "warning",
+    "has_enough_liquidity",
+    "Has a pool with enough liquidity to trade",
+    lambda judged: judged.has_enough_liquidity,
+    finding=False,
+)
+
+CATALOGUE: tuple[Check, ...] = (
+    _check("danger", "allowance_bypass", "Tokens can be moved without approval"),
+    _check("danger", "funds_can_be_drained", "Others can take tokens out of a wallet"),
+    _check("danger", "owner_can_change_balance", "Owner can change balances"),
+    _check("danger", "transfer_failed", "Transfers fail", _not(_field("transfer_success"))),
+    _check("danger", "view_function_modifies_state", "A read-only function changes state"),
+    _check("danger", "high_tax", "Tax of 50% or more", _tax_between(HIGH_TAX_PCT, float("inf"))),
+    ACCESS_RESTRICTIONS,
+    TRANSFER_RESTRICTIONS,
+    _check("warning", "pause_status_can_be_modified", "Trading can be paused"),
+    _check("warning", "trading_cooldown", "Waiting time between transfers"),
+    _check("warning", "mint_or_burn_function", "Supply can change"),
+    _check("warning", "tax_can_be_modified", "Tax can be changed"),
+    _check(
+        "warning",
+        "elevated_tax",
+        "Tax of 10% or more",
+        _tax_between(ELEVATED_TAX_PCT, HIGH_TAX_PCT),
+    ),
+    _check("warning", "timebomb", "Behaviour depends on the time"),
+    _check("warning", "is_proxy", "Code can be replaced behind a proxy"),
+    _check("warning", "trading_cap_can_be_modified", "Maximum transfer size can be changed"),
+    _check("warning", "position_cap_can_be_modified", "Maximum holding can be changed"),
+    _check(
+        "warning",
+        "ownership_not_renounced",
+        "Ownership is not renounced",
+        _not(_field("ownership_renounced")),
+    ),
+    _check(
+        "warning",
+        "holder_concentration",
+        "One holder has over 20% of the supply",
+        _holder_concentration,
+    ),
+    _check(
+        "warning",
+        "creator_holds_supply",
+        "Creator holds over 5% of the supply",
+        _creator_holds_supply,
+    ),
+    ENOUGH_LIQUIDITY,
+    _check("info", "transfer_guarded_by_storage", "Transfers depend on stored settings"),
+    _check(
+        "info",
+        "transfer_from_guarded_by_storage",
+        "Transfers by approved spenders depend on stored settings",
+    ),
+    _check("info", "has_pause_functionality", "Contains code that can pause trading"),
+    _check("info", "has_tax_functionality", "Contains code that can take a tax"),
+    _check("info", "has_owner_functionality", "Some addresses have special access"),
+    _check("info", "external_call", "Relies on other contracts"),
+    _check("info", "can_selfdestruct", "Contains a selfdestruct"),
+    _check(
+        "info",
+        "privileged_spenders",
+        "Named addresses need no approval",
+        _privileged_spenders,
+    ),
+    _check("notice", "is_open_source", "Source code is published", finding=False),
+)
+"""Every check, in the order of the decisions page."""
+
+HIGHLIGHTS = (ACCESS_RESTRICTIONS, TRANSFER_RESTRICTIONS, ENOUGH_LIQUIDITY)

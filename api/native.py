@@ -1,0 +1,233 @@
+"""Report -> native features: policy that holds at the moment of answering, and units."""
+
+from typing import Any, get_args
+
+import msgspec
+
+from api.amounts import share_pct, truncated_pct, whole_tokens
+from api.clock import ContractClock, iso_utc
+from api.shapes import Deadline, Holder, NativeFeatures, Pending, Pool
+from config.chains import DexKind
+from config.primitives import checksum
+from sql.rows import (
+    DeadlineRow,
+    HolderRow,
+    PoolResultRow,
+    Report,
+    ReportRow,
+    StaticFindings,
+    TradeOutcome,
+)
+
+MIN_LIQUIDITY_USD = 100.0
+"""A pool counts as liquid above this, not at it."""
+
+TOP_HOLDERS = 10
+
+_OUTCOMES: dict[TradeOutcome | None, bool | Pending | None] = {
+    "passed": True,
+    "refused": False,
+    "pending": "pending",
+    None: None,
+}
+
+_OWNER_GATED = (
+    "trading_cap_can_be_modified",
+    "position_cap_can_be_modified",
+    "pause_status_can_be_modified",
+)
+
+_HARMLESS_STATUSES = ("passed", "unreachable")
+
+_DEX_KINDS = get_args(DexKind)
+
+
+def render_native(report: Report, *, clock: ContractClock) -> NativeFeatures:
+    """The native features of a report, as they stand on the given clock."""
+    return NativeFeatures(
+        **_static_fields(report, clock),
+        **_simulation_fields(report.token),
+        **_market_fields(report),
+        **_supply_fields(report.token, report.holders),
+        **_identity_fields(report.token, report.holders),
+    )
+
+
+# --- static analysis -------------------------------------------------------------------------
+
+
+def _static_fields(report: Report, clock: ContractClock) -> dict[str, Any]:
+    token = report.token
+    deadlines = render_deadlines(report.deadlines, clock=clock)
+    timebomb, status = _timebomb(report.static, token.timebomb_status, deadlines)
+    return {
+        **msgspec.structs.asdict(report.static),
+        **_owner_gate(report.static, ownership_renounced=token.ownership_renounced),
+        "owner_address": None if token.owner_address is None else checksum(token.owner_address),
+        "ownership_renounced": token.ownership_renounced,
+        "timebomb": timebomb,
+        "timebomb_status": status,
+        "timebomb_deadlines": deadlines,
+        "is_open_source": token.is_open_source,
+        "has_open_source_implementation": token.has_open_source_implementation,
+    }
+
+
+def _owner_gate(
+    static: StaticFindings, *, ownership_renounced: bool | None
+) -> dict[str, bool | Pending | None]:
+    """The owner-gated flags: a true one is sent as false once nobody is there to use it."""
+    gone = ownership_renounced is True
+    found = {name: getattr(static, name) for name in _OWNER_GATED}
+    return {name: False if gone and flag is True else flag for name, flag in found.items()}
+
+
+def _timebomb(
+    static: StaticFindings, status: str | None, deadlines: tuple[Deadline, ...]
+) -> tuple[bool | Pending | None, str | None]:
+    """The finding and its status. A status can switch a finding off, never on.
+
+    `armed` was true when the report was written. When the last deadline has passed since, what
+    follows depends on storage that was not read again, so the status is `unknown` until it is.
+    """
+    if static.timebomb is not True:
+        return static.timebomb, None
+    if status == "armed" and deadlines and all(deadline.passed for deadline in deadlines):
+        return True, "unknown"
+    return status not in _HARMLESS_STATUSES, status or "unknown"
+
+
+def render_deadlines(
+    rows: tuple[DeadlineRow, ...], *, clock: ContractClock
+) -> tuple[Deadline, ...]:
+    """Deadlines, earliest first. A block that cannot be placed on the clock is left out."""
+    placed = [deadline for row in rows if (deadline := _deadline(row, clock)) is not None]
+    return tuple(sorted(placed, key=lambda deadline: deadline.estimated_unix_time))
+
+
+def _deadline(row: DeadlineRow, clock: ContractClock) -> Deadline | None:
+    if row.clock == "timestamp":
+        passed, reached_at_s = clock.time_s >= row.value, row.value
+    elif clock.block_number is not None:
+        passed = clock.block_number >= row.value
+        wait_s = (row.value - clock.block_number) * clock.block_interval_s
+        reached_at_s = clock.block_time_s + round(wait_s)
+    else:
+        return None
+    return Deadline(
+        source=row.source,
+        slot=row.slot,
+        clock=row.clock,
+        value=row.value,
+        passed=passed,
+        estimated_unix_time=reached_at_s,
+    )
+
+
+# --- simulation and market -------------------------------------------------------------------
+
+
+def _simulation_fields(token: ReportRow) -> dict[str, Any]:
+    assessed = token.owner_can_change_balance
+    return {
+        "transfer_success": token.transfer_success,
+        "send_tax": token.send_tax,
+        "receive_tax": token.receive_tax,
+        "allowance_bypass": token.allowance_bypass,
+        "privileged_spenders": tuple(map(checksum, token.privileged_spenders)),
+        "funds_can_be_drained": token.funds_can_be_drained,
+        "owner_can_change_balance": msgspec.UNSET if assessed is None else assessed,
+    }
+
+
+def _market_fields(report: Report) -> dict[str, Any]:
+    pools = report.pools
+    deepest_first = sorted(pools or (), key=lambda pool: (-pool.liquidity_usd, pool.ordinal))
+    named, launchpad = _launchpad(report)
+    return {
+        "is_liquid": None
+        if pools is None
+        else any(pool.quote_side_usd > MIN_LIQUIDITY_USD for pool in pools),
+        "is_in_dex": None if pools is None else any(pool.kind in _DEX_KINDS for pool in pools),
+        "dex": tuple(map(_pool, deepest_first)),
+        "cannot_buy": cannot_buy(pools or ()),
+        "is_launchpad_token": named,
+        "launchpad_name": launchpad,
+    }
+
+
+def _pool(row: PoolResultRow) -> Pool:
+    return Pool(
+        pair=checksum(row.pool),
+        liquidity_type=row.kind,
+        liquidity=row.liquidity_usd,
+        buy_success=_OUTCOMES[row.buy],
+        buy_tax="pending" if row.buy == "pending" else row.buy_tax,
+        sell_success=_OUTCOMES[row.sell],
+        sell_tax="pending" if row.sell == "pending" else row.sell_tax,
+        error_message=row.error_message,
+        error_code=row.error_code,
+        pool_id=row.pool_id,
+        is_launchpad=row.is_launchpad,
+    )
+
+
+def cannot_buy(pools: tuple[PoolResultRow, ...]) -> bool | None:
+    """True: every settled buy failed. False: one passed. None: no buy has settled."""
+    settled = [pool.buy for pool in pools if pool.buy in ("passed", "refused")]
+    return None if not settled else "passed" not in settled
+
+
+def _launchpad(report: Report) -> tuple[bool | None, str | None]:
+    """Whether a launchpad issued the token, and which. Without any pool, a "no" is not known."""
+    if report.token.is_launchpad_token:
+        return True, report.token.launchpad_name or "launchpad"
+    return (False if report.pools else None), None
+
+
+# --- supply and identity ---------------------------------------------------------------------
+
+
+def _supply_fields(token: ReportRow, holders: tuple[HolderRow, ...]) -> dict[str, Any]:
+    supply = whole_tokens(token.supply_raw, decimals=token.decimals)
+    circulating_raw = token.supply_raw - token.burned_raw
+    return {
+        "decimals": token.decimals,
+        "supply": supply,
+        "normalized_supply": supply,
+        "burned_supply": whole_tokens(token.burned_raw, decimals=token.decimals),
+        "burned_supply_pct": truncated_pct(token.burned_raw, of_raw=token.supply_raw),
+        "circulating_supply": whole_tokens(circulating_raw, decimals=token.decimals),
+        "burn_addresses": tuple(
+            _holder(row, token) for row in holders_of(holders, "burn") if row.amount_raw > 0
+        ),
+    }
+
+
+def _identity_fields(token: ReportRow, holders: tuple[HolderRow, ...]) -> dict[str, Any]:
+    held = token.creator_balance_raw
+    return {
+        "name": token.name,
+        "symbol": token.symbol,
+        "creator_address": None
+        if token.creator_address is None
+        else checksum(token.creator_address),
+        "creator_balance": None if held is None else whole_tokens(held, decimals=token.decimals),
+        "creator_percent": None if held is None else truncated_pct(held, of_raw=token.supply_raw),
+        "top_holders": tuple(_holder(row, token) for row in holders_of(holders, "top")),
+        "last_scanned_at": iso_utc(token.scanned_at_s),
+    }
+
+
+def holders_of(holders: tuple[HolderRow, ...], role: str) -> list[HolderRow]:
+    """The first ten holders of a role, in order."""
+    chosen = sorted((row for row in holders if row.role == role), key=lambda row: row.ordinal)
+    return chosen[:TOP_HOLDERS]
+
+
+def _holder(row: HolderRow, token: ReportRow) -> Holder:
+    return Holder(
+        owner_address=checksum(row.owner),
+        token_amount=whole_tokens(row.amount_raw, decimals=token.decimals),
+        pct_held=share_pct(row.amount_raw, of_raw=token.supply_raw),
+    )

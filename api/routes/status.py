@@ -1,0 +1,52 @@
+"""GET /health, /ready and /metrics: for those who run the service."""
+
+from typing import Any
+
+from litestar import Request, Response, get
+from litestar.openapi.datastructures import ResponseSpec
+from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
+
+from api.service import ApiDeps, ChainState
+from api.shapes import Shape
+
+
+class Health(Shape):
+    """The process answers."""
+
+    status: str = "ok"
+
+
+class Readiness(Shape):
+    """Whether every served chain is being followed."""
+
+    ready: bool
+    chains: tuple[ChainState, ...]
+
+
+@get("/health", summary="The process is alive", tags=["status"])
+async def get_health() -> Health:
+    """Answers as long as the process does."""
+    return Health()
+
+
+@get(
+    "/ready",
+    summary="Every served chain is followed",
+    tags=["status"],
+    responses={
+        200: ResponseSpec(Readiness, description="All of them are"),
+        503: ResponseSpec(Readiness, description="At least one is not"),
+    },
+)
+async def get_ready(request: Request[Any, Any, Any]) -> Response[Readiness]:
+    """503 while a served chain has no answering node or is behind."""
+    deps: ApiDeps = request.app.state.deps
+    states = await deps.read_states()
+    ready = all(state.is_ready for state in states)
+    return Response(Readiness(ready=ready, chains=states), status_code=200 if ready else 503)
+
+
+@get("/metrics", include_in_schema=False)
+async def get_metrics() -> Response[bytes]:
+    """Prometheus text format."""
+    return Response(generate_latest(), headers={"Content-Type": CONTENT_TYPE_LATEST})

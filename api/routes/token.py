@@ -1,0 +1,163 @@
+"""GET /token/{chain}/{address} and its summary."""
+
+from typing import Annotated, Any, Literal
+
+from litestar import MediaType, Request, Response, get
+from litestar.connection import ASGIConnection
+from litestar.handlers import BaseRouteHandler
+from litestar.openapi.datastructures import ResponseSpec
+from litestar.params import Parameter
+
+from api.answers import Answers, Format
+from api.cache import Answer
+from api.compat import CompatFeatures
+from api.errors import (
+    CallerRefusalBody,
+    ChainNotServedError,
+    DetailBody,
+    InvalidInputError,
+    InvalidItem,
+    PlanRequiredError,
+    ValidationBody,
+)
+from api.keys import caller_of, require_key
+from api.limits import Limits
+from api.service import ApiDeps
+from api.shapes import Envelope, NativeFeatures
+from api.summary import Summary
+
+_CHAIN = "assay_chain"
+
+
+async def require_chain(
+    connection: ASGIConnection[Any, Any, Any, Any], _: BaseRouteHandler
+) -> None:
+    """Guard: the path names a supported chain by slug or id, and it is served here."""
+    deps: ApiDeps = connection.app.state.deps
+    named = connection.path_params["chain"]
+    slug = next((c.slug for c in deps.chains if named in (c.slug, str(c.id))), None)
+    if slug is None:
+        known = ", ".join(f"{c.slug} ({c.id})" for c in deps.chains)
+        raise InvalidInputError(
+            InvalidItem(
+                loc=("path", "chain"), msg=f"Unknown chain; one of {known}.", type="unknown_chain"
+            )
+        )
+    if slug not in deps.served:
+        raise ChainNotServedError(slug=slug)
+    connection.scope["state"][_CHAIN] = slug
+
+
+_CALLER_RESPONSES = {
+    401: ResponseSpec(
+        CallerRefusalBody | DetailBody,
+        description="No key (api_key_required), key past its end (api_key_expired), unknown key",
+    ),
+    402: ResponseSpec(CallerRefusalBody, description="free_quota_exhausted: never retry"),
+    429: ResponseSpec(DetailBody, description="A rate limit or quota; the headers tell which"),
+    503: ResponseSpec(DetailBody, description="Chain not served by this deployment"),
+}
+
+_ANALYSED = (
+    "A token is refused with invalid_address, burn_address, not_a_contract, not_a_token or "
+    "invalid_token_data; "
+)
+
+_PLAN_EFFECT = "Needs an enterprise plan or an admin key."
+
+
+@get(
+    "/token/{chain:str}/{address:str}",
+    guards=[require_key, require_chain],
+    security=[{"ApiKey": []}],
+    summary="Findings on one token",
+    tags=["tokens"],
+    raises=[],
+    responses={
+        200: ResponseSpec(
+            Envelope[NativeFeatures] | Envelope[CompatFeatures], description="The findings"
+        ),
+        403: ResponseSpec(DetailBody, description="refresh or redecompile without such a plan"),
+        422: ResponseSpec(
+            Envelope[None] | ValidationBody,
+            description=f"{_ANALYSED}an unknown chain or query value gives the validation list",
+        ),
+        500: ResponseSpec(Envelope[None], description="analysis_failed: retry with backoff"),
+        **_CALLER_RESPONSES,
+    },
+)
+async def get_token(
+    request: Request[Any, Any, Any],
+    chain: Annotated[str, Parameter(description="Slug or numeric chain id")],  # noqa: ARG001
+    address: Annotated[str, Parameter(description="Token address, letter case ignored")],
+    response_format: Annotated[
+        Literal["native", "compat"], Parameter(description="Shape of features")
+    ] = "native",
+    include_token_price: Annotated[
+        bool, Parameter(description="Fill the four price fields")
+    ] = False,
+    refresh: Annotated[
+        bool, Parameter(description=f"Recompute pools and state. {_PLAN_EFFECT}")
+    ] = False,
+    redecompile: Annotated[
+        bool, Parameter(description=f"Run the code analysis again. {_PLAN_EFFECT}")
+    ] = False,
+) -> Response[bytes]:
+    """Everything known about one token contract."""
+    if (refresh or redecompile) and not caller_of(request.scope).plan.may_refresh:
+        raise PlanRequiredError
+    answer = await _answer(
+        request, address, response_format, refresh=refresh, redecompile=redecompile
+    )
+    return _response(answer)
+
+
+@get(
+    "/token/{chain:str}/{address:str}/summary",
+    guards=[require_key, require_chain],
+    security=[{"ApiKey": []}],
+    summary="Verdict on one token",
+    tags=["tokens"],
+    responses={
+        200: ResponseSpec(Summary, description="The verdict and its flags"),
+        422: ResponseSpec(
+            Summary | ValidationBody,
+            description=f"{_ANALYSED}an unknown chain gives the validation list",
+        ),
+        500: ResponseSpec(Summary, description="analysis_failed: retry with backoff"),
+        **_CALLER_RESPONSES,
+    },
+)
+async def get_summary(
+    request: Request[Any, Any, Any],
+    chain: Annotated[str, Parameter(description="Slug or numeric chain id")],
+    address: Annotated[str, Parameter(description="Token address, letter case ignored")],
+) -> Response[bytes]:
+    """A compact verdict with counted flags."""
+    return _response(await _answer(request, address, "summary"))
+
+
+async def _answer(
+    request: Request[Any, Any, Any],
+    address: str,
+    form: Format,
+    *,
+    refresh: bool = False,
+    redecompile: bool = False,
+) -> Answer:
+    """Count the call against the key's limits, then answer it."""
+    deps: ApiDeps = request.app.state.deps
+    limits: Limits = request.app.state.limits
+    answers: Answers = request.app.state.answers
+    await limits.admit(caller_of(request.scope), now_s=deps.now_s())
+    return await answers.answer(
+        chain=request.scope["state"][_CHAIN],
+        address=address,
+        form=form,
+        refresh=refresh,
+        redecompile=redecompile,
+    )
+
+
+def _response(answer: Answer) -> Response[bytes]:
+    return Response(answer.body, status_code=answer.status, media_type=MediaType.JSON)

@@ -1,0 +1,71 @@
+"""Runs the application inside the event loop that also follows chains and judges tokens."""
+
+import asyncio
+import signal
+import socket
+
+from granian.constants import Interfaces
+from granian.log import LogLevels
+from granian.server.embed import Server
+from litestar import Litestar
+
+from config.errors import ConfigError, InternalError
+
+GRACE_S = 15.0
+"""Calls under way get this long to end after the stop."""
+
+
+async def serve(app: Litestar, *, host: str, port: int, stop: asyncio.Event) -> None:
+    """Answer calls on the address until `stop` is set, then let those under way end.
+
+    Raises ConfigError when the address cannot be listened on, InternalError when the server ends
+    by itself.
+    """
+    check_address(host, port)
+    server = Server(
+        app,
+        address=host,
+        port=port,
+        interface=Interfaces.ASGI,
+        websockets=False,
+        log_level=LogLevels.error,  # its one warning says that embedding is experimental
+    )
+    serving = asyncio.create_task(server.serve())
+    stopping = asyncio.create_task(stop.wait())
+    try:
+        await asyncio.wait({serving, stopping}, return_when=asyncio.FIRST_COMPLETED)
+        if not stopping.done():
+            raise InternalError("the HTTP server ended by itself") from serving.exception()
+        server.stop()
+        await asyncio.wait({serving}, timeout=GRACE_S)
+    finally:
+        server.stop()
+        serving.cancel()
+        stopping.cancel()
+        await asyncio.gather(serving, stopping, return_exceptions=True)
+
+
+def check_address(host: str, port: int) -> None:
+    """Raises ConfigError when the address is taken or not ours.
+
+    The server itself listens with SO_REUSEPORT, so that two processes would share a port in
+    silence, each answering some of the calls.
+    """
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        with socket.socket(family, kind, protocol) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind(address)
+    except OSError as error:
+        raise ConfigError(
+            source="listen address", key=f"{host}:{port}", reason=error.strerror or str(error)
+        ) from error
+
+
+def stop_on_signals(stop: asyncio.Event) -> None:
+    """Set the event on SIGINT and SIGTERM, in the running loop."""
+    loop = asyncio.get_running_loop()
+    for name in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(name, stop.set)

@@ -1,0 +1,68 @@
+"""What the API needs from the rest of the program, handed over by whoever wires it."""
+
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Protocol
+
+import msgspec
+
+from api.clock import ContractClock
+from config.chains import Chain
+from config.plans import Plan
+from config.primitives import Address
+from config.settings import ApiSettings
+from sql.ledger import Ledger
+from sql.rows import Report
+
+
+class Analysis(Protocol):
+    """The analyser, as the API sees it."""
+
+    async def report(
+        self, chain: str, address: Address, /, *, refresh: bool = False, redecompile: bool = False
+    ) -> Report:
+        """The report on one token of the chain with that slug, made now if there is none.
+
+        What has not settled in time is pending or None in it, and `is_settled` is false.
+        Raises TokenRefusedError, UpstreamError, InternalError.
+        """
+        ...
+
+
+class ChainState(msgspec.Struct, frozen=True, kw_only=True):
+    """Whether one served chain is being followed."""
+
+    chain: str
+    """Slug."""
+    is_ready: bool
+    head: int | None
+    """Newest block of the node. None: it has not answered yet."""
+    tip: int | None
+    """Newest block we hold. None: none yet."""
+    reason: str = ""
+    """Why it is not ready."""
+
+
+class ApiDeps(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything the API is given."""
+
+    analysis: Analysis
+    ledger: Ledger
+    chains: tuple[Chain, ...]
+    """Every supported chain."""
+    served: frozenset[str]
+    """Slugs of the chains that this deployment has a node for."""
+    plans: Mapping[str, Plan]
+    settings: ApiSettings
+    has_billing: bool
+    """A billing secret is configured, so trial keys are issued."""
+    read_states: Callable[[], Awaitable[tuple[ChainState, ...]]]
+    """The state of every served chain."""
+    read_clock: Callable[[str], ContractClock | None] = lambda _: None
+    """The newest clock known for a chain, by slug. None: answers use the report's block."""
+    answer_within_s: float = 30.0
+    """Bound on one analysis as the caller waits for it, behind the analyser's own."""
+    now_s: Callable[[], float] = time.time
+    """Unix time: expiry, quotas, deadlines."""
+    monotonic_s: Callable[[], float] = time.monotonic
+    """Age of cached answers."""

@@ -1,0 +1,183 @@
+"""Chain facts: the built-in `chains/<slug>.toml`, with the deployment's overlay over them."""
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Annotated, get_args
+
+import msgspec
+
+from config.chains import Anchor, BlockNumber, Chain, Clock, Dex, Launchpad, Oracle
+from config.errors import ConfigError
+from config.primitives import Address
+from config.settings import ENVIRONMENT, Settings
+from config.toml import SourceOf, decode, decode_address, load_toml
+
+BUILT_IN = Path(__file__).parent / "chains"
+
+_Id = Annotated[int, msgspec.Meta(ge=1)]
+_BlockTime = Annotated[float, msgspec.Meta(gt=0, le=3600)]
+_Text = Annotated[str, msgspec.Meta(min_length=1)]
+_LAST_KEY = re.compile(r"(?P<name>\w+)(?:\[\d+\])?$")
+
+
+class _ChainTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    id: _Id
+    slug: _Text
+    display_name: _Text
+    block_time_s: _BlockTime
+    clock: Clock
+    native_symbol: _Text
+    finality_blocks: BlockNumber
+    start_block: BlockNumber | None = None
+
+
+class _ChainFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    chain: _ChainTable
+    wrapped_native: Anchor
+    stable: tuple[Anchor, Anchor]
+    oracle: Oracle
+    dex: tuple[Dex, ...] = ()
+    launchpad: tuple[Launchpad, ...] = ()
+
+
+def load_chains(overlay: Path | None) -> tuple[Chain, ...]:
+    """All supported chains, in order of chain id.
+
+    In an overlay file scalar keys replace, and a list (stable, dex, launchpad) replaces the
+    built-in list whole. Raises ConfigError with the file and the key.
+    """
+    slugs = [path.stem for path in sorted(BUILT_IN.glob("*.toml"))]
+    folder = overlay / "chains" if overlay else None
+    for path in sorted(folder.glob("*.toml")) if folder else ():
+        if path.stem not in slugs:
+            raise ConfigError(
+                source=str(path),
+                key="chain.slug",
+                reason=f"{path.stem} is not a supported chain; those are {', '.join(slugs)}",
+            )
+    chains = [_load_chain(slug, folder) for slug in slugs]
+    for chain in chains:
+        twin = next((c for c in chains if c.id == chain.id and c is not chain), None)
+        if twin:
+            raise ConfigError(
+                source=f"{twin.slug}.toml",
+                key="chain.id",
+                reason=f"{chain.id} is also that of {chain.slug}",
+            )
+    return tuple(sorted(chains, key=lambda chain: chain.id))
+
+
+def choose_enabled(chains: Sequence[Chain], settings: Settings) -> tuple[Chain, ...]:
+    """The chains that this deployment has an endpoint for.
+
+    Raises ConfigError where endpoints are given for a chain id that no supported chain has.
+    """
+    known = sorted(chain.id for chain in chains)
+    for chain_id in settings.rpc_urls:
+        if chain_id not in known:
+            raise ConfigError(
+                source=ENVIRONMENT,
+                key=f"ASSAY_RPC_{chain_id}",
+                reason=f"no supported chain has this id; those are {', '.join(map(str, known))}",
+            )
+    return tuple(chain for chain in chains if chain.id in settings.rpc_urls)
+
+
+def _load_chain(slug: str, folder: Path | None) -> Chain:
+    built_in_path = BUILT_IN / f"{slug}.toml"
+    overlay_path = folder / f"{slug}.toml" if folder else None
+    values = load_toml(built_in_path)
+    over = load_toml(overlay_path) if overlay_path and overlay_path.is_file() else {}
+
+    def source_of(key: str) -> str:
+        return str(overlay_path if _has(over, key) else built_in_path)
+
+    merged = {**values, **{name: _merge(values.get(name), over[name]) for name in over}}
+    file = decode(_lower_addresses(merged, source_of), _ChainFile, source_of=source_of)
+    if file.chain.slug != slug:
+        raise ConfigError(
+            source=source_of("chain.slug"), key="chain.slug", reason=f"must be {slug}, as the file"
+        )
+    for key, first in _twins(file):
+        raise ConfigError(source=source_of(key), key=key, reason=f"is the same as {first}")
+    return Chain(
+        id=file.chain.id,
+        slug=file.chain.slug,
+        display_name=file.chain.display_name,
+        block_time_s=file.chain.block_time_s,
+        clock=file.chain.clock,
+        native_symbol=file.chain.native_symbol,
+        finality_blocks=file.chain.finality_blocks,
+        start_block=file.chain.start_block,
+        wrapped_native=file.wrapped_native,
+        stables=file.stable,
+        oracle=file.oracle,
+        dexes=file.dex,
+        launchpads=file.launchpad,
+    )
+
+
+def _merge(built_in: object, over: object) -> object:
+    if isinstance(built_in, dict) and isinstance(over, dict):
+        return {**built_in, **over}
+    return over
+
+
+def _has(over: dict[str, object], key: str) -> bool:
+    """Whether the overlay says anything about a key. What it leaves out of a list is its doing."""
+    top, _, rest = key.partition(".")
+    table = over.get(top.partition("[")[0])
+    if isinstance(table, dict):
+        return not rest or rest in table
+    return table is not None
+
+
+def _twins(file: _ChainFile) -> Iterator[tuple[str, str]]:
+    """Keys whose address stands twice: one token as two anchors, one factory as two venues."""
+    seen: dict[Address, str] = {file.wrapped_native.address: "wrapped_native.address"}
+    for at, anchor in enumerate(file.stable):
+        key = f"stable[{at}].address"
+        if anchor.address in seen:
+            yield key, seen[anchor.address]
+        seen[anchor.address] = key
+    factories: dict[Address, str] = {}
+    for at, dex in enumerate(file.dex):
+        key = f"dex[{at}].factory"
+        if dex.factory in factories:
+            yield key, factories[dex.factory]
+        factories[dex.factory] = key
+
+
+def _address_fields() -> frozenset[str]:
+    """Names of the keys that hold addresses, read from the types."""
+    return frozenset(
+        field.name
+        for struct in (Anchor, Oracle, Dex, Launchpad)
+        for field in msgspec.structs.fields(struct)
+        if _mentions_address(field.type)
+    )
+
+
+def _mentions_address(kind: object) -> bool:
+    return kind is Address or any(_mentions_address(part) for part in get_args(kind))
+
+
+_ADDRESS_FIELDS = _address_fields()
+
+
+def _lower_addresses(values: object, source_of: SourceOf, key: str = "") -> object:
+    """The same values with every address checked and in lower case."""
+    if isinstance(values, dict):
+        return {
+            name: _lower_addresses(value, source_of, f"{key}.{name}" if key else name)
+            for name, value in values.items()
+        }
+    if isinstance(values, list):
+        return [
+            _lower_addresses(value, source_of, f"{key}[{at}]") for at, value in enumerate(values)
+        ]
+    last = _LAST_KEY.search(key)
+    if last and last["name"] in _ADDRESS_FIELDS:
+        return decode_address(values, key=key, source_of=source_of)
+    return values

@@ -1,0 +1,277 @@
+"""Typed settings. Names, defaults and explanations stand in `settings.toml`, and only there."""
+
+import ipaddress
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, cast
+from urllib.parse import urlsplit
+
+import msgspec
+
+from config.errors import ConfigError
+from config.secret import Secret, mask_url
+from config.toml import decode, load_toml, walk
+
+BUILT_IN = Path(__file__).parent / "settings.toml"
+OVERLAY_NAME = "settings.toml"
+
+ENVIRONMENT = "environment"
+_RPC_VARIABLE = re.compile(r"^ASSAY_RPC_(?P<chain_id>.+)$")
+_SCHEMES = frozenset({"http", "https", "ws", "wss"})
+
+Positive = Annotated[int, msgspec.Meta(ge=1)]
+Seconds = Annotated[float, msgspec.Meta(gt=0)]
+
+
+class SettingRow(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One row of the table of settings."""
+
+    name: str
+    """Dotted: table and key."""
+    help: str
+    default: Any = None
+    """None: the environment alone can set it."""
+    env: str | None = None
+    """Environment variable that wins over every file. None: files only."""
+
+
+class _Table(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    setting: tuple[SettingRow, ...]
+
+
+def load_setting_rows() -> tuple[SettingRow, ...]:
+    """The table of settings, as documented. Raises ConfigError."""
+    return decode(load_toml(BUILT_IN), _Table, source_of=lambda _: str(BUILT_IN)).setting
+
+
+_ROWS = {row.name: row for row in load_setting_rows()}
+_FILE_ROWS = {name: row for name, row in _ROWS.items() if row.default is not None}
+
+
+def _default(name: str) -> Any:
+    return msgspec.field(default_factory=lambda: _frozen(_ROWS[name].default))
+
+
+class RpcSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How nodes are asked."""
+
+    timeout_s: Seconds = _default("rpc.timeout_s")
+    attempts: Positive = _default("rpc.attempts")
+    max_batch: Positive = _default("rpc.max_batch")
+    max_response_bytes: Positive = _default("rpc.max_response_bytes")
+
+
+class IndexerSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How chains are followed."""
+
+    poll_s: Seconds = _default("indexer.poll_s")
+    initial_log_range: Positive = _default("indexer.initial_log_range")
+    max_log_range: Positive = _default("indexer.max_log_range")
+    commit_rows: Positive = _default("indexer.commit_rows")
+
+
+class AnalysisSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How tokens are judged."""
+
+    wait_s: Annotated[float, msgspec.Meta(ge=0)] = _default("analysis.wait_s")
+    simulated_pools: Annotated[int, msgspec.Meta(ge=5)] = _default("analysis.simulated_pools")
+    """At least the five deepest: decisions.md, "Readings of the specification"."""
+    min_liquidity_usd: Annotated[float, msgspec.Meta(ge=0)] = _default("analysis.min_liquidity_usd")
+    refresh_after_s: Seconds = _default("analysis.refresh_after_s")
+    concurrency: Positive = _default("analysis.concurrency")
+
+
+class ApiSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How answers are served."""
+
+    cache_s: Annotated[float, msgspec.Meta(ge=0, le=120)] = _default("api.cache_s")
+    max_cached_bytes: Annotated[int, msgspec.Meta(ge=0)] = _default("api.max_cached_bytes")
+    trusted_proxies: tuple[str, ...] = _default("api.trusted_proxies")
+    """Networks in CIDR form or single addresses."""
+
+
+class _Files(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What files and single variables can set, with all layers merged."""
+
+    store: Annotated[str, msgspec.Meta(min_length=1)]
+    host: Annotated[str, msgspec.Meta(min_length=1)]
+    port: Annotated[int, msgspec.Meta(ge=0, le=65535)]
+    rpc: RpcSettings
+    indexer: IndexerSettings
+    analysis: AnalysisSettings
+    api: ApiSettings
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything a deployment can decide, except chain facts."""
+
+    store: Path
+    overlay: Path | None
+    """Directory with chains/<slug>.toml and settings.toml. None: built-in values only."""
+    host: str
+    port: int
+    """0: any free one."""
+    billing_secret: Secret | None
+    """None: trial keys are not issued (503)."""
+    rpc_urls: dict[int, tuple[str, ...]]
+    """Endpoints by chain id, in the order given. A chain without one is not served."""
+    rpc: RpcSettings
+    indexer: IndexerSettings
+    analysis: AnalysisSettings
+    api: ApiSettings
+
+    def __repr__(self) -> str:
+        """As usual, with the endpoints' paths and queries masked."""
+        shown = {name: getattr(self, name) for name in self.__struct_fields__}
+        shown["rpc_urls"] = {
+            chain_id: tuple(map(mask_url, urls)) for chain_id, urls in self.rpc_urls.items()
+        }
+        return f"Settings({', '.join(f'{name}={value!r}' for name, value in shown.items())})"
+
+
+def load_settings(env: Mapping[str, str]) -> Settings:
+    """Defaults, then the overlay's settings.toml, then the environment; the last one said wins.
+
+    An empty variable is as good as none. Variables of other names are left alone: where a service
+    is called assay, some platforms put more ASSAY_... ones there.
+    Raises ConfigError with the file, or `environment`, and the key.
+    """
+    overlay = _overlay(env)
+    layers = [(str(BUILT_IN), {name: row.default for name, row in _FILE_ROWS.items()})]
+    if overlay and (overlay / OVERLAY_NAME).is_file():
+        layers.append(_overlay_layer(overlay / OVERLAY_NAME))
+    layers.append((ENVIRONMENT, dict(_environment_layer(env))))
+
+    merged: dict[str, object] = {}
+    origin: dict[str, str] = {}
+    for source, values in layers:
+        merged |= values
+        origin |= dict.fromkeys(values, source)
+
+    try:
+        files = decode(_nest(merged), _Files, source_of=lambda key: origin[key.split("[")[0]])
+        _check(files, origin)
+    except ConfigError as error:
+        row = _ROWS.get(error.key)
+        if error.source != ENVIRONMENT or not row or not row.env:
+            raise
+        raise ConfigError(source=ENVIRONMENT, key=row.env, reason=error.reason) from error
+    return Settings(
+        store=Path(files.store),
+        overlay=overlay,
+        host=files.host,
+        port=files.port,
+        billing_secret=Secret(secret) if (secret := env.get("ASSAY_BILLING_SECRET")) else None,
+        rpc_urls=_rpc_urls(env),
+        rpc=files.rpc,
+        indexer=files.indexer,
+        analysis=files.analysis,
+        api=files.api,
+    )
+
+
+def _overlay(env: Mapping[str, str]) -> Path | None:
+    text = env.get("ASSAY_CONFIG")
+    if not text:
+        return None
+    if not Path(text).is_dir():
+        raise ConfigError(
+            source=ENVIRONMENT, key="ASSAY_CONFIG", reason=f"{text} is not a directory"
+        )
+    return Path(text)
+
+
+def _overlay_layer(path: Path) -> tuple[str, dict[str, object]]:
+    values = dict(walk(load_toml(path)))
+    for name in values:
+        if name not in _FILE_ROWS:
+            row = _ROWS.get(name)
+            reason = f"is set by {row.env} alone" if row else "is not a known key"
+            raise ConfigError(source=str(path), key=name, reason=reason)
+    return str(path), values
+
+
+def _environment_layer(env: Mapping[str, str]) -> list[tuple[str, object]]:
+    layer: list[tuple[str, object]] = []
+    for row in _FILE_ROWS.values():
+        text = env.get(row.env) if row.env else None
+        if not text:
+            continue
+        if isinstance(row.default, int):
+            if not text.isdecimal():
+                raise ConfigError(
+                    source=ENVIRONMENT, key=str(row.env), reason=f"{text!r} is not a whole number"
+                )
+            layer.append((row.name, int(text)))
+        else:
+            layer.append((row.name, text))
+    return layer
+
+
+def _nest(flat: Mapping[str, object]) -> dict[str, object]:
+    nested: dict[str, object] = {}
+    for name, value in flat.items():
+        table, _, key = name.rpartition(".")
+        into = cast(dict[str, object], nested.setdefault(table, {})) if table else nested
+        into[key] = value
+    return nested
+
+
+def _check(files: _Files, origin: Mapping[str, str]) -> None:
+    """What types cannot say."""
+    if "://" in files.store:
+        raise ConfigError(
+            source=origin["store"],
+            key="store",
+            reason="is a URL; this release keeps its store in a file",
+        )
+    if files.indexer.initial_log_range > files.indexer.max_log_range:
+        raise ConfigError(
+            source=origin["indexer.initial_log_range"],
+            key="indexer.initial_log_range",
+            reason=f"is above indexer.max_log_range, {files.indexer.max_log_range}",
+        )
+    for at, proxy in enumerate(files.api.trusted_proxies):
+        try:
+            ipaddress.ip_network(proxy)
+        except ValueError as error:
+            raise ConfigError(
+                source=origin["api.trusted_proxies"],
+                key=f"api.trusted_proxies[{at}]",
+                reason=str(error),
+            ) from error
+
+
+def _rpc_urls(env: Mapping[str, str]) -> dict[int, tuple[str, ...]]:
+    found: dict[int, tuple[str, ...]] = {}
+    for name in sorted(env):
+        match = _RPC_VARIABLE.match(name)
+        if not match or not env[name].strip():
+            continue
+        if not match["chain_id"].isdecimal():
+            raise ConfigError(source=ENVIRONMENT, key=name, reason="must end in a chain id")
+        urls = tuple(url for part in env[name].split(",") if (url := part.strip()))
+        for url in urls:
+            _check_url(url, key=name)
+        found[int(match["chain_id"])] = urls
+    return found
+
+
+def _check_url(url: str, *, key: str) -> None:
+    """Says what is wrong without repeating the address: it may hold a provider's key."""
+    try:
+        parts = urlsplit(url)
+        good = parts.scheme in _SCHEMES and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        good = False
+    if not good:
+        raise ConfigError(
+            source=ENVIRONMENT,
+            key=key,
+            reason="expects http(s):// or ws(s):// addresses, separated by commas",
+        )
+
+
+def _frozen(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value

@@ -1,0 +1,124 @@
+"""What stands where in the demo's world: its anchors, venues, tokens and accounts."""
+
+import msgspec
+from eth_utils.crypto import keccak
+
+from config.chains import Anchor, Dex, DexKind, Oracle
+from config.errors import InternalError
+from config.primitives import ZERO_ADDRESS, Address, Hash32
+from demo.anvil import ETHER
+
+NATIVE_USD = 3_000
+"""What the demo's price feed says one native coin costs."""
+
+FOR_EVER = 2**255
+"""A deadline no transaction misses."""
+
+
+class Pool(msgspec.Struct, frozen=True, kw_only=True):
+    """One pool of one token of the zoo."""
+
+    dex: str
+    """Name of the venue, as in the overlay."""
+    kind: DexKind
+    address: Address
+    """For AmmV4 the pool manager."""
+    quote: Address
+    """The other side. The zero address: the native coin itself (AmmV4)."""
+    pool_id: Hash32 | None = None
+    """AmmV4 only."""
+    fee: int = 0
+    """AmmV3 and AmmV4: hundredths of a basis point."""
+    tick_spacing: int = 0
+    """AmmV4 only."""
+    hooks: Address = ZERO_ADDRESS
+    """AmmV4 only."""
+    stable: bool = False
+    """Solid only: the curve of stables."""
+
+
+class ZooToken(msgspec.Struct, frozen=True, kw_only=True):
+    """One token with one trait, and the pool it trades in."""
+
+    key: str
+    trait: str
+    """One phrase, for the table that `assay demo` prints."""
+    address: Address
+    symbol: str
+    """What we call it; a hostile token's own symbol() may not answer."""
+    decimals: int
+    pool: Pool
+    owner: Address
+    """Who created it and seeded its pool; its owner() where it has one and kept it."""
+    holders: tuple[Address, ...]
+    """Ordinary wallets that the owner gave 1 percent of the supply each."""
+    keeper: Address | None = None
+    """The address with powers over other wallets, where the trait is one. Never trades."""
+
+
+class World(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything deployed, and the accounts that did it."""
+
+    wrapped_native: Anchor
+    stables: tuple[Anchor, Anchor]
+    """The second answers transfer and approve with no data."""
+    oracle: Oracle
+    dexes: tuple[Dex, ...]
+    swap_v4: Address
+    """PoolSwapTest of v4-core: the one way to trade in AmmV4 pools here."""
+    tokens: tuple[ZooToken, ...]
+    deployer: Address
+    """Created venues and anchors; holds the stables that nobody else has."""
+    owner: Address
+    """Created the tokens of the zoo."""
+    traders: tuple[Address, ...]
+    """Unlocked accounts with native coins and stables, for the trader."""
+    start_block: int
+    """Head before the first transaction."""
+
+    def dex(self, kind: DexKind) -> Dex:
+        """The venue of this kind. Raises KeyError for a kind the demo has not."""
+        for dex in self.dexes:
+            if dex.kind == kind:
+                return dex
+        raise KeyError(kind)
+
+    def token(self, key: str) -> ZooToken:
+        """The token with this key. Raises KeyError."""
+        for token in self.tokens:
+            if token.key == key:
+                return token
+        raise KeyError(key)
+
+
+class NotDeployedError(InternalError):
+    """A venue was asked for a contract that it has not got."""
+
+    def __init__(self, *, dex: str, contract: str) -> None:
+        super().__init__(f"{dex} has no {contract} here")
+        self.dex = dex
+        self.contract = contract
+
+
+def router_of(dex: Dex) -> Address:
+    """The venue's router. Raises NotDeployedError."""
+    if dex.router is None:
+        raise NotDeployedError(dex=dex.name, contract="router")
+    return dex.router
+
+
+def positions_of(dex: Dex) -> Address:
+    """The venue's position manager. Raises NotDeployedError."""
+    if dex.position_manager is None:
+        raise NotDeployedError(dex=dex.name, contract="position manager")
+    return dex.position_manager
+
+
+def named_account(name: str) -> Address:
+    """An address nobody has the key of, the same for the same name. Unlocked on our node."""
+    return Address("0x" + keccak(text=f"assay demo {name}")[12:].hex())
+
+
+def native_worth(usd: int) -> int:
+    """Wei worth this many dollars by the demo's feed."""
+    return usd * ETHER // NATIVE_USD

@@ -1,0 +1,50 @@
+"""Writes the overlay under which the service serves the demo's world as `ethereum`."""
+
+import json
+from pathlib import Path
+
+import msgspec
+
+from demo.layout import World
+
+_FINALITY_BLOCKS = 16
+"""Few, so that finalised ranges and reorganisations both happen while somebody watches."""
+
+
+def write_overlay(world: World, directory: Path) -> Path:
+    """Write `chains/ethereum.toml` below the directory; answers the directory.
+
+    Raises OSError where it cannot be written.
+    """
+    chains = directory / "chains"
+    chains.mkdir(parents=True, exist_ok=True)
+    (chains / "ethereum.toml").write_text(render_overlay(world))
+    return directory
+
+
+def render_overlay(world: World) -> str:
+    """The chain file: this world's anchors, oracle and venues instead of the public chain's."""
+    sections = [
+        _section(
+            "[chain]",
+            {"block_time_s": 1, "finality_blocks": _FINALITY_BLOCKS, "start_block": 0},
+        ),
+        _section("[wrapped_native]", _fields(world.wrapped_native)),
+        *(_section("[[stable]]", _fields(stable)) for stable in world.stables),
+        _section("[oracle]", _fields(world.oracle)),
+        *(_section("[[dex]]", _fields(dex)) for dex in world.dexes),
+    ]
+    # The empty list takes the place of the built-in launchpads, none of which is on this chain.
+    return "launchpad = []\n\n" + "\n".join(sections)
+
+
+def _fields(value: msgspec.Struct) -> dict[str, object]:
+    """What a struct holds, without the fields that are unknown."""
+    fields = msgspec.structs.asdict(value)
+    return {key: item for key, item in fields.items() if item is not None and item != ()}
+
+
+def _section(heading: str, fields: dict[str, object]) -> str:
+    # Strings, numbers and flat lists of them are written alike in JSON and TOML.
+    lines = [f"{key} = {json.dumps(value)}" for key, value in fields.items()]
+    return "\n".join((heading, *lines, ""))

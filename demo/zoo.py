@@ -1,0 +1,275 @@
+"""The zoo: one row per token, one trait per row."""
+
+from typing import Literal
+
+import msgspec
+
+from config.chains import DexKind
+
+Quote = Literal["native", "usdc", "usdt"]
+"""Wrapped native coin (AmmV4: the native coin), strict stable, stable that answers nothing."""
+
+Extra = Literal["pair", "keeper"]
+"""Constructor arguments behind name and symbol: the token's pair, or its privileged address."""
+
+Form = Literal["plain", "bytes32", "proxy", "beacon", "clone"]
+"""How the token comes into being. plain: name, symbol and extras into the constructor."""
+
+
+class Animal(msgspec.Struct, frozen=True, kw_only=True):
+    """What to deploy for one token and where it trades."""
+
+    key: str
+    trait: str
+    symbol: str
+    contract: str = "HonestToken"
+    form: Form = "plain"
+    extra: Extra | None = None
+    decimals: int = 18
+    kind: DexKind = "AmmV2"
+    quote: Quote = "native"
+    hooked: bool = False
+    """AmmV4 only: the pool has the fee-taking hook."""
+    quote_usd: int = 15_000
+    """What the owner puts on the pool's quote side."""
+    pool_pct: int = 93
+    """Percent of the supply put on the pool's token side."""
+    renounced: bool = False
+
+
+ZOO: tuple[Animal, ...] = (
+    Animal(key="honest", trait="honest", symbol="HONEST"),
+    Animal(
+        key="buy_tax",
+        trait="7 % tax on buys, 9 decimals",
+        symbol="BTAX",
+        contract="BuyTaxToken",
+        extra="pair",
+        decimals=9,
+    ),
+    Animal(
+        key="sell_tax",
+        trait="12 % tax on sells",
+        symbol="STAX",
+        contract="SellTaxToken",
+        extra="pair",
+    ),
+    Animal(
+        key="both_tax",
+        trait="5 % tax on buys, 9 % on sells",
+        symbol="BOTH",
+        contract="BothTaxToken",
+        extra="pair",
+    ),
+    Animal(
+        key="transfer_tax",
+        trait="3 % tax on every transfer",
+        symbol="TTAX",
+        contract="TransferTaxToken",
+    ),
+    Animal(
+        key="sell_blocked",
+        trait="only the owner can sell",
+        symbol="TRAP",
+        contract="SellBlockedToken",
+        extra="pair",
+    ),
+    Animal(
+        key="not_opened",
+        trait="trading not opened yet",
+        symbol="WAIT",
+        contract="NotOpenedToken",
+    ),
+    Animal(
+        key="blacklist",
+        trait="buyers land on a blacklist and cannot sell",
+        symbol="BLACK",
+        contract="BlacklistToken",
+        extra="pair",
+    ),
+    Animal(
+        key="cooldown",
+        trait="60 seconds between an address's transfers",
+        symbol="COOL",
+        contract="CooldownToken",
+        extra="pair",
+    ),
+    Animal(
+        key="max_transaction",
+        trait="at most 1 % of the supply in one transfer",
+        symbol="MAXTX",
+        contract="MaxTransactionToken",
+    ),
+    Animal(
+        key="max_wallet",
+        trait="at most 2 % of the supply in one wallet",
+        symbol="MAXW",
+        contract="MaxWalletToken",
+        extra="pair",
+    ),
+    Animal(key="mintable", trait="the owner can mint", symbol="MINT", contract="MintableToken"),
+    Animal(key="pausable", trait="the owner can pause", symbol="PAUSE", contract="PausableToken"),
+    Animal(
+        key="proxy_1967",
+        trait="EIP-1967 proxy",
+        symbol="PROXY",
+        contract="UpgradeableToken",
+        form="proxy",
+    ),
+    Animal(
+        key="proxy_beacon",
+        trait="EIP-1967 beacon proxy",
+        symbol="BEACON",
+        contract="UpgradeableToken",
+        form="beacon",
+    ),
+    Animal(
+        key="clone_1167",
+        trait="EIP-1167 clone",
+        symbol="CLONE",
+        contract="UpgradeableToken",
+        form="clone",
+    ),
+    Animal(
+        key="timebomb_constant",
+        trait="transfers end in 2100, fixed in the code",
+        symbol="BOMB",
+        contract="ConstantTimebombToken",
+    ),
+    Animal(
+        key="timebomb_stored",
+        trait="transfers end at a deadline the owner can move",
+        symbol="FUSE",
+        contract="StoredTimebombToken",
+    ),
+    Animal(
+        key="bypass_universal",
+        trait="transferFrom ignores allowances",
+        symbol="OPEN",
+        contract="UniversalBypassToken",
+    ),
+    Animal(
+        key="bypass_stored",
+        trait="one stored address needs no allowance",
+        symbol="SPEND",
+        contract="StoredBypassToken",
+        extra="keeper",
+    ),
+    Animal(
+        key="bypass_constant",
+        trait="one address in the code needs no allowance",
+        symbol="FIXED",
+        contract="ConstantBypassToken",
+        extra="keeper",
+    ),
+    Animal(
+        key="drain_open",
+        trait="anybody can take a holder's balance",
+        symbol="DRAIN",
+        contract="OpenDrainToken",
+    ),
+    Animal(
+        key="drain_keeper",
+        trait="one address can take a holder's balance",
+        symbol="KEEP",
+        contract="KeeperDrainToken",
+        extra="keeper",
+    ),
+    Animal(
+        key="renounced",
+        trait="ownership renounced",
+        symbol="FREE",
+        contract="RenouncedToken",
+        renounced=True,
+    ),
+    Animal(
+        key="burned",
+        trait="15 % of the supply burned",
+        symbol="BURN",
+        contract="BurnedToken",
+        pool_pct=78,
+    ),
+    Animal(
+        key="bytes32",
+        trait="name and symbol are bytes32",
+        symbol="OLD",
+        contract="Bytes32Token",
+        form="bytes32",
+    ),
+    Animal(
+        key="silent_refusal",
+        trait="refuses transfers by answering false",
+        symbol="FALSE",
+        contract="SilentRefusalToken",
+        extra="pair",
+    ),
+    Animal(
+        key="symbol_burns_gas",
+        trait="symbol() burns all gas",
+        symbol="GAS",
+        contract="GasBurnerToken",
+    ),
+    Animal(
+        key="symbol_megabyte",
+        trait="symbol() answers with a megabyte",
+        symbol="MEGA",
+        contract="MegabyteToken",
+    ),
+    Animal(
+        key="symbol_reverts",
+        trait="symbol() reverts",
+        symbol="NOSYM",
+        contract="RevertingSymbolToken",
+    ),
+    Animal(
+        key="thin",
+        trait="pool under 100 USD",
+        symbol="THIN",
+        quote_usd=45,
+    ),
+    Animal(key="v2_usdc", trait="honest, quoted in a stable", symbol="QUSDC", quote="usdc"),
+    Animal(
+        key="v2_usdt",
+        trait="honest, quoted in a stable that answers nothing",
+        symbol="QUSDT",
+        quote="usdt",
+    ),
+    Animal(key="v3_honest", trait="honest, on V3", symbol="V3", kind="AmmV3"),
+    Animal(
+        key="v3_usdc",
+        trait="honest, on V3, quoted in a stable",
+        symbol="V3USDC",
+        kind="AmmV3",
+        quote="usdc",
+    ),
+    Animal(
+        key="v3_transfer_tax",
+        trait="3 % tax on every transfer, on V3",
+        symbol="V3TAX",
+        contract="TransferTaxToken",
+        kind="AmmV3",
+    ),
+    Animal(
+        key="v3_not_opened",
+        trait="trading not opened yet, on V3",
+        symbol="V3WAIT",
+        contract="NotOpenedToken",
+        kind="AmmV3",
+    ),
+    Animal(key="v4_honest", trait="honest, on V4", symbol="V4", kind="AmmV4"),
+    Animal(
+        key="v4_hook",
+        trait="V4 pool with a hook that keeps 1.23 %",
+        symbol="HOOK",
+        kind="AmmV4",
+        hooked=True,
+    ),
+    Animal(key="solid_honest", trait="honest, on a volatile pair", symbol="SOLID", kind="Solid"),
+    Animal(
+        key="solid_transfer_tax",
+        trait="3 % tax on every transfer, on a volatile pair",
+        symbol="SOLTAX",
+        contract="TransferTaxToken",
+        kind="Solid",
+    ),
+)

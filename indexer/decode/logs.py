@@ -1,0 +1,91 @@
+"""An `eth_getLogs` answer as columns. Every later step works on whole columns of these."""
+
+from collections.abc import Sequence
+
+import msgspec
+import polars as pl
+
+LOG_SCHEMA = {
+    "block_number": pl.Int64,
+    "block_hash": pl.String,
+    "log_index": pl.Int64,
+    "address": pl.String,
+    "topic_count": pl.UInt8,
+    "topic0": pl.String,
+    "topic1": pl.String,
+    "topic2": pl.String,
+    "topic3": pl.String,
+    "data": pl.String,
+}
+"""Columns of a log frame. Hex is lower case with 0x; a topic that is not there is empty."""
+
+_TEXTS = ("block_hash", "address", "topic0", "topic1", "topic2", "topic3", "data")
+_ADDRESS = r"^0x[0-9a-f]{40}$"
+_HASH = r"^0x[0-9a-f]{64}$"
+_TOPIC = r"^(0x[0-9a-f]{64})?$"
+_DATA = r"^0x([0-9a-f]{2})*$"
+
+
+class _WireLog(msgspec.Struct, rename="camel", gc=False):
+    address: str
+    topics: tuple[str, ...]
+    data: str
+    block_number: str
+    block_hash: str
+    log_index: str
+    removed: bool = False
+
+
+_decoder = msgspec.json.Decoder(list[_WireLog])
+
+
+def decode_logs(body: bytes | msgspec.Raw) -> pl.DataFrame:
+    """The answer's logs in the order sent, as a frame of LOG_SCHEMA.
+
+    Raises ValueError (msgspec's errors are among them) for anything that is not a list of mined
+    logs with well-formed hex, `removed` ones included.
+    """
+    logs = _decoder.decode(body)
+    if not logs:
+        return pl.DataFrame(schema=LOG_SCHEMA)
+    topics = [log.topics for log in logs]
+    frame = pl.DataFrame(
+        {
+            "block_number": [log.block_number for log in logs],
+            "block_hash": [log.block_hash for log in logs],
+            "log_index": [log.log_index for log in logs],
+            "address": [log.address for log in logs],
+            "topic_count": pl.Series([len(some) for some in topics], dtype=pl.UInt8),
+            **{f"topic{at}": _nth(topics, at) for at in range(4)},
+            "data": [log.data for log in logs],
+        }
+    )
+    if any(log.removed for log in logs):
+        raise ValueError("a log that was removed by a reorganisation")
+    return _checked(frame)
+
+
+def _nth(topics: Sequence[tuple[str, ...]], at: int) -> list[str]:
+    return [some[at] if len(some) > at else "" for some in topics]
+
+
+def _checked(frame: pl.DataFrame) -> pl.DataFrame:
+    try:
+        frame = frame.with_columns(
+            pl.col(*_TEXTS).str.to_lowercase(),
+            pl.col("block_number", "log_index")
+            .str.strip_prefix("0x")
+            .str.to_integer(base=16, dtype=pl.Int64),
+        )
+    except pl.exceptions.ComputeError:
+        raise ValueError("a block number or log index that is not a quantity") from None
+    formed = frame.select(
+        address=pl.col("address").str.contains(_ADDRESS).all(),
+        block_hash=pl.col("block_hash").str.contains(_HASH).all(),
+        topics=pl.all_horizontal(pl.col("^topic[0-3]$").str.contains(_TOPIC)).all(),
+        data=pl.col("data").str.contains(_DATA).all(),
+    )
+    for column, is_formed in formed.row(0, named=True).items():
+        if not is_formed:
+            raise ValueError(f"a log whose {column} is not well-formed hex")
+    return frame

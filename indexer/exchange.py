@@ -1,0 +1,108 @@
+"""One question to one endpoint: split into messages as small as the endpoint wants them."""
+
+import asyncio
+from collections.abc import Iterator, Sequence
+
+from config.errors import UpstreamError
+from config.jsonrpc import RpcFault, RpcRequest
+from indexer.endpoint import Endpoint
+from indexer.failures import (
+    AnswerTooLargeError,
+    BatchRefusedError,
+    HttpStatusError,
+    RateLimitedError,
+)
+from indexer.wire import RpcAnswer, decode_answers, encode_requests, is_passing
+
+_STATUSES_OF_REFUSED_BATCHES = frozenset({400, 405, 413, 415, 422, 501})
+
+
+class Question:
+    """Requests and the answers that have come in so far."""
+
+    def __init__(self, requests: Sequence[RpcRequest]) -> None:
+        self.requests = tuple(requests)
+        self._answers: dict[int, RpcAnswer] = {}
+
+    def open_indices(self) -> list[int]:
+        """Requests that still lack an answer."""
+        return [index for index in range(len(self.requests)) if index not in self._answers]
+
+    def note(self, index: int, answer: RpcAnswer) -> None:
+        """Keep one answer."""
+        self._answers[index] = answer
+
+    def answers(self) -> list[RpcAnswer]:
+        """All answers in the order asked. Only complete questions have them."""
+        return [self._answers[index] for index in range(len(self.requests))]
+
+    def forget_unless_partial(self, error: UpstreamError) -> None:
+        """Drop all answers, unless they are good and only some are missing for a rate limit."""
+        if not isinstance(error, RateLimitedError):
+            self._answers.clear()
+
+
+async def exchange(endpoint: Endpoint, question: Question, ids: Iterator[int]) -> None:
+    """Fill in the open answers.
+
+    An endpoint that refuses a batch gets smaller ones, down to single calls, from then on. An
+    answer that is too long is asked for in smaller parts once. Raises UpstreamError; answers that
+    came in before it stay in the question.
+    """
+    size = endpoint.max_batch
+    while open_indices := question.open_indices():
+        parts = [open_indices[at : at + size] for at in range(0, len(open_indices), size)]
+        failure = await _send_parts(endpoint, question, parts, ids)
+        if failure is None:
+            continue
+        largest = max(len(part) for part in parts)
+        if largest == 1 or not _is_about_size(failure):
+            raise failure
+        size = max(1, largest // 2)
+        if not isinstance(failure, AnswerTooLargeError):
+            endpoint.max_batch = min(endpoint.max_batch, size)
+
+
+async def _send_parts(
+    endpoint: Endpoint, question: Question, parts: Sequence[Sequence[int]], ids: Iterator[int]
+) -> UpstreamError | None:
+    outcomes = await asyncio.gather(
+        *(_send(endpoint, question, part, ids) for part in parts), return_exceptions=True
+    )
+    failures: list[UpstreamError] = []
+    for outcome in outcomes:
+        if isinstance(outcome, UpstreamError):
+            failures.append(outcome)
+        elif outcome is not None:
+            raise outcome
+    # A refusal of the size says what to do next; other failures end the attempt.
+    failures.sort(key=_is_about_size)
+    return failures[0] if failures else None
+
+
+def _is_about_size(failure: UpstreamError) -> bool:
+    if isinstance(failure, HttpStatusError):
+        return failure.status in _STATUSES_OF_REFUSED_BATCHES
+    return isinstance(failure, BatchRefusedError | AnswerTooLargeError)
+
+
+async def _send(
+    endpoint: Endpoint, question: Question, part: Sequence[int], ids: Iterator[int]
+) -> None:
+    first_id = 0
+    for offset, _ in enumerate(part):
+        number = next(ids)
+        first_id = first_id or number - offset
+    numbers = range(first_id, first_id + len(part))
+    body = encode_requests([question.requests[index] for index in part], first_id=first_id)
+    async with endpoint.gate:
+        message = await endpoint.transport.exchange(body, ids=numbers)
+    answers = decode_answers(message, first_id=first_id, count=len(part), service=endpoint.service)
+    passing: RpcFault | None = None
+    for index, answer in zip(part, answers, strict=True):
+        if isinstance(answer, RpcFault) and is_passing(answer):
+            passing = answer
+        else:
+            question.note(index, answer)
+    if passing is not None:
+        raise RateLimitedError(service=endpoint.service, reason=passing.message)

@@ -1,0 +1,67 @@
+"""Ways in which a node's answer cannot be used. All are UpstreamErrors; the class says what to do.
+
+UpstreamError
+├── AnswerTimeoutError    no complete answer in time: ask for less, or elsewhere
+├── AnswerTooLargeError   more bytes than allowed: ask for less
+├── HttpStatusError      an HTTP error without a JSON-RPC body
+├── RateLimitedError      asked too often: wait, or ask elsewhere
+├── BatchRefusedError     several requests in one message are not taken: send fewer
+├── MalformedAnswerError  not JSON-RPC, or ids that were not asked
+└── DisagreementError     two answers, or an answer and its question, contradict each other
+
+RangeRefusedError stands beside them: the node is well, the question was too big.
+"""
+
+from config.errors import AssayError, UpstreamError
+
+
+class AnswerTimeoutError(UpstreamError):
+    """No complete answer within the time limit."""
+
+
+class AnswerTooLargeError(UpstreamError):
+    """The answer is longer than `rpc.max_response_bytes`."""
+
+
+class HttpStatusError(UpstreamError):
+    """An HTTP error status whose body is not JSON-RPC."""
+
+    def __init__(self, *, service: str, status: int) -> None:
+        super().__init__(service=service, reason=f"HTTP {status}")
+        self.status = status
+
+
+class RateLimitedError(UpstreamError):
+    """The endpoint asks us to slow down."""
+
+    def __init__(self, *, service: str, reason: str, retry_after_s: float | None = None) -> None:
+        super().__init__(service=service, reason=reason)
+        self.retry_after_s = retry_after_s
+        """Seconds to keep away. None: the endpoint did not say."""
+
+
+class BatchRefusedError(UpstreamError):
+    """The endpoint does not take this many requests in one message."""
+
+
+class MalformedAnswerError(UpstreamError):
+    """Not JSON, not JSON-RPC, or not for the requests that were sent."""
+
+
+class DisagreementError(UpstreamError):
+    """An answer that cannot be true beside another one. Names both requests."""
+
+    def __init__(self, *, first: str, second: str, difference: str) -> None:
+        super().__init__(service="node", reason=f"{first} and {second} disagree: {difference}")
+        self.first = first
+        self.second = second
+        self.difference = difference
+
+
+class RangeRefusedError(AssayError):
+    """The node will not answer for so many blocks, or so many logs, at once."""
+
+    def __init__(self, *, message: str, suggested: tuple[int, int] | None) -> None:
+        super().__init__(message)
+        self.suggested = suggested
+        """First and last block the node says it would answer for. None: it named none."""

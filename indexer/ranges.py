@@ -1,0 +1,87 @@
+"""How many blocks to ask logs for at once: learnt from what the node refuses. No I/O."""
+
+import re
+
+import msgspec
+
+from config.jsonrpc import RpcFault
+
+_GROWTH = 2
+_REST_AFTER_REFUSAL = 8
+"""Successes before a size above a refused one is tried again."""
+
+_REFUSALS = re.compile(
+    r"""
+      block\ range | max\w*\ range | range\ limit | limited\ to | too\ many\ blocks
+    | requested\ blocks | at\ most\ [\d,]+\ blocks | ranges?\ over | exceeds\ the\ range
+    | more\ than\ [\d,]+\ (results|logs) | too\ many\ (results|logs) | max\w*\ (results|logs)
+    | response\ size | query\ timeout
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+_NUMBER = r"(0x[0-9a-f]+|\d+)"
+_OFFERS = re.compile(
+    rf"\[\s*{_NUMBER}\s*,\s*{_NUMBER}\s*\] | range\ {_NUMBER}-{_NUMBER}",
+    re.VERBOSE | re.IGNORECASE,
+)
+_LIMITS = re.compile(
+    r"""
+    (?: limited\ to\ (?:a\ |0\ -\ )? | up\ to\ a\  | max\w*\ (?:block\ )?range:?\ 
+      | maximum\ is\ set\ to\  | at\ most\  | ranges?\ over\  | requested\ blocks\ is\  | \(\d+\ >\  )
+    (\d[\d,]*)(k?)\b (?!\ (?:results|logs))
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+
+
+class LogRange(msgspec.Struct, frozen=True, kw_only=True):
+    """The present size of one log query and what was learnt about it."""
+
+    size: int
+    """Blocks to ask for next."""
+    largest: int
+    """Never ask for more than this."""
+    rest: int = 0
+    """Successes to wait for before growing again."""
+
+    def last_block(self, first: int, *, bound: int) -> int:
+        """The last block of a query that starts at `first` and may not pass `bound`."""
+        return min(first + self.size - 1, bound)
+
+    def after_success(self, asked: int) -> "LogRange":
+        """Grow, unless a refusal is recent or the query was shorter than allowed."""
+        if self.rest:
+            return msgspec.structs.replace(self, rest=self.rest - 1)
+        if asked < self.size:
+            return self
+        return msgspec.structs.replace(self, size=min(self.size * _GROWTH, self.largest))
+
+    def after_refusal(self, asked: int, *, suggested: int | None = None) -> "LogRange":
+        """Take the node's own suggestion where it is smaller, else half of what was asked."""
+        half = max(1, asked // 2)
+        size = suggested if suggested is not None and 0 < suggested < asked else half
+        return msgspec.structs.replace(self, size=size, rest=_REST_AFTER_REFUSAL)
+
+
+def is_range_refusal(fault: RpcFault) -> bool:
+    """Whether a node's error means "ask for fewer blocks or fewer logs".
+
+    Recognised by words: the codes (-32005, -32600, -32602, -32000, 35) are used for other things.
+    """
+    return _REFUSALS.search(fault.message) is not None
+
+
+def parse_suggestion(message: str, *, first: int) -> tuple[int, int] | None:
+    """First and last block that a refusal offers, or that its stated limit allows from `first`.
+
+    None: the message names neither.
+    """
+    offer = _OFFERS.search(message)
+    if offer is not None:
+        low, high = (int(text, 0) for text in offer.groups() if text is not None)
+        return (low, high) if low <= high else None
+    limit = _LIMITS.search(message)
+    if limit is None:
+        return None
+    blocks = int(limit.group(1).replace(",", "")) * (1000 if limit.group(2) else 1)
+    return (first, first + blocks - 1) if blocks > 0 else None

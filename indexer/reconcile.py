@@ -1,0 +1,46 @@
+"""Which move brings our tip closer to the node's head. Pure; the follower makes the move."""
+
+import msgspec
+
+from config.primitives import BlockRef
+
+
+class Stay(msgspec.Struct, frozen=True):
+    """Nothing to do."""
+
+
+class Append(msgspec.Struct, frozen=True):
+    """Take this block as our new tip."""
+
+    block: BlockRef
+
+
+class CatchUp(msgspec.Struct, frozen=True):
+    """Take the block at this height first."""
+
+    number: int
+
+
+class Unwind(msgspec.Struct, frozen=True):
+    """Our tip has left the canonical chain: drop it."""
+
+    block: BlockRef
+
+
+Step = Stay | Append | CatchUp | Unwind
+
+
+def next_step(tip: BlockRef, head: BlockRef) -> Step:
+    """Choose the one move that brings our tip closer to the node's head.
+
+    Stay: head is our tip.  Append: head's parent is our tip.
+    CatchUp: head is further on; take the next number first.
+    Unwind: none of these, so our tip has left the canonical chain; drop it, ask again.
+    """
+    if head.hash == tip.hash:
+        return Stay()
+    if head.number == tip.number + 1 and head.parent_hash == tip.hash:
+        return Append(head)
+    if head.number > tip.number + 1:
+        return CatchUp(tip.number + 1)
+    return Unwind(tip)

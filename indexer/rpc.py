@@ -1,0 +1,298 @@
+"""The client of a chain's nodes: several endpoints behind one door.
+
+A question goes to the endpoint that has been doing best; what cannot be used (no answer, garbage,
+a rate limit, a contradiction) is asked again elsewhere, with back-off once all have been tried. An
+error object of a call is an answer, not a failure.
+"""
+
+import asyncio
+import itertools
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from typing import Self, TypeVar
+
+import aiohttp
+import msgspec
+import structlog
+
+from config.errors import UpstreamError, WrongChainError
+from config.jsonrpc import RpcFault, RpcRequest
+from config.primitives import BlockRef
+from config.settings import RpcSettings
+from indexer.endpoint import Endpoint
+from indexer.exchange import Question, exchange
+from indexer.failures import (
+    AnswerTimeoutError,
+    AnswerTooLargeError,
+    MalformedAnswerError,
+    RateLimitedError,
+)
+from indexer.headers import LATEST, Header, decode_header
+from indexer.pace import Clock, SystemClock, backoff_s
+from indexer.transport import HttpTransport, Limits, name_endpoint, open_session
+from indexer.websocket import WebSocketTransport
+from indexer.wire import RpcAnswer
+
+_FIRST_BACKOFF_S = 0.25
+_MOST_BACKOFF_S = 8.0
+_MOST_BARRED_S = 30.0
+"""A longer `Retry-After` is waited for no longer than this within one question."""
+_CHAIN_ID = RpcRequest("eth_chainId")
+
+T = TypeVar("T")
+_log = structlog.get_logger(__name__)
+
+
+class RpcClient:
+    """A chain's nodes. Safe for any number of concurrent questions; close it when done."""
+
+    def __init__(
+        self,
+        endpoints: Sequence[Endpoint],
+        *,
+        chain_id: int,
+        settings: RpcSettings,
+        session: aiohttp.ClientSession | None = None,
+        clock: Clock | None = None,
+    ) -> None:
+        """Most callers want `connect`."""
+        self.chain_id = chain_id
+        self._endpoints = tuple(endpoints)
+        self._settings = settings
+        self._session = session
+        self._clock = clock or SystemClock()
+        self._ids = itertools.count(1)
+
+    def __repr__(self) -> str:
+        return f"RpcClient({self.chain_id}, {self.services})"
+
+    @classmethod
+    async def connect(
+        cls,
+        urls: Sequence[str],
+        chain_id: int,
+        settings: RpcSettings,
+        *,
+        clock: Clock | None = None,
+    ) -> Self:
+        """Open the endpoints and check which chain they serve.
+
+        An endpoint that does not answer now is kept and checked when it does. Raises
+        WrongChainError when every one that answers serves another chain and none is silent,
+        ConfigError for an address that is not an HTTP or WebSocket URL.
+        """
+        limits = Limits(
+            timeout_s=settings.timeout_s, max_response_bytes=settings.max_response_bytes
+        )
+        source = f"ASSAY_RPC_{chain_id}"
+        services = [name_endpoint(url, source=source) for url in urls]
+        session = open_session()
+        transports = [
+            WebSocketTransport(url, service=service, limits=limits)
+            if url.lower().startswith("ws")
+            else HttpTransport(url, service=service, session=session, limits=limits)
+            for url, service in zip(urls, services, strict=True)
+        ]
+        client = cls(
+            [Endpoint(transport, max_batch=settings.max_batch) for transport in transports],
+            chain_id=chain_id,
+            settings=settings,
+            session=session,
+            clock=clock,
+        )
+        try:
+            await client._check_all()
+        except BaseException:
+            await client.aclose()
+            raise
+        return client
+
+    @property
+    def services(self) -> str:
+        """Hosts and ports of all endpoints, for messages."""
+        return ", ".join(endpoint.service for endpoint in self._endpoints)
+
+    @property
+    def can_subscribe(self) -> bool:
+        """Whether an endpoint is a WebSocket."""
+        return any(isinstance(one.transport, WebSocketTransport) for one in self._endpoints)
+
+    async def aclose(self) -> None:
+        """Close all connections."""
+        for endpoint in self._endpoints:
+            await endpoint.transport.aclose()
+        if self._session is not None:
+            await self._session.close()
+
+    async def batch(self, requests: Sequence[RpcRequest]) -> list[RpcAnswer]:
+        """Answers in the order asked. Raises UpstreamError when no endpoint answers in time."""
+        return await self.ask(requests, list)
+
+    async def fetch_head(self) -> BlockRef:
+        """The newest block the node knows. Raises UpstreamError."""
+        return (await self.fetch_head_header()).ref
+
+    async def fetch_head_header(self) -> Header:
+        """The newest block's header. Raises UpstreamError."""
+
+        def believe(answers: Sequence[RpcAnswer]) -> Header:
+            header = decode_header(answers[0], asked="latest block")
+            if header is None:
+                raise MalformedAnswerError(service="node", reason="has no latest block")
+            return header
+
+        return await self.ask([LATEST], believe)
+
+    async def ask(
+        self,
+        requests: Sequence[RpcRequest],
+        believe: Callable[[Sequence[RpcAnswer]], T],
+        *,
+        attempts: int | None = None,
+    ) -> T:
+        """Ask until `believe` makes something of the answers.
+
+        `believe` raises an UpstreamError for what cannot be true: that costs the endpoint health,
+        and all is asked again elsewhere. Other exceptions of it pass through at once.
+        `attempts` None: as configured, but at least one for each endpoint.
+        Raises UpstreamError (of the last failure's class), naming hosts only.
+        """
+        if not requests:
+            return believe([])
+        question = Question(requests)
+        failures: dict[str, UpstreamError] = {}
+        tried: Counter[Endpoint] = Counter()
+        for _ in range(attempts or max(self._settings.attempts, len(self._endpoints))):
+            endpoint, pause_s = self._choose(tried, failures)
+            if pause_s > 0:
+                await self._clock.sleep(pause_s)
+            tried[endpoint] += 1
+            try:
+                await self._attempt(endpoint, question)
+                return believe(question.answers())
+            except UpstreamError as error:
+                failures.pop(endpoint.service, None)
+                failures[endpoint.service] = error
+                self._penalise(endpoint, error)
+                question.forget_unless_partial(error)
+        raise _sum_up(failures)
+
+    async def announced_heads(self) -> AsyncIterator[Header]:
+        """New heads as an endpoint announces them, until it stops.
+
+        Raises UpstreamError when there is no WebSocket endpoint or the subscription breaks.
+        """
+        candidates = [
+            one
+            for one in sorted(self._endpoints, key=lambda one: one.health.score_s)
+            if isinstance(one.transport, WebSocketTransport)
+            and not one.is_excluded(now_s=self._clock.now_s())
+        ]
+        if not candidates:
+            raise UpstreamError(service=self.services, reason="no WebSocket endpoint to subscribe")
+        endpoint = candidates[0]
+        transport = endpoint.transport
+        if not isinstance(transport, WebSocketTransport):
+            raise TypeError(transport)
+        try:
+            await self._verify(endpoint)
+            async for raw in transport.announcements("newHeads", first_id=next(self._ids)):
+                header = decode_header(raw, asked="newHeads")
+                if header is not None:
+                    yield header
+        except UpstreamError as error:
+            self._penalise(endpoint, error)
+            raise
+
+    # --- one endpoint -------------------------------------------------------------------------
+
+    def _choose(
+        self, tried: Counter[Endpoint], failures: dict[str, UpstreamError]
+    ) -> tuple[Endpoint, float]:
+        """The endpoint that can be asked soonest, best first; and the seconds to wait for it."""
+        now_s = self._clock.now_s()
+        candidates = [one for one in self._endpoints if not one.is_excluded(now_s=now_s)]
+        if not candidates:
+            raise _sum_up(failures or self._wrong_everywhere())
+        pauses = {one: _pause_s(one, tries=tried[one], now_s=now_s) for one in candidates}
+        best = min(
+            candidates,
+            key=lambda one: (pauses[one], one.is_cooling(now_s=now_s), one.health.score_s),
+        )
+        return best, pauses[best]
+
+    async def _attempt(self, endpoint: Endpoint, question: Question) -> None:
+        if not endpoint.is_verified:
+            await self._verify(endpoint)
+        started_s = self._clock.now_s()
+        await exchange(endpoint, question, self._ids)
+        endpoint.health.note_success(self._clock.now_s() - started_s)
+
+    async def _verify(self, endpoint: Endpoint) -> None:
+        question = Question([_CHAIN_ID])
+        await exchange(endpoint, question, self._ids)
+        answer = question.answers()[0]
+        if isinstance(answer, RpcFault):
+            raise MalformedAnswerError(
+                service=endpoint.service, reason=f"eth_chainId: {answer.message}"
+            )
+        try:
+            got = int(msgspec.json.decode(answer, type=str), 16)
+        except (msgspec.MsgspecError, ValueError):
+            reason = "eth_chainId: not a quantity"
+            raise MalformedAnswerError(service=endpoint.service, reason=reason) from None
+        if got != self.chain_id:
+            raise WrongChainError(service=endpoint.service, expected=self.chain_id, got=got)
+        endpoint.mark_right()
+
+    def _penalise(self, endpoint: Endpoint, error: UpstreamError) -> None:
+        now_s = self._clock.now_s()
+        endpoint.health.note_failure(error, now_s=now_s)
+        if isinstance(error, WrongChainError):
+            endpoint.mark_wrong(error.got, now_s=now_s)
+            _log.error("endpoint excluded", endpoint=endpoint.service, reason=error.reason)
+        elif not isinstance(error, RateLimitedError):
+            # It may come back as another node: ask for its chain id first.
+            endpoint.is_verified = False
+
+    async def _check_all(self) -> None:
+        results = await asyncio.gather(
+            *(self._verify(endpoint) for endpoint in self._endpoints), return_exceptions=True
+        )
+        wrong: list[WrongChainError] = []
+        for endpoint, result in zip(self._endpoints, results, strict=True):
+            if isinstance(result, UpstreamError):
+                self._penalise(endpoint, result)
+            elif isinstance(result, BaseException):
+                raise result
+            if isinstance(result, WrongChainError):
+                wrong.append(result)
+        if wrong and len(wrong) == len(self._endpoints):
+            raise _sum_up({error.service: error for error in wrong})
+
+    def _wrong_everywhere(self) -> dict[str, UpstreamError]:
+        return {
+            one.service: WrongChainError(
+                service=one.service, expected=self.chain_id, got=one.wrong_chain_id
+            )
+            for one in self._endpoints
+        }
+
+
+def _pause_s(endpoint: Endpoint, *, tries: int, now_s: float) -> float:
+    again_s = backoff_s(tries, first_s=_FIRST_BACKOFF_S, most_s=_MOST_BACKOFF_S) if tries else 0.0
+    return max(again_s, min(endpoint.wait_s(now_s=now_s), _MOST_BARRED_S))
+
+
+def _sum_up(failures: Mapping[str, UpstreamError]) -> UpstreamError:
+    """One error for all endpoints, of the class of the last, reasons without repetition."""
+    wrong = [error for error in failures.values() if isinstance(error, WrongChainError)]
+    service = ", ".join(failures)
+    if len(wrong) == len(failures):
+        return WrongChainError(service=service, expected=wrong[-1].expected, got=wrong[-1].got)
+    reasons = {error.reason: None for error in failures.values()}
+    last = [error for error in failures.values() if not isinstance(error, WrongChainError)][-1]
+    for kind in (AnswerTimeoutError, AnswerTooLargeError, RateLimitedError):
+        if isinstance(last, kind):
+            return kind(service=service, reason="; ".join(reasons))
+    return UpstreamError(service=service, reason="; ".join(reasons))

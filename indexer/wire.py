@@ -1,0 +1,141 @@
+"""JSON-RPC 2.0 messages: requests to bytes, bytes to answers matched by id. No I/O."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from config.jsonrpc import RpcFault, RpcRequest
+from indexer.failures import BatchRefusedError, MalformedAnswerError, RateLimitedError
+from indexer.ranges import is_range_refusal
+
+RpcAnswer = msgspec.Raw | RpcFault
+"""The undecoded JSON of `result`, or the error object."""
+
+_RATE_CODES = frozenset({429, -32005, -32016, -32029, -32097})
+"""Codes that nodes and gateways use for "too many requests"; -32005 also for "too many results"."""
+_RATE_WORDS = (
+    "rate limit",
+    "ratelimit",
+    "too many requests",
+    "requests per second",
+    "request limit",
+    "compute units",
+    "capacity exceeded",
+    "exceeded its throughput",
+    "try again later",
+    "over quota",
+)
+_TOO_LONG_FOR_BATCH = "response too large"
+"""How geth refuses the tail of a batch whose answers together grew too long."""
+
+
+class _Request(msgspec.Struct):
+    id: int
+    method: str
+    params: tuple[object, ...]
+    jsonrpc: str = "2.0"
+
+
+class _Error(msgspec.Struct):
+    code: int = 0
+    message: str = ""
+    data: msgspec.Raw = msgspec.Raw()
+
+
+class _Reply(msgspec.Struct):
+    id: int | str | float | None = None
+    result: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+    error: _Error | None = None
+
+
+_one = msgspec.json.Decoder(_Reply)
+_many = msgspec.json.Decoder(list[_Reply])
+
+
+def encode_requests(requests: Sequence[RpcRequest], *, first_id: int) -> bytes:
+    """One message for all requests, ids counted up from `first_id`.
+
+    A single request is not wrapped in a list: every node takes that form.
+    """
+    messages = [
+        _Request(id=first_id + offset, method=request.method, params=request.params)
+        for offset, request in enumerate(requests)
+    ]
+    return msgspec.json.encode(messages[0] if len(messages) == 1 else messages)
+
+
+def decode_answers(body: bytes, *, first_id: int, count: int, service: str) -> list[RpcAnswer]:
+    """Answers in the order of the requests, in whatever order the node sent them.
+
+    Raises MalformedAnswerError for anything but exactly one answer to each id, BatchRefusedError
+    and RateLimitedError where one error object answers the message as a whole.
+    """
+    try:
+        if body.lstrip()[:1] == b"[":
+            replies = _many.decode(body)
+        else:
+            replies = [_one.decode(body)]
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise MalformedAnswerError(service=service, reason=f"not JSON-RPC: {error}") from None
+    if count > 1 and len(replies) == 1 and replies[0].error is not None:
+        raise _refusal_of_all(replies[0].error, service=service)
+    return _match(replies, first_id=first_id, count=count, service=service)
+
+
+def is_passing(fault: RpcFault) -> bool:
+    """Whether the same request may succeed later or at another endpoint: a rate limit."""
+    message = fault.message.lower()
+    if is_range_refusal(fault):
+        return False
+    return (
+        fault.code in _RATE_CODES
+        or any(words in message for words in _RATE_WORDS)
+        or _TOO_LONG_FOR_BATCH in message
+    )
+
+
+def _refusal_of_all(error: _Error, *, service: str) -> BatchRefusedError | RateLimitedError:
+    fault = _fault(error)
+    if is_passing(fault):
+        return RateLimitedError(service=service, reason=fault.message)
+    return BatchRefusedError(service=service, reason=fault.message)
+
+
+def _match(
+    replies: Sequence[_Reply], *, first_id: int, count: int, service: str
+) -> list[RpcAnswer]:
+    answers: list[RpcAnswer | None] = [None] * count
+    for reply in replies:
+        asked = isinstance(reply.id, int) and first_id <= reply.id < first_id + count
+        # A node that could not read the request answers with a null id; alone, it is unambiguous.
+        lone_error = reply.id is None and reply.error is not None and count == len(replies) == 1
+        if lone_error:
+            offset = 0
+        elif asked and isinstance(reply.id, int):
+            offset = reply.id - first_id
+        else:
+            raise MalformedAnswerError(service=service, reason=f"answer with id {reply.id!r}")
+        if answers[offset] is not None:
+            raise MalformedAnswerError(service=service, reason=f"two answers with id {reply.id!r}")
+        answers[offset] = _answer(reply, service=service)
+    complete = [answer for answer in answers if answer is not None]
+    if len(complete) != count:
+        reason = f"{count - len(complete)} of {count} requests were not answered"
+        raise MalformedAnswerError(service=service, reason=reason)
+    return complete
+
+
+def _answer(reply: _Reply, *, service: str) -> RpcAnswer:
+    if reply.error is not None:
+        return _fault(reply.error)
+    if isinstance(reply.result, msgspec.UnsetType):
+        raise MalformedAnswerError(service=service, reason="an answer without result and error")
+    return reply.result
+
+
+def _fault(error: _Error) -> RpcFault:
+    try:
+        data = msgspec.json.decode(error.data, type=str) if bytes(error.data) else None
+    except msgspec.MsgspecError:
+        data = None  # an object: no node puts revert data there in a form that others share
+    return RpcFault(code=error.code, message=error.message, data=data)
