@@ -3,19 +3,14 @@
 Exit codes: 0 good, 1 our failure, 2 bad usage, 3 the token was refused.
 """
 
-import asyncio
 import logging
-import os
 import sys
-from collections.abc import Callable, Coroutine
-from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import click
 import structlog
 
 from config.errors import AssayError, TokenRefusedError
-from config.settings import Settings, load_settings
 
 EXIT_FAILURE = 1
 EXIT_REFUSED = 3

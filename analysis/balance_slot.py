@@ -1,8 +1,8 @@
 """Where a token keeps an account's balance: found by writing there on stage and asking the token.
 
 One call with every candidate slot overridden, each with a value of its own: the value that
-`balanceOf` then answers names the slot. Nothing is inferred from code, so packed, hashed and proxied
-layouts are found as long as the balance is the low part of one of the candidate slots.
+`balanceOf` then answers names the slot. Nothing is inferred from code, so packed, hashed and
+proxied layouts are found as long as the balance is the low part of one of the candidate slots.
 """
 
 from collections.abc import Iterator
@@ -61,7 +61,9 @@ def read_probe(answer: RpcAnswer) -> int | None:
     return index if 0 <= index < _CANDIDATES else None
 
 
-def balance_override(account: Address, amount_raw: RawAmount, *, index: int) -> dict[Hash32, Hash32]:
+def balance_override(
+    account: Address, amount_raw: RawAmount, *, index: int
+) -> dict[Hash32, Hash32]:
     """The slot and word that give `account` this balance. Check it by balanceOf before use."""
     slots = tuple(candidate_slots(account))
     return {slots[index]: _word(amount_raw)}
@@ -89,5 +91,3 @@ def _hash(data: bytes) -> Hash32:
 
 def _word(value: int) -> Hash32:
     return Hash32(f"0x{value:064x}")
-
-

@@ -1,6 +1,7 @@
 """Calldata and topics from their canonical signatures, so that no selector is typed by hand."""
 
 from functools import cache
+from typing import cast
 
 from eth_abi.abi import encode
 from eth_abi.grammar import TupleType, parse
@@ -31,7 +32,5 @@ def _argument_types(signature: str) -> tuple[str, ...]:
     arguments = signature[signature.index("(") :]
     if arguments == "()":
         return ()
-    parsed = parse(arguments)
-    if not isinstance(parsed, TupleType):
-        raise TypeError(f"{signature} is not a function signature")
+    parsed = cast("TupleType", parse(arguments))
     return tuple(component.to_type_str() for component in parsed.components)

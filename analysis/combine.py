@@ -43,9 +43,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     evidence: tuple[EvidenceRow, ...]
 
 
-def combine(
-    facts: Facts, *, is_settled: bool, now_s: int, min_liquidity_usd: float
-) -> Report:
+def combine(facts: Facts, *, is_settled: bool, now_s: int, min_liquidity_usd: float) -> Report:
     """The report. What no check has answered yet is None."""
     transfer = facts.transfer
     return Report(

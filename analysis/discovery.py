@@ -79,7 +79,9 @@ class Lookup(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-def find_lookups(dexes: Iterable[Dex], token: Address, quotes: Sequence[Address]) -> tuple[Lookup, ...]:
+def find_lookups(
+    dexes: Iterable[Dex], token: Address, quotes: Sequence[Address]
+) -> tuple[Lookup, ...]:
     """All questions that find the token's pools against `quotes`. AmmV4 has no registry to ask."""
     return tuple(
         lookup

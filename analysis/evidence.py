@@ -1,7 +1,5 @@
 """What an answer rests on, written down so that anyone can play it again."""
 
-from collections.abc import Iterable
-
 import msgspec
 
 from analysis.revert_reason import decode_revert
@@ -65,5 +63,3 @@ def play_evidence(
         outcome=outcome,
     )
     return EvidenceRow(key=key, body=msgspec.json.encode(body).decode())
-
-

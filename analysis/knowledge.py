@@ -1,6 +1,5 @@
 """What the tables already know about a token, as far as an analysis asks."""
 
-import asyncio
 from collections.abc import Sequence
 from typing import Protocol
 

@@ -1,8 +1,8 @@
 """USD value of what a pool holds, from its priced side. Pure.
 
-Anchors are the priced tokens: the stables at 1 USD, the wrapped native coin by the oracle. With one
-priced side the pool counts as twice that side: an unpriced token's side is worth what it trades for,
-never its own claim. Source: the specification, "Liquidity notes".
+Anchors are the priced tokens: the stables at 1 USD, the wrapped native coin by the oracle. With
+one priced side the pool counts as twice that side: an unpriced token's side is worth what it trades
+for, never its own claim. Source: the specification, "Liquidity notes".
 """
 
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ class Price(msgspec.Struct, frozen=True, kw_only=True):
 
     def value_usd(self, amount_raw: RawAmount) -> float:
         """USD of an amount in smallest units."""
-        return amount_raw / 10**self.decimals * self.usd
+        return float(amount_raw / 10**self.decimals) * self.usd
 
 
 class PoolValue(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,4 +1,4 @@
-"""The first round trip: is it a token, and everything that can be asked knowing only its address."""
+"""The first round trip: is it a token, and all that can be asked knowing only its address."""
 
 import msgspec
 
@@ -59,7 +59,11 @@ async def look(desk: Desk, token: Address, pin: BlockRef, known: Known) -> Look:
     token_slot, *stable_slots = (read_probe(answer) for answer in trip[asked_slots])
     _remember_slots(desk, new_stables, stable_slots)
     _remember_routers(
-        desk, {router: routers.read(trip[at]) for router, at in zip(new_routers, asked_routers, strict=True)}
+        desk,
+        {
+            router: routers.read(trip[at])
+            for router, at in zip(new_routers, asked_routers, strict=True)
+        },
     )
     found = [
         lookup.candidate(decode_address(read_reply(answer)))
@@ -72,17 +76,13 @@ async def look(desk: Desk, token: Address, pin: BlockRef, known: Known) -> Look:
         admitted=admitted,
         burned=supply.read(trip[asked_burns]),
         owners=ownership.read(trip[asked_owners]),
-        native_usd=native_price.read_oracle(
-            chain.oracle, trip[asked_oracle][0], time_s=pin.time_s
-        ),
+        native_usd=native_price.read_oracle(chain.oracle, trip[asked_oracle][0], time_s=pin.time_s),
         candidates=tuple({candidate.key: candidate for candidate in every}.values()),
         token_slot_index=token_slot,
     )
 
 
-def _remember_slots(
-    desk: Desk, stables: list[Address], indices: list[int | None]
-) -> None:
+def _remember_slots(desk: Desk, stables: list[Address], indices: list[int | None]) -> None:
     for stable, index in zip(stables, indices, strict=True):
         if index is not None:
             desk.quote_slots[stable] = index

@@ -59,9 +59,7 @@ def rank_pools(
         )
         if value is not None:
             valued.append(ValuedPool(candidate=candidate, state=state, value=value))
-    return tuple(
-        sorted(valued, key=lambda pool: (-pool.value.liquidity_usd, pool.candidate.key))
-    )
+    return tuple(sorted(valued, key=lambda pool: (-pool.value.liquidity_usd, pool.candidate.key)))
 
 
 def pick_traded(

@@ -38,7 +38,7 @@ def read_oracle(oracle: Oracle, answer: RpcAnswer, *, time_s: int) -> float | No
     updated_at_s = int.from_bytes(reply[96:128], "big")
     if not 0 < price < _HIGHEST_ANSWER or time_s - updated_at_s > oracle.heartbeat_s + _GRACE_S:
         return None
-    return price / 10**oracle.decimals
+    return float(price / 10**oracle.decimals)
 
 
 def price_from_pools(

@@ -52,10 +52,10 @@ async def play_buys(
     for ground, plays, results in zip(grounds, buys, played[1:], strict=True):
         settled = trade.read_buys(ground, results)
         bought.append((ground, settled))
-        evidence += _evidence(f"buy:{ground.candidate.key}", plays, results, settled.outcome)
-    return Buys(
-        transfer=result, bought=tuple(bought), refused=refused, evidence=tuple(evidence)
-    )
+        evidence += _evidence(
+            f"buy:{ground.candidate.key}", trade.VERSION, plays, results, settled.outcome
+        )
+    return Buys(transfer=result, bought=tuple(bought), refused=refused, evidence=tuple(evidence))
 
 
 async def play_sales(desk: Desk, look: Look, buys: Buys) -> Sales:
@@ -70,7 +70,7 @@ async def play_sales(desk: Desk, look: Look, buys: Buys) -> Sales:
         key = ground.candidate.key
         sell = trade.read_sales(ground, bought, results)
         trades[key] = TradeResult(buy=bought.outcome, sell=sell)
-        evidence += _evidence(f"sell:{key}", written, results, sell)
+        evidence += _evidence(f"sell:{key}", trade.VERSION, written, results, sell)
     return Sales(trades=trades, evidence=tuple(evidence))
 
 
@@ -95,7 +95,7 @@ def _grounds(
         candidate = pool.candidate
         dex, slot = candidate.dex, desk.quote_slots.get(candidate.quote)
         facts = desk.routers.get(dex.router) if dex.router else None
-        fault = routers.fault_of(dex, facts)
+        fault = routers.fault_of(candidate, facts)
         if fault is None and slot is None and candidate.quote != wrapped:
             fault = "the quote token's balances could not be found"
         if fault is not None or facts is None or dex.router is None:
@@ -121,9 +121,7 @@ async def _send(node: Node, groups: Sequence[Sequence[Play]]) -> list[list[Playe
     """Play every group in one batch; results come grouped as the plays were."""
     plays = [play for group in groups for play in group]
     answers = await node.batch([play.request() for play in plays]) if plays else []
-    results = iter(
-        [read_play(play, answer) for play, answer in zip(plays, answers, strict=True)]
-    )
+    results = iter([read_play(play, answer) for play, answer in zip(plays, answers, strict=True)])
     return [[next(results) for _ in group] for group in groups]
 
 
@@ -139,18 +137,21 @@ def _judge_transfers(
     ]
     at = next((at for at, result in enumerate(judged) if result.success is not None), 0)
     chosen = judged[at]
-    return chosen, _evidence("transfer", plays[at : at + 1], results[at : at + 1], chosen)
+    return chosen, _evidence(
+        "transfer", transfer.VERSION, plays[at : at + 1], results[at : at + 1], chosen
+    )
 
 
 def _evidence(
     key: str,
+    version: int,
     plays: Sequence[Play],
     results: Sequence[Played | NotRun],
     outcome: object,
 ) -> list[EvidenceRow]:
     """Each play of one question, numbered where there are several."""
     return [
-        play_evidence(f"{key}#{at}" if at else key, trade.VERSION, play, result, outcome)
+        play_evidence(f"{key}#{at}" if at else key, version, play, result, outcome)
         for at, (play, result) in enumerate(zip(plays, results, strict=True))
         if isinstance(result, Played)
     ]

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import msgspec
 
 from analysis.abi import call, code_at, decode_address, read_code, read_reply
+from analysis.discovery import Candidate
 from analysis.market import TRADED_KINDS
 from analysis.node import RpcAnswer
 from analysis.venues import amm_v3
@@ -48,14 +49,15 @@ def read(answers: Sequence[RpcAnswer]) -> RouterFacts:
     )
 
 
-def fault_of(dex: Dex, facts: RouterFacts | None) -> str | None:
-    """Why this exchange's pools cannot be traded through its router. None: they can."""
+def fault_of(candidate: Candidate, facts: RouterFacts | None) -> str | None:
+    """Why this pool cannot be traded through its venue's router. None: it can."""
+    dex = candidate.dex
     if facts is None:
         return f"{dex.name} has no router configured"
     if not facts.has_code:
         return f"there is no contract at the router of {dex.name}"
     if facts.factory not in (None, dex.factory):
         return f"the router of {dex.name} belongs to another factory"
-    if dex.kind == "AmmV3" and facts.form is None:
+    if dex.kind == "AmmV3" and (facts.form is None or candidate.fee is None):
         return f"the router of {dex.name} speaks no known form of exactInputSingle"
     return None

@@ -1,21 +1,117 @@
 """One analysis from address to report: a few round trips, all pinned to one block.
 
 1. look: the gate, burns, owner getters, the oracle, the factories, the balance slots
-2. read: pool states, holders, the implementation's code     -> first report, trades pending
-3. play: the transfer check and the buys, the owner slots
-4. play: the sales                                           -> settled report
+2. read: pool states, holders; beside it the implementation behind a proxy and owner slots
+                                                    -> first report, trades pending
+3. play: the transfer check and the buys
+4. play: the sales                                  -> settled report
 """
 
 import asyncio
 from collections.abc import AsyncIterator
 
+import msgspec
+
 from analysis import ownership
-from analysis.code import CodeReader, Judged
 from analysis.combine import Facts, combine
 from analysis.desk import Desk
+from analysis.judge import Judged, judge_code
 from analysis.look import Look, look
 from analysis.market import PENDING, pick_traded
 from analysis.play import play_buys, play_sales
 from analysis.state import State, read_state
-from config.primitives import Address
-from sql.rows import EvidenceRow, Report
+from config.errors import UpstreamError
+from config.primitives import Address, BlockRef, Hash32
+from sql.rows import Report
+
+_OWNER_SLOTS_S = 2.0
+"""Longest that owner-check slots are waited for. Source: the specification, "Other constants"."""
+
+
+async def scan(desk: Desk, token: Address) -> AsyncIterator[Report]:
+    """Reports of one analysis, the last one settled.
+
+    Raises TokenRefusedError when the gate refuses, UpstreamError when the node fails.
+    """
+    pin = await desk.node.fetch_head()
+    quotes = [anchor.address for anchor in desk.chain.anchors if anchor.address != token]
+    known = await desk.knowledge.known(desk.chain, token, quotes)
+    seen = await look(desk, token, pin, known)
+    state, judged = await asyncio.gather(
+        read_state(desk, seen, token, known),
+        judge_code(desk.node, token, seen.admitted.code, block=pin.hash),
+    )
+    wallets = await _owner_wallets(desk, seen, token, judged)
+    facts = _facts(desk, seen, token, state, judged, wallets)
+    traded = pick_traded(
+        state.pools,
+        at_most=desk.settings.simulated_pools,
+        min_liquidity_usd=desk.settings.min_liquidity_usd,
+    )
+    pending = {pool.candidate.key: PENDING for pool in traded}
+    yield _report(desk, msgspec.structs.replace(facts, trades=pending), is_settled=False)
+
+    buys = await play_buys(desk, seen, token, traded, state.wallets)
+    sales = await play_sales(desk, seen, buys)
+    settled = msgspec.structs.replace(
+        facts,
+        trades=sales.trades,
+        transfer=buys.transfer,
+        evidence=(*facts.evidence, *buys.evidence, *sales.evidence),
+    )
+    yield _report(desk, settled, is_settled=True)
+
+
+def _facts(
+    desk: Desk,
+    seen: Look,
+    token: Address,
+    state: State,
+    judged: Judged,
+    wallets: tuple[Address, ...] | None,
+) -> Facts:
+    return Facts(
+        chain_id=desk.chain.id,
+        token=token,
+        pin=seen.pin,
+        metadata=seen.admitted.metadata,
+        burned=seen.burned,
+        ownership=ownership.judge(seen.owners, wallets),
+        implementation=judged.implementation,
+        static=judged.findings,
+        pools=state.pools,
+        trades={},
+        transfer=None,
+        evidence=judged.evidence,
+    )
+
+
+def _report(desk: Desk, facts: Facts, *, is_settled: bool) -> Report:
+    return combine(
+        facts,
+        is_settled=is_settled,
+        now_s=int(desk.now_s()),
+        min_liquidity_usd=desk.settings.min_liquidity_usd,
+    )
+
+
+async def _owner_wallets(
+    desk: Desk, seen: Look, token: Address, judged: Judged
+) -> tuple[Address, ...] | None:
+    """Wallets in owner-check slots. None: not read, or no need to, since a getter answered."""
+    if seen.owners or not judged.owner_slots:
+        return None
+    try:
+        async with asyncio.timeout(_OWNER_SLOTS_S):
+            return await _read_wallets(desk, seen.pin, token, judged.owner_slots)
+    except (TimeoutError, UpstreamError):
+        return None
+
+
+async def _read_wallets(
+    desk: Desk, pin: BlockRef, token: Address, slots: tuple[Hash32, ...]
+) -> tuple[Address, ...]:
+    asked = ownership.slot_requests(token, slots, block=pin.hash)
+    words = ownership.read_slots(slots, await desk.node.batch(asked))
+    holders = ownership.holder_requests(words, block=pin.hash)
+    return ownership.read_wallets(words, await desk.node.batch(holders) if holders else [])

@@ -17,7 +17,7 @@ from config.jsonrpc import RpcFault, RpcRequest
 from config.primitives import Address, BlockRef, Hash32
 
 CALL_GAS = 5_000_000
-"""Gas of one simulated transaction: five times the dearest honest swap, far below any block limit."""
+"""Gas of one simulated transaction: five times the dearest honest swap, far below block limits."""
 
 READ_GAS = 1_000_000
 """Gas of one read inside a simulation."""
@@ -136,15 +136,17 @@ class Play(msgspec.Struct, frozen=True, kw_only=True):
         overrides: dict[str, object] = {
             account: {"balance": hex(NATIVE_FUNDS)} for account in self.accounts
         }
-        overrides |= {contract: {"stateDiff": dict(slots)} for contract, slots in self.storage.items()}
-        state = [
+        overrides |= {
+            contract: {"stateDiff": dict(slots)} for contract, slots in self.storage.items()
+        }
+        state: list[dict[str, object]] = [
             {
                 "blockOverrides": {"number": hex(block.number), "time": hex(block.time_s)},
                 "calls": [_wire_call(call) for call in block.calls],
             }
             for block in self.blocks
         ]
-        state[0]["stateOverrides"] = overrides  # type: ignore[assignment]  # values of one JSON object
+        state[0]["stateOverrides"] = overrides
         options = {"blockStateCalls": state, "validation": False, "traceTransfers": False}
         return RpcRequest("eth_simulateV1", (options, {"blockHash": self.pin.hash}))
 
@@ -170,7 +172,9 @@ def fresh_account(pin: BlockRef, purpose: str) -> Address:
     return Address("0x" + keccak(f"{pin.hash}:{purpose}".encode())[-20:].hex())
 
 
-def next_blocks(pin: BlockRef, *, block_time_s: float, now_s: int, waits_s: Sequence[int]) -> list[tuple[int, int]]:
+def next_blocks(
+    pin: BlockRef, *, block_time_s: float, now_s: int, waits_s: Sequence[int]
+) -> list[tuple[int, int]]:
     """Numbers and times of what-if blocks: the next block, then one after each wait.
 
     The first is dated no earlier than now, because a real trade would be. Numbers follow the waits
@@ -181,7 +185,9 @@ def next_blocks(pin: BlockRef, *, block_time_s: float, now_s: int, waits_s: Sequ
     blocks = [(number, time_s)]
     for wait_s in waits_s:
         time_s += max(wait_s, step_s)
-        number += max(1, min(int(wait_s / block_time_s), _MOST_BLOCKS_AHEAD // max(1, len(waits_s))))
+        number += max(
+            1, min(int(wait_s / block_time_s), _MOST_BLOCKS_AHEAD // max(1, len(waits_s)))
+        )
         blocks.append((number, time_s))
     return blocks
 

@@ -75,9 +75,7 @@ def _wallets(
     wallets = []
     if look.token_slot_index is not None:
         wallets.append(
-            funded_wallet(
-                look.pin, token, supply_raw=supply_raw, slot_index=look.token_slot_index
-            )
+            funded_wallet(look.pin, token, supply_raw=supply_raw, slot_index=look.token_slot_index)
         )
     for holder, balance, account in holders:
         if account and balance:

@@ -1,7 +1,6 @@
 """One token asked about -> encoded answer: analysis, rendering, cache."""
 
 import asyncio
-from collections.abc import Sequence
 from typing import Literal
 
 import msgspec
@@ -12,10 +11,10 @@ from api.clock import ContractClock
 from api.compat import render_compat
 from api.native import render_native
 from api.service import ApiDeps
-from api.shapes import Envelope, Shape
+from api.shapes import Envelope, Features, Shape
 from api.summary import refuse_summary, render_summary
 from config.chains import Chain
-from config.errors import AssayError, InvalidAddressError, TokenRefusedError
+from config.errors import AssayError, InternalError, InvalidAddressError, TokenRefusedError
 from config.primitives import Address, checksum, parse_address
 from sql.rows import Report
 
@@ -32,6 +31,10 @@ UNSETTLED_CACHE_S = 1.0
 _ECHOED_CHARS = 128
 
 _log = structlog.get_logger(__name__)
+
+
+class BrokenAnalysisError(InternalError):
+    """A report could not be made or rendered, by a mistake of ours."""
 
 
 class Ask(msgspec.Struct, frozen=True, kw_only=True):
@@ -95,26 +98,32 @@ class Answers:
         await self._reports.aclose()
 
     async def _make(self, ask: Ask) -> Answer:
-        """Work the answer out and keep it as long as it may be kept."""
+        """Work the answer out and keep it as long as it may be kept. Our failures are not kept."""
         try:
-            report = await self._report(ask)
-            answer = _encode(200, self._render(report, ask))
-            keep_s = self._keep_s if is_final(report) else UNSETTLED_CACHE_S
+            answer, keep_s = await self._judge(ask)
         except TokenRefusedError as error:
-            code = str(error.code)
+            code, keep_s = str(error.code), self._keep_s
             answer = _refuse(ask.chain, checksum(ask.address), ask.format, error.reason, code)
-            keep_s = self._keep_s
         except (AssayError, TimeoutError) as error:
             _log.warning("analysis failed", ask=ask, exc_info=error)
-            return _fail(ask)
-        except Exception:
-            _log.exception("analysis broke", ask=ask)
             return _fail(ask)
         if ask.recomputes:
             for form in FORMATS:
                 self._cache.drop(_place(ask, form))
-        self._cache.put(_place(ask, ask.format), answer, for_s=min(keep_s, self._keep_s))
+        self._cache.put(_place(ask, ask.format), answer, for_s=keep_s)
         return answer
+
+    async def _judge(self, ask: Ask) -> tuple[Answer, float]:
+        """The answer of a token that was analysed, and for how many seconds it may be kept."""
+        try:
+            report = await self._report(ask)
+            answer = _encode(200, self._render(report, ask))
+        except (AssayError, TimeoutError):
+            raise
+        except Exception as error:
+            raise BrokenAnalysisError from error
+        keep_s = self._keep_s if is_final(report) else min(UNSETTLED_CACHE_S, self._keep_s)
+        return answer, keep_s
 
     async def _report(self, ask: Ask) -> Report:
         """The report, shared by the callers of all formats. Raises TimeoutError."""
@@ -133,7 +142,7 @@ class Answers:
         if ask.format == "summary":
             return render_summary(report, native, chain=ask.chain, address=address)
         features = native if ask.format == "native" else render_compat(report, native)
-        return Envelope(chain=ask.chain, contract_address=address, features=features)
+        return _envelope(ask.chain, address, features)
 
     def _clock(self, report: Report, chain: Chain) -> ContractClock:
         """The clock contracts of the chain see: the newest known, else that of the report.
@@ -177,10 +186,29 @@ def _refuse(
     if form == "summary":
         body: Shape = refuse_summary(chain=chain, address=address, error=reason, error_code=code)
     else:
-        body = Envelope(
-            chain=chain, contract_address=address, features=None, error=reason, error_code=code
-        )
+        body = _envelope(chain, address, None, error=reason, error_code=code)
     return _encode(status, body)
+
+
+def _envelope(
+    chain: str,
+    address: str,
+    features: Features,
+    *,
+    error: str = "",
+    error_code: str | None = None,
+) -> Envelope[Features]:
+    return Envelope(
+        chain=chain,
+        contract_address=address,
+        features=features,
+        error=error,
+        error_code=error_code,
+        token_usd_price=None,
+        market_cap_usd=None,
+        price_source=None,
+        price_age_seconds=None,
+    )
 
 
 def _encode(status: int, body: Shape) -> Answer:

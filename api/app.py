@@ -15,7 +15,7 @@ from api.errors import EXCEPTION_HANDLERS
 from api.keys import KEY_HEADER, add_expiry_headers
 from api.limits import Limits
 from api.networks import parse_networks
-from api.routes.agent_keys import issue_trial_key
+from api.routes.agent_keys import issue_trial_key, trial_terms
 from api.routes.status import get_health, get_metrics, get_ready
 from api.routes.token import get_summary, get_token
 from api.service import ApiDeps
@@ -24,7 +24,7 @@ VERSION = "0.1.0"
 
 
 def create_app(deps: ApiDeps) -> Litestar:
-    """The whole API over what it is given. Raises ValueError for a malformed trusted proxy."""
+    """The whole API over what it is given. Raises ConfigError for an incomplete trial plan."""
     answers = Answers(deps)
 
     @asynccontextmanager
@@ -33,12 +33,20 @@ def create_app(deps: ApiDeps) -> Litestar:
         await answers.aclose()
 
     return Litestar(
-        route_handlers=[get_token, get_summary, issue_trial_key, get_health, get_ready, get_metrics],
+        route_handlers=[
+            get_token,
+            get_summary,
+            issue_trial_key,
+            get_health,
+            get_ready,
+            get_metrics,
+        ],
         state=State(
             {
                 "deps": deps,
                 "answers": answers,
                 "limits": Limits(deps.ledger),
+                "trial": trial_terms(deps.plans),
                 "trusted_proxies": parse_networks(deps.settings.trusted_proxies),
             }
         ),
@@ -68,7 +76,9 @@ def _openapi() -> OpenAPIConfig:
         render_plugins=[JsonRenderPlugin(path=["/", "/openapi.json"])],
         components=Components(
             security_schemes={
-                "ApiKey": SecurityScheme(type="apiKey", name=KEY_HEADER, security_scheme_in="header")
+                "ApiKey": SecurityScheme(
+                    type="apiKey", name=KEY_HEADER, security_scheme_in="header"
+                )
             }
         ),
     )

@@ -5,7 +5,7 @@ change of scale or direction is a row of `TABLE`.
 """
 
 from collections.abc import Callable
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
@@ -19,7 +19,7 @@ Digit = Literal["0", "1"]
 """'1' is true, '0' is false."""
 
 
-class CompatHolder(Shape):
+class CompatHolder(Shape, frozen=True, kw_only=True):
     """One of the largest holders."""
 
     address: str
@@ -29,7 +29,7 @@ class CompatHolder(Shape):
     """Share of total supply, 0 to 1."""
 
 
-class CompatFeatures(Shape):
+class CompatFeatures(Shape, frozen=True, kw_only=True):
     """The feature set of the compat format."""
 
     is_open_source: Digit | None
@@ -65,17 +65,33 @@ class CompatFeatures(Shape):
     """Whole tokens."""
     holders: tuple[CompatHolder, ...]
 
-    cannot_sell_all: None = None
-    can_take_back_ownership: None = None
-    gas_abuse: None = None
-    personal_slippage_modifiable: None = None
-    lp_total_supply: None = None
-    is_airdrop_scam: None = None
-    trust_list: None = None
-    holder_count: None = None
-    owner_balance: None = None
-    owner_percent: None = None
-    is_honeypot: None = None
+    cannot_sell_all: None
+    can_take_back_ownership: None
+    gas_abuse: None
+    personal_slippage_modifiable: None
+    lp_total_supply: None
+    is_airdrop_scam: None
+    trust_list: None
+    holder_count: None
+    owner_balance: None
+    owner_percent: None
+    is_honeypot: None
+
+
+ALWAYS_NULL = (
+    "cannot_sell_all",
+    "can_take_back_ownership",
+    "gas_abuse",
+    "personal_slippage_modifiable",
+    "lp_total_supply",
+    "is_airdrop_scam",
+    "trust_list",
+    "holder_count",
+    "owner_balance",
+    "owner_percent",
+    "is_honeypot",
+)
+"""Present in the shape, never produced."""
 
 
 def digit(value: bool | Pending | msgspec.UnsetType | None) -> Digit | None:
@@ -145,19 +161,20 @@ TABLE: dict[str, Rule] = {
     "hidden_owner": _hidden_owner,
     "owner_change_balance": _same("owner_can_change_balance"),
 }
-"""Compat field -> how it follows from the native ones. Owner-gated flags are read after the gate."""
+"""Compat field -> how it follows from the native ones, owner-gated flags after the gate."""
 
 
 def render_compat(report: Report, native: NativeFeatures) -> CompatFeatures:
     """The compat features. Amounts come from the report, where they are exact."""
-    from_native: dict[str, str | None] = {name: rule(native) for name, rule in TABLE.items()}
-    own = {
-        "token_name": native.name,
-        "token_symbol": native.symbol,
-        "total_supply": decimal_text(report.token.supply_raw, decimals=native.decimals),
-        "holders": _holders(report),
-    }
-    return msgspec.convert({**from_native, **own}, CompatFeatures)
+    from_native: dict[str, Any] = {name: rule(native) for name, rule in TABLE.items()}
+    return CompatFeatures(
+        **from_native,
+        **dict.fromkeys(ALWAYS_NULL),
+        token_name=native.name,
+        token_symbol=native.symbol,
+        total_supply=decimal_text(report.token.supply_raw, decimals=native.decimals),
+        holders=_holders(report),
+    )
 
 
 def _holders(report: Report) -> tuple[CompatHolder, ...]:

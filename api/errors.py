@@ -3,12 +3,15 @@
 A refusal of a token is not here: it keeps the envelope (see `answers.py`).
 """
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
 import structlog
 from litestar import MediaType, Request, Response
 from litestar.exceptions import HTTPException, ValidationException
+from litestar.openapi.datastructures import ResponseSpec
 from litestar.types import ExceptionHandlersMap
 
 from api.clock import iso_utc
@@ -19,14 +22,19 @@ _log = structlog.get_logger(__name__)
 
 _SERVER_FAULT = 500
 
+_MISSING_FIELD = re.compile(r"missing required field `(?P<name>\w+)`")
 
-class DetailBody(Shape):
+WHOLE_BODY = "data"
+"""What the framework calls a body as a whole."""
+
+
+class DetailBody(Shape, frozen=True, kw_only=True):
     """An error that is told apart by its status alone."""
 
     detail: str
 
 
-class InvalidItem(Shape):
+class InvalidItem(Shape, frozen=True, kw_only=True):
     """One thing that is wrong with the input."""
 
     loc: tuple[str, ...]
@@ -35,13 +43,13 @@ class InvalidItem(Shape):
     type: str
 
 
-class ValidationBody(Shape):
+class ValidationBody(Shape, frozen=True, kw_only=True):
     """Input that has the wrong form."""
 
     detail: tuple[InvalidItem, ...]
 
 
-class CallerRefusalBody(Shape):
+class CallerRefusalBody(Shape, frozen=True, kw_only=True):
     """A refusal of the caller that has a stable code."""
 
     error_code: str
@@ -178,12 +186,24 @@ class ThrottledError(RefusalError):
         super().__init__(status=429, body=body, headers={"Retry-After": str(retry_after_s)})
 
 
+class NotJsonError(RefusalError):
+    """The body is empty."""
+
+    def __init__(self) -> None:
+        super().__init__(status=400, body=DetailBody(detail="The body is not JSON."))
+
+
 class BillingOffError(RefusalError):
     """Trial keys are not issued by this deployment."""
 
     def __init__(self) -> None:
         detail = "This deployment is not configured to issue trial keys."
         super().__init__(status=503, body=DetailBody(detail=detail))
+
+
+def documented(body: Any, description: str) -> ResponseSpec:
+    """One row of a route's table of responses in the schema."""
+    return ResponseSpec(body, description=description, generate_examples=False)
 
 
 def _answer(body: Shape, status: int, headers: Mapping[str, str] | None) -> Response[Shape]:
@@ -195,17 +215,20 @@ def _refusal(_: Request[Any, Any, Any], error: RefusalError) -> Response[Shape]:
 
 
 def _invalid(_: Request[Any, Any, Any], error: ValidationException) -> Response[Shape]:
-    """The framework found a value of the wrong form."""
+    """The framework found a value of the wrong form, or missed one in the body."""
     found = error.extra if isinstance(error.extra, list) else []
-    items = tuple(
-        InvalidItem(
-            loc=tuple(str(item[part]) for part in ("source", "key") if item.get(part)),
-            msg=item.get("message", error.detail),
-            type="value_error",
-        )
-        for item in found
-    )
-    return _answer(ValidationBody(detail=items), 422, None)
+    return _answer(ValidationBody(detail=tuple(map(_invalid_item, found))), 422, None)
+
+
+def _invalid_item(found: Mapping[str, Any]) -> InvalidItem:
+    message = str(found["message"])
+    missing = _MISSING_FIELD.search(message)
+    source = str(msgspec.to_builtins(found["source"]))
+    if missing:
+        return InvalidItem(loc=(source, missing["name"]), msg=message, type="missing")
+    name = str(found.get("key", ""))
+    loc = (source,) if name in ("", WHOLE_BODY) else (source, name)
+    return InvalidItem(loc=loc, msg=message, type="value_error")
 
 
 def _http(request: Request[Any, Any, Any], error: HTTPException) -> Response[Shape]:

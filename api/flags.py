@@ -23,7 +23,7 @@ CREATOR_HOLDS_PCT = 5.0
 CONCENTRATED_PCT = 20
 
 
-class Flag(Shape):
+class Flag(Shape, frozen=True, kw_only=True):
     """One check, resolved for one token."""
 
     key: str
@@ -131,7 +131,9 @@ def _holder_concentration(judged: Judged) -> bool | None:
     if not top:
         return None
     large = {
-        row.owner for row in top if row.amount_raw * 100 > report.token.supply_raw * CONCENTRATED_PCT
+        row.owner
+        for row in top
+        if row.amount_raw * 100 > report.token.supply_raw * CONCENTRATED_PCT
     } - BURN_ADDRESSES
     if report.pools is None:
         return None if large else False  # it may be a pool

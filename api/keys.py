@@ -8,13 +8,13 @@ from litestar.connection import ASGIConnection
 from litestar.datastructures import MutableScopeHeaders
 from litestar.handlers import BaseRouteHandler
 from litestar.types import Message, Scope
+from sql.ledger import digest_of
 
 from api.clock import iso_utc
 from api.errors import KeyExpiredError, KeyRequiredError, UnknownKeyError
 from api.service import ApiDeps
 from config.errors import InternalError
 from config.plans import Plan
-from sql.ledger import digest_of
 from sql.rows import KeyRow
 
 KEY_HEADER = "X-API-Key"
@@ -32,6 +32,13 @@ class Caller(msgspec.Struct, frozen=True, kw_only=True):
     plan: Plan
 
 
+class PlanGoneError(InternalError):
+    """A key is on a plan that no longer exists."""
+
+    def __init__(self, *, key: KeyRow):
+        super().__init__(f"key {key.key_id} is on plan {key.plan!r}, which does not exist")
+
+
 async def require_key(connection: ASGIConnection[Any, Any, Any, Any], _: BaseRouteHandler) -> None:
     """Guard: know the caller, or refuse. Comparison is by digest, so it leaks no prefix."""
     deps: ApiDeps = connection.app.state.deps
@@ -43,7 +50,7 @@ async def require_key(connection: ASGIConnection[Any, Any, Any, Any], _: BaseRou
         raise UnknownKeyError
     plan = deps.plans.get(key.plan)
     if plan is None:
-        raise InternalError(f"key {key.key_id} is on plan {key.plan!r}, which does not exist")
+        raise PlanGoneError(key=key)
     connection.scope["state"][_CALLER] = Caller(key=key, plan=plan)
     if key.expires_at_s is not None and key.expires_at_s <= deps.now_s():
         raise KeyExpiredError(expires_at_s=key.expires_at_s)

@@ -230,4 +230,6 @@ def _holder(row: HolderRow, token: ReportRow) -> Holder:
         owner_address=checksum(row.owner),
         token_amount=whole_tokens(row.amount_raw, decimals=token.decimals),
         pct_held=share_pct(row.amount_raw, of_raw=token.supply_raw),
+        error_message=None,
+        error_code=None,
     )

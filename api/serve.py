@@ -15,11 +15,15 @@ GRACE_S = 15.0
 """Calls under way get this long to end after the stop."""
 
 
+class ServerEndedError(InternalError):
+    """The HTTP server ended without being told to."""
+
+
 async def serve(app: Litestar, *, host: str, port: int, stop: asyncio.Event) -> None:
     """Answer calls on the address until `stop` is set, then let those under way end.
 
-    Raises ConfigError when the address cannot be listened on, InternalError when the server ends
-    by itself.
+    Raises ConfigError when the address cannot be listened on, ServerEndedError when the server
+    ends by itself.
     """
     check_address(host, port)
     server = Server(
@@ -35,11 +39,10 @@ async def serve(app: Litestar, *, host: str, port: int, stop: asyncio.Event) -> 
     try:
         await asyncio.wait({serving, stopping}, return_when=asyncio.FIRST_COMPLETED)
         if not stopping.done():
-            raise InternalError("the HTTP server ended by itself") from serving.exception()
-        server.stop()
-        await asyncio.wait({serving}, timeout=GRACE_S)
+            raise ServerEndedError from serving.exception()
     finally:
-        server.stop()
+        server.stop()  # type: ignore[no-untyped-call]  # granian's own, without annotations
+        await asyncio.wait({serving}, timeout=GRACE_S)
         serving.cancel()
         stopping.cancel()
         await asyncio.gather(serving, stopping, return_exceptions=True)

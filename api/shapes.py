@@ -23,11 +23,11 @@ def figure(value: float | Pending | None) -> float | None:
     return None if isinstance(value, str) else value
 
 
-class Shape(msgspec.Struct, frozen=True, kw_only=True):
+class Shape(msgspec.Struct, frozen=True):
     """Base of everything that is encoded into an answer."""
 
 
-class Holder(Shape):
+class Holder(Shape, frozen=True, kw_only=True):
     """One address and what it holds."""
 
     owner_address: str
@@ -35,11 +35,11 @@ class Holder(Shape):
     """Whole tokens."""
     pct_held: float
     """Percent of total supply."""
-    error_message: str | None = msgspec.field(name="errorMessage", default=None)
-    error_code: str | None = msgspec.field(name="errorCode", default=None)
+    error_message: str | None = msgspec.field(name="errorMessage")
+    error_code: str | None = msgspec.field(name="errorCode")
 
 
-class Deadline(Shape):
+class Deadline(Shape, frozen=True, kw_only=True):
     """A limit in the code that is compared with the clock."""
 
     source: Literal["constant", "storage"]
@@ -53,7 +53,7 @@ class Deadline(Shape):
     """Unix seconds; exact for a timestamp, by nominal block time for a block."""
 
 
-class Pool(Shape):
+class Pool(Shape, frozen=True, kw_only=True):
     """One pool that pairs the token with a quote token."""
 
     pair: str
@@ -76,7 +76,7 @@ class Pool(Shape):
     is_launchpad: bool | None
 
 
-class NativeFeatures(Shape):
+class NativeFeatures(Shape, frozen=True, kw_only=True):
     """The feature set of the native format."""
 
     mint_or_burn_function: bool | None
@@ -163,20 +163,18 @@ class NativeFeatures(Shape):
 Features = TypeVar("Features")
 
 
-class Envelope(Shape, Generic[Features]):
+class Envelope(Shape, Generic[Features], frozen=True, kw_only=True):
     """What goes around the features in every format. A refusal of a token has null features."""
 
     chain: str
     """Slug."""
     contract_address: str
     features: Features
-    error: str = ""
+    error: str
     """Prose; empty on success."""
-    error_code: str | None = None
-    token_usd_price: float | None = None
+    error_code: str | None
+    token_usd_price: float | None
     """USD. None: not asked for, or not found; the same goes for the next three."""
-    market_cap_usd: float | None = None
-    price_source: (
-        Literal["aggregator", "network_token_info", "pool_spot", "stablecoin_pin"] | None
-    ) = None
-    price_age_seconds: int | None = None
+    market_cap_usd: float | None
+    price_source: Literal["aggregator", "network_token_info", "pool_spot", "stablecoin_pin"] | None
+    price_age_seconds: int | None

@@ -31,7 +31,7 @@ VERDICTS: dict[str, Verdict] = {
 """Reason -> verdict, most severe reason first. The first reason that holds decides."""
 
 
-class DominantPool(Shape):
+class DominantPool(Shape, frozen=True, kw_only=True):
     """The deepest pool."""
 
     type: str
@@ -47,7 +47,7 @@ class DominantPool(Shape):
     """Percent."""
 
 
-class Summary(Shape):
+class Summary(Shape, frozen=True, kw_only=True):
     """The summary response. A refusal has a null verdict and every check unknown."""
 
     chain: str

@@ -7,7 +7,8 @@ AssayError
 ├── UpstreamError              a node or another service did not answer; worth a retry
 │   └── WrongChainError        the node answers for another chain; not worth one
 └── InternalError              ours
-    └── ConfigError            a configuration file or variable is wrong: file, key, reason
+    ├── ConfigError            a configuration file or variable is wrong: file, key, reason
+    └── StoreError             a store file cannot be opened, read or written: path, reason
 """
 
 from typing import Literal
@@ -74,4 +75,17 @@ class ConfigError(InternalError):
         super().__init__(f"{source}: {key}: {reason}")
         self.source = source
         self.key = key
+        self.reason = reason
+
+
+class StoreError(InternalError):
+    """The store or the ledger cannot be opened, read or written.
+
+    Nothing of the failed transaction was kept, unless `reason` says that it may have been. The
+    store goes on working as soon as the cause (a full disk, another owner) has gone.
+    """
+
+    def __init__(self, *, path: str, reason: str) -> None:
+        super().__init__(f"{path}: {reason}")
+        self.path = path
         self.reason = reason

@@ -57,14 +57,7 @@ def load_chains(overlay: Path | None) -> tuple[Chain, ...]:
                 reason=f"{path.stem} is not a supported chain; those are {', '.join(slugs)}",
             )
     chains = [_load_chain(slug, folder) for slug in slugs]
-    for chain in chains:
-        twin = next((c for c in chains if c.id == chain.id and c is not chain), None)
-        if twin:
-            raise ConfigError(
-                source=f"{twin.slug}.toml",
-                key="chain.id",
-                reason=f"{chain.id} is also that of {chain.slug}",
-            )
+    _check_ids(chains, folder)
     return tuple(sorted(chains, key=lambda chain: chain.id))
 
 
@@ -84,11 +77,29 @@ def choose_enabled(chains: Sequence[Chain], settings: Settings) -> tuple[Chain, 
     return tuple(chain for chain in chains if chain.id in settings.rpc_urls)
 
 
+def _check_ids(chains: Sequence[Chain], folder: Path | None) -> None:
+    """Built-in ids differ, so where two are one an overlay file has moved one of them."""
+    slug_by_id: dict[int, str] = {}
+    for chain in sorted(chains, key=lambda chain: bool(_overlay_file(chain.slug, folder))):
+        if chain.id in slug_by_id:
+            raise ConfigError(
+                source=str(_overlay_file(chain.slug, folder) or BUILT_IN / f"{chain.slug}.toml"),
+                key="chain.id",
+                reason=f"{chain.id} is also that of {slug_by_id[chain.id]}",
+            )
+        slug_by_id[chain.id] = chain.slug
+
+
+def _overlay_file(slug: str, folder: Path | None) -> Path | None:
+    path = folder / f"{slug}.toml" if folder else None
+    return path if path and path.is_file() else None
+
+
 def _load_chain(slug: str, folder: Path | None) -> Chain:
     built_in_path = BUILT_IN / f"{slug}.toml"
-    overlay_path = folder / f"{slug}.toml" if folder else None
+    overlay_path = _overlay_file(slug, folder)
     values = load_toml(built_in_path)
-    over = load_toml(overlay_path) if overlay_path and overlay_path.is_file() else {}
+    over = load_toml(overlay_path) if overlay_path else {}
 
     def source_of(key: str) -> str:
         return str(overlay_path if _has(over, key) else built_in_path)

@@ -23,6 +23,8 @@ ETHER = 10**18
 _STATES_KEPT = 64
 """Old block states in memory. Without a bound anvil writes them to the home folder for ever."""
 _BLOCK_GAS = 60_000_000
+_BEHIND_S = 10
+"""How long before now the chain begins, so that what is built in one go is not in the future."""
 _START_TRIES = 3
 _START_S = 20.0
 _STOP_S = 5.0
@@ -72,8 +74,9 @@ def locate_anvil(node_modules: Path = NODE_MODULES) -> Path:
 class AnvilNode:
     """One anvil on a port of its own, for as long as the `with` block runs.
 
-    Every account is unlocked: `eth_sendTransaction` works from any address. Requests may come
-    from several threads. All verbs raise UpstreamError when the node does not answer, and
+    Every account is unlocked: `eth_sendTransaction` works from any address. A transaction makes a
+    block of its own, one second after the last, unless told otherwise. Requests may come from
+    several threads. All verbs raise UpstreamError when the node does not answer, and
     NodeRefusedError when it answers with an error.
     """
 
@@ -169,6 +172,7 @@ class AnvilNode:
                 f"--chain-id={self.chain_id}",
                 f"--prune-history={_STATES_KEPT}",
                 f"--gas-limit={_BLOCK_GAS}",
+                f"--timestamp={int(time.time()) - _BEHIND_S}",
                 "--auto-impersonate",
                 "--no-request-size-limit",
                 "--quiet",
@@ -184,9 +188,14 @@ class AnvilNode:
         leash = self._running()
         while time.monotonic() < deadline and leash.poll() is None:
             try:
-                return self.rpc("eth_chainId") == hex(self.chain_id)
+                answers = self.rpc_batch(
+                    # Left alone, anvil gives blocks of one second the same time.
+                    [RpcRequest("eth_chainId"), RpcRequest("anvil_setBlockTimestampInterval", (1,))]
+                )
             except UpstreamError:
                 time.sleep(0.02)
+            else:
+                return answers[0] == hex(self.chain_id)
         return False
 
     def _running(self) -> subprocess.Popen[bytes]:
@@ -209,13 +218,12 @@ class AnvilNode:
     # --- verbs ------------------------------------------------------------------------------
 
     def mine(self, blocks: int = 1) -> None:
-        """Mine blocks, one second apart."""
-        self.rpc("anvil_mine", hex(blocks), "0x1")
+        """Mine blocks, each one second after the last."""
+        self.rpc("anvil_mine", hex(blocks))
 
     def increase_time(self, seconds: int) -> None:
-        """Let the clock run ahead and mine a block that shows it."""
-        self.rpc("evm_increaseTime", seconds)
-        self.mine()
+        """Mine a block that is this many seconds later than the head."""
+        self.set_time(self.head_time() + seconds)
 
     def set_time(self, time_s: int) -> None:
         """Mine a block of exactly this Unix time, which must be later than the head's."""
@@ -254,7 +262,8 @@ class AnvilNode:
         self.rpc("anvil_setBalance", account, hex(wei))
 
     def set_interval(self, seconds: int) -> None:
-        """Mine a block every so many seconds, instead of one per transaction."""
+        """Mine a block every so many seconds by the clock, instead of one per transaction."""
+        self.rpc("anvil_removeBlockTimestampInterval")
         self.rpc("evm_setIntervalMining", seconds)
 
     def set_automine(self, *, on: bool) -> None:
@@ -269,8 +278,15 @@ class AnvilNode:
         return [Address(str(account).lower()) for account in listed]
 
     def send(self, transaction: dict[str, str]) -> Hash32:
-        """Hand in a transaction from any account; its hash."""
+        """Hand in a transaction from any account, to be mined a moment later; its hash."""
         return Hash32(str(self.rpc("eth_sendTransaction", transaction)))
+
+    def execute(self, transaction: dict[str, str]) -> dict[str, object]:
+        """Hand in a transaction from any account and wait for its block; its receipt."""
+        receipt = self.rpc("eth_sendTransactionSync", transaction)
+        if not isinstance(receipt, dict):
+            raise UpstreamError(service="anvil", reason="sent no receipt")
+        return receipt
 
 
 def quantity(value: object) -> int:

@@ -56,16 +56,35 @@ class ZooToken(msgspec.Struct, frozen=True, kw_only=True):
     """The address with powers over other wallets, where the trait is one. Never trades."""
 
 
-class World(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything deployed, and the accounts that did it."""
+class Venues(msgspec.Struct, frozen=True, kw_only=True):
+    """Where everything that is not a token of the zoo stands."""
 
     wrapped_native: Anchor
     stables: tuple[Anchor, Anchor]
-    """The second answers transfer and approve with no data."""
     oracle: Oracle
-    dexes: tuple[Dex, ...]
+    v2: Dex
+    v3: Dex
+    v4: Dex
+    solid: Dex
+    liquidity_v4: Address
+    """PoolModifyLiquidityTest of v4-core."""
     swap_v4: Address
-    """PoolSwapTest of v4-core: the one way to trade in AmmV4 pools here."""
+    """PoolSwapTest of v4-core."""
+    hook: Address
+    """FeeTakingHook of v4-core."""
+    clones: Address
+    """Our maker of EIP-1167 clones."""
+
+    @property
+    def dexes(self) -> tuple[Dex, ...]:
+        """In the order of the overlay."""
+        return (self.v2, self.v3, self.v4, self.solid)
+
+
+class World(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything deployed, and the accounts that did it."""
+
+    venues: Venues
     tokens: tuple[ZooToken, ...]
     deployer: Address
     """Created venues and anchors; holds the stables that nobody else has."""
@@ -73,15 +92,8 @@ class World(msgspec.Struct, frozen=True, kw_only=True):
     """Created the tokens of the zoo."""
     traders: tuple[Address, ...]
     """Unlocked accounts with native coins and stables, for the trader."""
-    start_block: int
-    """Head before the first transaction."""
-
-    def dex(self, kind: DexKind) -> Dex:
-        """The venue of this kind. Raises KeyError for a kind the demo has not."""
-        for dex in self.dexes:
-            if dex.kind == kind:
-                return dex
-        raise KeyError(kind)
+    launcher: Address
+    """Unlocked account that creates new tokens while the demo runs."""
 
     def token(self, key: str) -> ZooToken:
         """The token with this key. Raises KeyError."""

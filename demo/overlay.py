@@ -29,10 +29,10 @@ def render_overlay(world: World) -> str:
             "[chain]",
             {"block_time_s": 1, "finality_blocks": _FINALITY_BLOCKS, "start_block": 0},
         ),
-        _section("[wrapped_native]", _fields(world.wrapped_native)),
-        *(_section("[[stable]]", _fields(stable)) for stable in world.stables),
-        _section("[oracle]", _fields(world.oracle)),
-        *(_section("[[dex]]", _fields(dex)) for dex in world.dexes),
+        _section("[wrapped_native]", _fields(world.venues.wrapped_native)),
+        *(_section("[[stable]]", _fields(stable)) for stable in world.venues.stables),
+        _section("[oracle]", _fields(world.venues.oracle)),
+        *(_section("[[dex]]", _fields(dex)) for dex in world.venues.dexes),
     ]
     # The empty list takes the place of the built-in launchpads, none of which is on this chain.
     return "launchpad = []\n\n" + "\n".join(sections)

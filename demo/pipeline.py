@@ -78,20 +78,21 @@ class Pipeline:
 
         Raises TransactionFailedError for the first that did not succeed.
         """
-        if not self._queue:
-            return
-        queue, self._queue = self._queue, []
+        queue = self._queue
         self._node.set_automine(on=False)
         try:
-            hashes = self._node.rpc_batch(
-                [RpcRequest("eth_sendTransaction", (one.transaction,)) for one in queue]
-            )
-            receipts = self._mine([Hash32(str(one)) for one in hashes])
+            receipts = self._mine(self.submit())
         finally:
             self._node.set_automine(on=True)
         for one, receipt in zip(queue, receipts, strict=True):
             if receipt["status"] != "0x1":
                 raise TransactionFailedError(label=one.label, reason=self._reason(one, receipt))
+
+    def submit(self) -> list[Hash32]:
+        """Send everything queued and leave the mining to the node; the transactions' hashes."""
+        queue, self._queue = self._queue, []
+        requests = [RpcRequest("eth_sendTransaction", (one.transaction,)) for one in queue]
+        return [Hash32(str(one)) for one in self._node.rpc_batch(requests)]
 
     def _add(self, label: str, transaction: dict[str, str]) -> int:
         sender = Address(transaction["from"])

@@ -10,9 +10,8 @@ from config.jsonrpc import RpcRequest
 from config.primitives import ZERO_ADDRESS, Address, Hash32
 from demo.abi import call_data, decode_values
 from demo.anvil import AnvilNode
-from demo.layout import FOR_EVER, Pool, positions_of, router_of
+from demo.layout import FOR_EVER, Pool, Venues, positions_of, router_of
 from demo.pipeline import Pipeline
-from demo.venues import Venues
 
 UNLIMITED = 2**256 - 1
 POOL_FEE = 3_000

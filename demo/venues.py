@@ -4,10 +4,10 @@ import msgspec
 
 from config.chains import Anchor, Dex, Oracle
 from config.primitives import Address
-from demo.abi import decode_values, selector
 from demo.anvil import AnvilNode
-from demo.layout import NATIVE_USD
+from demo.layout import NATIVE_USD, Venues
 from demo.pipeline import Pipeline
+from demo.reads import read_address
 
 _STABLE_DECIMALS = 6
 _STABLE_SUPPLY = 10**9 * 10**_STABLE_DECIMALS
@@ -17,31 +17,6 @@ _HEARTBEAT_S = 3_600
 # Uniswap V4 permissions in a hook's address: after a swap, and changing the swap's amounts there.
 _AFTER_SWAP = 1 << 6
 _AFTER_SWAP_RETURNS_DELTA = 1 << 2
-
-
-class Venues(msgspec.Struct, frozen=True, kw_only=True):
-    """Where everything that is not a token of the zoo stands."""
-
-    wrapped_native: Anchor
-    stables: tuple[Anchor, Anchor]
-    oracle: Oracle
-    v2: Dex
-    v3: Dex
-    v4: Dex
-    solid: Dex
-    liquidity_v4: Address
-    """PoolModifyLiquidityTest of v4-core."""
-    swap_v4: Address
-    """PoolSwapTest of v4-core."""
-    hook: Address
-    """FeeTakingHook of v4-core."""
-    clones: Address
-    """Our maker of EIP-1167 clones."""
-
-    @property
-    def dexes(self) -> tuple[Dex, ...]:
-        """In the order of the overlay."""
-        return (self.v2, self.v3, self.v4, self.solid)
 
 
 def deploy_venues(node: AnvilNode, pipeline: Pipeline, deployer: Address) -> Venues:
@@ -79,9 +54,8 @@ def deploy_venues(node: AnvilNode, pipeline: Pipeline, deployer: Address) -> Ven
     )
     pipeline.flush()
     # The hook's address was searched for on the chain, so it has to be asked for.
-    answer = node.rpc("eth_call", {"to": flagged, "data": "0x" + selector("last()").hex()})
-    (hook,) = decode_values("(address)", str(answer))
-    return msgspec.structs.replace(venues, hook=Address(str(hook)))
+    hook = read_address(node, flagged, "last()")
+    return msgspec.structs.replace(venues, hook=hook)
 
 
 def _deploy_v2(pipeline: Pipeline, deployer: Address, weth: Address) -> Dex:

@@ -48,6 +48,8 @@ class Wire:
         Raises NodeRefusedError for the first request that was refused, UpstreamError when the
         endpoint does not answer.
         """
+        if not requests:
+            return []  # JSON-RPC has no empty batch
         body = msgspec.json.encode(
             [
                 {"jsonrpc": "2.0", "id": number, "method": one.method, "params": one.params}

@@ -6,7 +6,7 @@ from config.jsonrpc import RpcRequest
 from config.primitives import ZERO_ADDRESS, Address
 from demo.anvil import ETHER, AnvilNode
 from demo.compile import load_artifacts
-from demo.layout import Pool, World, ZooToken, named_account, native_worth
+from demo.layout import Pool, Venues, World, ZooToken, named_account, native_worth
 from demo.pipeline import Pipeline, created2_address, created_address
 from demo.seeding import (
     Sides,
@@ -17,7 +17,7 @@ from demo.seeding import (
     seed_v3,
     seed_v4,
 )
-from demo.venues import Venues, deploy_venues
+from demo.venues import deploy_venues
 from demo.zoo import ZOO, Animal
 
 _SUPPLY_RAW = 1_000_000 * 10**18
@@ -34,25 +34,19 @@ def build_world(node: AnvilNode) -> World:
     Ends with the node mining a block per transaction. Raises ConfigError where the npm packages
     are missing, CompileError, and TransactionFailedError when a transaction does not go through.
     """
-    start_block = node.head_number()
-    accounts = node.accounts()
-    deployer, owner, traders = accounts[0], accounts[1], tuple(accounts[2 : 2 + _TRADERS])
+    deployer, owner, launcher, *traders = node.accounts()[: 3 + _TRADERS]
     pipeline = Pipeline(node, load_artifacts())
     venues = deploy_venues(node, pipeline, deployer)
     _share_stables(pipeline, venues, deployer, (owner, *traders))
     _seed_anchors(pipeline, venues, deployer)
     tokens = _Zoo(pipeline, venues, owner).build(node)
     return World(
-        wrapped_native=venues.wrapped_native,
-        stables=venues.stables,
-        oracle=venues.oracle,
-        dexes=venues.dexes,
-        swap_v4=venues.swap_v4,
+        venues=venues,
         tokens=tokens,
         deployer=deployer,
         owner=owner,
-        traders=traders,
-        start_block=start_block,
+        traders=tuple(traders),
+        launcher=launcher,
     )
 
 

@@ -58,6 +58,13 @@ class DisagreementError(UpstreamError):
         self.difference = difference
 
 
+class IllFormedError(ValueError):
+    """A part of an answer that is not what its field must be. The reader names the request."""
+
+    def __init__(self, *, part: str) -> None:
+        super().__init__(f"ill-formed {part}")
+
+
 class RangeRefusedError(AssayError):
     """The node will not answer for so many blocks, or so many logs, at once."""
 

@@ -6,7 +6,7 @@ import msgspec
 
 from config.jsonrpc import RpcFault, RpcRequest
 from config.primitives import BlockRef, Hash32
-from indexer.failures import MalformedAnswerError
+from indexer.failures import IllFormedError, MalformedAnswerError
 from indexer.wire import RpcAnswer
 
 LogsBloom = NewType("LogsBloom", int)
@@ -74,12 +74,12 @@ def _read(wire: _WireHeader) -> Header:
 
 def _hash(text: str) -> Hash32:
     if len(text) != _HASH_CHARS:
-        raise ValueError(f"a hash of {len(text)} characters")
+        raise IllFormedError(part="block hash")
     int(text, 16)
     return Hash32(text.lower())
 
 
 def _bloom(text: str) -> LogsBloom:
     if len(text) != _BLOOM_CHARS:
-        raise ValueError(f"a bloom filter of {len(text)} characters")
+        raise IllFormedError(part="bloom filter")
     return LogsBloom(int(text, 16))

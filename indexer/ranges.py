@@ -26,8 +26,9 @@ _OFFERS = re.compile(
 )
 _LIMITS = re.compile(
     r"""
-    (?: limited\ to\ (?:a\ |0\ -\ )? | up\ to\ a\  | max\w*\ (?:block\ )?range:?\ 
-      | maximum\ is\ set\ to\  | at\ most\  | ranges?\ over\  | requested\ blocks\ is\  | \(\d+\ >\  )
+    (?: limited\ to\s(?:a\s|0\s-\s)? | up\ to\ a\s | max\w*\ (?:block\ )?range:?\s
+      | maximum\ is\ set\ to\s | at\ most\s | ranges?\ over\s | requested\ blocks\ is\s
+      | \(\d+\ >\s )
     (\d[\d,]*)(k?)\b (?!\ (?:results|logs))
     """,
     re.VERBOSE | re.IGNORECASE,

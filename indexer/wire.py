@@ -25,6 +25,7 @@ _RATE_WORDS = (
     "try again later",
     "over quota",
 )
+_REVERT_CODE = 3
 _TOO_LONG_FOR_BATCH = "response too large"
 """How geth refuses the tail of a batch whose answers together grew too long."""
 
@@ -71,10 +72,8 @@ def decode_answers(body: bytes, *, first_id: int, count: int, service: str) -> l
     and RateLimitedError where one error object answers the message as a whole.
     """
     try:
-        if body.lstrip()[:1] == b"[":
-            replies = _many.decode(body)
-        else:
-            replies = [_one.decode(body)]
+        is_list = body.lstrip()[:1] == b"["
+        replies = _many.decode(body) if is_list else [_one.decode(body)]
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise MalformedAnswerError(service=service, reason=f"not JSON-RPC: {error}") from None
     if count > 1 and len(replies) == 1 and replies[0].error is not None:
@@ -83,15 +82,23 @@ def decode_answers(body: bytes, *, first_id: int, count: int, service: str) -> l
 
 
 def is_passing(fault: RpcFault) -> bool:
-    """Whether the same request may succeed later or at another endpoint: a rate limit."""
+    """Whether the same request may succeed later or at another endpoint: a rate limit.
+
+    Never for a revert: its words are the contract's, which may say "try again later" itself.
+    """
     message = fault.message.lower()
-    if is_range_refusal(fault):
+    if _is_revert(fault) or is_range_refusal(fault):
         return False
     return (
         fault.code in _RATE_CODES
         or any(words in message for words in _RATE_WORDS)
         or _TOO_LONG_FOR_BATCH in message
     )
+
+
+def _is_revert(fault: RpcFault) -> bool:
+    has_revert_data = fault.data is not None and fault.data.startswith("0x")
+    return fault.code == _REVERT_CODE or has_revert_data or "revert" in fault.message.lower()
 
 
 def _refusal_of_all(error: _Error, *, service: str) -> BatchRefusedError | RateLimitedError:

@@ -24,7 +24,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
 # --- chain data -------------------------------------------------------------------------------
 
 
-class BlockRow(Row):
+class BlockRow(Row, frozen=True, kw_only=True):
     """One block of the window that may still be reorganised away (and the last final one)."""
 
     chain_id: int
@@ -34,7 +34,7 @@ class BlockRow(Row):
     time_s: int
 
 
-class CheckpointRow(Row):
+class CheckpointRow(Row, frozen=True, kw_only=True):
     """How far one stream of one chain has been ingested: everything up to and with `number`."""
 
     chain_id: int
@@ -45,7 +45,7 @@ class CheckpointRow(Row):
     """None where the range was final and its hash was not needed."""
 
 
-class TokenRow(Row):
+class TokenRow(Row, frozen=True, kw_only=True):
     """One tracked token: it has a pool, or somebody asked for it."""
 
     token_id: int
@@ -57,7 +57,7 @@ class TokenRow(Row):
     """Transfers are complete from this block on. None: none stored yet."""
 
 
-class PoolRow(Row):
+class PoolRow(Row, frozen=True, kw_only=True):
     """One pool, as its creation event told."""
 
     chain_id: int
@@ -85,7 +85,7 @@ class PoolRow(Row):
     log_index: int
 
 
-class TransferRow(Row):
+class TransferRow(Row, frozen=True, kw_only=True):
     """One ERC-20 Transfer of a tracked token."""
 
     chain_id: int
@@ -97,7 +97,7 @@ class TransferRow(Row):
     amount_raw: RawAmount
 
 
-class UndecodedRow(Row):
+class UndecodedRow(Row, frozen=True, kw_only=True):
     """One log that had a known topic but not the shape of its event. Counted, kept, never dropped."""
 
     chain_id: int
@@ -110,7 +110,7 @@ class UndecodedRow(Row):
     """0x hex, at most the first 1,024 bytes."""
 
 
-class CoverageRow(Row):
+class CoverageRow(Row, frozen=True, kw_only=True):
     """A gapless block range in which everything of one subject has been ingested."""
 
     chain_id: int
@@ -123,7 +123,7 @@ class CoverageRow(Row):
 # --- code ------------------------------------------------------------------------------------
 
 
-class CodeRow(Row):
+class CodeRow(Row, frozen=True, kw_only=True):
     """One distinct runtime code, metadata stripped."""
 
     code_hash: Hash32
@@ -131,7 +131,7 @@ class CodeRow(Row):
     size: int
 
 
-class StaticFindings(Row):
+class StaticFindings(Row, frozen=True, kw_only=True):
     """What the code can do. Definitions: the specification, "Static analysis".
 
     None: not known. `pending`: the analysis has not run.
@@ -162,7 +162,7 @@ class StaticFindings(Row):
     allowance_update_function: tuple[Selector, ...] = ()
 
 
-class CodeAnswerRow(Row):
+class CodeAnswerRow(Row, frozen=True, kw_only=True):
     """The static answers for one code at one version of the detectors."""
 
     code_hash: Hash32
@@ -174,7 +174,7 @@ class CodeAnswerRow(Row):
 # --- reports ---------------------------------------------------------------------------------
 
 
-class ReportRow(Row):
+class ReportRow(Row, frozen=True, kw_only=True):
     """What is known of one token at one block, one value a column.
 
     None: unknown, never "no".
@@ -219,7 +219,7 @@ class ReportRow(Row):
     creator_balance_raw: RawAmount | None
 
 
-class PoolResultRow(Row):
+class PoolResultRow(Row, frozen=True, kw_only=True):
     """One pool of one token's report, deepest first by `ordinal`."""
 
     ordinal: int
@@ -244,7 +244,7 @@ class PoolResultRow(Row):
     is_launchpad: bool | None
 
 
-class HolderRow(Row):
+class HolderRow(Row, frozen=True, kw_only=True):
     """A balance at the report's block."""
 
     role: Literal["burn", "top"]
@@ -253,7 +253,7 @@ class HolderRow(Row):
     amount_raw: RawAmount
 
 
-class DeadlineRow(Row):
+class DeadlineRow(Row, frozen=True, kw_only=True):
     """A limit found in code that is compared with the clock."""
 
     source: Literal["constant", "storage"]
@@ -262,7 +262,7 @@ class DeadlineRow(Row):
     value: int
 
 
-class EvidenceRow(Row):
+class EvidenceRow(Row, frozen=True, kw_only=True):
     """What proves one finding."""
 
     key: str
@@ -286,7 +286,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
 # --- ledger (SQLite) -------------------------------------------------------------------------
 
 
-class KeyRow(Row):
+class KeyRow(Row, frozen=True, kw_only=True):
     """One API key. Only its digest is kept."""
 
     key_id: int

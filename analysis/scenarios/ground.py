@@ -137,9 +137,7 @@ def _buying(ground: Ground, trader: Address, amount_in: RawAmount) -> tuple[SimC
     return tuple(calls)
 
 
-def _selling(
-    ground: Ground, trader: Address, amount: RawAmount, when: str
-) -> tuple[SimCall, ...]:
+def _selling(ground: Ground, trader: Address, amount: RawAmount, when: str) -> tuple[SimCall, ...]:
     swap = Swap(
         candidate=ground.candidate,
         router=ground.router,
@@ -151,7 +149,9 @@ def _selling(
     return (
         _balance(ground, trader, f"balance before sale {when}"),
         _approve(ground.candidate.token, trader, ground.router, f"approve {when}"),
-        SimCall(label=f"sell {when}", sender=trader, to=ground.router, data=_swap_data(ground, swap)),
+        SimCall(
+            label=f"sell {when}", sender=trader, to=ground.router, data=_swap_data(ground, swap)
+        ),
         _balance(ground, trader, f"balance after sale {when}"),
     )
 

@@ -16,7 +16,7 @@ import msgspec
 from analysis.revert_reason import decode_revert
 from analysis.scenarios.ground import Ground, buy_play, funded_sale_play, sale_play
 from analysis.scenarios.transfer import percent, sent_share
-from analysis.stage import NotRun, Outcome, Passed, Play, Played, Refused
+from analysis.stage import NotRun, Outcome, Passed, Play, Played, Refused, SimResult
 from config.primitives import RawAmount
 
 VERSION = 1
@@ -118,17 +118,14 @@ def _unlearnt(outcomes: Sequence[Outcome]) -> NotRun | None:
 def _read_buy(ground: Ground, played: Played | NotRun) -> Outcome:
     if isinstance(played, NotRun):
         return played
-    quote = played["quote balance"].word
-    if not quote:
+    if not played["quote balance"].word:
         return NotRun(missing="FUNDS", reason="the trader could not be given the quote token")
     if ground.form is None and not played["router knows pool"].ok:
         return NotRun(missing="POOL", reason="the router does not know this pool")
     buy = played["buy"]
-    if not buy.ok:
-        return Refused(reason=decode_revert(buy.data, buy.message))
     moved = ground.moved(buy.logs, is_buy=True)
-    if moved is None:
-        return NotRun(missing="POOL", reason="the router did not trade in this pool")
+    if not buy.ok or moved is None:
+        return _not_traded(buy)
     before, after = played["balance before buy"].word, played["balance after buy"].word
     if before is None or after is None or moved.sent <= 0:
         return Passed(tax=None)
@@ -142,12 +139,17 @@ def _read_sale(ground: Ground, played: Played | NotRun, when: str) -> Outcome:
     if not before:
         return NotRun(missing="FUNDS", reason="the seller does not hold the token")
     sell = played[f"sell {when}"]
-    if not sell.ok:
-        return Refused(reason=decode_revert(sell.data, sell.message))
     moved = ground.moved(sell.logs, is_buy=False)
-    if moved is None:
-        return NotRun(missing="POOL", reason="the router did not trade in this pool")
+    if not sell.ok or moved is None:
+        return _not_traded(sell)
     after = played[f"balance after sale {when}"].word
     if after is None or before <= after:
         return Passed(tax=None)
     return Passed(tax=percent(before - after - moved.received, before - after))
+
+
+def _not_traded(swap: SimResult) -> Outcome:
+    """A swap that the chain refused; or one that went through without this pool's swapping."""
+    if not swap.ok:
+        return Refused(reason=decode_revert(swap.data, swap.message))
+    return NotRun(missing="POOL", reason="the router did not trade in this pool")

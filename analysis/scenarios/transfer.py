@@ -72,9 +72,7 @@ def sent_share(supply_raw: RawAmount) -> RawAmount:
     return RawAmount(max(1, supply_raw // _SHARE_OF_SUPPLY))
 
 
-def write_play(
-    pin: BlockRef, token: Address, wallet: Wallet, *, block: tuple[int, int]
-) -> Play:
+def write_play(pin: BlockRef, token: Address, wallet: Wallet, *, block: tuple[int, int]) -> Play:
     """Read both balances, send a part, read both again: one block."""
     recipient = fresh_account(pin, f"{token}:recipient")
     number, time_s = block
@@ -121,7 +119,9 @@ def read_result(wallet: Wallet, played: Played | NotRun) -> TransferResult:
     there, then = played["recipient before"].word, played["recipient after"].word
     if before is None or after is None or there is None or then is None:
         return unsettled("balanceOf did not answer on stage")
-    if before < wallet.amount_raw or (wallet.slot_index is not None and before != wallet.balance_raw):
+    if before < wallet.amount_raw or (
+        wallet.slot_index is not None and before != wallet.balance_raw
+    ):
         return unsettled("the wallet could not be funded")
     transfer = played["transfer"]
     if not transfer.ok:

@@ -62,7 +62,7 @@ class Notes:
         self.selectors: set[int] = set()
         """Matched in the dispatcher."""
         self.is_complete = True
-        """False: the budget ran out before every path had ended."""
+        """False: the budget ran out before every path had ended, or recursion was cut short."""
 
     @staticmethod
     def add(notes: dict[tuple[object, ...], Note], path: Path, pc: int, *words: Word) -> None:

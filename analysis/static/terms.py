@@ -14,8 +14,8 @@ MASK: Final = 2**256 - 1
 _SIGN: Final = 2**255
 _ADDRESS_MASK: Final = 2**160 - 1
 _LARGEST = 120
-"""Nodes of one term; a larger one is kept as an opaque word. Real slots and conditions are far
-smaller, and hostile code cannot make us build more."""
+"""Nodes of one term; in a larger one, large arguments become opaque. Real slots and conditions are
+far smaller, and hostile code cannot make us build more."""
 
 _MOST_ALTERNATIVES = 4
 """Words that a merge of paths remembers for one place before it forgets them all."""
@@ -105,9 +105,15 @@ class Pool:
         if term is None:
             term = Term(operation, arguments)
             if term.size > _LARGEST:
-                term = Term("opaque", (len(self._terms),))
+                term = Term(operation, tuple(self._shortened(word) for word in arguments))
             self._terms[key] = term
         return term
+
+    def _shortened(self, word: Word) -> Word:
+        """The word, or, where it is large, one that only stands for it."""
+        if not isinstance(word, Term) or word.size <= _LARGEST // 4:
+            return word
+        return Term("opaque", (len(self._terms),))
 
     def make(self, operation: str, *arguments: Word) -> Word:
         """The word an instruction leaves."""

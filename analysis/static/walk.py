@@ -7,6 +7,7 @@ solved, only those that fold to a number, and those on the selector, decide.
 """
 
 import time
+from collections import Counter
 from typing import Final
 
 import msgspec
@@ -21,9 +22,12 @@ from analysis.static.terms import Pool, Term, Word, alternatives
 _EXACT_VISITS: Final = 2
 """Paths that reach one place with the same return addresses and are told apart."""
 
-_FINE_MERGES: Final = 2
+_FINE_MERGES: Final = 1
 """Merges at one place that keep what the paths agree on; later ones keep constants alone, so that
 loops and shared functions settle after a few rounds."""
+
+_RECURSION_LIMIT: Final = 3
+_LARGEST_SMALL_NUMBER: Final = 0xFF
 
 _STACK_LIMIT: Final = 1024
 _CLOCK_EVERY: Final = 1024
@@ -176,11 +180,14 @@ class _Walk:
         A later one is merged with what the place has seen, and followed as that.
         """
         targets = self.program.jump_targets
-        returns = (
+        returns = [
             (index, word)
             for index, word in enumerate(path.stack)
             if isinstance(word, int) and word in targets
-        )
+        ]
+        if _is_deep_recursion([word for _, word in returns]):
+            self.notes.is_complete = False
+            return False
         key = (path.pc, path.entry, path.called is None, len(path.stack), *returns)
         place = self._visits.setdefault(key, _Place())
         state = (tuple(path.stack), path.memory.cells)
@@ -223,6 +230,17 @@ class _Walk:
 
     def _forget(self, place: tuple[int, int], a: Word, b: Word) -> Word:
         return a if isinstance(a, int) and a == b else self.pool.leaf("either", *place)
+
+
+def _is_deep_recursion(returns: list[int]) -> bool:
+    """Whether some return address waits on the stack a third time.
+
+    Small numbers are more often data that happens to equal a jump destination.
+    """
+    return len(returns) > len(set(returns)) + 1 and any(
+        count >= _RECURSION_LIMIT and word > _LARGEST_SMALL_NUMBER
+        for word, count in Counter(returns).items()
+    )
 
 
 def _is_control(opcode: int) -> bool:

@@ -36,7 +36,9 @@ def quote_data(swap: Swap) -> str:
     )
 
 
-def read_moved(candidate: Candidate, logs: Sequence[SimLog], *, token_in_is_0: bool) -> Moved | None:
+def read_moved(
+    candidate: Candidate, logs: Sequence[SimLog], *, token_in_is_0: bool
+) -> Moved | None:
     """Amounts of the pool's last swap. None: the pool did not swap.
 
     The last one counts: a token that sells its collected tax during a transfer swaps before it.

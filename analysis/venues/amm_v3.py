@@ -66,13 +66,13 @@ def find_form(router_code: bytes) -> RouterForm | None:
 
 
 def swap_data(swap: Swap, form: RouterForm) -> str:
-    """Calldata for the router. Raises ValueError for a pool whose fee is not known."""
-    if swap.candidate.fee is None:
-        raise ValueError(f"pool {swap.candidate.pool} has no fee to address it by")
+    """Calldata for the router. The pool must be one that is addressed by its fee."""
     return call_data(form.signature, form.arguments(swap))
 
 
-def read_moved(candidate: Candidate, logs: Sequence[SimLog], *, token_in_is_0: bool) -> Moved | None:
+def read_moved(
+    candidate: Candidate, logs: Sequence[SimLog], *, token_in_is_0: bool
+) -> Moved | None:
     """Amounts of the pool's last swap. None: the pool did not swap.
 
     The event's amounts are signed from the pool's side: positive was received.

@@ -1,35 +1,39 @@
 """POST /agent-keys: one capped trial key for each client network."""
 
 import asyncio
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 import msgspec
 from litestar import Request, Response, post
 from litestar.connection import ASGIConnection
 from litestar.handlers import BaseRouteHandler
-from litestar.openapi.datastructures import ResponseSpec
+from sql.ledger import AlreadyIssued, NewKey, TrialEnded
 
 from api.clock import iso_utc
 from api.errors import (
     BillingOffError,
     CallerRefusalBody,
     DetailBody,
+    NotJsonError,
     ThrottledError,
     TrialEndedError,
     TrialIssuedError,
     ValidationBody,
+    documented,
 )
 from api.networks import client_network
 from api.service import ApiDeps
 from api.shapes import Shape
-from config.errors import InternalError
-from sql.ledger import AlreadyIssued, NewKey, TrialEnded
+from config.errors import ConfigError
+from config.plans import Plan
 
 ATTEMPTS_PER_HOUR = 5
 
 MAX_BODY_BYTES = 16_384
 
 _HOUR_S = 3600
+_DAY_S = 86_400
 
 _NETWORK = "assay_network"
 
@@ -41,7 +45,7 @@ class TrialRequest(msgspec.Struct, frozen=True, kw_only=True):
     contact: Annotated[str, msgspec.Meta(max_length=320)] | None = None
 
 
-class TrialKey(Shape):
+class TrialKey(Shape, frozen=True, kw_only=True):
     """A trial key, shown this once."""
 
     api_key: str
@@ -53,6 +57,34 @@ class TrialKey(Shape):
     expires_at: str
     """ISO 8601 UTC."""
     next_step: str
+
+
+class TrialTerms(msgspec.Struct, frozen=True, kw_only=True):
+    """The trial plan, with every limit that the answer names."""
+
+    plan: Plan
+    total: int
+    per_day: int
+    per_minute: int
+    days: int
+
+
+def trial_terms(plans: Mapping[str, Plan]) -> TrialTerms:
+    """Raises ConfigError where the trial plan leaves one of them open."""
+    plan = plans["trial"]
+    if not (plan.lifetime and plan.per_day and plan.per_minute and plan.expires_after_days):
+        raise ConfigError(
+            source="plans.toml",
+            key="trial",
+            reason="needs lifetime, per_day, per_minute and expires_after_days",
+        )
+    return TrialTerms(
+        plan=plan,
+        total=plan.lifetime,
+        per_day=plan.per_day,
+        per_minute=plan.per_minute,
+        days=plan.expires_after_days,
+    )
 
 
 async def admit_attempt(
@@ -73,6 +105,12 @@ async def admit_attempt(
     connection.scope["state"][_NETWORK] = network
 
 
+async def require_body(connection: ASGIConnection[Any, Any, Any, Any], _: BaseRouteHandler) -> None:
+    """Guard: an empty body is not JSON. What is in it, the framework checks."""
+    if isinstance(connection, Request) and not await connection.body():
+        raise NotJsonError
+
+
 def _forwarded_for(connection: ASGIConnection[Any, Any, Any, Any]) -> list[str]:
     """The hops of all X-Forwarded-For headers, in the order they were added."""
     lines = connection.headers.getall("X-Forwarded-For", [])
@@ -82,20 +120,18 @@ def _forwarded_for(connection: ASGIConnection[Any, Any, Any, Any]) -> list[str]:
 @post(
     "/agent-keys",
     status_code=200,
-    guards=[admit_attempt],
+    guards=[admit_attempt, require_body],
     request_max_body_size=MAX_BODY_BYTES,
     summary="Issue a trial key",
     tags=["keys"],
     responses={
-        400: ResponseSpec(DetailBody, description="The body is not JSON"),
-        403: ResponseSpec(CallerRefusalBody, description="agent_trial_expired"),
-        409: ResponseSpec(CallerRefusalBody, description="agent_trial_already_issued"),
-        413: ResponseSpec(DetailBody, description="The body is too large"),
-        422: ResponseSpec(ValidationBody, description="reason is missing or a value is wrong"),
-        429: ResponseSpec(
-            CallerRefusalBody, description="agent_registration_throttled; see Retry-After"
-        ),
-        503: ResponseSpec(DetailBody, description="This deployment issues no trial keys"),
+        400: documented(DetailBody, "The body is not JSON"),
+        403: documented(CallerRefusalBody, "agent_trial_expired"),
+        409: documented(CallerRefusalBody, "agent_trial_already_issued"),
+        413: documented(DetailBody, "The body is too large"),
+        422: documented(ValidationBody, "reason is missing or a value is wrong"),
+        429: documented(CallerRefusalBody, "agent_registration_throttled; see Retry-After"),
+        503: documented(DetailBody, "This deployment issues no trial keys"),
     },
 )
 async def issue_trial_key(
@@ -103,34 +139,29 @@ async def issue_trial_key(
 ) -> Response[TrialKey]:
     """One key for each client network, for callers without a person present."""
     deps: ApiDeps = request.app.state.deps
-    plan = deps.plans["trial"]
+    terms: TrialTerms = request.app.state.trial
     issued = await asyncio.to_thread(
         deps.ledger.issue_trial,
         request.scope["state"][_NETWORK],
         data.reason,
         data.contact,
-        plan,
+        terms.plan,
         deps.now_s(),
     )
     if isinstance(issued, AlreadyIssued):
         raise TrialIssuedError
     if isinstance(issued, TrialEnded):
         raise TrialEndedError
-    return Response(_trial_key(issued, deps), headers={"Cache-Control": "no-store"})
+    return Response(_trial_key(issued, terms), headers={"Cache-Control": "no-store"})
 
 
-def _trial_key(issued: NewKey, deps: ApiDeps) -> TrialKey:
-    plan, expires_at_s = deps.plans["trial"], issued.row.expires_at_s
-    limits = (plan.lifetime, plan.per_day, plan.per_minute)
-    if expires_at_s is None or None in limits:
-        raise InternalError("the trial plan lacks a limit that its answer names")
-    total, per_day, per_minute = (limit or 0 for limit in limits)
+def _trial_key(issued: NewKey, terms: TrialTerms) -> TrialKey:
     return TrialKey(
         api_key=issued.plaintext,
-        plan=plan.name,
-        api_calls_total=total,
-        api_calls_per_day=per_day,
-        rate_limit_per_minute=per_minute,
-        expires_at=iso_utc(expires_at_s),
-        next_step="Keep this key, it is shown once. Send it in the X-API-Key header of /token calls.",
+        plan=terms.plan.name,
+        api_calls_total=terms.total,
+        api_calls_per_day=terms.per_day,
+        rate_limit_per_minute=terms.per_minute,
+        expires_at=iso_utc(issued.row.created_at_s + terms.days * _DAY_S),
+        next_step="Keep this key: it is shown once. Send it in the X-API-Key header of /token.",
     )

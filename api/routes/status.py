@@ -3,20 +3,20 @@
 from typing import Any
 
 from litestar import Request, Response, get
-from litestar.openapi.datastructures import ResponseSpec
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
+from api.errors import documented
 from api.service import ApiDeps, ChainState
 from api.shapes import Shape
 
 
-class Health(Shape):
+class Health(Shape, frozen=True, kw_only=True):
     """The process answers."""
 
     status: str = "ok"
 
 
-class Readiness(Shape):
+class Readiness(Shape, frozen=True, kw_only=True):
     """Whether every served chain is being followed."""
 
     ready: bool
@@ -34,8 +34,8 @@ async def get_health() -> Health:
     summary="Every served chain is followed",
     tags=["status"],
     responses={
-        200: ResponseSpec(Readiness, description="All of them are"),
-        503: ResponseSpec(Readiness, description="At least one is not"),
+        200: documented(Readiness, "All of them are"),
+        503: documented(Readiness, "At least one is not"),
     },
 )
 async def get_ready(request: Request[Any, Any, Any]) -> Response[Readiness]:

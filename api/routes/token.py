@@ -5,7 +5,6 @@ from typing import Annotated, Any, Literal
 from litestar import MediaType, Request, Response, get
 from litestar.connection import ASGIConnection
 from litestar.handlers import BaseRouteHandler
-from litestar.openapi.datastructures import ResponseSpec
 from litestar.params import Parameter
 
 from api.answers import Answers, Format
@@ -19,6 +18,7 @@ from api.errors import (
     InvalidItem,
     PlanRequiredError,
     ValidationBody,
+    documented,
 )
 from api.keys import caller_of, require_key
 from api.limits import Limits
@@ -49,13 +49,14 @@ async def require_chain(
 
 
 _CALLER_RESPONSES = {
-    401: ResponseSpec(
+    400: documented(DetailBody, "Not a well-formed request"),
+    401: documented(
         CallerRefusalBody | DetailBody,
-        description="No key (api_key_required), key past its end (api_key_expired), unknown key",
+        "No key (api_key_required), key past its end (api_key_expired), unknown key",
     ),
-    402: ResponseSpec(CallerRefusalBody, description="free_quota_exhausted: never retry"),
-    429: ResponseSpec(DetailBody, description="A rate limit or quota; the headers tell which"),
-    503: ResponseSpec(DetailBody, description="Chain not served by this deployment"),
+    402: documented(CallerRefusalBody, "free_quota_exhausted: never retry"),
+    429: documented(DetailBody, "A rate limit or quota; the headers tell which"),
+    503: documented(DetailBody, "Chain not served by this deployment"),
 }
 
 _ANALYSED = (
@@ -72,23 +73,20 @@ _PLAN_EFFECT = "Needs an enterprise plan or an admin key."
     security=[{"ApiKey": []}],
     summary="Findings on one token",
     tags=["tokens"],
-    raises=[],
     responses={
-        200: ResponseSpec(
-            Envelope[NativeFeatures] | Envelope[CompatFeatures], description="The findings"
-        ),
-        403: ResponseSpec(DetailBody, description="refresh or redecompile without such a plan"),
-        422: ResponseSpec(
+        200: documented(Envelope[NativeFeatures] | Envelope[CompatFeatures], "The findings"),
+        403: documented(DetailBody, "refresh or redecompile without such a plan"),
+        422: documented(
             Envelope[None] | ValidationBody,
-            description=f"{_ANALYSED}an unknown chain or query value gives the validation list",
+            f"{_ANALYSED}an unknown chain or query value gives the validation list",
         ),
-        500: ResponseSpec(Envelope[None], description="analysis_failed: retry with backoff"),
+        500: documented(Envelope[None], "analysis_failed: retry with backoff"),
         **_CALLER_RESPONSES,
     },
 )
 async def get_token(
     request: Request[Any, Any, Any],
-    chain: Annotated[str, Parameter(description="Slug or numeric chain id")],  # noqa: ARG001
+    chain: Annotated[str, Parameter(description="Slug or numeric chain id")],
     address: Annotated[str, Parameter(description="Token address, letter case ignored")],
     response_format: Annotated[
         Literal["native", "compat"], Parameter(description="Shape of features")
@@ -119,12 +117,12 @@ async def get_token(
     summary="Verdict on one token",
     tags=["tokens"],
     responses={
-        200: ResponseSpec(Summary, description="The verdict and its flags"),
-        422: ResponseSpec(
+        200: documented(Summary, "The verdict and its flags"),
+        422: documented(
             Summary | ValidationBody,
-            description=f"{_ANALYSED}an unknown chain gives the validation list",
+            f"{_ANALYSED}an unknown chain gives the validation list",
         ),
-        500: ResponseSpec(Summary, description="analysis_failed: retry with backoff"),
+        500: documented(Summary, "analysis_failed: retry with backoff"),
         **_CALLER_RESPONSES,
     },
 )

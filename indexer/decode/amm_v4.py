@@ -1,6 +1,7 @@
 """Uniswap V4 and PancakeSwap Infinity (concentrated): pools are entries of one contract.
 
-Source: Uniswap/v4-core IPoolManager; pancakeswap/infinity-core ICLPoolManager and CLPoolParametersHelper.
+Source: Uniswap/v4-core IPoolManager; pancakeswap/infinity-core ICLPoolManager and
+CLPoolParametersHelper.
 """
 
 from indexer.decode.forms import PoolForm

@@ -5,6 +5,8 @@ from collections.abc import Sequence
 import msgspec
 import polars as pl
 
+from indexer.failures import IllFormedError
+
 LOG_SCHEMA = {
     "block_number": pl.Int64,
     "block_hash": pl.String,
@@ -61,7 +63,7 @@ def decode_logs(body: bytes | msgspec.Raw) -> pl.DataFrame:
         }
     )
     if any(log.removed for log in logs):
-        raise ValueError("a log that was removed by a reorganisation")
+        raise IllFormedError(part="log: it was removed by a reorganisation")
     return _checked(frame)
 
 
@@ -78,7 +80,7 @@ def _checked(frame: pl.DataFrame) -> pl.DataFrame:
             .str.to_integer(base=16, dtype=pl.Int64),
         )
     except pl.exceptions.ComputeError:
-        raise ValueError("a block number or log index that is not a quantity") from None
+        raise IllFormedError(part="block number or log index of a log") from None
     formed = frame.select(
         address=pl.col("address").str.contains(_ADDRESS).all(),
         block_hash=pl.col("block_hash").str.contains(_HASH).all(),
@@ -87,5 +89,5 @@ def _checked(frame: pl.DataFrame) -> pl.DataFrame:
     )
     for column, is_formed in formed.row(0, named=True).items():
         if not is_formed:
-            raise ValueError(f"a log whose {column} is not well-formed hex")
+            raise IllFormedError(part=f"{column} of a log")
     return frame

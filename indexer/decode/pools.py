@@ -27,21 +27,19 @@ from indexer.decode.words import (
     to_tick,
 )
 
-FORMS: dict[DexKind, dict[Hash32, PoolForm]] = {
-    kind: {form.topic0: form for form in forms}
-    for kind, forms in (
-        ("AmmV2", amm_v2.FORMS),
-        ("AmmV3", amm_v3.FORMS),
-        ("AmmV4", amm_v4.FORMS),
-        ("Solid", solid.FORMS),
-        ("SolidV3", solid_v3.FORMS),
-    )
+_FORMS_OF_KIND: dict[DexKind, tuple[PoolForm, ...]] = {
+    "AmmV2": amm_v2.FORMS,
+    "AmmV3": amm_v3.FORMS,
+    "AmmV4": amm_v4.FORMS,
+    "Solid": solid.FORMS,
+    "SolidV3": solid_v3.FORMS,
+}
+FORMS: dict[tuple[str, str], PoolForm] = {
+    (kind, form.topic0): form for kind, forms in _FORMS_OF_KIND.items() for form in forms
 }
 """Every creation event that is understood, by kind and topic 0."""
 
-CREATION_TOPICS: tuple[Hash32, ...] = tuple(
-    sorted({topic0 for forms in FORMS.values() for topic0 in forms})
-)
+CREATION_TOPICS: tuple[Hash32, ...] = tuple(sorted({form.topic0 for form in FORMS.values()}))
 
 POOL_SCHEMA = {
     "pool_key": pl.String,
@@ -98,7 +96,8 @@ class PoolDecoder:
         )
         parts: list[pl.DataFrame] = []
         for (kind, topic0), group in created.group_by("kind", "topic0"):
-            form = _find_form(str(kind), str(topic0))
+            # A factory that sends another kind's event stands under the wrong kind: undecoded.
+            form = FORMS.get((str(kind), str(topic0)))
             if form is not None:
                 parts.append(group.filter(_is_well_formed(form)).select(_pool_columns(form)))
         pools = pl.concat([pl.DataFrame(schema=POOL_SCHEMA), *parts]).sort(
@@ -106,14 +105,6 @@ class PoolDecoder:
         )
         strays = created.join(pools, on=["block_number", "log_index"], how="anti")
         return DecodedPools(pools=pools, undecoded=undecoded_columns(strays))
-
-
-def _find_form(kind: str, topic0: str) -> PoolForm | None:
-    """None: a known factory sent another kind's event; it is configured under the wrong kind."""
-    for known, forms in FORMS.items():
-        if known == kind:
-            return forms.get(Hash32(topic0))
-    return None
 
 
 def _is_well_formed(form: PoolForm) -> pl.Expr:

@@ -168,8 +168,10 @@ def test_a_file_for_an_unknown_chain_names_the_six(ethereum: Path) -> None:
 
 def test_two_chains_cannot_have_one_id(ethereum: Path) -> None:
     ethereum.write_text("[chain]\nid = 56\n")
-    with pytest.raises(ConfigError, match=r"chain\.id: 56 is also that of"):
+    with pytest.raises(ConfigError) as caught:
         load_chains(ethereum.parents[1])
+    assert (caught.value.source, caught.value.key) == (str(ethereum), "chain.id")
+    assert caught.value.reason == "56 is also that of chain_56"
 
 
 def test_only_chains_with_an_endpoint_are_enabled() -> None:

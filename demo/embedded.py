@@ -1,0 +1,51 @@
+"""The whole embedded chain as one `with` block: node, world, overlay, and somebody who trades."""
+
+import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import msgspec
+
+from demo.anvil import AnvilNode
+from demo.layout import World
+from demo.overlay import write_overlay
+from demo.trader import Trader
+from demo.world import build_world
+
+_BLOCK_TIME_S = 1
+_STOP_S = 10.0
+
+
+class EmbeddedChain(msgspec.Struct, frozen=True, kw_only=True):
+    """What a service needs to follow the embedded chain."""
+
+    url: str
+    """For ASSAY_RPC_1."""
+    ws_url: str
+    overlay: Path
+    """For ASSAY_CONFIG."""
+    world: World
+
+
+@contextmanager
+def run_embedded_chain(port: int | None = None) -> Iterator[EmbeddedChain]:
+    """Start node and trader, one block per second; end both with the block, however it ends.
+
+    Raises what `AnvilNode.start` and `build_world` raise.
+    """
+    with AnvilNode(port=port) as node, tempfile.TemporaryDirectory(prefix="assay-demo-") as folder:
+        world = build_world(node)
+        overlay = write_overlay(world, Path(folder))
+        node.set_interval(_BLOCK_TIME_S)
+        stop = threading.Event()
+        trading = threading.Thread(
+            target=Trader(node, world).run, args=(stop,), name="trader", daemon=True
+        )
+        trading.start()
+        try:
+            yield EmbeddedChain(url=node.url, ws_url=node.ws_url, overlay=overlay, world=world)
+        finally:
+            stop.set()
+            trading.join(_STOP_S)

@@ -1,0 +1,127 @@
+"""Buys and sells as transactions to each venue's own router."""
+
+import msgspec
+
+from config.primitives import Address
+from demo.abi import call_data
+from demo.layout import FOR_EVER, Pool, Venues, ZooToken, router_of
+from demo.seeding import POOL_KEY, pool_key
+
+# The prices at which a V4 swap stops, one inside the outermost allowed (TickMath).
+_LOWEST_SQRT_PRICE = 4_295_128_739 + 1
+_HIGHEST_SQRT_PRICE = 1_461_446_703_485_210_103_287_273_052_203_988_822_378_723_970_342 - 1
+
+
+class Call(msgspec.Struct, frozen=True, kw_only=True):
+    """A transaction without its sender."""
+
+    to: Address
+    data: str
+    value_wei: int = 0
+
+    def sent_by(self, sender: Address, *, gas: int) -> dict[str, str]:
+        """As `eth_sendTransaction` takes it."""
+        return {
+            "from": sender,
+            "to": self.to,
+            "data": self.data,
+            "value": hex(self.value_wei),
+            "gas": hex(gas),
+        }
+
+
+def spender_of(venues: Venues, pool: Pool) -> Address:
+    """Who takes the seller's tokens, and so needs an allowance."""
+    if pool.kind == "AmmV4":
+        return venues.swap_v4
+    return router_of(next(dex for dex in venues.dexes if dex.kind == pool.kind))
+
+
+def pays_native(venues: Venues, pool: Pool) -> bool:
+    """Whether a buyer pays with native coins, rather than with a stable and an allowance."""
+    return pool.kind == "AmmV4" or pool.quote == venues.wrapped_native.address
+
+
+def approve_call(token: Address, spender: Address, amount_raw: int) -> Call:
+    """Allow a spender this much."""
+    return Call(to=token, data=call_data("approve(address,uint256)", spender, amount_raw))
+
+
+def buy_call(venues: Venues, token: ZooToken, *, trader: Address, quote_raw: int) -> Call:
+    """Spend exactly this much of the quote side; whatever comes back is accepted."""
+    pool = token.pool
+    native = pays_native(venues, pool)
+    to = spender_of(venues, pool)
+    value_wei = quote_raw if native else 0
+    if pool.kind == "AmmV4":
+        return Call(to=to, data=_swap_v4(token, -quote_raw, buys=True), value_wei=value_wei)
+    if pool.kind == "AmmV3":
+        data = _swap_v3(pool, (pool.quote, token.address), trader, quote_raw)
+        return Call(to=to, data=data, value_wei=value_wei)
+    path, path_type = _path(pool, pool.quote, token.address)
+    if native:
+        data = call_data(
+            "swapExactETHForTokensSupportingFeeOnTransferTokens"
+            f"(uint256,{path_type},address,uint256)",
+            *(0, path, trader, FOR_EVER),
+        )
+    else:
+        data = _tokens_for_tokens(path, path_type, trader, quote_raw)
+    return Call(to=to, data=data, value_wei=value_wei)
+
+
+def sell_call(venues: Venues, token: ZooToken, *, trader: Address, token_raw: int) -> Call:
+    """Sell exactly this much of the token; whatever comes back is accepted.
+
+    V3 pays out the wrapped native coin, V2, V4 and Solidly the native coin itself.
+    """
+    pool = token.pool
+    to = spender_of(venues, pool)
+    if pool.kind == "AmmV4":
+        return Call(to=to, data=_swap_v4(token, -token_raw, buys=False))
+    if pool.kind == "AmmV3":
+        return Call(to=to, data=_swap_v3(pool, (token.address, pool.quote), trader, token_raw))
+    path, path_type = _path(pool, token.address, pool.quote)
+    if pays_native(venues, pool):
+        data = call_data(
+            "swapExactTokensForETHSupportingFeeOnTransferTokens"
+            f"(uint256,uint256,{path_type},address,uint256)",
+            *(token_raw, 0, path, trader, FOR_EVER),
+        )
+    else:
+        data = _tokens_for_tokens(path, path_type, trader, token_raw)
+    return Call(to=to, data=data)
+
+
+def _path(pool: Pool, start: Address, end: Address) -> tuple[list[object], str]:
+    if pool.kind == "Solid":
+        return [(start, end, pool.stable)], "(address,address,bool)[]"
+    return [start, end], "address[]"
+
+
+def _tokens_for_tokens(path: list[object], path_type: str, trader: Address, amount_raw: int) -> str:
+    return call_data(
+        "swapExactTokensForTokensSupportingFeeOnTransferTokens"
+        f"(uint256,uint256,{path_type},address,uint256)",
+        *(amount_raw, 0, path, trader, FOR_EVER),
+    )
+
+
+def _swap_v3(pool: Pool, way: tuple[Address, Address], trader: Address, amount_raw: int) -> str:
+    """Uniswap V3's first SwapRouter, whose order carries the deadline."""
+    return call_data(
+        "exactInputSingle((address,address,uint24,address,uint256,uint256,uint256,uint160))",
+        (*way, pool.fee, trader, FOR_EVER, amount_raw, 0, 0),
+    )
+
+
+def _swap_v4(token: ZooToken, amount_specified: int, *, buys: bool) -> str:
+    """Through v4-core's PoolSwapTest; a negative amount is exact input. Native sorts first."""
+    limit = _LOWEST_SQRT_PRICE if buys else _HIGHEST_SQRT_PRICE
+    return call_data(
+        f"swap({POOL_KEY},(bool,int256,uint160),(bool,bool),bytes)",
+        pool_key(token.pool, token.address),
+        (buys, amount_specified, limit),
+        (False, False),
+        b"",
+    )

@@ -1,0 +1,32 @@
+"""Protects who counts as one network: forwarded headers only from those who may write them."""
+
+import pytest
+
+from api.networks import client_network, parse_networks
+
+TRUSTED = parse_networks(["10.0.0.0/8", "192.0.2.1", "2001:db8:ffff::/48"])
+
+
+@pytest.mark.parametrize(
+    ("peer", "forwarded", "network"),
+    [
+        ("203.0.113.7", [], "203.0.113.7"),
+        ("::ffff:203.0.113.7", [], "203.0.113.7"),
+        ("2001:db8:1:2:3:4:5:6", [], "2001:db8:1:2::/64"),
+        ("2001:db8:1:2:ffff::", [], "2001:db8:1:2::/64"),
+        # An outsider's own header says nothing.
+        ("203.0.113.7", ["198.51.100.1"], "203.0.113.7"),
+        ("10.1.2.3", ["198.51.100.1"], "198.51.100.1"),
+        ("::ffff:10.1.2.3", [" 198.51.100.1 "], "198.51.100.1"),
+        # The client wrote the first entry, the trusted proxy the last.
+        ("10.1.2.3", ["1.1.1.1", "198.51.100.1"], "198.51.100.1"),
+        ("10.1.2.3", ["198.51.100.1", "192.0.2.1"], "198.51.100.1"),
+        ("10.1.2.3", ["198.51.100.1", "nonsense"], "10.1.2.3"),
+        ("10.1.2.3", [], "10.1.2.3"),
+        ("2001:db8:ffff::1", ["2001:db8:1:2::9"], "2001:db8:1:2::/64"),
+        (None, ["198.51.100.1"], "local"),
+        ("", [], "local"),
+    ],
+)
+def test_the_network_of_a_client(peer: str | None, forwarded: list[str], network: str) -> None:
+    assert client_network(peer, forwarded, trusted=TRUSTED) == network

@@ -1,0 +1,108 @@
+"""Protects the contract with callers: every object of every answer, field by field and by type."""
+
+import tomllib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+
+from api.compat import CompatFeatures, CompatHolder, render_compat
+from api.flags import Flag
+from api.native import render_native
+from api.routes.agent_keys import TrialKey
+from api.shapes import Deadline, Envelope, Holder, NativeFeatures, Pool
+from api.summary import DominantPool, Summary, render_summary
+from sql.rows import Report
+from tests.api.samples import CLOCK, TOKEN_SHOWN, reports
+
+TABLES: dict[str, dict[str, str]] = tomllib.loads(
+    (Path(__file__).parent / "specified.toml").read_text()
+)
+
+STRUCTS: dict[str, type[msgspec.Struct]] = {
+    "envelope": Envelope,
+    "native": NativeFeatures,
+    "pool": Pool,
+    "holder": Holder,
+    "deadline": Deadline,
+    "compat": CompatFeatures,
+    "compat_holder": CompatHolder,
+    "summary": Summary,
+    "flag": Flag,
+    "dominant_pool": DominantPool,
+    "trial_key": TrialKey,
+}
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+TYPES: dict[str, Callable[[Any], bool]] = {
+    "string": lambda v: isinstance(v, str),
+    "integer": lambda v: isinstance(v, int) and not isinstance(v, bool),
+    "number": _is_number,
+    "true": lambda v: v is True,
+    "false": lambda v: v is False,
+    "bool": lambda v: v is None or isinstance(v, bool),
+    "pending": lambda v: v == "pending",
+    "null": lambda v: v is None,
+    "array": lambda v: isinstance(v, list),
+    "object": lambda v: isinstance(v, dict),
+    "digit": lambda v: v in ("0", "1", None),
+}
+
+
+def check(sent: dict[str, Any], table: str) -> None:
+    for name, declared in TABLES[table].items():
+        kinds, _, absence = declared.partition(", ")
+        if absence and name not in sent:
+            continue
+        assert any(TYPES[kind](sent[name]) for kind in kinds.split(" or ")), (name, sent[name])
+    assert set(sent) <= set(TABLES[table])
+
+
+def sent_by(report: Report) -> Iterator[tuple[dict[str, Any], str]]:
+    """Every object that any answer on the report holds, with its table."""
+    rendered = render_native(report, clock=CLOCK)
+    native = msgspec.json.decode(msgspec.json.encode(rendered))
+    yield native, "native"
+    for name, table in [
+        ("dex", "pool"),
+        ("top_holders", "holder"),
+        ("burn_addresses", "holder"),
+        ("timebomb_deadlines", "deadline"),
+    ]:
+        yield from ((item, table) for item in native[name])
+    compat = msgspec.json.decode(msgspec.json.encode(render_compat(report, rendered)))
+    yield compat, "compat"
+    yield from ((item, "compat_holder") for item in compat["holders"])
+    shown = render_summary(report, rendered, chain="ethereum", address=TOKEN_SHOWN)
+    summary = msgspec.json.decode(msgspec.json.encode(shown))
+    yield summary, "summary"
+    yield from ((item, "flag") for item in (*summary["flags"], *summary["highlights"]))
+    if summary["dominant_pool"]:
+        yield summary["dominant_pool"], "dominant_pool"
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_each_object_has_exactly_the_specified_keys(table: str) -> None:
+    assert list(STRUCTS[table].__struct_encode_fields__) == list(TABLES[table])
+
+
+@given(reports())
+def test_every_report_is_sent_in_the_specified_types(report: Report) -> None:
+    for sent, table in sent_by(report):
+        check(sent, table)
+
+
+@given(reports())
+def test_one_key_may_be_absent_and_only_when_it_was_not_assessed(report: Report) -> None:
+    sent = msgspec.json.decode(msgspec.json.encode(render_native(report, clock=CLOCK)))
+    not_assessed = report.token.owner_can_change_balance is None
+    assert set(TABLES["native"]) - set(sent) == (
+        {"owner_can_change_balance"} if not_assessed else set()
+    )

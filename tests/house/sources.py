@@ -1,0 +1,63 @@
+"""What the house rules look at: our own files, parsed once."""
+
+import ast
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGES = ("config", "sql", "indexer", "analysis", "api", "demo")
+_SKIPPED = frozenset({"node_modules", "__pycache__"})
+
+
+def own_files() -> Iterator[Path]:
+    """Every file of the project itself: nothing installed, built, cached or hidden but .ci."""
+    for path in sorted(ROOT.rglob("*")):
+        parts = path.relative_to(ROOT).parts
+        hidden = any(part.startswith(".") for part in parts[:-1]) and parts[0] != ".ci"
+        if path.is_file() and not hidden and not _SKIPPED.intersection(parts):
+            yield path
+
+
+def python_files(*tops: str) -> list[Path]:
+    """The Python files below these top-level names; `assay` is assay.py."""
+    files = [ROOT / f"{top}.py" for top in tops if (ROOT / f"{top}.py").is_file()]
+    return files + [path for top in tops for path in sorted((ROOT / top).rglob("*.py"))]
+
+
+@cache
+def parsed(path: Path) -> ast.Module:
+    """The file's syntax tree."""
+    return ast.parse(path.read_text(encoding="utf-8"), str(path))
+
+
+def text_constants(path: Path) -> Iterator[tuple[int, str]]:
+    """String literals of a file, the pieces of f-strings included, each with its line."""
+    for node in ast.walk(parsed(path)):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.lineno, node.value
+
+
+def module_name(path: Path) -> str:
+    """`analysis/venues/swap.py` -> `analysis.venues.swap`; a package's own file is the package."""
+    parts = list(path.relative_to(ROOT).with_suffix("").parts)
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def imported(path: Path) -> Iterator[tuple[str, int]]:
+    """Absolute names a file imports, wherever in it, each with its line.
+
+    `from a.b import c` gives `a.b.c`: whether c is a module is for the caller to see.
+    """
+    package = module_name(path).split(".")
+    if path.name != "__init__.py":
+        package.pop()
+    for node in ast.walk(parsed(path)):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield alias.name, node.lineno
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else []
+            prefix = ".".join([*base, *([node.module] if node.module else [])])
+            for alias in node.names:
+                yield f"{prefix}.{alias.name}", node.lineno

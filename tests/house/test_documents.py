@@ -1,0 +1,97 @@
+"""Protects what is told to people: settings, targets, commands and the version."""
+
+import ast
+import re
+import subprocess
+import tomllib
+from pathlib import Path
+
+from assay import cli
+from config import settings
+from config.settings import load_setting_rows
+from tests.house.sources import PACKAGES, ROOT, parsed, python_files
+
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
+TARGET = re.compile(r"^([a-z]+):(?!=)", re.MULTILINE)
+
+
+def section(title: str) -> str:
+    """The text under a second-level heading of the README."""
+    return README.split(f"\n## {title}\n")[1].split("\n## ")[0]
+
+
+def table_rows(text: str) -> list[list[str]]:
+    lines = [line for line in text.splitlines() if line.startswith("|")]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]]
+
+
+def test_the_readme_documents_every_setting_as_it_is() -> None:
+    documented = table_rows(section("Settings"))
+    actual = [
+        [
+            f"`{row.name}`",
+            f"`{row.env}`" if row.env else "",
+            "" if row.default is None else f"`{row.default}`",
+            row.help,
+        ]
+        for row in load_setting_rows()
+    ]
+    assert documented == actual
+
+
+def test_somebody_reads_every_setting() -> None:
+    read = {
+        node.attr
+        for path in python_files(*PACKAGES, "assay")
+        if path != Path(settings.__file__)
+        for node in ast.walk(parsed(path))
+        if isinstance(node, ast.Attribute)
+    }
+    unread = [row.name for row in load_setting_rows() if row.name.rpartition(".")[2] not in read]
+    assert not unread
+
+
+def test_the_readme_lists_every_command() -> None:
+    documented = {row[0].strip("`").split()[1] for row in table_rows(section("Commands"))}
+    assert documented == set(cli.commands)
+
+
+def test_every_command_has_help_with_an_example() -> None:
+    for name, command in cli.commands.items():
+        assert command.help, name
+        assert f"assay {name}" in command.help, name
+
+
+def test_make_lists_every_target() -> None:
+    listed = subprocess.run(
+        ["make", "--no-print-directory", "help"],  # noqa: S607 - make is found where make is
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    targets = set(TARGET.findall(MAKEFILE))
+    assert {line.split()[1] for line in listed.splitlines()} == targets
+    assert set(MAKEFILE.split(".PHONY:")[1].splitlines()[0].split()) == targets
+
+
+def test_the_readme_knows_the_make_targets_it_names() -> None:
+    targets = set(TARGET.findall(MAKEFILE))
+    assert set(re.findall(r"`make ([a-z]+)`", README)) <= targets
+
+
+def test_the_changelog_starts_with_the_version() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    head = next(line for line in changelog.splitlines() if line.startswith("## "))
+    assert head.split()[1] == project["version"]
+
+
+def test_every_decision_is_short_and_complete() -> None:
+    decisions = (ROOT / "DECISIONS.md").read_text(encoding="utf-8").split("\n## ")[1:]
+    for decision in decisions:
+        lines = [line for line in decision.splitlines() if line]
+        assert len(lines) <= 12, lines[0]
+        for part in ("Question:", "Choice:", "Tried:", "Would change it:"):
+            assert part in decision, f"{lines[0]}: {part}"

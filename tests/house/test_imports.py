@@ -1,0 +1,100 @@
+"""Protects the direction of the house: imports point left only, and never in a circle."""
+
+import ast
+import sys
+import tomllib
+from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
+from importlib.metadata import packages_distributions
+from pathlib import Path
+
+import pytest
+
+from tests.house.sources import PACKAGES, ROOT, imported, module_name, parsed, python_files
+
+# config <- sql <- { indexer | analysis } <- api <- assay;  demo stands beside, on config alone.
+MAY_IMPORT: dict[str, set[str]] = {
+    "config": set(),
+    "sql": {"config"},
+    "indexer": {"config", "sql"},
+    "analysis": {"config", "sql"},
+    "api": {"config", "sql", "indexer", "analysis"},
+    "demo": {"config"},
+    "assay": set(PACKAGES),
+}
+OURS = {*MAY_IMPORT, "tests", "benchmarks"}
+
+
+def wrong_arrows(top: str, path: Path) -> Iterator[str]:
+    allowed = MAY_IMPORT[top] | {top}
+    for name, line in imported(path):
+        target = name.partition(".")[0]
+        if target in OURS and target not in allowed:
+            yield f"{path.relative_to(ROOT)}:{line} imports {name}"
+
+
+@pytest.mark.parametrize("top", MAY_IMPORT)
+def test_imports_point_left(top: str) -> None:
+    wrong = [line for path in python_files(top) for line in wrong_arrows(top, path)]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_every_top_level_package_has_its_arrows() -> None:
+    found = {path.parent.name for path in ROOT.glob("*/__init__.py")} - {"tests", "benchmarks"}
+    assert found == set(PACKAGES)
+
+
+def test_no_module_imports_itself_in_a_circle() -> None:
+    paths = {module_name(path): path for path in python_files(*MAY_IMPORT)}
+    graph: dict[str, set[str]] = {}
+    for module, path in paths.items():
+        names = {name for name, _ in imported(path)}
+        # `from a import b` is module a.b where there is one, and a name inside a where not.
+        targets = {name if name in paths else name.rpartition(".")[0] for name in names}
+        graph[module] = (targets & paths.keys()) - {module}
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        pytest.fail(" -> ".join(error.args[1]))
+
+
+def test_only_the_command_line_reads_the_environment_or_arguments() -> None:
+    outside = {"environ", "getenv", "argv"}
+    layers = python_files("config", "sql", "indexer", "analysis", "api")
+    wrong = [
+        f"{path.relative_to(ROOT)}:{node.lineno}"
+        for path in layers
+        for node in ast.walk(parsed(path))
+        if isinstance(node, ast.Attribute) and node.attr in outside
+    ]
+    wrong += [
+        f"{path.relative_to(ROOT)}:{line}"
+        for path in layers
+        for name, line in imported(path)
+        if name.rpartition(".")[2] in outside
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def direct_requirements(name: str) -> set[str]:
+    lines = (ROOT / name).read_text(encoding="utf-8").splitlines()
+    wanted = [line for line in lines if line and not line.startswith(("#", "-"))]
+    return {line.split("<")[0].split("=")[0].split("[")[0].strip().lower() for line in wanted}
+
+
+def test_what_is_required_is_what_is_imported() -> None:
+    distributions = packages_distributions()
+    used = {
+        distributions[top][0].lower().replace("_", "-")
+        for path in python_files(*MAY_IMPORT)
+        for name, _ in imported(path)
+        if (top := name.partition(".")[0]) not in OURS and top not in sys.stdlib_module_names
+    }
+    assert used == direct_requirements("requirements.in")
+
+
+def test_the_pinned_python_is_the_declared_one() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    assert project["project"]["requires-python"] == ">=3.11"
+    assert project["tool"]["ruff"]["target-version"] == "py311"
+    assert project["tool"]["mypy"]["python_version"] == "3.11"

@@ -1,0 +1,297 @@
+"""Whatever an endpoint does wrong, the client gets the answer elsewhere or says clearly why not."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+
+import msgspec
+import pytest
+
+from config.errors import ConfigError, UpstreamError, WrongChainError
+from config.jsonrpc import RpcFault, RpcRequest
+from indexer.failures import (
+    AnswerTimeoutError,
+    AnswerTooLargeError,
+    DisagreementError,
+    RateLimitedError,
+)
+from indexer.rpc import RpcClient
+from indexer.wire import RpcAnswer
+from tests.indexer.misbehaving_node import (
+    SETTINGS,
+    Node,
+    Reply,
+    changed,
+    cut_short,
+    drop,
+    faulty,
+    hang,
+    huge,
+    refuses_batches,
+    running,
+    status,
+    text,
+)
+
+
+class SkippingClock:
+    """Waits by moving the clock on."""
+
+    def __init__(self) -> None:
+        self.skipped_s = 0.0
+        self.waits: list[float] = []
+
+    def now_s(self) -> float:
+        return time.monotonic() + self.skipped_s
+
+    async def sleep(self, seconds: float) -> None:
+        self.waits.append(seconds)
+        self.skipped_s += seconds
+        await asyncio.sleep(0)
+
+
+@asynccontextmanager
+async def client_of(
+    *nodes: Node, clock: SkippingClock | None = None, scheme: str = "http"
+) -> AsyncIterator[RpcClient]:
+    urls = [node.url.replace("http", scheme) for node in nodes]
+    client = await RpcClient.connect(urls, 1, SETTINGS, clock=clock or SkippingClock())
+    try:
+        yield client
+    finally:
+        await client.aclose()
+
+
+def echo(*words: str) -> list[RpcRequest]:
+    return [RpcRequest("echo", (word,)) for word in words]
+
+
+def texts(answers: Sequence[RpcAnswer]) -> list[object]:
+    return [msgspec.json.decode(one) if isinstance(one, msgspec.Raw) else one for one in answers]
+
+
+BAD_REPLIES: dict[str, Reply] = {
+    "hangs": hang,
+    "500": status(500),
+    "502 page": status(502, "<html>bad gateway</html>"),
+    "403": status(403),
+    "redirect": status(302, Location="http://elsewhere.example/"),
+    "429": status(429),
+    "html": text("<html>"),
+    "empty": text(""),
+    "cut short": cut_short,
+    "huge": huge,
+    "drops": drop,
+    "wrong ids": changed(lambda answers: [one | {"id": one["id"] + 1000} for one in answers]),
+    "one missing": changed(lambda answers: answers[1:]),
+    "one twice": changed(lambda answers: [answers[0], *answers]),
+    "no result": changed(lambda answers: [{"id": one["id"]} for one in answers]),
+    "rate limit": faulty(-32005, "rate limit exceeded"),
+    "rate limit -32016": faulty(-32016, "over rate limit"),
+    "rate limit of one": faulty(429, "slow down", at=1),
+}
+
+
+@pytest.mark.parametrize("reply", BAD_REPLIES.values(), ids=BAD_REPLIES)
+async def test_a_bad_endpoint_is_replaced_by_a_good_one(reply: Reply) -> None:
+    bad, fine = Node(), Node()
+    bad.always = reply
+    async with running(bad, fine), client_of(bad, fine) as client:
+        for _ in range(3):
+            assert texts(await client.batch(echo("a", "b"))) == ["a", "b"]
+        assert len(fine.calls) == 6 or reply is BAD_REPLIES["rate limit of one"]
+        assert len(bad.messages) <= 12, "the bad one is left alone after it failed"
+
+
+@pytest.mark.parametrize("reply", BAD_REPLIES.values(), ids=BAD_REPLIES)
+async def test_a_lone_endpoint_gets_another_chance(reply: Reply) -> None:
+    node = Node()
+    node.misbehaviour = [reply, reply]
+    clock = SkippingClock()
+    async with running(node), client_of(node, clock=clock) as client:
+        assert texts(await client.batch(echo("a", "b", "c"))) == ["a", "b", "c"]
+    if reply not in (BAD_REPLIES["huge"],):  # halved instead
+        assert len(clock.waits) == 2
+        assert 0 < clock.waits[0] <= 0.25 < clock.waits[1] <= 0.5
+
+
+@pytest.mark.parametrize(
+    ("reply", "kind"),
+    [
+        (hang, AnswerTimeoutError),
+        (huge, AnswerTooLargeError),
+        (status(429), RateLimitedError),
+        (status(503), UpstreamError),
+        (text("{}"), UpstreamError),
+    ],
+)
+async def test_when_all_fail_the_error_names_hosts_only(
+    reply: Reply, kind: type[UpstreamError]
+) -> None:
+    one, two = Node(), Node()
+    one.always = two.always = reply
+    async with running(one, two), client_of(one, two) as client:
+        with pytest.raises(kind) as caught:
+            await client.batch(echo("a"))
+        assert len(one.calls) + len(two.calls) == SETTINGS.attempts
+    for url in (one.url, two.url):
+        assert url.split("/")[2] in str(caught.value)
+    shown = f"{caught.value!r} {caught.value} {client!r} {caught.value.__cause__}"
+    assert "SECRET" not in shown
+
+
+async def test_a_dead_port_is_an_upstream_error_that_keeps_the_key() -> None:
+    client = await RpcClient.connect(
+        ["http://user:SECRET@127.0.0.1:9/SECRET"], 1, SETTINGS, clock=SkippingClock()
+    )
+    try:
+        with pytest.raises(UpstreamError, match=r"127\.0\.0\.1:9") as caught:
+            await client.fetch_head()
+        assert "SECRET" not in str(caught.value)
+    finally:
+        await client.aclose()
+
+
+@pytest.mark.parametrize("url", ["ftp://host/SECRET", "nonsense SECRET", "http:///SECRET"])
+async def test_a_bad_address_is_a_configuration_error(url: str) -> None:
+    with pytest.raises(ConfigError, match="ASSAY_RPC_1") as caught:
+        await RpcClient.connect([url], 1, SETTINGS)
+    assert "SECRET" not in str(caught.value)
+
+
+async def test_retry_after_is_honoured() -> None:
+    node = Node()
+    node.misbehaviour = [status(429, Retry_After="7")]
+    clock = SkippingClock()
+    async with running(node), client_of(node, clock=clock) as client:
+        assert texts(await client.batch(echo("a"))) == ["a"]
+        assert len(clock.waits) == 1
+        assert 6.5 < clock.waits[0] <= 7
+
+
+async def test_a_limited_endpoint_is_not_asked_before_its_time_when_another_is_there() -> None:
+    limited, fine = Node(), Node()
+    limited.always = status(429, Retry_After="60")
+    clock = SkippingClock()
+    async with running(limited, fine), client_of(limited, fine, clock=clock) as client:
+        for _ in range(5):
+            await client.batch(echo("a"))
+        assert len(limited.calls) <= 1
+        assert clock.waits == []
+
+
+async def test_answers_that_came_are_not_asked_again_for_a_rate_limit() -> None:
+    node = Node()
+    node.misbehaviour = [faulty(-32005, "rate limit", at=1)]
+    async with running(node), client_of(node) as client:
+        assert texts(await client.batch(echo("a", "b", "c"))) == ["a", "b", "c"]
+    assert [call["params"] for call in node.messages[-1]] == [["b"]]
+
+
+async def test_a_revert_comes_back_and_is_not_asked_again() -> None:
+    node = Node()
+    node.always = faulty(3, "execution reverted: rate limit", at=0)
+    async with running(node), client_of(node) as client:
+        first, second = await client.batch(echo("a", "b"))
+        assert first == RpcFault(code=3, message="execution reverted: rate limit")
+        assert texts([second]) == ["b"]
+    assert len(node.calls) == 2
+
+
+async def test_long_batches_are_split() -> None:
+    node = Node()
+    words = [str(number) for number in range(35)]
+    async with running(node), client_of(node) as client:
+        assert texts(await client.batch(echo(*words))) == words
+    sizes = sorted(len(message) for message in node.messages if message[0]["method"] == "echo")
+    assert sizes == [5, 10, 10, 10]
+
+
+@pytest.mark.parametrize("number", [200, 400, 413])
+@pytest.mark.parametrize("most", [1, 4])
+async def test_a_node_that_refuses_batches_gets_smaller_ones(most: int, number: int) -> None:
+    node = Node()
+    node.always = refuses_batches(most, number=number)
+    words = [str(at) for at in range(20)]
+    async with running(node), client_of(node) as client:
+        assert texts(await client.batch(echo(*words))) == words
+        node.messages.clear()
+        assert texts(await client.batch(echo(*words))) == words
+    assert max(len(message) for message in node.messages) <= most
+
+
+async def test_nothing_asked_is_nothing_answered() -> None:
+    node = Node()
+    async with running(node), client_of(node) as client:
+        assert await client.batch([]) == []
+    assert node.calls == []
+
+
+async def test_an_answer_that_is_not_believed_is_asked_elsewhere() -> None:
+    liar, honest = Node(), Node()
+    liar.always = changed(lambda answers: answers[0] | {"result": "a lie"})
+
+    def believe(answers: Sequence[RpcAnswer]) -> object:
+        if texts(answers) != ["truth"]:
+            raise DisagreementError(first="this", second="that", difference="a lie")
+        return "believed"
+
+    async with running(liar, honest), client_of(liar, honest) as client:
+        for _ in range(3):
+            assert await client.ask(echo("truth"), believe) == "believed"
+        honest.always = liar.always
+        with pytest.raises(UpstreamError, match="this and that disagree: a lie"):
+            await client.ask(echo("truth"), believe)
+    assert len(liar.calls) <= 4
+
+
+async def test_the_wrong_chain_everywhere_is_said_at_once() -> None:
+    one, two = Node(chain_id=5), Node(chain_id=5)
+    async with running(one, two):
+        with pytest.raises(WrongChainError, match="serves chain id 5, expected 1"):
+            async with client_of(one, two):
+                pass
+
+
+async def test_an_endpoint_of_another_chain_is_excluded() -> None:
+    wrong, right = Node(chain_id=5), Node()
+    async with running(wrong, right), client_of(wrong, right) as client:
+        for _ in range(5):
+            await client.batch(echo("a"))
+    assert wrong.calls == []
+
+
+async def test_the_chain_is_checked_again_when_an_endpoint_comes_back() -> None:
+    node = Node()
+    clock = SkippingClock()
+    async with running(node), client_of(node, clock=clock) as client:
+        await client.batch(echo("a"))
+        node.chain_id = 5
+        node.misbehaviour = [status(500)]
+        with pytest.raises(WrongChainError, match="serves chain id 5, expected 1"):
+            await client.batch(echo("b"))
+        with pytest.raises(WrongChainError):
+            await client.batch(echo("c"))
+        node.chain_id = 1
+        clock.skipped_s += 61
+        assert texts(await client.batch(echo("d"))) == ["d"]
+    assert [message[0]["params"] for message in node.messages if message[0]["method"] == "echo"] == [
+        ["a"],
+        ["b"],
+        ["d"],
+    ]
+
+
+async def test_a_slow_endpoint_loses_to_a_fast_one() -> None:
+    slow, fast = Node(), Node()
+
+    async def tardy(node: Node, calls: list[dict[str, object]]) -> object:
+        await asyncio.sleep(0.05)
+        return await changed(lambda answers: answers[0])(node, calls)
+
+    slow.always = tardy  # type: ignore[assignment] - a coroutine function is one too
+    async with running(slow, fast), client_of(slow, fast) as client:
+        for _ in range(6):
+            await client.batch(echo("a"))
+    assert len(slow.calls) <= 2

@@ -1,0 +1,113 @@
+"""Answers are matched to requests by id alone, and anything else than one answer each is an error."""
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from config.jsonrpc import RpcFault, RpcRequest
+from indexer.failures import BatchRefusedError, MalformedAnswerError, RateLimitedError
+from indexer.wire import decode_answers, encode_requests, is_passing
+
+
+def answer(number: object, **more: object) -> dict[str, object]:
+    return {"jsonrpc": "2.0", "id": number, **(more or {"result": number})}
+
+
+def decode(body: object, *, count: int) -> list[object]:
+    raw = body if isinstance(body, bytes) else msgspec.json.encode(body)
+    answers = decode_answers(raw, first_id=10, count=count, service="node:1")
+    return [msgspec.json.decode(one) if isinstance(one, msgspec.Raw) else one for one in answers]
+
+
+def test_a_single_request_is_not_wrapped() -> None:
+    one = RpcRequest("eth_call", ({"to": "0x1"}, "latest"))
+    assert msgspec.json.decode(encode_requests([one], first_id=7)) == {
+        "jsonrpc": "2.0",
+        "id": 7,
+        "method": "eth_call",
+        "params": [{"to": "0x1"}, "latest"],
+    }
+    many = msgspec.json.decode(encode_requests([one, one], first_id=7))
+    assert [message["id"] for message in many] == [7, 8]
+
+
+@given(st.permutations(range(10, 18)))
+def test_any_order_of_answers_is_put_right(order: list[int]) -> None:
+    assert decode([answer(number) for number in order], count=8) == list(range(10, 18))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        [answer(10)],
+        [answer(10), answer(10)],
+        [answer(10), answer(11), answer(11)],
+        [answer(10), answer(12)],
+        [answer(10), answer("11")],
+        [answer(10), answer(None)],
+        [answer(10), {"jsonrpc": "2.0", "id": 11}],
+        [],
+        answer(10),
+        b"",
+        b"<html>",
+        b"[1, 2]",
+        b'{"jsonrpc": "2.0", "id": 10, "result": ',
+        b"\xff\xfe",
+    ],
+    ids=str,
+)
+def test_anything_but_one_answer_each_is_malformed(body: object) -> None:
+    with pytest.raises(MalformedAnswerError, match="node:1"):
+        decode(body, count=2)
+
+
+def test_null_is_a_result() -> None:
+    assert decode(answer(10, result=None), count=1) == [None]
+    assert decode(answer(10, result="0x", error=None), count=1) == ["0x"]
+
+
+def test_a_revert_is_an_answer() -> None:
+    error = {"code": 3, "message": "execution reverted", "data": "0x08c379a0"}
+    assert decode(answer(10, error=error), count=1) == [
+        RpcFault(code=3, message="execution reverted", data="0x08c379a0")
+    ]
+    error["data"] = {"reason": "an object"}  # type: ignore[assignment] - as some nodes have it
+    assert decode(answer(10, error=error), count=1) == [
+        RpcFault(code=3, message="execution reverted")
+    ]
+
+
+def test_an_error_without_id_answers_a_lone_request() -> None:
+    error = {"code": -32700, "message": "parse error"}
+    assert decode(answer(None, error=error), count=1) == [
+        RpcFault(code=-32700, message="parse error")
+    ]
+
+
+def test_one_error_for_a_whole_batch_says_why() -> None:
+    with pytest.raises(BatchRefusedError, match="batch too large"):
+        decode(answer(None, error={"code": -32600, "message": "batch too large"}), count=2)
+    with pytest.raises(RateLimitedError, match="slow down"):
+        decode(answer(None, error={"code": 429, "message": "slow down"}), count=2)
+
+
+@pytest.mark.parametrize(
+    ("code", "message", "passing"),
+    [
+        (-32005, "daily request count exceeded, request rate limited", True),
+        (-32005, "limit exceeded", True),
+        (-32016, "over rate limit", True),
+        (429, "Your app has exceeded its compute units per second capacity", True),
+        (-32000, "Too Many Requests", True),
+        (-32003, "response too large", True),
+        (-32005, "query returned more than 10000 results", False),
+        (3, "execution reverted", False),
+        (-32000, "execution reverted: transfer amount exceeds balance", False),
+        (3, "execution reverted: rate limit, try again later", False),
+        (-32000, "VM Exception: reverted with reason string 'too many requests'", False),
+        (-32601, "method not found", False),
+    ],
+)
+def test_only_rate_limits_pass(code: int, message: str, *, passing: bool) -> None:
+    assert is_passing(RpcFault(code=code, message=message)) is passing
