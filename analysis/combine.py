@@ -1,7 +1,7 @@
-"""Code facts, current state, outcomes and policy become one report. Pure.
+"""Code facts, current state and outcomes become one report. Pure.
 
-Owner-gated setters: the specification's service assumes that only the owner can call them, so a
-renounced owner switches three flags off. Source: the specification, "Static analysis".
+What depends on the moment of answering, or is policy about facts that are kept as found (the owner
+gate, the clock of a timebomb), is applied when the report is rendered.
 """
 
 from collections.abc import Mapping
@@ -15,12 +15,6 @@ from analysis.scenarios.transfer import TransferResult
 from analysis.supply import Burned
 from config.primitives import Address, BlockRef
 from sql.rows import EvidenceRow, Report, ReportRow, StaticFindings
-
-_OWNER_GATED = (
-    "pause_status_can_be_modified",
-    "trading_cap_can_be_modified",
-    "position_cap_can_be_modified",
-)
 
 
 class Facts(msgspec.Struct, frozen=True, kw_only=True):
@@ -79,17 +73,9 @@ def combine(facts: Facts, *, is_settled: bool, now_s: int, min_liquidity_usd: fl
             creator_address=None,
             creator_balance_raw=None,
         ),
-        static=gate_by_owner(facts.static, renounced=facts.ownership.ownership_renounced),
+        static=facts.static,
         pools=pool_rows(facts.pools, facts.trades, min_liquidity_usd=min_liquidity_usd),
         holders=facts.burned.holders,
         deadlines=(),
         evidence=facts.evidence,
     )
-
-
-def gate_by_owner(static: StaticFindings, *, renounced: bool | None) -> StaticFindings:
-    """A setter that only a gone owner could call counts as none. Pending and None stay."""
-    if renounced is not True:
-        return static
-    gated = {name: False for name in _OWNER_GATED if isinstance(getattr(static, name), bool)}
-    return msgspec.structs.replace(static, **gated)

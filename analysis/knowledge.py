@@ -6,7 +6,7 @@ from typing import Protocol
 import msgspec
 
 from config.chains import Chain
-from config.primitives import Address, RawAmount
+from config.primitives import Address, BlockRef, RawAmount
 from sql.rows import PoolRow
 
 
@@ -23,14 +23,18 @@ class Known(msgspec.Struct, frozen=True, kw_only=True):
 class Knowledge(Protocol):
     """The tables, or nothing at all."""
 
-    async def known(self, chain: Chain, token: Address, quotes: Sequence[Address]) -> Known:
-        """Everything indexed about `token`, its pools against `quotes` only."""
+    async def known(
+        self, chain: Chain, token: Address, quotes: Sequence[Address], pin: BlockRef
+    ) -> Known:
+        """Everything indexed about `token` up to `pin`, its pools against `quotes` only."""
         ...
 
 
 class NoKnowledge:
     """No tables: everything is asked of the chain."""
 
-    async def known(self, chain: Chain, token: Address, quotes: Sequence[Address]) -> Known:
+    async def known(
+        self, chain: Chain, token: Address, quotes: Sequence[Address], pin: BlockRef
+    ) -> Known:
         """Nothing."""
         return Known()

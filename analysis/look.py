@@ -2,17 +2,19 @@
 
 import msgspec
 
-from analysis import gate, native_price, ownership, routers, supply
+from analysis import gate, native_price, ownership, proxy, routers, supply
 from analysis.abi import decode_address, read_reply
 from analysis.balance_slot import probe_request, read_probe
 from analysis.desk import Desk
 from analysis.discovery import Candidate, candidates_of, find_lookups
 from analysis.gate import Admitted
 from analysis.knowledge import Known
+from analysis.node import RpcAnswer
 from analysis.rounds import Round
 from analysis.routers import RouterFacts
 from analysis.stage import fresh_account
 from analysis.supply import Burned
+from analysis.venues import amm_v4
 from config.primitives import Address, BlockRef
 
 
@@ -21,6 +23,8 @@ class Look(msgspec.Struct, frozen=True, kw_only=True):
 
     pin: BlockRef
     admitted: Admitted
+    proxy_answers: tuple[RpcAnswer, ...]
+    """To proxy.first_requests; reading them needs the code examined, which takes a while."""
     burned: Burned
     owners: tuple[Address, ...]
     """What the owner getters gave."""
@@ -45,6 +49,7 @@ async def look(desk: Desk, token: Address, pin: BlockRef, known: Known) -> Look:
 
     trip = Round()
     asked_gate = trip.ask(gate.requests(token, block=block))
+    asked_proxy = trip.ask(proxy.first_requests(token, block=block))
     asked_burns = trip.ask(supply.requests(token, block=block))
     asked_owners = trip.ask(ownership.requests(token, block=block))
     asked_oracle = trip.ask((native_price.oracle_request(chain.oracle, block=block),))
@@ -52,6 +57,11 @@ async def look(desk: Desk, token: Address, pin: BlockRef, known: Known) -> Look:
         [probe_request(asset, prober, block=block) for asset in (token, *new_stables)]
     )
     asked_routers = [trip.ask(routers.requests(router, block=block)) for router in new_routers]
+    asked_v4 = [
+        (dex, trip.ask(amm_v4.find_requests(dex, token, to_block=pin.number)))
+        for dex in unasked
+        if dex.kind == "AmmV4" and dex.variant is None
+    ]
     asked_lookups = trip.ask([lookup.request(block=block) for lookup in lookups])
     await trip.send(desk.node)
 
@@ -69,11 +79,15 @@ async def look(desk: Desk, token: Address, pin: BlockRef, known: Known) -> Look:
         lookup.candidate(decode_address(read_reply(answer)))
         for lookup, answer in zip(lookups, trip[asked_lookups], strict=True)
     ]
+    found_v4 = [
+        pool for dex, at in asked_v4 for pool in amm_v4.read_found(dex, token, quotes, trip[at])
+    ]
     indexed = candidates_of(known.pools, token=token, dexes=chain.dexes)
-    every = [*indexed, *(candidate for candidate in found if candidate is not None)]
+    every = [*indexed, *found_v4, *(candidate for candidate in found if candidate is not None)]
     return Look(
         pin=pin,
         admitted=admitted,
+        proxy_answers=tuple(trip[asked_proxy]),
         burned=supply.read(trip[asked_burns]),
         owners=ownership.read(trip[asked_owners]),
         native_usd=native_price.read_oracle(chain.oracle, trip[asked_oracle][0], time_s=pin.time_s),

@@ -12,7 +12,7 @@ from analysis.market import PoolState
 from analysis.node import RpcAnswer
 from config.chains import Anchor, Chain, Oracle
 from config.jsonrpc import RpcRequest
-from config.primitives import Address, Hash32
+from config.primitives import ZERO_ADDRESS, Address, Hash32
 
 _GRACE_S = 3_600
 """A feed may be this much later than its heartbeat before its word is refused."""
@@ -64,12 +64,13 @@ def price_from_pools(
 
 
 def anchor_prices(chain: Chain, native_usd: float | None) -> dict[Address, Price]:
-    """Prices of the anchors: stables at 1 USD; the native coin only where its price is known."""
+    """Prices of the anchors: stables at 1 USD; the native coin, wrapped or not, where known."""
 
     def price(anchor: Anchor, usd: float) -> Price:
         return Price(usd=usd, decimals=anchor.decimals)
 
     prices = {stable.address: price(stable, 1.0) for stable in chain.stables}
     if native_usd is not None:
-        prices[chain.wrapped_native.address] = price(chain.wrapped_native, native_usd)
+        native = price(chain.wrapped_native, native_usd)
+        prices |= {chain.wrapped_native.address: native, ZERO_ADDRESS: native}
     return prices

@@ -20,12 +20,27 @@ from analysis.look import Look, look
 from analysis.market import PENDING, pick_traded
 from analysis.play import play_buys, play_sales
 from analysis.state import State, read_state
+from analysis.static.examine import examine
 from config.errors import UpstreamError
 from config.primitives import Address, BlockRef, Hash32
 from sql.rows import Report
 
 _OWNER_SLOTS_S = 2.0
 """Longest that owner-check slots are waited for. Source: the specification, "Other constants"."""
+
+
+class ChainScanner:
+    """Analyses tokens of one chain: the Scanner that the service runs."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+        self.chain_id = desk.chain.id
+
+    def scan(self, token: Address, *, redecompile: bool) -> AsyncIterator[Report]:
+        """As `scan`; with `redecompile` the code is examined anew though its answers are known."""
+        if redecompile:
+            examine.cache_clear()
+        return scan(self._desk, token)
 
 
 async def scan(desk: Desk, token: Address) -> AsyncIterator[Report]:
@@ -35,11 +50,11 @@ async def scan(desk: Desk, token: Address) -> AsyncIterator[Report]:
     """
     pin = await desk.node.fetch_head()
     quotes = [anchor.address for anchor in desk.chain.anchors if anchor.address != token]
-    known = await desk.knowledge.known(desk.chain, token, quotes)
+    known = await desk.knowledge.known(desk.chain, token, quotes, pin)
     seen = await look(desk, token, pin, known)
     state, judged = await asyncio.gather(
         read_state(desk, seen, token, known),
-        judge_code(desk.node, token, seen.admitted.code, block=pin.hash),
+        judge_code(desk.node, token, seen.admitted.code, seen.proxy_answers, block=pin.hash),
     )
     wallets = await _owner_wallets(desk, seen, token, judged)
     facts = _facts(desk, seen, token, state, judged, wallets)

@@ -10,10 +10,10 @@ from typing import Protocol
 
 import structlog
 
-from config.errors import AssayError, UpstreamError
+from config.errors import AssayError, TokenRefusedError, UpstreamError
 from config.primitives import Address
 from config.settings import AnalysisSettings
-from sql.rows import Report
+from sql.rows import RefusalRow, Report
 
 _LOG = structlog.get_logger(__name__)
 
@@ -32,8 +32,8 @@ class Shelf(Protocol):
         """Replace the token's report."""
         ...
 
-    async def want(self, chain_id: int, token: Address) -> None:
-        """Somebody asked for this token: follow its transfers from now on."""
+    async def refuse(self, chain_id: int, token: Address, refusal: RefusalRow) -> None:
+        """Remember that the gate said no, so that nobody tries again at once."""
         ...
 
 
@@ -100,11 +100,14 @@ class Analyser:
             service="analysis", reason=f"nothing settled in {self._settings.wait_s:g} s"
         )
 
-    async def refresh_quietly(self, chain: str, token: Address) -> None:
-        """Run one analysis for nobody in particular; failures are logged, not raised."""
+    async def refresh(self, chain: str, token: Address) -> Report:
+        """Judge the token now and wait for the settled report.
+
+        Raises TokenRefusedError, UpstreamError.
+        """
         run = self._join(chain, self._scanners[chain], token, redecompile=False)
         assert run.task is not None  # noqa: S101 - set by _join
-        await asyncio.wait({run.task})
+        return await asyncio.shield(run.task)
 
     async def aclose(self) -> None:
         """Stop every run."""
@@ -160,13 +163,18 @@ class Analyser:
             try:
                 async with asyncio.timeout(limit_s):
                     async for report in scanner.scan(token, redecompile=redecompile):
-                        if run.latest is None:
-                            await self._shelf.want(scanner.chain_id, token)
                         run.latest = report
                         await self._shelf.write(report)
+            except TokenRefusedError as error:
+                await self._refuse(scanner.chain_id, token, error)
+                raise
             except TimeoutError as error:
                 raise UpstreamError(
                     service="analysis", reason=f"not finished in {limit_s:g} s"
                 ) from error
         assert run.latest is not None  # noqa: S101 - a scan that does not raise reports
         return run.latest
+
+    async def _refuse(self, chain_id: int, token: Address, error: TokenRefusedError) -> None:
+        refusal = RefusalRow(code=error.code, reason=error.reason, refused_at_s=int(self._now_s()))
+        await self._shelf.refuse(chain_id, token, refusal)

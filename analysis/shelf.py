@@ -4,13 +4,19 @@ import asyncio
 from collections.abc import Sequence
 
 from analysis.knowledge import Known
-from config.chains import Chain
-from config.primitives import Address
-from sql import pools, reports, tokens, transfers
-from sql.rows import Report
-from sql.store import Store
+from config.chains import Chain, Dex
+from config.primitives import ZERO_ADDRESS, Address, BlockRef
+from sql.pools import coverage_of, pools_of
+from sql.reports import read_report, write_refusal, write_report
+from sql.rows import CoverageRow, RefusalRow, Report
+from sql.store import Reader, Store
+from sql.transfers import holders_of
 
 _HOLDERS_READ = 25
+
+_LAG_S = 15
+"""An index that is this much behind the pinned block still counts as complete: the factories are
+not asked again for the few pools that are younger."""
 
 
 class StoreShelf:
@@ -19,16 +25,49 @@ class StoreShelf:
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    async def known(self, chain: Chain, token: Address, quotes: Sequence[Address]) -> Known:
+    async def known(
+        self, chain: Chain, token: Address, quotes: Sequence[Address], pin: BlockRef
+    ) -> Known:
         """Indexed pools against `quotes`, factories fully indexed, holders by transfers."""
-        return await asyncio.to_thread(self._known, chain, token, quotes)
+        return await asyncio.to_thread(self._known, chain, token, quotes, pin)
 
     async def read(self, chain_id: int, token: Address) -> Report | None:
         """The last report. None: there is none."""
-        return await asyncio.to_thread(
-            reports.read_report, self._store, chain_id=chain_id, address=token
-        )
+        return await asyncio.to_thread(read_report, self._store, chain_id=chain_id, address=token)
 
     async def write(self, report: Report) -> None:
         """Replace the token's report, in one transaction."""
-        await asyncio.to_thread(reports.write_report, self._store, report)
+        await asyncio.to_thread(write_report, self._store, report)
+
+    async def refuse(self, chain_id: int, token: Address, refusal: RefusalRow) -> None:
+        """Remember that the gate said no."""
+        await asyncio.to_thread(
+            write_refusal, self._store, chain_id=chain_id, address=token, refusal=refusal
+        )
+
+    def _known(
+        self, chain: Chain, token: Address, quotes: Sequence[Address], pin: BlockRef
+    ) -> Known:
+        with self._store.snapshot() as reader:
+            pools = pools_of(reader, chain_id=chain.id, token=token, quotes=[*quotes, ZERO_ADDRESS])
+            holders = holders_of(reader, chain_id=chain.id, token=token, at_most=_HOLDERS_READ)
+            return Known(
+                pools=tuple(pools),
+                covered_factories=_covered(reader, chain, pin),
+                holders=tuple((holder.owner, holder.amount_raw) for holder in holders),
+            )
+
+
+def _covered(reader: Reader, chain: Chain, pin: BlockRef) -> frozenset[Address]:
+    needed = pin.number - int(_LAG_S / chain.block_time_s)
+    ranges: dict[str, list[CoverageRow]] = {}
+    for row in coverage_of(reader, chain_id=chain.id):
+        ranges.setdefault(row.subject, []).append(row)
+
+    def is_covered(dex: Dex) -> bool:
+        return any(
+            row.from_block <= (dex.from_block or 0) and row.to_block >= needed
+            for row in ranges.get(f"pools:{dex.factory}", ())
+        )
+
+    return frozenset(dex.factory for dex in chain.dexes if is_covered(dex))

@@ -14,7 +14,9 @@ from analysis.look import Look
 from analysis.market import PoolState, ValuedPool, rank_pools
 from analysis.rounds import Round
 from analysis.scenarios.transfer import Wallet, funded_wallet, holder_wallet
+from analysis.venues import amm_v4
 from config.burn import BURN_ADDRESSES
+from config.chains import Dex
 from config.primitives import Address, RawAmount
 
 _HOLDERS_ASKED = 5
@@ -37,6 +39,11 @@ async def read_state(desk: Desk, look: Look, token: Address, known: Known) -> St
 
     trip = Round()
     asked_pools = [trip.ask(pool_state.requests(pool, block=block)) for pool in readable]
+    v4_pools = _by_manager(look.candidates)
+    asked_v4 = [
+        trip.ask(amm_v4.state_requests(dex, pools, block=block, to_block=look.pin.number))
+        for dex, pools in v4_pools
+    ]
     asked_codes = trip.ask([code_at(holder, block=block) for holder in holders])
     asked_balances = trip.ask(
         [call(token, "balanceOf(address)", holder, block=block) for holder in holders]
@@ -47,6 +54,8 @@ async def read_state(desk: Desk, look: Look, token: Address, known: Known) -> St
         (pool, pool_state.read(pool, trip[at]))
         for pool, at in zip(readable, asked_pools, strict=True)
     ]
+    for (_, pools), at in zip(v4_pools, asked_v4, strict=True):
+        states += amm_v4.read_states(pools, trip[at])
     native_usd = look.native_usd
     if native_usd is None:
         native_usd = await _price_from_pools(desk, look)
@@ -58,6 +67,15 @@ async def read_state(desk: Desk, look: Look, token: Address, known: Known) -> St
         pools=rank_pools(states, prices),
         wallets=_wallets(look, token, list(zip(holders, balances, accounts, strict=True))),
     )
+
+
+def _by_manager(candidates: Sequence[Candidate]) -> list[tuple[Dex, list[Candidate]]]:
+    """AmmV4 pools by the manager that holds them, as many as are added up."""
+    managers: dict[str, tuple[Dex, list[Candidate]]] = {}
+    for pool in candidates:
+        if pool.dex.kind == "AmmV4" and pool.dex.variant is None:
+            managers.setdefault(pool.dex.factory, (pool.dex, []))[1].append(pool)
+    return [(dex, pools[: amm_v4.MOST_POOLS]) for dex, pools in managers.values()]
 
 
 def _possible_holders(look: Look, token: Address, known: Known) -> list[Address]:

@@ -105,7 +105,7 @@ class Answers:
             code, keep_s = str(error.code), self._keep_s
             answer = _refuse(ask.chain, checksum(ask.address), ask.format, error.reason, code)
         except (AssayError, TimeoutError) as error:
-            _log.warning("analysis failed", ask=ask, exc_info=error)
+            _report_failure(ask, error)
             return _fail(ask)
         if ask.recomputes:
             for form in FORMATS:
@@ -166,6 +166,15 @@ def is_final(report: Report) -> bool:
     """Nothing in the report is still being worked out."""
     return report.token.is_settled and not any(
         "pending" in (pool.buy, pool.sell) for pool in report.pools or ()
+    )
+
+
+def _report_failure(ask: Ask, error: AssayError | TimeoutError) -> None:
+    """To the log; with a trace only where the mistake is ours."""
+    ours = error if isinstance(error, InternalError) else None
+    reason = str(error) or type(error).__name__
+    _log.warning(
+        "analysis failed", chain=ask.chain, token=ask.address, reason=reason, exc_info=ours
     )
 
 

@@ -187,7 +187,7 @@ class ThrottledError(RefusalError):
 
 
 class NotJsonError(RefusalError):
-    """The body is empty."""
+    """The body is empty, cut off, or something else than JSON."""
 
     def __init__(self) -> None:
         super().__init__(status=400, body=DetailBody(detail="The body is not JSON."))

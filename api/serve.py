@@ -14,18 +14,28 @@ from config.errors import ConfigError, InternalError
 GRACE_S = 15.0
 """Calls under way get this long to end after the stop."""
 
+_KNOCK_S = 0.02
+
 
 class ServerEndedError(InternalError):
     """The HTTP server ended without being told to."""
 
 
-async def serve(app: Litestar, *, host: str, port: int, stop: asyncio.Event) -> None:
+async def serve(
+    app: Litestar,
+    *,
+    host: str,
+    port: int,
+    stop: asyncio.Event,
+    listening: asyncio.Future[int] | None = None,
+) -> None:
     """Answer calls on the address until `stop` is set, then let those under way end.
 
+    `listening` gets the port once calls are answered; port 0 takes any free one.
     Raises ConfigError when the address cannot be listened on, ServerEndedError when the server
     ends by itself.
     """
-    check_address(host, port)
+    port = find_port(host, port)
     server = Server(
         app,
         address=host,
@@ -36,23 +46,39 @@ async def serve(app: Litestar, *, host: str, port: int, stop: asyncio.Event) -> 
     )
     serving = asyncio.create_task(server.serve())
     stopping = asyncio.create_task(stop.wait())
+    announcing = asyncio.create_task(_announce(host, port, listening))
     try:
         await asyncio.wait({serving, stopping}, return_when=asyncio.FIRST_COMPLETED)
         if not stopping.done():
             raise ServerEndedError from serving.exception()
     finally:
+        announcing.cancel()
+        stopping.cancel()
         server.stop()  # type: ignore[no-untyped-call]  # granian's own, without annotations
         await asyncio.wait({serving}, timeout=GRACE_S)
         serving.cancel()
-        stopping.cancel()
-        await asyncio.gather(serving, stopping, return_exceptions=True)
+        await asyncio.gather(serving, stopping, announcing, return_exceptions=True)
 
 
-def check_address(host: str, port: int) -> None:
-    """Raises ConfigError when the address is taken or not ours.
+async def _announce(host: str, port: int, listening: asyncio.Future[int] | None) -> None:
+    """Knock until the server, which does not say when it listens, opens."""
+    while True:
+        try:
+            _, writer = await asyncio.open_connection(host, port)
+        except OSError:
+            await asyncio.sleep(_KNOCK_S)
+        else:
+            writer.close()
+            break
+    if listening is not None and not listening.done():
+        listening.set_result(port)
 
-    The server itself listens with SO_REUSEPORT, so that two processes would share a port in
-    silence, each answering some of the calls.
+
+def find_port(host: str, port: int) -> int:
+    """The port to listen on: the one given, or any free one for 0.
+
+    Raises ConfigError when the address is taken or not ours: the server itself listens with
+    SO_REUSEPORT, so two processes would share a port in silence, each answering some of the calls.
     """
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(
@@ -61,6 +87,7 @@ def check_address(host: str, port: int) -> None:
         with socket.socket(family, kind, protocol) as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             probe.bind(address)
+            return int(probe.getsockname()[1])
     except OSError as error:
         raise ConfigError(
             source="listen address", key=f"{host}:{port}", reason=error.strerror or str(error)

@@ -34,7 +34,7 @@ class TokenRefusedError(CallerError):
 
     def __init__(self, *, code: RefusalCode, reason: str) -> None:
         super().__init__(reason)
-        self.code = code
+        self.code: RefusalCode = code
         self.reason = reason
 
 

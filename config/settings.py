@@ -80,6 +80,10 @@ class AnalysisSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown
     min_liquidity_usd: Annotated[float, msgspec.Meta(ge=0)] = _default("analysis.min_liquidity_usd")
     refresh_after_s: Seconds = _default("analysis.refresh_after_s")
     concurrency: Positive = _default("analysis.concurrency")
+    serve_stale_s: Seconds = _default("analysis.serve_stale_s")
+    longest_run_s: Seconds = _default("analysis.longest_run_s")
+    rounds_every_s: Seconds = _default("analysis.rounds_every_s")
+    background_refresh_s: Seconds = _default("analysis.background_refresh_s")
 
 
 class ApiSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

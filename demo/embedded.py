@@ -21,9 +21,8 @@ _STOP_S = 10.0
 class EmbeddedChain(msgspec.Struct, frozen=True, kw_only=True):
     """What a service needs to follow the embedded chain."""
 
-    url: str
-    """For ASSAY_RPC_1."""
-    ws_url: str
+    node: AnvilNode
+    """Its `url` is for ASSAY_RPC_1."""
     overlay: Path
     """For ASSAY_CONFIG."""
     world: World
@@ -45,7 +44,7 @@ def run_embedded_chain(port: int | None = None) -> Iterator[EmbeddedChain]:
         )
         trading.start()
         try:
-            yield EmbeddedChain(url=node.url, ws_url=node.ws_url, overlay=overlay, world=world)
+            yield EmbeddedChain(node=node, overlay=overlay, world=world)
         finally:
             stop.set()
             trading.join(_STOP_S)

@@ -70,8 +70,10 @@ class Venues(msgspec.Struct, frozen=True, kw_only=True):
     """PoolModifyLiquidityTest of v4-core."""
     swap_v4: Address
     """PoolSwapTest of v4-core."""
-    hook: Address
-    """FeeTakingHook of v4-core."""
+    fee_hook: Address
+    """Our FeeHook."""
+    trap_hook: Address
+    """FeeTakingHook of v4-core. It cannot receive native coins, so every sell for them fails."""
     clones: Address
     """Our maker of EIP-1167 clones."""
 

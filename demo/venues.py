@@ -3,7 +3,7 @@
 import msgspec
 
 from config.chains import Anchor, Dex, Oracle
-from config.primitives import Address
+from config.primitives import ZERO_ADDRESS, Address
 from demo.anvil import AnvilNode
 from demo.layout import NATIVE_USD, Venues
 from demo.pipeline import Pipeline
@@ -29,13 +29,14 @@ def deploy_venues(node: AnvilNode, pipeline: Pipeline, deployer: Address) -> Ven
     liquidity_v4 = pipeline.deploy("PoolModifyLiquidityTest", v4.factory, sender=deployer)
     swap_v4 = pipeline.deploy("PoolSwapTest", v4.factory, sender=deployer)
     flagged = pipeline.deploy("FlaggedDeployer", sender=deployer)
-    pipeline.call(
-        flagged,
-        "deploy(bytes,uint160)",
-        pipeline.creation("FeeTakingHook", v4.factory),
-        _AFTER_SWAP | _AFTER_SWAP_RETURNS_DELTA,
-        sender=deployer,
-    )
+    for hook in ("FeeHook", "FeeTakingHook"):
+        pipeline.call(
+            flagged,
+            "deploy(bytes,uint160)",
+            pipeline.creation(hook, v4.factory),
+            _AFTER_SWAP | _AFTER_SWAP_RETURNS_DELTA,
+            sender=deployer,
+        )
     venues = Venues(
         wrapped_native=Anchor(address=weth, symbol="WETH", decimals=18),
         stables=(
@@ -49,13 +50,17 @@ def deploy_venues(node: AnvilNode, pipeline: Pipeline, deployer: Address) -> Ven
         solid=_deploy_solid(pipeline, deployer, weth),
         liquidity_v4=liquidity_v4,
         swap_v4=swap_v4,
-        hook=flagged,
+        fee_hook=ZERO_ADDRESS,
+        trap_hook=ZERO_ADDRESS,
         clones=pipeline.deploy("CloneFactory", sender=deployer),
     )
     pipeline.flush()
-    # The hook's address was searched for on the chain, so it has to be asked for.
-    hook = read_address(node, flagged, "last()")
-    return msgspec.structs.replace(venues, hook=hook)
+    # The hooks' addresses were searched for on the chain, so they have to be asked for.
+    return msgspec.structs.replace(
+        venues,
+        fee_hook=read_address(node, flagged, "hooks(uint256)", 0),
+        trap_hook=read_address(node, flagged, "hooks(uint256)", 1),
+    )
 
 
 def _deploy_v2(pipeline: Pipeline, deployer: Address, weth: Address) -> Dex:

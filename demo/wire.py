@@ -40,7 +40,7 @@ class Wire:
         self._host = host
         self._port = port
         self._local = threading.local()
-        self._open: list[http.client.HTTPConnection] = []
+        self._open: set[http.client.HTTPConnection] = set()
 
     def ask(self, requests: Sequence[RpcRequest]) -> list[object]:
         """Results in the order asked.
@@ -80,13 +80,13 @@ class Wire:
             return held
         made = http.client.HTTPConnection(self._host, self._port, timeout=_TIMEOUT_S)
         self._local.connection = made
-        self._open.append(made)
+        self._open.add(made)
         return made
 
     def _drop(self) -> None:
         connection = self._connection()
         connection.close()
-        self._open.remove(connection)
+        self._open.discard(connection)
         del self._local.connection
 
 

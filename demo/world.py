@@ -169,11 +169,15 @@ class _Zoo:
         if animal.kind == "AmmV3":
             return seed_v3(self._pipeline, self._venues, sides)
         if animal.kind == "AmmV4":
-            hooks = self._venues.hook if animal.hooked else ZERO_ADDRESS
-            return seed_v4(self._pipeline, self._venues, sides, hooks=hooks)
+            return seed_v4(self._pipeline, self._venues, sides, hooks=self._hook(animal))
         if animal.kind == "Solid":
             return seed_solid(self._pipeline, self._venues, sides)
         return seed_v2(self._pipeline, self._venues, sides)
+
+    def _hook(self, animal: Animal) -> Address:
+        if animal.hook is None:
+            return ZERO_ADDRESS
+        return self._venues.fee_hook if animal.hook == "fee" else self._venues.trap_hook
 
     def _quote(self, animal: Animal) -> tuple[Address, int]:
         if animal.quote == "native":

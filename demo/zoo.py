@@ -16,6 +16,10 @@ Form = Literal["plain", "bytes32", "proxy", "beacon", "clone"]
 """How the token comes into being. plain: name, symbol and extras into the constructor."""
 
 
+Hook = Literal["fee", "trap"]
+"""Which hook a V4 pool has."""
+
+
 class Animal(msgspec.Struct, frozen=True, kw_only=True):
     """What to deploy for one token and where it trades."""
 
@@ -28,8 +32,8 @@ class Animal(msgspec.Struct, frozen=True, kw_only=True):
     decimals: int = 18
     kind: DexKind = "AmmV2"
     quote: Quote = "native"
-    hooked: bool = False
-    """AmmV4 only: the pool has the fee-taking hook."""
+    hook: Hook | None = None
+    """AmmV4 only."""
     quote_usd: int = 15_000
     """What the owner puts on the pool's quote side."""
     pool_pct: int = 93
@@ -259,10 +263,17 @@ ZOO: tuple[Animal, ...] = (
     Animal(key="v4_honest", trait="honest, on V4", symbol="V4", kind="AmmV4"),
     Animal(
         key="v4_hook",
-        trait="V4 pool with a hook that keeps 1.23 %",
+        trait="V4 pool with a hook that keeps 2 % of buys, 4 % of sells",
         symbol="HOOK",
         kind="AmmV4",
-        hooked=True,
+        hook="fee",
+    ),
+    Animal(
+        key="v4_trap",
+        trait="V4 pool with a hook that keeps 1.23 % of buys and breaks sells",
+        symbol="HTRAP",
+        kind="AmmV4",
+        hook="trap",
     ),
     Animal(key="solid_honest", trait="honest, on a volatile pair", symbol="SOLID", kind="Solid"),
     Animal(

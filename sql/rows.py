@@ -9,6 +9,7 @@ from typing import Literal
 import msgspec
 
 from config.chains import DexKind
+from config.errors import RefusalCode
 from config.primitives import Address, Hash32, RawAmount, Selector
 
 TradeOutcome = Literal["passed", "refused", "pending"]
@@ -57,6 +58,15 @@ class TokenRow(Row, frozen=True, kw_only=True):
     """Transfers are complete from this block on. None: none stored yet."""
 
 
+class RequestRow(Row, frozen=True, kw_only=True):
+    """A token somebody asked for. It stays tracked when its pools are reorganised away."""
+
+    chain_id: int
+    address: Address
+    block_number: int
+    """The chain's height when it was first asked for."""
+
+
 class PoolRow(Row, frozen=True, kw_only=True):
     """One pool, as its creation event told."""
 
@@ -75,7 +85,10 @@ class PoolRow(Row, frozen=True, kw_only=True):
     """AmmV4: may be the zero address, the native coin."""
     token1: Address
     fee: int | None
-    """V3 kinds and V4: hundredths of a basis point. V2 kinds: as created, basis points. None: not in the event."""
+    """V3 kinds and V4: hundredths of a basis point. V2 kinds: as created, basis points.
+
+    None: not in the event.
+    """
     tick_spacing: int | None
     stable: bool | None
     """Solid only."""
@@ -98,7 +111,7 @@ class TransferRow(Row, frozen=True, kw_only=True):
 
 
 class UndecodedRow(Row, frozen=True, kw_only=True):
-    """One log that had a known topic but not the shape of its event. Counted, kept, never dropped."""
+    """One log of a known topic but not of its event's shape. Counted, kept, never dropped."""
 
     chain_id: int
     block_number: int
@@ -269,6 +282,14 @@ class EvidenceRow(Row, frozen=True, kw_only=True):
     """The API field or scenario it proves."""
     body: str
     """JSON: selectors, slots, program counters, or the calls and their answers."""
+
+
+class RefusalRow(Row, frozen=True, kw_only=True):
+    """The gate's last no for one tracked token. A report written later takes it away."""
+
+    code: RefusalCode
+    reason: str
+    refused_at_s: int
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):

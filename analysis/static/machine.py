@@ -7,9 +7,9 @@ from collections.abc import Callable
 from typing import Final
 
 from analysis.static.bytecode import Program
-from analysis.static.opcodes import NUMBER, OPCODES
-from analysis.static.path import Notes, Path
-from analysis.static.terms import Pool, Term, Word, address_in, alternatives
+from analysis.static.opcodes import Opcode
+from analysis.static.path import ALLOWANCE, BALANCE_OF, Notes, Path
+from analysis.static.terms import Pool, Term, Word, address_in
 
 _WORD: Final = 32
 _SELECTOR_SHIFT: Final = 224
@@ -28,15 +28,12 @@ class Machine:
         self.pool = pool
         self.notes = notes
 
-    def run(self, opcode: int, path: Path, pc: int) -> None:
+    def run(self, row: Opcode, path: Path, pc: int) -> None:
         """Do one instruction that neither jumps nor ends execution; the stack is deep enough."""
-        handler = _HANDLERS.get(opcode)
+        handler = _HANDLERS.get(row.name)
         if handler is not None:
             handler(self, path, pc)
             return
-        row = OPCODES[opcode]
-        if row is None:
-            raise ValueError(f"opcode {opcode} is not an instruction")
         words = [path.stack.pop() for _ in range(row.pops)]
         if row.pushes:
             self._push(path, self.pool.make(row.name, *words))
@@ -45,7 +42,9 @@ class Machine:
         """RETURN, before the path ends."""
         place, length = path.stack[-1], path.stack[-2]
         count = -(-length // _WORD) if isinstance(length, int) else 2
-        places = (self.pool.make("ADD", _WORD * i, place) for i in range(min(count, _MOST_RETURNED)))
+        places = (
+            self.pool.make("ADD", _WORD * i, place) for i in range(min(count, _MOST_RETURNED))
+        )
         words = [path.memory.load(self.pool, each) for each in places]
         self.notes.add(self.notes.returns, path, pc, *words)
 
@@ -61,9 +60,9 @@ class Machine:
     def _compare(self, path: Path, pc: int, operation: str) -> None:
         a, b = path.stack.pop(), path.stack.pop()
         for one, other in ((a, b), (b, a)):
-            if _is_caller(one):
-                for slot in _stored_addresses(other):
-                    self.notes.add(self.notes.caller_checks, path, pc, slot)
+            slot = _owner_slot(other) if _is_caller(one) else None
+            if slot is not None:
+                self.notes.add(self.notes.caller_checks, path, pc, slot)
         self._push(path, self.pool.make(operation, a, b))
 
     def _call(self, path: Path, pc: int, *, has_value: bool, delegates: bool) -> None:
@@ -88,16 +87,12 @@ def _is_caller(word: Word) -> bool:
     return isinstance(bare, Term) and bare.operation in ("CALLER", "ORIGIN")
 
 
-def _stored_addresses(word: Word) -> list[int]:
-    """The storage slots the word is read from, where it is the whole low part of one."""
-    bare = [address_in(one) for one in alternatives(address_in(word))]
-    return [
-        slot
-        for one in bare
-        if isinstance(one, Term) and one.operation == "SLOAD"
-        for slot in one.arguments
-        if isinstance(slot, int)
-    ]
+def _owner_slot(word: Word) -> int | None:
+    """The storage slot whose low part the word is. None: it is something else."""
+    bare = address_in(word)
+    if isinstance(bare, Term) and bare.operation == "SLOAD" and isinstance(bare.arguments[0], int):
+        return bare.arguments[0]
+    return None
 
 
 def _calldataload(machine: Machine, path: Path, _pc: int) -> None:
@@ -119,8 +114,11 @@ def _mstore8(_machine: Machine, path: Path, _pc: int) -> None:
     path.memory.forget(place, 1)
 
 
-def _sload(machine: Machine, path: Path, _pc: int) -> None:
-    path.stack.append(machine.pool.leaf("SLOAD", path.stack.pop()))
+def _sload(machine: Machine, path: Path, pc: int) -> None:
+    slot = path.stack.pop()
+    path.stack.append(machine.pool.leaf("SLOAD", slot))
+    if path.entry in (BALANCE_OF, ALLOWANCE):
+        machine.notes.add(machine.notes.reads, path, pc, slot)
 
 
 def _sstore(machine: Machine, path: Path, pc: int) -> None:
@@ -177,13 +175,6 @@ def _returndatasize(machine: Machine, path: Path, _pc: int) -> None:
     path.stack.append(size)
 
 
-def _create(machine: Machine, path: Path, pc: int) -> None:
-    operands = OPCODES[machine.program.code[pc]]
-    del path.stack[-(operands.pops if operands else 0) :]
-    path.called = machine.pool.leaf("created", pc)
-    path.stack.append(path.called)
-
-
 def _counter(_machine: Machine, path: Path, pc: int) -> None:
     path.stack.append(pc)
 
@@ -201,31 +192,37 @@ def _calling(*, has_value: bool, delegates: bool) -> Handler:
     )
 
 
-_HANDLERS: Final[dict[int, Handler]] = {
-    NUMBER[name]: handler
-    for name, handler in {
-        "CALLDATALOAD": _calldataload,
-        "MLOAD": _mload,
-        "MSTORE": _mstore,
-        "MSTORE8": _mstore8,
-        "SLOAD": _sload,
-        "SSTORE": _sstore,
-        "SHA3": _hash,
-        "CALLDATACOPY": _calldatacopy,
-        "CODECOPY": _codecopy,
-        "RETURNDATACOPY": _returndatacopy,
-        "MCOPY": _mcopy,
-        "EXTCODECOPY": _extcodecopy,
-        "RETURNDATASIZE": _returndatasize,
-        "CREATE": _create,
-        "CREATE2": _create,
-        "GETPC": _counter,
-        "EQ": _comparison("EQ"),
-        "SUB": _comparison("SUB"),
-        "XOR": _comparison("XOR"),
-        "CALL": _calling(has_value=True, delegates=False),
-        "STATICCALL": _calling(has_value=False, delegates=False),
-        "DELEGATECALL": _calling(has_value=False, delegates=True),
-        "CALLCODE": _calling(has_value=True, delegates=True),
-    }.items()
+def _creating(operands: int) -> Handler:
+    def create(machine: Machine, path: Path, pc: int) -> None:
+        del path.stack[-operands:]
+        path.called = machine.pool.leaf("created", pc)
+        path.stack.append(path.called)
+
+    return create
+
+
+_HANDLERS: Final[dict[str, Handler]] = {
+    "CALLDATALOAD": _calldataload,
+    "MLOAD": _mload,
+    "MSTORE": _mstore,
+    "MSTORE8": _mstore8,
+    "SLOAD": _sload,
+    "SSTORE": _sstore,
+    "SHA3": _hash,
+    "CALLDATACOPY": _calldatacopy,
+    "CODECOPY": _codecopy,
+    "RETURNDATACOPY": _returndatacopy,
+    "MCOPY": _mcopy,
+    "EXTCODECOPY": _extcodecopy,
+    "RETURNDATASIZE": _returndatasize,
+    "CREATE": _creating(operands=3),
+    "CREATE2": _creating(operands=4),
+    "GETPC": _counter,
+    "EQ": _comparison("EQ"),
+    "SUB": _comparison("SUB"),
+    "XOR": _comparison("XOR"),
+    "CALL": _calling(has_value=True, delegates=False),
+    "STATICCALL": _calling(has_value=False, delegates=False),
+    "DELEGATECALL": _calling(has_value=False, delegates=True),
+    "CALLCODE": _calling(has_value=True, delegates=True),
 }

@@ -1,4 +1,4 @@
-"""The opcode table: pyevmasm's newest fork (Istanbul) and what chains have added since."""
+"""The opcode table: pyevmasm's newest fork (Istanbul), corrected, and what came since."""
 
 from typing import Final
 
@@ -18,7 +18,14 @@ _SINCE_ISTANBUL: Final = {
 }
 """pyevmasm puts the operand size behind a name that ends in PUSH: 0x5F becomes PUSH0."""
 
-TABLE: Final = InstructionTable(_SINCE_ISTANBUL, previous_fork=instruction_tables["istanbul"])
+_CORRECTED: Final = {
+    0xF5: ("CREATE2", 0, 4, 1, 32000, "Create at an address named by a salt (EIP-1014)."),
+}
+"""pyevmasm gives CREATE2 three operands and forgets the salt."""
+
+TABLE: Final = InstructionTable(
+    _SINCE_ISTANBUL | _CORRECTED, previous_fork=instruction_tables["istanbul"]
+)
 
 
 class Opcode(msgspec.Struct, frozen=True, kw_only=True):

@@ -7,6 +7,10 @@ import msgspec
 from analysis.static.memory import Memory
 from analysis.static.terms import Word
 
+BALANCE_OF: Final = 0x70A08231
+ALLOWANCE: Final = 0xDD62ED3E
+"""Selectors of the two getters whose storage is looked for."""
+
 Entry = int | None
 """The selector a path has matched. None: none yet, or none at all (fallback, receive)."""
 
@@ -49,6 +53,8 @@ class Notes:
     def __init__(self) -> None:
         self.writes: dict[tuple[object, ...], Note] = {}
         """SSTORE: slot, value."""
+        self.reads: dict[tuple[object, ...], Note] = {}
+        """SLOAD on the way of `balanceOf` and `allowance`: slot."""
         self.returns: dict[tuple[object, ...], Note] = {}
         """RETURN: the first words returned."""
         self.delegations: dict[tuple[object, ...], Note] = {}
@@ -59,10 +65,13 @@ class Notes:
         """A comparison of the caller with a storage slot: the slot."""
         self.unresolved: dict[tuple[object, ...], Note] = {}
         """A jump to a word that is not known: the word."""
+        self.hashed: dict[int, tuple[int, ...]] = {}
+        """What numbers that came from hashing are the hash of."""
         self.selectors: set[int] = set()
         """Matched in the dispatcher."""
-        self.is_complete = True
-        """False: the budget ran out before every path had ended, or recursion was cut short."""
+        self.unfinished: set[Entry] = set()
+        """Entries with a path that was not followed to its end: an unknown jump, deep recursion, or
+        the budget ran out. None among them may stand for any function."""
 
     @staticmethod
     def add(notes: dict[tuple[object, ...], Note], path: Path, pc: int, *words: Word) -> None:

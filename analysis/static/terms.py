@@ -17,9 +17,6 @@ _LARGEST = 120
 """Nodes of one term; in a larger one, large arguments become opaque. Real slots and conditions are
 far smaller, and hostile code cannot make us build more."""
 
-_MOST_ALTERNATIVES = 4
-"""Words that a merge of paths remembers for one place before it forgets them all."""
-
 
 class Term:
     """One unknown word. `arguments` are words or, for leaves, numbers that tell them apart."""
@@ -93,6 +90,8 @@ class Pool:
 
     def __init__(self) -> None:
         self._terms: dict[tuple[object, ...], Term] = {}
+        self.hashed: dict[int, tuple[int, ...]] = {}
+        """What numbers that came from hashing are the hash of."""
         self.calldata_head = self.leaf("CALLDATALOAD", 0)
         self.selector = self.leaf("selector")
         self.selector_high = self.leaf("selector_high")
@@ -140,21 +139,22 @@ class Pool:
 
     def _idiom(self, operation: str, a: Word, b: Word) -> Word | None:
         """Shapes compilers write often. None: not one of them."""
-        if operation in ("SHR", "SHL") and a == 0:
-            return b
-        if operation in ("DIV", "SUB") and b == _IDENTITY[operation]:
-            return a
-        if operation == "SHR" and a == _SELECTOR_SHIFT:
-            return self._selector_in(b)
-        if operation == "DIV" and b == 1 << _SELECTOR_SHIFT:
-            return self._selector_in(a)
-        if operation == "AND" and isinstance(b, Term):
-            return self._masked(a, b)
-        if operation == "ADD" and isinstance(a, int) and isinstance(b, Term):
-            return self._sum(a, b)
-        return None
+        found: Word | None = None
+        match (operation, a, b):
+            case ("SHR" | "SHL", 0, word) | ("DIV", word, 1) | ("SUB", word, 0):
+                found = word
+            case ("SHR", shift, word) if shift == _SELECTOR_SHIFT:
+                found = self._selector_in(word)
+            case ("DIV", word, divisor) if divisor == 1 << _SELECTOR_SHIFT:
+                found = self._selector_in(word)
+            case ("AND", mask, Term() as word):
+                found = self._masked(mask, word)
+            case ("ADD", int(number), Term() as word):
+                found = self._sum(number, word)
+        return found
 
     def _selector_in(self, word: Word) -> Word | None:
+        """The selector, shifted down from the head of calldata."""
         return self.selector if word in (self.calldata_head, self.selector_high) else None
 
     def _masked(self, mask: Word, word: Term) -> Word | None:
@@ -169,6 +169,7 @@ class Pool:
         return None
 
     def _sum(self, number: int, word: Term) -> Word | None:
+        """Constants gathered, so that a place in memory has one name."""
         if word.operation == "ADD" and isinstance(word.arguments[0], int):
             return self.make("ADD", (number + word.arguments[0]) & MASK, word.arguments[1])
         return None
@@ -177,37 +178,11 @@ class Pool:
         """keccak256 of whole words."""
         numbers = [word for word in words if isinstance(word, int)]
         if len(numbers) == len(words):
-            return int.from_bytes(keccak(b"".join(number.to_bytes(32) for number in numbers)))
+            digest = keccak(b"".join(number.to_bytes(32) for number in numbers))
+            number = int.from_bytes(digest)
+            self.hashed[number] = tuple(numbers)
+            return number
         return self.leaf("keccak", *words)
-
-    def merge(self, place: tuple[int, ...], a: Word, b: Word) -> Word:
-        """A word that is `a` on one path and `b` on another. `place` names where they meet."""
-        if a is b or (isinstance(a, int) and a == b):
-            return a
-        words = dict.fromkeys([*self._alternatives(place, a), *self._alternatives(place, b)])
-        if len(words) > _MOST_ALTERNATIVES or any(_mentions(word, place) for word in words):
-            return self.leaf("either", *place)
-        return self.leaf("either", *place, *words)
-
-    @staticmethod
-    def _alternatives(place: tuple[int, ...], word: Word) -> tuple[Word, ...]:
-        if (
-            isinstance(word, Term)
-            and word.operation == "either"
-            and word.arguments[: len(place)] == place
-        ):
-            return word.arguments[len(place) :] or (word,)
-        return (word,)
-
-
-_IDENTITY = {"DIV": 1, "SUB": 0}
-
-
-def _mentions(word: Word, place: tuple[int, ...]) -> bool:
-    return any(
-        term.operation == "either" and term.arguments[: len(place)] == place
-        for term in subterms(word)
-    )
 
 
 def subterms(word: Word) -> Iterator[Term]:
@@ -222,20 +197,11 @@ def subterms(word: Word) -> Iterator[Term]:
             waiting.extend(term.arguments)
 
 
-def alternatives(word: Word) -> tuple[Word, ...]:
-    """What the word may be: itself, or what paths that met brought along."""
-    if isinstance(word, Term) and word.operation == "either":
-        return word.arguments[2:]
-    return (word,)
-
-
 def address_in(word: Word) -> Word:
     """The word without what compilers wrap round an address: masks and shifts that cancel."""
-    while isinstance(word, Term):
-        if word.operation == "AND" and word.arguments[0] == _ADDRESS_MASK:
-            word = word.arguments[1]
-        elif word.operation == "SHL" and word.arguments[0] == 96:  # noqa: PLR2004 - 256 less 160
-            word = word.arguments[1]
-        else:
-            break
+    while isinstance(word, Term) and (word.operation, word.arguments[:1]) in _ADDRESS_WRAPPINGS:
+        word = word.arguments[1]
     return word
+
+
+_ADDRESS_WRAPPINGS = (("AND", (_ADDRESS_MASK,)), ("SHL", (256 - 160,)))

@@ -8,6 +8,7 @@ solved, only those that fold to a number, and those on the selector, decide.
 
 import time
 from collections import Counter
+from collections.abc import Iterable
 from typing import Final
 
 import msgspec
@@ -17,14 +18,10 @@ from analysis.static.machine import Machine
 from analysis.static.memory import Memory
 from analysis.static.opcodes import NUMBER, OPCODES
 from analysis.static.path import Entry, Notes, Path
-from analysis.static.terms import Pool, Term, Word, alternatives
+from analysis.static.terms import Pool, Term, Word
 
 _EXACT_VISITS: Final = 2
 """Paths that reach one place with the same return addresses and are told apart."""
-
-_FINE_MERGES: Final = 1
-"""Merges at one place that keep what the paths agree on; later ones keep constants alone, so that
-loops and shared functions settle after a few rounds."""
 
 _RECURSION_LIMIT: Final = 3
 _LARGEST_SMALL_NUMBER: Final = 0xFF
@@ -48,9 +45,9 @@ _BOOLEAN = frozenset({"EQ", "LT", "GT", "SLT", "SGT", "ISZERO", "success"})
 class Budget(msgspec.Struct, frozen=True, kw_only=True):
     """Where a walk stops, finished or not."""
 
-    steps: int = 400_000
+    steps: int = 500_000
     """Instructions. A count, so that answers do not depend on the machine."""
-    seconds: float = 10.0
+    seconds: float = 3.0
     """For a machine so busy that the steps take too long."""
 
 
@@ -73,6 +70,7 @@ class _Walk:
         self.program = program
         self.pool = Pool()
         self.notes = Notes()
+        self.notes.hashed = self.pool.hashed
         self._machine = Machine(program, self.pool, self.notes)
         self._waiting: list[Path] = []
         self._merged: dict[tuple[object, ...], Path] = {}
@@ -86,7 +84,8 @@ class _Walk:
         self._waiting.append(Path(0, [], Memory(), entry, None))
         while self._waiting or self._merged:
             if self._is_spent():
-                self.notes.is_complete = False
+                left = [*self._waiting, *self._merged.values()]
+                self.notes.unfinished.update(path.entry for path in left)
                 return
             self._follow(self._waiting.pop() if self._waiting else self._take_merged())
 
@@ -118,7 +117,7 @@ class _Walk:
                 self._control(opcode, path)
                 return
             else:
-                self._machine.run(opcode, path, pc)
+                self._machine.run(row, path, pc)
             path.pc = pc + row.size
 
     # --- control flow -------------------------------------------------------------------------
@@ -134,12 +133,11 @@ class _Walk:
             self.notes.add(self.notes.destructions, path, path.pc)
 
     def _jump(self, path: Path, target: Word) -> None:
-        targets = alternatives(target)
-        if not targets or any(isinstance(each, Term) for each in targets):
+        if isinstance(target, Term):
             self.notes.add(self.notes.unresolved, path, path.pc, target)
-        for each in targets:
-            if isinstance(each, int) and each in self.program.jump_targets:
-                self._waiting.append(path.fork(each))
+            self.notes.unfinished.add(path.entry)
+        elif target in self.program.jump_targets:
+            self._waiting.append(path.fork(target))
 
     def _branch(self, path: Path) -> None:
         target, condition = path.stack.pop(), path.stack.pop()
@@ -186,7 +184,7 @@ class _Walk:
             if isinstance(word, int) and word in targets
         ]
         if _is_deep_recursion([word for _, word in returns]):
-            self.notes.is_complete = False
+            self.notes.unfinished.add(path.entry)
             return False
         key = (path.pc, path.entry, path.called is None, len(path.stack), *returns)
         place = self._visits.setdefault(key, _Place())
@@ -210,26 +208,26 @@ class _Walk:
         return Path(path.pc + 1, list(stack), Memory(dict(cells)), path.entry, path.called)
 
     def _merge(self, pc: int, place: _Place, state: _State) -> _State:
-        """What the place has seen and the new state in one; coarser with every merge."""
+        """What the place has seen and the new state in one.
+
+        The first merge keeps the words both agree on, later ones only return addresses, so that
+        every place settles after a few rounds. Memory is kept as far as its free pointer.
+        """
         known, cells = place.states[-1]
-        meet = self._meet if place.merges <= _FINE_MERGES else self._forget
-        stack = tuple(
-            meet((pc, index), a, b) for index, (a, b) in enumerate(zip(known, state[0], strict=True))
-        )
-        kept: dict[Word, Word] = {}
-        if place.merges <= _FINE_MERGES:
-            kept = {at: word for at, word in cells.items() if _is_same(word, state[1].get(at))}
-        if _FREE_POINTER in cells and _FREE_POINTER in state[1]:
-            kept[_FREE_POINTER] = meet(
-                (pc, _FREE_POINTER_PLACE), cells[_FREE_POINTER], state[1][_FREE_POINTER]
-            )
-        return stack, kept
+        stack, now = state
+        words = enumerate(zip(known, stack, strict=True))
+        joined = tuple(self._join(place, (pc, index), a, b) for index, (a, b) in words)
+        if _FREE_POINTER not in cells or _FREE_POINTER not in now:
+            return joined, {}
+        at = (pc, _FREE_POINTER_PLACE)
+        pointer = self._join(place, at, cells[_FREE_POINTER], now[_FREE_POINTER])
+        return joined, {_FREE_POINTER: pointer}
 
-    def _meet(self, place: tuple[int, int], a: Word, b: Word) -> Word:
-        return self.pool.merge(place, a, b)
-
-    def _forget(self, place: tuple[int, int], a: Word, b: Word) -> Word:
-        return a if isinstance(a, int) and a == b else self.pool.leaf("either", *place)
+    def _join(self, place: _Place, name: tuple[int, int], a: Word, b: Word) -> Word:
+        is_same = a is b or (isinstance(a, int) and a == b)
+        if is_same and (place.merges == 1 or a in self.program.jump_targets):
+            return a
+        return self.pool.leaf("either", *name)
 
 
 def _is_deep_recursion(returns: list[int]) -> bool:
@@ -245,10 +243,6 @@ def _is_deep_recursion(returns: list[int]) -> bool:
 
 def _is_control(opcode: int) -> bool:
     return opcode in (_JUMP, _JUMPI, _RETURN, _SELFDESTRUCT) or opcode in _ENDS
-
-
-def _is_same(a: Word, b: Word | None) -> bool:
-    return a is b or (isinstance(a, int) and a == b)
 
 
 def _shuffle(stack: list[Word], opcode: int) -> None:
@@ -304,12 +298,16 @@ def _selector_constant(pool: Pool, comparison: Term) -> int | None:
     return None
 
 
-def walk(program: Program, *, entry: Entry = None, budget: Budget) -> Notes:
+def walk(program: Program, *, selectors: Iterable[int] = (), budget: Budget) -> Notes:
     """Follow every path of the code.
 
-    `entry`: the selector in calldata. None: any, so paths learn theirs in the dispatcher, and those
-    that match none are the fallback's.
+    Paths learn their selector in the dispatcher; those that match none are the fallback's.
+    `selectors` known from elsewhere are entered one by one where the dispatcher did not show them
+    (it computes its jumps, as Vyper's does).
     """
     walker = _Walk(program, budget)
-    walker.run(entry)
+    walker.run(None)
+    if walker.notes.unresolved:
+        for selector in sorted(set(selectors) - walker.notes.selectors):
+            walker.run(selector)
     return walker.notes

@@ -4,24 +4,22 @@ The storage is recognised by what the getter returns: words read from a mapping 
 getter's arguments. Whoever stores to the same mapping, under any key, is a writer.
 """
 
-from collections.abc import Iterable
 from typing import Final
 
 import msgspec
 
-from analysis.static.path import Note, Notes
+from analysis.static.path import BALANCE_OF, Note, Notes
 from analysis.static.terms import Term, Word, subterms
 
-BALANCE_OF: Final = 0x70A08231
-ALLOWANCE: Final = 0xDD62ED3E
 _FIRST_ARGUMENT = 4
 _SECOND_ARGUMENT = 36
 
-Family = tuple[object, ...] | int | str
-"""A storage place with its keys left out: equal for all entries of one mapping."""
+Shape = tuple["Shape", ...] | int | str
+"""A storage place with its keys left out: the same for all entries of one mapping."""
 
 _ANY: Final = "any"
-_HASHES = ("keccak", "packed")
+_HASHES: Final = ("keccak", "packed")
+_HASH_NAMES: Final = frozenset(_HASHES)
 
 
 class Writers(msgspec.Struct, frozen=True, kw_only=True):
@@ -30,59 +28,89 @@ class Writers(msgspec.Struct, frozen=True, kw_only=True):
     notes: tuple[Note, ...] = ()
     """Their stores. An entry of None is the fallback."""
     roots: tuple[int, ...] = ()
-    """The slots the mappings are declared at, where numbers; inferred."""
+    """The slots the mappings are declared at, where they are plain numbers; inferred."""
 
 
 def writers_of(notes: Notes, getter: int) -> Writers:
     """Find the stores to what `getter` returns. Empty when its storage is not recognised."""
-    families = _families_returned(notes, getter)
-    stores = [note for note in notes.writes.values() if family_of(note.words[0]) in families]
+    shapes = _shapes_behind(notes, getter)
+    stores = (
+        note
+        for note in notes.writes.values()
+        if any(_fits(notes, note.words[0], shape) for shape in shapes)
+    )
     return Writers(
-        notes=tuple(stores), roots=tuple(sorted({r for each in families for r in _roots(each)}))
+        notes=tuple(stores),
+        roots=tuple(sorted({root for shape in shapes for root in _roots(shape)})),
     )
 
 
-def family_of(slot: Word) -> Family:
-    """The slot with every key and index left out."""
-    if isinstance(slot, int):
-        return slot
-    if slot.operation in _HASHES:
-        return (slot.operation, *(_part(word) for word in slot.arguments))
-    if slot.operation == "ADD":
-        parts = [_part(word) for word in slot.arguments]
-        return ("sum", *sorted(parts, key=repr))
-    return _ANY
-
-
-def _part(word: Word) -> Family:
-    if isinstance(word, int):
-        return word
-    return family_of(word)
-
-
-def _families_returned(notes: Notes, getter: int) -> frozenset[Family]:
-    keys = [_FIRST_ARGUMENT] if getter == BALANCE_OF else [_FIRST_ARGUMENT, _SECOND_ARGUMENT]
-    slots = (
+def _shapes_behind(notes: Notes, getter: int) -> set[Shape]:
+    """The storage a getter returns, or, where that got lost in a loop, all it reads by its key."""
+    keys = {_FIRST_ARGUMENT} if getter == BALANCE_OF else {_FIRST_ARGUMENT, _SECOND_ARGUMENT}
+    returned = {
         term.arguments[0]
         for note in notes.returns.values()
         if note.entry == getter
         for word in note.words
         for term in subterms(word)
         if term.operation == "SLOAD"
-    )
-    return frozenset(family_of(slot) for slot in slots if _is_keyed(slot, keys))
+    }
+    read = {note.words[0] for note in notes.reads.values() if note.entry == getter}
+    for slots in (returned, read):
+        shapes = {_shape(slot) for slot in slots if _is_keyed(slot, keys)}
+        shapes = {shape for shape in shapes if _has_hash(shape)}
+        if shapes:
+            return shapes
+    return set()
 
 
-def _is_keyed(slot: Word, keys: Iterable[int]) -> bool:
+def _is_keyed(slot: Word, keys: set[int]) -> bool:
     """Whether the slot is a hash that takes in all of these words of calldata."""
     inside = list(subterms(slot))
-    if not any(term.operation in _HASHES for term in inside):
+    if not any(term.operation in _HASH_NAMES for term in inside):
         return False
     given = {term.arguments[0] for term in inside if term.operation == "CALLDATALOAD"}
     return given.issuperset(keys)
 
 
-def _roots(family: Family) -> Iterable[int]:
-    if isinstance(family, tuple) and family[0] == "keccak":
-        for part in family[1:]:
-            yield from [part] if isinstance(part, int) else _roots(part)  # type: ignore[arg-type]
+def _shape(slot: Word) -> Shape:
+    if isinstance(slot, int):
+        return slot
+    if slot.operation in _HASH_NAMES or slot.operation == "ADD":
+        return (slot.operation, *(_shape(word) for word in slot.arguments))
+    return _ANY
+
+
+def _has_hash(shape: Shape) -> bool:
+    return isinstance(shape, tuple) and (
+        shape[0] in _HASH_NAMES or any(_has_hash(part) for part in shape[1:])
+    )
+
+
+def _fits(notes: Notes, slot: Word, shape: Shape) -> bool:
+    """Whether the slot is a place of this shape, whatever its keys."""
+    if not isinstance(shape, tuple):
+        return shape in (_ANY, slot)
+    operation, *parts = shape
+    words: tuple[Word, ...]
+    if isinstance(slot, Term):
+        if slot.operation != operation:
+            return False
+        words = slot.arguments
+    else:
+        words = notes.hashed.get(slot, ()) if operation == "keccak" else ()
+    if len(words) != len(parts):
+        return False
+    orders = [words, words[::-1]] if operation == "ADD" else [words]
+    return any(
+        all(_fits(notes, word, part) for word, part in zip(order, parts, strict=True))
+        for order in orders
+    )
+
+
+def _roots(shape: Shape) -> set[int]:
+    if not isinstance(shape, tuple) or shape[0] != "keccak":
+        return set()
+    inner = {part for part in shape[1:] if isinstance(part, int)}
+    return inner.union(*(_roots(part) for part in shape[1:]))

@@ -8,6 +8,7 @@ import msgspec
 from litestar import Request, Response, post
 from litestar.connection import ASGIConnection
 from litestar.handlers import BaseRouteHandler
+from litestar.params import JSONBody
 from sql.ledger import AlreadyIssued, NewKey, TrialEnded
 
 from api.clock import iso_utc
@@ -105,10 +106,14 @@ async def admit_attempt(
     connection.scope["state"][_NETWORK] = network
 
 
-async def require_body(connection: ASGIConnection[Any, Any, Any, Any], _: BaseRouteHandler) -> None:
-    """Guard: an empty body is not JSON. What is in it, the framework checks."""
-    if isinstance(connection, Request) and not await connection.body():
-        raise NotJsonError
+async def require_json(connection: ASGIConnection[Any, Any, Any, Any], _: BaseRouteHandler) -> None:
+    """Guard: the body is JSON. The framework checks what is in it, but takes no body for one."""
+    if not isinstance(connection, Request):
+        return
+    try:
+        msgspec.json.decode(await connection.body())
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise NotJsonError from error
 
 
 def _forwarded_for(connection: ASGIConnection[Any, Any, Any, Any]) -> list[str]:
@@ -120,7 +125,7 @@ def _forwarded_for(connection: ASGIConnection[Any, Any, Any, Any]) -> list[str]:
 @post(
     "/agent-keys",
     status_code=200,
-    guards=[admit_attempt, require_body],
+    guards=[admit_attempt, require_json],
     request_max_body_size=MAX_BODY_BYTES,
     summary="Issue a trial key",
     tags=["keys"],
@@ -135,7 +140,7 @@ def _forwarded_for(connection: ASGIConnection[Any, Any, Any, Any]) -> list[str]:
     },
 )
 async def issue_trial_key(
-    request: Request[Any, Any, Any], data: TrialRequest
+    request: Request[Any, Any, Any], data: JSONBody[TrialRequest]
 ) -> Response[TrialKey]:
     """One key for each client network, for callers without a person present."""
     deps: ApiDeps = request.app.state.deps

@@ -5,7 +5,7 @@ import polars as pl
 
 from indexer.decode.forms import event_topic
 from indexer.decode.undecoded import undecoded_columns
-from indexer.decode.words import has_shape, is_address, to_address, topic, word
+from indexer.decode.words import has_shape, is_address, to_address, to_hash, topic, word
 
 TRANSFER_TOPIC = event_topic("Transfer(address,address,uint256)")
 """Source: EIP-20. EIP-721 has the same topic, with its third argument indexed too."""
@@ -22,7 +22,7 @@ class DecodedTransfers(msgspec.Struct, frozen=True, kw_only=True):
     """What the logs of tracked tokens told."""
 
     transfers: pl.DataFrame
-    """block_number, log_index, token, sender, recipient, amount_hex (64 digits); in chain order."""
+    """block_number, log_index, token, sender, recipient, amount_raw (0x, 64 digits); in chain order."""
     undecoded: pl.DataFrame
     """Transfer events of tracked tokens in other shapes (EIP-721, none indexed, more data)."""
 
@@ -41,7 +41,7 @@ def decode_transfers(logs: pl.DataFrame, tracked: pl.DataFrame) -> DecodedTransf
         token=pl.col("address"),
         sender=to_address(_SENDER),
         recipient=to_address(_RECIPIENT),
-        amount_hex=_AMOUNT.text(),
+        amount_raw=to_hash(_AMOUNT),
     )
     return DecodedTransfers(
         transfers=transfers.sort("block_number", "log_index"),

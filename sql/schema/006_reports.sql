@@ -94,6 +94,7 @@ create table report_holder (
 
 create table report_deadline (
     token_id integer not null,
+    position integer not null,
     source varchar not null,
     slot varchar,
     clock varchar not null,
@@ -102,6 +103,7 @@ create table report_deadline (
 
 create table report_evidence (
     token_id integer not null,
+    position integer not null,
     key varchar not null,
     body varchar not null
 );

@@ -1,4 +1,4 @@
-"""What a test can do on the real chain. Every verb sends real transactions and tells what came of it.
+"""What a test can do on the real chain: real transactions, and what came of each.
 
 Nothing here knows the service: these outcomes are what its predictions are held against.
 """
@@ -55,7 +55,7 @@ class Moved(msgspec.Struct, frozen=True, kw_only=True):
     """The sender's or trader's."""
     token_after: int
     other_before: int
-    """Of a transfer the receiver's tokens; of a trade the trader's quote coins, its fee put back."""
+    """Of a transfer: the receiver's tokens. Of a trade: the trader's quote coins, gas put back."""
     other_after: int
     pool_out: int = 0
     """Tokens that left the pool, by its own event."""
@@ -184,13 +184,13 @@ class Chain:
         quote_before = self._quote_balance(token, account)
         sent = self._send(call, account)
         flows = list(_flows(token, sent))
-        native = pays_native(self.world.venues, token.pool) and call.value_wei + sent.fee_wei > 0
+        fee_wei = sent.fee_wei if pays_native(self.world.venues, token.pool) else 0
         return Moved(
             sent=sent,
             token_before=token_before,
             token_after=self.balance(token.address, account),
             other_before=quote_before,
-            other_after=self._quote_balance(token, account) + (sent.fee_wei if native else 0),
+            other_after=self._quote_balance(token, account) + fee_wei,
             pool_out=sum(max(-mine, 0) for mine, _ in flows),
             pool_in=sum(max(mine, 0) for mine, _ in flows),
             pool_quote_out=sum(max(-other, 0) for _, other in flows),
@@ -252,10 +252,11 @@ def _amounts(token: ZooToken, log: Log) -> tuple[int, int] | None:
         in0, in1, out0, out1 = _integers("(uint256,uint256,uint256,uint256)", log)
         return in0 - out0, in1 - out1
     if log.topics[0] == _SWAP_V3:
-        return _integers("(int256,int256,uint160,uint128,int24)", log)[:2]
+        first, second, *_ = _integers("(int256,int256,uint160,uint128,int24)", log)
+        return first, second
     if log.topics[0] == _SWAP_V4 and log.topics[1] == token.pool.pool_id:
         # Signed from the trader's side, unlike V3.
-        first, second = _integers("(int128,int128,uint160,uint128,int24,uint24)", log)[:2]
+        first, second, *_ = _integers("(int128,int128,uint160,uint128,int24,uint24)", log)
         return -first, -second
     return None
 

@@ -26,6 +26,7 @@ class Node:
         self.url = ""
         self.sockets: list[web.WebSocketResponse] = []
         self.silent = False
+        self.ending = asyncio.Event()
 
     @property
     def calls(self) -> list[str]:
@@ -85,8 +86,9 @@ def good(node: Node, calls: Sequence[dict[str, Any]]) -> web.Response:
     return web.Response(text=encode_all([answer(node, call) for call in calls]))
 
 
-async def hang(_: Node, __: list[dict[str, Any]]) -> web.StreamResponse:
-    await asyncio.Event().wait()
+async def hang(node: Node, _: list[dict[str, Any]]) -> web.StreamResponse:
+    """No answer until the node ends."""
+    await node.ending.wait()
     return web.Response()
 
 
@@ -167,7 +169,7 @@ async def running(*nodes: Node) -> AsyncIterator[None]:
         for node in nodes:
             app = web.Application()
             app.router.add_route("*", "/{path:.*}", node.handle)
-            runner = web.AppRunner(app, shutdown_timeout=0.0)
+            runner = web.AppRunner(app, shutdown_timeout=0.1)
             runners.append(runner)
             await runner.setup()
             site = web.TCPSite(runner, "127.0.0.1", 0)
@@ -176,5 +178,9 @@ async def running(*nodes: Node) -> AsyncIterator[None]:
             node.url = f"http://127.0.0.1:{port}/v3/SECRET-KEY"
         yield
     finally:
+        for node in nodes:
+            node.ending.set()
+            for socket in node.sockets:
+                await socket.close()
         for runner in runners:
             await runner.cleanup()

@@ -40,7 +40,7 @@ def test_what_was_encoded_is_decoded(sender: str, recipient: str, amount: int) -
     )
     found = decode_transfers(decode_logs(msgspec.json.encode([log])), tracked(**{TOKEN: 9}))
     row = found.transfers.row(0, named=True)
-    assert int(row.pop("amount_hex"), 16) == amount
+    assert int(row.pop("amount_raw"), 16) == amount
     assert row == {
         "block_number": 9,
         "log_index": 2,

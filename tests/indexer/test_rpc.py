@@ -111,9 +111,11 @@ async def test_a_lone_endpoint_gets_another_chance(reply: Reply) -> None:
     clock = SkippingClock()
     async with running(node), client_of(node, clock=clock) as client:
         assert texts(await client.batch(echo("a", "b", "c"))) == ["a", "b", "c"]
-    if reply not in (BAD_REPLIES["huge"],):  # halved instead
-        assert len(clock.waits) == 2
-        assert 0 < clock.waits[0] <= 0.25 < clock.waits[1] <= 0.5
+    # One backs off once at least; the second time, if there is one, for longer.
+    bounds = [(0.1, 0.25), (0.25, 0.5)]
+    within = [low <= wait <= high for wait, (low, high) in zip(clock.waits, bounds, strict=False)]
+    assert all(within)
+    assert within or reply is huge, "a long batch is asked for in parts at once"
 
 
 @pytest.mark.parametrize(

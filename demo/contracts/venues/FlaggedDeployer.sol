@@ -5,8 +5,8 @@ pragma solidity ^0.8.24;
 contract FlaggedDeployer {
     uint160 private constant MASK = (1 << 14) - 1;
 
-    /// Where the newest hook stands.
-    address public last;
+    /// In the order deployed.
+    address[] public hooks;
 
     function deploy(bytes calldata creation, uint160 flags) external {
         bytes32 codeHash = keccak256(creation);
@@ -18,7 +18,7 @@ contract FlaggedDeployer {
             made := create2(0, add(code, 0x20), mload(code), salt)
         }
         require(made != address(0), "creation failed");
-        last = made;
+        hooks.push(made);
     }
 
     function _at(uint256 salt, bytes32 codeHash) private view returns (address at) {

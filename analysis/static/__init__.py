@@ -1,0 +1,1 @@
+"""Static analysis of runtime code. Pure: no node, no store."""

@@ -1,0 +1,180 @@
+"""Uniswap V4: one manager for all pools, each known by an id and by its creation event only.
+
+A pool's tokens lie in the manager with everybody else's, so what it holds is worked out: every
+position ever added or removed, valued at the current price. Uncollected fees are not in it.
+Source: v4-core PoolManager, Pool (storage layout), StateLibrary; v3-core SqrtPriceMath.
+"""
+
+from collections.abc import Mapping, Sequence
+from math import sqrt
+
+import msgspec
+from eth_hash.auto import keccak
+
+from analysis.abi import NoAnswer, call, read_reply
+from analysis.calldata import topic_of
+from analysis.discovery import Candidate
+from analysis.market import PoolState
+from analysis.node import RpcAnswer
+from config.chains import Dex
+from config.jsonrpc import RpcFault, RpcRequest
+from config.primitives import ZERO_ADDRESS, Address, Hash32, RawAmount
+
+_INITIALIZE = topic_of("Initialize(bytes32,address,address,uint24,int24,address,uint160,int24)")
+_MODIFY_LIQUIDITY = topic_of("ModifyLiquidity(bytes32,address,int24,int24,int256,bytes32)")
+
+_POOLS_SLOT = 6
+_LIQUIDITY_OFFSET = 3
+_PRICE_BITS = 160
+_Q96 = 2**96
+_TICK_BASE = 1.0001
+
+MOST_POOLS = 100
+"""Pools of one token and manager whose positions are added up; the rest are left out."""
+
+
+class _Log(msgspec.Struct, frozen=True):
+    topics: tuple[str, ...]
+    data: str
+
+
+class Position(msgspec.Struct, frozen=True, kw_only=True):
+    """Liquidity between two ticks."""
+
+    lower: int
+    upper: int
+    liquidity: int
+
+
+def find_requests(dex: Dex, token: Address, *, to_block: int) -> tuple[RpcRequest, ...]:
+    """The creation events that name the token, as either side. A node may refuse the range."""
+    word = "0x" + token[2:].rjust(64, "0")
+    return tuple(
+        _logs(dex, [_INITIALIZE, None, *sides], to_block=to_block)
+        for sides in ([word], [None, word])
+    )
+
+
+def read_found(
+    dex: Dex, token: Address, quotes: Sequence[Address], answers: Sequence[RpcAnswer]
+) -> tuple[Candidate, ...]:
+    """The token's pools against `quotes` and the native coin. Refused ranges bring none."""
+    wanted = {*quotes, ZERO_ADDRESS}
+    found = []
+    for answer in answers:
+        for log in _read_logs(answer):
+            sides = tuple(Address("0x" + topic[-40:]) for topic in log.topics[2:4])
+            quote = sides[1] if sides[0] == token else sides[0]
+            if quote in wanted:
+                words = _words(log.data)
+                found.append(
+                    Candidate(
+                        dex=dex,
+                        pool=dex.factory,
+                        token=token,
+                        quote=quote,
+                        pool_id=Hash32(log.topics[1]),
+                        fee=words[0],
+                        tick_spacing=_signed(words[1]),
+                    )
+                )
+    return tuple(found)
+
+
+def state_requests(
+    dex: Dex, pools: Sequence[Candidate], *, block: Hash32, to_block: int
+) -> tuple[RpcRequest, ...]:
+    """The changes of all pools' positions in one read, then two words of storage a pool."""
+    ids = [pool.pool_id for pool in pools]
+    words = [
+        call(dex.factory, "extsload(bytes32)", slot, block=block)
+        for pool in pools
+        for slot in _state_slots(pool)
+    ]
+    return (_logs(dex, [_MODIFY_LIQUIDITY, ids], to_block=to_block), *words)
+
+
+def read_states(
+    pools: Sequence[Candidate], answers: Sequence[RpcAnswer]
+) -> list[tuple[Candidate, PoolState | None]]:
+    """What each pool holds. None: the node did not tell all of it. Raises UpstreamError."""
+    if isinstance(answers[0], RpcFault):
+        return [(pool, None) for pool in pools]
+    positions = _read_positions(_read_logs(answers[0]))
+    return [
+        (pool, _read_state(pool, positions.get(pool.key, ()), answers[at : at + 2]))
+        for pool, at in zip(pools, range(1, len(answers), 2), strict=True)
+    ]
+
+
+def held_amounts(positions: Sequence[Position], *, sqrt_price: float) -> tuple[float, float]:
+    """Smallest units of currency 0 and 1 in these positions at a price.
+
+    `sqrt_price` is the square root of currency 1 per currency 0, in smallest units.
+    """
+    amount_0 = amount_1 = 0.0
+    for position in positions:
+        low, high = sqrt(_TICK_BASE**position.lower), sqrt(_TICK_BASE**position.upper)
+        at = min(max(sqrt_price, low), high)
+        amount_0 += position.liquidity * (1 / at - 1 / high)
+        amount_1 += position.liquidity * (at - low)
+    return max(0.0, amount_0), max(0.0, amount_1)
+
+
+def _read_state(
+    pool: Candidate, positions: Sequence[Position], answers: Sequence[RpcAnswer]
+) -> PoolState | None:
+    replies = [read_reply(answer) for answer in answers]
+    words = [int.from_bytes(reply, "big") for reply in replies if not isinstance(reply, NoAnswer)]
+    if len(words) != len(replies):
+        return None
+    sqrt_price = (words[0] & (1 << _PRICE_BITS) - 1) / _Q96
+    if not sqrt_price:
+        return None
+    amount_0, amount_1 = held_amounts(positions, sqrt_price=sqrt_price)
+    token, quote = (amount_0, amount_1) if pool.token_is_0 else (amount_1, amount_0)
+    return PoolState(
+        token_reserve_raw=RawAmount(int(token)),
+        quote_reserve_raw=RawAmount(int(quote)),
+        in_range_liquidity=words[1],
+    )
+
+
+def _read_positions(logs: Sequence[_Log]) -> Mapping[str, list[Position]]:
+    positions: dict[str, list[Position]] = {}
+    for log in logs:
+        lower, upper, delta, _ = _words(log.data)
+        change = Position(lower=_signed(lower), upper=_signed(upper), liquidity=_signed(delta))
+        positions.setdefault(log.topics[1], []).append(change)
+    return positions
+
+
+def _state_slots(pool: Candidate) -> tuple[bytes, bytes]:
+    key = bytes.fromhex(pool.key[2:]) + _POOLS_SLOT.to_bytes(32, "big")
+    base = int.from_bytes(keccak(key), "big")
+    liquidity = (base + _LIQUIDITY_OFFSET) % 2**256
+    return base.to_bytes(32, "big"), liquidity.to_bytes(32, "big")
+
+
+def _logs(dex: Dex, topics: list[object], *, to_block: int) -> RpcRequest:
+    query = {
+        "address": dex.factory,
+        "topics": topics,
+        "fromBlock": hex(dex.from_block or 0),
+        "toBlock": hex(to_block),
+    }
+    return RpcRequest("eth_getLogs", (query,))
+
+
+def _read_logs(answer: RpcAnswer) -> tuple[_Log, ...]:
+    if isinstance(answer, RpcFault):
+        return ()
+    return msgspec.json.decode(answer, type=tuple[_Log, ...])
+
+
+def _words(data: str) -> list[int]:
+    return [int(data[at : at + 64], 16) for at in range(2, len(data), 64)]
+
+
+def _signed(word: int) -> int:
+    return word - 2**256 if word >> 255 else word

@@ -1,0 +1,153 @@
+"""Writes a piece of the chain: rows, token tracking, coverage, window and checkpoint at once."""
+
+from collections.abc import Sequence
+
+import msgspec
+import polars as pl
+
+from config.chains import Chain
+from config.primitives import ZERO_ADDRESS
+from indexer.decode.pools import PoolDecoder
+from indexer.decode.transfers import TRACKED_SCHEMA, decode_transfers
+from indexer.reads import Piece
+from sql.blocks import insert_blocks, unwind_from, write_checkpoint
+from sql.pools import extend_coverage, insert_pools
+from sql.rows import BlockRow, CheckpointRow
+from sql.store import Transaction
+from sql.tokens import track_token_frame
+from sql.transfers import insert_transfers
+
+FOLLOW = "follow"
+TRANSFERS = "transfers"
+
+
+class Written(msgspec.Struct, frozen=True, kw_only=True):
+    """How much was new in the store, and how much was gone through for it."""
+
+    logs: int = 0
+    pools: int = 0
+    transfers: int = 0
+    undecoded: int = 0
+
+    @property
+    def rows(self) -> int:
+        """All kinds together."""
+        return self.pools + self.transfers + self.undecoded
+
+    def plus(self, other: "Written") -> "Written":
+        """The sum."""
+        return Written(
+            logs=self.logs + other.logs,
+            pools=self.pools + other.pools,
+            transfers=self.transfers + other.transfers,
+            undecoded=self.undecoded + other.undecoded,
+        )
+
+
+class Ingest:
+    """Knows what of a chain is kept."""
+
+    def __init__(self, chain: Chain) -> None:
+        self._chain_id = chain.id
+        self._decoder = PoolDecoder(chain.dexes)
+        self._never_tracked = [ZERO_ADDRESS, *(anchor.address for anchor in chain.anchors)]
+        self._subjects = [TRANSFERS, *(f"pools:{dex.factory}" for dex in chain.dexes)]
+
+    def write(self, tx: Transaction, piece: Piece, *, stream: str) -> Written:
+        """Store a piece and move the stream's checkpoint to its end. Raises StoreError.
+
+        The caller's transaction makes it one with whatever else belongs to it.
+        """
+        decoded = self._decoder.decode(piece.logs)
+        pools = self._named(decoded.pools)
+        self._track(tx, pools)
+        transfers = decode_transfers(piece.logs, self._read_tracked(tx))
+        undecoded = self._named(pl.concat([decoded.undecoded, transfers.undecoded]))
+        written = Written(
+            logs=piece.logs.height,
+            pools=insert_pools(tx, pools),
+            transfers=insert_transfers(tx, self._named(transfers.transfers)),
+            undecoded=tx.insert_frame("undecoded", undecoded),
+        )
+        for subject in self._subjects:
+            extend_coverage(
+                tx,
+                chain_id=self._chain_id,
+                subject=subject,
+                from_block=piece.first,
+                to_block=piece.last,
+            )
+        write_checkpoint(
+            tx,
+            CheckpointRow(
+                chain_id=self._chain_id, stream=stream, number=piece.last, hash=piece.tip.hash
+            ),
+        )
+        return written
+
+    def hold(self, tx: Transaction, piece: Piece, *, held: Sequence[BlockRow]) -> None:
+        """Add the piece's blocks to the window.
+
+        What the window holds of another branch at these heights (a back-fill can have brought it)
+        is taken back first.
+        """
+        known = {row.number: row.hash for row in held}
+        stale = [
+            header.number
+            for header in piece.headers
+            if known.get(header.number, header.ref.hash) != header.ref.hash
+        ]
+        if stale:
+            unwind_from(tx, chain_id=self._chain_id, number=min(stale))
+        insert_blocks(
+            tx,
+            [
+                BlockRow(
+                    chain_id=self._chain_id,
+                    number=header.ref.number,
+                    hash=header.ref.hash,
+                    parent_hash=header.ref.parent_hash,
+                    time_s=header.ref.time_s,
+                )
+                for header in piece.headers
+            ],
+        )
+
+    def complete_transfers(self, tx: Transaction, *, first: int) -> None:
+        """Say of tokens that are new to the follow stream from where on their transfers are whole.
+
+        That is the block they were seen in, or `first`, the piece's first one, if later.
+        """
+        tokens = tx.fetch_frame("tokens/list_tracked", chain_id=self._chain_id)
+        fresh = tokens.filter(pl.col("transfers_from_block").is_null()).select(
+            "address",
+            block_number=pl.max_horizontal(
+                pl.col("first_seen_block"), pl.lit(first, dtype=pl.Int64)
+            ),
+        )
+        if fresh.height:
+            with tx.frame("incoming_token", fresh):
+                tx.execute("tokens/update_transfers_from", chain_id=self._chain_id)
+
+    def _named(self, frame: pl.DataFrame) -> pl.DataFrame:
+        return frame.with_columns(chain_id=pl.lit(self._chain_id, dtype=pl.Int32))
+
+    def _track(self, tx: Transaction, pools: pl.DataFrame) -> None:
+        sides = pl.concat(
+            [
+                pools.select("block_number", address=pl.col("token0")),
+                pools.select("block_number", address=pl.col("token1")),
+            ]
+        )
+        track_token_frame(
+            tx,
+            chain_id=self._chain_id,
+            because="pool",
+            frame=sides.filter(~pl.col("address").is_in(self._never_tracked)),
+        )
+
+    def _read_tracked(self, tx: Transaction) -> pl.DataFrame:
+        tokens = tx.fetch_frame("tokens/list_tracked", chain_id=self._chain_id)
+        return tokens.select(
+            pl.col("address"), from_block=pl.col("first_seen_block")
+        ).cast(TRACKED_SCHEMA)

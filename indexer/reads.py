@@ -1,0 +1,161 @@
+"""What following asks a node: headers and logs, checked before they are handed on."""
+
+from collections.abc import Sequence
+
+import msgspec
+import polars as pl
+
+from config.errors import UpstreamError
+from config.jsonrpc import RpcFault, RpcRequest
+from config.primitives import BlockRef, Hash32
+from indexer.agree import (
+    check_block_logs,
+    check_link,
+    check_number,
+    check_range_logs,
+    is_suspiciously_empty,
+)
+from indexer.decode.logs import LOG_SCHEMA, decode_logs
+from indexer.decode.pools import CREATION_TOPICS
+from indexer.decode.transfers import TRANSFER_TOPIC
+from indexer.failures import MalformedAnswerError, RangeRefusedError
+from indexer.headers import Header, decode_header, header_request
+from indexer.ranges import is_range_refusal, parse_suggestion
+from indexer.rpc import RpcClient
+from indexer.wire import RpcAnswer
+
+TOPICS: tuple[Hash32, ...] = (*CREATION_TOPICS, TRANSFER_TOPIC)
+"""Everything that is ingested. Asked for without addresses: tokens are too many to list."""
+
+_RANGE_ATTEMPTS = 2
+"""A range that is too much is better made smaller than asked for again and again."""
+
+
+class Piece(msgspec.Struct, frozen=True, kw_only=True):
+    """A gapless run of blocks with all their logs, as the nodes agree on it."""
+
+    first: int
+    last: int
+    logs: pl.DataFrame
+    """Of LOG_SCHEMA."""
+    headers: tuple[Header, ...]
+    """Of every block where they were asked one by one; of the last one where by range."""
+
+    @property
+    def tip(self) -> BlockRef:
+        """The last block."""
+        return self.headers[-1].ref
+
+
+async def fetch_header(client: RpcClient, number: int) -> Header | None:
+    """The canonical block at a height; None when the node has none. Raises UpstreamError."""
+    return (await fetch_headers(client, number, number))[0]
+
+
+async def fetch_headers(client: RpcClient, first: int, last: int) -> list[Header | None]:
+    """The canonical blocks at heights `first` to `last`; None for those the node lacks.
+
+    Raises UpstreamError.
+    """
+    numbers = range(first, last + 1)
+
+    def believe(answers: Sequence[RpcAnswer]) -> list[Header | None]:
+        headers: list[Header | None] = []
+        for number, answer in zip(numbers, answers, strict=True):
+            header = decode_header(answer, asked=f"block {number}")
+            if header is not None:
+                check_number(header, asked=number)
+            headers.append(header)
+        return headers
+
+    return await client.ask([header_request(number) for number in numbers], believe)
+
+
+async def fetch_blocks(client: RpcClient, headers: Sequence[Header]) -> Piece:
+    """These blocks, which must follow one another, with their logs asked by block hash.
+
+    Raises UpstreamError.
+    """
+    for parent, child in zip(headers, headers[1:], strict=False):
+        check_link(parent.ref, child.ref)
+    requests = [
+        RpcRequest("eth_getLogs", ({"blockHash": header.ref.hash, "topics": [TOPICS]},))
+        for header in headers
+    ]
+
+    def believe(answers: Sequence[RpcAnswer]) -> list[pl.DataFrame]:
+        frames = []
+        for header, answer in zip(headers, answers, strict=True):
+            logs = _read_logs(answer, asked=f"logs of block {header.ref.hash}")
+            check_block_logs(logs, header, topics=TOPICS)
+            frames.append(logs)
+        return frames
+
+    frames = await client.ask(requests, believe)
+    doubtful = [
+        at
+        for at, (logs, header) in enumerate(zip(frames, headers, strict=True))
+        if is_suspiciously_empty(logs, header, topics=TOPICS)
+    ]
+    if doubtful:
+        # A node that has the block but not yet its logs answers with none. The second answer
+        # counts: bloom filters do let in what is not there.
+        frames = await client.ask(requests, believe)
+    return Piece(
+        first=headers[0].number,
+        last=headers[-1].number,
+        logs=pl.concat([pl.DataFrame(schema=LOG_SCHEMA), *frames]),
+        headers=tuple(headers),
+    )
+
+
+async def fetch_range(
+    client: RpcClient, first: int, last: int, *, parent: BlockRef | None
+) -> Piece:
+    """Blocks that are final, with their logs asked by range.
+
+    `parent` None: not held, so the link to it is not checked. Raises RangeRefusedError when this
+    is too much for the node, UpstreamError otherwise.
+    """
+    requests = [
+        RpcRequest(
+            "eth_getLogs",
+            ({"fromBlock": hex(first), "toBlock": hex(last), "topics": [TOPICS]},),
+        ),
+        header_request(first),
+        header_request(last),
+    ]
+
+    def believe(answers: Sequence[RpcAnswer]) -> Piece:
+        ends = [
+            _require(decode_header(answer, asked=f"block {number}"), number)
+            for number, answer in zip((first, last), answers[1:], strict=True)
+        ]
+        if parent is not None:
+            check_link(parent, ends[0].ref)
+        if isinstance(answers[0], RpcFault) and is_range_refusal(answers[0]):
+            message = answers[0].message
+            raise RangeRefusedError(
+                message=message, suggested=parse_suggestion(message, first=first)
+            )
+        logs = _read_logs(answers[0], asked=f"logs of blocks {first} to {last}")
+        check_range_logs(logs, first=first, last=last, topics=TOPICS, headers=ends)
+        return Piece(first=first, last=last, logs=logs, headers=(ends[-1],))
+
+    return await client.ask(requests, believe, attempts=_RANGE_ATTEMPTS)
+
+
+def _require(header: Header | None, number: int) -> Header:
+    if header is None:
+        raise UpstreamError(service="node", reason=f"has no block {number} below its head")
+    check_number(header, asked=number)
+    return header
+
+
+def _read_logs(answer: RpcAnswer, *, asked: str) -> pl.DataFrame:
+    if isinstance(answer, RpcFault):
+        raise MalformedAnswerError(service="node", reason=f"{asked}: {answer.message}")
+    try:
+        return decode_logs(answer)
+    except ValueError as error:  # msgspec's errors are such, too
+        raise MalformedAnswerError(service="node", reason=f"{asked}: {error}") from None

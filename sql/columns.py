@@ -1,0 +1,180 @@
+"""How a struct lies in a table: the column types, and the values that change form on the way.
+
+Derived from the annotations of sql/rows.py, so that struct, table and frame cannot drift apart.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from types import NoneType, UnionType
+from typing import Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+
+import msgspec
+import polars as pl
+
+from config.primitives import RawAmount
+from sql import rows
+
+T = TypeVar("T", bound=msgspec.Struct)
+
+Form = Literal["plain", "amount", "flag"]
+"""amount: an exact integer of up to 256 bits, stored as decimal text. flag: a truth value that may
+also be `pending`, stored as text."""
+
+TABLES: Mapping[str, type[msgspec.Struct]] = {
+    "block": rows.BlockRow,
+    "checkpoint": rows.CheckpointRow,
+    "coverage": rows.CoverageRow,
+    "token": rows.TokenRow,
+    "request": rows.RequestRow,
+    "pool": rows.PoolRow,
+    "undecoded": rows.UndecodedRow,
+    "code": rows.CodeRow,
+    "code_answer": rows.CodeAnswerRow,
+    "report": rows.ReportRow,
+    "report_static": rows.StaticFindings,
+    "report_pool": rows.PoolResultRow,
+    "report_holder": rows.HolderRow,
+    "report_deadline": rows.DeadlineRow,
+    "report_evidence": rows.EvidenceRow,
+    "refusal": rows.RefusalRow,
+}
+"""Tables whose columns are the fields of a struct. `transfer` is not one: see sql/transfers.py."""
+
+ADDED: Mapping[str, tuple[tuple[str, str], ...]] = {
+    "report": (("token_id", "INTEGER"), ("pools_resolved", "BOOLEAN")),
+    "report_static": (("token_id", "INTEGER"),),
+    "report_pool": (("token_id", "INTEGER"),),
+    "report_holder": (("token_id", "INTEGER"),),
+    "report_deadline": (("token_id", "INTEGER"), ("position", "INTEGER")),
+    "report_evidence": (("token_id", "INTEGER"), ("position", "INTEGER")),
+    "refusal": (("token_id", "INTEGER"),),
+}
+"""Columns that stand before those of the struct."""
+
+NARROWED = frozenset({"chain_id", "token_id", "log_index", "ordinal"})
+"""Integers that 32 bits hold."""
+
+_WIDE_INTEGERS = frozenset({(rows.DeadlineRow, "value")})
+"""Plain integers that a contract chooses, so they may have 256 bits."""
+
+_DTYPES: Mapping[str, pl.DataType] = {
+    "INTEGER": pl.Int32(),
+    "BIGINT": pl.Int64(),
+    "UBIGINT": pl.UInt64(),
+    "DOUBLE": pl.Float64(),
+    "BOOLEAN": pl.Boolean(),
+    "VARCHAR": pl.String(),
+    "VARCHAR[]": pl.List(pl.String()),
+}
+
+
+class Column(msgspec.Struct, frozen=True, kw_only=True):
+    """One field of a struct as a column."""
+
+    name: str
+    sql_type: str
+    """As DuckDB's DESCRIBE prints it."""
+    form: Form
+
+
+@cache
+def columns_of(row: type[msgspec.Struct]) -> tuple[Column, ...]:
+    """The columns of a struct in field order. Raises TypeError for a type no column can hold."""
+    hints = get_type_hints(row)
+    return tuple(_column(row, name, hints[name]) for name in row.__struct_fields__)
+
+
+def encode(structs: Sequence[msgspec.Struct], row: type[msgspec.Struct]) -> pl.DataFrame:
+    """Rows as a frame with the stored types, also when there are none."""
+    data = {}
+    for column in columns_of(row):
+        values = [getattr(struct, column.name) for struct in structs]
+        if column.form != "plain":
+            to_text = _TO_TEXT[column.form]
+            values = [None if value is None else to_text(value) for value in values]
+        data[column.name] = pl.Series(column.name, values, _DTYPES[column.sql_type], strict=True)
+    return pl.DataFrame(data)
+
+
+def decode(names: Sequence[str], values: Sequence[tuple[object, ...]], row: type[T]) -> list[T]:
+    """Rows of a statement's result as structs; its columns are found by name.
+
+    Raises msgspec.ValidationError when the result lacks a field or has another type: a bug in
+    the statement.
+    """
+    forms = {column.name: column.form for column in columns_of(row)}
+    from_text = [(name, _FROM_TEXT[forms[name]]) for name in names if forms.get(name) in _FROM_TEXT]
+    structs = []
+    for stored in values:
+        fields = dict(zip(names, stored, strict=True))
+        for name, read in from_text:
+            text = fields[name]
+            if text is not None:
+                fields[name] = read(str(text))
+        structs.append(msgspec.convert(fields, row))
+    return structs
+
+
+def table_schema(table: str) -> dict[str, pl.DataType]:
+    """Names and frame types of a table's columns, in order. Raises KeyError for no such table."""
+    added = ADDED.get(table, ())
+    own = ((column.name, column.sql_type) for column in columns_of(TABLES[table]))
+    return {name: _DTYPES[sql_type] for name, sql_type in (*added, *own)}
+
+
+def _column(row: type[msgspec.Struct], name: str, hint: object) -> Column:
+    kinds = _alternatives(hint)
+    form: Form = "plain"
+    if RawAmount in kinds or (row, name) in _WIDE_INTEGERS:
+        sql_type, form = "VARCHAR", "amount"
+    elif kinds == {bool, str}:
+        sql_type, form = "VARCHAR", "flag"
+    elif kinds == {int}:
+        sql_type = "INTEGER" if name in NARROWED else "BIGINT"
+    elif len(kinds) == 1 and (found := _SQL_TYPES.get(next(iter(kinds)))):
+        sql_type = found
+    else:
+        message = f"{row.__name__}.{name}: no column type for {hint}"
+        raise TypeError(message)
+    return Column(name=name, sql_type=sql_type, form=form)
+
+
+def _alternatives(hint: object) -> set[object]:
+    """The types a hint allows, None aside, with NewTypes and literals of text read as text."""
+    origin = get_origin(hint)
+    if origin in (Union, UnionType):
+        return set().union(*(_alternatives(part) for part in get_args(hint)))
+    if hint is NoneType:
+        return set()
+    if origin is Literal:
+        return {type(value) for value in get_args(hint)}
+    if origin is tuple:
+        return {tuple}
+    if hint is RawAmount:
+        return {hint}
+    return {getattr(hint, "__supertype__", hint)}
+
+
+def _read_amount(text: str) -> int:
+    return int(text, 0)
+
+
+def _read_flag(text: str) -> bool | str:
+    return text == "true" if text in ("true", "false") else text
+
+
+def _flag_text(value: bool | str) -> str:
+    return value if isinstance(value, str) else str(value).lower()
+
+
+_SQL_TYPES: Mapping[object, str] = {
+    bool: "BOOLEAN",
+    float: "DOUBLE",
+    str: "VARCHAR",
+    tuple: "VARCHAR[]",
+}
+_TO_TEXT: Mapping[str, Callable[..., str]] = {"amount": str, "flag": _flag_text}
+_FROM_TEXT: Mapping[Form | None, Callable[[str], object]] = {
+    "amount": _read_amount,
+    "flag": _read_flag,
+}

@@ -1,0 +1,72 @@
+"""Pools and the block ranges that have been gone through for them."""
+
+from collections.abc import Sequence
+
+import msgspec
+import polars as pl
+
+from config.primitives import Address
+from sql.columns import encode, table_schema
+from sql.rows import CoverageRow, PoolRow
+from sql.store import Readable, Transaction
+
+
+class _Count(msgspec.Struct, frozen=True, kw_only=True):
+    count: int
+
+
+def insert_pools(tx: Transaction, pools: pl.DataFrame | Sequence[PoolRow]) -> int:
+    """Store the pools that are not stored yet; returns how many those were.
+
+    A frame has the columns of PoolRow, in any order.
+    """
+    frame = pools if isinstance(pools, pl.DataFrame) else encode(pools, PoolRow)
+    if not frame.height:
+        return 0
+    schema = table_schema("pool")
+    before = _count(tx)
+    with tx.frame("incoming_pool", frame.select(pl.col(n).cast(t) for n, t in schema.items())):
+        tx.execute("pools/insert_new")
+    return _count(tx) - before
+
+
+def pools_of(
+    store: Readable, *, chain_id: int, token: Address, quotes: Sequence[Address] | None = None
+) -> list[PoolRow]:
+    """The pools that have the token on one side, in order of creation.
+
+    With `quotes`, only those with one of these on the other side: ask so for anything that may
+    be a quote token itself, as those have pools without number.
+    """
+    return store.fetch(
+        "pools/list_of_token",
+        PoolRow,
+        chain_id=chain_id,
+        token=token,
+        quotes=None if quotes is None else list(quotes),
+    )
+
+
+def coverage_of(store: Readable, *, chain_id: int) -> list[CoverageRow]:
+    """The gapless ranges of a chain; those of one subject neither touch nor overlap."""
+    return store.fetch("coverage/list_ranges", CoverageRow, chain_id=chain_id)
+
+
+def extend_coverage(
+    tx: Transaction, *, chain_id: int, subject: str, from_block: int, to_block: int
+) -> None:
+    """Add a range, ends included, joining it with those it overlaps or lies beside."""
+    where = {"chain_id": chain_id, "subject": subject}
+    joined = tx.fetch(
+        "coverage/find_touching", CoverageRow, **where, from_block=from_block, to_block=to_block
+    )
+    for row in joined:
+        tx.execute(
+            "coverage/delete_within", **where, from_block=row.from_block, to_block=row.to_block
+        )
+    tx.insert("coverage", joined)
+
+
+def _count(tx: Transaction) -> int:
+    found = tx.fetch_one("pools/count_all", _Count)
+    return 0 if found is None else found.count

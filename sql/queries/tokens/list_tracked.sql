@@ -1,0 +1,5 @@
+-- One row per tracked token of the chain $chain_id, oldest first.
+select token_id, chain_id, address, tracked_because, first_seen_block, transfers_from_block
+from token
+where chain_id = $chain_id
+order by token_id

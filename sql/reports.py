@@ -1,0 +1,114 @@
+"""Reports: written whole, read whole, found by the token's number."""
+
+import msgspec
+
+from config.errors import StoreError
+from config.primitives import Address
+from sql.rows import (
+    DeadlineRow,
+    EvidenceRow,
+    HolderRow,
+    PoolResultRow,
+    RefusalRow,
+    Report,
+    ReportRow,
+    StaticFindings,
+)
+from sql.store import Reader, Store, Transaction
+from sql.tokens import read_token, track_tokens
+
+_PARTS = ("head", "findings", "pool", "holder", "deadline", "evidence", "refusal")
+
+
+class _Resolved(msgspec.Struct, frozen=True, kw_only=True):
+    pools_resolved: bool
+
+
+def write_report(store: Store, report: Report) -> None:
+    """Put a report in the place of the token's former one, or of its refusal.
+
+    A token that is not tracked counts as asked for, and is tracked from now on.
+    """
+    head = report.token
+    with store.transaction() as tx:
+        token_id = _tracked_id(tx, head)
+        delete_reports(tx, token_id)
+        tx.insert("report", [head], token_id=token_id, pools_resolved=report.pools is not None)
+        tx.insert("report_static", [report.static], token_id=token_id)
+        tx.insert("report_pool", report.pools or (), token_id=token_id)
+        tx.insert("report_holder", report.holders, token_id=token_id)
+        tx.insert("report_deadline", report.deadlines, token_id=token_id)
+        tx.insert("report_evidence", report.evidence, token_id=token_id)
+
+
+def read_report(store: Store, *, chain_id: int, address: Address) -> Report | None:
+    """The token's report, or None when there is none.
+
+    Pools come deepest first, holders by role and rank, the rest as it was written.
+    """
+    with store.snapshot() as reader:
+        token = read_token(reader, chain_id=chain_id, address=address)
+        return None if token is None else _read(reader, token.token_id)
+
+
+def write_refusal(store: Store, *, chain_id: int, address: Address, refusal: RefusalRow) -> None:
+    """Note that the gate refused a tracked token; its former report goes.
+
+    An address that is not tracked is not noted: anybody can name any number of those.
+    """
+    with store.transaction() as tx:
+        token = read_token(tx, chain_id=chain_id, address=address)
+        if token is not None:
+            delete_reports(tx, token.token_id)
+            tx.insert("refusal", [refusal], token_id=token.token_id)
+
+
+def read_refusal(store: Store, *, chain_id: int, address: Address) -> RefusalRow | None:
+    """The gate's last no for a tracked token; None when its last word was a report, or nothing."""
+    with store.snapshot() as reader:
+        token = read_token(reader, chain_id=chain_id, address=address)
+        if token is None:
+            return None
+        return reader.fetch_one("reports/find_refusal", RefusalRow, token_id=token.token_id)
+
+
+def delete_reports(tx: Transaction, token_id: int) -> None:
+    """Remove the report or refusal of one token."""
+    for part in _PARTS:
+        tx.execute(f"reports/delete_{part}", token_id=token_id)
+
+
+def _tracked_id(tx: Transaction, head: ReportRow) -> int:
+    token = read_token(tx, chain_id=head.chain_id, address=head.address)
+    if token is None:
+        track_tokens(
+            tx,
+            chain_id=head.chain_id,
+            addresses=[head.address],
+            because="request",
+            block_number=head.block_number,
+        )
+        token = read_token(tx, chain_id=head.chain_id, address=head.address)
+    if token is None:
+        raise StoreError(path="token", reason=f"{head.address} was not kept")
+    return token.token_id
+
+
+def _read(reader: Reader, token_id: int) -> Report | None:
+    head = reader.fetch_one("reports/find_head", ReportRow, token_id=token_id)
+    static = reader.fetch_one("reports/find_findings", StaticFindings, token_id=token_id)
+    resolved = reader.fetch_one("reports/find_pools_resolved", _Resolved, token_id=token_id)
+    if head is None or static is None or resolved is None:
+        return None
+    pools = reader.fetch("reports/list_pools", PoolResultRow, token_id=token_id)
+    holders = reader.fetch("reports/list_holders", HolderRow, token_id=token_id)
+    deadlines = reader.fetch("reports/list_deadlines", DeadlineRow, token_id=token_id)
+    evidence = reader.fetch("reports/list_evidence", EvidenceRow, token_id=token_id)
+    return Report(
+        token=head,
+        static=static,
+        pools=tuple(pools) if resolved.pools_resolved else None,
+        holders=tuple(holders),
+        deadlines=tuple(deadlines),
+        evidence=tuple(evidence),
+    )

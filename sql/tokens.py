@@ -1,0 +1,82 @@
+"""Tracked tokens: which there are, why, and which are due for a report."""
+
+from collections.abc import Sequence
+from typing import Literal
+
+import polars as pl
+
+from config.primitives import Address
+from sql.rows import TokenRow
+from sql.store import Readable, Transaction
+
+Because = Literal["pool", "request"]
+
+
+def track_tokens(
+    tx: Transaction,
+    *,
+    chain_id: int,
+    addresses: Sequence[Address],
+    because: Because,
+    block_number: int,
+) -> None:
+    """Track these tokens from now on; those tracked already stay, with the earliest sight.
+
+    `block_number` is where they were seen: the pool's block, or the head at a request. A request
+    is remembered, so that the token stays when its pools are reorganised away.
+    """
+    frame = pl.DataFrame({"address": pl.Series(addresses, dtype=pl.String)})
+    seen = frame.with_columns(pl.lit(block_number, pl.Int64).alias("block_number"))
+    track_token_frame(tx, chain_id=chain_id, because=because, frame=seen)
+
+
+def track_token_frame(
+    tx: Transaction, *, chain_id: int, because: Because, frame: pl.DataFrame
+) -> None:
+    """As track_tokens, each address with a block of its own: columns address, block_number.
+
+    An address may come several times; the lowest block counts.
+    """
+    if not frame.height:
+        return
+    with tx.frame("incoming_token", frame.select("address", "block_number")):
+        if because == "request":
+            tx.execute("tokens/insert_requests", chain_id=chain_id)
+        tx.execute("tokens/update_known", chain_id=chain_id, because=because)
+        tx.execute("tokens/insert_new", chain_id=chain_id, because=because)
+
+
+def set_transfers_from(
+    tx: Transaction, *, chain_id: int, addresses: Sequence[Address], block_number: int
+) -> None:
+    """Say that all transfers of these tokens from the block on are stored.
+
+    An earlier block that was known stays.
+    """
+    frame = pl.DataFrame({"address": pl.Series(addresses, dtype=pl.String)})
+    seen = frame.with_columns(pl.lit(block_number, pl.Int64).alias("block_number"))
+    with tx.frame("incoming_token", seen):
+        tx.execute("tokens/update_transfers_from", chain_id=chain_id)
+
+
+def tracked(store: Readable, *, chain_id: int) -> list[TokenRow]:
+    """All tracked tokens of a chain, oldest first."""
+    return store.fetch("tokens/list_tracked", TokenRow, chain_id=chain_id)
+
+
+def read_token(store: Readable, *, chain_id: int, address: Address) -> TokenRow | None:
+    """One token, or None when it is not tracked."""
+    return store.fetch_one("tokens/find_token", TokenRow, chain_id=chain_id, address=address)
+
+
+def list_due(
+    store: Readable, *, chain_id: int, now_s: int, older_than_s: int, at_most: int
+) -> list[TokenRow]:
+    """Tokens with a pool that want analysing: never judged, unsettled, or judged too long ago."""
+    return store.fetch(
+        "tokens/list_due",
+        TokenRow,
+        chain_id=chain_id,
+        before_s=now_s - older_than_s,
+        at_most=at_most,
+    )

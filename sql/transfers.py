@@ -1,0 +1,135 @@
+"""Transfers of tracked tokens: dictionary-encoded on the way in, exact on the way out."""
+
+import msgspec
+import polars as pl
+
+from config.errors import StoreError
+from config.primitives import Address, RawAmount
+from sql.rows import TransferRow
+from sql.store import Readable, Transaction
+from sql.tokens import read_token
+
+TRANSFER_COLUMNS = (
+    ("chain_id", "INTEGER"),
+    ("block_number", "BIGINT"),
+    ("log_index", "INTEGER"),
+    ("token_id", "INTEGER"),
+    ("sender_id", "INTEGER"),
+    ("recipient_id", "INTEGER"),
+    ("word0", "UBIGINT"),
+    ("word1", "UBIGINT"),
+    ("word2", "UBIGINT"),
+    ("word3", "UBIGINT"),
+    ("amount", "DOUBLE"),
+)
+"""How TransferRow lies in the table: addresses as numbers, the amount as words and as a DOUBLE."""
+
+_WORD_DIGITS = 16
+_WORDS = 4
+_PLACE = ("chain_id", "block_number", "log_index")
+_MAX_BLOCK = 2**63 - 1
+
+
+class Holding(msgspec.Struct, frozen=True, kw_only=True):
+    """What the stored transfers leave with one address."""
+
+    owner: Address
+    amount_raw: RawAmount
+
+
+class _Count(msgspec.Struct, frozen=True, kw_only=True):
+    count: int
+
+
+class _Net(msgspec.Struct, frozen=True, kw_only=True):
+    owner: Address
+    word0: str
+    word1: str
+    word2: str
+    word3: str
+
+    def exact(self) -> int:
+        """Signed: transfers from before our first block are missing."""
+        words = (self.word0, self.word1, self.word2, self.word3)
+        return sum(int(word) << (64 * at) for at, word in enumerate(words))
+
+
+def insert_transfers(tx: Transaction, frame: pl.DataFrame) -> int:
+    """Store the transfers that are not stored yet; returns how many those were.
+
+    Columns chain_id, block_number, log_index, token, sender, recipient (0x text, lower case) and
+    amount_raw (0x and up to 64 hex digits). Raises StoreError, and nothing is stored, when a
+    token is not tracked.
+    """
+    if not frame.height:
+        return 0
+    words = {f"word{at}": _word(at) for at in range(_WORDS)}
+    encoded = frame.unique(_PLACE, keep="first").with_columns(**words).drop("amount_raw")
+    encoded = encoded.with_columns(amount=_as_double())
+    before = _count(tx, "transfers/count_all")
+    with tx.frame("incoming_transfer", encoded):
+        untracked = _count(tx, "transfers/count_untracked")
+        if untracked:
+            reason = f"{untracked} of {frame.height} transfers are of tokens that are not tracked"
+            raise StoreError(path="transfer", reason=reason)
+        tx.execute("transfers/insert_addresses")
+        tx.execute("transfers/insert_new")
+    return _count(tx, "transfers/count_all") - before
+
+
+def transfers_of(
+    store: Readable,
+    *,
+    chain_id: int,
+    token: Address,
+    at_most: int,
+    from_block: int = 0,
+    to_block: int = _MAX_BLOCK,
+) -> list[TransferRow]:
+    """The first `at_most` stored transfers of a token in a range of blocks, in chain order."""
+    tracked = read_token(store, chain_id=chain_id, address=token)
+    if tracked is None:
+        return []
+    return store.fetch(
+        "transfers/list_of_token",
+        TransferRow,
+        token_id=tracked.token_id,
+        from_block=from_block,
+        to_block=to_block,
+        at_most=at_most,
+    )
+
+
+def holders_of(store: Readable, *, chain_id: int, token: Address, at_most: int) -> list[Holding]:
+    """Addresses by what the stored transfers leave them, largest first.
+
+    Candidates, to be verified on the chain: transfers may start after the token did, and a token
+    may change balances without a transfer. Amounts above 0 only; [] when it is not tracked.
+    """
+    tracked = read_token(store, chain_id=chain_id, address=token)
+    if tracked is None:
+        return []
+    # Rounding of the DOUBLE can misplace near neighbours, so a few more are asked for.
+    nets = store.fetch(
+        "transfers/list_holders", _Net, token_id=tracked.token_id, at_most=2 * at_most
+    )
+    exact = [Holding(owner=net.owner, amount_raw=RawAmount(net.exact())) for net in nets]
+    ranked = sorted(exact, key=lambda holding: holding.amount_raw, reverse=True)
+    return [holding for holding in ranked if holding.amount_raw > 0][:at_most]
+
+
+def _word(at: int) -> pl.Expr:
+    """The 64 bits of amount_raw that stand `at` words from its low end."""
+    digits = pl.col("amount_raw").str.slice(2).str.zfill(_WORD_DIGITS * _WORDS)
+    word = digits.str.slice(_WORD_DIGITS * (_WORDS - 1 - at), _WORD_DIGITS)
+    return word.str.to_integer(base=16, dtype=pl.UInt64)
+
+
+def _as_double() -> pl.Expr:
+    words = (pl.col(f"word{at}").cast(pl.Float64) * 2.0 ** (64 * at) for at in range(_WORDS))
+    return pl.sum_horizontal(words)
+
+
+def _count(tx: Transaction, query: str) -> int:
+    found = tx.fetch_one(query, _Count)
+    return 0 if found is None else found.count

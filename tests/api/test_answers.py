@@ -1,0 +1,142 @@
+"""Protects what callers get for a token: both formats, the summary, the cache, shared runs."""
+
+import asyncio
+from typing import Any
+
+import httpx
+import pytest
+
+from api.answers import FORMATS, Answers
+from config.errors import TokenRefusedError, UpstreamError
+from config.settings import ApiSettings
+from sql.rows import DeadlineRow
+from tests.api.conftest import Get, World
+from tests.api.samples import MINED_AT_S, TOKEN, TOKEN_SHOWN, make_pool, make_report
+from tests.api.test_specified import check
+
+FORMS = ["", "?response_format=compat", "/summary"]
+
+
+@pytest.mark.parametrize("query", ["", "?response_format=native", "?include_token_price=true"])
+async def test_the_native_answer(get: Get, query: str) -> None:
+    response = await get(TOKEN + query)
+    body = response.json()
+    assert (response.status_code, response.headers["content-type"]) == (200, "application/json")
+    check(body, "envelope")
+    check(body["features"], "native")
+    assert (body["chain"], body["contract_address"]) == ("ethereum", TOKEN_SHOWN)
+    assert (body["error"], body["error_code"]) == ("", None)
+
+
+async def test_the_compat_answer_has_the_same_envelope(get: Get) -> None:
+    native, compat = [(await get(TOKEN + query)).json() for query in FORMS[:2]]
+    check(compat["features"], "compat")
+    assert {**native, "features": None} == {**compat, "features": None}
+
+
+async def test_the_summary(get: Get) -> None:
+    body = (await get(f"{TOKEN}/summary")).json()
+    check(body, "summary")
+    assert (body["chain"], body["contract_address"]) == ("ethereum", TOKEN_SHOWN)
+
+
+@pytest.mark.parametrize("chain", ["1", "ethereum"])
+@pytest.mark.parametrize("address", [TOKEN, TOKEN.upper().replace("X", "x", 1), TOKEN.upper()])
+async def test_slug_id_and_letter_case_name_the_same(
+    world: World, client: httpx.AsyncClient, chain: str, address: str
+) -> None:
+    response = await client.get(f"/token/{chain}/{address}", headers={"X-API-Key": world.new_key()})
+    assert response.json()["contract_address"] == TOKEN_SHOWN
+    assert world.analysis.asked == [
+        {"chain": "ethereum", "address": TOKEN, "refresh": False, "redecompile": False}
+    ]
+
+
+@pytest.mark.parametrize("form", FORMS)
+async def test_an_answer_is_served_again_for_two_minutes(world: World, get: Get, form: str) -> None:
+    first = await get(TOKEN + form)
+    world.analysis.outcome = make_report(symbol="NEW", is_open_source=False)
+    world.clock.now_s += 119
+    assert (await get(TOKEN + form)).content == first.content
+    world.clock.now_s += 1
+    assert (await get(TOKEN + form)).content != first.content
+    assert len(world.analysis.asked) == 2
+
+
+async def test_a_refusal_is_served_again_too(world: World, get: Get) -> None:
+    world.analysis.outcome = TokenRefusedError(code="not_a_contract", reason="no code")
+    for _ in range(3):
+        assert (await get(TOKEN)).status_code == 422
+    assert len(world.analysis.asked) == 1
+
+
+async def test_a_failure_is_not(world: World, get: Get) -> None:
+    world.analysis.outcome = UpstreamError(service="node", reason="gone")
+    assert (await get(TOKEN)).status_code == 500
+    world.analysis.outcome = make_report()
+    assert (await get(TOKEN)).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "unfinished",
+    [
+        make_report(is_settled=False),
+        make_report(pools=(make_pool(sell="pending", sell_tax=None),)),
+    ],
+)
+async def test_who_polls_sees_progress(world: World, get: Get, unfinished: Any) -> None:
+    world.analysis.outcome = unfinished
+    await get(TOKEN)
+    await get(TOKEN)
+    assert len(world.analysis.asked) == 1
+    world.analysis.outcome = make_report()
+    world.clock.now_s += 1
+    assert (await get(TOKEN)).json()["features"]["dex"][0]["sell_success"] is True
+    assert len(world.analysis.asked) == 2
+
+
+async def test_a_shorter_cache_can_be_set(world: World) -> None:
+    client = world.client(settings=ApiSettings(cache_s=0))
+    key = world.new_key()
+    for _ in range(2):
+        await client.get(f"/token/1/{TOKEN}", headers={"X-API-Key": key})
+    assert len(world.analysis.asked) == 2
+
+
+async def test_a_refresh_goes_past_the_cache_and_renews_every_format(
+    world: World, get: Get
+) -> None:
+    for form in FORMS:
+        await get(TOKEN + form)
+    world.analysis.outcome = make_report(is_open_source=False)
+    refreshed = await get(f"{TOKEN}?refresh=true")
+    assert refreshed.json()["features"]["is_open_source"] is False
+    native, compat, summary = [(await get(TOKEN + form)).json() for form in FORMS]
+    assert native == refreshed.json()
+    assert compat["features"]["is_open_source"] == "0"
+    assert summary["notice_flag_count"] == 1
+
+
+async def test_callers_of_all_formats_share_one_analysis(world: World) -> None:
+    answers: Answers = world.make_app().state.answers
+    world.analysis.gate.clear()
+    callers = [
+        asyncio.create_task(answers.answer(chain="ethereum", address=TOKEN, form=form))
+        for form in FORMATS
+        for _ in range(5)
+    ]
+    await asyncio.sleep(0)  # each of them gets as far as it can
+    callers.pop().cancel()
+    world.analysis.gate.set()
+    made = await asyncio.gather(*callers)
+    assert {answer.status for answer in made} == {200}
+    assert len({answer.body for answer in made}) == len(FORMATS)
+    assert len(world.analysis.asked) == 1
+
+
+async def test_a_deadline_passes_between_two_answers(world: World, get: Get) -> None:
+    row = DeadlineRow(source="constant", slot=None, clock="timestamp", value=MINED_AT_S + 300)
+    world.analysis.outcome = make_report(deadlines=(row,))
+    assert (await get(TOKEN)).json()["features"]["timebomb_deadlines"][0]["passed"] is False
+    world.clock.now_s += 300
+    assert (await get(TOKEN)).json()["features"]["timebomb_deadlines"][0]["passed"] is True

@@ -1,0 +1,120 @@
+"""Protects what operators and client authors read: liveness, readiness, metrics, the schema."""
+
+from typing import Any
+
+import httpx
+
+from api.service import ChainState
+from tests.api.conftest import Get, World
+from tests.api.samples import TOKEN
+from tests.api.test_specified import TABLES
+
+
+def make_state(chain: str, *, is_ready: bool, reason: str = "") -> ChainState:
+    return ChainState(chain=chain, is_ready=is_ready, head=10, tip=9, reason=reason)
+
+
+async def test_health_needs_no_key(client: httpx.AsyncClient) -> None:
+    response = await client.get("/health")
+    assert (response.status_code, response.json()) == (200, {"status": "ok"})
+
+
+async def test_ready_when_every_chain_is(world: World, client: httpx.AsyncClient) -> None:
+    world.states = (make_state("ethereum", is_ready=True),)
+    response = await client.get("/ready")
+    assert response.status_code == 200
+    assert response.json() == {
+        "ready": True,
+        "chains": [
+            {"chain": "ethereum", "is_ready": True, "head": 10, "tip": 9, "reason": ""},
+        ],
+    }
+
+
+async def test_not_ready_when_one_is_not(world: World, client: httpx.AsyncClient) -> None:
+    world.states = (
+        make_state("ethereum", is_ready=True),
+        make_state("chain_56", is_ready=False, reason="no node answers"),
+    )
+    response = await client.get("/ready")
+    assert (response.status_code, response.json()["ready"]) == (503, False)
+    assert response.json()["chains"][1]["reason"] == "no node answers"
+
+
+async def test_metrics_count_by_route_and_not_by_address(
+    client: httpx.AsyncClient, get: Get
+) -> None:
+    await get(TOKEN)
+    await get("0x12")
+    await client.get("/nowhere/at/all")
+    response = await client.get("/metrics")
+    text = response.text
+    assert response.headers["content-type"].startswith("text/plain")
+    assert 'path="/token/{chain}/{address}",status_code="200"' in text
+    assert 'path="/token/{chain}/{address}",status_code="422"' in text
+    assert TOKEN not in text
+    assert "nowhere" not in text
+
+
+async def schema_of(client: httpx.AsyncClient) -> dict[str, Any]:
+    schema: dict[str, Any] = (await client.get("/schema")).json()
+    return schema
+
+
+async def test_the_schema_names_routes_key_and_errors(client: httpx.AsyncClient) -> None:
+    schema = await schema_of(client)
+    assert (await client.get("/schema/openapi.json")).json() == schema
+    assert set(schema["paths"]) == {
+        "/token/{chain}/{address}",
+        "/token/{chain}/{address}/summary",
+        "/agent-keys",
+        "/health",
+        "/ready",
+    }
+    assert schema["components"]["securitySchemes"]["ApiKey"] == {
+        "type": "apiKey",
+        "name": "X-API-Key",
+        "in": "header",
+    }
+    token = schema["paths"]["/token/{chain}/{address}"]["get"]
+    assert token["security"] == [{"ApiKey": []}]
+    assert set(token["responses"]) == {
+        *("200", "400", "401", "402", "403", "422", "429", "500", "503")
+    }
+    issue = schema["paths"]["/agent-keys"]["post"]
+    assert "security" not in issue
+    assert set(issue["responses"]) == {"200", "400", "403", "409", "413", "422", "429", "503"}
+
+
+async def test_the_schema_has_every_field_of_the_answers(client: httpx.AsyncClient) -> None:
+    schemas = (await schema_of(client))["components"]["schemas"]
+    for table, name in [
+        ("native", "NativeFeatures"),
+        ("compat", "CompatFeatures"),
+        ("summary", "Summary"),
+        ("pool", "Pool"),
+        ("holder", "Holder"),
+        ("deadline", "Deadline"),
+        ("flag", "Flag"),
+        ("trial_key", "TrialKey"),
+    ]:
+        assert list(schemas[name]["properties"]) == list(TABLES[table])
+        optional = set(TABLES[table]) - set(schemas[name]["required"])
+        assert optional == ({"owner_can_change_balance"} if table == "native" else set())
+
+
+async def test_every_example_of_a_status_is_documented(
+    world: World, client: httpx.AsyncClient
+) -> None:
+    """What the API answers is in its schema."""
+    paths = (await schema_of(client))["paths"]
+    documented = set(paths["/token/{chain}/{address}"]["get"]["responses"])
+    key = {"X-API-Key": world.new_key("trial")}
+    for path, headers in [
+        (f"/token/1/{TOKEN}", key),
+        (f"/token/1/{TOKEN}", {}),
+        (f"/token/1/{TOKEN}?refresh=true", key),
+        ("/token/9/0x", key),
+        ("/token/56/0x", key),
+    ]:
+        assert str((await client.get(path, headers=headers)).status_code) in documented

@@ -1,0 +1,81 @@
+"""Protects the compiler's answers: complete, cached by content, and clear where something lacks."""
+
+from pathlib import Path
+
+import pytest
+
+import demo.compile
+from config.errors import ConfigError
+from demo.compile import CompileError, load_artifacts
+from demo.zoo import ZOO
+
+CONTRACTS = Path(demo.compile.__file__).parent / "contracts"
+
+
+@pytest.fixture
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Sources and cache of this test's own; answers the sources' folder."""
+    sources = tmp_path / "contracts"
+    sources.mkdir()
+    monkeypatch.setattr(demo.compile, "_CONTRACTS", sources)
+    monkeypatch.setattr(demo.compile, "_CACHE", tmp_path / "cache")
+    return sources
+
+
+def write(folder: Path, body: str) -> None:
+    (folder / "Tiny.sol").write_text(f"pragma solidity ^0.8.24;\ncontract Tiny {{ {body} }}\n")
+
+
+def test_every_token_of_the_zoo_has_its_contract() -> None:
+    artifacts = load_artifacts()
+    assert {animal.contract for animal in ZOO} <= set(artifacts)
+    for name, artifact in artifacts.items():
+        assert bytes.fromhex(artifact.creation), name
+
+
+def test_extra_arguments_are_what_the_constructors_take() -> None:
+    artifacts = load_artifacts()
+    for animal in ZOO:
+        if animal.form == "plain":
+            extras = ("address",) if animal.extra else ()
+            assert artifacts[animal.contract].constructor == ("string", "string", *extras)
+
+
+def test_no_contract_name_is_given_twice() -> None:
+    files = [path for path in CONTRACTS.rglob("*.sol") if path.stem != "Proxies"]
+    names = [path.stem for path in files]
+    assert len(set(names)) == len(names)
+
+
+def test_a_change_of_source_is_compiled_and_an_unchanged_one_is_not(
+    elsewhere: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(elsewhere, "constructor(uint256 a) { a; }")
+    first = load_artifacts()["Tiny"]
+    assert first.constructor == ("uint256",)
+    write(elsewhere, "uint256 public value = 5;")
+    changed = load_artifacts()["Tiny"]
+    assert changed.creation != first.creation
+    assert changed.constructor == ()
+
+    monkeypatch.setattr(demo.compile, "_find_node", lambda: "/nowhere/node")
+    assert load_artifacts()["Tiny"] == changed
+
+
+def test_an_error_in_a_contract_is_shown_as_the_compiler_says_it(elsewhere: Path) -> None:
+    write(elsewhere, "uint256 public value = true;")
+    with pytest.raises(CompileError, match=r"Tiny\.sol:2"):
+        load_artifacts()
+
+
+def test_missing_packages_name_the_command_that_installs_them(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="make setup"):
+        load_artifacts(tmp_path)
+
+
+def test_without_node_on_the_path_the_wheels_is_used(
+    elsewhere: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", "")
+    write(elsewhere, "uint256 public value = 6;")
+    assert load_artifacts()["Tiny"].creation
