@@ -35,7 +35,7 @@ async def serve(
     Raises ConfigError when the address cannot be listened on, ServerEndedError when the server
     ends by itself.
     """
-    port = find_port(host, port)
+    port = check_address(host, port)
     server = Server(
         app,
         address=host,
@@ -74,7 +74,7 @@ async def _announce(host: str, port: int, listening: asyncio.Future[int] | None)
         listening.set_result(port)
 
 
-def find_port(host: str, port: int) -> int:
+def check_address(host: str, port: int) -> int:
     """The port to listen on: the one given, or any free one for 0.
 
     Raises ConfigError when the address is taken or not ours: the server itself listens with

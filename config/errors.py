@@ -3,6 +3,7 @@
 AssayError
 ├── CallerError                the caller's doing; has an HTTP status and maybe an error code
 │   ├── InvalidAddressError
+│   ├── QueryError             an analyst's SQL is wrong, may not be run, or takes too long
 │   └── TokenRefusedError      the gate refused the token, with one of the specification's codes
 ├── UpstreamError              a node or another service did not answer; worth a retry
 │   └── WrongChainError        the node answers for another chain; not worth one
@@ -44,6 +45,14 @@ class InvalidAddressError(TokenRefusedError):
     def __init__(self, *, text: str) -> None:
         shown = text if len(text) <= 66 else text[:63] + "..."  # noqa: PLR2004 - a hash still fits
         super().__init__(code="invalid_address", reason=f"{shown!r} is not an EVM address")
+
+
+class QueryError(CallerError):
+    """An analyst's SQL is wrong, would write, reads what is not in the store, or takes too long."""
+
+    def __init__(self, *, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
 
 
 class UpstreamError(AssayError):

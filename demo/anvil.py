@@ -74,9 +74,11 @@ def locate_anvil(node_modules: Path = NODE_MODULES) -> Path:
 class AnvilNode:
     """One anvil on a port of its own, for as long as the `with` block runs.
 
-    Every account is unlocked: `eth_sendTransaction` works from any address. A transaction makes a
-    block of its own, one second after the last, unless told otherwise. Requests may come from
-    several threads. All verbs raise UpstreamError when the node does not answer, and
+    Every account is unlocked: `eth_sendTransaction` works from any address. Blocks are mined when
+    a verb says so, each one second after the last, or by the clock after `set_interval`. (Not one
+    per transaction: anvil clears its pool a moment after such a block, and after a `revert` that
+    can take out the new transaction with the old one's nonce.) Requests may come from several
+    threads. All verbs raise UpstreamError when the node does not answer, and
     NodeRefusedError when it answers with an error.
     """
 
@@ -174,6 +176,7 @@ class AnvilNode:
                 f"--gas-limit={_BLOCK_GAS}",
                 f"--timestamp={int(time.time()) - _BEHIND_S}",
                 "--auto-impersonate",
+                "--no-mining",
                 "--no-request-size-limit",
                 "--quiet",
             ],
@@ -261,14 +264,10 @@ class AnvilNode:
         """Give an account this much native coin."""
         self.rpc("anvil_setBalance", account, hex(wei))
 
-    def set_interval(self, seconds: int) -> None:
-        """Mine a block every so many seconds by the clock, instead of one per transaction."""
+    def set_interval(self, seconds: int | None) -> None:
+        """Mine a block every so many seconds, by the clock. None: only when told to."""
         self.rpc("anvil_removeBlockTimestampInterval")
-        self.rpc("evm_setIntervalMining", seconds)
-
-    def set_automine(self, *, on: bool) -> None:
-        """On: one block per transaction, at once. Off: transactions wait for `mine`."""
-        self.rpc("evm_setAutomine", on)
+        self.rpc("evm_setIntervalMining", seconds or 0)
 
     def accounts(self) -> list[Address]:
         """The ten accounts with 10,000 native coins that every anvil has."""
@@ -278,14 +277,16 @@ class AnvilNode:
         return [Address(str(account).lower()) for account in listed]
 
     def send(self, transaction: dict[str, str]) -> Hash32:
-        """Hand in a transaction from any account, to be mined a moment later; its hash."""
+        """Hand in a transaction from any account, for the next block; its hash."""
         return Hash32(str(self.rpc("eth_sendTransaction", transaction)))
 
     def execute(self, transaction: dict[str, str]) -> dict[str, object]:
-        """Hand in a transaction from any account and wait for its block; its receipt."""
-        receipt = self.rpc("eth_sendTransactionSync", transaction)
+        """Hand in a transaction from any account and mine it; its receipt."""
+        sent = self.send(transaction)
+        self.mine()
+        receipt = self.rpc("eth_getTransactionReceipt", sent)
         if not isinstance(receipt, dict):
-            raise UpstreamError(service="anvil", reason="sent no receipt")
+            raise UpstreamError(service="anvil", reason=f"did not mine {sent}")
         return receipt
 
 

@@ -79,11 +79,7 @@ class Pipeline:
         Raises TransactionFailedError for the first that did not succeed.
         """
         queue = self._queue
-        self._node.set_automine(on=False)
-        try:
-            receipts = self._mine(self.submit())
-        finally:
-            self._node.set_automine(on=True)
+        receipts = self._mine(self.submit())
         for one, receipt in zip(queue, receipts, strict=True):
             if receipt["status"] != "0x1":
                 raise TransactionFailedError(label=one.label, reason=self._reason(one, receipt))

@@ -31,8 +31,8 @@ _STABLE_SHARE_USD = 5_000_000
 def build_world(node: AnvilNode) -> World:
     """Deploy everything, the same on every empty node of the same chain id.
 
-    Ends with the node mining a block per transaction. Raises ConfigError where the npm packages
-    are missing, CompileError, and TransactionFailedError when a transaction does not go through.
+    Raises ConfigError where the npm packages are missing, CompileError, and
+    TransactionFailedError when a transaction does not go through.
     """
     deployer, owner, launcher, *traders = node.accounts()[: 3 + _TRADERS]
     pipeline = Pipeline(node, load_artifacts())

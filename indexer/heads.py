@@ -32,7 +32,6 @@ class HeadFeed:
         self._arrived = asyncio.Event()
         self._is_announcing = False
         self._listener: asyncio.Task[None] | None = None
-        self._asked_before = False
 
     async def __aenter__(self) -> Self:
         if self._client.can_subscribe:
@@ -50,16 +49,15 @@ class HeadFeed:
             with contextlib.suppress(asyncio.CancelledError):
                 await self._listener
 
-    async def next(self, *, stop: asyncio.Event) -> Header | None:
-        """The newest head, once there may be one; None when `stop` was set meanwhile.
+    async def next(self, *, stop: asyncio.Event, at_once: bool) -> Header | None:
+        """The newest head: now, or when there may be a new one. None: `stop` was set meanwhile.
 
         Raises UpstreamError when no endpoint answers.
         """
-        if self._asked_before:
+        if not at_once:
             await self._wait(stop)
         if stop.is_set():
             return None
-        self._asked_before = True
         self._arrived.clear()
         announced, self._announced = self._announced, None
         return announced or await self._client.fetch_head_header()
@@ -71,9 +69,7 @@ class HeadFeed:
             asyncio.create_task(stop.wait()),
         ]
         try:
-            await asyncio.wait(
-                waits, timeout=patience_s, return_when=asyncio.FIRST_COMPLETED
-            )
+            await asyncio.wait(waits, timeout=patience_s, return_when=asyncio.FIRST_COMPLETED)
         finally:
             for wait in waits:
                 wait.cancel()

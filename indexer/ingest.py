@@ -8,7 +8,7 @@ import polars as pl
 from config.chains import Chain
 from config.primitives import ZERO_ADDRESS
 from indexer.decode.pools import PoolDecoder
-from indexer.decode.transfers import TRACKED_SCHEMA, decode_transfers
+from indexer.decode.transfers import decode_transfers
 from indexer.reads import Piece
 from sql.blocks import insert_blocks, unwind_from, write_checkpoint
 from sql.pools import extend_coverage, insert_pools
@@ -56,12 +56,19 @@ class Ingest:
     def write(self, tx: Transaction, piece: Piece, *, stream: str) -> Written:
         """Store a piece and move the stream's checkpoint to its end. Raises StoreError.
 
-        The caller's transaction makes it one with whatever else belongs to it.
+        The caller's transaction makes it one with whatever else belongs to it. Only the follow
+        stream, which goes on to the head, makes the transfers of tokens complete.
         """
         decoded = self._decoder.decode(piece.logs)
         pools = self._named(decoded.pools)
         self._track(tx, pools)
-        transfers = decode_transfers(piece.logs, self._read_tracked(tx))
+        tokens = tx.fetch_frame("tokens/list_tracked", chain_id=self._chain_id)
+        if stream == FOLLOW:
+            self._complete_transfers(tx, tokens, first=piece.first)
+        transfers = decode_transfers(
+            piece.logs,
+            tokens.select("address", from_block=pl.col("first_seen_block").cast(pl.Int64)),
+        )
         undecoded = self._named(pl.concat([decoded.undecoded, transfers.undecoded]))
         written = Written(
             logs=piece.logs.height,
@@ -113,12 +120,11 @@ class Ingest:
             ],
         )
 
-    def complete_transfers(self, tx: Transaction, *, first: int) -> None:
+    def _complete_transfers(self, tx: Transaction, tokens: pl.DataFrame, *, first: int) -> None:
         """Say of tokens that are new to the follow stream from where on their transfers are whole.
 
         That is the block they were seen in, or `first`, the piece's first one, if later.
         """
-        tokens = tx.fetch_frame("tokens/list_tracked", chain_id=self._chain_id)
         fresh = tokens.filter(pl.col("transfers_from_block").is_null()).select(
             "address",
             block_number=pl.max_horizontal(
@@ -145,9 +151,3 @@ class Ingest:
             because="pool",
             frame=sides.filter(~pl.col("address").is_in(self._never_tracked)),
         )
-
-    def _read_tracked(self, tx: Transaction) -> pl.DataFrame:
-        tokens = tx.fetch_frame("tokens/list_tracked", chain_id=self._chain_id)
-        return tokens.select(
-            pl.col("address"), from_block=pl.col("first_seen_block")
-        ).cast(TRACKED_SCHEMA)

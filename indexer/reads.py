@@ -1,5 +1,6 @@
 """What following asks a node: headers and logs, checked before they are handed on."""
 
+import itertools
 from collections.abc import Sequence
 
 import msgspec
@@ -18,7 +19,7 @@ from indexer.agree import (
 from indexer.decode.logs import LOG_SCHEMA, decode_logs
 from indexer.decode.pools import CREATION_TOPICS
 from indexer.decode.transfers import TRANSFER_TOPIC
-from indexer.failures import MalformedAnswerError, RangeRefusedError
+from indexer.failures import DisagreementError, MalformedAnswerError, RangeRefusedError
 from indexer.headers import Header, decode_header, header_request
 from indexer.ranges import is_range_refusal, parse_suggestion
 from indexer.rpc import RpcClient
@@ -36,6 +37,8 @@ class Piece(msgspec.Struct, frozen=True, kw_only=True):
 
     first: int
     last: int
+    parent_hash: Hash32
+    """Of the first block."""
     logs: pl.DataFrame
     """Of LOG_SCHEMA."""
     headers: tuple[Header, ...]
@@ -76,7 +79,7 @@ async def fetch_blocks(client: RpcClient, headers: Sequence[Header]) -> Piece:
 
     Raises UpstreamError.
     """
-    for parent, child in zip(headers, headers[1:], strict=False):
+    for parent, child in itertools.pairwise(headers):
         check_link(parent.ref, child.ref)
     requests = [
         RpcRequest("eth_getLogs", ({"blockHash": header.ref.hash, "topics": [TOPICS]},))
@@ -103,19 +106,17 @@ async def fetch_blocks(client: RpcClient, headers: Sequence[Header]) -> Piece:
         frames = await client.ask(requests, believe)
     return Piece(
         first=headers[0].number,
+        parent_hash=headers[0].ref.parent_hash,
         last=headers[-1].number,
         logs=pl.concat([pl.DataFrame(schema=LOG_SCHEMA), *frames]),
         headers=tuple(headers),
     )
 
 
-async def fetch_range(
-    client: RpcClient, first: int, last: int, *, parent: BlockRef | None
-) -> Piece:
+async def fetch_range(client: RpcClient, first: int, last: int) -> Piece:
     """Blocks that are final, with their logs asked by range.
 
-    `parent` None: not held, so the link to it is not checked. Raises RangeRefusedError when this
-    is too much for the node, UpstreamError otherwise.
+    Raises RangeRefusedError when this is too much for the node, UpstreamError otherwise.
     """
     requests = [
         RpcRequest(
@@ -131,8 +132,6 @@ async def fetch_range(
             _require(decode_header(answer, asked=f"block {number}"), number)
             for number, answer in zip((first, last), answers[1:], strict=True)
         ]
-        if parent is not None:
-            check_link(parent, ends[0].ref)
         if isinstance(answers[0], RpcFault) and is_range_refusal(answers[0]):
             message = answers[0].message
             raise RangeRefusedError(
@@ -140,9 +139,33 @@ async def fetch_range(
             )
         logs = _read_logs(answers[0], asked=f"logs of blocks {first} to {last}")
         check_range_logs(logs, first=first, last=last, topics=TOPICS, headers=ends)
-        return Piece(first=first, last=last, logs=logs, headers=(ends[-1],))
+        return Piece(
+            first=first,
+            last=last,
+            parent_hash=ends[0].ref.parent_hash,
+            logs=logs,
+            headers=(ends[-1],),
+        )
 
     return await client.ask(requests, believe, attempts=_RANGE_ATTEMPTS)
+
+
+def join_pieces(pieces: Sequence[Piece]) -> Piece:
+    """One piece of several that follow one another. Raises DisagreementError where they do not."""
+    for before, after in itertools.pairwise(pieces):
+        if after.parent_hash != before.tip.hash:
+            raise DisagreementError(
+                first=f"block {before.last} ({before.tip.hash})",
+                second=f"block {after.first}",
+                difference=f"the parent of the second is {after.parent_hash}",
+            )
+    return Piece(
+        first=pieces[0].first,
+        last=pieces[-1].last,
+        parent_hash=pieces[0].parent_hash,
+        logs=pl.concat([piece.logs for piece in pieces]),
+        headers=tuple(header for piece in pieces for header in piece.headers),
+    )
 
 
 def _require(header: Header | None, number: int) -> Header:

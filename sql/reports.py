@@ -13,8 +13,9 @@ from sql.rows import (
     Report,
     ReportRow,
     StaticFindings,
+    TokenRow,
 )
-from sql.store import Reader, Store, Transaction
+from sql.store import Readable, Reader, Store, Transaction
 from sql.tokens import read_token, track_tokens
 
 _PARTS = ("head", "findings", "pool", "holder", "deadline", "evidence", "refusal")
@@ -70,6 +71,19 @@ def read_refusal(store: Store, *, chain_id: int, address: Address) -> RefusalRow
         if token is None:
             return None
         return reader.fetch_one("reports/find_refusal", RefusalRow, token_id=token.token_id)
+
+
+def list_due(
+    store: Readable, *, chain_id: int, now_s: int, older_than_s: int, at_most: int
+) -> list[TokenRow]:
+    """Tokens with a pool that want analysing: never judged, unsettled, or judged too long ago."""
+    return store.fetch(
+        "reports/list_due",
+        TokenRow,
+        chain_id=chain_id,
+        before_s=now_s - older_than_s,
+        at_most=at_most,
+    )
 
 
 def delete_reports(tx: Transaction, token_id: int) -> None:

@@ -67,16 +67,3 @@ def tracked(store: Readable, *, chain_id: int) -> list[TokenRow]:
 def read_token(store: Readable, *, chain_id: int, address: Address) -> TokenRow | None:
     """One token, or None when it is not tracked."""
     return store.fetch_one("tokens/find_token", TokenRow, chain_id=chain_id, address=address)
-
-
-def list_due(
-    store: Readable, *, chain_id: int, now_s: int, older_than_s: int, at_most: int
-) -> list[TokenRow]:
-    """Tokens with a pool that want analysing: never judged, unsettled, or judged too long ago."""
-    return store.fetch(
-        "tokens/list_due",
-        TokenRow,
-        chain_id=chain_id,
-        before_s=now_s - older_than_s,
-        at_most=at_most,
-    )

@@ -28,6 +28,11 @@ _LARGEST_SMALL_NUMBER: Final = 0xFF
 
 _STACK_LIMIT: Final = 1024
 _CLOCK_EVERY: Final = 1024
+"""Steps between two looks at the clock."""
+
+_WORDS_A_STEP: Final = 8
+"""Words of stack and memory whose copy costs as much as an instruction."""
+
 _FREE_POINTER: Final = 0x40
 _FREE_POINTER_PLACE: Final = _STACK_LIMIT
 """Names the free memory pointer among the places where paths meet; the rest are stack indices."""
@@ -78,6 +83,7 @@ class _Walk:
         round takes in all that has come along meanwhile."""
         self._visits: dict[tuple[object, ...], _Place] = {}
         self._steps_left = budget.steps
+        self._next_look = budget.steps
         self._deadline_s = time.monotonic() + budget.seconds
 
     def run(self, entry: Entry) -> None:
@@ -90,7 +96,12 @@ class _Walk:
             self._follow(self._waiting.pop() if self._waiting else self._take_merged())
 
     def _is_spent(self) -> bool:
+        self._next_look = max(0, self._steps_left - _CLOCK_EVERY)
         return self._steps_left <= 0 or time.monotonic() > self._deadline_s
+
+    def _pay_for_copy(self, path: Path) -> None:
+        """Large states cost more steps, so that hostile code cannot fill our memory with them."""
+        self._steps_left -= (len(path.stack) + len(path.memory.cells)) // _WORDS_A_STEP
 
     def _follow(self, path: Path) -> None:
         """Run one path until it ends, meets one that covers it, or the budget is spent."""
@@ -98,7 +109,7 @@ class _Walk:
         stack = path.stack
         while path.pc < len(code) and len(stack) <= _STACK_LIMIT:
             self._steps_left -= 1
-            if not self._steps_left % _CLOCK_EVERY and self._is_spent():
+            if self._steps_left <= self._next_look and self._is_spent():
                 self._waiting.append(path)
                 return
             pc = path.pc
@@ -137,7 +148,8 @@ class _Walk:
             self.notes.add(self.notes.unresolved, path, path.pc, target)
             self.notes.unfinished.add(path.entry)
         elif target in self.program.jump_targets:
-            self._waiting.append(path.fork(target))
+            path.pc = target
+            self._waiting.append(path)
 
     def _branch(self, path: Path) -> None:
         target, condition = path.stack.pop(), path.stack.pop()
@@ -145,8 +157,10 @@ class _Walk:
             if condition:
                 self._jump(path, target)
             else:
-                self._waiting.append(path.fork(path.pc + 1))
+                path.pc += 1
+                self._waiting.append(path)
             return
+        self._pay_for_copy(path)
         selector, is_equal_when = _selector_test(self.pool, condition)
         if selector is not None:
             self.notes.selectors.add(selector)
@@ -177,6 +191,7 @@ class _Walk:
 
         A later one is merged with what the place has seen, and followed as that.
         """
+        self._pay_for_copy(path)
         targets = self.program.jump_targets
         returns = [
             (index, word)

@@ -9,7 +9,6 @@ from litestar import Request, Response, post
 from litestar.connection import ASGIConnection
 from litestar.handlers import BaseRouteHandler
 from litestar.params import JSONBody
-from sql.ledger import AlreadyIssued, NewKey, TrialEnded
 
 from api.clock import iso_utc
 from api.errors import (
@@ -28,6 +27,7 @@ from api.service import ApiDeps
 from api.shapes import Shape
 from config.errors import ConfigError
 from config.plans import Plan
+from sql.ledger import AlreadyIssued, NewKey, TrialEnded
 
 ATTEMPTS_PER_HOUR = 5
 

@@ -7,7 +7,7 @@ from litestar.connection import ASGIConnection
 from litestar.handlers import BaseRouteHandler
 from litestar.params import Parameter
 
-from api.answers import Answers, Format
+from api.answers import Answers
 from api.cache import Answer
 from api.compat import CompatFeatures
 from api.errors import (
@@ -22,6 +22,7 @@ from api.errors import (
 )
 from api.keys import caller_of, require_key
 from api.limits import Limits
+from api.render import Format
 from api.service import ApiDeps
 from api.shapes import Envelope, NativeFeatures
 from api.summary import Summary

@@ -6,10 +6,9 @@ import httpx
 import pytest
 
 from config.settings import ApiSettings
-from tests.api.conftest import World
 from tests.api.samples import TOKEN
-from tests.api.test_errors import headers_of
-from tests.api.test_specified import check
+from tests.api.specified import check
+from tests.api.world import World, headers_of
 
 DAY_S = 86_400
 WISH = {"reason": "trying it out", "contact": "someone@example.org"}

@@ -4,15 +4,18 @@ import asyncio
 from typing import Any
 
 import httpx
+import msgspec
 import pytest
 
-from api.answers import FORMATS, Answers
+from api.answers import Answers
+from api.clock import ContractClock
+from api.render import FORMATS, clock_after
 from config.errors import TokenRefusedError, UpstreamError
 from config.settings import ApiSettings
 from sql.rows import DeadlineRow
-from tests.api.conftest import Get, World
 from tests.api.samples import MINED_AT_S, TOKEN, TOKEN_SHOWN, make_pool, make_report
-from tests.api.test_specified import check
+from tests.api.specified import check
+from tests.api.world import Get, World, make_chain
 
 FORMS = ["", "?response_format=compat", "/summary"]
 
@@ -140,3 +143,29 @@ async def test_a_deadline_passes_between_two_answers(world: World, get: Get) -> 
     assert (await get(TOKEN)).json()["features"]["timebomb_deadlines"][0]["passed"] is False
     world.clock.now_s += 300
     assert (await get(TOKEN)).json()["features"]["timebomb_deadlines"][0]["passed"] is True
+
+
+async def test_the_newest_known_clock_places_a_block(world: World) -> None:
+    row = DeadlineRow(source="constant", slot=None, clock="block", value=20_000_010)
+    world.analysis.outcome = make_report(deadlines=(row,))  # made at block 20,000,000
+    newest = ContractClock(
+        time_s=MINED_AT_S + 120,
+        block_number=20_000_010,
+        block_time_s=MINED_AT_S + 120,
+        block_interval_s=12.0,
+    )
+    for read_clock, passed in [(lambda _: None, False), (lambda _: newest, True)]:
+        client = world.client(read_clock=read_clock)
+        response = await client.get(f"/token/1/{TOKEN}", headers={"X-API-Key": world.new_key()})
+        (deadline,) = response.json()["features"]["timebomb_deadlines"]
+        assert (deadline["passed"], deadline["estimated_unix_time"]) == (passed, MINED_AT_S + 120)
+
+
+def test_without_a_newer_clock_that_of_the_report_moves_on() -> None:
+    """A chain whose time runs ahead of ours keeps its lead."""
+    report = make_report(scanned_at_s=MINED_AT_S - 1000)
+    own = make_chain(1, "ethereum")
+    clock = clock_after(report, own, now_s=MINED_AT_S - 900)
+    assert (clock.time_s, clock.block_number) == (MINED_AT_S + 100, report.token.block_number)
+    shared = msgspec.structs.replace(own, clock="ethereum")
+    assert clock_after(report, shared, now_s=MINED_AT_S).block_number is None

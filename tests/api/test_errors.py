@@ -1,6 +1,5 @@
 """Protects every refusal: its status, its exact body and its headers."""
 
-from collections.abc import Awaitable, Callable
 from typing import Any
 
 import httpx
@@ -8,21 +7,11 @@ import pytest
 
 from api.flags import CATALOGUE
 from config.errors import InternalError, TokenRefusedError, UpstreamError
-from tests.api.conftest import PLANS, Get, World
 from tests.api.samples import MINED_AT_S, TOKEN, TOKEN_SHOWN
+from tests.api.world import PLANS, Get, World, headers_of
 
-JSON = "application/json"
 PATH = f"/token/ethereum/{TOKEN}"
 DAY_S = 86_400
-MINED_AT = "2026-09-21T14:13:20Z"
-
-
-def headers_of(response: httpx.Response) -> dict[str, str]:
-    """All headers but those that every body has; its type must be JSON."""
-    sent = dict(response.headers)
-    assert sent.pop("content-type") == JSON
-    sent.pop("content-length")
-    return sent
 
 
 # --- token refusals ----------------------------------------------------------------------------
@@ -290,8 +279,6 @@ async def test_a_fault_outside_the_analysis_tells_nothing(world: World, get: Get
 
 
 # --- which refusal comes first -----------------------------------------------------------------
-
-Break = Callable[[World], Awaitable[None]]
 
 
 async def test_refusals_come_in_the_decided_order(world: World, client: httpx.AsyncClient) -> None:

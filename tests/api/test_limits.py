@@ -4,11 +4,10 @@ import asyncio
 from pathlib import Path
 
 import httpx
-from sql.ledger import Ledger
 
-from tests.api.conftest import PLANS, Get, World
+from sql.ledger import Ledger
 from tests.api.samples import MINED_AT_S, TOKEN
-from tests.api.test_errors import headers_of
+from tests.api.world import PLANS, Get, World, headers_of
 
 EXPIRY = {"x-api-key-expires-at": "2026-10-05T14:13:20Z"}
 DAY_S = 86_400

@@ -12,8 +12,8 @@ import pytest
 
 from api.serve import ServerEndedError, serve, stop_on_signals
 from config.errors import ConfigError
-from tests.api.conftest import World
 from tests.api.samples import TOKEN, TOKEN_SHOWN
+from tests.api.world import World
 
 HOST = "127.0.0.1"
 
@@ -42,6 +42,13 @@ async def test_a_real_request_over_the_network(world: World) -> None:
         issued = await client.post("/agent-keys", json={"reason": "a"})
         assert issued.status_code == 200
         assert (await client.get("/nowhere")).json() == {"detail": "Not Found"}
+
+
+@pytest.mark.parametrize("raw", ["%ff", "%00", "0x%C3%A9", "%ED%A0%80", "a" * 5000])
+async def test_bytes_that_are_no_text_are_no_address(world: World, raw: str) -> None:
+    async with serving(world, asyncio.Event()) as client:
+        response = await client.get(f"/token/1/{raw}", headers={"X-API-Key": world.new_key()})
+        assert (response.status_code, response.json()["error_code"]) == (422, "invalid_address")
 
 
 async def test_a_call_under_way_is_answered_before_the_end(world: World) -> None:

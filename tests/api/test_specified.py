@@ -1,8 +1,6 @@
 """Protects the contract with callers: every object of every answer, field by field and by type."""
 
-import tomllib
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -17,10 +15,7 @@ from api.shapes import Deadline, Envelope, Holder, NativeFeatures, Pool
 from api.summary import DominantPool, Summary, render_summary
 from sql.rows import Report
 from tests.api.samples import CLOCK, TOKEN_SHOWN, reports
-
-TABLES: dict[str, dict[str, str]] = tomllib.loads(
-    (Path(__file__).parent / "specified.toml").read_text()
-)
+from tests.api.specified import TABLES, check
 
 STRUCTS: dict[str, type[msgspec.Struct]] = {
     "envelope": Envelope,
@@ -35,34 +30,6 @@ STRUCTS: dict[str, type[msgspec.Struct]] = {
     "dominant_pool": DominantPool,
     "trial_key": TrialKey,
 }
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-TYPES: dict[str, Callable[[Any], bool]] = {
-    "string": lambda v: isinstance(v, str),
-    "integer": lambda v: isinstance(v, int) and not isinstance(v, bool),
-    "number": _is_number,
-    "true": lambda v: v is True,
-    "false": lambda v: v is False,
-    "bool": lambda v: v is None or isinstance(v, bool),
-    "pending": lambda v: v == "pending",
-    "null": lambda v: v is None,
-    "array": lambda v: isinstance(v, list),
-    "object": lambda v: isinstance(v, dict),
-    "digit": lambda v: v in ("0", "1", None),
-}
-
-
-def check(sent: dict[str, Any], table: str) -> None:
-    for name, declared in TABLES[table].items():
-        kinds, _, absence = declared.partition(", ")
-        if absence and name not in sent:
-            continue
-        assert any(TYPES[kind](sent[name]) for kind in kinds.split(" or ")), (name, sent[name])
-    assert set(sent) <= set(TABLES[table])
 
 
 def sent_by(report: Report) -> Iterator[tuple[dict[str, Any], str]]:

@@ -1,13 +1,17 @@
 """Protects what operators and client authors read: liveness, readiness, metrics, the schema."""
 
+import tomllib
+from pathlib import Path
 from typing import Any
 
 import httpx
 
 from api.service import ChainState
-from tests.api.conftest import Get, World
 from tests.api.samples import TOKEN
-from tests.api.test_specified import TABLES
+from tests.api.specified import TABLES
+from tests.api.world import Get, World
+
+ROOT = Path(__file__).parents[2]
 
 
 def make_state(chain: str, *, is_ready: bool, reason: str = "") -> ChainState:
@@ -84,6 +88,11 @@ async def test_the_schema_names_routes_key_and_errors(client: httpx.AsyncClient)
     issue = schema["paths"]["/agent-keys"]["post"]
     assert "security" not in issue
     assert set(issue["responses"]) == {"200", "400", "403", "409", "413", "422", "429", "503"}
+
+
+async def test_the_schema_has_the_version_of_the_package(client: httpx.AsyncClient) -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert (await schema_of(client))["info"]["version"] == project["version"]
 
 
 async def test_the_schema_has_every_field_of_the_answers(client: httpx.AsyncClient) -> None:

@@ -48,11 +48,9 @@ def eventually(happens: Callable[[], bool]) -> bool:
 def test_trades_swap_in_every_kind_of_pool_and_some_fail(chain: Chain) -> None:
     trader = Trader(chain.node, chain.world)
     before = chain.node.head_number()
-    chain.node.set_automine(on=False)
     for _ in range(150):
         trader.trade()
         chain.node.mine()
-    chain.node.set_automine(on=True)
     for swap in SWAPS:
         assert logs_since(chain.node, before, swap), swap
     blocks = [
@@ -69,11 +67,9 @@ def test_the_same_seed_trades_the_same(chain: Chain) -> None:
         snapshot = chain.node.snapshot()
         start = chain.node.head_number()
         trader = Trader(chain.node, chain.world, seed=7)
-        chain.node.set_automine(on=False)
         for _ in range(20):
             trader.trade()
             chain.node.mine()
-        chain.node.set_automine(on=True)
         logs = [log["data"] for log in logs_since(chain.node, start, *SWAPS)]
         chain.node.revert(snapshot)
         return logs
@@ -84,12 +80,10 @@ def test_the_same_seed_trades_the_same(chain: Chain) -> None:
 def test_a_launch_is_a_new_pair_that_can_be_traded(chain: Chain) -> None:
     before = chain.node.head_number()
     trader = Trader(chain.node, chain.world)
-    chain.node.set_automine(on=False)
     trader.launch()
     chain.node.mine()
     trader.launch()
     chain.node.mine()
-    chain.node.set_automine(on=True)
     created = logs_since(chain.node, before, PAIR_CREATED)
     assert [log["address"] for log in created] == [chain.world.venues.v2.factory] * 2
     weth = chain.world.venues.wrapped_native.address
@@ -107,6 +101,7 @@ def test_it_goes_on_when_the_node_dies_and_comes_back() -> None:
     stop = threading.Event()
     with AnvilNode() as node:
         world = build_world(node)
+        node.set_interval(1)
         trading = threading.Thread(target=Trader(node, world).run, args=(stop,))
         trading.start()
         try:
@@ -116,6 +111,7 @@ def test_it_goes_on_when_the_node_dies_and_comes_back() -> None:
             node.start()
             assert node.head_number() == 0
             build_world(node)
+            node.set_interval(1)
             rebuilt = node.head_number()
             assert eventually(lambda: node.head_number() > rebuilt)
         finally:

@@ -1,4 +1,4 @@
-"""Protects the statements: each holds on the empty schema, is loaded by somebody, and fits its struct."""
+"""Protects the statements: each holds on the empty schema, is loaded, and fits its struct."""
 
 import ast
 import re
@@ -22,7 +22,7 @@ from sql.load import (
 )
 from tests.house.sources import ROOT, module_name, parsed, python_files
 
-NAME = re.compile(r"[a-z_]+/[a-z]+(_[a-z0-9]+)*")
+NAME = re.compile(r"([a-z_]+/)?[a-z]+(_[a-z0-9]+)*")
 PARAMETER = re.compile(r"(?<![\w$:])[$:]([a-z_]\w*)")
 STORE_NAMES = list_statements(QUERIES)
 LEDGER_NAMES = list_statements(LEDGER_QUERIES)
@@ -37,12 +37,14 @@ FRAMES = (
     " token varchar, sender varchar, recipient varchar,"
     " word0 ubigint, word1 ubigint, word2 ubigint, word3 ubigint, amount double)",
     "create table gone_token (token_id integer)",
+    "create table kept_token (token_id integer)",
 )
 
 
 @pytest.fixture(scope="module")
 def empty_store() -> Iterator[duckdb.DuckDBPyConnection]:
     with duckdb.connect(":memory:") as store:
+        store.execute(load_statement("schema/create_version"))
         for migration in load_migrations(SCHEMA):
             store.execute(migration.text)
         for frame in FRAMES:
@@ -84,15 +86,12 @@ def test_a_statement_of_the_ledger_holds_on_the_empty_schema(
 
 
 @pytest.mark.parametrize("folder", [QUERIES, LEDGER_QUERIES], ids=["store", "ledger"])
-def test_a_statement_says_what_one_row_is_and_names_its_parameters(folder: Path) -> None:
+def test_a_statement_opens_by_saying_what_one_row_is(folder: Path) -> None:
     for name in list_statements(folder):
         text = load_statement(name, folder)
-        opening = re.match(r"(--.*\n)+", text)
         assert NAME.fullmatch(name), name
-        assert opening, f"{name} has no opening comment"
+        assert re.match(r"--.+\n", text), f"{name} has no opening comment"
         assert "select *" not in text, name
-        for parameter in nothing_for(text):
-            assert re.search(rf"[$:]{parameter}\b", opening.group()), f"{name}: {parameter}"
 
 
 def named_in(path: Path) -> Iterator[re.Pattern[str]]:

@@ -202,8 +202,8 @@ def test_mixed_logs_come_out_in_chain_order() -> None:
     cases = [case for case in CASES if case.kind in {"AmmV3", "AmmV2"}]
     factories = {"AmmV2": "0x" + "f2" * 20, "AmmV3": "0x" + "f3" * 20}
     dexes = [
-        Dex(name=name, kind=kind, factory=Address(factories[kind]))
-        for name, kind in (("two", "AmmV2"), ("three", "AmmV3"))
+        Dex(name="two", kind="AmmV2", factory=Address(factories["AmmV2"])),
+        Dex(name="three", kind="AmmV3", factory=Address(factories["AmmV3"])),
     ]
     logs = []
     for at, case in enumerate(cases):

@@ -44,9 +44,7 @@ def test_following_the_steps_ends_at_the_head(shared: int, ours: int, theirs: in
     trunk = [block(number) for number in range(shared)]
 
     def grow(branch: str, count: int) -> list[BlockRef]:
-        return trunk + [
-            block(shared + at, branch, branch if at else "a") for at in range(count)
-        ]
+        return trunk + [block(shared + at, branch, branch if at else "a") for at in range(count)]
 
     held, canonical = grow("b", ours), grow("c", theirs)
     head = canonical[-1]

@@ -4,9 +4,11 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from typing import Any
 
 import msgspec
 import pytest
+from aiohttp import web
 
 from config.errors import ConfigError, UpstreamError, WrongChainError
 from config.jsonrpc import RpcFault, RpcRequest
@@ -278,7 +280,9 @@ async def test_the_chain_is_checked_again_when_an_endpoint_comes_back() -> None:
         node.chain_id = 1
         clock.skipped_s += 61
         assert texts(await client.batch(echo("d"))) == ["d"]
-    assert [message[0]["params"] for message in node.messages if message[0]["method"] == "echo"] == [
+    assert [
+        message[0]["params"] for message in node.messages if message[0]["method"] == "echo"
+    ] == [
         ["a"],
         ["b"],
         ["d"],
@@ -288,11 +292,11 @@ async def test_the_chain_is_checked_again_when_an_endpoint_comes_back() -> None:
 async def test_a_slow_endpoint_loses_to_a_fast_one() -> None:
     slow, fast = Node(), Node()
 
-    async def tardy(node: Node, calls: list[dict[str, object]]) -> object:
+    async def tardy(node: Node, calls: list[dict[str, Any]]) -> web.StreamResponse:
         await asyncio.sleep(0.05)
         return await changed(lambda answers: answers[0])(node, calls)
 
-    slow.always = tardy  # type: ignore[assignment] - a coroutine function is one too
+    slow.always = tardy
     async with running(slow, fast), client_of(slow, fast) as client:
         for _ in range(6):
             await client.batch(echo("a"))

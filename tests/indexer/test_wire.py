@@ -1,4 +1,4 @@
-"""Answers are matched to requests by id alone, and anything else than one answer each is an error."""
+"""Answers are matched to requests by id alone; anything but one answer each is an error."""
 
 import msgspec
 import pytest
@@ -68,11 +68,15 @@ def test_null_is_a_result() -> None:
 
 
 def test_a_revert_is_an_answer() -> None:
-    error = {"code": 3, "message": "execution reverted", "data": "0x08c379a0"}
+    error: dict[str, object] = {
+        "code": 3,
+        "message": "execution reverted",
+        "data": "0x08c379a0",
+    }
     assert decode(answer(10, error=error), count=1) == [
         RpcFault(code=3, message="execution reverted", data="0x08c379a0")
     ]
-    error["data"] = {"reason": "an object"}  # type: ignore[assignment] - as some nodes have it
+    error["data"] = {"reason": "an object"}
     assert decode(answer(10, error=error), count=1) == [
         RpcFault(code=3, message="execution reverted")
     ]

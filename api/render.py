@@ -1,0 +1,101 @@
+"""A report, or a refusal, -> the body of one format, as API and command line both send it."""
+
+from typing import Literal
+
+import msgspec
+
+from api.clock import ContractClock
+from api.compat import render_compat
+from api.native import render_native
+from api.shapes import Envelope, Features, Shape
+from api.summary import refuse_summary, render_summary
+from config.chains import Chain
+from config.errors import InvalidAddressError, TokenRefusedError
+from config.primitives import checksum, parse_address
+from sql.rows import Report
+
+Format = Literal["native", "compat", "summary"]
+
+FORMATS: tuple[Format, ...] = ("native", "compat", "summary")
+
+_ECHOED_CHARS = 128
+
+
+def render_report(
+    report: Report,
+    chain: Chain,
+    form: Format,
+    *,
+    now_s: float,
+    clock: ContractClock | None = None,
+) -> bytes:
+    """The body for a token that was analysed. Without a clock, the report's is moved on to now."""
+    native = render_native(report, clock=clock or clock_after(report, chain, now_s=now_s))
+    address = checksum(report.token.address)
+    if form == "summary":
+        return _encode(render_summary(report, native, chain=chain.slug, address=address))
+    features = native if form == "native" else render_compat(report, native)
+    return _encode(_envelope(chain, address, features, error="", error_code=None))
+
+
+def render_refusal(chain: Chain, address: str, form: Format, error: TokenRefusedError) -> bytes:
+    """The body for what cannot be analysed. `address` is as the caller wrote it."""
+    return _render_none(chain, address, form, error=error.reason, error_code=str(error.code))
+
+
+def render_failure(chain: Chain, address: str, form: Format) -> bytes:
+    """The body where the analysis failed on our side."""
+    reason = "The analysis failed on our side; try again later."
+    return _render_none(chain, address, form, error=reason, error_code="analysis_failed")
+
+
+def _render_none(chain: Chain, address: str, form: Format, *, error: str, error_code: str) -> bytes:
+    shown = _shown(address)
+    if form != "summary":
+        return _encode(_envelope(chain, shown, None, error=error, error_code=error_code))
+    return _encode(
+        refuse_summary(chain=chain.slug, address=shown, error=error, error_code=error_code)
+    )
+
+
+def _shown(address: str) -> str:
+    """The address checksummed; what is none is echoed, cut, with what is no text replaced."""
+    try:
+        return checksum(parse_address(address))
+    except InvalidAddressError:
+        return address[:_ECHOED_CHARS].encode(errors="replace").decode()
+
+
+def clock_after(report: Report, chain: Chain, *, now_s: float) -> ContractClock:
+    """The clock of the chain as the report saw it, moved on to now.
+
+    Where contracts see Ethereum's blocks, the report's own block number says nothing of theirs.
+    """
+    token = report.token
+    since_s = max(0, int(now_s) - token.scanned_at_s)
+    return ContractClock(
+        time_s=token.block_time_s + since_s,
+        block_number=token.block_number if chain.clock == "own" else None,
+        block_time_s=token.block_time_s,
+        block_interval_s=chain.block_time_s,
+    )
+
+
+def _envelope(
+    chain: Chain, address: str, features: Features, *, error: str, error_code: str | None
+) -> Envelope[Features]:
+    return Envelope(
+        chain=chain.slug,
+        contract_address=address,
+        features=features,
+        error=error,
+        error_code=error_code,
+        token_usd_price=None,
+        market_cap_usd=None,
+        price_source=None,
+        price_age_seconds=None,
+    )
+
+
+def _encode(body: Shape) -> bytes:
+    return msgspec.json.encode(body)

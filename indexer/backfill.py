@@ -1,0 +1,228 @@
+"""Fills in a range of the past, with a checkpoint of its own: stopped anywhere, it goes on there.
+
+Several ranges are fetched at once; one writer commits them in order, in transactions of about
+`indexer.commit_rows` logs.
+"""
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import AsyncIterator, Callable
+
+import msgspec
+import structlog
+
+from config.chains import Chain
+from config.errors import CallerError, InternalError, UpstreamError
+from config.settings import IndexerSettings
+from indexer.failures import DisagreementError
+from indexer.ingest import Ingest, Written
+from indexer.pace import Clock, SystemClock, backoff_s
+from indexer.reads import Piece, fetch_blocks, fetch_headers, join_pieces
+from indexer.rpc import RpcClient
+from indexer.spans import SpanReader
+from sql.blocks import list_blocks, read_checkpoint
+from sql.store import Store
+
+_FETCHES_AT_ONCE = 4
+_BLOCKS_AT_ONCE = 32
+_COMMIT_EVERY_S = 15.0
+"""A slow node is not to keep what it gave unsaved for longer than this."""
+_TRIES = 8
+"""Failures in a row before the back-fill gives up; it can be resumed."""
+_FIRST_PAUSE_S = 0.5
+_MOST_PAUSE_S = 30.0
+
+_log = structlog.get_logger(__name__)
+
+
+class BackfillProgress(msgspec.Struct, frozen=True, kw_only=True):
+    """How far a back-fill has come, what was done before a resumption included."""
+
+    from_block: int
+    to_block: int
+    done_to: int
+    """Committed up to and with this block; `from_block` - 1 at the start."""
+    written: Written
+    """By this run."""
+
+
+class BackfillResult(msgspec.Struct, frozen=True, kw_only=True):
+    """What a run of a back-fill did."""
+
+    rows: int
+    """New in the store."""
+    logs: int
+    """Gone through."""
+    seconds: float
+
+    @property
+    def logs_per_s(self) -> float:
+        """Speed of this run; 0 when there was nothing to do."""
+        return self.logs / self.seconds if self.seconds > 0 else 0.0
+
+
+class BeyondHeadError(CallerError):
+    """The range asked for ends above the node's head."""
+
+    def __init__(self, *, to_block: int, head: int) -> None:
+        super().__init__(f"block {to_block} does not exist yet; the head is block {head}")
+
+
+Report = Callable[[BackfillProgress], None]
+
+
+async def backfill(
+    chain: Chain,
+    client: RpcClient,
+    store: Store,
+    settings: IndexerSettings,
+    *,
+    from_block: int,
+    to_block: int,
+    progress: Report | None = None,
+    clock: Clock | None = None,
+) -> BackfillResult:
+    """Ingest `from_block` to `to_block`, ends included, and end there.
+
+    Goes on after the checkpoint of the same range, if there is one. Blocks that are not final yet
+    are asked for one by one and held in the window, where following takes them up.
+    Raises BeyondHeadError, UpstreamError when nodes stay silent or contradict each other, and
+    StoreError.
+    """
+    run = _Run(chain, client, store, settings, from_block=from_block, to_block=to_block)
+    time_source = clock or SystemClock()
+    started_s = time_source.now_s()
+    failures = 0
+    while True:
+        try:
+            async for step in run.steps():
+                failures = 0
+                if progress is not None:
+                    progress(step)
+            break
+        except UpstreamError as error:
+            failures += 1
+            if failures >= _TRIES or not run.has_begun:
+                raise
+            _log.warning("back-fill paused, trying again", chain=chain.slug, reason=str(error))
+            await time_source.sleep(
+                backoff_s(failures, first_s=_FIRST_PAUSE_S, most_s=_MOST_PAUSE_S)
+            )
+    return BackfillResult(
+        rows=run.written.rows,
+        logs=run.written.logs,
+        seconds=time_source.now_s() - started_s,
+    )
+
+
+class _Run:
+    """One range of one chain on its way into the store."""
+
+    def __init__(
+        self,
+        chain: Chain,
+        client: RpcClient,
+        store: Store,
+        settings: IndexerSettings,
+        *,
+        from_block: int,
+        to_block: int,
+    ) -> None:
+        self._chain = chain
+        self._client = client
+        self._store = store
+        self._commit_rows = settings.commit_rows
+        self._spans = SpanReader(client, settings)
+        self._ingest = Ingest(chain)
+        self._from = from_block
+        self._to = to_block
+        self._stream = f"backfill:{from_block}:{to_block}"
+        self.written = Written()
+        self.has_begun = False
+        """The node has answered once: later silence is worth waiting for."""
+
+    async def steps(self) -> AsyncIterator[BackfillProgress]:
+        """Commit after commit until the end of the range. Raises as `backfill` does."""
+        head = await self._client.fetch_head()
+        self.has_begun = True
+        if self._to > head.number:
+            raise BeyondHeadError(to_block=self._to, head=head.number)
+        at = await asyncio.to_thread(self._read_next)
+        yield self._progress(at - 1)
+        final = min(self._to, head.number - self._chain.finality_blocks)
+        async for piece in self._gathered(at, final):
+            await self._save(piece, hold=False)
+            yield self._progress(piece.last)
+        for first in range(max(at, final + 1), self._to + 1, _BLOCKS_AT_ONCE):
+            last = min(first + _BLOCKS_AT_ONCE - 1, self._to)
+            headers = await fetch_headers(self._client, first, last)
+            present = [header for header in headers if header is not None]
+            if len(present) < len(headers):
+                raise UpstreamError(service=self._client.services, reason=f"lacks block {last}")
+            await self._save(await fetch_blocks(self._client, present), hold=True)
+            yield self._progress(last)
+
+    async def _gathered(self, first: int, last: int) -> AsyncIterator[Piece]:
+        """Final blocks in pieces that are worth a transaction."""
+        gathered: list[Piece] = []
+        logs = 0
+        since_s = time.monotonic()
+        async for pieces in self._fetched(first, last):
+            gathered += pieces
+            logs += sum(piece.logs.height for piece in pieces)
+            if logs >= self._commit_rows or time.monotonic() - since_s >= _COMMIT_EVERY_S:
+                yield join_pieces(gathered)
+                gathered, logs, since_s = [], 0, time.monotonic()
+        if gathered:
+            yield join_pieces(gathered)
+
+    async def _fetched(self, first: int, last: int) -> AsyncIterator[list[Piece]]:
+        """Final blocks in order, while the next ones are already being fetched."""
+        under_way: deque[asyncio.Task[list[Piece]]] = deque()
+        at = first
+        try:
+            while at <= last or under_way:
+                while at <= last and len(under_way) < _FETCHES_AT_ONCE:
+                    end = min(at + self._spans.size - 1, last)
+                    under_way.append(asyncio.create_task(self._spans.fetch(at, end)))
+                    at = end + 1
+                yield await under_way[0]
+                under_way.popleft()
+        finally:
+            for task in under_way:
+                task.cancel()
+            await asyncio.gather(*under_way, return_exceptions=True)
+
+    async def _save(self, piece: Piece, *, hold: bool) -> None:
+        written = await asyncio.to_thread(self._commit, piece, hold=hold)
+        self.written = self.written.plus(written)
+
+    def _commit(self, piece: Piece, *, hold: bool) -> Written:
+        with self._store.transaction() as tx:
+            checkpoint = read_checkpoint(tx, chain_id=self._chain.id, stream=self._stream)
+            at = self._from - 1 if checkpoint is None else checkpoint.number
+            if max(at, self._from - 1) != piece.first - 1:
+                reason = f"the checkpoint has moved to {at}: another run, or a reorganisation"
+                raise InternalError(reason)
+            if hold:
+                held = list_blocks(tx, chain_id=self._chain.id)
+                known = {row.number: row.hash for row in held}
+                for header in piece.headers:
+                    if known.get(header.number, header.ref.hash) != header.ref.hash:
+                        raise DisagreementError(
+                            first=f"block {header.number} ({header.ref.hash})",
+                            second="the block that following holds",
+                            difference="one of them is being reorganised away",
+                        )
+                self._ingest.hold(tx, piece, held=held)
+            return self._ingest.write(tx, piece, stream=self._stream)
+
+    def _read_next(self) -> int:
+        checkpoint = read_checkpoint(self._store, chain_id=self._chain.id, stream=self._stream)
+        return self._from if checkpoint is None else max(self._from, checkpoint.number + 1)
+
+    def _progress(self, done_to: int) -> BackfillProgress:
+        return BackfillProgress(
+            from_block=self._from, to_block=self._to, done_to=done_to, written=self.written
+        )

@@ -1,0 +1,117 @@
+"""Follows a chain: what the tables hold is the node's canonical chain up to our tip.
+
+Each step (blocks with their rows, checkpoint, coverage, tracked tokens, window) is one transaction,
+so a crash loses or doubles nothing. Whatever goes wrong outside this process ends in one clear log
+line, a pause, and another try.
+"""
+
+import asyncio
+import time
+
+import msgspec
+import structlog
+
+from config.chains import Chain
+from config.errors import InternalError, UpstreamError, WrongChainError
+from config.primitives import BlockRef
+from config.settings import IndexerSettings
+from indexer.failures import RangeRefusedError
+from indexer.follower import Follower
+from indexer.heads import HeadFeed
+from indexer.pace import backoff_s
+from indexer.rpc import RpcClient
+from indexer.status import FollowStatus, Publish
+from sql.store import Store
+
+_FIRST_PAUSE_S = 0.5
+_MOST_PAUSE_S = 30.0
+
+_log = structlog.get_logger(__name__)
+
+
+async def follow(
+    chain: Chain,
+    client: RpcClient,
+    store: Store,
+    settings: IndexerSettings,
+    *,
+    stop: asyncio.Event,
+    publish: Publish | None = None,
+) -> None:
+    """Follow until `stop` is set; the piece under way is finished first.
+
+    Begins after the checkpoint, else at the chain's start block, else at the head. Faults of
+    nodes, of the disk and of the store are logged, published and outlived; it raises none of them.
+    """
+    watch = _Watch(chain, publish)
+    follower = Follower(chain, client, store, settings)
+    async with HeadFeed(client, poll_s=settings.poll_s) as feed:
+        at_once = True
+        while not stop.is_set():
+            try:
+                if not follower.is_loaded:
+                    await follower.load()
+                head = await feed.next(stop=stop, at_once=at_once)
+                if head is None:
+                    break
+                watch.note_head(head.ref, follower.tip)
+                async for tip in follower.advance(head):
+                    watch.note_tip(tip)
+                    if stop.is_set():
+                        break
+                at_once = False
+                watch.note_success(follower.tip)
+            except (UpstreamError, RangeRefusedError, InternalError) as error:
+                follower.forget()
+                at_once = True
+                await _pause(watch.note_failure(error), stop)
+
+
+class _Watch:
+    """Tells the log and the status how it goes: each trouble once, and its end."""
+
+    def __init__(self, chain: Chain, publish: Publish | None) -> None:
+        self._chain = chain
+        self._publish = publish
+        self._log = _log.bind(chain=chain.slug)
+        self._failures = 0
+        self._status = FollowStatus(chain_id=chain.id)
+
+    def note_head(self, head: BlockRef, tip: BlockRef | None) -> None:
+        """The node has this head."""
+        self._change(head=head, tip=tip)
+
+    def note_tip(self, tip: BlockRef | None) -> None:
+        """We have come to this block, or back to it."""
+        self._change(tip=tip, updated_at_s=time.time())
+
+    def note_success(self, tip: BlockRef | None) -> None:
+        """Level with the head."""
+        if self._failures:
+            self._log.info("following again", tip=tip and tip.number)
+        self._failures = 0
+        self._change(tip=tip, updated_at_s=time.time(), last_error=None)
+
+    def note_failure(self, error: Exception) -> float:
+        """Something is wrong. Returns the seconds to pause."""
+        reason = str(error)
+        self._failures += 1
+        if reason != self._status.last_error:
+            self._log.error("following paused, trying again", reason=reason)
+        self._change(last_error=reason)
+        if isinstance(error, WrongChainError):
+            return _MOST_PAUSE_S
+        return backoff_s(self._failures, first_s=_FIRST_PAUSE_S, most_s=_MOST_PAUSE_S)
+
+    def _change(self, **changes: object) -> None:
+        self._status = msgspec.structs.replace(self._status, **changes)
+        if self._publish is not None:
+            self._publish(self._status)
+
+
+async def _pause(seconds: float, stop: asyncio.Event) -> None:
+    try:
+        async with asyncio.timeout(seconds):
+            await stop.wait()
+    except TimeoutError:
+        return

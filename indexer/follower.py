@@ -1,0 +1,215 @@
+"""The moves of following: take blocks, take them back. The loop round them is in follow.py."""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+
+import structlog
+
+from config.chains import Chain
+from config.errors import InternalError, UpstreamError
+from config.primitives import BlockRef
+from config.settings import IndexerSettings
+from indexer.headers import Header
+from indexer.ingest import FOLLOW, TRANSFERS, Ingest, Written
+from indexer.reads import Piece, fetch_blocks, fetch_header, fetch_headers, join_pieces
+from indexer.reconcile import Append, CatchUp, Stay, Unwind, next_step
+from indexer.rpc import RpcClient
+from indexer.spans import SpanReader
+from sql.blocks import list_blocks, prune_blocks, read_checkpoint, unwind_from
+from sql.pools import coverage_of
+from sql.rows import BlockRow
+from sql.store import Store
+
+_BLOCKS_AT_ONCE = 32
+"""Blocks near the head that are asked for, and committed, together."""
+
+_log = structlog.get_logger(__name__)
+
+
+class Follower:
+    """One chain's position, and the moves from it. Not for concurrent use."""
+
+    def __init__(
+        self, chain: Chain, client: RpcClient, store: Store, settings: IndexerSettings
+    ) -> None:
+        self._chain = chain
+        self._client = client
+        self._store = store
+        self._ingest = Ingest(chain)
+        self._spans = SpanReader(client, settings)
+        self._log = _log.bind(chain=chain.slug)
+        self._window: dict[int, BlockRef] = {}
+        self._next: int | None = None
+        self._final_tip = -1
+        self.is_loaded = False
+
+    @property
+    def tip(self) -> BlockRef | None:
+        """Our newest block. None: there is none yet, or its header is not held."""
+        return None if self._next is None else self._window.get(self._next - 1)
+
+    def forget(self) -> None:
+        """Something failed on the way: what is in memory may not be what is stored."""
+        self.is_loaded = False
+
+    async def load(self) -> None:
+        """Take up the position that is stored. Raises StoreError."""
+        self._window, self._next = await asyncio.to_thread(self._read_position)
+        self._final_tip = -1
+        self.is_loaded = True
+
+    async def advance(self, head: Header) -> AsyncIterator[BlockRef | None]:
+        """Move step by step to a head, yielding our tip after each step.
+
+        Ends at the head, and also where the node's answers have moved on meanwhile: the next head
+        tells more. Raises UpstreamError, RangeRefusedError and StoreError.
+        """
+        while await self._step(head):
+            yield self.tip
+
+    async def _step(self, head: Header) -> bool:
+        tip = self.tip
+        if tip is None:
+            first = self._first_block(head)
+            return first <= head.number and await self._take(first, head)
+        match next_step(tip, head.ref):
+            case Stay():
+                return False
+            case Append():
+                await self._store_piece(await fetch_blocks(self._client, [head]), head)
+                return True
+            case CatchUp(number):
+                return await self._take(number, head)
+            case Unwind(block):
+                return await self._drop(block)
+
+    def _first_block(self, head: Header) -> int:
+        if self._next is not None:
+            return self._next
+        start = self._chain.start_block
+        return head.number if start is None else start
+
+    # --- forwards -----------------------------------------------------------------------------
+
+    async def _take(self, first: int, head: Header) -> bool:
+        final = head.number - self._chain.finality_blocks
+        if final - first >= _BLOCKS_AT_ONCE:
+            return await self._take_final(first, final, head)
+        headers = await fetch_headers(
+            self._client, first, min(first + _BLOCKS_AT_ONCE - 1, head.number)
+        )
+        linked = _linked_prefix(headers)
+        if not linked:
+            return False  # the node has fewer blocks than its head told
+        if not self._is_next(linked[0]):
+            return await self._drop_tip()
+        await self._store_piece(await fetch_blocks(self._client, linked), head)
+        return True
+
+    async def _take_final(self, first: int, final: int, head: Header) -> bool:
+        if self.tip is not None and self.tip.number > self._final_tip:
+            # Our tip was not final when it was stored: see first whether it has become so.
+            following = await fetch_header(self._client, first)
+            if following is None:
+                return False
+            if not self._is_next(following):
+                return await self._drop_tip()
+        last = min(first + self._spans.size - 1, final)
+        piece = join_pieces(await self._spans.fetch(first, last))
+        if self.tip is not None and piece.parent_hash != self.tip.hash:
+            raise UpstreamError(
+                service=self._client.services,
+                reason=f"block {first} does not follow block {first - 1} of before",
+            )
+        await self._store_piece(piece, head)
+        self._final_tip = piece.last
+        return True
+
+    def _is_next(self, header: Header) -> bool:
+        return self.tip is None or header.ref.parent_hash == self.tip.hash
+
+    async def _store_piece(self, piece: Piece, head: Header) -> None:
+        keep_from = min(piece.last, head.number - self._chain.finality_blocks)
+        written = await asyncio.to_thread(self._commit, piece, keep_from)
+        for header in piece.headers:
+            self._window[header.number] = header.ref
+        self._window = {at: ref for at, ref in self._window.items() if at >= keep_from}
+        self._next = piece.last + 1
+        self._log.debug(
+            "ingested",
+            first=piece.first,
+            last=piece.last,
+            logs=written.logs,
+            pools=written.pools,
+            transfers=written.transfers,
+            undecoded=written.undecoded,
+        )
+
+    def _commit(self, piece: Piece, keep_from: int) -> Written:
+        with self._store.transaction() as tx:
+            checkpoint = read_checkpoint(tx, chain_id=self._chain.id, stream=FOLLOW)
+            if checkpoint is not None and checkpoint.number != piece.first - 1:
+                reason = f"the checkpoint is at {checkpoint.number}, not before {piece.first}"
+                raise InternalError(reason)
+            held = list_blocks(tx, chain_id=self._chain.id)
+            self._ingest.hold(tx, piece, held=held)
+            written = self._ingest.write(tx, piece, stream=FOLLOW)
+            prune_blocks(tx, chain_id=self._chain.id, below=keep_from)
+        return written
+
+    # --- backwards ----------------------------------------------------------------------------
+
+    async def _drop_tip(self) -> bool:
+        return self.tip is not None and await self._drop(self.tip)
+
+    async def _drop(self, block: BlockRef) -> bool:
+        """Take our tip back, unless the node, asked by height, still has it."""
+        canonical = await fetch_header(self._client, block.number)
+        if canonical is not None and canonical.ref.hash == block.hash:
+            return False  # the head that led here is an old one
+        await asyncio.to_thread(self._undo, block)
+        self._log.info("reorganised away", block=block.number, hash=block.hash)
+        self._window.pop(block.number, None)
+        self._next = block.number
+        return True
+
+    def _undo(self, block: BlockRef) -> None:
+        with self._store.transaction() as tx:
+            if block.number - 1 not in self._window and self._has_history_below(block.number):
+                reason = (
+                    f"its chain has left ours below block {block.number}, which was final; if this "
+                    "is another chain with the same id, give it a store of its own"
+                )
+                raise UpstreamError(service=self._client.services, reason=reason)
+            unwind_from(tx, chain_id=self._chain.id, number=block.number)
+
+    def _has_history_below(self, number: int) -> bool:
+        return any(
+            row.subject == TRANSFERS and row.from_block < number <= row.to_block + 1
+            for row in coverage_of(self._store, chain_id=self._chain.id)
+        )
+
+    def _read_position(self) -> tuple[dict[int, BlockRef], int | None]:
+        with self._store.snapshot() as reader:
+            checkpoint = read_checkpoint(reader, chain_id=self._chain.id, stream=FOLLOW)
+            if checkpoint is None:
+                return {}, None
+            rows = list_blocks(reader, chain_id=self._chain.id)
+        held = {row.number: _to_ref(row) for row in rows if row.number <= checkpoint.number}
+        return held, checkpoint.number + 1
+
+
+def _to_ref(row: BlockRow) -> BlockRef:
+    return BlockRef(
+        number=row.number, hash=row.hash, parent_hash=row.parent_hash, time_s=row.time_s
+    )
+
+
+def _linked_prefix(headers: Sequence[Header | None]) -> list[Header]:
+    """The blocks up to where the answers end, or stop following one another."""
+    linked: list[Header] = []
+    for header in headers:
+        if header is None or (linked and header.ref.parent_hash != linked[-1].ref.hash):
+            break
+        linked.append(header)
+    return linked

@@ -1,0 +1,148 @@
+"""The whole service in one process: followers, analyser and API around one store."""
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AsyncExitStack, closing
+
+import structlog
+from apscheduler.schedulers.asyncio import AsyncIOScheduler
+
+from analysis.desk import Desk
+from analysis.knowledge import Knowledge
+from analysis.scan import ChainScanner
+from analysis.schedule import Rounds
+from analysis.service import Analyser
+from analysis.shelf import StoreShelf
+from api.app import create_app
+from api.serve import check_address, serve, stop_on_signals
+from api.service import ApiDeps, ChainState
+from config.chains import Chain
+from config.errors import ConfigError, UpstreamError
+from config.load import choose_enabled, load_chains
+from config.plans import load_plans
+from config.settings import Settings
+from indexer.follow import follow
+from indexer.rpc import RpcClient
+from indexer.status import FollowStatus
+from sql.console import serve_console
+from sql.ledger import Ledger
+from sql.store import Store
+
+_STALE_AFTER_S = 60.0
+"""A chain counts as followed while its tip came closer to the head this recently."""
+
+_LOG = structlog.get_logger("assay")
+
+
+async def run_service(
+    settings: Settings, *, host: str, port: int, announce: Callable[[], None] = lambda: None
+) -> None:
+    """Follower, analyser and API in one process, until SIGINT or SIGTERM.
+
+    A chain whose nodes serve another chain is left out, with a message, unless none is left.
+    """
+    check_address(host, port)
+    stop = asyncio.Event()
+    stop_on_signals(stop)
+    chains = load_chains(settings.overlay)
+    async with AsyncExitStack() as stack:
+        store = stack.enter_context(closing(Store.open(settings.store)))
+        ledger = stack.enter_context(closing(Ledger.open(settings.ledger)))
+        clients = await _connect_all(stack, choose_enabled(chains, settings), settings)
+        statuses: dict[str, FollowStatus] = {}
+        shelf = StoreShelf(store)
+        scanners = {
+            chain.slug: ChainScanner(desk_of(chain, client, shelf, settings))
+            for chain, client in clients
+        }
+        analyser = Analyser(scanners, shelf, settings.analysis, time.time)
+        stack.push_async_callback(analyser.aclose)
+        scheduler = AsyncIOScheduler()
+        rounds = Rounds(
+            analyser=analyser,
+            store=store,
+            chains={chain.slug: chain.id for chain, _ in clients},
+            settings=settings.analysis,
+            now_s=time.time,
+        )
+        rounds.schedule(scheduler)
+        scheduler.start()
+        stack.callback(scheduler.shutdown, wait=False)
+        await stack.enter_async_context(serve_console(store, settings.store))
+        app = create_app(
+            ApiDeps(
+                analysis=analyser,
+                ledger=ledger,
+                chains=chains,
+                served=frozenset(scanners),
+                plans=load_plans(),
+                settings=settings.api,
+                has_billing=settings.billing_secret is not None,
+                read_states=lambda: _read_states([chain for chain, _ in clients], statuses),
+            )
+        )
+        async with asyncio.TaskGroup() as group:
+            for chain, client in clients:
+                group.create_task(
+                    follow(
+                        chain,
+                        client,
+                        store,
+                        settings.indexer,
+                        stop=stop,
+                        publish=lambda status, slug=chain.slug: statuses.update({slug: status}),
+                    )
+                )
+            group.create_task(serve(app, host=host, port=port, stop=stop))
+            announce()
+
+
+async def _connect_all(
+    stack: AsyncExitStack, chains: tuple[Chain, ...], settings: Settings
+) -> list[tuple[Chain, RpcClient]]:
+    """Clients of all chains whose nodes serve them. Raises ConfigError when there is none."""
+    clients = []
+    for chain in chains:
+        try:
+            client = await RpcClient.connect(
+                settings.rpc_urls[chain.id], chain.id, settings.rpc
+            )
+        except UpstreamError as error:
+            _LOG.error("chain left out", chain=chain.slug, why=str(error))
+            continue
+        stack.push_async_callback(client.aclose)
+        clients.append((chain, client))
+    if not clients:
+        reason = "no chain can be served; set ASSAY_RPC_<chain id> to a node of that chain"
+        raise ConfigError(source="environment", key="ASSAY_RPC_<chain id>", reason=reason)
+    return clients
+
+
+def desk_of(chain: Chain, client: RpcClient, knowledge: Knowledge, settings: Settings) -> Desk:
+    return Desk(
+        chain=chain,
+        node=client,
+        knowledge=knowledge,
+        settings=settings.analysis,
+        now_s=time.time,
+    )
+
+
+async def _read_states(
+    chains: list[Chain], statuses: Mapping[str, FollowStatus]
+) -> tuple[ChainState, ...]:
+    return tuple(_state_of(chain.slug, statuses.get(chain.slug)) for chain in chains)
+
+
+def _state_of(slug: str, status: FollowStatus | None) -> ChainState:
+    if status is None:
+        return ChainState(chain=slug, is_ready=False, head=None, tip=None, reason="starting")
+    fresh = time.time() - status.updated_at_s < _STALE_AFTER_S
+    return ChainState(
+        chain=slug,
+        is_ready=fresh and status.tip is not None,
+        head=status.head.number if status.head else None,
+        tip=status.tip.number if status.tip else None,
+        reason=status.last_error or ("" if fresh else "the tip has not moved for a while"),
+    )

@@ -1,0 +1,170 @@
+"""A contract's refusal, a node's fault and an answer are three things and stay apart."""
+
+import msgspec
+import pytest
+from eth_abi.abi import encode
+from hypothesis import given
+from hypothesis import strategies as st
+
+from analysis.abi import (
+    TEXT_LIMIT,
+    NoAnswer,
+    call,
+    decode_address,
+    decode_bool,
+    decode_text,
+    decode_uint,
+    read_code,
+    read_reply,
+    read_word,
+)
+from config.errors import UpstreamError
+from config.jsonrpc import RpcFault
+from config.primitives import Address, Hash32
+
+TOKEN = Address("0x" + "11" * 20)
+BLOCK = Hash32("0x" + "22" * 32)
+
+REFUSALS = [
+    (3, "execution reverted"),
+    (3, "execution reverted: custom error 0x00000000"),
+    (-32000, "execution reverted"),
+    (-32000, "out of gas"),
+    (-32000, "invalid opcode: INVALID"),
+    (-32000, "invalid opcode: opcode 0xc not defined"),
+    (-32000, "invalid jump destination"),
+    (-32000, "stack underflow (0 <=> 2)"),
+    (-32000, "stack limit reached 1024 (1023)"),
+    (-32000, "gas uint64 overflow"),
+    (-32000, "return data out of bounds"),
+    (-32000, "write protection"),
+    (-32000, "max call depth exceeded"),
+    (-32000, "VM Exception while processing transaction: revert"),
+    (-32003, "out of gas: gas exhausted during memory expansion: 15000000"),
+    (-32003, "EVM error: InvalidFEOpcode"),
+    (-32003, "stack underflow"),
+    (-32015, "VM execution error."),
+    (-32603, "EVM error OutOfGas"),
+    (-32603, "EVM error OpcodeNotFound"),
+    (-32603, "EVM error InvalidJump"),
+    (-32603, "EVM error StackOverflow"),
+    (-32603, "EVM error OutOfOffset"),
+    (-32603, "EVM error MemoryOOG"),
+]
+FAULTS = [
+    (-32000, "header not found"),
+    (-32000, "missing trie node 12ab (path )"),
+    (-32000, "execution aborted (timeout = 5s)"),
+    (-32000, "intrinsic gas too high -- CallGasCostMoreThanGasLimit"),
+    (-32000, "hash 0x22 is not currently canonical"),
+    (-32001, "Resource not found"),
+    (-32005, "daily request count exceeded, request rate limited"),
+    (-32601, "the method eth_call does not exist/is not available"),
+    (-32603, "Internal error"),
+    (-32603, "EVM error Database"),
+]
+
+
+@pytest.mark.parametrize(("code", "message"), REFUSALS)
+def test_the_contracts_doing_is_no_answer(code: int, message: str) -> None:
+    assert read_reply(RpcFault(code=code, message=message)) == NoAnswer(reason=message)
+
+
+@pytest.mark.parametrize(("code", "message"), FAULTS)
+def test_the_nodes_doing_is_raised(code: int, message: str) -> None:
+    with pytest.raises(UpstreamError, match="code"):
+        read_reply(RpcFault(code=code, message=message))
+
+
+def test_no_read_of_state_can_be_refused_by_a_contract() -> None:
+    fault = RpcFault(code=3, message="execution reverted")
+    for read in (read_code, read_word):
+        with pytest.raises(UpstreamError):
+            read(fault)
+
+
+@pytest.mark.parametrize("answer", [b"null", b"7", b'"0xzz"', b'"0x123"', b"{"])
+def test_nonsense_from_a_node_is_its_fault(answer: bytes) -> None:
+    with pytest.raises(UpstreamError):
+        read_reply(msgspec.Raw(answer))
+
+
+def test_reads_are_pinned_to_a_block_hash_and_bounded_in_gas() -> None:
+    request = call(TOKEN, "balanceOf(address)", TOKEN, block=BLOCK)
+    transaction, pin = request.params
+    assert pin == {"blockHash": BLOCK}
+    assert transaction == {
+        "to": TOKEN,
+        "data": "0x70a08231" + "0" * 24 + "11" * 20,
+        "gas": "0xe4e1c0",
+    }
+
+
+@given(st.text(st.characters(exclude_characters="\0", codec="utf-8"), max_size=400))
+def test_a_string_is_read_back_up_to_the_limit(text: str) -> None:
+    assert decode_text(encode(["string"], [text])) == text[:TEXT_LIMIT]
+
+
+@given(st.binary(max_size=300))
+def test_any_bytes_of_a_string_become_text_without_nuls(raw: bytes) -> None:
+    text = decode_text(encode(["bytes"], [raw]))
+    assert text is not None
+    assert "\0" not in text
+    assert len(text) <= TEXT_LIMIT
+    text.encode()  # no lone surrogates: it can go into JSON
+
+
+@given(st.text(st.characters(exclude_characters="\0", codec="utf-8"), max_size=8))
+def test_a_bytes32_is_text_without_its_padding(text: str) -> None:
+    assert decode_text(text.encode().ljust(32, b"\0")) == text
+
+
+@given(st.binary(max_size=200))
+def test_no_reply_can_break_decoding(data: bytes) -> None:
+    text = decode_text(data)
+    assert text is None or len(text) <= TEXT_LIMIT
+
+
+@pytest.mark.parametrize(
+    ("offset", "length", "tail"),
+    [
+        (2**256 - 1, 0, 0),
+        (2**255, 4, 32),
+        (32, 2**256 - 1, 32),
+        (32, 2**64, 32),
+        (32, 33, 32),
+        (65, 0, 0),
+    ],
+)
+def test_an_offset_or_length_beyond_the_reply_is_no_text(
+    offset: int, length: int, tail: int
+) -> None:
+    assert decode_text(offset.to_bytes(32) + length.to_bytes(32) + bytes(tail)) is None
+
+
+def test_a_megabyte_is_cut() -> None:
+    assert decode_text(encode(["string"], ["x" * 2**20])) == "x" * TEXT_LIMIT
+
+
+def test_bytes_that_are_no_utf_8_are_replaced() -> None:
+    assert decode_text(b"A\xffB".ljust(32, b"\0")) == "A\ufffdB"
+
+
+@pytest.mark.parametrize(
+    ("reply", "number", "address", "truth"),
+    [
+        (b"", None, None, None),
+        (bytes(31), None, None, None),
+        (NoAnswer(reason="execution reverted"), None, None, None),
+        (bytes(32), 0, "0x" + "00" * 20, False),
+        ((1).to_bytes(32), 1, "0x" + "00" * 19 + "01", True),
+        ((2).to_bytes(32) + b"more", 2, "0x" + "00" * 19 + "02", None),
+        ((2**160).to_bytes(32), 2**160, None, None),
+    ],
+)
+def test_single_words(
+    reply: bytes | NoAnswer, number: int | None, address: str | None, truth: bool | None
+) -> None:
+    assert decode_uint(reply) == number
+    assert decode_address(reply) == address
+    assert decode_bool(reply) is truth

@@ -1,0 +1,139 @@
+"""The application over a scripted analysis, a real ledger and a clock that is set by hand."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import httpx
+from litestar import Litestar
+
+from api.app import create_app
+from api.service import ApiDeps, ChainState
+from config.chains import Anchor, Chain, Oracle
+from config.plans import load_plans
+from config.primitives import Address
+from config.settings import ApiSettings
+from sql.ledger import Ledger
+from sql.rows import Report
+from tests.api.samples import MINED_AT_S, TOKEN, make_report
+
+PLANS = load_plans()
+
+CLIENT = "203.0.113.7"
+
+
+def make_chain(chain_id: int, slug: str) -> Chain:
+    """A chain with twelve-second blocks and nothing on it."""
+    anchor = Anchor(address=TOKEN, symbol="ANY", decimals=18)
+    return Chain(
+        id=chain_id,
+        slug=slug,
+        display_name=slug,
+        block_time_s=12.0,
+        clock="own",
+        native_symbol="ETH",
+        finality_blocks=64,
+        start_block=None,
+        wrapped_native=anchor,
+        stables=(anchor, anchor),
+        oracle=Oracle(native_usd=TOKEN, decimals=8, heartbeat_s=3600),
+        dexes=(),
+        launchpads=(),
+    )
+
+
+class HandClock:
+    """Unix time, moved by hand."""
+
+    def __init__(self) -> None:
+        self.now_s = float(MINED_AT_S)
+
+    def __call__(self) -> float:
+        return self.now_s
+
+
+class ScriptedAnalysis:
+    """Answers what it was told to, and notes what it was asked."""
+
+    def __init__(self) -> None:
+        self.outcome: Report | Exception = make_report()
+        self.asked: list[dict[str, Any]] = []
+        self.was_asked = asyncio.Event()
+        self.gate = asyncio.Event()
+        self.gate.set()
+
+    async def report(
+        self, chain: str, address: Address, /, *, refresh: bool = False, redecompile: bool = False
+    ) -> Report:
+        self.asked.append(
+            {"chain": chain, "address": address, "refresh": refresh, "redecompile": redecompile}
+        )
+        self.was_asked.set()
+        await self.gate.wait()
+        if isinstance(self.outcome, Exception):
+            raise self.outcome
+        return self.outcome
+
+
+class World:
+    """One deployment of the API."""
+
+    def __init__(self, ledger: Ledger):
+        self.ledger = ledger
+        self.clock = HandClock()
+        self.analysis = ScriptedAnalysis()
+        self.states: tuple[ChainState, ...] = ()
+        self._opened: list[tuple[Litestar, httpx.AsyncClient]] = []
+
+    def new_key(self, plan: str = "admin") -> str:
+        """The plaintext of a new key."""
+        return self.ledger.create_key(PLANS[plan], "test", self.clock.now_s).plaintext
+
+    def make_app(self, **changes: Any) -> Litestar:
+        """The application, with what is named changed."""
+
+        async def read_states() -> tuple[ChainState, ...]:
+            return self.states
+
+        plain: dict[str, Any] = {
+            "analysis": self.analysis,
+            "ledger": self.ledger,
+            "chains": (make_chain(1, "ethereum"), make_chain(56, "chain_56")),
+            "served": frozenset({"ethereum"}),
+            "plans": PLANS,
+            "settings": ApiSettings(),
+            "has_billing": True,
+            "read_states": read_states,
+            "now_s": self.clock,
+            "monotonic_s": self.clock,
+        }
+        return create_app(ApiDeps(**{**plain, **changes}))
+
+    def client(self, *, peer: str = CLIENT, **changes: Any) -> httpx.AsyncClient:
+        """A client of a fresh application, calling from the address `peer`."""
+        app = self.make_app(**changes)
+        transport = httpx.ASGITransport(
+            app=app,  # type: ignore[arg-type]  # the two name the ASGI types differently
+            client=(peer, 40_000),
+            raise_app_exceptions=False,
+        )
+        client = httpx.AsyncClient(transport=transport, base_url="http://assay.test")
+        self._opened.append((app, client))
+        return client
+
+    async def aclose(self) -> None:
+        """End what the applications still do."""
+        for app, client in self._opened:
+            await client.aclose()
+            await app.state.answers.aclose()
+
+
+Get = Callable[..., Awaitable[httpx.Response]]
+
+
+def headers_of(response: httpx.Response) -> dict[str, str]:
+    """All headers but those that every body has; its type must be JSON."""
+    sent = dict(response.headers)
+    assert sent.pop("content-type") == "application/json"
+    sent.pop("content-length")
+    return sent

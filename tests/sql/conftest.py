@@ -1,0 +1,20 @@
+"""A store of each test's own."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sql.store import Store
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "assay.duckdb"
+
+
+@pytest.fixture
+def store(path: Path) -> Iterator[Store]:
+    opened = Store.open(path)
+    yield opened
+    opened.close()

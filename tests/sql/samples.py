@@ -1,0 +1,216 @@
+"""Made-up rows and strategies for them."""
+
+from typing import TypeVar
+
+from hypothesis import strategies as st
+from msgspec import structs
+
+from config.primitives import Address, Hash32, RawAmount, Selector
+from sql.rows import (
+    BlockRow,
+    DeadlineRow,
+    EvidenceRow,
+    HolderRow,
+    PoolResultRow,
+    PoolRow,
+    Report,
+    ReportRow,
+    StaticFindings,
+)
+
+
+def address(number: int) -> Address:
+    """The address that is this number."""
+    return Address(f"0x{number:040x}")
+
+
+def hash32(number: int) -> Hash32:
+    """The hash that is this number."""
+    return Hash32(f"0x{number:064x}")
+
+
+def block(number: int, *, branch: int = 0) -> BlockRow:
+    """Block `number` of chain 1; another branch has other hashes."""
+    return BlockRow(
+        chain_id=1,
+        number=number,
+        hash=hash32(number + branch),
+        parent_hash=hash32(number - 1 + branch),
+        time_s=1_700_000_000 + number,
+    )
+
+
+def pool(at: int, token: Address, *, block_number: int, quote: Address | None = None) -> PoolRow:
+    """A V2 pool of chain 1 at address `at`."""
+    return PoolRow(
+        chain_id=1,
+        pool_key=address(at),
+        pool=address(at),
+        pool_id=None,
+        dex="uniswap_v2",
+        kind="AmmV2",
+        variant=None,
+        factory=address(1),
+        token0=token,
+        token1=quote or address(2),
+        fee=30,
+        tick_spacing=None,
+        stable=None,
+        hooks=None,
+        block_number=block_number,
+        log_index=at % 1000,
+    )
+
+
+addresses = st.integers(0, 2**160 - 1).map(address)
+hashes = st.integers(0, 2**256 - 1).map(hash32)
+amounts = st.integers(0, 2**256 - 1).map(RawAmount)
+selectors = st.integers(0, 2**32 - 1).map(lambda number: Selector(f"0x{number:08x}"))
+texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
+times = st.integers(0, 2**40)
+truths = st.none() | st.booleans()
+flags = truths | st.just("pending")
+numbers = st.floats(0, 1e30)
+outcomes = st.sampled_from([None, "passed", "refused", "pending"])
+
+heads = st.builds(
+    ReportRow,
+    chain_id=st.sampled_from([1, 56]),
+    address=addresses,
+    block_number=times,
+    block_hash=hashes,
+    block_time_s=times,
+    scanned_at_s=times,
+    is_settled=st.booleans(),
+    name=texts,
+    symbol=texts,
+    decimals=st.integers(0, 255),
+    supply_raw=amounts,
+    burned_raw=amounts,
+    owner_address=st.none() | addresses,
+    ownership_renounced=truths,
+    is_open_source=truths,
+    has_open_source_implementation=truths,
+    implementation=st.none() | addresses,
+    timebomb_status=st.none() | st.just("armed"),
+    transfer_success=truths,
+    send_tax=st.none() | numbers,
+    receive_tax=st.none() | numbers,
+    transfer_checked_at_s=st.none() | times,
+    allowance_bypass=truths,
+    privileged_spenders=st.lists(addresses, max_size=3).map(tuple),
+    funds_can_be_drained=truths,
+    owner_can_change_balance=truths,
+    is_launchpad_token=truths,
+    launchpad_name=st.none() | texts,
+    creator_address=st.none() | addresses,
+    creator_balance_raw=st.none() | amounts,
+)
+_FLAGS = ("trading_cap_can_be_modified", "position_cap_can_be_modified", "timebomb")
+findings = st.builds(
+    StaticFindings,
+    **dict.fromkeys((*_FLAGS, "pause_status_can_be_modified"), flags),
+    mint_or_burn_function=truths,
+    is_proxy=truths,
+    tax_can_be_modified=truths,
+    balance_update_function=st.lists(selectors, max_size=3).map(tuple),
+    allowance_update_function=st.lists(selectors, max_size=3).map(tuple),
+)
+pool_results = st.builds(
+    PoolResultRow,
+    ordinal=st.just(0),
+    pool=addresses,
+    pool_id=st.none() | hashes,
+    kind=st.just("AmmV4"),
+    dex=texts,
+    quote=addresses,
+    liquidity_usd=numbers,
+    quote_side_usd=numbers,
+    buy=outcomes,
+    buy_tax=st.none() | numbers,
+    sell=outcomes,
+    sell_tax=st.none() | numbers,
+    error_code=st.none() | texts,
+    error_message=st.none() | texts,
+    is_launchpad=truths,
+)
+holders = st.builds(
+    HolderRow, role=st.just("top"), ordinal=st.just(0), owner=addresses, amount_raw=amounts
+)
+deadlines = st.builds(
+    DeadlineRow,
+    source=st.sampled_from(["constant", "storage"]),
+    slot=st.none() | hashes,
+    clock=st.sampled_from(["block", "timestamp"]),
+    value=st.integers(0, 2**256 - 1),
+)
+evidence = st.builds(EvidenceRow, key=texts, body=texts)
+
+
+Ranked = TypeVar("Ranked", HolderRow, PoolResultRow)
+
+
+def _numbered(rows: list[Ranked]) -> tuple[Ranked, ...]:
+    return tuple(structs.replace(row, ordinal=at) for at, row in enumerate(rows))
+
+
+@st.composite
+def reports(draw: st.DrawFn) -> Report:
+    """Whole reports; pools and holders numbered as they stand."""
+    pools = draw(st.none() | st.lists(pool_results, max_size=3))
+    return Report(
+        token=draw(heads),
+        static=draw(findings),
+        pools=None if pools is None else _numbered(pools),
+        holders=_numbered(draw(st.lists(holders, max_size=3))),
+        deadlines=tuple(draw(st.lists(deadlines, max_size=3))),
+        evidence=tuple(draw(st.lists(evidence, max_size=3))),
+    )
+
+
+def bare_report(token: Address, *, scanned_at_s: int, is_settled: bool = True) -> Report:
+    """A report on a token of chain 1 of which nothing but the least is known."""
+    unknown = dict.fromkeys(
+        name for name in ReportRow.__struct_fields__ if name not in _ALWAYS_KNOWN
+    )
+    head = ReportRow(
+        **unknown,
+        chain_id=1,
+        address=token,
+        block_number=1,
+        block_hash=hash32(1),
+        block_time_s=1,
+        scanned_at_s=scanned_at_s,
+        is_settled=is_settled,
+        name="Token",
+        symbol="TKN",
+        decimals=18,
+        supply_raw=RawAmount(10**24),
+        burned_raw=RawAmount(0),
+        privileged_spenders=(),
+    )
+    return Report(
+        token=head, static=StaticFindings(), pools=None, holders=(), deadlines=(), evidence=()
+    )
+
+
+def evidence_of(count: int) -> tuple[EvidenceRow, ...]:
+    """So many pieces of evidence."""
+    return tuple(EvidenceRow(key=f"key {at}", body="{}") for at in range(count))
+
+
+_ALWAYS_KNOWN = {
+    "chain_id",
+    "address",
+    "block_number",
+    "block_hash",
+    "block_time_s",
+    "scanned_at_s",
+    "is_settled",
+    "name",
+    "symbol",
+    "decimals",
+    "supply_raw",
+    "burned_raw",
+    "privileged_spenders",
+}
