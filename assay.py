@@ -4,6 +4,7 @@ Exit codes: 0 good, 1 our failure, 2 bad usage, 3 the token was refused.
 """
 
 import asyncio
+import logging
 import os
 import secrets
 import sys
@@ -28,7 +29,7 @@ from api.render import FORMATS, Format, render_refusal, render_report
 from api.serve import check_address, stop_on_signals
 from config.chains import Chain
 from config.errors import AssayError, ConfigError, TokenRefusedError, UpstreamError
-from config.load import load_chains
+from config.load import choose_enabled, load_chains
 from config.plans import load_plans
 from config.primitives import checksum
 from config.settings import Settings, load_settings
@@ -36,16 +37,21 @@ from demo.embedded import EmbeddedChain, run_embedded_chain
 from indexer.backfill import BackfillProgress, backfill
 from indexer.follow import follow
 from indexer.rpc import RpcClient
+from service import desk_of, run_service
 from sql.console import run_sql
 from sql.ledger import Ledger
 from sql.rows import Report
-from service import desk_of, run_service
+from sql.status import read_counts
 from sql.store import Store
 
 EXIT_FAILURE = 1
 EXIT_REFUSED = 3
 EXIT_INTERRUPTED = 130
 
+_STALE_AFTER_S = 60.0
+"""A chain is stale when its tip is behind the head by blocks worth more than this."""
+
+_ZOO_WIDTH = 120
 _OUT = Console(soft_wrap=True, highlight=False)
 
 
@@ -59,7 +65,10 @@ def cli() -> None:
 
 def main() -> None:
     """Entry point: one command; our errors become one line and an exit code."""
-    structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))
+    structlog.configure(
+        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
+    )
     try:
         sys.exit(cli.main(standalone_mode=False))
     except (click.exceptions.Abort, KeyboardInterrupt):
@@ -116,16 +125,19 @@ def demo(host: str, port: int) -> None:
                 settings,
                 host=host,
                 port=port,
-                announce=lambda: _print_zoo(zoo, key.plaintext, f"http://{host}:{port}"),
+                announce=lambda port: _print_zoo(zoo, key.plaintext, f"http://{host}:{port}"),
             )
         )
 
 
 def _print_zoo(zoo: EmbeddedChain, key: str, base_url: str) -> None:
-    table = Table("token", "what it does", "address", title="The demo's tokens on chain ethereum")
+    table = Table(title="The demo's tokens, on the chain ethereum")
+    for heading in ("token", "what it does", "address"):
+        table.add_column(heading, no_wrap=True)
     for token in zoo.world.tokens:
         table.add_row(token.symbol, token.trait, checksum(token.address))
-    _OUT.print(table)
+    # An address cut short is no use, however narrow the terminal is.
+    Console(width=_ZOO_WIDTH).print(table)
     address = checksum(zoo.world.tokens[0].address)
     _OUT.print(f"key:  {key}")
     _OUT.print(f"curl -H 'X-API-Key: {key}' {base_url}/token/ethereum/{address}")
@@ -167,7 +179,7 @@ async def _index(
             task = bar.add_task("blocks", total=last - first + 1)
 
             def show(progress: BackfillProgress) -> None:
-                bar.update(task, completed=progress.done_blocks)
+                bar.update(task, completed=progress.done_to - first + 1)
 
             result = await backfill(
                 chain,
@@ -180,7 +192,7 @@ async def _index(
             )
         _OUT.print(
             f"blocks {first} to {last}: {result.rows} rows of {result.logs} logs in "
-            f"{result.seconds:.1f} s, {result.logs / max(result.seconds, 1e-9):.0f} logs/s"
+            f"{result.seconds:.1f} s, {result.logs_per_s:.0f} logs/s"
         )
 
 
@@ -193,11 +205,9 @@ def _start_of(chain: Chain) -> int:
 @cli.command("scan")
 @click.argument("chain")
 @click.argument("address")
-@click.option(
-    "--format", "form", type=click.Choice(FORMATS), default="native", show_default=True
-)
+@click.option("--format", "form", type=click.Choice(FORMATS), default="native", show_default=True)
 @click.option("--price", is_flag=True, help="Ask for the four price fields too.")
-def scan_command(chain: str, address: str, form: Format, price: bool) -> None:  # noqa: FBT001
+def scan_command(chain: str, address: str, form: Format, price: bool) -> None:
     """Judge one token and print the answer as JSON; needs a node, but no server and no store.
 
     Example: ASSAY_RPC_1=http://127.0.0.1:8545 assay scan ethereum 0x6B17...1d0F
@@ -216,7 +226,9 @@ async def _scan(settings: Settings, chain: Chain, address: str) -> Report:
     token = admit_address(address)
     async with AsyncExitStack() as stack:
         client = await _connect(stack, chain, settings)
-        *_, report = [one async for one in scan(desk_of(chain, client, NoKnowledge(), settings), token)]
+        *_, report = [
+            one async for one in scan(desk_of(chain, client, NoKnowledge(), settings), token)
+        ]
         return report
 
 
@@ -244,7 +256,7 @@ def create(plan: str, label: str) -> None:
     """Make a key and print it, once. Example: assay keys create --plan pro --label bot"""
     plans = load_plans()
     if plan not in plans:
-        raise click.BadParameter(f"one of {', '.join(plans)}", param_hint="--plan")
+        raise click.BadParameter(f"one of {', '.join(plans)}", param_hint="--plan")  # noqa: TRY003
     with closing(Ledger.open(load_settings(os.environ).ledger)) as ledger:
         new = ledger.create_key(plans[plan], label=label, now_s=int(time.time()))
     click.echo(new.plaintext)
@@ -264,7 +276,7 @@ def revoke(key_id: int) -> None:
     """End a key at once. Example: assay keys revoke 3"""
     with closing(Ledger.open(load_settings(os.environ).ledger)) as ledger:
         if not ledger.revoke(key_id, now_s=int(time.time())):
-            raise click.BadParameter(f"no live key {key_id}", param_hint="KEY_ID")
+            raise click.BadParameter(f"no live key {key_id}", param_hint="KEY_ID")  # noqa: TRY003
     click.echo(f"revoked {key_id}")
 
 
@@ -275,13 +287,33 @@ def status() -> None:
     Example: assay status
     """
     settings = load_settings(os.environ)
-    states = [asyncio.run(_status_of(settings, chain)) for chain in enabled_chains(settings)]
+    chains = choose_enabled(load_chains(settings.overlay), settings)
+    counts = read_counts(settings.store)
     table = Table("chain", "head", "tip", "lag", "pools", "transfers", "queue", "state")
-    for state in states:
-        table.add_row(*state.cells())
+    is_stale = False
+    for chain in chains:
+        head = asyncio.run(_head_of(settings, chain))
+        found = counts.get(chain.id)
+        lag = None if isinstance(head, str) or found is None else max(0, head - found.tip)
+        fresh = lag is not None and lag * chain.block_time_s <= _STALE_AFTER_S
+        is_stale |= not fresh
+        rows = (None,) * 3 if found is None else (found.pools, found.transfers, found.queue)
+        state = head if isinstance(head, str) else "fresh" if fresh else "stale"
+        cells = (None if isinstance(head, str) else head, found.tip if found else None, lag, *rows)
+        table.add_row(chain.slug, *("" if cell is None else str(cell) for cell in cells), state)
     _OUT.print(table)
-    if any(state.is_stale for state in states):
+    if is_stale:
         sys.exit(EXIT_FAILURE)
+
+
+async def _head_of(settings: Settings, chain: Chain) -> int | str:
+    """The head's number, or why there is none."""
+    try:
+        async with AsyncExitStack() as stack:
+            client = await _connect(stack, chain, settings)
+            return (await client.fetch_head()).number
+    except UpstreamError as error:
+        return str(error)
 
 
 @cli.command("sql")
@@ -289,21 +321,31 @@ def status() -> None:
 def sql_command(statement: str) -> None:
     """Read-only SQL on the store, also while another process serves from it.
 
+    A table on a terminal, else one JSON array a row after one with the column names.
+
     Example: assay sql "select * from v_pools limit 5"
     """
     answer = run_sql(load_settings(os.environ).store, statement)
-    table = Table(*answer.columns)
-    for row in answer.rows:
-        table.add_row(*("" if value is None else str(value) for value in row))
-    _OUT.print(table)
+    if _OUT.is_terminal:
+        table = Table(*answer.columns)
+        for row in answer.rows:
+            table.add_row(*("" if value is None else str(value) for value in row))
+        _OUT.print(table)
+    else:
+        for line in (answer.columns, *answer.rows):
+            click.echo(msgspec.json.encode(line))
+    if answer.truncated:
+        click.echo(f"only the first {len(answer.rows)} rows are shown", err=True)
 
 
 def _find_chain(settings: Settings, name: str) -> Chain:
     """A served chain by slug or id. Raises BadParameter for a name of none, ConfigError without
     a node."""
-    chains = {key: chain for chain in load_chains(settings.overlay) for key in (chain.slug, str(chain.id))}
+    chains = {
+        key: chain for chain in load_chains(settings.overlay) for key in (chain.slug, str(chain.id))
+    }
     if name not in chains:
-        raise click.BadParameter(f"{name} is none of {', '.join(chains)}", param_hint="CHAIN")
+        raise click.BadParameter(f"{name} is none of {', '.join(chains)}", param_hint="CHAIN")  # noqa: TRY003
     chain = chains[name]
     if chain.id not in settings.rpc_urls:
         raise ConfigError(source="environment", key=f"ASSAY_RPC_{chain.id}", reason="not set")

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack, closing
 
 import structlog
@@ -15,6 +15,7 @@ from analysis.schedule import Rounds
 from analysis.service import Analyser
 from analysis.shelf import StoreShelf
 from api.app import create_app
+from api.clock import ContractClock
 from api.serve import check_address, serve, stop_on_signals
 from api.service import ApiDeps, ChainState
 from config.chains import Chain
@@ -36,11 +37,12 @@ _LOG = structlog.get_logger("assay")
 
 
 async def run_service(
-    settings: Settings, *, host: str, port: int, announce: Callable[[], None] = lambda: None
+    settings: Settings, *, host: str, port: int, announce: Callable[[int], None] = lambda _: None
 ) -> None:
     """Follower, analyser and API in one process, until SIGINT or SIGTERM.
 
-    A chain whose nodes serve another chain is left out, with a message, unless none is left.
+    `announce` is told the port once calls are answered. A chain whose nodes serve another chain is
+    left out, with a message; ConfigError when none is left.
     """
     check_address(host, port)
     stop = asyncio.Event()
@@ -50,7 +52,7 @@ async def run_service(
         store = stack.enter_context(closing(Store.open(settings.store)))
         ledger = stack.enter_context(closing(Ledger.open(settings.ledger)))
         clients = await _connect_all(stack, choose_enabled(chains, settings), settings)
-        statuses: dict[str, FollowStatus] = {}
+        statuses: dict[int, FollowStatus] = {}
         shelf = StoreShelf(store)
         scanners = {
             chain.slug: ChainScanner(desk_of(chain, client, shelf, settings))
@@ -70,6 +72,11 @@ async def run_service(
         scheduler.start()
         stack.callback(scheduler.shutdown, wait=False)
         await stack.enter_async_context(serve_console(store, settings.store))
+
+        def read_clock(slug: str) -> ContractClock | None:
+            chain = next(chain for chain, _ in clients if chain.slug == slug)
+            return _clock_of(chain, statuses.get(chain.id))
+
         app = create_app(
             ApiDeps(
                 analysis=analyser,
@@ -79,23 +86,22 @@ async def run_service(
                 plans=load_plans(),
                 settings=settings.api,
                 has_billing=settings.billing_secret is not None,
-                read_states=lambda: _read_states([chain for chain, _ in clients], statuses),
+                read_clock=read_clock,
+                read_states=lambda: _follow_states([chain for chain, _ in clients], statuses),
             )
         )
+        listening: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+        listening.add_done_callback(lambda ready: announce(ready.result()))
+
+        def publish(status: FollowStatus) -> None:
+            statuses[status.chain_id] = status
+
         async with asyncio.TaskGroup() as group:
             for chain, client in clients:
                 group.create_task(
-                    follow(
-                        chain,
-                        client,
-                        store,
-                        settings.indexer,
-                        stop=stop,
-                        publish=lambda status, slug=chain.slug: statuses.update({slug: status}),
-                    )
+                    follow(chain, client, store, settings.indexer, stop=stop, publish=publish)
                 )
-            group.create_task(serve(app, host=host, port=port, stop=stop))
-            announce()
+            group.create_task(serve(app, host=host, port=port, stop=stop, listening=listening))
 
 
 async def _connect_all(
@@ -105,9 +111,7 @@ async def _connect_all(
     clients = []
     for chain in chains:
         try:
-            client = await RpcClient.connect(
-                settings.rpc_urls[chain.id], chain.id, settings.rpc
-            )
+            client = await RpcClient.connect(settings.rpc_urls[chain.id], chain.id, settings.rpc)
         except UpstreamError as error:
             _LOG.error("chain left out", chain=chain.slug, why=str(error))
             continue
@@ -129,10 +133,10 @@ def desk_of(chain: Chain, client: RpcClient, knowledge: Knowledge, settings: Set
     )
 
 
-async def _read_states(
-    chains: list[Chain], statuses: Mapping[str, FollowStatus]
+async def _follow_states(
+    chains: list[Chain], statuses: Mapping[int, FollowStatus]
 ) -> tuple[ChainState, ...]:
-    return tuple(_state_of(chain.slug, statuses.get(chain.slug)) for chain in chains)
+    return tuple(_state_of(chain.slug, statuses.get(chain.id)) for chain in chains)
 
 
 def _state_of(slug: str, status: FollowStatus | None) -> ChainState:
@@ -145,4 +149,20 @@ def _state_of(slug: str, status: FollowStatus | None) -> ChainState:
         head=status.head.number if status.head else None,
         tip=status.tip.number if status.tip else None,
         reason=status.last_error or ("" if fresh else "the tip has not moved for a while"),
+    )
+
+
+def _clock_of(chain: Chain, status: FollowStatus | None) -> ContractClock | None:
+    """What contracts read at the head that was seen last. None: no head yet, or one too old.
+
+    Where contracts see Ethereum's block number the head's own says nothing of it.
+    """
+    if status is None or status.head is None or time.time() - status.updated_at_s > _STALE_AFTER_S:
+        return None
+    head = status.head
+    return ContractClock(
+        time_s=head.time_s,
+        block_number=head.number if chain.clock == "own" else None,
+        block_time_s=head.time_s,
+        block_interval_s=chain.block_time_s,
     )

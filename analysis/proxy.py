@@ -20,7 +20,6 @@ from analysis.abi import (
     read_word,
     word_at,
 )
-from analysis.calldata import selector_of
 from analysis.node import RpcAnswer
 from analysis.static.delegation import Delegation, slot_name
 from analysis.static.examine import examine
@@ -53,9 +52,6 @@ _GETTER = "implementation()"
 """EIP-897, and what a beacon is asked."""
 
 _ADDRESS_MASK = 2**160 - 1
-_HOLDER_CALLS = frozenset(
-    selector_of(signature) for signature in ("transfer(address,uint256)", "balanceOf(address)")
-)
 
 
 class CodeOf(msgspec.Struct, frozen=True, kw_only=True):
@@ -159,7 +155,7 @@ def _judge_code(trail: Trail, code: bytes) -> Trail:
     found = examine(code)
     if not trail.hops:
         here = msgspec.structs.replace(here, is_proxy=found.delegation.is_proxy)
-    if found.delegation.is_proxy is False or _HOLDER_CALLS.issubset(found.selectors):
+    if found.delegation.is_proxy is False or found.answers_holders:
         return here
     return _search(here, found.delegation)
 

@@ -10,7 +10,7 @@ from config.errors import TokenRefusedError, UpstreamError
 from config.primitives import Address
 from config.settings import AnalysisSettings
 from sql.store import Store
-from sql.tokens import list_due
+from sql.reports import list_due
 
 _LOOKED_AT = 4
 """Tokens looked at for each that is judged: some may have failed lately."""

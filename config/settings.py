@@ -125,6 +125,11 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     analysis: AnalysisSettings
     api: ApiSettings
 
+    @property
+    def ledger(self) -> Path:
+        """File of keys and usage, beside the store."""
+        return self.store.with_name(f"{self.store.name}.ledger.sqlite")
+
     def __repr__(self) -> str:
         """As usual, with the endpoints' paths and queries masked."""
         shown = {name: getattr(self, name) for name in self.__struct_fields__}

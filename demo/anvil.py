@@ -266,8 +266,11 @@ class AnvilNode:
 
     def set_interval(self, seconds: int | None) -> None:
         """Mine a block every so many seconds, by the clock. None: only when told to."""
-        self.rpc("anvil_removeBlockTimestampInterval")
         self.rpc("evm_setIntervalMining", seconds or 0)
+        if seconds is None:
+            self.rpc("anvil_setBlockTimestampInterval", 1)
+        else:
+            self.rpc("anvil_removeBlockTimestampInterval")
 
     def accounts(self) -> list[Address]:
         """The ten accounts with 10,000 native coins that every anvil has."""

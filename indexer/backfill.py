@@ -7,7 +7,8 @@ Several ranges are fetched at once; one writer commits them in order, in transac
 import asyncio
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from contextlib import aclosing
 
 import msgspec
 import structlog
@@ -151,9 +152,10 @@ class _Run:
         at = await asyncio.to_thread(self._read_next)
         yield self._progress(at - 1)
         final = min(self._to, head.number - self._chain.finality_blocks)
-        async for piece in self._gathered(at, final):
-            await self._save(piece, hold=False)
-            yield self._progress(piece.last)
+        async with aclosing(self._gathered(at, final)) as pieces:
+            async for piece in pieces:
+                await self._save(piece, hold=False)
+                yield self._progress(piece.last)
         for first in range(max(at, final + 1), self._to + 1, _BLOCKS_AT_ONCE):
             last = min(first + _BLOCKS_AT_ONCE - 1, self._to)
             headers = await fetch_headers(self._client, first, last)
@@ -163,21 +165,22 @@ class _Run:
             await self._save(await fetch_blocks(self._client, present), hold=True)
             yield self._progress(last)
 
-    async def _gathered(self, first: int, last: int) -> AsyncIterator[Piece]:
+    async def _gathered(self, first: int, last: int) -> AsyncGenerator[Piece, None]:
         """Final blocks in pieces that are worth a transaction."""
         gathered: list[Piece] = []
         logs = 0
         since_s = time.monotonic()
-        async for pieces in self._fetched(first, last):
-            gathered += pieces
-            logs += sum(piece.logs.height for piece in pieces)
-            if logs >= self._commit_rows or time.monotonic() - since_s >= _COMMIT_EVERY_S:
-                yield join_pieces(gathered)
-                gathered, logs, since_s = [], 0, time.monotonic()
+        async with aclosing(self._fetched(first, last)) as fetched:
+            async for pieces in fetched:
+                gathered += pieces
+                logs += sum(piece.logs.height for piece in pieces)
+                if logs >= self._commit_rows or time.monotonic() - since_s >= _COMMIT_EVERY_S:
+                    yield join_pieces(gathered)
+                    gathered, logs, since_s = [], 0, time.monotonic()
         if gathered:
             yield join_pieces(gathered)
 
-    async def _fetched(self, first: int, last: int) -> AsyncIterator[list[Piece]]:
+    async def _fetched(self, first: int, last: int) -> AsyncGenerator[list[Piece], None]:
         """Final blocks in order, while the next ones are already being fetched."""
         under_way: deque[asyncio.Task[list[Piece]]] = deque()
         at = first

@@ -5,7 +5,7 @@ import polars as pl
 
 from config.errors import StoreError
 from config.primitives import Address, RawAmount
-from sql.rows import TransferRow
+from sql.rows import TransferRow, UndecodedRow
 from sql.store import Readable, Transaction
 from sql.tokens import read_token
 
@@ -98,6 +98,11 @@ def transfers_of(
         to_block=to_block,
         at_most=at_most,
     )
+
+
+def list_undecoded(store: Readable, *, chain_id: int, at_most: int) -> list[UndecodedRow]:
+    """The newest logs that had a known topic but not the shape of its event."""
+    return store.fetch("transfers/list_undecoded", UndecodedRow, chain_id=chain_id, at_most=at_most)
 
 
 def holders_of(store: Readable, *, chain_id: int, token: Address, at_most: int) -> list[Holding]:

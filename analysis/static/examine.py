@@ -27,7 +27,7 @@ VERSION: Final = 1
 _FALLBACK: Final = Selector("0x00000000")
 """Stands for code that runs without a matched selector: fallback and receive."""
 
-_HOLDER_FUNCTIONS: Final = frozenset(
+_TRANSFER, _TRANSFER_FROM, _APPROVE = (
     int(selector_of(signature), 16)
     for signature in (
         "transfer(address,uint256)",
@@ -35,6 +35,7 @@ _HOLDER_FUNCTIONS: Final = frozenset(
         "approve(address,uint256)",
     )
 )
+_HOLDER_FUNCTIONS: Final = frozenset({_TRANSFER, _TRANSFER_FROM, _APPROVE})
 """What every holder calls. A comparison of the caller here picks a tax or a limit (the pair, a fee
 wallet), and is not a check for an owner."""
 
@@ -51,9 +52,12 @@ class Findings(msgspec.Struct, frozen=True, kw_only=True):
     """Bytes without metadata."""
     selectors: tuple[Selector, ...]
     findings: StaticFindings
+    answers_holders: bool
+    """Whether `transfer` and `balanceOf` are its own: a fallback that delegates is not what holders
+    meet."""
     owner_slots: tuple[Hash32, ...]
-    """Storage slots whose whole value is compared with the caller. Empty for a proxy: its own
-    checks are about its admin."""
+    """Storage slots whose whole value is compared with the caller. Empty for a proxy that does not
+    answer holders itself: its checks are about its admin."""
     delegation: Delegation
     evidence: tuple[EvidenceRow, ...]
 
@@ -66,16 +70,20 @@ def examine(runtime: bytes, *, budget: Budget | None = None) -> Findings:
     """
     code = strip_metadata(runtime)
     program = split(code)
-    selectors = {int(found.selector, 16) for found in _functions(code)}
-    notes = walk(program, selectors=selectors, budget=budget or Budget())
+    listed = {int(found.selector, 16) for found in _functions(code)}
+    notes = walk(program, selectors=listed, budget=budget or Budget())
+    selectors = listed | notes.selectors
+    answers_holders = selectors.issuperset((_TRANSFER, BALANCE_OF))
     delegation = find_delegation(program, notes)
     balances, allowances = writers_of(notes, BALANCE_OF), writers_of(notes, ALLOWANCE)
-    owner_checks = [] if delegation.is_proxy else _owner_checks(notes)
+    is_front = delegation.is_proxy and not answers_holders
+    owner_checks = [] if is_front else _owner_checks(notes)
     return Findings(
         code_hash=hash_of(code),
         size=len(code),
-        selectors=tuple(_name(selector) for selector in sorted(selectors | notes.selectors)),
+        selectors=tuple(_name(selector) for selector in sorted(selectors)),
         findings=_findings(program, notes, delegation, balances, allowances),
+        answers_holders=answers_holders,
         owner_slots=_slots_of(owner_checks)[:_MOST_OWNER_SLOTS],
         delegation=delegation,
         evidence=_evidence(notes, delegation, balances, allowances, owner_checks),
@@ -89,7 +97,7 @@ def _functions(code: bytes) -> list[evmole.Function]:
 def _findings(
     program: Program, notes: Notes, delegation: Delegation, balances: Writers, allowances: Writers
 ) -> StaticFindings:
-    if not notes.returns and not notes.delegations:
+    if not (notes.returns or notes.delegations or notes.destructions):
         # code that cannot answer a call, yet stands behind a token: a precompile's marker
         return StaticFindings(timebomb=None)
     return StaticFindings(

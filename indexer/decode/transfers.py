@@ -22,7 +22,7 @@ class DecodedTransfers(msgspec.Struct, frozen=True, kw_only=True):
     """What the logs of tracked tokens told."""
 
     transfers: pl.DataFrame
-    """block_number, log_index, token, sender, recipient, amount_raw (0x and 64 digits), in order."""
+    """block_number, log_index, token, sender, recipient, amount_raw (0x, 64 digits), in order."""
     undecoded: pl.DataFrame
     """Transfer events of tracked tokens in other shapes (EIP-721, none indexed, more data)."""
 

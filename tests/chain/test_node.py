@@ -182,6 +182,20 @@ def test_a_reorg_can_bring_other_transactions(chain: Chain) -> None:
     assert quantity(node.rpc("eth_getBalance", BOB, "latest")) == 5
 
 
+def test_blocks_come_by_the_clock_until_told_otherwise() -> None:
+    with AnvilNode() as node:
+        node.mine()
+        node.set_interval(1)
+        deadline = time.monotonic() + GONE_S
+        while node.head_number() < 3 and time.monotonic() < deadline:
+            time.sleep(0.05)
+        node.set_interval(None)
+        head, head_time = node.head_number(), node.head_time()
+        assert head >= 3
+        node.mine()
+        assert (node.head_number(), node.head_time()) == (head + 1, head_time + 1)
+
+
 def test_a_frozen_node_answers_again_after_it_thaws() -> None:
     with AnvilNode() as node:
         node.freeze()

@@ -7,6 +7,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("config", "sql", "indexer", "analysis", "api", "demo")
+WIRING = ("service", "assay")
 _SKIPPED = frozenset({"node_modules", "__pycache__"})
 
 
@@ -20,7 +21,7 @@ def own_files() -> Iterator[Path]:
 
 
 def python_files(*tops: str) -> list[Path]:
-    """The Python files below these top-level names; `assay` is assay.py."""
+    """The Python files below these top-level names, packages or single modules."""
     files = [ROOT / f"{top}.py" for top in tops if (ROOT / f"{top}.py").is_file()]
     return files + [path for top in tops for path in sorted((ROOT / top).rglob("*.py"))]
 

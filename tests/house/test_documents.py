@@ -9,7 +9,7 @@ from pathlib import Path
 from assay import cli
 from config import settings
 from config.settings import load_setting_rows
-from tests.house.sources import PACKAGES, ROOT, parsed, python_files
+from tests.house.sources import PACKAGES, ROOT, WIRING, parsed, python_files
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
@@ -43,7 +43,7 @@ def test_the_readme_documents_every_setting_as_it_is() -> None:
 def test_somebody_reads_every_setting() -> None:
     read = {
         node.attr
-        for path in python_files(*PACKAGES, "assay")
+        for path in python_files(*PACKAGES, *WIRING)
         if path != Path(settings.__file__)
         for node in ast.walk(parsed(path))
         if isinstance(node, ast.Attribute)

@@ -20,13 +20,13 @@ from sql.load import (
     load_migrations,
     load_statement,
 )
-from tests.house.sources import ROOT, module_name, parsed, python_files
+from tests.house.sources import ROOT, WIRING, module_name, parsed, python_files
 
 NAME = re.compile(r"([a-z_]+/)?[a-z]+(_[a-z0-9]+)*")
 PARAMETER = re.compile(r"(?<![\w$:])[$:]([a-z_]\w*)")
 STORE_NAMES = list_statements(QUERIES)
 LEDGER_NAMES = list_statements(LEDGER_QUERIES)
-CODE = python_files("sql", "indexer", "analysis", "api", "assay")
+CODE = python_files("sql", "indexer", "analysis", "api", *WIRING)
 
 # Frames that a caller hands to a statement, as the empty tables they look like.
 FRAMES = (

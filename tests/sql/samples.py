@@ -1,6 +1,6 @@
 """Made-up rows and strategies for them."""
 
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from hypothesis import strategies as st
 from msgspec import structs
@@ -170,25 +170,23 @@ def reports(draw: st.DrawFn) -> Report:
 
 def bare_report(token: Address, *, scanned_at_s: int, is_settled: bool = True) -> Report:
     """A report on a token of chain 1 of which nothing but the least is known."""
-    unknown = dict.fromkeys(
-        name for name in ReportRow.__struct_fields__ if name not in _ALWAYS_KNOWN
-    )
-    head = ReportRow(
-        **unknown,
-        chain_id=1,
-        address=token,
-        block_number=1,
-        block_hash=hash32(1),
-        block_time_s=1,
-        scanned_at_s=scanned_at_s,
-        is_settled=is_settled,
-        name="Token",
-        symbol="TKN",
-        decimals=18,
-        supply_raw=RawAmount(10**24),
-        burned_raw=RawAmount(0),
-        privileged_spenders=(),
-    )
+    known: dict[str, Any] = {
+        "chain_id": 1,
+        "address": token,
+        "block_number": 1,
+        "block_hash": hash32(1),
+        "block_time_s": 1,
+        "scanned_at_s": scanned_at_s,
+        "is_settled": is_settled,
+        "name": "Token",
+        "symbol": "TKN",
+        "decimals": 18,
+        "supply_raw": RawAmount(10**24),
+        "burned_raw": RawAmount(0),
+        "privileged_spenders": (),
+    }
+    unknown: dict[str, Any] = dict.fromkeys(ReportRow.__struct_fields__)
+    head = ReportRow(**{**unknown, **known})
     return Report(
         token=head, static=StaticFindings(), pools=None, holders=(), deadlines=(), evidence=()
     )
@@ -197,20 +195,3 @@ def bare_report(token: Address, *, scanned_at_s: int, is_settled: bool = True) -
 def evidence_of(count: int) -> tuple[EvidenceRow, ...]:
     """So many pieces of evidence."""
     return tuple(EvidenceRow(key=f"key {at}", body="{}") for at in range(count))
-
-
-_ALWAYS_KNOWN = {
-    "chain_id",
-    "address",
-    "block_number",
-    "block_hash",
-    "block_time_s",
-    "scanned_at_s",
-    "is_settled",
-    "name",
-    "symbol",
-    "decimals",
-    "supply_raw",
-    "burned_raw",
-    "privileged_spenders",
-}

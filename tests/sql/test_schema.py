@@ -6,6 +6,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
+from msgspec import structs
 
 from config.errors import StoreError
 from sql import rows
@@ -13,6 +14,7 @@ from sql.columns import ADDED, NARROWED, TABLES, columns_of
 from sql.load import load_migrations
 from sql.store import Store
 from sql.transfers import TRANSFER_COLUMNS
+from tests.sql.samples import block
 
 IN_NO_TABLE = {"KeyRow", "TransferRow"}  # in the ledger; in the wide table, in a form of its own
 
@@ -64,7 +66,7 @@ def test_an_older_file_is_brought_up_with_what_it_holds(
     monkeypatch.setattr("sql.migrate.load_migrations", lambda: steps[:2])
     old = Store.open(path)
     with old.transaction() as tx:
-        tx.insert("block", [rows.BlockRow(chain_id=1, number=1, hash="", parent_hash="", time_s=1)])
+        tx.insert("block", [block(1)])
     old.close()
     monkeypatch.undo()
 
@@ -80,7 +82,7 @@ def test_a_step_that_fails_leaves_the_file_as_it_was(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     steps = load_migrations()
-    bad = rows.msgspec.structs.replace(steps[1], text="create table half (a int); selec")
+    bad = structs.replace(steps[1], text="create table half (a int); selec")
     monkeypatch.setattr("sql.migrate.load_migrations", lambda: (steps[0], bad))
     with pytest.raises(StoreError, match="selec"):
         Store.open(path)

@@ -27,3 +27,8 @@ def address(text: str) -> msgspec.Raw:
 def string(text: str) -> msgspec.Raw:
     """An ABI string."""
     return sent(encode(["string"], [text]))
+
+
+def raw(value: object) -> msgspec.Raw:
+    """Any result."""
+    return msgspec.Raw(msgspec.json.encode(value))

@@ -1,0 +1,30 @@
+"""How far each chain has been followed, asked of whoever owns the store."""
+
+from pathlib import Path
+
+import msgspec
+
+from sql.console import run_sql
+from sql.load import load_statement
+
+
+class ChainCounts(msgspec.Struct, frozen=True, kw_only=True):
+    """One chain that was ever followed."""
+
+    chain_id: int
+    tip: int
+    """Newest block ingested."""
+    pools: int
+    transfers: int
+    queue: int
+    """Tokens with a pool that have neither a report nor a refusal yet."""
+
+
+def read_counts(path: Path) -> dict[int, ChainCounts]:
+    """Counts by chain id, also while another process owns the file.
+
+    Raises StoreError when the file is not there or cannot be read.
+    """
+    found = run_sql(path, load_statement("status/list_chains"))
+    rows = [dict(zip(found.columns, row, strict=True)) for row in found.rows]
+    return {row.chain_id: row for row in msgspec.convert(rows, list[ChainCounts])}

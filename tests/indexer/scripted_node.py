@@ -1,0 +1,261 @@
+"""A node in memory: blocks in a tree, one branch canonical, JSON-RPC answers as bytes.
+
+A second implementation of the wire. It can lie and fail on purpose.
+"""
+
+import itertools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import msgspec
+from eth_utils.crypto import keccak
+
+from config.chains import Anchor, Chain, Dex, Oracle
+from config.errors import UpstreamError
+from config.primitives import Address
+from config.settings import RpcSettings
+from indexer.endpoint import Endpoint
+from indexer.rpc import RpcClient
+from tests.indexer.misbehaving_node import encode_all
+from tests.indexer.wire_logs import encode_log, parse_event, wire_log
+
+Log = dict[str, Any]
+Lie = Callable[[list[dict[str, Any]]], list[dict[str, Any]]]
+
+PAIR_CREATED = parse_event(
+    "event PairCreated(address indexed token0, address indexed token1, "
+    "address pair, uint256 allPairsLength)"
+)
+POOL_CREATED = parse_event(
+    "event PoolCreated(address indexed token0, address indexed token1, "
+    "uint24 indexed fee, int24 tickSpacing, address pool)"
+)
+TRANSFER = parse_event("event Transfer(address indexed from, address indexed to, uint256 value)")
+
+
+def address(name: str) -> Address:
+    """An address that belongs to a name."""
+    return Address("0x" + keccak(text=name)[:20].hex())
+
+
+FACTORY_V2 = address("factory v2")
+FACTORY_V3 = address("factory v3")
+NATIVE = address("native")
+TOKENS = [address(f"token {number}") for number in range(4)]
+
+CHAIN = Chain(
+    id=1,
+    slug="ethereum",
+    display_name="A chain in memory",
+    block_time_s=1,
+    clock="own",
+    native_symbol="ETH",
+    finality_blocks=12,
+    start_block=0,
+    wrapped_native=Anchor(address=NATIVE, symbol="WETH", decimals=18),
+    stables=(
+        Anchor(address=address("stable 0"), symbol="USDA", decimals=6),
+        Anchor(address=address("stable 1"), symbol="USDB", decimals=18),
+    ),
+    oracle=Oracle(native_usd=address("oracle"), decimals=8, heartbeat_s=3600),
+    dexes=(
+        Dex(name="Two", kind="AmmV2", factory=FACTORY_V2),
+        Dex(name="Three", kind="AmmV3", factory=FACTORY_V3),
+    ),
+    launchpads=(),
+)
+
+
+class Pair(msgspec.Struct, frozen=True):
+    """A V2 pair of two tokens (numbers into TOKENS; -1 the native coin) is created."""
+
+    one: int
+    other: int
+
+
+class Pool(msgspec.Struct, frozen=True):
+    """As Pair, in V3."""
+
+    one: int
+    other: int
+
+
+class Sent(msgspec.Struct, frozen=True):
+    """A token is transferred."""
+
+    token: int
+    amount: int
+
+
+class Odd(msgspec.Struct, frozen=True):
+    """A token sends a Transfer event of another shape."""
+
+    token: int
+
+
+Event = Pair | Pool | Sent | Odd
+
+
+class Block(msgspec.Struct, frozen=True):
+    number: int
+    hash: str
+    parent_hash: str
+    events: tuple[Event, ...]
+    logs: list[Log]
+
+
+def token(number: int) -> Address:
+    """The token of a number; -1 is the native coin."""
+    return NATIVE if number < 0 else TOKENS[number]
+
+
+def pool_address(event: Pair | Pool) -> Address:
+    """Where the pool of two tokens is: the same on every branch, as with CREATE2."""
+    return address(f"{type(event).__name__} {event.one} {event.other}")
+
+
+def _log_of(event: Event, **place: Any) -> Log:
+    match event:
+        case Pair(one, other):
+            values = {"token0": token(one), "token1": token(other), "allPairsLength": 1}
+            values["pair"] = pool_address(event)
+            return encode_log(PAIR_CREATED, values, address=FACTORY_V2, **place)
+        case Pool(one, other):
+            values = {"token0": token(one), "token1": token(other), "fee": 3000}
+            values |= {"tickSpacing": -60, "pool": pool_address(event)}
+            return encode_log(POOL_CREATED, values, address=FACTORY_V3, **place)
+        case Sent(number, amount):
+            sides = {"from": address("sender"), "to": address(f"recipient {amount % 3}")}
+            return encode_log(TRANSFER, sides | {"value": amount}, address=token(number), **place)
+        case Odd(number):
+            return wire_log(address=token(number), topics=[TRANSFER.topic0], data="0x", **place)
+
+
+def make_block(parent: Block | None, events: Sequence[Event], salt: str) -> Block:
+    """A child with these events as its logs. Branches differ by salt."""
+    number = 0 if parent is None else parent.number + 1
+    parent_hash = "0x" + "00" * 32 if parent is None else parent.hash
+    own_hash = "0x" + keccak(text=f"{parent_hash} {salt} {events}").hex()
+    place = {"block_number": number, "block_hash": own_hash}
+    logs = [_log_of(event, log_index=at, **place) for at, event in enumerate(events)]
+    return Block(number, own_hash, parent_hash, tuple(events), logs)
+
+
+def bloom_of(logs: Sequence[Log]) -> int:
+    """Source: the Yellow Paper, section 4.4.3."""
+    bloom = 0
+    for log in logs:
+        for item in (log["address"], *log["topics"]):
+            digest = keccak(hexstr=item)
+            for high, low in ((0, 1), (2, 3), (4, 5)):
+                bloom |= 1 << ((digest[high] * 256 + digest[low]) & 0x7FF)
+    return bloom
+
+
+class ScriptedNode:
+    """Answers for whatever branch is canonical now."""
+
+    service = "scripted:1"
+
+    def __init__(self, *, chain_id: int = 1) -> None:
+        self.chain_id = chain_id
+        self.canonical: list[Block] = [make_block(None, (), "genesis")]
+        self.salts = (str(number) for number in itertools.count())
+        self.by_hash: dict[str, Block] = {}
+        self.lies: list[Lie] = []
+        self.is_dead = False
+        self.asked: list[str] = []
+        self._remember()
+
+    @property
+    def head(self) -> Block:
+        return self.canonical[-1]
+
+    def extend(self, events: Sequence[Event]) -> None:
+        """Mine one block."""
+        self.canonical.append(make_block(self.head, events, next(self.salts)))
+        self._remember()
+
+    def reorg(self, depth: int, branch: Sequence[Sequence[Event]]) -> None:
+        """Replace the newest blocks by others, fewer or more."""
+        del self.canonical[max(1, len(self.canonical) - depth) :]
+        for events in branch:
+            self.extend(events)
+
+    async def exchange(self, body: bytes, *, ids: range) -> bytes:
+        """The wire."""
+        del ids
+        if self.is_dead:
+            raise UpstreamError(service=self.service, reason="is dead")
+        message = msgspec.json.decode(body)
+        calls = message if isinstance(message, list) else [message]
+        answers = [
+            {"jsonrpc": "2.0", "id": call["id"], "result": self._answer(call)} for call in calls
+        ]
+        if self.lies and calls[0]["method"] != "eth_chainId":
+            answers = self.lies.pop(0)(answers)
+        return encode_all(answers).encode()
+
+    async def aclose(self) -> None:
+        """Nothing to close."""
+
+    def _answer(self, call: dict[str, Any]) -> object:
+        method, params = call["method"], call["params"]
+        self.asked.append(method)
+        match method:
+            case "eth_chainId":
+                return hex(self.chain_id)
+            case "eth_getBlockByNumber":
+                return self._block(params[0])
+            case "eth_getLogs":
+                return self._logs(params[0])
+        raise AssertionError(method)
+
+    def _block(self, name: str) -> object:
+        number = len(self.canonical) - 1 if name == "latest" else int(name, 16)
+        if number >= len(self.canonical):
+            return None
+        block = self.canonical[number]
+        return {
+            "number": hex(block.number),
+            "hash": block.hash,
+            "parentHash": block.parent_hash,
+            "timestamp": hex(1_700_000_000 + block.number),
+            "logsBloom": f"0x{bloom_of(block.logs):0512x}",
+            "transactions": [],
+        }
+
+    def _logs(self, query: dict[str, Any]) -> list[Log]:
+        if "blockHash" in query:
+            blocks = [self.by_hash[query["blockHash"]]]
+        else:
+            first, last = int(query["fromBlock"], 16), int(query["toBlock"], 16)
+            blocks = self.canonical[first : last + 1]
+        topics = set(query["topics"][0])
+        return [log for block in blocks for log in block.logs if log["topics"][0] in topics]
+
+    def _remember(self) -> None:
+        self.by_hash |= {block.hash: block for block in self.canonical}
+
+
+class InstantClock:
+    """Waits take no time; the clock counts them."""
+
+    def __init__(self) -> None:
+        self.time_s = 0.0
+
+    def now_s(self) -> float:
+        return self.time_s
+
+    async def sleep(self, seconds: float) -> None:
+        self.time_s += seconds
+
+
+def client_of(*nodes: ScriptedNode) -> RpcClient:
+    """A client whose wire ends in these nodes."""
+    return RpcClient(
+        [Endpoint(node, max_batch=100) for node in nodes],
+        chain_id=1,
+        settings=RpcSettings(),
+        clock=InstantClock(),
+    )

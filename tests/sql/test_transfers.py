@@ -1,0 +1,147 @@
+"""Protects transfers: exact to the last of 256 bits, kept once, and holders that add up."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from config.errors import StoreError
+from config.primitives import Address, RawAmount
+from sql.connection import MEMORY
+from sql.query import Bounds, run_query
+from sql.rows import TransferRow
+from sql.store import Store
+from sql.tokens import set_transfers_from, track_tokens, tracked
+from sql.transfers import holders_of, insert_transfers, transfers_of
+from tests.sql.samples import address, addresses, amounts
+
+TOKEN, OTHER = address(0xA), address(0xB)
+EDGES = [0, 1, 2**64 - 1, 2**64, 2**128 - 1, 2**192, 2**255, 2**256 - 1]
+
+
+def frame_of(rows: Sequence[TransferRow]) -> pl.DataFrame:
+    """As a decoder hands it over."""
+    return pl.DataFrame(
+        {
+            "chain_id": [row.chain_id for row in rows],
+            "block_number": [row.block_number for row in rows],
+            "log_index": [row.log_index for row in rows],
+            "token": [row.token for row in rows],
+            "sender": [row.sender for row in rows],
+            "recipient": [row.recipient for row in rows],
+            "amount_raw": [f"0x{row.amount_raw:064x}" for row in rows],
+        }
+    )
+
+
+def transfer(at: int, sender: Address, recipient: Address, amount: int) -> TransferRow:
+    """The transfer at place `at` of chain 1."""
+    return TransferRow(
+        chain_id=1,
+        block_number=at // 10,
+        log_index=at % 10,
+        token=TOKEN,
+        sender=sender,
+        recipient=recipient,
+        amount_raw=RawAmount(amount),
+    )
+
+
+def add(store: Store, rows: Sequence[TransferRow]) -> int:
+    with store.transaction() as tx:
+        track_tokens(tx, chain_id=1, addresses=[TOKEN, OTHER], because="pool", block_number=1)
+        return insert_transfers(tx, frame_of(rows)) if rows else 0
+
+
+moves = st.lists(
+    st.tuples(addresses, addresses, amounts | st.sampled_from(EDGES)), min_size=1, max_size=20
+)
+
+
+@settings(max_examples=25, deadline=None)
+@given(moves=moves)
+def test_transfers_come_back_exactly(moves: list[tuple[Address, Address, int]]) -> None:
+    store = Store.open(MEMORY)
+    rows = [transfer(at, *move) for at, move in enumerate(moves)]
+    add(store, rows)
+    assert transfers_of(store, chain_id=1, token=TOKEN, at_most=1_000) == rows
+    assert transfers_of(store, chain_id=1, token=TOKEN, to_block=0, at_most=4) == rows[:4]
+    store.close()
+
+
+@pytest.mark.parametrize("amount", EDGES)
+def test_the_number_beside_the_exact_amount_is_near(store: Store, amount: int) -> None:
+    add(store, [transfer(1, address(1), address(2), amount)])
+    found = run_query(store, "select amount_raw from v_transfers", Bounds()).rows
+    assert found == [(pytest.approx(float(amount), rel=1e-15),)]
+
+
+def test_a_transfer_that_comes_twice_is_kept_once(store: Store) -> None:
+    rows = [transfer(at, address(at), address(at + 1), at) for at in range(30)]
+    assert add(store, rows[:20]) == 20
+    assert add(store, rows[10:] + rows[25:]) == 10
+    assert transfers_of(store, chain_id=1, token=TOKEN, at_most=100) == rows
+
+
+def test_a_token_that_is_not_tracked_is_an_error_and_nothing_is_kept(store: Store) -> None:
+    rows = [transfer(1, address(1), address(2), 5), transfer(2, address(1), address(2), 5)]
+    stranger = frame_of(rows).with_columns(
+        token=pl.when(pl.col("log_index") == 1).then(pl.col("token")).otherwise(pl.lit(address(9)))
+    )
+    with (
+        pytest.raises(StoreError, match="1 of 2 transfers are of tokens that are not tracked"),
+        store.transaction() as tx,
+    ):
+        track_tokens(tx, chain_id=1, addresses=[TOKEN], because="pool", block_number=1)
+        insert_transfers(tx, stranger)
+    assert tracked(store, chain_id=1) == []
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    moves=st.lists(
+        st.tuples(st.integers(0, 6), st.integers(0, 6), st.sampled_from(EDGES) | amounts),
+        min_size=1,
+        max_size=25,
+    )
+)
+def test_holders_are_what_came_less_what_went(
+    moves: list[tuple[int, int, int]],
+) -> None:
+    store = Store.open(MEMORY)
+    rows = [
+        transfer(at, address(sender), address(recipient), amount)
+        for at, (sender, recipient, amount) in enumerate(moves)
+    ]
+    add(store, rows)
+    held: Counter[Address] = Counter()
+    for row in rows:
+        held[row.sender] -= row.amount_raw
+        held[row.recipient] += row.amount_raw
+    found = {
+        holding.owner: holding.amount_raw
+        for holding in holders_of(store, chain_id=1, token=TOKEN, at_most=10)
+    }
+    assert found == {owner: amount for owner, amount in held.items() if amount > 0}
+    assert list(found.values()) == sorted(found.values(), reverse=True)
+    store.close()
+
+
+def test_only_the_largest_holders_are_named(store: Store) -> None:
+    add(store, [transfer(at, address(0), address(at), at) for at in range(1, 40)])
+    holders = holders_of(store, chain_id=1, token=TOKEN, at_most=3)
+    assert [holder.amount_raw for holder in holders] == [39, 38, 37]
+    assert holders_of(store, chain_id=1, token=OTHER, at_most=3) == []
+    assert holders_of(store, chain_id=1, token=address(77), at_most=3) == []
+
+
+def test_the_earliest_block_of_complete_transfers_stays(store: Store) -> None:
+    for block_number in (50, 20, 30):
+        with store.transaction() as tx:
+            track_tokens(tx, chain_id=1, addresses=[TOKEN, OTHER], because="pool", block_number=1)
+            set_transfers_from(tx, chain_id=1, addresses=[TOKEN], block_number=block_number)
+    rows = {row.address: row.transfers_from_block for row in tracked(store, chain_id=1)}
+    assert rows == {TOKEN: 20, OTHER: None}

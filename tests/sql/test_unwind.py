@@ -1,0 +1,213 @@
+"""Protects the way back: what a reorganisation takes away goes wholly, and comes back wholly."""
+
+import msgspec
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sql.blocks import (
+    insert_blocks,
+    list_blocks,
+    list_checkpoints,
+    prune_blocks,
+    read_checkpoint,
+    unwind_from,
+    write_checkpoint,
+)
+from sql.connection import MEMORY
+from sql.pools import coverage_of, extend_coverage, insert_pools, pools_of
+from sql.reports import read_report, write_report
+from sql.rows import CheckpointRow, UndecodedRow
+from sql.store import Store, Transaction
+from sql.tokens import read_token, track_tokens, tracked
+from sql.transfers import insert_transfers, list_undecoded, transfers_of
+from tests.sql.samples import address, bare_report, block, hash32, pool
+
+TOKENS = [address(0x100 + at) for at in range(6)]
+QUOTE = address(2)
+
+
+class Facts(msgspec.Struct, frozen=True, kw_only=True):
+    """What one block brings: the token of a new pool, and how many transfers of each token."""
+
+    new_pool: int | None
+    transfers: int
+
+
+histories = st.lists(
+    st.builds(Facts, new_pool=st.none() | st.integers(0, 5), transfers=st.integers(0, 3)),
+    min_size=1,
+    max_size=12,
+)
+
+
+def take_in(store: Store, history: list[Facts], *, first: int) -> None:
+    """Ingest blocks `first` onwards, each in a transaction with its checkpoint."""
+    known = {fact.new_pool for fact in history[:first] if fact.new_pool is not None}
+    for number, facts in enumerate(history[first:], start=first):
+        with store.transaction() as tx:
+            if facts.new_pool is not None:
+                known.add(facts.new_pool)
+                token = TOKENS[facts.new_pool]
+                insert_pools(tx, [pool(0x500 + number, token, block_number=number)])
+                track_tokens(tx, chain_id=1, addresses=[token], because="pool", block_number=number)
+            insert_transfers(tx, transfers_at(number, sorted(known), facts.transfers))
+            tx.insert("undecoded", [undecoded(number)])
+            insert_blocks(tx, [block(number)])
+            extend_coverage(tx, chain_id=1, subject="pools", from_block=number, to_block=number)
+            write_checkpoint(tx, follow(number))
+
+
+def follow(number: int) -> CheckpointRow:
+    return CheckpointRow(chain_id=1, stream="follow", number=number, hash=hash32(number))
+
+
+def undecoded(number: int) -> UndecodedRow:
+    return UndecodedRow(
+        chain_id=1,
+        block_number=number,
+        log_index=99,
+        address=address(3),
+        topic0=hash32(3),
+        topic_count=1,
+        data="0x",
+    )
+
+
+def transfers_at(number: int, known: list[int], count: int) -> pl.DataFrame:
+    places = [(token, at) for token in known for at in range(count)]
+    return pl.DataFrame(
+        {
+            "chain_id": [1] * len(places),
+            "block_number": [number] * len(places),
+            "log_index": list(range(len(places))),
+            "token": [TOKENS[token] for token, _ in places],
+            "sender": [address(at) for _, at in places],
+            "recipient": [address(number * 7 + at) for _, at in places],
+            "amount_raw": [f"0x{number + at:064x}" for _, at in places],
+        }
+    )
+
+
+def everything(store: Store) -> list[object]:
+    """All that was taken in, without the numbers the store gives out."""
+    return [
+        list_blocks(store, chain_id=1),
+        list_checkpoints(store, chain_id=1),
+        coverage_of(store, chain_id=1),
+        pools_of(store, chain_id=1, token=QUOTE),
+        sorted(
+            (row.address, row.first_seen_block, row.tracked_because)
+            for row in tracked(store, chain_id=1)
+        ),
+        [transfers_of(store, chain_id=1, token=token, at_most=1_000) for token in TOKENS],
+        list_undecoded(store, chain_id=1, at_most=1_000),
+    ]
+
+
+@settings(max_examples=25, deadline=None)
+@given(history=histories, data=st.data())
+def test_unwind_leaves_what_was_and_append_restores_all(
+    history: list[Facts], data: st.DataObject
+) -> None:
+    back_to = data.draw(st.integers(0, len(history)))
+    straight, bent = Store.open(MEMORY), Store.open(MEMORY)
+    take_in(straight, history[:back_to], first=0)
+    before = everything(straight)
+    take_in(straight, history, first=back_to)
+    take_in(bent, history, first=0)
+
+    with bent.transaction() as tx:
+        unwind_from(tx, chain_id=1, number=back_to)
+    if back_to:
+        assert everything(bent) == before
+    take_in(bent, history, first=back_to)
+    assert everything(bent) == everything(straight)
+    straight.close()
+    bent.close()
+
+
+def make_token(tx: Transaction, at: int, *, block_number: int) -> None:
+    track_tokens(tx, chain_id=1, addresses=[TOKENS[at]], because="pool", block_number=block_number)
+    insert_pools(tx, [pool(0x500 + block_number, TOKENS[at], block_number=block_number)])
+
+
+def test_a_token_without_a_pool_goes_with_its_report_unless_somebody_asked(store: Store) -> None:
+    with store.transaction() as tx:
+        for at in (0, 1, 2):
+            make_token(tx, at, block_number=10 + at)
+        track_tokens(tx, chain_id=1, addresses=[TOKENS[2]], because="request", block_number=12)
+    for token in TOKENS[:3]:
+        write_report(store, bare_report(token, scanned_at_s=1))
+    with store.transaction() as tx:
+        unwind_from(tx, chain_id=1, number=11)
+    kept, gone, asked = TOKENS[:3]
+    assert {row.address: row.tracked_because for row in tracked(store, chain_id=1)} == {
+        kept: "pool",
+        asked: "request",
+    }
+    with store.transaction() as tx:
+        make_token(tx, 3, block_number=11)  # may be given the number that is free again
+    assert read_report(store, chain_id=1, address=kept)
+    assert read_report(store, chain_id=1, address=asked)
+    assert read_report(store, chain_id=1, address=gone) is None
+    assert read_report(store, chain_id=1, address=TOKENS[3]) is None
+
+
+def test_a_token_with_an_older_pool_stays(store: Store) -> None:
+    with store.transaction() as tx:
+        make_token(tx, 0, block_number=20)
+        make_token(tx, 0, block_number=10)  # found later, by a back-fill
+    with store.transaction() as tx:
+        unwind_from(tx, chain_id=1, number=15)
+    token = read_token(store, chain_id=1, address=TOKENS[0])
+    assert token
+    assert token.first_seen_block == 10
+    assert [row.block_number for row in pools_of(store, chain_id=1, token=TOKENS[0])] == [10]
+
+
+def test_another_chain_is_left_alone(store: Store) -> None:
+    with store.transaction() as tx:
+        make_token(tx, 0, block_number=10)
+        insert_blocks(tx, [block(10)])
+        write_checkpoint(tx, follow(10))
+    before = everything(store)
+    with store.transaction() as tx:
+        unwind_from(tx, chain_id=56, number=0)
+    assert everything(store) == before
+
+
+def test_a_checkpoint_without_its_block_has_no_hash(store: Store) -> None:
+    with store.transaction() as tx:
+        insert_blocks(tx, [block(number) for number in range(5, 9)])
+        prune_blocks(tx, chain_id=1, below=7)
+        write_checkpoint(tx, follow(8))
+        unwind_from(tx, chain_id=1, number=7)
+    found = read_checkpoint(store, chain_id=1, stream="follow")
+    assert found == CheckpointRow(chain_id=1, stream="follow", number=6, hash=None)
+    assert list_blocks(store, chain_id=1) == []
+
+
+@pytest.mark.parametrize(
+    ("ranges", "expected"),
+    [
+        ([(1, 5)], [(1, 5)]),
+        ([(1, 5), (6, 9)], [(1, 9)]),
+        ([(6, 9), (1, 5)], [(1, 9)]),
+        ([(1, 5), (7, 9)], [(1, 5), (7, 9)]),
+        ([(1, 5), (7, 9), (6, 6)], [(1, 9)]),
+        ([(1, 9), (3, 4)], [(1, 9)]),
+        ([(3, 4), (1, 9)], [(1, 9)]),
+        ([(1, 2), (4, 5), (7, 8), (2, 7)], [(1, 8)]),
+    ],
+)
+def test_ranges_that_touch_become_one(
+    store: Store, ranges: list[tuple[int, int]], expected: list[tuple[int, int]]
+) -> None:
+    with store.transaction() as tx:
+        extend_coverage(tx, chain_id=1, subject="other", from_block=6, to_block=6)
+        for start, end in ranges:
+            extend_coverage(tx, chain_id=1, subject="x", from_block=start, to_block=end)
+    found = [row for row in coverage_of(store, chain_id=1) if row.subject == "x"]
+    assert [(row.from_block, row.to_block) for row in found] == expected
