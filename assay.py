@@ -12,7 +12,7 @@ import tempfile
 import time
 from contextlib import AsyncExitStack, closing
 from pathlib import Path
-from typing import IO
+from typing import IO, Literal
 
 import click
 import msgspec
@@ -25,7 +25,7 @@ from analysis.gate import admit_address
 from analysis.knowledge import NoKnowledge
 from analysis.scan import scan
 from analysis.static.stream import examine_lines
-from api.render import FORMATS, Format, render_refusal, render_report
+from api.render import FORMATS, Format, render_evidence, render_refusal, render_report
 from api.serve import check_address, stop_on_signals
 from config.chains import Chain
 from config.errors import AssayError, ConfigError, TokenRefusedError, UpstreamError
@@ -205,21 +205,33 @@ def _start_of(chain: Chain) -> int:
 @cli.command("scan")
 @click.argument("chain")
 @click.argument("address")
-@click.option("--format", "form", type=click.Choice(FORMATS), default="native", show_default=True)
-@click.option("--price", is_flag=True, help="Ask for the four price fields too.")
-def scan_command(chain: str, address: str, form: Format, price: bool) -> None:
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice((*FORMATS, "evidence")),
+    default="native",
+    show_default=True,
+)
+@click.option("--price", is_flag=True, help="Ask for the price fields; null in this release.")
+def scan_command(chain: str, address: str, form: Format | Literal["evidence"], price: bool) -> None:
     """Judge one token and print the answer as JSON; needs a node, but no server and no store.
 
     Example: ASSAY_RPC_1=http://127.0.0.1:8545 assay scan ethereum 0x6B17...1d0F
     """
     settings = load_settings(os.environ)
     found = _find_chain(settings, chain)
+    if price:
+        click.echo("prices are not in this release: the four fields stay null", err=True)
+    shown: Format = "native" if form == "evidence" else form
     try:
         report = asyncio.run(_scan(settings, found, address))
     except TokenRefusedError as error:
-        sys.stdout.buffer.write(render_refusal(found, address, form, error) + b"\n")
+        click.echo(render_refusal(found, address, shown, error))
         raise
-    sys.stdout.buffer.write(render_report(report, found, form, now_s=time.time()) + b"\n")
+    if form == "evidence":
+        click.echo(render_evidence(report, found))
+    else:
+        click.echo(render_report(report, found, shown, now_s=time.time()))
 
 
 async def _scan(settings: Settings, chain: Chain, address: str) -> Report:

@@ -180,9 +180,10 @@ def cannot_buy(pools: tuple[PoolResultRow, ...]) -> bool | None:
 
 def _launchpad(report: Report) -> tuple[bool | None, str | None]:
     """Whether a launchpad issued the token, and which. Without any pool, a "no" is not known."""
-    if report.token.is_launchpad_token:
+    told = report.token.is_launchpad_token
+    if told:
         return True, report.token.launchpad_name or "launchpad"
-    return (False if report.pools else None), None
+    return (told if report.pools else None), None
 
 
 # --- supply and identity ---------------------------------------------------------------------

@@ -99,3 +99,27 @@ def _envelope(
 
 def _encode(body: Shape) -> bytes:
     return msgspec.json.encode(body)
+
+
+class EvidenceBody(Shape, frozen=True, kw_only=True):
+    """What each finding of a report rests on."""
+
+    chain: str
+    contract_address: str
+    block_number: int
+    block_hash: str
+    evidence: dict[str, msgspec.Raw]
+    """By API field or scenario; simulated calls come as they were sent, so they can be replayed."""
+
+
+def render_evidence(report: Report, chain: Chain) -> bytes:
+    """The proofs behind a report, as JSON."""
+    token = report.token
+    body = EvidenceBody(
+        chain=chain.slug,
+        contract_address=checksum(token.address),
+        block_number=token.block_number,
+        block_hash=token.block_hash,
+        evidence={row.key: msgspec.Raw(row.body.encode()) for row in report.evidence},
+    )
+    return _encode(body)

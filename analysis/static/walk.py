@@ -9,6 +9,7 @@ solved, only those that fold to a number, and those on the selector, decide.
 import time
 from collections import Counter
 from collections.abc import Iterable
+from itertools import groupby
 from typing import Final
 
 import msgspec
@@ -23,7 +24,15 @@ from analysis.static.terms import Pool, Term, Word
 _EXACT_VISITS: Final = 2
 """Paths that reach one place with the same return addresses and are told apart."""
 
-_RECURSION_LIMIT: Final = 3
+_ENTRIES_SERVED: Final = 3
+"""Functions that can each use all the steps one function gets."""
+
+_DEEPEST_RECURSION: Final = 3
+"""Frames of one call that may wait on the stack."""
+
+_LONGEST_CHAIN: Final = 7
+"""Equal return addresses in a row: `a.sub(b).sub(c)` leaves several on the stack."""
+
 _LARGEST_SMALL_NUMBER: Final = 0xFF
 
 _STACK_LIMIT: Final = 1024
@@ -50,10 +59,11 @@ _BOOLEAN = frozenset({"EQ", "LT", "GT", "SLT", "SGT", "ISZERO", "success"})
 class Budget(msgspec.Struct, frozen=True, kw_only=True):
     """Where a walk stops, finished or not."""
 
-    steps: int = 500_000
-    """Instructions. A count, so that answers do not depend on the machine."""
-    seconds: float = 3.0
-    """For a machine so busy that the steps take too long."""
+    steps: int = 600_000
+    """Instructions. A count, so that answers do not depend on the machine. One function gets at
+    most a third of them, so that none uses up what the others need."""
+    seconds: float = 4.0
+    """Of the thread's processor time, for a slow machine."""
 
 
 _State = tuple[tuple[Word, ...], dict[Word, Word]]
@@ -83,8 +93,10 @@ class _Walk:
         round takes in all that has come along meanwhile."""
         self._visits: dict[tuple[object, ...], _Place] = {}
         self._steps_left = budget.steps
+        self._steps_each = budget.steps // _ENTRIES_SERVED
+        self._steps_of: Counter[Entry] = Counter()
         self._next_look = budget.steps
-        self._deadline_s = time.monotonic() + budget.seconds
+        self._stop_at_s = time.thread_time() + budget.seconds
 
     def run(self, entry: Entry) -> None:
         self._waiting.append(Path(0, [], Memory(), entry, None))
@@ -93,11 +105,17 @@ class _Walk:
                 left = [*self._waiting, *self._merged.values()]
                 self.notes.unfinished.update(path.entry for path in left)
                 return
-            self._follow(self._waiting.pop() if self._waiting else self._take_merged())
+            path = self._waiting.pop() if self._waiting else self._take_merged()
+            if self._steps_of[path.entry] > self._steps_each:
+                self.notes.unfinished.add(path.entry)
+                continue
+            before = self._steps_left
+            self._follow(path)
+            self._steps_of[path.entry] += before - self._steps_left
 
     def _is_spent(self) -> bool:
         self._next_look = max(0, self._steps_left - _CLOCK_EVERY)
-        return self._steps_left <= 0 or time.monotonic() > self._deadline_s
+        return self._steps_left <= 0 or time.thread_time() > self._stop_at_s
 
     def _pay_for_copy(self, path: Path) -> None:
         """Large states cost more steps, so that hostile code cannot fill our memory with them."""
@@ -246,13 +264,19 @@ class _Walk:
 
 
 def _is_deep_recursion(returns: list[int]) -> bool:
-    """Whether some return address waits on the stack a third time.
+    """Whether some call waits on the stack too often to be worth following further.
 
     Small numbers are more often data that happens to equal a jump destination.
     """
-    return len(returns) > len(set(returns)) + 1 and any(
-        count >= _RECURSION_LIMIT and word > _LARGEST_SMALL_NUMBER
-        for word, count in Counter(returns).items()
+    if len(returns) <= len(set(returns)) + _DEEPEST_RECURSION - 1:
+        return False
+    large = (word for word in returns if word > _LARGEST_SMALL_NUMBER)
+    runs = [(word, len(list(run))) for word, run in groupby(large)]
+    frames = Counter(word for word, _ in runs)
+    chains = (length for _, length in runs)
+    return (
+        max(frames.values(), default=0) > _DEEPEST_RECURSION
+        or max(chains, default=0) > _LONGEST_CHAIN
     )
 
 

@@ -173,7 +173,7 @@ def test_pools_are_sent_deepest_first() -> None:
         (True, None, (make_pool(),), (True, "launchpad")),
         (True, "pad", None, (True, "pad")),
         (False, None, (make_pool(),), (False, None)),
-        (None, None, (make_pool(),), (False, None)),
+        (None, None, (make_pool(),), (None, None)),
         (None, None, (), (None, None)),
         (None, None, None, (None, None)),
         (False, "pad", (make_pool(),), (False, None)),

@@ -5,11 +5,12 @@ from collections.abc import Sequence
 import pytest
 
 from analysis import gate, ownership, proxy, supply
+from analysis.abi import code_at, read_code
 from analysis.node import RpcAnswer
 from analysis.static.examine import examine
 from config.errors import TokenRefusedError, UpstreamError
-from config.jsonrpc import RpcFault, RpcRequest
-from config.primitives import Address, BlockRef, Hash32, checksum
+from config.jsonrpc import RpcRequest
+from config.primitives import Address, BlockRef, Hash32
 from demo.anvil import AnvilNode, quantity
 from demo.layout import World, named_account
 from demo.wire import NodeRefusedError
@@ -52,10 +53,9 @@ class Reader:
         return ownership.read(self.batch(ownership.requests(token, block=self.block.hash)))
 
     def trail(self, token: Address) -> proxy.Trail:
-        [code] = self.batch([RpcRequest("eth_getCode", (token, {"blockHash": self.block.hash}))])
-        assert not isinstance(code, RpcFault)
+        [code] = self.batch([code_at(token, block=self.block.hash)])
         answers = self.batch(proxy.first_requests(token, block=self.block.hash))
-        trail = proxy.begin(token, code=gate.read_code(code), answers=answers)
+        trail = proxy.begin(token, code=read_code(code), answers=answers)
         while trail.wants is not None:
             asked = proxy.requests(trail, block=self.block.hash)
             trail = proxy.read(trail, self.batch(asked))
@@ -64,7 +64,7 @@ class Reader:
 
 @pytest.fixture
 def reader(chain: Chain, anvil_node: AnvilNode) -> Reader:
-    assert chain
+    """At the head of a world that is rolled back afterwards, which is what `chain` is for."""
     return Reader(anvil_node)
 
 
@@ -85,7 +85,7 @@ def test_metadata_of_every_token_that_answers(reader: Reader, world: World) -> N
 
 
 def test_a_megabyte_of_symbol_is_cut_and_no_refusal(reader: Reader, world: World) -> None:
-    assert reader.admit(world.token("symbol_megabyte").address).metadata.symbol == ""
+    assert reader.admit(world.token("symbol_megabyte").address).metadata.symbol == "\ufffd"
 
 
 @pytest.mark.parametrize("key", ["symbol_burns_gas", "symbol_reverts"])
@@ -101,9 +101,7 @@ def test_what_is_no_token(chain: Chain, anvil_node: AnvilNode, world: World) -> 
     for address, code in (
         (chain.fresh_account(), "not_a_contract"),
         (delegated, "not_a_contract"),
-        (world.token("honest").pool.address, "not_a_token")
-        if world.token("honest").pool.kind == "Solid"
-        else (world.venues.v2.factory, "not_a_token"),
+        (world.venues.v2.factory, "not_a_token"),
     ):
         with pytest.raises(TokenRefusedError) as caught:
             reader.admit(address)
@@ -113,17 +111,14 @@ def test_what_is_no_token(chain: Chain, anvil_node: AnvilNode, world: World) -> 
 def test_an_unknown_block_is_the_nodes_fault(reader: Reader, world: World) -> None:
     lost = Hash32("0x" + "77" * 32)
     token = world.token("honest").address
-    for asked in (
-        gate.requests(token, block=lost),
-        ownership.requests(token, block=lost),
-    ):
-        answers = reader.batch(asked)
-        with pytest.raises(UpstreamError):
-            (gate if len(asked) == 5 else ownership).read(answers)
+    with pytest.raises(UpstreamError):
+        gate.read(reader.batch(gate.requests(token, block=lost)))
+    with pytest.raises(UpstreamError):
+        ownership.read(reader.batch(ownership.requests(token, block=lost)))
 
 
 def test_owners(reader: Reader, world: World) -> None:
-    for key in ("honest", "mintable", *FRONTS):
+    for key in ("mintable", "pausable", *FRONTS):
         owners = reader.owners(world.token(key).address)
         assert ownership.judge(owners, None).owner_address == world.owner, key
     verdict = ownership.judge(reader.owners(world.token("renounced").address), None)
@@ -131,9 +126,7 @@ def test_owners(reader: Reader, world: World) -> None:
     assert verdict.owner_address == "0x" + "0" * 40
 
 
-def test_an_owner_without_a_getter_is_found_in_its_slot(
-    reader: Reader, chain: Chain, world: World
-) -> None:
+def test_an_owner_without_a_getter_is_found_in_its_slot(reader: Reader, world: World) -> None:
     token = world.token("mintable").address
     slots = examine(reader.admit(token).code).owner_slots
     assert slots
@@ -141,7 +134,6 @@ def test_an_owner_without_a_getter_is_found_in_its_slot(
     held = ownership.read_slots(slots, reader.batch(asked))
     codes = reader.batch(ownership.holder_requests(held, block=reader.block.hash))
     assert ownership.read_wallets(held, codes) == (world.owner,)
-    assert chain
 
 
 def test_burned_supply(reader: Reader, world: World, chain: Chain) -> None:
@@ -174,16 +166,12 @@ def test_every_form_of_clone_works_and_is_followed(
     short = Address("0x00000000" + "be" * 16)
     anvil_node.rpc("anvil_setCode", short, behind)
     for form, (code, example) in CLONES.items():
-        target = short if example.startswith("0x00000000") else token.address
-        clone = put_code(
-            anvil_node,
-            form,
-            code.format(target[2:].removeprefix("00000000" if target == short else "")),
-        )
+        is_short = example.startswith("0x00000000")
+        target = short if is_short else token.address
+        clone = put_code(anvil_node, form, code.format(target[10 if is_short else 2 :]))
         reader = Reader(anvil_node)
         assert reader.admit(clone).metadata.decimals == token.decimals, form
         assert reader.trail(clone).implementation == target, form
-    assert chain
 
 
 @pytest.mark.parametrize("length", [1, 2, 6])
@@ -196,7 +184,6 @@ def test_a_ring_of_clones_ends(chain: Chain, anvil_node: AnvilNode, length: int)
     anvil_node.mine()
     trail = Reader(anvil_node).trail(ring[0])
     assert (trail.is_proxy, trail.implementation, trail.code) == (True, None, None)
-    assert chain
 
 
 def test_a_clone_of_a_storage_proxy_uses_its_own_storage(
@@ -211,7 +198,6 @@ def test_a_clone_of_a_storage_proxy_uses_its_own_storage(
     )
     anvil_node.mine()
     assert Reader(anvil_node).trail(clone).hops == (front, honest)
-    assert chain
 
 
 def test_writers_of_the_zoo(reader: Reader, world: World) -> None:
@@ -223,4 +209,3 @@ def test_writers_of_the_zoo(reader: Reader, world: World) -> None:
         assert {transfer, transfer_from} <= set(findings.balance_update_function), token.key
         assert approve in findings.allowance_update_function, token.key
         assert findings.can_selfdestruct is False, token.key
-        assert checksum(token.address)

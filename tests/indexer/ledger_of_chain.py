@@ -1,6 +1,6 @@
 """What the tables must hold for a chain: computed plainly, block by block, and read back."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
@@ -12,6 +12,7 @@ from tests.indexer.scripted_node import (
     FACTORY_V3,
     NATIVE,
     Block,
+    Event,
     Odd,
     Pair,
     Pool,
@@ -32,63 +33,91 @@ class Tables(msgspec.Struct, frozen=True):
     transfers: list[Cells]
     undecoded: list[Cells]
     checkpoint: int | None
-    window: list[Cells]
     coverage: list[Cells]
 
 
 def expect(canonical: Sequence[Block], *, start: int = 0) -> Tables:
     """For a follower that is level with the last block."""
     blocks = [block for block in canonical if block.number >= start]
-    pools: dict[str, Cells] = {}
+    pools = _pools(blocks)
     tracked: dict[str, int] = {}
-    for block in blocks:
-        for at, event in enumerate(block.events):
-            if isinstance(event, Pair | Pool):
-                kind, factory = (
-                    ("AmmV2", FACTORY_V2) if isinstance(event, Pair) else ("AmmV3", FACTORY_V3)
-                )
-                key = pool_address(event)
-                row = (kind, key, factory, token(event.one), token(event.other), block.number, at)
-                pools.setdefault(key, row)
-                for side in (event.one, event.other):
-                    if token(side) != NATIVE:
-                        tracked.setdefault(token(side), block.number)
+    for pool in sorted(pools.values(), key=_place):
+        for side in (pool.token0, pool.token1):
+            if side != NATIVE:
+                tracked.setdefault(side, pool.block_number)
     transfers: list[Cells] = []
     undecoded: list[Cells] = []
-    for block in blocks:
-        for at, event in enumerate(block.events):
-            if not isinstance(event, Sent | Odd):
-                continue
-            own = token(event.token)
-            if tracked.get(own, block.number + 1) > block.number:
-                continue
-            if isinstance(event, Sent):
-                recipient = address(f"recipient {event.amount % 3}")
-                amount = hex(event.amount)
-                transfers.append((block.number, at, own, address("sender"), recipient, amount))
-            else:
-                undecoded.append((block.number, at, own, 1))
+    for number, at, event in _events(blocks):
+        if (
+            not isinstance(event, Sent | Odd)
+            or tracked.get(token(event.token), number + 1) > number
+        ):
+            continue
+        own = token(event.token)
+        if isinstance(event, Sent):
+            recipient = address(f"recipient {event.amount % 3}")
+            transfers.append((number, at, own, address("sender"), recipient, hex(event.amount)))
+        else:
+            undecoded.append((number, at, own, 1))
     last = canonical[-1].number
+    subjects = (f"pools:{FACTORY_V2}", f"pools:{FACTORY_V3}", "transfers")
     return Tables(
-        pools=sorted(pools.values(), key=lambda row: row[5:]),  # type: ignore[arg-type,return-value]
+        pools=[msgspec.structs.astuple(pool) for pool in sorted(pools.values(), key=_place)],
         tokens=sorted((own, "pool", first, first) for own, first in tracked.items()),
         transfers=transfers,
         undecoded=undecoded,
         checkpoint=last,
-        window=[
-            (block.number, block.hash, block.parent_hash)
-            for block in blocks
-            if block.number >= last - CHAIN.finality_blocks
-        ],
-        coverage=sorted(
-            (subject, start, last)
-            for subject in (f"pools:{FACTORY_V2}", f"pools:{FACTORY_V3}", "transfers")
-        ),
+        coverage=sorted((subject, start, last) for subject in subjects),
     )
 
 
+class _Pool(msgspec.Struct, frozen=True):
+    kind: str
+    pool: str
+    factory: str
+    token0: str
+    token1: str
+    block_number: int
+    log_index: int
+
+
+def _pools(blocks: Sequence[Block]) -> dict[str, _Pool]:
+    """By address; a pool announced twice counts once."""
+    found: dict[str, _Pool] = {}
+    for number, at, event in _events(blocks):
+        if isinstance(event, Pair | Pool):
+            v2 = isinstance(event, Pair)
+            key = pool_address(event)
+            sides = (token(event.one), token(event.other))
+            kind, factory = ("AmmV2", FACTORY_V2) if v2 else ("AmmV3", FACTORY_V3)
+            found.setdefault(key, _Pool(kind, key, factory, *sides, number, at))
+    return found
+
+
+def _events(blocks: Sequence[Block]) -> Iterator[tuple[int, int, Event]]:
+    for block in blocks:
+        for at, event in enumerate(block.events):
+            yield block.number, at, event
+
+
+def _place(pool: _Pool) -> tuple[int, int]:
+    return pool.block_number, pool.log_index
+
+
+def assert_window(
+    store: Store, canonical: Sequence[Block], *, highest: int, start: int = 0
+) -> None:
+    """The held blocks are the last of the canonical chain, down to what was final at least."""
+    with store.cursor() as cursor:
+        held = cursor.execute("select number, hash, parent_hash from block order by number")
+        rows = held.fetchall()
+    lowest = rows[0][0]
+    assert rows == [(block.number, block.hash, block.parent_hash) for block in canonical[lowest:]]
+    assert lowest <= max(start, highest - CHAIN.finality_blocks)
+
+
 def read(store: Store) -> Tables:
-    """What is stored, window blocks below finality left out where there are more."""
+    """What is stored."""
     with store.cursor() as cursor:
 
         def rows(query: str) -> list[Cells]:
@@ -120,7 +149,6 @@ def read(store: Store) -> Tables:
                 "order by block_number, log_index"
             ),
             checkpoint=next((int(str(row[0])) for row in checkpoints), None),
-            window=rows("select number, hash, parent_hash from block order by number"),
             coverage=rows(
                 "select subject, from_block, to_block from coverage order by subject, from_block"
             ),

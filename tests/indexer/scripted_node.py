@@ -165,6 +165,8 @@ class ScriptedNode:
         self.lies: list[Lie] = []
         self.is_dead = False
         self.asked: list[str] = []
+        self.highest = 0
+        """Of all heads there have been."""
         self._remember()
 
     @property
@@ -177,8 +179,9 @@ class ScriptedNode:
         self._remember()
 
     def reorg(self, depth: int, branch: Sequence[Sequence[Event]]) -> None:
-        """Replace the newest blocks by others, fewer or more."""
-        del self.canonical[max(1, len(self.canonical) - depth) :]
+        """Replace the newest blocks by others, fewer or more, as far as they are not final."""
+        kept = max(1, len(self.canonical) - depth, self.highest - CHAIN.finality_blocks + 1)
+        del self.canonical[kept:]
         for events in branch:
             self.extend(events)
 
@@ -235,6 +238,7 @@ class ScriptedNode:
         return [log for block in blocks for log in block.logs if log["topics"][0] in topics]
 
     def _remember(self) -> None:
+        self.highest = max(self.highest, self.head.number)
         self.by_hash |= {block.hash: block for block in self.canonical}
 
 

@@ -21,7 +21,7 @@ from config.settings import IndexerSettings
 from indexer.follower import Follower
 from indexer.rpc import RpcClient
 from sql.store import Store
-from tests.indexer.ledger_of_chain import expect, read
+from tests.indexer.ledger_of_chain import assert_window, expect, read
 from tests.indexer.scripted_node import (
     CHAIN,
     TRANSFER,
@@ -177,14 +177,17 @@ class Following(RuleBasedStateMachine):
     def what_is_held_is_the_canonical_chain(self) -> None:
         if getattr(self, "is_level", False):
             assert read(self.store) == expect(self.node.canonical)
+            assert_window(self.store, self.node.canonical, highest=self.node.highest)
 
     def teardown(self) -> None:
         if hasattr(self, "runner"):
-            self.catch_up()
-            self.what_is_held_is_the_canonical_chain()
-            self.store.close()
-            self.runner.close()
-            self.folder.cleanup()
+            try:
+                self.catch_up()
+                self.what_is_held_is_the_canonical_chain()
+            finally:
+                self.store.close()
+                self.runner.close()
+                self.folder.cleanup()
 
     def new_follower(self) -> Follower:
         return Follower(CHAIN, self.client, self.store, SETTINGS)

@@ -38,7 +38,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
 histories = st.lists(
     st.builds(Facts, new_pool=st.none() | st.integers(0, 5), transfers=st.integers(0, 3)),
     min_size=1,
-    max_size=12,
+    max_size=8,
 )
 
 
@@ -106,7 +106,7 @@ def everything(store: Store) -> list[object]:
     ]
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(history=histories, data=st.data())
 def test_unwind_leaves_what_was_and_append_restores_all(
     history: list[Facts], data: st.DataObject

@@ -178,8 +178,8 @@ def test_a_computed_dispatcher_is_entered_by_selector() -> None:
     program = split(assemble(f"{jump.format(table)} even: {even} odd: {odd}") + b"".join(bodies))
 
     assert walk(program, budget=Budget()).unresolved
-    entered = walk(program, selectors=(TRANSFER, APPROVE, MINT), budget=Budget())
-    assert {note.entry for note in entered.destructions.values()} == {MINT}
+    entered = walk(program, selectors=(TRANSFER, APPROVE, ALLOWANCE), budget=Budget())
+    assert {note.entry for note in entered.destructions.values()} == {ALLOWANCE}
     assert {note.entry for note in entered.returns.values()} == {TRANSFER, APPROVE}
 
 
@@ -218,6 +218,6 @@ DIAMONDS = b"".join(
     ids=["jumpdests", "pushes", "growing loop", "powers", "deep stack", "branches", "noise"],
 )
 def test_hostile_code_takes_bounded_time(code: bytes) -> None:
-    started = time.monotonic()
+    started = time.thread_time()
     examine(code, budget=Budget(seconds=1.0))
-    assert time.monotonic() - started < 5
+    assert time.thread_time() - started < 3

@@ -1,0 +1,96 @@
+"""`assay` as a process of its own, the way a person runs it."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TypeVar
+
+from demo.anvil import PROJECT_ROOT
+
+PATIENCE_S = 60.0
+"""How long a step may take on a slow machine before a test gives up on it."""
+
+_SESSION_FIELD = 3
+"""Of /proc/<pid>/stat, counted after the name in brackets."""
+
+T = TypeVar("T")
+
+
+@contextmanager
+def running(*arguments: str, env: Mapping[str, str]) -> Iterator[subprocess.Popen[str]]:
+    """In a session of its own, killed at the end if it has not ended by then."""
+    process = subprocess.Popen(
+        _words(arguments),
+        cwd=PROJECT_ROOT,
+        env=_environment(env),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        yield process
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+
+
+def run(*arguments: str, env: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
+    """To its end."""
+    return subprocess.run(
+        _words(arguments),
+        cwd=PROJECT_ROOT,
+        env=_environment(env),
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        check=False,
+    )
+
+
+def until(told: Callable[[], T | None]) -> T:
+    """What `told` says once it says something. Raises TimeoutError."""
+    end = time.monotonic() + PATIENCE_S
+    while time.monotonic() < end:
+        answer = told()
+        if answer is not None:
+            return answer
+        time.sleep(0.05)
+    raise TimeoutError
+
+
+def session_members(session: int) -> list[int]:
+    """Processes of a session, its leader included."""
+    members = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = stat.read_text().rpartition(")")[2].split()
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+        if int(fields[_SESSION_FIELD]) == session:
+            members.append(int(stat.parent.name))
+    return members
+
+
+def free_port() -> int:
+    """A port nobody listens on just now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def _words(arguments: tuple[str, ...]) -> list[str]:
+    return [sys.executable, "-m", "assay", *arguments]
+
+
+def _environment(env: Mapping[str, str]) -> dict[str, str]:
+    """Ours without any ASSAY_ variable of the person who runs the tests."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("ASSAY_")}
+    return {**kept, **env}

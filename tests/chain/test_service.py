@@ -1,0 +1,194 @@
+"""Protects the whole: the program as a person runs it, on a real node that also fails."""
+
+import re
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import msgspec
+import pytest
+
+from config.primitives import checksum
+from demo.anvil import AnvilNode
+from demo.layout import World
+from demo.overlay import write_overlay
+from demo.world import build_world
+from tests.chain.program import free_port, run, running, session_members, until
+
+SETTINGS = """
+[rpc]
+timeout_s = 1.0
+attempts = 2
+
+[analysis]
+wait_s = 3.0
+rounds_every_s = 3600.0
+"""
+"""Impatient, so that failures show soon; and nobody judges tokens that the test did not ask for."""
+
+
+class Deployment(msgspec.Struct):
+    """A node with the world, and the environment of a service on it."""
+
+    node: AnvilNode
+    world: World
+    env: dict[str, str]
+
+
+class Served(msgspec.Struct):
+    """A running service."""
+
+    deployment: Deployment
+    client: httpx.Client
+
+    def ask(self, key: str, query: str = "") -> httpx.Response:
+        address = checksum(self.deployment.world.token(key).address)
+        return self.client.get(f"/token/ethereum/{address}{query}")
+
+
+@pytest.fixture(scope="module")
+def deployment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
+    folder = tmp_path_factory.mktemp("deployment")
+    with AnvilNode() as node:
+        world = build_world(node)
+        (write_overlay(world, folder) / "settings.toml").write_text(SETTINGS)
+        env = {
+            "ASSAY_RPC_1": node.url,
+            "ASSAY_CONFIG": str(folder),
+            "ASSAY_STORE": str(folder / "store.duckdb"),
+        }
+        yield Deployment(node=node, world=world, env=env)
+
+
+@pytest.fixture(scope="module")
+def served(deployment: Deployment) -> Iterator[Served]:
+    port = free_port()
+    made = run("keys", "create", "--plan", "admin", "--label", "test", env=deployment.env)
+    headers = {"X-API-Key": made.stdout.strip()}
+    with (
+        running("serve", "--port", str(port), env=deployment.env) as process,
+        httpx.Client(base_url=f"http://127.0.0.1:{port}", headers=headers, timeout=30) as client,
+    ):
+
+        def ready() -> bool | None:
+            assert process.poll() is None, process.stdout and process.stdout.read()
+            try:
+                return client.get("/ready").status_code == 200 or None
+            except httpx.TransportError:
+                return None
+
+        until(ready)
+        yield Served(deployment=deployment, client=client)
+
+
+def test_the_demo_prints_a_line_that_works_and_leaves_nothing_behind() -> None:
+    with running("demo", "--port", str(free_port()), env={}) as process:
+        assert process.stdout is not None
+        lines = []
+        for line in process.stdout:
+            lines.append(line)
+            if line.startswith("Ctrl-C"):
+                break
+        told = re.search(r"curl -H '(X-API-Key): (\S+)' (\S+)", "".join(lines))
+        assert told is not None, "".join(lines)
+        name, key, url = told.groups()
+        answer = httpx.get(url, headers={name: key}, timeout=30)
+        assert answer.status_code == 200
+        assert answer.json()["features"]["dex"]
+        process.send_signal(signal.SIGINT)
+        process.wait(30)
+        until(lambda: True if not session_members(process.pid) else None)
+
+
+def test_unseen_tokens_are_judged_on_request(served: Served) -> None:
+    features = served.ask("sell_tax").json()["features"]
+    assert features["symbol"] == "STAX"
+    (pool,) = features["dex"]
+    assert pool["sell_success"] is True
+    assert pool["sell_tax"] > pool["buy_tax"] == 0
+
+
+def test_a_node_that_stops_answering_is_our_failure_and_passes(served: Served) -> None:
+    known = served.ask("honest")
+    assert known.status_code == 200
+    served.deployment.node.freeze()
+    try:
+        started = time.monotonic()
+        unseen = served.ask("mintable")
+        assert unseen.status_code == 500
+        assert unseen.json()["error_code"] == "analysis_failed"
+        assert unseen.json()["features"] is None
+        assert time.monotonic() - started < 15
+        assert served.ask("honest").content == known.content
+        assert served.client.get("/health").status_code == 200
+    finally:
+        served.deployment.node.thaw()
+    until(lambda: True if served.ask("mintable").status_code == 200 else None)
+
+
+def test_hostile_tokens_end_in_a_refusal_or_an_answer(served: Served) -> None:
+    for key in ("symbol_burns_gas", "symbol_reverts"):
+        refused = served.ask(key)
+        assert (refused.status_code, refused.json()["error_code"]) == (422, "not_a_token")
+    assert len(served.ask("symbol_megabyte").json()["features"]["symbol"]) <= 256
+
+
+def test_others_may_read_the_store_while_it_is_served(served: Served) -> None:
+    env = served.deployment.env
+    served.ask("buy_tax")
+    found = run("sql", "select symbol from v_tokens where symbol = 'BTAX'", env=env)
+    assert found.stdout.splitlines() == ['["symbol"]', '["BTAX"]']
+    refused = run("sql", "delete from token", env=env)
+    assert (refused.returncode, "SELECT" in refused.stderr) == (1, True)
+    shown = run("status", env=env)
+    assert shown.returncode == 0, shown.stderr
+    assert "fresh" in shown.stdout
+
+
+def test_one_process_owns_the_store(served: Served) -> None:
+    second = run("serve", "--port", str(free_port()), env=served.deployment.env)
+    assert second.returncode == 1
+    assert "store.duckdb" in second.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "env", "code", "words"),
+    [
+        (("scan", "ethereum", "{honest}"), {}, 0, ""),
+        (("scan", "1", "{honest}", "--format", "summary"), {}, 0, ""),
+        (("scan", "ethereum", "{honest}", "--format", "evidence"), {}, 0, ""),
+        (("scan", "ethereum", "{symbol_reverts}"), {}, 3, "not_a_token"),
+        (("scan", "ethereum", "0x" + "1" * 40), {}, 3, "not_a_contract"),
+        (("scan", "ethereum", "0x" + "0" * 40), {}, 3, "burn_address"),
+        (("scan", "ethereum", "0x12"), {}, 3, "invalid_address"),
+        (("scan", "nowhere", "{honest}"), {}, 2, "nowhere"),
+        (("scan", "56", "{honest}"), {}, 1, "ASSAY_RPC_56"),
+        (("scan", "56", "{honest}"), {"ASSAY_RPC_56": "{node}"}, 1, "chain id 1, expected 56"),
+        (("scan", "1", "{honest}"), {"ASSAY_RPC_1": "http://127.0.0.1:1"}, 1, "127.0.0.1:1"),
+        (("scan", "1", "{honest}"), {"ASSAY_RPC_1": "nonsense"}, 1, "ASSAY_RPC_1"),
+        (("scan", "1", "{honest}"), {"ASSAY_CONFIG": "/nowhere"}, 1, "ASSAY_CONFIG"),
+        (("serve",), {"ASSAY_RPC_1": ""}, 1, "ASSAY_RPC_"),
+    ],
+)
+def test_commands_end_with_the_documented_code_and_a_clear_word(
+    deployment: Deployment,
+    tmp_path: Path,
+    arguments: tuple[str, ...],
+    env: dict[str, str],
+    code: int,
+    words: str,
+) -> None:
+    names = {token.key: token.address for token in deployment.world.tokens}
+    names["node"] = deployment.node.url  # type: ignore[assignment]  # a name like the others here
+    told = {name: value.format(**names) for name, value in env.items()}
+    ended = run(
+        *(argument.format(**names) for argument in arguments),
+        env={**deployment.env, "ASSAY_STORE": str(tmp_path / "s.duckdb"), **told},
+    )
+    assert ended.returncode == code, ended.stderr
+    assert words in ended.stderr
+    assert "Traceback" not in ended.stderr
+    if arguments[0] == "scan" and code in (0, 3):
+        assert msgspec.json.decode(ended.stdout)["chain"] == "ethereum"

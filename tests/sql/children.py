@@ -1,0 +1,118 @@
+"""What child processes of these tests do: they are killed, or run out of disk."""
+
+import resource
+import secrets
+import signal
+import sys
+from pathlib import Path
+
+from config.errors import StoreError
+from sql.blocks import list_checkpoints, write_checkpoint
+from sql.ledger import Ledger
+from sql.ledger_file import LedgerFile
+from sql.rows import CheckpointRow, UndecodedRow
+from sql.store import Store, Transaction
+from tests.sql.samples import address, hash32
+
+PATH = Path(sys.argv[1]) if len(sys.argv) > 1 else Path()
+ROWS = 200
+
+
+def write_block(tx: Transaction, number: int) -> None:
+    """Rows that hardly compress, and the checkpoint that speaks for them."""
+    logs = [
+        UndecodedRow(
+            chain_id=1,
+            block_number=number,
+            log_index=at,
+            address=address(at),
+            topic0=hash32(number),
+            topic_count=1,
+            data="0x" + secrets.token_hex(1_000),
+        )
+        for at in range(ROWS)
+    ]
+    tx.insert("undecoded", logs)
+    write_checkpoint(tx, CheckpointRow(chain_id=1, stream="follow", number=number, hash=None))
+
+
+def next_number(store: Store) -> int:
+    """The block after the checkpoint."""
+    found = list_checkpoints(store, chain_id=1)
+    return found[0].number + 1 if found else 0
+
+
+def say(word: object) -> None:
+    """Tell the parent."""
+    sys.stdout.write(f"{word}\n")
+    sys.stdout.flush()
+
+
+def ingest_for_ever() -> None:
+    """Blocks from the checkpoint on, each told after its commit; ends only by a signal."""
+    store = Store.open(PATH)
+    while True:
+        number = next_number(store)
+        with store.transaction() as tx:
+            write_block(tx, number)
+        say(number)
+
+
+def stop_inside_a_transaction() -> None:
+    """One block, then a second that is written but not committed when `inside` is told."""
+    store = Store.open(PATH)
+    with store.transaction() as tx:
+        write_block(tx, 0)
+    with store.transaction() as tx:
+        write_block(tx, 1)
+        say("inside")
+        sys.stdin.read()
+
+
+def run_out_of_disk() -> None:
+    """Writes until the file may grow no more, then with room again; tells what happened."""
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    store = Store.open(PATH)
+    for number in range(60):
+        with store.transaction() as tx:
+            write_block(tx, number)
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (PATH.stat().st_size + int(sys.argv[2]), hard))
+    failures = 0
+    while failures < 3:
+        number = next_number(store)
+        try:
+            with store.transaction() as tx:
+                write_block(tx, number)
+        except StoreError:
+            failures += 1
+    say(next_number(store))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    with store.transaction() as tx:
+        write_block(tx, next_number(store))
+    say(next_number(store))
+    store.close()
+
+
+def count_calls() -> None:
+    """So many calls of key 1 as the second argument says."""
+    ledger = Ledger.open(PATH)
+    for _ in range(int(sys.argv[2])):
+        ledger.count_call(1, 1_700_000_000)
+    ledger.close()
+
+
+def count_calls_for_ever() -> None:
+    """Calls of key 1, each told after it was counted; ends only by a signal."""
+    ledger = Ledger.open(PATH)
+    while True:
+        say(ledger.count_call(1, 1_700_000_000).lifetime)
+
+
+def hold_the_ledger() -> None:
+    """Keeps the write lock until standard input ends."""
+    file = LedgerFile(PATH)
+    with file.transaction():
+        say("held")
+        sys.stdin.read()
+    file.close()

@@ -1,0 +1,199 @@
+"""Protects keys and counts: no call is lost or doubled, no network gets a second trial."""
+
+import hashlib
+import sqlite3
+import threading
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from config.errors import StoreError
+from config.plans import load_plans
+from sql.ledger import AlreadyIssued, Ledger, NewKey, TrialEnded, Usage, digest_of
+from sql.ledger_file import LedgerFile
+from tests.sql.processes import read_line, start
+
+PLANS = load_plans()
+DAY_S = 86_400
+NOON_S = int(datetime(2026, 11, 30, 12, tzinfo=UTC).timestamp())
+IPV4, IPV6 = "192.0.2.7", "2001:db8:1:2::/64"
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "ledger.sqlite"
+
+
+@pytest.fixture
+def ledger(path: Path) -> Iterator[Ledger]:
+    opened = Ledger.open(path)
+    yield opened
+    opened.close()
+
+
+def issue(
+    ledger: Ledger, network: str, now_s: float = NOON_S
+) -> NewKey | AlreadyIssued | TrialEnded:
+    return ledger.issue_trial(network, "to try it", None, PLANS["trial"], now_s)
+
+
+def test_only_the_digest_of_a_key_is_kept(ledger: Ledger, path: Path) -> None:
+    new = ledger.create_key(PLANS["developer"], "mine", NOON_S + 0.9)
+    prefix, _, secret = new.plaintext.partition("live_")
+    assert prefix == "tsk_"
+    assert len(secret) == 43  # 256 bits in base64
+    assert new.row.digest == hashlib.sha256(new.plaintext.encode()).hexdigest()
+    assert new.row.created_at_s == NOON_S
+    assert ledger.find(digest_of(new.plaintext)) == new.row
+    assert ledger.find(digest_of(new.plaintext + "x")) is None
+    assert new.plaintext not in repr(new)
+    ledger.close()
+    for file in path.parent.iterdir():
+        assert secret.encode() not in file.read_bytes()
+
+
+def test_the_file_is_its_owners_alone(ledger: Ledger, path: Path) -> None:
+    assert ledger.list_keys() == []
+    assert {file.stat().st_mode & 0o777 for file in path.parent.iterdir()} == {0o600}
+
+
+def test_a_key_lives_as_long_as_its_plan_says(ledger: Ledger) -> None:
+    for name, plan in PLANS.items():
+        row = ledger.create_key(plan, name, NOON_S).row
+        days = plan.expires_after_days
+        assert row.expires_at_s == (None if days is None else NOON_S + days * DAY_S)
+    assert [row.label for row in ledger.list_keys()] == list(PLANS)
+
+
+def test_a_key_is_revoked_once(ledger: Ledger) -> None:
+    key = ledger.create_key(PLANS["pro"], "", NOON_S)
+    assert ledger.revoke(key.row.key_id, NOON_S + 5)
+    assert not ledger.revoke(key.row.key_id, NOON_S + 9)
+    assert not ledger.revoke(99, NOON_S)
+    found = ledger.find(key.row.digest)
+    assert found
+    assert found.revoked_at_s == NOON_S + 5
+
+
+def test_days_and_months_begin_at_midnight_utc(ledger: Ledger) -> None:
+    key_id = ledger.create_key(PLANS["trial"], "", NOON_S).row.key_id
+    midnight_s = NOON_S + DAY_S // 2  # the first of December
+    assert ledger.usage(key_id, NOON_S) == Usage(lifetime=0, day=0, month=0)
+    counted = [
+        ledger.count_call(key_id, now_s)
+        for now_s in (NOON_S - DAY_S, NOON_S, midnight_s - 0.5, midnight_s, midnight_s + DAY_S)
+    ]
+    assert [(usage.lifetime, usage.day, usage.month) for usage in counted] == [
+        (1, 1, 1),
+        (2, 1, 2),
+        (3, 2, 3),
+        (4, 1, 1),
+        (5, 1, 2),
+    ]
+    assert ledger.usage(key_id, midnight_s + DAY_S) == counted[-1]
+    assert ledger.usage(key_id, midnight_s + 40 * DAY_S) == Usage(lifetime=5, day=0, month=0)
+
+
+def test_a_key_that_is_not_there_is_not_counted(ledger: Ledger) -> None:
+    with pytest.raises(StoreError, match="FOREIGN KEY"):
+        ledger.count_call(1, NOON_S)
+
+
+@pytest.mark.parametrize("network", [IPV4, IPV6])
+def test_a_network_has_one_trial(ledger: Ledger, network: str) -> None:
+    first = issue(ledger, network)
+    assert isinstance(first, NewKey)
+    assert first.plaintext.startswith("tsk_trial_")
+    assert first.row.label == "to try it"
+    assert first.row.expires_at_s == NOON_S + 14 * DAY_S
+    for _ in range(120):
+        ledger.count_call(first.row.key_id, NOON_S)
+    assert issue(ledger, network, NOON_S + 14 * DAY_S - 1) == AlreadyIssued()  # spent
+    assert issue(ledger, network, NOON_S + 14 * DAY_S) == TrialEnded()
+    assert isinstance(issue(ledger, network + "0"), NewKey)
+    assert len(ledger.list_keys()) == 2
+
+
+def test_two_at_once_get_one_trial(ledger: Ledger) -> None:
+    given: list[object] = []
+    askers = [threading.Thread(target=lambda: given.append(issue(ledger, IPV4))) for _ in range(8)]
+    for asker in askers:
+        asker.start()
+    for asker in askers:
+        asker.join()
+    assert sorted(type(answer).__name__ for answer in given) == ["AlreadyIssued"] * 7 + ["NewKey"]
+
+
+def test_attempts_are_those_of_the_last_hour(ledger: Ledger) -> None:
+    assert [ledger.note_attempt(IPV4, NOON_S + 600 * at) for at in range(8)] == [
+        1,
+        2,
+        3,
+        4,
+        5,
+        6,
+        6,
+        6,
+    ]
+    assert ledger.note_attempt(IPV6, NOON_S) == 1
+
+
+def test_counts_of_several_processes_add_up(ledger: Ledger, path: Path) -> None:
+    key_id = ledger.create_key(PLANS["pro"], "", NOON_S).row.key_id
+    children = [start("count_calls", path, 40) for _ in range(3)]
+    for _ in range(40):
+        ledger.count_call(key_id, 1_700_000_000)
+    for child in children:
+        child.communicate()
+        assert child.returncode == 0
+    assert ledger.usage(key_id, 1_700_000_000) == Usage(lifetime=160, day=160, month=160)
+
+
+def test_a_count_that_was_told_survives_a_kill(ledger: Ledger, path: Path) -> None:
+    key_id = ledger.create_key(PLANS["pro"], "", NOON_S).row.key_id
+    with start("count_calls_for_ever", path) as child:
+        told = [int(read_line(child)) for _ in range(25)][-1]
+        child.kill()
+    assert told <= ledger.usage(key_id, 1_700_000_000).lifetime <= told + 1_000
+    after = ledger.count_call(key_id, 1_700_000_000)
+    assert after.lifetime == ledger.usage(key_id, 1_700_000_000).lifetime
+
+
+def test_a_locked_ledger_is_an_error_after_a_bounded_wait(ledger: Ledger, path: Path) -> None:
+    file = LedgerFile(path, wait_s=0.1)
+    impatient = Ledger(file)
+    key = impatient.create_key(PLANS["pro"], "", NOON_S)
+    with start("hold_the_ledger", path) as child:
+        assert read_line(child) == "held"
+        with pytest.raises(StoreError, match="another process holds it"):
+            impatient.count_call(key.row.key_id, NOON_S)
+        assert impatient.find(key.row.digest) == key.row  # reads go on
+        child.communicate("")
+    assert impatient.count_call(key.row.key_id, NOON_S).lifetime == 1
+    with file.transaction(), pytest.raises(StoreError, match="busy"):
+        impatient.note_attempt(IPV4, NOON_S)
+    impatient.close()
+
+
+def test_a_newer_or_foreign_file_is_refused(path: Path, tmp_path: Path) -> None:
+    Ledger.open(path).close()
+    newer = sqlite3.connect(path)
+    newer.execute("pragma user_version = 99")
+    newer.close()
+    with pytest.raises(StoreError, match="newer release wrote it"):
+        Ledger.open(path)
+    text = tmp_path / "notes.txt"
+    text.write_text("not a database\n" * 100)
+    with pytest.raises(StoreError, match="not a database"):
+        Ledger.open(text)
+    with pytest.raises(StoreError):
+        Ledger.open(tmp_path)
+
+
+def test_a_closed_ledger_says_so(path: Path) -> None:
+    ledger = Ledger.open(path)
+    ledger.close()
+    with pytest.raises(StoreError, match="closed"):
+        ledger.list_keys()

@@ -1,0 +1,176 @@
+"""Protects the store under several threads, and the pools and tokens in it."""
+
+import threading
+from pathlib import Path
+
+import msgspec
+import polars as pl
+import pytest
+
+from config.errors import StoreError
+from sql.blocks import list_blocks, list_checkpoints, write_checkpoint
+from sql.codes import read_findings, write_findings
+from sql.columns import encode
+from sql.connection import MEMORY
+from sql.pools import insert_pools, pools_of
+from sql.rows import BlockRow, CheckpointRow, PoolRow, StaticFindings
+from sql.store import Store
+from sql.tokens import read_token, track_token_frame, track_tokens, tracked
+from tests.sql.samples import address, block, hash32, pool
+
+TOKEN, OTHER, QUOTE = address(0xA), address(0xB), address(2)
+
+
+def test_readers_see_whole_transactions_while_one_writes(store: Store) -> None:
+    """Each transaction moves the checkpoint and adds a block: a reader sees both or neither."""
+    uneven: list[tuple[int, int]] = []
+    is_done = threading.Event()
+
+    def read() -> None:
+        while not is_done.is_set():
+            with store.snapshot() as reader:
+                checkpoints = list_checkpoints(reader, chain_id=1)
+                blocks = len(list_blocks(reader, chain_id=1))
+            number = checkpoints[0].number if checkpoints else 0
+            if number != blocks:
+                uneven.append((number, blocks))
+
+    readers = [threading.Thread(target=read) for _ in range(2)]
+    for reader in readers:
+        reader.start()
+    for number in range(1, 80):
+        with store.transaction() as tx:
+            tx.insert("block", [block(number)])
+            write_checkpoint(
+                tx, CheckpointRow(chain_id=1, stream="follow", number=number, hash=None)
+            )
+    is_done.set()
+    for reader in readers:
+        reader.join()
+    assert not uneven
+    assert len(list_blocks(store, chain_id=1)) == 79
+
+
+def test_writers_take_turns(store: Store) -> None:
+    def write(chain_id: int) -> None:
+        for at in range(25):
+            with store.transaction() as tx:
+                track_tokens(
+                    tx, chain_id=chain_id, addresses=[address(at)], because="pool", block_number=1
+                )
+
+    writers = [threading.Thread(target=write, args=(chain_id,)) for chain_id in (1, 56, 8453)]
+    for writer in writers:
+        writer.start()
+    for writer in writers:
+        writer.join()
+    ids = [row.token_id for chain in (1, 56, 8453) for row in tracked(store, chain_id=chain)]
+    assert sorted(ids) == list(range(1, 76))
+
+
+def test_a_snapshot_stays_while_others_write(store: Store) -> None:
+    with store.snapshot() as reader:
+        assert list_blocks(reader, chain_id=1) == []
+        with store.transaction() as tx:
+            tx.insert("block", [block(1)])
+            assert list_blocks(tx, chain_id=1) == [block(1)]
+        assert list_blocks(reader, chain_id=1) == []
+    assert list_blocks(store, chain_id=1) == [block(1)]
+
+
+def test_a_closed_store_says_so(path: Path) -> None:
+    store = Store.open(path)
+    store.close()
+    store.close()
+    with pytest.raises(StoreError, match="closed"):
+        store.fetch("blocks/list_window", BlockRow, chain_id=1)
+    with pytest.raises(StoreError, match="closed"), store.transaction():
+        pass
+
+
+def test_a_file_opened_for_reading_takes_no_writes(path: Path) -> None:
+    Store.open(path).close()
+    store = Store.open(path, read_only=True)
+    with pytest.raises(StoreError, match="read-only"), store.transaction() as tx:
+        tx.insert("block", [block(1)])
+    assert list_blocks(store, chain_id=1) == []
+    store.close()
+
+
+def test_no_statement_may_reach_beyond_the_store(store: Store) -> None:
+    secret = pl.DataFrame({"key": ["secret"]})
+    for text in ("select * from secret", "select * from read_text('pyproject.toml')"):
+        with pytest.raises(StoreError), store.cursor() as cursor:
+            cursor.execute(text)
+    with pytest.raises(StoreError, match="locked"), store.cursor() as cursor:
+        cursor.execute("set enable_external_access = true")
+    assert secret.height == 1
+
+
+def test_a_pool_that_comes_twice_is_kept_once(store: Store) -> None:
+    pools = [pool(at, address(at), block_number=at) for at in range(100, 106)]
+    with store.transaction() as tx:
+        assert insert_pools(tx, pools[:4]) == 4
+        assert insert_pools(tx, [*pools[2:], pools[5]]) == 2
+        assert insert_pools(tx, encode(pools, PoolRow)) == 0
+        assert insert_pools(tx, []) == 0
+    assert pools_of(store, chain_id=1, token=QUOTE) == pools
+
+
+def test_pools_are_found_from_both_sides_and_by_quote(store: Store) -> None:
+    with_quote = pool(100, TOKEN, block_number=1)
+    turned = msgspec.structs.replace(
+        pool(101, QUOTE, block_number=2, quote=TOKEN), pool_id=hash32(5), hooks=address(9)
+    )
+    with_other = pool(102, TOKEN, block_number=3, quote=OTHER)
+    elsewhere = msgspec.structs.replace(with_quote, chain_id=56)
+    with store.transaction() as tx:
+        insert_pools(tx, [with_other, turned, with_quote, elsewhere])
+    assert pools_of(store, chain_id=1, token=TOKEN) == [with_quote, turned, with_other]
+    assert pools_of(store, chain_id=1, token=TOKEN, quotes=[QUOTE]) == [with_quote, turned]
+    assert pools_of(store, chain_id=1, token=TOKEN, quotes=[]) == []
+    assert pools_of(store, chain_id=1, token=address(77)) == []
+
+
+def test_a_token_keeps_its_number_its_first_sight_and_its_best_reason(store: Store) -> None:
+    sights = [
+        ("request", [(TOKEN, 50)]),
+        ("pool", [(TOKEN, 70), (OTHER, 60), (OTHER, 40)]),
+        ("request", [(OTHER, 10)]),
+    ]
+    for because, seen in sights:
+        frame = pl.DataFrame(seen, schema=["address", "block_number"], orient="row")
+        with store.transaction() as tx:
+            track_token_frame(
+                tx,
+                chain_id=1,
+                because="pool" if because == "pool" else "request",
+                frame=frame,
+            )
+    rows = [
+        (row.token_id, row.address, row.tracked_because, row.first_seen_block)
+        for row in tracked(store, chain_id=1)
+    ]
+    assert rows == [(1, TOKEN, "pool", 50), (2, OTHER, "pool", 10)]
+    assert read_token(store, chain_id=56, address=TOKEN) is None
+
+
+def test_static_answers_are_kept_for_one_version_of_a_code(store: Store) -> None:
+    code = hash32(1)
+    first = StaticFindings(is_proxy=True, timebomb=False)
+    write_findings(store, code_hash=code, size=10, version=1, findings=first)
+    assert read_findings(store, code_hash=code, version=1) == first
+    second = StaticFindings(is_proxy=False)
+    write_findings(store, code_hash=code, size=10, version=2, findings=second)
+    assert read_findings(store, code_hash=code, version=1) is None
+    assert read_findings(store, code_hash=code, version=2) == second
+    assert read_findings(store, code_hash=hash32(2), version=2) is None
+
+
+def test_memory_stores_are_apart() -> None:
+    one, two = Store.open(MEMORY), Store.open(MEMORY)
+    with one.transaction() as tx:
+        tx.insert("block", [block(1)])
+    assert list_blocks(two, chain_id=1) == []
+    one.close()
+    two.close()
