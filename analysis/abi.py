@@ -175,12 +175,6 @@ def address_of(word: int) -> Address | None:
     return None if word >> _ADDRESS_BITS else Address(f"0x{word:040x}")
 
 
-def decode_bool(reply: Reply) -> bool | None:
-    """The first word as a truth value. None: no whole word, or neither 0 nor 1."""
-    word = decode_uint(reply)
-    return bool(word) if word in (0, 1) else None
-
-
 def decode_text(data: bytes) -> str | None:
     """An ABI string, or a bytes32, as text of at most TEXT_LIMIT characters.
 

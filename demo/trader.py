@@ -4,6 +4,8 @@ import random
 import threading
 import time
 
+from eth_abi.exceptions import DecodingError
+
 from config.errors import UpstreamError
 from config.primitives import Address
 from demo.anvil import ETHER, AnvilNode
@@ -51,8 +53,8 @@ class Trader:
             except NodeRefusedError:
                 # The node lives and refuses this transaction: another one may do.
                 pause_s = _PAUSE_S[1]
-            except UpstreamError:
-                # What comes back may be a new, empty chain: nothing is approved there.
+            except (UpstreamError, DecodingError):
+                # What comes back may be a new, empty chain: nothing answers or is approved there.
                 self._approved.clear()
                 pause_s = _PAUSE_WHEN_DEAD_S
             else:

@@ -6,6 +6,7 @@ line, a pause, and another try.
 """
 
 import asyncio
+import contextlib
 import time
 
 import msgspec
@@ -61,7 +62,7 @@ async def follow(
                         break
                 at_once = False
                 watch.note_success(follower.tip)
-            except (UpstreamError, RangeRefusedError, InternalError) as error:
+            except (UpstreamError, RangeRefusedError, InternalError, OSError) as error:
                 follower.forget()
                 at_once = True
                 await _pause(watch.note_failure(error), stop)
@@ -96,9 +97,12 @@ class _Watch:
         """Something is wrong. Returns the seconds to pause."""
         reason = str(error)
         self._failures += 1
-        if reason != self._status.last_error:
-            self._log.error("following paused, trying again", reason=reason)
+        is_new = reason != self._status.last_error
         self._change(last_error=reason)
+        if is_new:
+            # The log may lie on the very disk that is full.
+            with contextlib.suppress(OSError):
+                self._log.error("following paused, trying again", reason=reason)
         if isinstance(error, WrongChainError):
             return _MOST_PAUSE_S
         return backoff_s(self._failures, first_s=_FIRST_PAUSE_S, most_s=_MOST_PAUSE_S)

@@ -184,6 +184,7 @@ def test_a_ring_of_clones_ends(chain: Chain, anvil_node: AnvilNode, length: int)
     anvil_node.mine()
     trail = Reader(anvil_node).trail(ring[0])
     assert (trail.is_proxy, trail.implementation, trail.code) == (True, None, None)
+    assert trail.hops == tuple(ring[1:5])
 
 
 def test_a_clone_of_a_storage_proxy_uses_its_own_storage(

@@ -26,6 +26,7 @@ class Node:
         self.url = ""
         self.sockets: list[web.WebSocketResponse] = []
         self.silent = False
+        self.subscribed = asyncio.Event()
         self.ending = asyncio.Event()
 
     @property
@@ -61,6 +62,8 @@ class Node:
                 continue
             answers = [answer(self, call) for call in calls]
             await socket.send_str(encode(answers if isinstance(body, list) else answers[0]))
+            if calls[0]["method"] == "eth_subscribe":
+                self.subscribed.set()
         return socket
 
 

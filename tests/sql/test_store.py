@@ -97,6 +97,13 @@ def test_a_file_opened_for_reading_takes_no_writes(path: Path) -> None:
     store.close()
 
 
+def test_a_bare_cursor_cannot_write(store: Store) -> None:
+    with pytest.raises(StoreError, match="read-only"), store.cursor() as cursor:
+        cursor.execute("insert into request values (1, 'a', 1)")
+    with store.transaction() as tx:  # the cursor is good for the next one
+        tx.insert("block", [block(1)])
+
+
 def test_no_statement_may_reach_beyond_the_store(store: Store) -> None:
     secret = pl.DataFrame({"key": ["secret"]})
     for text in ("select * from secret", "select * from read_text('pyproject.toml')"):

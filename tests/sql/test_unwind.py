@@ -137,12 +137,12 @@ def test_a_token_without_a_pool_goes_with_its_report_unless_somebody_asked(store
     with store.transaction() as tx:
         for at in (0, 1, 2):
             make_token(tx, at, block_number=10 + at)
-        track_tokens(tx, chain_id=1, addresses=[TOKENS[2]], because="request", block_number=12)
+        track_tokens(tx, chain_id=1, addresses=[TOKENS[1]], because="request", block_number=11)
     for token in TOKENS[:3]:
         write_report(store, bare_report(token, scanned_at_s=1))
     with store.transaction() as tx:
         unwind_from(tx, chain_id=1, number=11)
-    kept, gone, asked = TOKENS[:3]
+    kept, asked, gone = TOKENS[:3]
     assert {row.address: row.tracked_because for row in tracked(store, chain_id=1)} == {
         kept: "pool",
         asked: "request",

@@ -11,7 +11,6 @@ from analysis.abi import (
     NoAnswer,
     call,
     decode_address,
-    decode_bool,
     decode_text,
     decode_uint,
     read_code,
@@ -151,20 +150,16 @@ def test_bytes_that_are_no_utf_8_are_replaced() -> None:
 
 
 @pytest.mark.parametrize(
-    ("reply", "number", "address", "truth"),
+    ("reply", "number", "address"),
     [
-        (b"", None, None, None),
-        (bytes(31), None, None, None),
-        (NoAnswer(reason="execution reverted"), None, None, None),
-        (bytes(32), 0, "0x" + "00" * 20, False),
-        ((1).to_bytes(32), 1, "0x" + "00" * 19 + "01", True),
-        ((2).to_bytes(32) + b"more", 2, "0x" + "00" * 19 + "02", None),
-        ((2**160).to_bytes(32), 2**160, None, None),
+        (b"", None, None),
+        (bytes(31), None, None),
+        (NoAnswer(reason="execution reverted"), None, None),
+        (bytes(32), 0, "0x" + "00" * 20),
+        ((1).to_bytes(32) + b"more", 1, "0x" + "00" * 19 + "01"),
+        ((2**160).to_bytes(32), 2**160, None),
     ],
 )
-def test_single_words(
-    reply: bytes | NoAnswer, number: int | None, address: str | None, truth: bool | None
-) -> None:
+def test_single_words(reply: bytes | NoAnswer, number: int | None, address: str | None) -> None:
     assert decode_uint(reply) == number
     assert decode_address(reply) == address
-    assert decode_bool(reply) is truth

@@ -80,6 +80,11 @@ def test_a_library_call_is_no_proxy() -> None:
     assert found.findings.can_selfdestruct is False
 
 
+def test_one_function_that_hands_on_its_calldata_is_no_proxy() -> None:
+    found = examine(functions({0xA9059CBB: FORWARD.format(target=TARGET)}))
+    assert found.findings.is_proxy is False
+
+
 def test_a_token_with_a_delegating_fallback_answers_holders_itself() -> None:
     own = "1 0 MSTORE 32 0 RETURN"
     found = examine(

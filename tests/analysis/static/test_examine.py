@@ -96,6 +96,22 @@ def test_a_path_that_cannot_be_taken_does_not_count() -> None:
     assert found.findings.balance_update_function == ("0xa9059cbb",)
 
 
+def test_what_follows_a_loop_is_reached() -> None:
+    loop = "0 again: 1 ADD DUP1 3 GT ISZERO @out JUMPI @again JUMP out: POP"
+    found = examine(functions({BALANCE_OF: GET_BALANCE, TRANSFER: f"{loop} {MOVE}"}))
+    assert found.findings.balance_update_function == ("0xa9059cbb",)
+
+
+def test_two_looks_at_one_success_flag_agree() -> None:
+    """A try statement decodes on success and then asks again: mixing the two would jump astray."""
+    call = "0 0 0 0 0 CALLER GAS CALL"
+    attempt = (
+        f"@end {call} DUP1 ISZERO @after JUMPI CALLVALUE SWAP1 after: @good JUMPI JUMP "
+        f"good: POP JUMP end: {RETURN_TRUE} raw:ff"
+    )
+    assert examine(assemble(attempt)).findings.can_selfdestruct is False
+
+
 @pytest.mark.parametrize(
     ("source", "answer"),
     [

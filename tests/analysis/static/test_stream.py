@@ -16,7 +16,7 @@ LINES = [
     b'{"id": 7, "runtime": "0xzz"}\n',
     b'{"id": "odd", "runtime": "0x600"}\n',
     b"\xff\xfe\n",
-    b"[" * 5000 + b"\n",
+    b'{"more": ' + b"[" * 100_000 + b"\n",
     json.dumps({"id": "long", "runtime": "00" * (2**20 + 1)}).encode(),
     json.dumps({"id": 8, "runtime": CODE[2:], "more": 1}).encode() + b"\n",
 ]

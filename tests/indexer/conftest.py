@@ -1,0 +1,39 @@
+"""A real node with the demo's world, anew for each test that changes its chain."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from config.chains import Chain
+from config.load import load_chains
+from demo.anvil import AnvilNode
+from demo.layout import World
+from demo.overlay import write_overlay
+from demo.trader import Trader
+from demo.world import build_world
+
+
+class LiveChain(msgspec.Struct, frozen=True):
+    """A node, what stands on it, and the configuration that describes it."""
+
+    node: AnvilNode
+    world: World
+    trader: Trader
+    overlay: Path
+    chain: Chain
+
+    def trade(self, count: int) -> None:
+        """Real swaps, a block each."""
+        for _ in range(count):
+            self.trader.trade()
+
+
+@pytest.fixture
+def live(tmp_path: Path) -> Iterator[LiveChain]:
+    with AnvilNode() as node:
+        world = build_world(node)
+        overlay = write_overlay(world, tmp_path / "overlay")
+        chain = next(chain for chain in load_chains(overlay) if chain.slug == "ethereum")
+        yield LiveChain(node, world, Trader(node, world), overlay, chain)

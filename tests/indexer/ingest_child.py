@@ -1,0 +1,60 @@
+"""A process that ingests and says after each commit how far it is. Made to be killed."""
+
+import asyncio
+import sys
+from pathlib import Path
+
+from config.load import load_chains
+from config.settings import IndexerSettings, RpcSettings
+from indexer.backfill import BackfillProgress, backfill
+from indexer.follow import follow
+from indexer.rpc import RpcClient
+from indexer.status import FollowStatus
+from sql.store import Store
+
+SETTINGS = IndexerSettings(poll_s=0.05, initial_log_range=2, max_log_range=4, commit_rows=1)
+
+
+def say(number: int) -> None:
+    sys.stdout.write(f"{number}\n")
+    sys.stdout.flush()
+
+
+async def run(url: str, store_path: Path, overlay: Path, to_block: int | None) -> None:
+    """Follow for ever, or back-fill to a block and end."""
+    chain = next(chain for chain in load_chains(overlay) if chain.slug == "ethereum")
+    store = Store.open(store_path)
+    client = await RpcClient.connect([url], chain.id, RpcSettings())
+    try:
+        if to_block is None:
+            stop = asyncio.Event()
+
+            def publish(status: FollowStatus) -> None:
+                if status.tip is not None:
+                    say(status.tip.number)
+
+            await follow(chain, client, store, SETTINGS, stop=stop, publish=publish)
+        else:
+
+            def progress(step: BackfillProgress) -> None:
+                say(step.done_to)
+
+            await backfill(
+                chain,
+                client,
+                store,
+                SETTINGS,
+                from_block=0,
+                to_block=to_block,
+                progress=progress,
+            )
+    finally:
+        await client.aclose()
+        store.close()
+
+
+if __name__ == "__main__":
+    _, its_url, its_store, its_overlay, until = sys.argv
+    asyncio.run(
+        run(its_url, Path(its_store), Path(its_overlay), None if until == "-" else int(until))
+    )

@@ -1,0 +1,91 @@
+"""What the tables must hold for a real node's chain, from its plain eth_getLogs answer.
+
+Decoded log by log with eth-abi from the events' declarations: nothing of the indexer is used.
+"""
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from eth_abi.abi import decode
+from eth_utils.crypto import keccak
+
+from config.chains import Chain
+from config.primitives import ZERO_ADDRESS
+from demo.anvil import AnvilNode
+from tests.indexer.ledger_of_chain import Cells, Tables
+from tests.indexer.wire_logs import Event, parse_event
+
+_TRANSFER = "0x" + keccak(text="Transfer(address,address,uint256)").hex()
+_EVENTS = {
+    (row["kind"], row["topic0"]): parse_event(row["declared"])
+    for row in tomllib.loads(Path(__file__).with_name("pool_events.toml").read_text())["event"]
+}
+
+
+class _Log(msgspec.Struct, rename="camel"):
+    address: str
+    topics: list[str]
+    data: str
+    block_number: str
+    log_index: str
+
+    @property
+    def place(self) -> tuple[int, int]:
+        return int(self.block_number, 16), int(self.log_index, 16)
+
+
+def expect_of_node(node: AnvilNode, chain: Chain) -> Tables:
+    """For a follower that is level with the node's head and began at block 0."""
+    answer = node.rpc("eth_getLogs", {"fromBlock": "0x0", "toBlock": "latest"})
+    logs = msgspec.convert(answer, list[_Log])
+    kinds = {dex.factory: str(dex.kind) for dex in chain.dexes}
+    anchors = {anchor.address for anchor in chain.anchors} | {ZERO_ADDRESS}
+    pools: list[Cells] = []
+    tracked: dict[str, int] = {}
+    for log in logs:
+        event = _EVENTS.get((kinds.get(log.address, ""), log.topics[0] if log.topics else ""))
+        if event is None:
+            continue
+        values = _values(event, log)
+        sides = [str(values.get(f"token{at}", values.get(f"currency{at}"))) for at in range(2)]
+        pool = values.get("pair", values.get("pool", log.address))
+        pools.append((kinds[log.address], pool, log.address, *sides, *log.place))
+        for side in set(sides) - anchors:
+            tracked.setdefault(side, log.place[0])
+    sent = [
+        log
+        for log in logs
+        if log.topics[:1] == [_TRANSFER] and log.place[0] >= tracked.get(log.address, 2**63)
+    ]
+    plain = [log for log in sent if len(log.topics) == 3 and len(log.data) == 66]
+    head = node.head_number()
+    subjects = ["transfers", *(f"pools:{dex.factory}" for dex in chain.dexes)]
+    return Tables(
+        pools=pools,
+        tokens=sorted((own, "pool", first, first) for own, first in tracked.items()),
+        transfers=[
+            (
+                *log.place,
+                log.address,
+                *("0x" + topic[26:] for topic in log.topics[1:]),
+                hex(int(log.data, 16)),
+            )
+            for log in plain
+        ],
+        undecoded=[(*log.place, log.address, len(log.topics)) for log in sent if log not in plain],
+        checkpoint=head,
+        coverage=sorted((subject, 0, head) for subject in subjects),
+    )
+
+
+def _values(event: Event, log: _Log) -> dict[str, Any]:
+    indexed = [one for one in event.arguments if one.indexed]
+    plain = [one for one in event.arguments if not one.indexed]
+    values = {
+        one.name: decode([one.abi_type], bytes.fromhex(topic[2:]))[0]
+        for one, topic in zip(indexed, log.topics[1:], strict=True)
+    }
+    decoded = decode([one.abi_type for one in plain], bytes.fromhex(log.data[2:]))
+    return values | dict(zip((one.name for one in plain), decoded, strict=True))

@@ -1,0 +1,165 @@
+"""On a real node with real exchanges, the tables equal the node's own logs of its canonical chain.
+
+Also after reorganisations, and after the ingesting process was killed at any moment.
+"""
+
+import asyncio
+import os
+import random
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from config.settings import IndexerSettings, RpcSettings
+from indexer.backfill import backfill
+from indexer.follow import follow
+from indexer.ingest import TRANSFERS
+from indexer.rpc import RpcClient
+from indexer.status import FollowStatus
+from sql.pools import coverage_of
+from sql.store import Store
+from tests.indexer.conftest import LiveChain
+from tests.indexer.ledger_of_chain import read
+from tests.indexer.ledger_of_node import expect_of_node
+from tests.indexer.test_follow import Board
+
+pytestmark = pytest.mark.chain
+
+ROOT = Path(__file__).parents[2]
+SETTINGS = IndexerSettings(poll_s=0.05, initial_log_range=8, max_log_range=32)
+
+
+@asynccontextmanager
+async def following(live: LiveChain, store: Store, url: str) -> AsyncIterator[Board]:
+    client = await RpcClient.connect([url], live.chain.id, RpcSettings())
+    board, stop = Board(), asyncio.Event()
+    task = asyncio.create_task(
+        follow(live.chain, client, store, SETTINGS, stop=stop, publish=board.publish)
+    )
+    try:
+        yield board
+    finally:
+        stop.set()
+        await task
+        await client.aclose()
+
+
+async def until_level(board: Board, live: LiveChain) -> FollowStatus:
+    head = live.node.rpc("eth_getBlockByNumber", "latest", False)  # noqa: FBT003
+    block_hash = msgspec.convert(head, dict[str, object])["hash"]
+    return await board.until(
+        lambda status: status.tip is not None and status.tip.hash == block_hash
+    )
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[Store]:
+    store = Store.open(path)
+    try:
+        yield store
+    finally:
+        store.close()
+
+
+@pytest.mark.parametrize("scheme", ["http", "ws"])
+async def test_the_tables_equal_the_nodes_logs(
+    live: LiveChain, tmp_path: Path, scheme: str
+) -> None:
+    live.trade(60)  # more than is taken block by block, so ranges are used too
+    url = live.node.url if scheme == "http" else live.node.ws_url
+    with opened(tmp_path / "store.duckdb") as store:
+        async with following(live, store, url) as board:
+            await until_level(board, live)
+            expected = expect_of_node(live.node, live.chain)
+            assert {str(row[0]) for row in expected.pools} == {"AmmV2", "AmmV3", "AmmV4", "Solid"}
+            assert len(expected.transfers) > 100
+            assert read(store) == expected
+            live.trade(3)
+            live.trader.launch()
+            await until_level(board, live)
+            assert read(store) == expect_of_node(live.node, live.chain)
+
+
+async def test_reorganisations_leave_nothing_behind(live: LiveChain, tmp_path: Path) -> None:
+    live.trade(5)
+    with opened(tmp_path / "store.duckdb") as store:
+        async with following(live, store, live.node.ws_url) as board:
+            for depth in (1, 3, 6):
+                live.trader.launch()
+                live.trade(depth)
+                await until_level(board, live)
+                before = read(store)
+                live.node.reorg(depth)
+                live.trade(1)
+                await until_level(board, live)
+                assert read(store) == expect_of_node(live.node, live.chain)
+                assert read(store).transfers != before.transfers
+
+
+async def test_a_back_fill_equals_following(live: LiveChain, tmp_path: Path) -> None:
+    live.trade(60)
+    head = live.node.head_number()
+    client = await RpcClient.connect([live.node.url], live.chain.id, RpcSettings())
+    with opened(tmp_path / "store.duckdb") as store:
+        result = await backfill(live.chain, client, store, SETTINGS, from_block=0, to_block=head)
+        held, expected = read(store), expect_of_node(live.node, live.chain)
+        assert held.pools == expected.pools
+        assert held.transfers == expected.transfers
+        assert held.undecoded == expected.undecoded
+        assert held.coverage == expected.coverage
+        rows = len(held.pools) + len(held.transfers) + len(held.undecoded)
+        assert result.rows == rows
+        assert result.logs >= rows
+        assert result.seconds > 0
+    await client.aclose()
+
+
+@pytest.mark.parametrize("mode", ["follow", "back-fill"])
+async def test_killed_at_any_moment_it_loses_and_doubles_nothing(
+    live: LiveChain, tmp_path: Path, mode: str
+) -> None:
+    dice = random.Random(mode)
+    live.trade(60)
+    path = tmp_path / "store.duckdb"
+    head = live.node.head_number()
+    until = "-" if mode == "follow" else str(head)
+    for _ in range(4):
+        kill_after(dice.randint(1, 8), live, path, until)
+        if mode == "follow":
+            live.node.reorg(dice.randint(1, 5))
+            live.trade(2)
+    client = await RpcClient.connect([live.node.url], live.chain.id, RpcSettings())
+    with opened(path) as store:
+        if mode == "follow":
+            async with following(live, store, live.node.url) as board:
+                await until_level(board, live)
+        else:
+            await backfill(live.chain, client, store, SETTINGS, from_block=0, to_block=head)
+        held, expected = read(store), expect_of_node(live.node, live.chain)
+        assert held.pools == expected.pools
+        assert held.transfers == expected.transfers
+        assert held.undecoded == expected.undecoded
+        assert held.coverage == expected.coverage
+        assert any(row.subject == TRANSFERS for row in coverage_of(store, chain_id=1))
+    await client.aclose()
+
+
+def kill_after(lines: int, live: LiveChain, path: Path, until: str) -> None:
+    """Start an ingesting process and kill it once it has told of so many commits."""
+    command = [sys.executable, "-m", "tests.indexer.ingest_child"]
+    with subprocess.Popen(
+        [*command, live.node.url, str(path), str(live.overlay), until],
+        cwd=ROOT,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        stdout=subprocess.PIPE,
+    ) as child:
+        assert child.stdout is not None
+        for _ in range(lines):
+            if not child.stdout.readline():
+                break  # it came to its end first
+        child.kill()
