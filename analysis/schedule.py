@@ -9,8 +9,8 @@ from analysis.service import Analyser
 from config.errors import TokenRefusedError, UpstreamError
 from config.primitives import Address
 from config.settings import AnalysisSettings
-from sql.store import Store
 from sql.reports import list_due
+from sql.store import Store
 
 _LOOKED_AT = 4
 """Tokens looked at for each that is judged: some may have failed lately."""

@@ -28,6 +28,7 @@ class LiveChain(msgspec.Struct, frozen=True):
         """Real swaps, a block each."""
         for _ in range(count):
             self.trader.trade()
+            self.node.mine()
 
 
 @pytest.fixture

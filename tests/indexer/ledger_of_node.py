@@ -40,7 +40,7 @@ def expect_of_node(node: AnvilNode, chain: Chain) -> Tables:
     """For a follower that is level with the node's head and began at block 0."""
     answer = node.rpc("eth_getLogs", {"fromBlock": "0x0", "toBlock": "latest"})
     logs = msgspec.convert(answer, list[_Log])
-    kinds = {dex.factory: str(dex.kind) for dex in chain.dexes}
+    kinds = {str(dex.factory): str(dex.kind) for dex in chain.dexes}
     anchors = {anchor.address for anchor in chain.anchors} | {ZERO_ADDRESS}
     pools: list[Cells] = []
     tracked: dict[str, int] = {}

@@ -50,7 +50,7 @@ async def following(live: LiveChain, store: Store, url: str) -> AsyncIterator[Bo
 
 
 async def until_level(board: Board, live: LiveChain) -> FollowStatus:
-    head = live.node.rpc("eth_getBlockByNumber", "latest", False)  # noqa: FBT003
+    head = live.node.rpc("eth_getBlockByNumber", "latest", False)
     block_hash = msgspec.convert(head, dict[str, object])["hash"]
     return await board.until(
         lambda status: status.tip is not None and status.tip.hash == block_hash
@@ -81,6 +81,7 @@ async def test_the_tables_equal_the_nodes_logs(
             assert read(store) == expected
             live.trade(3)
             live.trader.launch()
+            live.node.mine()
             await until_level(board, live)
             assert read(store) == expect_of_node(live.node, live.chain)
 
@@ -123,7 +124,7 @@ async def test_a_back_fill_equals_following(live: LiveChain, tmp_path: Path) -> 
 async def test_killed_at_any_moment_it_loses_and_doubles_nothing(
     live: LiveChain, tmp_path: Path, mode: str
 ) -> None:
-    dice = random.Random(mode)
+    dice = random.Random(mode)  # noqa: S311 - a test's dice
     live.trade(60)
     path = tmp_path / "store.duckdb"
     head = live.node.head_number()

@@ -1,0 +1,26 @@
+"""Where and when a number was measured: printed above each."""
+
+import os
+import platform
+import subprocess
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def describe(data_set: str) -> str:
+    """One line: data set, commit, machine, date."""
+    commit = subprocess.run(
+        ["git", "rev-parse", "--short", "HEAD"],  # noqa: S607 - git from the PATH, as make has it
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    ).stdout.strip()
+    python = ".".join(map(str, sys.version_info[:3]))
+    return (
+        f"{data_set}; commit {commit or 'unknown'}; {os.cpu_count()} cores, "
+        f"{platform.machine()}, Python {python}; {datetime.now(UTC):%Y-%m-%d}"
+    )
