@@ -165,6 +165,9 @@ class ScriptedNode:
         self.lies: list[Lie] = []
         self.is_dead = False
         self.asked: list[str] = []
+        self.max_range = 1_000_000
+        self.refusal = "block range is too wide"
+        self.ranges: list[tuple[int, int]] = []
         self.highest = 0
         """Of all heads there have been."""
         self._remember()
@@ -193,7 +196,9 @@ class ScriptedNode:
         message = msgspec.json.decode(body)
         calls = message if isinstance(message, list) else [message]
         answers = [
-            {"jsonrpc": "2.0", "id": call["id"], "result": self._answer(call)} for call in calls
+            {"jsonrpc": "2.0", "id": call["id"]}
+            | (self._refusal(call) or {"result": self._answer(call)})
+            for call in calls
         ]
         if self.lies and calls[0]["method"] != "eth_chainId":
             answers = self.lies.pop(0)(answers)
@@ -201,6 +206,18 @@ class ScriptedNode:
 
     async def aclose(self) -> None:
         """Nothing to close."""
+
+    def _refusal(self, call: dict[str, Any]) -> dict[str, Any] | None:
+        """The error for a range that is longer than this node allows."""
+        if call["method"] != "eth_getLogs" or "fromBlock" not in call["params"][0]:
+            return None
+        query = call["params"][0]
+        first, last = int(query["fromBlock"], 16), int(query["toBlock"], 16)
+        self.ranges.append((first, last))
+        if last - first < self.max_range:
+            return None
+        message = self.refusal.format(first=hex(first), last=hex(first + self.max_range - 1))
+        return {"error": {"code": -32602, "message": message}}
 
     def _answer(self, call: dict[str, Any]) -> object:
         method, params = call["method"], call["params"]
