@@ -13,9 +13,11 @@ from analysis.node import RpcAnswer
 from config.jsonrpc import RpcRequest
 from config.primitives import Hash32, RawAmount
 
-_RESERVE_KINDS = frozenset({"AmmV2", "Solid"})
+RESERVE_KINDS = frozenset({"AmmV2", "Solid"})
+"""Kinds whose pools answer getReserves()."""
+
 _BALANCE_KINDS = frozenset({"AmmV3", "SolidV3"})
-READABLE_KINDS = _RESERVE_KINDS | _BALANCE_KINDS
+READABLE_KINDS = RESERVE_KINDS | _BALANCE_KINDS
 """Kinds that have a contract per pool, so that their holdings can be read."""
 
 _RESERVES_BYTES = 64
@@ -23,7 +25,7 @@ _RESERVES_BYTES = 64
 
 def requests(candidate: Candidate, *, block: Hash32) -> tuple[RpcRequest, ...]:
     """The reads of one pool's state."""
-    if candidate.dex.kind in _RESERVE_KINDS:
+    if candidate.dex.kind in RESERVE_KINDS:
         return (call(candidate.pool, "getReserves()", block=block),)
     return (
         call(candidate.token, "balanceOf(address)", candidate.pool, block=block),
@@ -34,7 +36,7 @@ def requests(candidate: Candidate, *, block: Hash32) -> tuple[RpcRequest, ...]:
 
 def read(candidate: Candidate, answers: Sequence[RpcAnswer]) -> PoolState | None:
     """The state. None: the pool did not answer as its kind does. Raises UpstreamError."""
-    if candidate.dex.kind in _RESERVE_KINDS:
+    if candidate.dex.kind in RESERVE_KINDS:
         return _read_reserves(candidate, answers[0])
     token, quote, liquidity = (decode_uint(read_reply(answer)) for answer in answers)
     if quote is None:

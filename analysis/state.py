@@ -11,7 +11,7 @@ from analysis.discovery import Candidate, find_lookups
 from analysis.gate import is_delegated_account
 from analysis.knowledge import Known
 from analysis.look import Look
-from analysis.market import PoolState, ValuedPool, rank_pools
+from analysis.market import ValuedPool, rank_pools
 from analysis.rounds import Round
 from analysis.scenarios.transfer import Wallet, funded_wallet, holder_wallet
 from analysis.venues import amm_v4
@@ -118,9 +118,8 @@ async def _price_from_pools(desk: Desk, look: Look) -> float | None:
         if (pool := lookup.candidate(decode_address(read_reply(answer)))) is not None
     ]
     states = Round()
-    slices = [states.ask(pool_state.requests(pool, block=block)) for pool in pools]
+    slices = [states.ask(native_price.pool_requests(pool, block=block)) for pool in pools]
     await states.send(desk.node)
-    read: list[tuple[Candidate, PoolState | None]] = [
-        (pool, pool_state.read(pool, states[at])) for pool, at in zip(pools, slices, strict=True)
-    ]
-    return native_price.price_from_pools(chain, read)
+    return native_price.price_from_pools(
+        chain, [(pool, states[at]) for pool, at in zip(pools, slices, strict=True)]
+    )

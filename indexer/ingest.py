@@ -11,7 +11,7 @@ from indexer.decode.pools import PoolDecoder
 from indexer.decode.transfers import decode_transfers
 from indexer.reads import Piece
 from sql.blocks import insert_blocks, unwind_from, write_checkpoint
-from sql.pools import extend_coverage, insert_pools
+from sql.pools import coverage_of, extend_coverage, insert_pools
 from sql.rows import BlockRow, CheckpointRow
 from sql.store import Transaction
 from sql.tokens import track_token_frame
@@ -19,6 +19,7 @@ from sql.transfers import insert_transfers
 
 FOLLOW = "follow"
 TRANSFERS = "transfers"
+_ALL_UNDECODED = 2**31 - 1
 
 
 class Written(msgspec.Struct, frozen=True, kw_only=True):
@@ -74,7 +75,7 @@ class Ingest:
             logs=piece.logs.height,
             pools=insert_pools(tx, pools),
             transfers=insert_transfers(tx, self._named(transfers.transfers)),
-            undecoded=tx.insert_frame("undecoded", undecoded),
+            undecoded=tx.insert_frame("undecoded", self._only_new(tx, undecoded, piece)),
         )
         for subject in self._subjects:
             extend_coverage(
@@ -134,6 +135,19 @@ class Ingest:
         if fresh.height:
             with tx.frame("incoming_token", fresh):
                 tx.execute("tokens/update_transfers_from", chain_id=self._chain_id)
+
+    def _only_new(self, tx: Transaction, undecoded: pl.DataFrame, piece: Piece) -> pl.DataFrame:
+        """Without the logs that another stream brought. Looked for only where one has been."""
+        overlaps = any(
+            row.from_block <= piece.last and row.to_block >= piece.first
+            for row in coverage_of(tx, chain_id=self._chain_id)
+        )
+        if undecoded.is_empty() or not overlaps:
+            return undecoded
+        known = tx.fetch_frame(
+            "transfers/list_undecoded", chain_id=self._chain_id, at_most=_ALL_UNDECODED
+        )
+        return undecoded.join(known, on=["block_number", "log_index"], how="anti")
 
     def _named(self, frame: pl.DataFrame) -> pl.DataFrame:
         return frame.with_columns(chain_id=pl.lit(self._chain_id, dtype=pl.Int32))

@@ -4,24 +4,14 @@ No expected number is written here. The service judges at one block; then transa
 real, and their outcome is compared.
 """
 
-import time
-from collections.abc import AsyncIterator
-
 import pytest
 
 from analysis.desk import Desk
-from analysis.knowledge import NoKnowledge
-from analysis.scan import scan
-from config.chains import Chain as ChainFacts
 from config.errors import TokenRefusedError
-from config.load import load_chains
-from config.settings import AnalysisSettings, RpcSettings
-from demo.anvil import AnvilNode
-from demo.layout import World, ZooToken
-from demo.overlay import write_overlay
+from demo.layout import World
 from demo.zoo import ZOO
-from indexer.rpc import RpcClient
-from sql.rows import PoolResultRow, Report
+from sql.rows import PoolResultRow
+from tests.chain.judging import judge
 from tests.chain.oracle import RealOutcome, real_trade
 from tests.chain.verbs import Chain
 
@@ -30,36 +20,6 @@ TAX_POINTS = 0.01
 
 REFUSED = {"symbol_burns_gas": "not_a_token", "symbol_reverts": "not_a_token"}
 SIMULATED_KINDS = {"AmmV2", "AmmV3"}
-
-
-@pytest.fixture
-async def client(anvil_node: AnvilNode) -> AsyncIterator[RpcClient]:
-    client = await RpcClient.connect((anvil_node.url,), anvil_node.chain_id, RpcSettings())
-    yield client
-    await client.aclose()
-
-
-@pytest.fixture(scope="session")
-def facts(world: World, tmp_path_factory: pytest.TempPathFactory) -> ChainFacts:
-    """The world as the service knows it: through the overlay that a deployment would write."""
-    overlay = write_overlay(world, tmp_path_factory.mktemp("overlay"))
-    return next(chain for chain in load_chains(overlay) if chain.slug == "ethereum")
-
-
-@pytest.fixture
-def desk(client: RpcClient, facts: ChainFacts) -> Desk:
-    return Desk(
-        chain=facts,
-        node=client,
-        knowledge=NoKnowledge(),
-        settings=AnalysisSettings(),
-        now_s=time.time,
-    )
-
-
-async def judge(desk: Desk, token: ZooToken) -> Report:
-    *_, report = [report async for report in scan(desk, token.address)]
-    return report
 
 
 def predicted(side: str | None) -> bool | None:
@@ -80,7 +40,7 @@ def assert_pool_agrees(pool: PoolResultRow, real: RealOutcome) -> None:
 @pytest.mark.parametrize("key", [animal.key for animal in ZOO if animal.key not in REFUSED])
 async def test_the_prediction_is_what_then_happens(chain: Chain, desk: Desk, key: str) -> None:
     token = chain.world.token(key)
-    report = await judge(desk, token)
+    report = await judge(desk, token.address)
     real = real_trade(chain, token)
     row = report.token
     assert row.is_settled
@@ -101,5 +61,5 @@ async def test_what_does_not_answer_as_a_token_is_refused(
     desk: Desk, world: World, key: str, code: str
 ) -> None:
     with pytest.raises(TokenRefusedError) as refusal:
-        await judge(desk, world.token(key))
+        await judge(desk, world.token(key).address)
     assert refusal.value.code == code

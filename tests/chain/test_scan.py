@@ -1,0 +1,218 @@
+"""What an analysis does when something it relies on is missing, broken or hostile."""
+
+import asyncio
+from collections.abc import Sequence
+
+import msgspec
+import pytest
+
+from analysis.desk import Desk
+from analysis.knowledge import Known
+from analysis.node import Node, RpcAnswer
+from analysis.scan import scan
+from config.chains import Chain as ChainFacts
+from config.errors import UpstreamError
+from config.jsonrpc import RpcFault, RpcRequest
+from config.primitives import Address, BlockRef, RawAmount
+from sql.rows import PoolResultRow, Report
+from tests.chain.judging import judge
+from tests.chain.verbs import Chain
+
+
+class Hindered:
+    """A real node that refuses one method, as some do, or goes silent at it."""
+
+    def __init__(self, node: Node, method: str, *, answer: RpcFault | None) -> None:
+        """`answer` None: the node does not answer any request with that method."""
+        self._node = node
+        self._method = method
+        self._answer = answer
+
+    async def fetch_head(self) -> BlockRef:
+        return await self._node.fetch_head()
+
+    async def batch(self, requests: Sequence[RpcRequest]) -> list[RpcAnswer]:
+        hindered = [request.method == self._method for request in requests]
+        if self._answer is None and any(hindered):
+            raise UpstreamError(service="node", reason="silence")
+        answers = await self._node.batch(requests)
+        return [
+            self._answer if stopped and self._answer else answer
+            for stopped, answer in zip(hindered, answers, strict=True)
+        ]
+
+
+def with_node(desk: Desk, node: Node) -> Desk:
+    return Desk(
+        chain=desk.chain,
+        node=node,
+        knowledge=desk.knowledge,
+        settings=desk.settings,
+        now_s=desk.now_s,
+    )
+
+
+def with_chain(desk: Desk, facts: ChainFacts) -> Desk:
+    return Desk(
+        chain=facts,
+        node=desk.node,
+        knowledge=desk.knowledge,
+        settings=desk.settings,
+        now_s=desk.now_s,
+    )
+
+
+def only_pool(report: Report) -> PoolResultRow:
+    assert report.pools is not None
+    (pool,) = report.pools
+    return pool
+
+
+async def test_a_node_without_simulation_gives_no_signal(chain: Chain, desk: Desk) -> None:
+    lacking = RpcFault(code=-32601, message="the method eth_simulateV1 does not exist")
+    node = Hindered(desk.node, "eth_simulateV1", answer=lacking)
+    report = await judge(with_node(desk, node), chain.world.token("honest").address)
+    pool = only_pool(report)
+    assert (pool.buy, pool.buy_tax, pool.sell, pool.sell_tax) == (None, None, None, None)
+    assert pool.error_code == "simulation_unavailable"
+    assert pool.error_message is not None
+    assert "eth_simulateV1" in pool.error_message
+    assert report.token.transfer_success is None
+    assert pool.liquidity_usd > 100
+
+
+async def test_a_node_that_falls_silent_settles_nothing(chain: Chain, desk: Desk) -> None:
+    node = Hindered(desk.node, "eth_simulateV1", answer=None)
+    reports = scan(with_node(desk, node), chain.world.token("honest").address)
+    first = await anext(reports)
+    assert (only_pool(first).buy, only_pool(first).sell) == ("pending", "pending")
+    assert first.token.is_settled is False
+    assert first.token.transfer_success is None
+    with pytest.raises(UpstreamError):
+        await anext(reports)
+
+
+async def test_a_block_the_node_forgot_is_the_nodes_failure(chain: Chain, desk: Desk) -> None:
+    forgotten = RpcFault(code=-32000, message="header not found")
+    node = Hindered(desk.node, "eth_call", answer=forgotten)
+    with pytest.raises(UpstreamError, match="header not found"):
+        await judge(with_node(desk, node), chain.world.token("honest").address)
+
+
+def set_feed(chain: Chain, *, usd: int, updated_at_s: int) -> None:
+    """`updated_at_s` 0: just now."""
+    feed = chain.world.venues.oracle.native_usd
+    sent = chain.send(chain.world.deployer, feed, "set(int256,uint256)", usd * 10**8, updated_at_s)
+    assert sent.success
+
+
+@pytest.mark.parametrize(("key", "kind"), [("honest", "AmmV2"), ("v3_honest", "AmmV3")])
+async def test_a_stale_oracle_gives_way_to_the_deepest_pool(
+    chain: Chain, desk: Desk, key: str, kind: str
+) -> None:
+    """The feed says half of what the pools trade at, then nothing new for longer than it may."""
+    token = chain.world.token(key).address
+    only = tuple(dex for dex in desk.chain.dexes if dex.kind == kind)
+    desk = with_chain(desk, msgspec.structs.replace(desk.chain, dexes=only))
+    set_feed(chain, usd=1_500, updated_at_s=0)
+    by_oracle = only_pool(await judge(desk, token)).liquidity_usd
+    set_feed(chain, usd=1_500, updated_at_s=1)
+    by_pool = only_pool(await judge(desk, token)).liquidity_usd
+    assert by_pool == pytest.approx(2 * by_oracle, rel=0.001)
+
+
+async def test_stables_need_no_oracle(chain: Chain, desk: Desk) -> None:
+    set_feed(chain, usd=3_000, updated_at_s=1)
+    assert only_pool(await judge(desk, chain.world.token("v2_usdc").address)).liquidity_usd > 100
+
+
+async def test_without_any_price_pools_are_left_out_not_shown_as_0(
+    chain: Chain, desk: Desk
+) -> None:
+    set_feed(chain, usd=3_000, updated_at_s=1)
+    only = tuple(dex for dex in desk.chain.dexes if dex.kind == "Solid")
+    desk = with_chain(desk, msgspec.structs.replace(desk.chain, dexes=only))
+    assert (await judge(desk, chain.world.token("solid_honest").address)).pools == ()
+
+
+@pytest.mark.parametrize("anchor", [0, 1, 2])
+async def test_anchors_themselves_can_be_judged(
+    chain: Chain, desk: Desk, facts: ChainFacts, anchor: int
+) -> None:
+    token = facts.anchors[anchor]
+    report = await judge(desk, token.address)
+    assert report.token.symbol == token.symbol
+    assert report.token.transfer_success is True
+    assert report.pools
+    assert all(pool.quote != token.address for pool in report.pools)
+
+
+class Knowing:
+    """Tables that know exactly this."""
+
+    def __init__(self, known: Known) -> None:
+        self._known = known
+
+    async def known(
+        self, chain: ChainFacts, token: Address, quotes: Sequence[Address], pin: BlockRef
+    ) -> Known:
+        return self._known
+
+
+async def test_a_covered_factory_is_not_asked_again(chain: Chain, desk: Desk) -> None:
+    factories = frozenset(dex.factory for dex in desk.chain.dexes)
+    desk = Desk(
+        chain=desk.chain,
+        node=desk.node,
+        knowledge=Knowing(Known(covered_factories=factories)),
+        settings=desk.settings,
+        now_s=desk.now_s,
+    )
+    report = await judge(desk, chain.world.token("honest").address)
+    assert report.pools == ()
+
+
+async def test_a_real_holder_stands_in_where_no_wallet_can_be_funded(
+    chain: Chain, desk: Desk
+) -> None:
+    """Balances kept in another contract cannot be overridden; holders of the index can send."""
+    token = chain.world.token("transfer_tax")
+    holder = token.holders[0]
+    desk = Desk(
+        chain=desk.chain,
+        node=NoOverrides(desk.node),
+        knowledge=Knowing(Known(holders=((token.owner, RawAmount(1)), (holder, RawAmount(1))))),
+        settings=desk.settings,
+        now_s=desk.now_s,
+    )
+    report = await judge(desk, token.address)
+    assert report.token.transfer_success is True
+    assert report.token.receive_tax == pytest.approx(3.0)
+    (proof,) = [row.body for row in report.evidence if row.key == "transfer"]
+    assert holder in proof
+    assert token.owner not in proof
+
+
+class NoOverrides:
+    """A node that knows no state overrides in eth_call."""
+
+    def __init__(self, node: Node) -> None:
+        self._node = node
+
+    async def fetch_head(self) -> BlockRef:
+        return await self._node.fetch_head()
+
+    async def batch(self, requests: Sequence[RpcRequest]) -> list[RpcAnswer]:
+        answers = await self._node.batch(requests)
+        refusal = RpcFault(code=-32602, message="too many arguments, want at most 2")
+        return [
+            refusal if request.method == "eth_call" and len(request.params) > 2 else answer
+            for request, answer in zip(requests, answers, strict=True)
+        ]
+
+
+async def test_many_analyses_at_once_do_not_disturb_each_other(chain: Chain, desk: Desk) -> None:
+    keys = ("honest", "buy_tax", "sell_tax", "both_tax", "v3_honest")
+    alone = [await judge(desk, chain.world.token(key).address) for key in keys]
+    together = await asyncio.gather(*(judge(desk, chain.world.token(key).address) for key in keys))
+    assert [report.pools for report in together] == [report.pools for report in alone]
