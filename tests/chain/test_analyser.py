@@ -1,0 +1,179 @@
+"""Protects what callers meet while an analysis is under way, fails, or is repeated."""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from analysis.desk import Desk
+from analysis.node import Node, RpcAnswer
+from analysis.scan import ChainScanner
+from analysis.schedule import Rounds
+from analysis.service import Analyser
+from analysis.shelf import StoreShelf
+from config.errors import TokenRefusedError, UpstreamError
+from config.jsonrpc import RpcRequest
+from config.primitives import Address, BlockRef
+from config.settings import AnalysisSettings
+from sql.reports import read_refusal, read_report
+from sql.rows import Report
+from sql.store import Store
+from sql.tokens import track_tokens
+from tests.chain.verbs import Chain
+
+SLUG = "ethereum"
+CHAIN_ID = 1
+
+
+class Gated:
+    """A real node that keeps one method waiting until it is let through, and can be cut off."""
+
+    def __init__(self, node: Node, method: str) -> None:
+        self._node = node
+        self._method = method
+        self.open = asyncio.Event()
+        self.is_cut = False
+        self.heads_asked = 0
+
+    async def fetch_head(self) -> BlockRef:
+        self.heads_asked += 1
+        if self.is_cut:
+            raise UpstreamError(service="node", reason="cut off")
+        return await self._node.fetch_head()
+
+    async def batch(self, requests: Sequence[RpcRequest]) -> list[RpcAnswer]:
+        if any(request.method == self._method for request in requests):
+            await self.open.wait()
+        return await self._node.batch(requests)
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now_s = 1_000_000_000.0
+
+    def __call__(self) -> float:
+        return self.now_s
+
+
+class Scene(msgspec.Struct):
+    """An analyser over a real node and a real store, with the wire and the clock in our hands."""
+
+    analyser: Analyser
+    node: Gated
+    store: Store
+    clock: Clock
+    settings: AnalysisSettings
+
+    def stored(self, token: Address) -> Report | None:
+        return read_report(self.store, chain_id=CHAIN_ID, address=token)
+
+
+@pytest.fixture
+async def scene(desk: Desk) -> AsyncIterator[Scene]:
+    store = Store.open(Path(":memory:"))
+    clock, node = Clock(), Gated(desk.node, "eth_simulateV1")
+    settings = AnalysisSettings(wait_s=0.5, refresh_after_s=60.0, serve_stale_s=600.0)
+    gated = Desk(
+        chain=desk.chain, node=node, knowledge=StoreShelf(store), settings=settings, now_s=clock
+    )
+    analyser = Analyser({SLUG: ChainScanner(gated)}, StoreShelf(store), settings, clock)
+    yield Scene(analyser=analyser, node=node, store=store, clock=clock, settings=settings)
+    await analyser.aclose()
+    store.close()
+
+
+async def until_settled(scene: Scene, token: Address) -> Report:
+    while True:
+        report = scene.stored(token)
+        if report is not None and report.token.is_settled:
+            return report
+        await asyncio.sleep(0.01)
+
+
+async def test_who_is_too_early_gets_pending_and_the_next_the_answer(
+    chain: Chain, scene: Scene
+) -> None:
+    token = chain.world.token("sell_tax").address
+    early = await asyncio.gather(*(scene.analyser.report(SLUG, token) for _ in range(3)))
+    for report in early:
+        assert report.pools is not None
+        assert [(pool.buy, pool.sell_tax) for pool in report.pools] == [("pending", None)]
+        assert report.token.transfer_success is None
+        assert report.token.symbol == "STAX"
+    assert scene.node.heads_asked == 1  # one run for all
+    scene.node.open.set()
+    settled = await until_settled(scene, token)
+    assert await scene.analyser.report(SLUG, token) == settled
+    assert scene.node.heads_asked == 1  # and for the next, who finds it
+
+
+async def test_an_old_report_is_made_anew_and_refresh_does_not_wait_for_age(
+    chain: Chain, scene: Scene
+) -> None:
+    scene.node.open.set()
+    token = chain.world.token("honest").address
+    first = await scene.analyser.report(SLUG, token)
+    scene.clock.now_s += scene.settings.refresh_after_s - 1
+    assert await scene.analyser.report(SLUG, token) == first
+    again = await scene.analyser.report(SLUG, token, refresh=True)
+    assert again.token.scanned_at_s > first.token.scanned_at_s
+    scene.clock.now_s += scene.settings.refresh_after_s + 1
+    third = await scene.analyser.report(SLUG, token)
+    assert third.token.scanned_at_s > again.token.scanned_at_s
+
+
+async def test_a_dead_node_leaves_the_last_report_standing_for_a_while_only(
+    chain: Chain, scene: Scene
+) -> None:
+    scene.node.open.set()
+    known, unknown = (chain.world.token(key).address for key in ("honest", "mintable"))
+    report = await scene.analyser.report(SLUG, known)
+    scene.node.is_cut = True
+    scene.clock.now_s += scene.settings.refresh_after_s + 1
+    assert await scene.analyser.report(SLUG, known) == report
+    with pytest.raises(UpstreamError):
+        await scene.analyser.report(SLUG, unknown)
+    scene.clock.now_s += scene.settings.serve_stale_s
+    with pytest.raises(UpstreamError):
+        await scene.analyser.report(SLUG, known)
+    scene.node.is_cut = False
+    assert (await scene.analyser.report(SLUG, known)).token.is_settled
+
+
+async def test_rounds_judge_what_nobody_asked_for_and_remember_refusals(
+    chain: Chain, scene: Scene
+) -> None:
+    scene.node.open.set()
+    honest, refused = (chain.world.token(key).address for key in ("honest", "symbol_reverts"))
+    with scene.store.transaction() as tx:
+        track_tokens(
+            tx, chain_id=CHAIN_ID, addresses=[honest, refused], because="pool", block_number=1
+        )
+    rounds = Rounds(
+        analyser=scene.analyser,
+        store=scene.store,
+        chains={SLUG: CHAIN_ID},
+        settings=scene.settings,
+        now_s=scene.clock,
+    )
+    await rounds.go()
+    report = scene.stored(honest)
+    assert report is not None
+    assert report.token.is_settled
+    refusal = read_refusal(scene.store, chain_id=CHAIN_ID, address=refused)
+    assert refusal is not None
+    assert refusal.code == "not_a_token"
+    asked = scene.node.heads_asked
+    await rounds.go()
+    assert scene.node.heads_asked == asked  # nothing is due any more
+
+
+async def test_a_refusal_reaches_everybody_who_waits(chain: Chain, scene: Scene) -> None:
+    token = chain.world.token("symbol_burns_gas").address
+    told = await asyncio.gather(
+        *(scene.analyser.report(SLUG, token) for _ in range(3)), return_exceptions=True
+    )
+    assert [getattr(error, "code", None) for error in told] == ["not_a_token"] * 3
+    assert all(isinstance(error, TokenRefusedError) for error in told)
