@@ -3,20 +3,23 @@
 import asyncio
 from collections.abc import Callable, Mapping
 
+import structlog
 from apscheduler.schedulers.asyncio import AsyncIOScheduler
 
 from analysis.service import Analyser
-from config.errors import TokenRefusedError, UpstreamError
+from config.errors import StoreError
 from config.primitives import Address
 from config.settings import AnalysisSettings
 from sql.reports import list_due
 from sql.store import Store
 
+_LOG = structlog.get_logger(__name__)
+
 _LOOKED_AT = 4
-"""Tokens looked at for each that is judged: some may have failed lately."""
+"""Tokens looked at for each that is judged: some may have been judged in vain lately."""
 
 _MOST_REMEMBERED = 1_000
-"""Tokens remembered as having failed lately; the oldest are forgotten first."""
+"""Tokens remembered as judged lately; the oldest are forgotten first."""
 
 
 class Rounds:
@@ -53,28 +56,35 @@ class Rounds:
     async def go(self) -> None:
         """One round: at most as many tokens a chain as are analysed at the same time."""
         for slug, chain_id in self._chains.items():
-            due = await asyncio.to_thread(
-                list_due,
-                self._store,
-                chain_id=chain_id,
-                now_s=int(self._now_s()),
-                older_than_s=int(self._settings.background_refresh_s),
-                at_most=_LOOKED_AT * self._settings.concurrency,
-            )
-            worth = [row.address for row in due if self._is_worth_it(slug, row.address)]
+            try:
+                due = await asyncio.to_thread(self._read_due, chain_id)
+            except StoreError as error:
+                _LOG.error("due tokens cannot be read", chain=slug, why=str(error))
+                return
+            worth = [token for token in due if self._is_worth_it(slug, token)]
             chosen = worth[: self._settings.concurrency]
-            await asyncio.gather(*(self._judge(slug, token) for token in chosen))
+            # The analyser logs what goes wrong; a round goes on with the other tokens.
+            await asyncio.gather(
+                *(self._judge(slug, token) for token in chosen), return_exceptions=True
+            )
+
+    def _read_due(self, chain_id: int) -> list[Address]:
+        rows = list_due(
+            self._store,
+            chain_id=chain_id,
+            now_s=int(self._now_s()),
+            older_than_s=int(self._settings.background_refresh_s),
+            at_most=_LOOKED_AT * self._settings.concurrency,
+        )
+        return [row.address for row in rows]
 
     def _is_worth_it(self, slug: str, token: Address) -> bool:
         return self._not_before.get((slug, token), 0.0) <= self._now_s()
 
     async def _judge(self, slug: str, token: Address) -> None:
-        """A token that the node could not be asked about is left alone for a while."""
-        try:
-            await self._analyser.refresh(slug, token)
-        except TokenRefusedError:
-            return  # remembered in the tables
-        except UpstreamError:
-            while len(self._not_before) >= _MOST_REMEMBERED:
-                del self._not_before[next(iter(self._not_before))]
-            self._not_before[slug, token] = self._now_s() + self._settings.refresh_after_s
+        """Judge one token. Should it still be due afterwards (the node did not answer, the outcome
+        could not be stored), it is left alone for a while."""
+        while len(self._not_before) >= _MOST_REMEMBERED:
+            del self._not_before[next(iter(self._not_before))]
+        self._not_before[slug, token] = self._now_s() + self._settings.refresh_after_s
+        await self._analyser.refresh(slug, token)

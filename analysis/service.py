@@ -5,12 +5,13 @@ request finds the answer that this one was too early for.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Protocol
 
 import structlog
 
-from config.errors import AssayError, TokenRefusedError, UpstreamError
+from config.errors import AssayError, StoreError, TokenRefusedError, UpstreamError
 from config.primitives import Address
 from config.settings import AnalysisSettings
 from sql.rows import RefusalRow, Report
@@ -164,7 +165,7 @@ class Analyser:
                 async with asyncio.timeout(limit_s):
                     async for report in scanner.scan(token, redecompile=redecompile):
                         run.latest = report
-                        await self._shelf.write(report)
+                        await self._keep(report)
             except TokenRefusedError as error:
                 await self._refuse(scanner.chain_id, token, error)
                 raise
@@ -175,6 +176,22 @@ class Analyser:
         assert run.latest is not None  # noqa: S101 - a scan that does not raise reports
         return run.latest
 
+    async def _keep(self, report: Report) -> None:
+        token = report.token
+        with _kept_going(token.chain_id, token.address):
+            await self._shelf.write(report)
+
     async def _refuse(self, chain_id: int, token: Address, error: TokenRefusedError) -> None:
         refusal = RefusalRow(code=error.code, reason=error.reason, refused_at_s=int(self._now_s()))
-        await self._shelf.refuse(chain_id, token, refusal)
+        with _kept_going(chain_id, token):
+            await self._shelf.refuse(chain_id, token, refusal)
+
+
+@contextmanager
+def _kept_going(chain_id: int, token: Address) -> Iterator[None]:
+    """A store that cannot write (a full disk) costs the next caller a new run, not this one its
+    answer."""
+    try:
+        yield
+    except StoreError as error:
+        _LOG.error("outcome not stored", chain_id=chain_id, token=token, why=str(error))

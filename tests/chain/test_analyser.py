@@ -13,12 +13,12 @@ from analysis.scan import ChainScanner
 from analysis.schedule import Rounds
 from analysis.service import Analyser
 from analysis.shelf import StoreShelf
-from config.errors import TokenRefusedError, UpstreamError
+from config.errors import StoreError, TokenRefusedError, UpstreamError
 from config.jsonrpc import RpcRequest
 from config.primitives import Address, BlockRef
 from config.settings import AnalysisSettings
 from sql.reports import read_refusal, read_report
-from sql.rows import Report
+from sql.rows import RefusalRow, Report
 from sql.store import Store
 from sql.tokens import track_tokens
 from tests.chain.verbs import Chain
@@ -168,6 +168,26 @@ async def test_rounds_judge_what_nobody_asked_for_and_remember_refusals(
     asked = scene.node.heads_asked
     await rounds.go()
     assert scene.node.heads_asked == asked  # nothing is due any more
+
+
+class FullShelf(StoreShelf):
+    """Tables on a disk without room."""
+
+    async def write(self, report: Report) -> None:
+        raise StoreError(path="store", reason="No space left on device")
+
+    async def refuse(self, chain_id: int, token: Address, refusal: RefusalRow) -> None:
+        raise StoreError(path="store", reason="No space left on device")
+
+
+async def test_a_full_disk_costs_no_answer(chain: Chain, desk: Desk, scene: Scene) -> None:
+    shelf = FullShelf(scene.store)
+    analyser = Analyser({SLUG: ChainScanner(desk)}, shelf, scene.settings, scene.clock)
+    report = await analyser.report(SLUG, chain.world.token("honest").address)
+    assert report.token.is_settled
+    assert scene.stored(report.token.address) is None
+    with pytest.raises(TokenRefusedError):
+        await analyser.report(SLUG, chain.world.token("symbol_reverts").address)
 
 
 async def test_a_refusal_reaches_everybody_who_waits(chain: Chain, scene: Scene) -> None:
