@@ -14,6 +14,7 @@ from config.chains import Chain
 from config.settings import IndexerSettings
 from indexer.follow import follow
 from indexer.status import FollowStatus
+from sql.blocks import unwind_from
 from sql.store import Store
 from sql.tokens import track_tokens
 from sql.transfers import transfers_of
@@ -209,6 +210,17 @@ async def test_a_restart_goes_on_after_the_checkpoint(store: Store) -> None:
         await board.until_level(node)
     assert read(store) == expect(node.canonical)
     assert node.asked.count("eth_getLogs") <= 3
+
+
+async def test_what_is_stored_counts_not_what_is_remembered(store: Store) -> None:
+    node = grown(6)
+    async with following(store, node) as board:
+        await board.until_level(node)
+        with store.transaction() as tx:
+            unwind_from(tx, chain_id=1, number=3)
+        node.extend([Sent(0, 8)])
+        await board.until_level(node)
+    assert read(store) == expect(node.canonical)
 
 
 async def test_a_reorganisation_below_finality_is_refused(store: Store) -> None:

@@ -170,7 +170,7 @@ class Following(RuleBasedStateMachine):
     @rule()
     def catch_up(self) -> None:
         self.node.lies = []
-        self.run(self.advance(10_000))
+        self.run(self.advance(500))
         self.is_level = True
 
     @invariant()

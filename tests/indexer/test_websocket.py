@@ -7,6 +7,7 @@ import pytest
 
 from config.errors import UpstreamError
 from indexer.failures import AnswerTimeoutError, AnswerTooLargeError
+from indexer.heads import HeadFeed
 from tests.indexer.misbehaving_node import SETTINGS, Node, encode, running
 from tests.indexer.scripted_node import make_block
 from tests.indexer.test_rpc import client_of, echo, texts
@@ -51,6 +52,22 @@ async def test_heads_are_announced_between_answers() -> None:
         await node.sockets[0].close()
         with pytest.raises(UpstreamError, match="connection closed"):
             await anext(heads)
+
+
+async def test_an_announced_head_is_not_asked_for_and_silence_is_not_waited_for() -> None:
+    node = Node()  # knows no blocks: whoever asks it for the head gets an error
+    never = asyncio.Event()
+    async with running(node), client_of(node, scheme="ws") as client:
+        async with HeadFeed(client, poll_s=60) as feed:
+            waiting = asyncio.ensure_future(feed.next(stop=never, at_once=False))
+            await node.subscribed.wait()
+            await node.sockets[0].send_str(announcement(head(5)))
+            announced = await waiting
+            assert announced is not None
+            assert announced.number == 5
+        async with HeadFeed(client, poll_s=0.01) as feed:
+            with pytest.raises(UpstreamError, match="latest block"):
+                await feed.next(stop=never, at_once=False)
 
 
 async def test_it_opens_again_after_it_broke() -> None:
