@@ -7,7 +7,7 @@ import structlog
 
 from config.chains import Chain
 from config.errors import InternalError, UpstreamError
-from config.primitives import BlockRef
+from config.primitives import BlockRef, Hash32
 from config.settings import IndexerSettings
 from indexer.headers import Header
 from indexer.ingest import FOLLOW, TRANSFERS, Ingest, Written
@@ -41,6 +41,7 @@ class Follower:
         self._window: dict[int, BlockRef] = {}
         self._next: int | None = None
         self._final_tip = -1
+        self._confirmed_head: Hash32 | None = None
         self.is_loaded = False
 
     @property
@@ -76,7 +77,7 @@ class Follower:
             case Stay():
                 return False
             case Append():
-                await self._store_piece(await fetch_blocks(self._client, [head]), head)
+                await self._store_blocks([head])
                 return True
             case CatchUp(number):
                 return await self._take(number, head)
@@ -103,10 +104,12 @@ class Follower:
             return False  # the node has fewer blocks than its head told
         if not self._is_next(linked[0]):
             return await self._drop_tip()
-        await self._store_piece(await fetch_blocks(self._client, linked), head)
+        await self._store_blocks(linked)
         return True
 
     async def _take_final(self, first: int, final: int, head: Header) -> bool:
+        if not await self._is_canonical(head):
+            return False  # what is final is counted from the head, so it has to be true
         if self.tip is not None and self.tip.number > self._final_tip:
             # Our tip was not final when it was stored: see first whether it has become so.
             following = await fetch_header(self._client, first)
@@ -121,15 +124,28 @@ class Follower:
                 service=self._client.services,
                 reason=f"block {first} does not follow block {first - 1} of before",
             )
-        await self._store_piece(piece, head)
+        await self._store_piece(piece, keep_from=piece.last)
         self._final_tip = piece.last
+        return True
+
+    async def _is_canonical(self, head: Header) -> bool:
+        """Whether the node, asked by height, has this head. Asked once for each head."""
+        if self._confirmed_head != head.ref.hash:
+            found = await fetch_header(self._client, head.number)
+            if found is None or found.ref.hash != head.ref.hash:
+                return False
+            self._confirmed_head = head.ref.hash
         return True
 
     def _is_next(self, header: Header) -> bool:
         return self.tip is None or header.ref.parent_hash == self.tip.hash
 
-    async def _store_piece(self, piece: Piece, head: Header) -> None:
-        keep_from = min(piece.last, head.number - self._chain.finality_blocks)
+    async def _store_blocks(self, headers: Sequence[Header]) -> None:
+        piece = await fetch_blocks(self._client, headers)
+        # Counted from what is stored, not from the head: nothing has confirmed its number.
+        await self._store_piece(piece, keep_from=piece.last - self._chain.finality_blocks)
+
+    async def _store_piece(self, piece: Piece, *, keep_from: int) -> None:
         written = await asyncio.to_thread(self._commit, piece, keep_from)
         for header in piece.headers:
             self._window[header.number] = header.ref

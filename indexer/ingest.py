@@ -7,11 +7,12 @@ import polars as pl
 
 from config.chains import Chain
 from config.primitives import ZERO_ADDRESS
+from indexer.coverage import extend_all
 from indexer.decode.pools import PoolDecoder
 from indexer.decode.transfers import decode_transfers
 from indexer.reads import Piece
 from sql.blocks import insert_blocks, unwind_from, write_checkpoint
-from sql.pools import coverage_of, extend_coverage, insert_pools
+from sql.pools import insert_pools
 from sql.rows import BlockRow, CheckpointRow
 from sql.store import Transaction
 from sql.tokens import track_token_frame
@@ -60,6 +61,13 @@ class Ingest:
         The caller's transaction makes it one with whatever else belongs to it. Only the follow
         stream, which goes on to the head, makes the transfers of tokens complete.
         """
+        was_here_before = extend_all(
+            tx,
+            chain_id=self._chain_id,
+            subjects=self._subjects,
+            first=piece.first,
+            last=piece.last,
+        )
         decoded = self._decoder.decode(piece.logs)
         pools = self._named(decoded.pools)
         self._track(tx, pools)
@@ -71,20 +79,14 @@ class Ingest:
             tokens.select("address", from_block=pl.col("first_seen_block").cast(pl.Int64)),
         )
         undecoded = self._named(pl.concat([decoded.undecoded, transfers.undecoded]))
+        if was_here_before:
+            undecoded = self._only_new(tx, undecoded)
         written = Written(
             logs=piece.logs.height,
             pools=insert_pools(tx, pools),
             transfers=insert_transfers(tx, self._named(transfers.transfers)),
-            undecoded=tx.insert_frame("undecoded", self._only_new(tx, undecoded, piece)),
+            undecoded=tx.insert_frame("undecoded", undecoded),
         )
-        for subject in self._subjects:
-            extend_coverage(
-                tx,
-                chain_id=self._chain_id,
-                subject=subject,
-                from_block=piece.first,
-                to_block=piece.last,
-            )
         write_checkpoint(
             tx,
             CheckpointRow(
@@ -136,14 +138,8 @@ class Ingest:
             with tx.frame("incoming_token", fresh):
                 tx.execute("tokens/update_transfers_from", chain_id=self._chain_id)
 
-    def _only_new(self, tx: Transaction, undecoded: pl.DataFrame, piece: Piece) -> pl.DataFrame:
-        """Without the logs that another stream brought. Looked for only where one has been."""
-        overlaps = any(
-            row.from_block <= piece.last and row.to_block >= piece.first
-            for row in coverage_of(tx, chain_id=self._chain_id)
-        )
-        if undecoded.is_empty() or not overlaps:
-            return undecoded
+    def _only_new(self, tx: Transaction, undecoded: pl.DataFrame) -> pl.DataFrame:
+        """Without the logs that another stream has brought."""
         known = tx.fetch_frame(
             "transfers/list_undecoded", chain_id=self._chain_id, at_most=_ALL_UNDECODED
         )

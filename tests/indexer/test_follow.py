@@ -276,5 +276,22 @@ async def test_a_node_without_the_logs_yet_is_asked_again(store: Store) -> None:
     assert read(store) == expect(node.canonical)
 
 
+async def test_a_head_that_is_too_high_makes_nothing_final(store: Store) -> None:
+    node = grown(60)
+
+    def boast(answers: list[dict[str, object]]) -> list[dict[str, object]]:
+        return [
+            one | {"result": one["result"] | {"number": "0xfff0"}}
+            if isinstance(one["result"], dict)
+            else one
+            for one in answers
+        ]
+
+    node.lies = [boast]
+    async with following(store, node) as board:
+        await board.until_level(node)
+    assert_window(store, node.canonical, highest=node.highest)
+
+
 def starting_at(block: int | None) -> Chain:
     return msgspec.structs.replace(CHAIN, start_block=block)

@@ -1,0 +1,59 @@
+"""Which block ranges have been gone through, for all subjects of a chain at once."""
+
+from collections.abc import Sequence
+
+from sql.pools import coverage_of
+from sql.rows import CoverageRow
+from sql.store import Transaction
+
+
+def extend_all(
+    tx: Transaction, *, chain_id: int, subjects: Sequence[str], first: int, last: int
+) -> bool:
+    """Add blocks `first` to `last` to every subject. True: some of it was covered before.
+
+    A chain has a few dozen rows, so all are read, joined here and written anew: three statements,
+    where one subject at a time takes three for each. Raises StoreError.
+    """
+    known = coverage_of(tx, chain_id=chain_id)
+    tx.execute("coverage/delete_from", chain_id=chain_id, number=0)
+    tx.insert(
+        "coverage",
+        join_coverage(known, chain_id=chain_id, subjects=subjects, first=first, last=last),
+    )
+    return any(row.from_block <= last and row.to_block >= first for row in known)
+
+
+def join_coverage(
+    known: Sequence[CoverageRow],
+    *,
+    chain_id: int,
+    subjects: Sequence[str],
+    first: int,
+    last: int,
+) -> list[CoverageRow]:
+    """The known ranges with the new one in each subject, joined where they touch or overlap."""
+    others = [row for row in known if row.subject not in subjects]
+    return others + [
+        row
+        for subject in subjects
+        for row in _joined(
+            [row for row in known if row.subject == subject],
+            CoverageRow(chain_id=chain_id, subject=subject, from_block=first, to_block=last),
+        )
+    ]
+
+
+def _joined(known: Sequence[CoverageRow], new: CoverageRow) -> list[CoverageRow]:
+    touching = [
+        row
+        for row in known
+        if row.from_block <= new.to_block + 1 and row.to_block >= new.from_block - 1
+    ]
+    whole = CoverageRow(
+        chain_id=new.chain_id,
+        subject=new.subject,
+        from_block=min(row.from_block for row in (new, *touching)),
+        to_block=max(row.to_block for row in (new, *touching)),
+    )
+    return [row for row in known if row not in touching] + [whole]
