@@ -1,5 +1,7 @@
 """The first round trip: is it a token, and all that can be asked knowing only its address."""
 
+import secrets
+
 import msgspec
 
 from analysis import gate, native_price, ownership, proxy, routers, supply
@@ -12,7 +14,7 @@ from analysis.knowledge import Known
 from analysis.node import RpcAnswer
 from analysis.rounds import Round
 from analysis.routers import RouterFacts
-from analysis.stage import fresh_account
+from analysis.stage import Scenery, read_scenery, scenery_request
 from analysis.supply import Burned
 from analysis.venues import amm_v4
 from config.primitives import Address, BlockRef
@@ -22,6 +24,7 @@ class Look(msgspec.Struct, frozen=True, kw_only=True):
     """What the first round brought."""
 
     pin: BlockRef
+    scenery: Scenery
     admitted: Admitted
     proxy_answers: tuple[RpcAnswer, ...]
     """To proxy.first_requests; reading them needs the code examined, which takes a while."""
@@ -45,9 +48,10 @@ async def look(desk: Desk, token: Address, pin: BlockRef, known: Known) -> Look:
     lookups = find_lookups(unasked, token, quotes)
     new_routers = routers.unread(chain.dexes, desk.routers)
     new_stables = [stable for stable in stables if stable not in desk.quote_slots]
-    prober = fresh_account(pin, f"{token}:probe")
+    prober = Address("0x" + secrets.token_hex(20))
 
     trip = Round()
+    asked_scenery = trip.ask((scenery_request(pin),))
     asked_gate = trip.ask(gate.requests(token, block=block))
     asked_proxy = trip.ask(proxy.first_requests(token, block=block))
     asked_burns = trip.ask(supply.requests(token, block=block))
@@ -86,6 +90,7 @@ async def look(desk: Desk, token: Address, pin: BlockRef, known: Known) -> Look:
     every = [*indexed, *found_v4, *(candidate for candidate in found if candidate is not None)]
     return Look(
         pin=pin,
+        scenery=read_scenery(trip[asked_scenery][0]),
         admitted=admitted,
         proxy_answers=tuple(trip[asked_proxy]),
         burned=supply.read(trip[asked_burns]),

@@ -45,7 +45,10 @@ async def play_buys(
     grounds, refused = _grounds(desk, look, pools)
     buys = [trade.write_buys(ground) for ground in grounds]
     block = _blocks(desk, look)[0]
-    transfers = [transfer.write_play(look.pin, token, wallet, block=block) for wallet in wallets]
+    transfers = [
+        transfer.write_play(look.pin, look.scenery, token, wallet, block=block)
+        for wallet in wallets
+    ]
     played = await _send(desk.node, [transfers, *buys])
     result, evidence = _judge_transfers(wallets, transfers, played[0])
     bought = []
@@ -105,6 +108,7 @@ def _grounds(
         grounds.append(
             Ground(
                 pin=look.pin,
+                scenery=look.scenery,
                 blocks=_blocks(desk, look),
                 candidate=candidate,
                 quote_reserve_raw=pool.state.quote_reserve_raw,

@@ -5,6 +5,7 @@ Block number and time are always given: without them some nodes repeat the pinne
 Source: execution-apis, eth_simulateV1.
 """
 
+import secrets
 from collections.abc import Mapping, Sequence
 from itertools import chain
 from typing import Literal
@@ -13,17 +14,15 @@ import msgspec
 from eth_hash.auto import keccak
 
 from analysis.node import RpcAnswer
+from config.errors import UpstreamError
 from config.jsonrpc import RpcFault, RpcRequest
-from config.primitives import Address, BlockRef, Hash32
+from config.primitives import Address, BlockRef, Hash32, RawAmount
 
 CALL_GAS = 5_000_000
 """Gas of one simulated transaction: five times the dearest honest swap, far below block limits."""
 
 READ_GAS = 1_000_000
 """Gas of one read inside a simulation."""
-
-NATIVE_FUNDS = 10**24
-"""Wei given to every account on stage: a million coins, so no trade fails for lack of them."""
 
 Missing = Literal["HOLDER", "POOL", "NODE", "FUNDS"]
 
@@ -112,6 +111,82 @@ class _WireBlock(msgspec.Struct):
     calls: tuple[_WireCall, ...] = ()
 
 
+class Scenery(msgspec.Struct, frozen=True, kw_only=True):
+    """What a contract could tell the stage from the chain by, made to look like the chain.
+
+    A token that knows it is being simulated may behave for once. So accounts and amounts come from
+    a secret drawn for each analysis, and gas price, base fee, proposer and randomness are like
+    those of the pinned block instead of the zeros that nodes put there.
+    """
+
+    secret: str
+    base_fee_wei: int | None
+    """None: the chain has none (before EIP-1559)."""
+    proposer: Address
+
+    @property
+    def gas_price_wei(self) -> int:
+        """Of every transaction: a little over the base fee, as wallets pay."""
+        return (self.base_fee_wei or _LEGACY_GAS_PRICE_WEI) + _TIP_WEI
+
+    def account(self, purpose: str) -> Address:
+        """A codeless address that nobody can know, the same for the same purpose."""
+        return Address("0x" + self._draw(purpose)[-20:].hex())
+
+    def purse(self, account: Address) -> int:
+        """Wei for gas and a bit: what ordinary wallets hold, no two alike."""
+        return _SMALLEST_PURSE_WEI + int.from_bytes(self._draw(account)[:8], "big")
+
+    def about(self, amount: RawAmount, purpose: str) -> RawAmount:
+        """The amount within a tenth, at least one: round shares of a reserve give a test away."""
+        per_mille = 900 + int.from_bytes(self._draw(purpose)[:2], "big") % 200
+        return RawAmount(max(1, amount * per_mille // 1000))
+
+    def block_overrides(self, number: int) -> dict[str, str]:
+        """Fields of `blockOverrides` beside number and time."""
+        overrides = {
+            "feeRecipient": self.proposer,
+            "prevRandao": "0x" + self._draw(f"randao {number}").hex(),
+        }
+        if self.base_fee_wei is not None:
+            overrides["baseFeePerGas"] = hex(self.base_fee_wei)
+        return overrides
+
+    def _draw(self, purpose: str) -> bytes:
+        return keccak(f"{self.secret}:{purpose}".encode())
+
+
+_TIP_WEI = 10**9
+_LEGACY_GAS_PRICE_WEI = 3 * 10**9
+_SMALLEST_PURSE_WEI = 5 * 10**18
+
+
+class _WireHeader(msgspec.Struct, rename="camel"):
+    miner: Address
+    base_fee_per_gas: str | None = None
+
+
+def scenery_request(pin: BlockRef) -> RpcRequest:
+    """The pinned block's header."""
+    return RpcRequest("eth_getBlockByHash", (pin.hash, False))
+
+
+def read_scenery(answer: RpcAnswer) -> Scenery:
+    """The scenery of one analysis, with a secret of its own. Raises UpstreamError."""
+    if isinstance(answer, RpcFault):
+        raise UpstreamError(service="node", reason=f"eth_getBlockByHash: {answer.message}")
+    try:
+        header = msgspec.json.decode(answer, type=_WireHeader)
+        base_fee = header.base_fee_per_gas and int(header.base_fee_per_gas, 16)
+    except (msgspec.DecodeError, ValueError) as error:
+        raise UpstreamError(service="node", reason=f"eth_getBlockByHash: {error}") from error
+    return Scenery(
+        secret=secrets.token_hex(16),
+        base_fee_wei=base_fee if isinstance(base_fee, int) else None,
+        proposer=header.miner,
+    )
+
+
 class Played(msgspec.Struct, frozen=True):
     """The results of a play, by the labels of its calls."""
 
@@ -125,24 +200,32 @@ class Play(msgspec.Struct, frozen=True, kw_only=True):
     """One whole simulation, ready to send and ready to be replayed from the evidence."""
 
     pin: BlockRef
+    scenery: Scenery
     blocks: tuple[SimBlock, ...]
-    accounts: tuple[Address, ...]
-    """Codeless accounts that get NATIVE_FUNDS."""
+    purses: Mapping[Address, int]
+    """Wei that codeless accounts are given."""
     storage: Mapping[Address, Mapping[Hash32, Hash32]]
     """Slots overridden before the first block, by contract."""
 
     def request(self) -> RpcRequest:
         """The eth_simulateV1 request."""
         overrides: dict[str, object] = {
-            account: {"balance": hex(NATIVE_FUNDS)} for account in self.accounts
+            account: {"balance": hex(wei)} for account, wei in self.purses.items()
         }
         overrides |= {
             contract: {"stateDiff": dict(slots)} for contract, slots in self.storage.items()
         }
         state: list[dict[str, object]] = [
             {
-                "blockOverrides": {"number": hex(block.number), "time": hex(block.time_s)},
-                "calls": [_wire_call(call) for call in block.calls],
+                "blockOverrides": {
+                    "number": hex(block.number),
+                    "time": hex(block.time_s),
+                    **self.scenery.block_overrides(block.number),
+                },
+                "calls": [
+                    _wire_call(call) | {"gasPrice": hex(self.scenery.gas_price_wei)}
+                    for call in block.calls
+                ],
             }
             for block in self.blocks
         ]
@@ -165,11 +248,6 @@ def read_play(play: Play, answer: RpcAnswer) -> Played | NotRun:
         return NotRun(missing="NODE", reason="eth_simulateV1 answered for other calls")
     labels = [call.label for block in play.blocks for call in block.calls]
     return Played(dict(zip(labels, chain.from_iterable(played), strict=True)))
-
-
-def fresh_account(pin: BlockRef, purpose: str) -> Address:
-    """A codeless address nobody can know before the pinned block exists, the same on a replay."""
-    return Address("0x" + keccak(f"{pin.hash}:{purpose}".encode())[-20:].hex())
 
 
 def next_blocks(

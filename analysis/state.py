@@ -93,12 +93,16 @@ def _wallets(
     wallets = []
     if look.token_slot_index is not None:
         wallets.append(
-            funded_wallet(look.pin, token, supply_raw=supply_raw, slot_index=look.token_slot_index)
+            funded_wallet(
+                look.scenery, token, supply_raw=supply_raw, slot_index=look.token_slot_index
+            )
         )
     for holder, balance, account in holders:
         if account and balance:
             wallets.append(
-                holder_wallet(holder, balance_raw=RawAmount(balance), supply_raw=supply_raw)
+                holder_wallet(
+                    look.scenery, holder, balance_raw=RawAmount(balance), supply_raw=supply_raw
+                )
             )
             break
     return tuple(wallets)

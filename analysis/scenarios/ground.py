@@ -7,7 +7,7 @@ import msgspec
 from analysis.balance_slot import balance_override
 from analysis.calldata import call_data
 from analysis.discovery import Candidate
-from analysis.stage import READ_GAS, Play, SimBlock, SimCall, SimLog, fresh_account
+from analysis.stage import READ_GAS, Play, Scenery, SimBlock, SimCall, SimLog
 from analysis.venues import amm_v2, amm_v3
 from analysis.venues.swap import Moved, Swap
 from config.primitives import Address, BlockRef, Hash32, RawAmount
@@ -19,6 +19,7 @@ class Ground(msgspec.Struct, frozen=True, kw_only=True):
     """Everything a pool's plays need to know."""
 
     pin: BlockRef
+    scenery: Scenery
     blocks: tuple[tuple[int, int], ...]
     """Number and time of the buy, the sale, and the patient sale."""
     candidate: Candidate
@@ -33,7 +34,7 @@ class Ground(msgspec.Struct, frozen=True, kw_only=True):
 
     def trader(self, purpose: str) -> Address:
         """A fresh account of this pool, one a purpose."""
-        return fresh_account(self.pin, f"{self.candidate.key}:{purpose}")
+        return self.scenery.account(f"{self.candidate.key}:{purpose}")
 
     def moved(self, logs: tuple[SimLog, ...], *, is_buy: bool) -> Moved | None:
         """What the pool says of its last swap. None: it did not swap."""
@@ -49,7 +50,8 @@ def buy_play(ground: Ground, amount_in: RawAmount) -> Play:
         (_balance(ground, trader, "balance at sale"),),
         (_balance(ground, trader, "balance later"),),
     )
-    return _play(ground, trader, calls, _quote_funds(ground, trader, amount_in))
+    funds = _quote_funds(ground, trader, amount_in)
+    return _play(ground, trader, calls, funds, coins=amount_in)
 
 
 def sale_play(ground: Ground, amount_in: RawAmount, amounts: tuple[RawAmount, RawAmount]) -> Play:
@@ -60,7 +62,8 @@ def sale_play(ground: Ground, amount_in: RawAmount, amounts: tuple[RawAmount, Ra
         _selling(ground, trader, amounts[0], "at sale"),
         _selling(ground, trader, amounts[1], "later"),
     )
-    return _play(ground, trader, calls, _quote_funds(ground, trader, amount_in))
+    funds = _quote_funds(ground, trader, amount_in)
+    return _play(ground, trader, calls, funds, coins=amount_in)
 
 
 def funded_sale_play(ground: Ground, amount: RawAmount, *, slot_index: int) -> Play:
@@ -80,12 +83,22 @@ def _play(
     trader: Address,
     calls: tuple[tuple[SimCall, ...], ...],
     storage: Mapping[Address, Mapping[Hash32, Hash32]],
+    *,
+    coins: int = 0,
 ) -> Play:
     blocks = tuple(
         SimBlock(number=number, time_s=time_s, calls=block_calls)
         for (number, time_s), block_calls in zip(ground.blocks, calls, strict=True)
     )
-    return Play(pin=ground.pin, blocks=blocks, accounts=(trader,), storage=storage)
+    # The wrapped coin is paid for with coins, so a trade in it needs them on top.
+    purse = ground.scenery.purse(trader) + (coins if ground.quote_slot_index is None else 0)
+    return Play(
+        pin=ground.pin,
+        scenery=ground.scenery,
+        blocks=blocks,
+        purses={trader: purse},
+        storage=storage,
+    )
 
 
 def _quote_funds(

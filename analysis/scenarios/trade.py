@@ -77,7 +77,7 @@ def write_sales(ground: Ground, bought: Bought, *, supply_raw: RawAmount) -> tup
         return tuple(sale_play(ground, bought.amount_in, part) for part in dict.fromkeys(parts))
     if isinstance(bought.outcome, NotRun) or ground.token_slot_index is None:
         return ()
-    amount = sent_share(supply_raw)
+    amount = sent_share(supply_raw, ground.scenery)
     return tuple(
         funded_sale_play(ground, size, slot_index=ground.token_slot_index)
         for size in dict.fromkeys(RawAmount(max(1, amount // share)) for share in _SALE_SHARES)
@@ -104,7 +104,11 @@ def read_sales(ground: Ground, bought: Bought, played: Sequence[Played | NotRun]
 
 
 def _sizes(ground: Ground) -> tuple[RawAmount, ...]:
-    return tuple(RawAmount(max(1, ground.quote_reserve_raw // share)) for share in _BUY_SHARES)
+    reserve, scenery = ground.quote_reserve_raw, ground.scenery
+    return tuple(
+        scenery.about(RawAmount(reserve // share), f"{ground.candidate.key}:size {share}")
+        for share in _BUY_SHARES
+    )
 
 
 def _part(held: tuple[RawAmount, RawAmount], share: int) -> tuple[RawAmount, RawAmount]:

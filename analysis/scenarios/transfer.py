@@ -9,7 +9,7 @@ import msgspec
 from analysis.balance_slot import balance_override
 from analysis.calldata import call_data
 from analysis.revert_reason import decode_revert
-from analysis.stage import READ_GAS, NotRun, Play, Played, SimBlock, SimCall, fresh_account
+from analysis.stage import READ_GAS, NotRun, Play, Played, Scenery, SimBlock, SimCall
 from config.primitives import Address, BlockRef, RawAmount
 
 VERSION = 1
@@ -45,36 +45,40 @@ class TransferResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def funded_wallet(
-    pin: BlockRef, token: Address, *, supply_raw: RawAmount, slot_index: int
+    scenery: Scenery, token: Address, *, supply_raw: RawAmount, slot_index: int
 ) -> Wallet:
     """A fresh wallet that holds a share of supply nobody would call a whale's."""
-    amount = sent_share(supply_raw)
+    amount = sent_share(supply_raw, scenery)
     return Wallet(
-        address=fresh_account(pin, f"{token}:sender"),
+        address=scenery.account(f"{token}:sender"),
         balance_raw=RawAmount(amount * _KEPT_PARTS),
         amount_raw=amount,
         slot_index=slot_index,
     )
 
 
-def holder_wallet(holder: Address, *, balance_raw: RawAmount, supply_raw: RawAmount) -> Wallet:
+def holder_wallet(
+    scenery: Scenery, holder: Address, *, balance_raw: RawAmount, supply_raw: RawAmount
+) -> Wallet:
     """A real holder sending no more than an ordinary amount. Its balance must not be 0."""
     return Wallet(
         address=holder,
         balance_raw=balance_raw,
-        amount_raw=RawAmount(min(balance_raw, sent_share(supply_raw))),
+        amount_raw=RawAmount(min(balance_raw, sent_share(supply_raw, scenery))),
         slot_index=None,
     )
 
 
-def sent_share(supply_raw: RawAmount) -> RawAmount:
+def sent_share(supply_raw: RawAmount, scenery: Scenery) -> RawAmount:
     """What a wallet sends; at least one unit."""
-    return RawAmount(max(1, supply_raw // _SHARE_OF_SUPPLY))
+    return scenery.about(RawAmount(supply_raw // _SHARE_OF_SUPPLY), "share of supply")
 
 
-def write_play(pin: BlockRef, token: Address, wallet: Wallet, *, block: tuple[int, int]) -> Play:
+def write_play(
+    pin: BlockRef, scenery: Scenery, token: Address, wallet: Wallet, *, block: tuple[int, int]
+) -> Play:
     """Read both balances, send a part, read both again: one block."""
-    recipient = fresh_account(pin, f"{token}:recipient")
+    recipient = scenery.account(f"{token}:recipient")
     number, time_s = block
 
     def read(label: str, owner: Address) -> SimCall:
@@ -105,8 +109,9 @@ def write_play(pin: BlockRef, token: Address, wallet: Wallet, *, block: tuple[in
     )
     return Play(
         pin=pin,
+        scenery=scenery,
         blocks=(SimBlock(number=number, time_s=time_s, calls=calls),),
-        accounts=(wallet.address, recipient),
+        purses={account: scenery.purse(account) for account in (wallet.address, recipient)},
         storage=funding,
     )
 
