@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections.abc import Callable, Mapping
-from contextlib import AsyncExitStack, closing
+from contextlib import AsyncExitStack, closing, suppress
 
 import structlog
 from apscheduler.schedulers.asyncio import AsyncIOScheduler
@@ -22,16 +22,18 @@ from config.chains import Chain
 from config.errors import ConfigError, UpstreamError
 from config.load import choose_enabled, load_chains
 from config.plans import load_plans
-from config.settings import Settings
+from config.settings import IndexerSettings, Settings
 from indexer.follow import follow
 from indexer.rpc import RpcClient
-from indexer.status import FollowStatus
+from indexer.status import FollowStatus, Publish
 from sql.console import serve_console
 from sql.ledger import Ledger
 from sql.store import Store
 
 _STALE_AFTER_S = 60.0
 """A chain counts as followed while its tip came closer to the head this recently."""
+
+_BROKEN_OFF_PAUSE_S = 10.0
 
 _LOG = structlog.get_logger("assay")
 
@@ -99,9 +101,28 @@ async def run_service(
         async with asyncio.TaskGroup() as group:
             for chain, client in clients:
                 group.create_task(
-                    follow(chain, client, store, settings.indexer, stop=stop, publish=publish)
+                    _keep_following(chain, client, store, settings.indexer, stop, publish)
                 )
             group.create_task(serve(app, host=host, port=port, stop=stop, listening=listening))
+
+
+async def _keep_following(
+    chain: Chain,
+    client: RpcClient,
+    store: Store,
+    settings: IndexerSettings,
+    stop: asyncio.Event,
+    publish: Publish,
+) -> None:
+    """Follow until the stop. A mistake of ours about one chain must not end the others."""
+    while not stop.is_set():
+        try:
+            await follow(chain, client, store, settings, stop=stop, publish=publish)
+        except Exception as error:  # noqa: BLE001 - logged whole; the chain is begun again
+            _LOG.error("following broke off", chain=chain.slug, exc_info=error)
+            publish(FollowStatus(chain_id=chain.id, last_error=f"following broke off: {error!r}"))
+            with suppress(TimeoutError):
+                await asyncio.wait_for(stop.wait(), _BROKEN_OFF_PAUSE_S)
 
 
 async def _connect_all(

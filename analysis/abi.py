@@ -9,6 +9,7 @@ import msgspec
 
 from analysis.calldata import call_data
 from analysis.node import RpcAnswer
+from analysis.revert_reason import decode_revert
 from config.errors import UpstreamError
 from config.jsonrpc import RpcFault, RpcRequest
 from config.primitives import Address, Hash32
@@ -106,7 +107,7 @@ def read_reply(answer: RpcAnswer) -> Reply:
     if not isinstance(answer, RpcFault):
         return _hex_bytes(answer)
     if _is_the_contracts_doing(answer):
-        return NoAnswer(reason=answer.message)
+        return NoAnswer(reason=_said(answer))
     raise _upstream(answer)
 
 
@@ -136,7 +137,17 @@ def _is_the_contracts_doing(fault: RpcFault) -> bool:
 
 
 def _upstream(fault: RpcFault) -> UpstreamError:
-    return UpstreamError(service=_SERVICE, reason=f"{fault.message} (code {fault.code})")
+    return UpstreamError(service=_SERVICE, reason=f"{_said(fault)} (code {fault.code})")
+
+
+def _said(fault: RpcFault) -> str:
+    """The fault in a line of bounded length: a contract chooses its revert's words, and their
+    number."""
+    try:
+        data = bytes.fromhex((fault.data or "").removeprefix("0x"))
+    except ValueError:
+        data = b""
+    return decode_revert(data, fault.message)
 
 
 def _hex_bytes(answer: msgspec.Raw) -> bytes:

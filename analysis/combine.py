@@ -53,7 +53,8 @@ def combine(facts: Facts, *, is_settled: bool, now_s: int, min_liquidity_usd: fl
             symbol=facts.metadata.symbol,
             decimals=facts.metadata.decimals,
             supply_raw=facts.metadata.supply_raw,
-            burned_raw=facts.burned.burned_raw,
+            # A balanceOf that lies can name more than there is.
+            burned_raw=min(facts.burned.burned_raw, facts.metadata.supply_raw),
             owner_address=facts.ownership.owner_address,
             ownership_renounced=facts.ownership.ownership_renounced,
             is_open_source=None,

@@ -43,30 +43,31 @@ class Rounds:
         self._not_before: dict[tuple[str, Address], float] = {}
 
     def schedule(self, scheduler: AsyncIOScheduler) -> None:
-        """Add the job. One round at a time; a round that is late is not made up for."""
-        scheduler.add_job(
-            self.go,
-            "interval",
-            seconds=self._settings.rounds_every_s,
-            max_instances=1,
-            coalesce=True,
-            id="judge due tokens",
-        )
-
-    async def go(self) -> None:
-        """One round: at most as many tokens a chain as are analysed at the same time."""
-        for slug, chain_id in self._chains.items():
-            try:
-                due = await asyncio.to_thread(self._read_due, chain_id)
-            except StoreError as error:
-                _LOG.error("due tokens cannot be read", chain=slug, why=str(error))
-                return
-            worth = [token for token in due if self._is_worth_it(slug, token)]
-            chosen = worth[: self._settings.concurrency]
-            # The analyser logs what goes wrong; a round goes on with the other tokens.
-            await asyncio.gather(
-                *(self._judge(slug, token) for token in chosen), return_exceptions=True
+        """Add a job for each chain. One round at a time; a late round is not made up for."""
+        for slug in self._chains:
+            scheduler.add_job(
+                self.go,
+                "interval",
+                args=[slug],
+                seconds=self._settings.rounds_every_s,
+                max_instances=1,
+                coalesce=True,
+                id=f"judge due tokens of {slug}",
             )
+
+    async def go(self, slug: str) -> None:
+        """One round of one chain: at most as many tokens as are analysed at the same time."""
+        try:
+            due = await asyncio.to_thread(self._read_due, self._chains[slug])
+        except StoreError as error:
+            _LOG.error("due tokens cannot be read", chain=slug, why=str(error))
+            return
+        worth = [token for token in due if self._is_worth_it(slug, token)]
+        chosen = worth[: self._settings.concurrency]
+        # The analyser logs what goes wrong; a round goes on with the other tokens.
+        await asyncio.gather(
+            *(self._judge(slug, token) for token in chosen), return_exceptions=True
+        )
 
     def _read_due(self, chain_id: int) -> list[Address]:
         rows = list_due(

@@ -74,7 +74,8 @@ class Analyser:
         self._settings = settings
         self._now_s = now_s
         self._runs: dict[tuple[str, Address], _Run] = {}
-        self._slots = asyncio.Semaphore(settings.concurrency)
+        # One chain whose node hangs must not keep the others waiting.
+        self._slots = {slug: asyncio.Semaphore(settings.concurrency) for slug in scanners}
 
     async def report(
         self, chain: str, token: Address, *, refresh: bool = False, redecompile: bool = False
@@ -140,7 +141,9 @@ class Analyser:
         if len(self._runs) >= _MOST_RUNS:
             raise UpstreamError(service="analysis", reason="too many analyses are waiting")
         run = self._runs[key] = _Run()
-        run.task = asyncio.create_task(self._play(scanner, token, run, redecompile=redecompile))
+        run.task = asyncio.create_task(
+            self._play(chain, scanner, token, run, redecompile=redecompile)
+        )
         run.task.add_done_callback(lambda task: self._leave(key, task))
         return run
 
@@ -157,10 +160,10 @@ class Analyser:
             _LOG.error("analysis failed", chain=key[0], token=key[1], exc_info=error)
 
     async def _play(
-        self, scanner: Scanner, token: Address, run: _Run, *, redecompile: bool
+        self, chain: str, scanner: Scanner, token: Address, run: _Run, *, redecompile: bool
     ) -> Report:
         limit_s = self._settings.longest_run_s
-        async with self._slots:
+        async with self._slots[chain]:
             try:
                 async with asyncio.timeout(limit_s):
                     async for report in scanner.scan(token, redecompile=redecompile):

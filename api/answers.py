@@ -5,12 +5,13 @@ import asyncio
 import msgspec
 import structlog
 
+from analysis.gate import admit_address
 from api.cache import Answer, AnswerCache, SharedRuns
 from api.render import FORMATS, Format, render_failure, render_refusal, render_report
 from api.service import ApiDeps
 from config.chains import Chain
-from config.errors import AssayError, InternalError, InvalidAddressError, TokenRefusedError
-from config.primitives import Address, parse_address
+from config.errors import AssayError, InternalError, TokenRefusedError
+from config.primitives import Address
 from sql.rows import Report
 
 MAX_CACHE_S = 120.0
@@ -69,8 +70,8 @@ class Answers:
     ) -> Answer:
         """The answer for one token, from the cache where it may be. Never raises on purpose."""
         try:
-            parsed = parse_address(address)
-        except InvalidAddressError as error:
+            parsed = admit_address(address)
+        except TokenRefusedError as error:
             body = render_refusal(self._chains[chain], address, form, error)
             return Answer(status=error.status, body=body)
         ask = Ask(

@@ -156,11 +156,14 @@ def _load_own(node_modules: Path) -> tuple[Artifact, ...]:
 
 
 def _compile(request: bytes, node_modules: Path) -> tuple[Artifact, ...]:
-    # Into a file, not a pipe: solc.js leaves with process.exit, which cuts a pipe short.
-    with tempfile.TemporaryFile() as answer:
+    # Through files, not pipes: solc.js reads a pipe without waiting for what has not arrived yet,
+    # and leaves with process.exit, which cuts a pipe short.
+    with tempfile.TemporaryFile() as question, tempfile.TemporaryFile() as answer:
+        question.write(request)
+        question.seek(0)
         ran = subprocess.run(
             [_find_node(), str(node_modules / "solc" / "solc.js"), "--standard-json"],
-            input=request,
+            stdin=question,
             stdout=answer,
             stderr=subprocess.PIPE,
             timeout=_COMPILE_S,

@@ -87,7 +87,8 @@ class HeadFeed:
                 failures += 1
                 if failures == 1:
                     _log.warning("head subscription lost, polling", reason=str(error))
-            self._is_announcing = False
+            finally:
+                self._is_announcing = False
             await self._clock.sleep(
                 backoff_s(failures, first_s=_FIRST_RETRY_S, most_s=_MOST_RETRY_S)
             )

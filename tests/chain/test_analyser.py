@@ -158,7 +158,7 @@ async def test_rounds_judge_what_nobody_asked_for_and_remember_refusals(
         settings=scene.settings,
         now_s=scene.clock,
     )
-    await rounds.go()
+    await rounds.go(SLUG)
     report = scene.stored(honest)
     assert report is not None
     assert report.token.is_settled
@@ -166,7 +166,7 @@ async def test_rounds_judge_what_nobody_asked_for_and_remember_refusals(
     assert refusal is not None
     assert refusal.code == "not_a_token"
     asked = scene.node.heads_asked
-    await rounds.go()
+    await rounds.go(SLUG)
     assert scene.node.heads_asked == asked  # nothing is due any more
 
 
