@@ -30,6 +30,8 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     """The contract whose code was judged, for a proxy."""
     static: StaticFindings
     pools: tuple[ValuedPool, ...]
+    is_every_pool_known: bool
+    """False: there may be more. Where none is known at all, pools count as not resolved."""
     trades: Mapping[str, TradeResult | str]
     """By Candidate.key; PENDING for plays under way."""
     transfer: TransferResult | None
@@ -40,6 +42,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
 def combine(facts: Facts, *, is_settled: bool, now_s: int, min_liquidity_usd: float) -> Report:
     """The report. What no check has answered yet is None."""
     transfer = facts.transfer
+    is_resolved = bool(facts.pools) or facts.is_every_pool_known
     return Report(
         token=ReportRow(
             chain_id=facts.chain_id,
@@ -75,7 +78,11 @@ def combine(facts: Facts, *, is_settled: bool, now_s: int, min_liquidity_usd: fl
             creator_balance_raw=None,
         ),
         static=facts.static,
-        pools=pool_rows(facts.pools, facts.trades, min_liquidity_usd=min_liquidity_usd),
+        pools=(
+            pool_rows(facts.pools, facts.trades, min_liquidity_usd=min_liquidity_usd)
+            if is_resolved
+            else None
+        ),
         holders=facts.burned.holders,
         deadlines=(),
         evidence=facts.evidence,

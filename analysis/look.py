@@ -17,6 +17,7 @@ from analysis.routers import RouterFacts
 from analysis.stage import Scenery, read_scenery, scenery_request
 from analysis.supply import Burned
 from analysis.venues import amm_v4
+from config.jsonrpc import RpcFault
 from config.primitives import Address, BlockRef
 
 
@@ -35,6 +36,8 @@ class Look(msgspec.Struct, frozen=True, kw_only=True):
     """None: the oracle has no price that may be used."""
     candidates: tuple[Candidate, ...]
     """Pools against the anchors, indexed ones and asked ones, each once."""
+    is_all_asked: bool
+    """False: a node refused a question about pools, so there may be more of them."""
     token_slot_index: int | None
     """Index of the token's balance slot. None: not found."""
 
@@ -97,6 +100,9 @@ async def look(desk: Desk, token: Address, pin: BlockRef, known: Known) -> Look:
         owners=ownership.read(trip[asked_owners]),
         native_usd=native_price.read_oracle(chain.oracle, trip[asked_oracle][0], time_s=pin.time_s),
         candidates=tuple({candidate.key: candidate for candidate in every}.values()),
+        is_all_asked=not any(
+            isinstance(answer, RpcFault) for _, at in asked_v4 for answer in trip[at]
+        ),
         token_slot_index=token_slot,
     )
 

@@ -35,6 +35,8 @@ class Sales(msgspec.Struct, frozen=True, kw_only=True):
 
     trades: dict[str, TradeResult]
     """By Candidate.key."""
+    transfer: TransferResult | None
+    """The buyer's, where there was one; else as it was after the buys."""
     evidence: tuple[EvidenceRow, ...]
 
 
@@ -62,19 +64,29 @@ async def play_buys(
 
 
 async def play_sales(desk: Desk, look: Look, buys: Buys) -> Sales:
-    """Sell what was bought, in one round trip. Raises UpstreamError."""
+    """Sell what was bought, and send some of it on, in one round trip. Raises UpstreamError."""
     supply_raw = look.admitted.metadata.supply_raw
-    plays = [
+    sales = [
         trade.write_sales(ground, bought, supply_raw=supply_raw) for ground, bought in buys.bought
     ]
-    played = await _send(desk.node, plays)
+    sendings = [trade.write_sending(ground, bought) for ground, bought in buys.bought]
+    sending = next((one for one in sendings if one is not None), None)
+    groups = [[sale.play for sale in ways] for ways in sales]
+    sent, *played = await _send(desk.node, [[sending[0]] if sending else [], *groups])
     trades, evidence = dict(buys.refused), []
-    for (ground, bought), written, results in zip(buys.bought, plays, played, strict=True):
+    for (ground, bought), ways, results in zip(buys.bought, sales, played, strict=True):
         key = ground.candidate.key
-        sell = trade.read_sales(ground, bought, results)
+        sell = trade.read_sales(ground, bought, ways, results)
         trades[key] = TradeResult(buy=bought.outcome, sell=sell)
-        evidence += _evidence(f"sell:{key}", trade.VERSION, written, results, sell)
-    return Sales(trades=trades, evidence=tuple(evidence))
+        plays = [sale.play for sale in ways]
+        evidence += _evidence(f"sell:{key}", trade.VERSION, plays, results, sell)
+    result = buys.transfer
+    if sending is not None:
+        by_buyer = transfer.read_result(sending[1], sent[0])
+        if by_buyer.success is not None:
+            result = by_buyer
+            evidence += _evidence("transfer", transfer.VERSION, sending[:1], sent, by_buyer)
+    return Sales(trades=trades, transfer=result, evidence=tuple(evidence))
 
 
 def _blocks(desk: Desk, look: Look) -> tuple[tuple[int, int], ...]:
@@ -132,7 +144,10 @@ async def _send(node: Node, groups: Sequence[Sequence[Play]]) -> list[list[Playe
 def _judge_transfers(
     wallets: Sequence[Wallet], plays: Sequence[Play], results: Sequence[Played | NotRun]
 ) -> tuple[TransferResult | None, list[EvidenceRow]]:
-    """The first wallet whose check settled decides; they come in order of preference."""
+    """The first wallet whose check settled decides; they come in order of preference.
+
+    A pass that another wallet's refusal contradicts is no pass: one of them is special.
+    """
     if not wallets:
         return None, []
     judged = [
@@ -141,9 +156,9 @@ def _judge_transfers(
     ]
     at = next((at for at, result in enumerate(judged) if result.success is not None), 0)
     chosen = judged[at]
-    return chosen, _evidence(
-        "transfer", transfer.VERSION, plays[at : at + 1], results[at : at + 1], chosen
-    )
+    if chosen.success and any(result.success is False for result in judged):
+        chosen = transfer.unsettled("one wallet can send and another cannot")
+    return chosen, _evidence("transfer", transfer.VERSION, plays[at:], results[at:], chosen)
 
 
 def _evidence(

@@ -23,7 +23,7 @@ from analysis.state import State, read_state
 from analysis.static.examine import examine
 from config.errors import UpstreamError
 from config.primitives import Address, BlockRef, Hash32
-from sql.rows import Report
+from sql.rows import EvidenceRow, Report
 
 _OWNER_SLOTS_S = 2.0
 """Longest that owner-check slots are waited for. Source: the specification, "Other constants"."""
@@ -66,13 +66,15 @@ async def scan(desk: Desk, token: Address) -> AsyncIterator[Report]:
     pending = {pool.candidate.key: PENDING for pool in traded}
     yield _report(desk, msgspec.structs.replace(facts, trades=pending), is_settled=False)
 
-    buys = await play_buys(desk, seen, token, traded, state.wallets)
+    # Whoever the code treats as an owner is no ordinary holder.
+    senders = [wallet for wallet in state.wallets if wallet.address not in (wallets or ())]
+    buys = await play_buys(desk, seen, token, traded, senders)
     sales = await play_sales(desk, seen, buys)
     settled = msgspec.structs.replace(
         facts,
         trades=sales.trades,
-        transfer=buys.transfer,
-        evidence=(*facts.evidence, *buys.evidence, *sales.evidence),
+        transfer=sales.transfer,
+        evidence=_newest((*facts.evidence, *buys.evidence, *sales.evidence)),
     )
     yield _report(desk, settled, is_settled=True)
 
@@ -95,6 +97,7 @@ def _facts(
         implementation=judged.implementation,
         static=judged.findings,
         pools=state.pools,
+        is_every_pool_known=state.is_complete,
         trades={},
         transfer=None,
         evidence=judged.evidence,
@@ -108,6 +111,11 @@ def _report(desk: Desk, facts: Facts, *, is_settled: bool) -> Report:
         now_s=int(desk.now_s()),
         min_liquidity_usd=desk.settings.min_liquidity_usd,
     )
+
+
+def _newest(rows: tuple[EvidenceRow, ...]) -> tuple[EvidenceRow, ...]:
+    """One row a key: what was played again later counts."""
+    return tuple({row.key: row for row in rows}.values())
 
 
 async def _owner_wallets(

@@ -255,22 +255,23 @@ def next_blocks(
 ) -> list[tuple[int, int]]:
     """Numbers and times of what-if blocks: the next block, then one after each wait.
 
-    The first is dated no earlier than now, because a real trade would be. Numbers follow the waits
-    at the nominal block time, at most 200 ahead in all: nodes bound how far a simulation may jump.
+    The first is dated no earlier than now, because a real trade would be. Time and number go
+    together at the chain's pace, for a contract can compare them; so a wait is cut short where the
+    chain makes more blocks in it than nodes let a simulation skip.
     """
     step_s = max(1, round(block_time_s))
     number, time_s = pin.number + 1, max(pin.time_s + step_s, now_s)
     blocks = [(number, time_s)]
     for wait_s in waits_s:
-        time_s += max(wait_s, step_s)
-        number += max(
-            1, min(int(wait_s / block_time_s), _MOST_BLOCKS_AHEAD // max(1, len(waits_s)))
-        )
+        skipped = max(1, min(int(wait_s / block_time_s), _MOST_BLOCKS_SKIPPED))
+        number += skipped
+        time_s += max(1, round(skipped * block_time_s))
         blocks.append((number, time_s))
     return blocks
 
 
-_MOST_BLOCKS_AHEAD = 200
+_MOST_BLOCKS_SKIPPED = 240
+"""In one wait. Geth plays at most 256 blocks, the skipped ones included."""
 
 
 def _wire_call(call: SimCall) -> dict[str, str]:

@@ -11,13 +11,13 @@ from analysis.discovery import Candidate, find_lookups
 from analysis.gate import is_delegated_account
 from analysis.knowledge import Known
 from analysis.look import Look
-from analysis.market import ValuedPool, rank_pools
+from analysis.market import PoolState, ValuedPool, rank_pools
 from analysis.rounds import Round
 from analysis.scenarios.transfer import Wallet, funded_wallet, holder_wallet
 from analysis.venues import amm_v4
 from config.burn import BURN_ADDRESSES
 from config.chains import Dex
-from config.primitives import Address, RawAmount
+from config.primitives import ZERO_ADDRESS, Address, RawAmount
 
 _HOLDERS_ASKED = 5
 
@@ -27,6 +27,8 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
 
     pools: tuple[ValuedPool, ...]
     """Deepest first."""
+    is_complete: bool
+    """False: there may be pools beside these, which could not be found, read or priced."""
     wallets: tuple[Wallet, ...]
     """Who the transfer check may use, in order of preference."""
 
@@ -65,6 +67,7 @@ async def read_state(desk: Desk, look: Look, token: Address, known: Known) -> St
     accounts = [not code or is_delegated_account(code) for code in codes]
     return State(
         pools=rank_pools(states, prices),
+        is_complete=look.is_all_asked and _is_all_known(desk, states, native_usd),
         wallets=_wallets(look, token, list(zip(holders, balances, accounts, strict=True))),
     )
 
@@ -76,6 +79,16 @@ def _by_manager(candidates: Sequence[Candidate]) -> list[tuple[Dex, list[Candida
         if pool.dex.kind == "AmmV4" and pool.dex.variant is None:
             managers.setdefault(pool.dex.factory, (pool.dex, []))[1].append(pool)
     return [(dex, pools[: amm_v4.MOST_POOLS]) for dex, pools in managers.values()]
+
+
+def _is_all_known(
+    desk: Desk, states: Sequence[tuple[Candidate, PoolState | None]], native_usd: float | None
+) -> bool:
+    """Whether every pool was read, and priced if it has an anchor on one side."""
+    native = {desk.chain.wrapped_native.address, ZERO_ADDRESS}
+    is_unread = any(state is None and pool.dex.kind == "AmmV4" for pool, state in states)
+    is_unpriced = native_usd is None and any(pool.quote in native for pool, _ in states)
+    return not is_unread and not is_unpriced
 
 
 def _possible_holders(look: Look, token: Address, known: Known) -> list[Address]:

@@ -47,8 +47,8 @@ def buy_play(ground: Ground, amount_in: RawAmount) -> Play:
     trader = ground.trader(f"buy {amount_in}")
     calls = (
         _buying(ground, trader, amount_in),
-        (_balance(ground, trader, "balance at sale"),),
-        (_balance(ground, trader, "balance later"),),
+        (_balance(ground.candidate.token, trader, "balance at sale"),),
+        (_balance(ground.candidate.token, trader, "balance later"),),
     )
     funds = _quote_funds(ground, trader, amount_in)
     return _play(ground, trader, calls, funds, coins=amount_in)
@@ -66,11 +66,23 @@ def sale_play(ground: Ground, amount_in: RawAmount, amounts: tuple[RawAmount, Ra
     return _play(ground, trader, calls, funds, coins=amount_in)
 
 
+def sending_play(ground: Ground, amount_in: RawAmount, amount: RawAmount) -> Play:
+    """Buy as `buy_play` did, from the same account, and after the longest wait send a part on."""
+    trader = ground.trader(f"buy {amount_in}")
+    calls = (
+        _buying(ground, trader, amount_in),
+        (_balance(ground.candidate.token, trader, "balance at sale"),),
+        _sending(ground, trader, amount),
+    )
+    funds = _quote_funds(ground, trader, amount_in)
+    return _play(ground, trader, calls, funds, coins=amount_in)
+
+
 def funded_sale_play(ground: Ground, amount: RawAmount, *, slot_index: int) -> Play:
     """Sell from an account that was given the token on stage."""
     trader = ground.trader(f"funded {amount}")
     calls = (
-        (_balance(ground, trader, "balance given"),),
+        (_balance(ground.candidate.token, trader, "balance given"),),
         _selling(ground, trader, amount, "at sale"),
         _selling(ground, trader, amount, "later"),
     )
@@ -112,26 +124,13 @@ def _quote_funds(
 
 def _buying(ground: Ground, trader: Address, amount_in: RawAmount) -> tuple[SimCall, ...]:
     quote, token = ground.candidate.quote, ground.candidate.token
-    swap = Swap(
-        candidate=ground.candidate,
-        router=ground.router,
-        trader=trader,
-        token_in=quote,
-        token_out=token,
-        amount_in=amount_in,
-    )
+    swap = _swap(ground, trader, token_in=quote, token_out=token, amount_in=amount_in)
     calls = [
         _approve(quote, trader, ground.router, "approve quote"),
-        SimCall(
-            label="quote balance",
-            sender=trader,
-            to=quote,
-            data=call_data("balanceOf(address)", trader),
-            gas=READ_GAS,
-        ),
-        _balance(ground, trader, "balance before buy"),
+        _balance(quote, trader, "quote balance"),
+        _balance(token, trader, "balance before buy"),
         SimCall(label="buy", sender=trader, to=ground.router, data=_swap_data(ground, swap)),
-        _balance(ground, trader, "balance after buy"),
+        _balance(token, trader, "balance after buy"),
     ]
     if ground.quote_slot_index is None:
         deposit = SimCall(
@@ -139,34 +138,59 @@ def _buying(ground: Ground, trader: Address, amount_in: RawAmount) -> tuple[SimC
         )
         calls.insert(0, deposit)
     if ground.form is None:
-        known = SimCall(
-            label="router knows pool",
-            sender=trader,
-            to=ground.router,
-            data=amm_v2.quote_data(swap),
-            gas=READ_GAS,
-        )
-        calls.insert(0, known)
+        calls.insert(0, _expected(ground, swap, "router knows pool"))
     return tuple(calls)
 
 
 def _selling(ground: Ground, trader: Address, amount: RawAmount, when: str) -> tuple[SimCall, ...]:
-    swap = Swap(
-        candidate=ground.candidate,
-        router=ground.router,
-        trader=trader,
-        token_in=ground.candidate.token,
-        token_out=ground.candidate.quote,
-        amount_in=amount,
-    )
+    quote, token = ground.candidate.quote, ground.candidate.token
+    swap = _swap(ground, trader, token_in=token, token_out=quote, amount_in=amount)
+    expected = (_expected(ground, swap, f"expected {when}"),) if ground.form is None else ()
     return (
-        _balance(ground, trader, f"balance before sale {when}"),
-        _approve(ground.candidate.token, trader, ground.router, f"approve {when}"),
+        _balance(token, trader, f"balance before sale {when}"),
+        _balance(quote, trader, f"quote before sale {when}"),
+        _approve(token, trader, ground.router, f"approve {when}"),
+        *expected,
         SimCall(
             label=f"sell {when}", sender=trader, to=ground.router, data=_swap_data(ground, swap)
         ),
-        _balance(ground, trader, f"balance after sale {when}"),
+        _balance(token, trader, f"balance after sale {when}"),
+        _balance(quote, trader, f"quote after sale {when}"),
     )
+
+
+def _sending(ground: Ground, trader: Address, amount: RawAmount) -> tuple[SimCall, ...]:
+    token, friend = ground.candidate.token, ground.trader("friend")
+    return (
+        _balance(token, trader, "sender before"),
+        _balance(token, friend, "recipient before", asker=trader),
+        SimCall(
+            label="transfer",
+            sender=trader,
+            to=token,
+            data=call_data("transfer(address,uint256)", friend, amount),
+        ),
+        _balance(token, trader, "sender after"),
+        _balance(token, friend, "recipient after", asker=trader),
+    )
+
+
+def _swap(
+    ground: Ground, trader: Address, *, token_in: Address, token_out: Address, amount_in: RawAmount
+) -> Swap:
+    return Swap(
+        candidate=ground.candidate,
+        router=ground.router,
+        trader=trader,
+        token_in=token_in,
+        token_out=token_out,
+        amount_in=amount_in,
+    )
+
+
+def _expected(ground: Ground, swap: Swap, label: str) -> SimCall:
+    data = amm_v2.quote_data(swap)
+    return SimCall(label=label, sender=swap.trader, to=ground.router, data=data, gas=READ_GAS)
 
 
 def _swap_data(ground: Ground, swap: Swap) -> str:
@@ -178,6 +202,9 @@ def _approve(token: Address, owner: Address, spender: Address, label: str) -> Si
     return SimCall(label=label, sender=owner, to=token, data=data)
 
 
-def _balance(ground: Ground, owner: Address, label: str) -> SimCall:
+def _balance(
+    token: Address, owner: Address, label: str, *, asker: Address | None = None
+) -> SimCall:
+    """`asker` None: the owner itself, who then needs coins for gas."""
     data = call_data("balanceOf(address)", owner)
-    return SimCall(label=label, sender=owner, to=ground.candidate.token, data=data, gas=READ_GAS)
+    return SimCall(label=label, sender=asker or owner, to=token, data=data, gas=READ_GAS)

@@ -14,9 +14,16 @@ from collections.abc import Sequence
 import msgspec
 
 from analysis.revert_reason import decode_revert
-from analysis.scenarios.ground import Ground, buy_play, funded_sale_play, sale_play
-from analysis.scenarios.transfer import percent, sent_share
+from analysis.scenarios.ground import (
+    Ground,
+    buy_play,
+    funded_sale_play,
+    sale_play,
+    sending_play,
+)
+from analysis.scenarios.transfer import Wallet, percent, sent_share
 from analysis.stage import NotRun, Outcome, Passed, Play, Played, Refused, SimResult
+from analysis.venues.swap import Moved
 from config.primitives import RawAmount
 
 VERSION = 1
@@ -38,8 +45,17 @@ class Bought(msgspec.Struct, frozen=True, kw_only=True):
     outcome: Outcome
     amount_in: RawAmount
     """Quote paid by the attempt that was taken."""
-    held: tuple[RawAmount, RawAmount]
-    """The trader's token balance at the sale and at the patient sale."""
+    held: tuple[RawAmount, RawAmount] | None
+    """The trader's token balance at the sale and at the patient sale. None: the token did not
+    tell, or nothing was bought."""
+
+
+class Sale(msgspec.Struct, frozen=True, kw_only=True):
+    """One way to sell: its play, and the amounts it asks to sell."""
+
+    play: Play
+    amounts: tuple[RawAmount, RawAmount]
+    """At the sale and at the patient sale."""
 
 
 def write_buys(ground: Ground) -> tuple[Play, ...]:
@@ -52,46 +68,51 @@ def read_buys(ground: Ground, played: Sequence[Played | NotRun]) -> Bought:
     outcomes = [_read_buy(ground, result) for result in played]
     for size, outcome, result in zip(_sizes(ground), outcomes, played, strict=True):
         if isinstance(outcome, Passed) and isinstance(result, Played):
-            held = (result["balance at sale"].word or 0, result["balance later"].word or 0)
-            return Bought(
-                outcome=outcome, amount_in=size, held=(RawAmount(held[0]), RawAmount(held[1]))
-            )
+            return Bought(outcome=outcome, amount_in=size, held=_held(result))
     # The smallest size is the least likely to have been refused for its size.
     return Bought(
-        outcome=_unlearnt(outcomes) or outcomes[-1],
-        amount_in=_sizes(ground)[-1],
-        held=(RawAmount(0), RawAmount(0)),
+        outcome=_unlearnt(outcomes) or outcomes[-1], amount_in=_sizes(ground)[-1], held=None
     )
 
 
-def write_sales(ground: Ground, bought: Bought, *, supply_raw: RawAmount) -> tuple[Play, ...]:
-    """Plays that sell what was bought. Empty: there is nothing to sell.
+def write_sales(ground: Ground, bought: Bought, *, supply_raw: RawAmount) -> tuple[Sale, ...]:
+    """Ways to sell what was bought. Empty: there is nothing to sell.
 
     Where buying was refused, an account funded on stage sells: whoever holds the token already
     still wants to know.
     """
-    if isinstance(bought.outcome, Passed):
+    if bought.held is not None:
         if not any(bought.held):
             return ()
-        parts = [_part(bought.held, share) for share in _SALE_SHARES]
-        return tuple(sale_play(ground, bought.amount_in, part) for part in dict.fromkeys(parts))
-    if isinstance(bought.outcome, NotRun) or ground.token_slot_index is None:
+        parts = dict.fromkeys(_part(bought.held, share) for share in _SALE_SHARES)
+        return tuple(
+            Sale(play=sale_play(ground, bought.amount_in, part), amounts=part) for part in parts
+        )
+    slot = ground.token_slot_index
+    if not isinstance(bought.outcome, Refused) or slot is None:
         return ()
     amount = sent_share(supply_raw, ground.scenery)
+    sizes = dict.fromkeys(RawAmount(max(1, amount // share)) for share in _SALE_SHARES)
     return tuple(
-        funded_sale_play(ground, size, slot_index=ground.token_slot_index)
-        for size in dict.fromkeys(RawAmount(max(1, amount // share)) for share in _SALE_SHARES)
+        Sale(play=funded_sale_play(ground, size, slot_index=slot), amounts=(size, size))
+        for size in sizes
     )
 
 
-def read_sales(ground: Ground, bought: Bought, played: Sequence[Played | NotRun]) -> Outcome:
+def read_sales(
+    ground: Ground, bought: Bought, sales: Sequence[Sale], played: Sequence[Played | NotRun]
+) -> Outcome:
     """The first sale that worked; the next block's before the patient one's."""
-    if not played:
+    if not sales:
+        if bought.held is not None:
+            return Refused(reason="what was bought is gone in the next block")
         if isinstance(bought.outcome, Passed):
-            return Refused(reason="the buy left nothing to sell")
+            return NotRun(missing="HOLDER", reason="balanceOf does not tell what was bought")
         return NotRun(missing="FUNDS", reason="the buy did not pass, so there was nothing to sell")
     outcomes = [
-        _read_sale(ground, result, when) for when in ("at sale", "later") for result in played
+        _read_sale(ground, result, when, asked=sale.amounts[at])
+        for at, when in enumerate(("at sale", "later"))
+        for sale, result in zip(sales, played, strict=True)
     ]
     passed = next((outcome for outcome in outcomes if isinstance(outcome, Passed)), None)
     # A balance that is gone by the patient sale does not take back a refusal seen before.
@@ -101,6 +122,20 @@ def read_sales(ground: Ground, bought: Bought, played: Sequence[Played | NotRun]
         if not (isinstance(outcome, NotRun) and outcome.missing == "FUNDS")
     ] or outcomes
     return passed or _unlearnt(learnt) or learnt[0]
+
+
+def write_sending(ground: Ground, bought: Bought) -> tuple[Play, Wallet] | None:
+    """The buyer sends half of it on, after the longest wait. None: nothing was bought."""
+    if bought.held is None or not bought.held[1]:
+        return None
+    amount = RawAmount(max(1, bought.held[1] // 2))
+    wallet = Wallet(
+        address=ground.trader(f"buy {bought.amount_in}"),
+        balance_raw=bought.held[1],
+        amount_raw=amount,
+        slot_index=None,
+    )
+    return sending_play(ground, bought.amount_in, amount), wallet
 
 
 def _sizes(ground: Ground) -> tuple[RawAmount, ...]:
@@ -119,6 +154,13 @@ def _unlearnt(outcomes: Sequence[Outcome]) -> NotRun | None:
     return next((outcome for outcome in outcomes if isinstance(outcome, NotRun)), None)
 
 
+def _held(played: Played) -> tuple[RawAmount, RawAmount] | None:
+    at_sale, later = played["balance at sale"].word, played["balance later"].word
+    if at_sale is None or later is None:
+        return None
+    return RawAmount(at_sale), RawAmount(later)
+
+
 def _read_buy(ground: Ground, played: Played | NotRun) -> Outcome:
     if isinstance(played, NotRun):
         return played
@@ -130,13 +172,22 @@ def _read_buy(ground: Ground, played: Played | NotRun) -> Outcome:
     moved = ground.moved(buy.logs, is_buy=True)
     if not buy.ok or moved is None:
         return _not_traded(buy)
+    return _judge_buy(played, moved)
+
+
+def _judge_buy(played: Played, moved: Moved) -> Outcome:
     before, after = played["balance before buy"].word, played["balance after buy"].word
     if before is None or after is None or moved.sent <= 0:
         return Passed(tax=None)
-    return Passed(tax=percent(moved.sent - (after - before), moved.sent))
+    # A balance that melts away in the next block never arrived.
+    at_sale = played["balance at sale"].word
+    arrived = (after if at_sale is None else min(after, at_sale)) - before
+    if arrived <= 0:
+        return Refused(reason="the buy went through and brought nothing")
+    return Passed(tax=percent(moved.sent - arrived, moved.sent))
 
 
-def _read_sale(ground: Ground, played: Played | NotRun, when: str) -> Outcome:
+def _read_sale(ground: Ground, played: Played | NotRun, when: str, *, asked: RawAmount) -> Outcome:
     if isinstance(played, NotRun):
         return played
     before = played[f"balance before sale {when}"].word
@@ -147,9 +198,33 @@ def _read_sale(ground: Ground, played: Played | NotRun, when: str) -> Outcome:
     if not sell.ok or moved is None:
         return _not_traded(sell)
     after = played[f"balance after sale {when}"].word
-    if after is None or before <= after:
+    if after is None:
         return Passed(tax=None)
-    return Passed(tax=percent(before - after - moved.received, before - after))
+    # A V3 pool may take less than was asked, when its liquidity ends; a V2 router never does.
+    base = before - after if ground.form is not None else max(before - after, asked)
+    if base <= 0:
+        return Passed(tax=None)
+    loss = _quote_loss(played, when, share=moved.received / asked)
+    return Passed(tax=percent(base - moved.received, base) if loss is None else loss)
+
+
+def _quote_loss(played: Played, when: str, *, share: float) -> float | None:
+    """Percent of the sale's worth that did not reach the seller, where that cannot be slippage.
+
+    A token can ruin the price in the middle of its own transfer, by dumping fresh tokens into the
+    pool first: nothing is lost on the way, and nothing comes back. None: the seller got at least
+    half of what the pool would have paid for the `share` of the order that it received.
+    """
+    expected = played.by_label.get(f"expected {when}")
+    before, after = (
+        played[f"quote before sale {when}"].word,
+        played[f"quote after sale {when}"].word,
+    )
+    if expected is None or not expected.ok or before is None or after is None:
+        return None
+    worth = int.from_bytes(expected.data[-32:], "big")  # the last of the router's amounts
+    got = after - before
+    return percent(worth - got, worth) if got < worth * share / 2 else None
 
 
 def _not_traded(swap: SimResult) -> Outcome:

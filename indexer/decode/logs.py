@@ -71,13 +71,17 @@ def _nth(topics: Sequence[tuple[str, ...]], at: int) -> list[str]:
     return [some[at] if len(some) > at else "" for some in topics]
 
 
+def _integer(name: str, dtype: type[pl.Int32 | pl.Int64]) -> pl.Expr:
+    return pl.col(name).str.strip_prefix("0x").str.to_integer(base=16, dtype=dtype)
+
+
 def _checked(frame: pl.DataFrame) -> pl.DataFrame:
     try:
         frame = frame.with_columns(
             pl.col(*_TEXTS).str.to_lowercase(),
-            pl.col("block_number", "log_index")
-            .str.strip_prefix("0x")
-            .str.to_integer(base=16, dtype=pl.Int64),
+            _integer("block_number", pl.Int64),
+            # Stored as 32 bits; no block has two thousand million logs.
+            _integer("log_index", pl.Int32).cast(pl.Int64),
         )
     except pl.exceptions.ComputeError:
         raise IllFormedError(part="block number or log index of a log") from None

@@ -7,7 +7,8 @@ the service on purpose.
 import msgspec
 
 from config.primitives import Address
-from demo.layout import ZooToken
+from demo.layout import ZooToken, router_of
+from demo.reads import read
 from tests.chain.verbs import Chain, Moved
 
 WAIT_S = 120
@@ -44,16 +45,23 @@ def real_trade(
 ) -> RealOutcome:
     """Buy with a fresh account, wait, sell all of it; and transfer half of what `sender` has.
 
-    `wait_s` 0: sell in the next block. `sender` None: a holder of the token, who never traded.
+    `wait_s` 0: sell in the next block. `sender` None: a second account that bought; where nobody
+    can buy, a holder of the token, who never traded.
     """
-    trader = chain.fresh_account()
+    trader, friend = chain.fresh_account(), chain.fresh_account()
+    chain.buy(token, friend, chain.quote_worth(token, spend_usd))
     bought = chain.buy(token, trader, chain.quote_worth(token, spend_usd))
-    arrived = bought.token_after - bought.token_before
-    buy_success = bought.success and arrived > 0
     if wait_s > 0:
         chain.wait(wait_s)
+    # What counts as bought is what is still there after the wait.
+    arrived = min(bought.token_after, chain.balance(token.address, trader)) - bought.token_before
+    buy_success = bought.success and arrived > 0
+    expected = _expected(chain, token, trader) if buy_success else None
     sold = chain.sell(token, trader) if buy_success else None
-    moved, sent_raw = _transfer_half(chain, token, sender or token.holders[0])
+    has_friend = chain.balance(token.address, friend) > 0
+    moved, sent_raw = _transfer_half(
+        chain, token, sender or (friend if has_friend else token.holders[0])
+    )
     received = moved.other_after - moved.other_before
     transfer_success = moved.success and received > 0
     deducted = moved.token_before - moved.token_after
@@ -61,7 +69,7 @@ def real_trade(
         buy_success=buy_success,
         buy_tax=_percent(bought.pool_out - arrived, bought.pool_out) if buy_success else None,
         sell_success=sold.success if sold else None,
-        sell_tax=_sell_tax(token, sold) if sold and sold.success else None,
+        sell_tax=_sell_tax(token, sold, expected) if sold and sold.success else None,
         transfer_success=transfer_success,
         send_tax=_percent(deducted - sent_raw, sent_raw) if transfer_success else None,
         receive_tax=_percent(sent_raw - received, sent_raw) if transfer_success else None,
@@ -74,12 +82,33 @@ def _transfer_half(chain: Chain, token: ZooToken, sender: Address) -> tuple[Move
     return chain.transfer(token.address, sender, receiver, sent_raw), sent_raw
 
 
-def _sell_tax(token: ZooToken, sold: Moved) -> float:
+def _expected(chain: Chain, token: ZooToken, trader: Address) -> int | None:
+    """What a V2 pool would pay now for all that the trader has. None: another kind of pool."""
+    if token.pool.kind != "AmmV2":
+        return None
+    asked = chain.balance(token.address, trader)
+    venue = chain.world.venues.v2
+    path = [token.address, token.pool.quote]
+    (amounts,) = read(
+        chain.node,
+        router_of(venue),
+        "getAmountsOut(uint256,address[])",
+        asked,
+        path,
+        returns="(uint256[])",
+    )
+    return int(amounts[-1])  # type: ignore[index]  # a tuple of what `returns` says
+
+
+def _sell_tax(token: ZooToken, sold: Moved, expected: int | None) -> float:
+    paid_out = sold.other_after - sold.other_before
     if token.pool.kind == "AmmV4":
-        paid_out = sold.other_after - sold.other_before
         return _percent(sold.pool_quote_out - paid_out, sold.pool_quote_out)
-    left = sold.token_before - sold.token_after
-    return _percent(left - sold.pool_in, left)
+    asked = sold.token_before if expected is not None else sold.token_before - sold.token_after
+    share = sold.pool_in / asked
+    if expected is not None and paid_out < expected * share / 2:
+        return _percent(expected - paid_out, expected)
+    return _percent(asked - sold.pool_in, asked)
 
 
 def _percent(part: int, whole: int) -> float:

@@ -132,7 +132,17 @@ async def test_without_any_price_pools_are_left_out_not_shown_as_0(
     set_feed(chain, usd=3_000, updated_at_s=1)
     only = tuple(dex for dex in desk.chain.dexes if dex.kind == "Solid")
     desk = with_chain(desk, msgspec.structs.replace(desk.chain, dexes=only))
-    assert (await judge(desk, chain.world.token("solid_honest").address)).pools == ()
+    report = await judge(desk, chain.world.token("solid_honest").address)
+    assert report.pools is None  # there are pools; what they hold is not known
+
+
+async def test_a_refused_log_range_is_not_a_token_without_pools(chain: Chain, desk: Desk) -> None:
+    refused = RpcFault(code=-32005, message="query returned more than 10000 results")
+    node = Hindered(desk.node, "eth_getLogs", answer=refused)
+    on_v4 = await judge(with_node(desk, node), chain.world.token("v4_honest").address)
+    assert on_v4.pools is None
+    on_v2 = await judge(with_node(desk, node), chain.world.token("honest").address)
+    assert only_pool(on_v2).buy == "passed"
 
 
 @pytest.mark.parametrize("anchor", [0, 1, 2])
@@ -176,7 +186,7 @@ async def test_a_real_holder_stands_in_where_no_wallet_can_be_funded(
     chain: Chain, desk: Desk
 ) -> None:
     """Balances kept in another contract cannot be overridden; holders of the index can send."""
-    token = chain.world.token("transfer_tax")
+    token = chain.world.token("solid_transfer_tax")  # nor does anybody buy it on stage
     holder = token.holders[0]
     desk = Desk(
         chain=desk.chain,

@@ -170,8 +170,8 @@ class Chain:
         self.node.mine(blocks)
 
     def wait(self, seconds: int) -> None:
-        """Let this much time pass on the chain."""
-        self.node.increase_time(seconds)
+        """Let this much time pass on the chain, with the blocks that belong to it."""
+        self.node.mine(seconds)
 
     def reorg(self, depth: int) -> None:
         """Replace the newest blocks by as many empty ones."""
