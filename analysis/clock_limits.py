@@ -34,7 +34,7 @@ class ClockLimit(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_out_of_reach(self) -> bool:
-        """A storage value in no one known word: in a mapping, an array, or computed from several."""
+        """A storage value in no one known word: in a mapping, an array, or of several words."""
         return self.source == "storage" and self.slot is None
 
     def value_in(self, word: int) -> int:
