@@ -7,7 +7,7 @@ import msgspec
 
 from analysis.abi import CALL_GAS, WORD, read_reply
 from analysis.node import RpcAnswer
-from config.jsonrpc import RpcRequest
+from config.jsonrpc import RpcFault, RpcRequest
 from config.primitives import Hash32
 
 _CODE = "0x436000524260205260406000f3"
@@ -63,7 +63,9 @@ def request(*, block: Hash32) -> RpcRequest:
 
 
 def read(answer: RpcAnswer) -> Reading | None:
-    """None: the call was refused, or told something else. Raises UpstreamError."""
+    """None: the node refused the call, or told something else. Raises UpstreamError for nonsense."""
+    if isinstance(answer, RpcFault):
+        return None
     reply = read_reply(answer)
     if not isinstance(reply, bytes) or len(reply) != 2 * WORD:
         return None
