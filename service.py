@@ -75,7 +75,7 @@ async def run_service(
 
         def read_clock(slug: str) -> ContractClock | None:
             chain = next(chain for chain, _ in clients if chain.slug == slug)
-            return _clock_of(chain, statuses.get(chain.id))
+            return clock_of(chain, statuses.get(chain.id))
 
         app = create_app(
             ApiDeps(
@@ -152,7 +152,7 @@ def _state_of(slug: str, status: FollowStatus | None) -> ChainState:
     )
 
 
-def _clock_of(chain: Chain, status: FollowStatus | None) -> ContractClock | None:
+def clock_of(chain: Chain, status: FollowStatus | None) -> ContractClock | None:
     """What contracts read at the head that was seen last. None: no head yet, or one too old.
 
     Where contracts see Ethereum's block number the head's own says nothing of it; there the clock

@@ -63,7 +63,10 @@ def request(*, block: Hash32) -> RpcRequest:
 
 
 def read(answer: RpcAnswer) -> Reading | None:
-    """None: the node refused the call, or told something else. Raises UpstreamError for nonsense."""
+    """None: the node refused the call, or told other than two words.
+
+    Raises UpstreamError for what is no answer to any call.
+    """
     if isinstance(answer, RpcFault):
         return None
     reply = read_reply(answer)

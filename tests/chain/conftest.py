@@ -3,14 +3,22 @@
 A missing node is an error, never a skip.
 """
 
-from collections.abc import Iterator
+import time
+from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
+from analysis.desk import Desk
+from analysis.knowledge import NoKnowledge
+from config.chains import Chain as ChainFacts
+from config.load import load_chains
+from config.settings import AnalysisSettings, RpcSettings
 from demo.anvil import AnvilNode
 from demo.compile import Artifacts, load_artifacts
 from demo.layout import World
+from demo.overlay import write_overlay
 from demo.world import build_world
+from indexer.rpc import RpcClient
 from tests.chain.verbs import Chain
 
 
@@ -38,3 +46,28 @@ def chain(anvil_node: AnvilNode, world: World, artifacts: Artifacts) -> Iterator
     snapshot = anvil_node.snapshot()
     yield Chain(anvil_node, world, artifacts)
     anvil_node.revert(snapshot)
+
+
+@pytest.fixture
+async def client(anvil_node: AnvilNode) -> AsyncIterator[RpcClient]:
+    client = await RpcClient.connect((anvil_node.url,), anvil_node.chain_id, RpcSettings())
+    yield client
+    await client.aclose()
+
+
+@pytest.fixture(scope="session")
+def facts(world: World, tmp_path_factory: pytest.TempPathFactory) -> ChainFacts:
+    """The world as the service knows it: through the overlay that a deployment would write."""
+    overlay = write_overlay(world, tmp_path_factory.mktemp("overlay"))
+    return next(chain for chain in load_chains(overlay) if chain.slug == "ethereum")
+
+
+@pytest.fixture
+def desk(client: RpcClient, facts: ChainFacts) -> Desk:
+    return Desk(
+        chain=facts,
+        node=client,
+        knowledge=NoKnowledge(),
+        settings=AnalysisSettings(),
+        now_s=time.time,
+    )

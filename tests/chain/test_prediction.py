@@ -4,23 +4,13 @@ No expected number is written here. The service judges at one block; then transa
 real, and their outcome is compared.
 """
 
-import time
-from collections.abc import AsyncIterator
-
 import pytest
 
 from analysis.desk import Desk
-from analysis.knowledge import NoKnowledge
 from analysis.scan import scan
-from config.chains import Chain as ChainFacts
 from config.errors import TokenRefusedError
-from config.load import load_chains
-from config.settings import AnalysisSettings, RpcSettings
-from demo.anvil import AnvilNode
 from demo.layout import World, ZooToken
-from demo.overlay import write_overlay
 from demo.zoo import ZOO
-from indexer.rpc import RpcClient
 from sql.rows import PoolResultRow, Report
 from tests.chain.oracle import RealOutcome, real_trade
 from tests.chain.verbs import Chain
@@ -30,31 +20,6 @@ TAX_POINTS = 0.01
 
 REFUSED = {"symbol_burns_gas": "not_a_token", "symbol_reverts": "not_a_token"}
 SIMULATED_KINDS = {"AmmV2", "AmmV3"}
-
-
-@pytest.fixture
-async def client(anvil_node: AnvilNode) -> AsyncIterator[RpcClient]:
-    client = await RpcClient.connect((anvil_node.url,), anvil_node.chain_id, RpcSettings())
-    yield client
-    await client.aclose()
-
-
-@pytest.fixture(scope="session")
-def facts(world: World, tmp_path_factory: pytest.TempPathFactory) -> ChainFacts:
-    """The world as the service knows it: through the overlay that a deployment would write."""
-    overlay = write_overlay(world, tmp_path_factory.mktemp("overlay"))
-    return next(chain for chain in load_chains(overlay) if chain.slug == "ethereum")
-
-
-@pytest.fixture
-def desk(client: RpcClient, facts: ChainFacts) -> Desk:
-    return Desk(
-        chain=facts,
-        node=client,
-        knowledge=NoKnowledge(),
-        settings=AnalysisSettings(),
-        now_s=time.time,
-    )
 
 
 async def judge(desk: Desk, token: ZooToken) -> Report:
