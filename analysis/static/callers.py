@@ -67,7 +67,7 @@ def _asked(code: Code, reading: Reading) -> frozenset[Variable] | None:
     listed = frozenset(
         variable
         for variable, party in reading.lists
-        if party in _SELVES and not _writes_itself(code, variable)
+        if party in _SELVES and not code.is_own_business(variable)
     )
     return listed or None
 
@@ -84,11 +84,3 @@ def _is_authority(code: Code, word: Word) -> bool:
         return bare != 0
     kinds = {atom.operation for atom in code.sources.atoms(bare)}
     return bool(kinds & {"SLOAD", "result"})
-
-
-def _writes_itself(code: Code, variable: Variable) -> bool:
-    """Whether callers alone write their own entries."""
-    writes = list(code.writes_to(variable))
-    return bool(writes) and all(
-        any(_is_caller(code, key) for key in write.place.keys) for write in writes
-    )

@@ -11,7 +11,7 @@ _ORDERED: Final = frozenset({"LT", "GT"})
 _SIGNED: Final = frozenset({"SLT", "SGT"})
 _SUMS: Final = frozenset({"ADD", "SUB"})
 _DIVISIONS: Final = frozenset({"DIV", "MOD", "SDIV", "SMOD"})
-_LARGEST_PLAIN: Final = 2**64
+_LARGEST_PLAIN: Final = 2**32 - 1
 """Round binary numbers from here on bound a type, not a token's amounts."""
 
 
@@ -21,6 +21,7 @@ class Checks:
     def __init__(self, pool: Pool, sources: Sources) -> None:
         self._pool = pool
         self._sources = sources
+        self._known: dict[Word, bool] = {}
         self._divisors: set[Word] = set()
         self._arrays: set[Word] = {words[0] for words in pool.hashed.values() if len(words) == 1}
         for term in pool.terms():
@@ -30,8 +31,13 @@ class Checks:
                 self._arrays.add(term.arguments[0])
 
     def is_check(self, condition: Word) -> bool:
-        """Whether the condition is one of them, whatever stands behind it."""
-        return any(map(self._is_one, _parts(condition)))
+        """Whether the condition is one of them, on all ways that it comes about."""
+        known = self._known.get(condition)
+        if known is None:
+            meanings = [term for term in self._sources.meanings(condition) if isinstance(term, Term)]
+            known = bool(meanings) and all(any(map(self._is_one, _parts(m))) for m in meanings)
+            self._known[condition] = known
+        return known
 
     def _is_one(self, term: Term) -> bool:
         if term in self._divisors or term.operation in _SIGNED:

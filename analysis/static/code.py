@@ -14,8 +14,8 @@ from analysis.static.graph import Branch, Deed, Entry
 from analysis.static.path import ALLOWANCE, BALANCE_OF
 from analysis.static.places import Place, Places, Root, written_bits
 from analysis.static.reading import Reader, Reading, Roles, Variable
-from analysis.static.sources import Sources
-from analysis.static.terms import Term, Word
+from analysis.static.sources import CALLERS, Sources
+from analysis.static.terms import Term, Word, address_in
 from analysis.static.walk import Walked
 from analysis.static.writers import Writers, writers_of
 
@@ -168,6 +168,15 @@ class Code:
         root, bits = variable
         return (write for write in self.writes if write.place.root == root and write.bits & bits)
 
+    def is_own_business(self, variable: Variable) -> bool:
+        """Whether callers alone write it, each under their own key."""
+        writes = list(self.writes_to(variable))
+        return bool(writes) and all(map(self._is_callers_own, writes))
+
+    def _is_callers_own(self, write: Write) -> bool:
+        keys = (address_in(self.sources.single(key)) for key in write.place.keys)
+        return any(isinstance(key, Term) and key.operation in CALLERS for key in keys)
+
     def is_balance_store(self, deed: Deed) -> bool:
         """Whether it stores to somebody's balance."""
         return deed.kind == "SSTORE" and any(
@@ -180,6 +189,16 @@ class Code:
     def checks(self) -> Checks:
         """Recognises a compiler's own conditions."""
         return Checks(self.pool, self.sources)
+
+    @cached_property
+    def check_pcs(self) -> frozenset[int]:
+        """Branches that are a compiler's own checks: in a shared function, for all its callers."""
+        return frozenset(
+            branch.pc
+            for entry in self.entries
+            for branch in self.flow(entry).branches()
+            if self.checks.is_check(branch.condition)
+        )
 
     @cached_property
     def reader(self) -> Reader:
@@ -210,7 +229,7 @@ class Code:
                 continue
             seen.add(key)
             reading = self.reader.read(test, entry)
-            if reading.is_check or self._is_about_call(test.condition):
+            if test.pc in self.check_pcs or self._is_about_call(test.condition):
                 continue
             context = self._context(flow, test.pc, test.condition) if entry in MOVERS else ()
             yield Guard(refusal=refusal, test=reading, context=context)
@@ -226,7 +245,7 @@ class Code:
 
         found = {(literal.condition, literal.holds): literal for literal in flow.context(is_here)}
         readings = (self.reader.read(literal, flow.entry) for literal in found.values())
-        return tuple(reading for reading in readings if not reading.is_check)
+        return tuple(each for each in readings if each.literal.pc not in self.check_pcs)
 
     # --- calls --------------------------------------------------------------------------------
 

@@ -6,6 +6,7 @@ from typing import Final
 import msgspec
 
 from analysis.static.code import MOVERS, Code, Guard
+from analysis.static.places import Root
 from analysis.static.reading import FROM, PEOPLE, THIS, TO, VOICES, Reading, Variable
 from analysis.static.terms import Term, Word
 
@@ -201,22 +202,42 @@ def lists(code: Code) -> Iterator[tuple[Guard, frozenset[Variable]]]:
         test = guard.test
         if guard in capped or test.has_answer or _is_funds_check(test):
             continue
-        if not (test.reads_storage or test.has_clock):
+        if not test.reads_storage:
             continue
+        readings = [test, *_exemptions(code, guard)]
         variables = frozenset(
             variable
-            for reading in guard.all()
+            for reading in readings
             for variable, party in reading.lists
-            if party in PEOPLE and not _is_kept_by_transfers(code, variable)
+            if party in PEOPLE and _is_list(code, variable)
         )
         if variables:
             yield guard, variables
 
 
-def _is_kept_by_transfers(code: Code, variable: Variable) -> bool:
-    """Whether transfers write it, and nothing else does."""
+def _exemptions(code: Code, guard: Guard) -> Iterator[Reading]:
+    """Per-address conditions that lead to the test all but those whom storage names."""
+    if guard.test.has_amount:
+        return
+    for reading in guard.context:
+        if code.reader.holds_for_nobody_special(reading):
+            yield reading
+
+
+def _is_list(code: Code, variable: Variable) -> bool:
+    """Whether others than the address itself, by moving tokens or by its own will, write it."""
+    root, _ = variable
+    if any(_contains(balances, root) for balances in code.roles.balances):
+        return False
     writers = {write.entry for write in code.writes_to(variable)}
-    return bool(writers) and writers <= set(MOVERS)
+    is_kept_by_transfers = bool(writers) and writers <= set(MOVERS)
+    return not is_kept_by_transfers and not code.is_own_business(variable)
+
+
+def _contains(root: Root, part: Root) -> bool:
+    return isinstance(root, tuple) and any(
+        inner == part or _contains(inner, part) for inner in root
+    )
 
 
 def cooldowns(code: Code) -> Iterator[tuple[Guard, frozenset[Variable]]]:

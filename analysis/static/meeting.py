@@ -19,9 +19,11 @@ _State = tuple[tuple[Word, ...], dict[Word, Word]]
 class Place:
     """What has come along at one place with one set of return addresses."""
 
-    __slots__ = ("exact", "grown", "merged", "merges", "names", "node")
+    __slots__ = ("exact", "grown", "merged", "merges", "names", "node", "number")
 
-    def __init__(self) -> None:
+    def __init__(self, number: int) -> None:
+        self.number = number
+        """In the order found; what comes first is followed again first."""
         self.grown: Path | None = None
         """The last path that made the merged state wider, where it came here."""
         self.exact: list[tuple[_State, Node]] = []
@@ -56,7 +58,7 @@ class Meeting:
         """
         place = self._places.get(key)
         if place is None:
-            place = self._places[key] = Place()
+            place = self._places[key] = Place(len(self._places))
         stack, cells = tuple(path.stack), path.memory.cells
         for (known, known_cells), node in place.exact:
             if known == stack and known_cells == cells:
@@ -77,14 +79,14 @@ class Meeting:
         if merged != place.merged:
             place.merged = merged
             place.grown = path
-            self._grown[id(place)] = place
+            self._grown[place.number] = place
         return False
 
     def take(self) -> Path | None:
         """A path for a place that has grown. None: all is settled."""
         if not self._grown:
             return None
-        place = self._grown.pop(next(iter(self._grown)))
+        place = self._grown.pop(min(self._grown))
         like = place.grown
         if place.merged is None or place.node is None or like is None:
             return None

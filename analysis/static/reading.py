@@ -137,7 +137,9 @@ class Reader:
             is_about_allowance=found.is_about_allowance,
             has_clock=any(atom.operation in CLOCKS for atom in atoms),
             has_amount=self.has_amount(condition, voice),
-            has_answer=any(atom.operation in _ANSWERS for atom in atoms),
+            has_answer=any(
+                term.operation in _ANSWERS for term in self._sources.everything(condition)
+            ),
             asks_stored=any(self._asks_stored(atom) for atom in atoms),
             is_check=self._checks.is_check(condition),
         )

@@ -176,6 +176,8 @@ class Pool:
         match (operation, a, b):
             case ("SHR" | "SHL", 0, word) | ("DIV", word, 1) | ("SUB", word, 0):
                 found = word
+            case ("LT", _, 0) | ("GT", 0, _):
+                found = 0
             case ("SHR", shift, word) if shift == _SELECTOR_SHIFT:
                 found = self._selector_in(word)
             case ("DIV", word, divisor) if divisor == 1 << _SELECTOR_SHIFT:

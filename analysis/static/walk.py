@@ -25,6 +25,7 @@ from analysis.static.terms import Pool, Term, Word
 
 _EXACT_VISITS: Final = 2
 _EXACT_HOLDER_VISITS: Final = 10
+_EXACT_LATER_VISITS: Final = 4
 """Paths that reach one place with the same return addresses and are told apart, before one more
 that takes in all the others."""
 
@@ -60,10 +61,10 @@ _BOOLEAN = frozenset({"EQ", "LT", "GT", "SLT", "SGT", "ISZERO", "success"})
 class Budget(msgspec.Struct, frozen=True, kw_only=True):
     """Where a walk stops, finished or not."""
 
-    steps: int = 600_000
+    steps: int = 1_200_000
     """Instructions. A count, so that answers do not depend on the machine. One function gets at
     most a third of them, so that none uses up what the others need."""
-    seconds: float = 4.0
+    seconds: float = 3.0
     """Of the thread's processor time, for a slow machine."""
 
 
@@ -230,8 +231,14 @@ class _Walk:
             self._lose(path)
             return False
         key = (path.pc, path.entry, path.called is None, len(path.stack), *returns)
-        visits = _EXACT_HOLDER_VISITS if path.entry in HOLDER_FUNCTIONS else _EXACT_VISITS
-        return self._meeting.arrive(key, path, exact_visits=visits)
+        return self._meeting.arrive(key, path, exact_visits=self._exact_visits(path.entry))
+
+    def _exact_visits(self, entry: Entry) -> int:
+        """Fewer the more a function has used of its steps: simple code is followed exactly."""
+        spent = self._steps_of[entry]
+        if entry not in HOLDER_FUNCTIONS or spent > self._steps_each // 4:
+            return _EXACT_VISITS if spent < self._steps_each // 2 else 1
+        return _EXACT_HOLDER_VISITS if spent < self._steps_each // 8 else _EXACT_LATER_VISITS
 
     def _lose(self, path: Path) -> None:
         path.node.end = LOST
