@@ -8,6 +8,7 @@ from contextlib import AsyncExitStack, closing, suppress
 import structlog
 from apscheduler.schedulers.asyncio import AsyncIOScheduler
 
+from analysis.clock import ContractClock
 from analysis.desk import Desk
 from analysis.knowledge import Knowledge
 from analysis.scan import ChainScanner
@@ -15,7 +16,6 @@ from analysis.schedule import Rounds
 from analysis.service import Analyser
 from analysis.shelf import StoreShelf
 from api.app import create_app
-from api.clock import ContractClock
 from api.serve import check_address, serve, stop_on_signals
 from api.service import ApiDeps, ChainState
 from config.chains import Chain
@@ -77,7 +77,7 @@ async def run_service(
 
         def read_clock(slug: str) -> ContractClock | None:
             chain = next(chain for chain, _ in clients if chain.slug == slug)
-            return _clock_of(chain, statuses.get(chain.id))
+            return clock_of(chain, statuses.get(chain.id))
 
         app = create_app(
             ApiDeps(
@@ -173,17 +173,20 @@ def _state_of(slug: str, status: FollowStatus | None) -> ChainState:
     )
 
 
-def _clock_of(chain: Chain, status: FollowStatus | None) -> ContractClock | None:
+def clock_of(chain: Chain, status: FollowStatus | None) -> ContractClock | None:
     """What contracts read at the head that was seen last. None: no head yet, or one too old.
 
-    Where contracts see Ethereum's block number the head's own says nothing of it.
+    Where contracts see Ethereum's block number the head's own says nothing of it; there the clock
+    that the analysis read is moved on.
     """
-    if status is None or status.head is None or time.time() - status.updated_at_s > _STALE_AFTER_S:
+    if chain.clock != "own" or status is None or status.head is None:
+        return None
+    if time.time() - status.updated_at_s > _STALE_AFTER_S:
         return None
     head = status.head
     return ContractClock(
         time_s=head.time_s,
-        block_number=head.number if chain.clock == "own" else None,
+        block_number=head.number,
         block_time_s=head.time_s,
-        block_interval_s=chain.block_time_s,
+        block_interval_s=chain.clock_block_time_s,
     )

@@ -8,13 +8,15 @@ from collections.abc import Mapping
 
 import msgspec
 
+from analysis import timebomb
+from analysis.clock import ContractClock
 from analysis.market import TradeResult, ValuedPool, pool_rows
 from analysis.metadata import Metadata
 from analysis.ownership import Ownership
 from analysis.scenarios.transfer import TransferResult
 from analysis.supply import Burned
 from config.primitives import Address, BlockRef
-from sql.rows import EvidenceRow, Report, ReportRow, StaticFindings
+from sql.rows import ClockLimitRow, EvidenceRow, Report, ReportRow, StaticFindings
 
 
 class Facts(msgspec.Struct, frozen=True, kw_only=True):
@@ -26,9 +28,14 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     metadata: Metadata
     burned: Burned
     ownership: Ownership
+    owner_slots_vacant: bool | None
+    """None: not read, or not all."""
     implementation: Address | None
     """The contract whose code was judged, for a proxy."""
     static: StaticFindings
+    clock: ContractClock | None
+    """None: nothing is compared with it, or the chain did not answer."""
+    clock_limits: tuple[ClockLimitRow, ...]
     pools: tuple[ValuedPool, ...]
     is_every_pool_known: bool
     """False: there may be more. Where none is known at all, pools count as not resolved."""
@@ -63,7 +70,7 @@ def combine(facts: Facts, *, is_settled: bool, now_s: int, min_liquidity_usd: fl
             is_open_source=None,
             has_open_source_implementation=None,
             implementation=facts.implementation,
-            timebomb_status=None,
+            timebomb_status=_timebomb_status(facts),
             transfer_success=transfer.success if transfer else None,
             send_tax=transfer.send_tax if transfer else None,
             receive_tax=transfer.receive_tax if transfer else None,
@@ -76,6 +83,9 @@ def combine(facts: Facts, *, is_settled: bool, now_s: int, min_liquidity_usd: fl
             launchpad_name=None,
             creator_address=None,
             creator_balance_raw=None,
+            owner_slots_vacant=facts.owner_slots_vacant,
+            clock_block=facts.clock.block_number if facts.clock else None,
+            clock_time_s=facts.clock.time_s if facts.clock else None,
         ),
         static=facts.static,
         pools=(
@@ -84,6 +94,18 @@ def combine(facts: Facts, *, is_settled: bool, now_s: int, min_liquidity_usd: fl
             else None
         ),
         holders=facts.burned.holders,
-        deadlines=(),
+        clock_limits=facts.clock_limits,
         evidence=facts.evidence,
     )
+
+
+def _timebomb_status(facts: Facts) -> str | None:
+    return timebomb.judge(
+        facts.static.timebomb,
+        facts.clock_limits,
+        clock=facts.clock,
+        can_change=timebomb.storage_can_change(
+            ownership_renounced=facts.ownership.ownership_renounced,
+            owner_slots_vacant=facts.owner_slots_vacant,
+        ),
+    ).status

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import msgspec
 
 from analysis import proxy
+from analysis.clock_limits import ClockLimit
 from analysis.node import Node, RpcAnswer
 from analysis.static.examine import Findings, examine
 from config.primitives import Address, Hash32
@@ -21,6 +22,8 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True):
     """Of the implementation, for a proxy; `is_proxy` is of the token's own address."""
     owner_slots: tuple[Hash32, ...]
     """Slots of the token that the judged code compares with the caller."""
+    clock_limits: tuple[ClockLimit, ...] = ()
+    """What the judged code compares with the clock; slots are the token's."""
     evidence: tuple[EvidenceRow, ...]
 
 

@@ -40,6 +40,13 @@ class OwnerSlot(msgspec.Struct, frozen=True, kw_only=True):
         held = None if self.word is None else address_of(self.word)
         return None if held in BURN_ADDRESSES else held
 
+    @property
+    def is_vacant(self) -> bool | None:
+        """Whether it holds zero or a burn address. None: not read."""
+        if self.word is None:
+            return None
+        return self.word == 0 or address_of(self.word) in BURN_ADDRESSES
+
 
 class Ownership(msgspec.Struct, frozen=True, kw_only=True):
     """The verdict on one token's owner."""
@@ -105,6 +112,17 @@ def judge(owners: Sequence[Address], wallets: Sequence[Address] | None) -> Owner
     if owners:
         return Ownership(owner_address=owners[0], ownership_renounced=True)
     return Ownership(owner_address=None, ownership_renounced=None if wallets else True)
+
+
+def are_vacant(slots: Sequence[OwnerSlot]) -> bool | None:
+    """Whether nobody is in any of the slots, contracts and values that are no address included.
+
+    None: one was not read, and none of the others is taken.
+    """
+    found = {slot.is_vacant for slot in slots}
+    if False in found:
+        return False
+    return None if None in found else True
 
 
 def _holders(slots: Sequence[OwnerSlot]) -> tuple[Address, ...]:

@@ -1,7 +1,8 @@
 """One analysis from address to report: a few round trips, all pinned to one block.
 
 1. look: the gate, burns, owner getters, the oracle, the factories, the balance slots
-2. read: pool states, holders; beside it the implementation behind a proxy and owner slots
+2. read: pool states, holders; beside it the implementation behind a proxy. Then, where the code
+   asks for it, the owner-check slots, the contract's clock and the slots compared with it
                                                     -> first report, trades pending
 3. play: the transfer check and the buys
 4. play: the sales                                  -> settled report
@@ -13,20 +14,20 @@ from collections.abc import AsyncIterator
 import msgspec
 
 from analysis import ownership
+from analysis.clock import clock_at
+from analysis.clock_state import ClockState, read_clock_state
 from analysis.combine import Facts, combine
 from analysis.desk import Desk
 from analysis.judge import Judged, judge_code
 from analysis.look import Look, look
 from analysis.market import PENDING, pick_traded
+from analysis.owner_slots import NO_SLOTS, NOT_READ, OwnerSlots, read_owner_slots
 from analysis.play import play_buys, play_sales
 from analysis.state import State, read_state
 from analysis.static.examine import examine
-from config.errors import UpstreamError
-from config.primitives import Address, BlockRef, Hash32
+from config.burn import BURN_ADDRESSES
+from config.primitives import Address
 from sql.rows import EvidenceRow, Report
-
-_OWNER_SLOTS_S = 2.0
-"""Longest that owner-check slots are waited for. Source: the specification, "Other constants"."""
 
 
 class ChainScanner:
@@ -56,8 +57,11 @@ async def scan(desk: Desk, token: Address) -> AsyncIterator[Report]:
         read_state(desk, seen, token, known),
         judge_code(desk.node, token, seen.admitted.code, seen.proxy_answers, block=pin.hash),
     )
-    wallets = await _owner_wallets(desk, seen, token, judged)
-    facts = _facts(desk, seen, token, state, judged, wallets)
+    owner_slots, clock_state = await asyncio.gather(
+        _owner_slots(desk, seen, token, judged),
+        read_clock_state(desk.node, token, judged.clock_limits, block=pin.hash),
+    )
+    facts = _facts(desk, seen, token, state, judged, owner_slots, clock_state)
     traded = pick_traded(
         state.pools,
         at_most=desk.settings.simulated_pools,
@@ -67,7 +71,9 @@ async def scan(desk: Desk, token: Address) -> AsyncIterator[Report]:
     yield _report(desk, msgspec.structs.replace(facts, trades=pending), is_settled=False)
 
     # Whoever the code treats as an owner is no ordinary holder.
-    senders = [wallet for wallet in state.wallets if wallet.address not in (wallets or ())]
+    senders = [
+        wallet for wallet in state.wallets if wallet.address not in (owner_slots.wallets or ())
+    ]
     buys = await play_buys(desk, seen, token, traded, senders)
     sales = await play_sales(desk, seen, buys)
     settled = msgspec.structs.replace(
@@ -85,17 +91,23 @@ def _facts(
     token: Address,
     state: State,
     judged: Judged,
-    wallets: tuple[Address, ...] | None,
+    owner_slots: OwnerSlots,
+    clock_state: ClockState,
 ) -> Facts:
+    reading = clock_state.reading
+    interval_s = desk.chain.clock_block_time_s
     return Facts(
         chain_id=desk.chain.id,
         token=token,
         pin=seen.pin,
         metadata=seen.admitted.metadata,
         burned=seen.burned,
-        ownership=ownership.judge(seen.owners, wallets),
+        ownership=ownership.judge(seen.owners, owner_slots.wallets),
+        owner_slots_vacant=owner_slots.are_vacant,
         implementation=judged.implementation,
         static=judged.findings,
+        clock=None if reading is None else clock_at(reading, block_interval_s=interval_s),
+        clock_limits=clock_state.limits,
         pools=state.pools,
         is_every_pool_known=state.is_complete,
         trades={},
@@ -118,23 +130,13 @@ def _newest(rows: tuple[EvidenceRow, ...]) -> tuple[EvidenceRow, ...]:
     return tuple({row.key: row for row in rows}.values())
 
 
-async def _owner_wallets(
-    desk: Desk, seen: Look, token: Address, judged: Judged
-) -> tuple[Address, ...] | None:
-    """Wallets in owner-check slots. None: not read, or no need to, since a getter answered."""
-    if seen.owners or not judged.owner_slots:
-        return None
-    try:
-        async with asyncio.timeout(_OWNER_SLOTS_S):
-            return await _read_wallets(desk, seen.pin, token, judged.owner_slots)
-    except (TimeoutError, UpstreamError):
-        return None
-
-
-async def _read_wallets(
-    desk: Desk, pin: BlockRef, token: Address, slots: tuple[Hash32, ...]
-) -> tuple[Address, ...]:
-    asked = ownership.slot_requests(token, slots, block=pin.hash)
-    words = ownership.read_slots(slots, await desk.node.batch(asked))
-    holders = ownership.holder_requests(words, block=pin.hash)
-    return ownership.read_wallets(words, await desk.node.batch(holders) if holders else [])
+async def _owner_slots(desk: Desk, seen: Look, token: Address, judged: Judged) -> OwnerSlots:
+    """Read where they can decide something: nobody answers for the owner, or the owner is gone and
+    the code compares the clock with storage."""
+    if not judged.owner_slots:
+        return NO_SLOTS
+    is_gone = bool(seen.owners) and all(owner in BURN_ADDRESSES for owner in seen.owners)
+    has_stored = any(limit.source == "storage" for limit in judged.clock_limits)
+    if seen.owners and not (is_gone and has_stored):
+        return NOT_READ
+    return await read_owner_slots(desk.node, token, judged.owner_slots, block=seen.pin.hash)

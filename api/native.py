@@ -4,13 +4,14 @@ from typing import Any, get_args
 
 import msgspec
 
+from analysis import timebomb
+from analysis.clock import ContractClock
 from api.amounts import share_pct, truncated_pct, whole_tokens
-from api.clock import ContractClock, iso_utc
+from api.clock import iso_utc
 from api.shapes import Deadline, Holder, NativeFeatures, Pending, Pool
 from config.chains import DexKind
 from config.primitives import checksum
 from sql.rows import (
-    DeadlineRow,
     HolderRow,
     PoolResultRow,
     Report,
@@ -37,13 +38,11 @@ _OWNER_GATED = (
     "pause_status_can_be_modified",
 )
 
-_HARMLESS_STATUSES = ("passed", "unreachable")
-
 _DEX_KINDS = get_args(DexKind)
 
 
-def render_native(report: Report, *, clock: ContractClock) -> NativeFeatures:
-    """The native features of a report, as they stand on the given clock."""
+def render_native(report: Report, *, clock: ContractClock | None) -> NativeFeatures:
+    """The native features of a report, as they stand on the given clock. None: it is not known."""
     return NativeFeatures(
         **_static_fields(report, clock),
         **_simulation_fields(report.token),
@@ -56,18 +55,14 @@ def render_native(report: Report, *, clock: ContractClock) -> NativeFeatures:
 # --- static analysis -------------------------------------------------------------------------
 
 
-def _static_fields(report: Report, clock: ContractClock) -> dict[str, Any]:
+def _static_fields(report: Report, clock: ContractClock | None) -> dict[str, Any]:
     token = report.token
-    deadlines = render_deadlines(report.deadlines, clock=clock)
-    timebomb, status = _timebomb(report.static, token.timebomb_status, deadlines)
     return {
         **msgspec.structs.asdict(report.static),
         **_owner_gate(report.static, ownership_renounced=token.ownership_renounced),
         "owner_address": None if token.owner_address is None else checksum(token.owner_address),
         "ownership_renounced": token.ownership_renounced,
-        "timebomb": timebomb,
-        "timebomb_status": status,
-        "timebomb_deadlines": deadlines,
+        **_timebomb(report, clock),
         "is_open_source": token.is_open_source,
         "has_open_source_implementation": token.has_open_source_implementation,
     }
@@ -82,45 +77,32 @@ def _owner_gate(
     return {name: False if gone and flag is True else flag for name, flag in found.items()}
 
 
-def _timebomb(
-    static: StaticFindings, status: str | None, deadlines: tuple[Deadline, ...]
-) -> tuple[bool | Pending | None, str | None]:
-    """The finding and its status. A status can switch a finding off, never on.
-
-    `armed` was true when the report was written. When the last deadline has passed since, what
-    follows depends on storage that was not read again, so the status is `unknown` until it is.
-    """
-    if static.timebomb is not True:
-        return static.timebomb, None
-    if status == "armed" and deadlines and all(deadline.passed for deadline in deadlines):
-        return True, "unknown"
-    return status not in _HARMLESS_STATUSES, status or "unknown"
-
-
-def render_deadlines(
-    rows: tuple[DeadlineRow, ...], *, clock: ContractClock
-) -> tuple[Deadline, ...]:
-    """Deadlines, earliest first. A block that cannot be placed on the clock is left out."""
-    placed = [deadline for row in rows if (deadline := _deadline(row, clock)) is not None]
-    return tuple(sorted(placed, key=lambda deadline: deadline.estimated_unix_time))
+def _timebomb(report: Report, clock: ContractClock | None) -> dict[str, Any]:
+    token = report.token
+    answer = timebomb.judge(
+        report.static.timebomb,
+        report.clock_limits,
+        clock=clock,
+        can_change=timebomb.storage_can_change(
+            ownership_renounced=token.ownership_renounced,
+            owner_slots_vacant=token.owner_slots_vacant,
+        ),
+    )
+    return {
+        "timebomb": answer.found,
+        "timebomb_status": answer.status,
+        "timebomb_deadlines": tuple(map(_deadline, answer.deadlines)),
+    }
 
 
-def _deadline(row: DeadlineRow, clock: ContractClock) -> Deadline | None:
-    if row.clock == "timestamp":
-        passed, reached_at_s = clock.time_s >= row.value, row.value
-    elif clock.block_number is not None:
-        passed = clock.block_number >= row.value
-        wait_s = (row.value - clock.block_number) * clock.block_interval_s
-        reached_at_s = clock.block_time_s + round(wait_s)
-    else:
-        return None
+def _deadline(placed: timebomb.Deadline) -> Deadline:
     return Deadline(
-        source=row.source,
-        slot=row.slot,
-        clock=row.clock,
-        value=row.value,
-        passed=passed,
-        estimated_unix_time=reached_at_s,
+        source=placed.source,
+        slot=placed.slot,
+        clock=placed.clock,
+        value=placed.value,
+        passed=placed.passed,
+        estimated_unix_time=placed.reached_at_s,
     )
 
 

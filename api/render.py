@@ -4,7 +4,7 @@ from typing import Literal
 
 import msgspec
 
-from api.clock import ContractClock
+from analysis.clock import ContractClock, Reading, clock_at
 from api.compat import render_compat
 from api.native import render_native
 from api.shapes import Envelope, Features, Shape
@@ -66,19 +66,17 @@ def _shown(address: str) -> str:
         return address[:_ECHOED_CHARS].encode(errors="replace").decode()
 
 
-def clock_after(report: Report, chain: Chain, *, now_s: float) -> ContractClock:
-    """The clock of the chain as the report saw it, moved on to now.
+def clock_after(report: Report, chain: Chain, *, now_s: float) -> ContractClock | None:
+    """The clock that the analysis read in a call, moved on to now. None: it got no answer.
 
-    Where contracts see Ethereum's blocks, the report's own block number says nothing of theirs.
+    A chain whose time runs ahead of ours keeps its lead.
     """
     token = report.token
-    since_s = max(0, int(now_s) - token.scanned_at_s)
-    return ContractClock(
-        time_s=token.block_time_s + since_s,
-        block_number=token.block_number if chain.clock == "own" else None,
-        block_time_s=token.block_time_s,
-        block_interval_s=chain.block_time_s,
-    )
+    if token.clock_block is None or token.clock_time_s is None:
+        return None
+    reading = Reading(block_number=token.clock_block, time_s=token.clock_time_s)
+    clock = clock_at(reading, block_interval_s=chain.clock_block_time_s)
+    return clock.moved_on(max(0, int(now_s) - token.scanned_at_s))
 
 
 def _envelope(

@@ -7,7 +7,7 @@ from typing import Protocol
 import msgspec
 from sql.ledger import Ledger
 
-from api.clock import ContractClock
+from analysis.clock import ContractClock
 from config.chains import Chain
 from config.plans import Plan
 from config.primitives import Address

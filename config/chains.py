@@ -12,6 +12,9 @@ DexKind = Literal["AmmV2", "AmmV3", "AmmV4", "Solid", "SolidV3"]
 Clock = Literal["own", "ethereum"]
 """Which chain's block number a contract sees in `block.number`."""
 
+ETHEREUM_BLOCK_TIME_S = 12.0
+"""One slot. Source: consensus-specs, SECONDS_PER_SLOT."""
+
 Decimals = Annotated[int, msgspec.Meta(ge=0, le=36)]
 """Of an anchor token or a feed: what is above is a typo, not a token."""
 
@@ -85,6 +88,11 @@ class Chain(msgspec.Struct, frozen=True, kw_only=True):
     oracle: Oracle
     dexes: tuple[Dex, ...]
     launchpads: tuple[Launchpad, ...]
+
+    @property
+    def clock_block_time_s(self) -> float:
+        """Nominal seconds between two values of `block.number` as contracts read it."""
+        return self.block_time_s if self.clock == "own" else ETHEREUM_BLOCK_TIME_S
 
     @property
     def anchors(self) -> tuple[Anchor, Anchor, Anchor]:

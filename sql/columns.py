@@ -34,7 +34,7 @@ TABLES: Mapping[str, type[msgspec.Struct]] = {
     "report_static": rows.StaticFindings,
     "report_pool": rows.PoolResultRow,
     "report_holder": rows.HolderRow,
-    "report_deadline": rows.DeadlineRow,
+    "report_clock_limit": rows.ClockLimitRow,
     "report_evidence": rows.EvidenceRow,
     "refusal": rows.RefusalRow,
 }
@@ -45,7 +45,7 @@ ADDED: Mapping[str, tuple[tuple[str, str], ...]] = {
     "report_static": (("token_id", "INTEGER"),),
     "report_pool": (("token_id", "INTEGER"),),
     "report_holder": (("token_id", "INTEGER"),),
-    "report_deadline": (("token_id", "INTEGER"), ("position", "INTEGER")),
+    "report_clock_limit": (("token_id", "INTEGER"), ("position", "INTEGER")),
     "report_evidence": (("token_id", "INTEGER"), ("position", "INTEGER")),
     "refusal": (("token_id", "INTEGER"),),
 }
@@ -54,7 +54,7 @@ ADDED: Mapping[str, tuple[tuple[str, str], ...]] = {
 NARROWED = frozenset({"chain_id", "token_id", "log_index", "ordinal"})
 """Integers that 32 bits hold."""
 
-_WIDE_INTEGERS = frozenset({(rows.DeadlineRow, "value")})
+_WIDE_INTEGERS = frozenset({(rows.ClockLimitRow, "value")})
 """Plain integers that a contract chooses, so they may have 256 bits."""
 
 _DTYPES: Mapping[str, pl.DataType] = {

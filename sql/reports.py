@@ -5,7 +5,7 @@ import msgspec
 from config.errors import StoreError
 from config.primitives import Address
 from sql.rows import (
-    DeadlineRow,
+    ClockLimitRow,
     EvidenceRow,
     HolderRow,
     PoolResultRow,
@@ -18,7 +18,7 @@ from sql.rows import (
 from sql.store import Readable, Reader, Store, Transaction
 from sql.tokens import read_token, track_tokens
 
-_PARTS = ("head", "findings", "pool", "holder", "deadline", "evidence", "refusal")
+_PARTS = ("head", "findings", "pool", "holder", "clock_limit", "evidence", "refusal")
 
 
 class _Resolved(msgspec.Struct, frozen=True, kw_only=True):
@@ -38,7 +38,7 @@ def write_report(store: Store, report: Report) -> None:
         tx.insert("report_static", [report.static], token_id=token_id)
         tx.insert("report_pool", report.pools or (), token_id=token_id)
         tx.insert("report_holder", report.holders, token_id=token_id)
-        tx.insert("report_deadline", report.deadlines, token_id=token_id)
+        tx.insert("report_clock_limit", report.clock_limits, token_id=token_id)
         tx.insert("report_evidence", report.evidence, token_id=token_id)
 
 
@@ -116,13 +116,13 @@ def _read(reader: Reader, token_id: int) -> Report | None:
         return None
     pools = reader.fetch("reports/list_pools", PoolResultRow, token_id=token_id)
     holders = reader.fetch("reports/list_holders", HolderRow, token_id=token_id)
-    deadlines = reader.fetch("reports/list_deadlines", DeadlineRow, token_id=token_id)
+    limits = reader.fetch("reports/list_clock_limits", ClockLimitRow, token_id=token_id)
     evidence = reader.fetch("reports/list_evidence", EvidenceRow, token_id=token_id)
     return Report(
         token=head,
         static=static,
         pools=tuple(pools) if resolved.pools_resolved else None,
         holders=tuple(holders),
-        deadlines=tuple(deadlines),
+        clock_limits=tuple(limits),
         evidence=tuple(evidence),
     )

@@ -214,6 +214,7 @@ class ReportRow(Row, frozen=True, kw_only=True):
     implementation: Address | None
     """The contract whose code was judged, for a proxy. None: not a proxy."""
     timebomb_status: str | None
+    """As it stood when the analysis ended; answers work it out anew from the clock limits."""
     transfer_success: bool | None
     send_tax: float | None
     """Percent."""
@@ -230,6 +231,12 @@ class ReportRow(Row, frozen=True, kw_only=True):
     launchpad_name: str | None
     creator_address: Address | None
     creator_balance_raw: RawAmount | None
+    owner_slots_vacant: bool | None
+    """Whether every owner-check slot holds zero or a burn address. None: not read, not all."""
+    clock_block: int | None
+    """`block.number` as a contract read it. None: not asked, or the chain did not answer."""
+    clock_time_s: int | None
+    """`block.timestamp` as a contract read it."""
 
 
 class PoolResultRow(Row, frozen=True, kw_only=True):
@@ -266,13 +273,16 @@ class HolderRow(Row, frozen=True, kw_only=True):
     amount_raw: RawAmount
 
 
-class DeadlineRow(Row, frozen=True, kw_only=True):
-    """A limit found in code that is compared with the clock."""
+class ClockLimitRow(Row, frozen=True, kw_only=True):
+    """What code compares with the clock. Whether it is a deadline depends on the clock."""
 
     source: Literal["constant", "storage"]
     slot: Hash32 | None
-    clock: Literal["block", "timestamp"]
-    value: int
+    """None: a constant, or a storage value that is in no one known word."""
+    value: int | None
+    """Storage: at the report's block. None: out of reach, or the chain did not answer."""
+    compared_with: Literal["block", "timestamp"] | None
+    """None: not known, or both."""
 
 
 class EvidenceRow(Row, frozen=True, kw_only=True):
@@ -300,7 +310,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     pools: tuple[PoolResultRow, ...] | None
     """None: pools were not resolved (not the same as an empty tuple, no pool found)."""
     holders: tuple[HolderRow, ...]
-    deadlines: tuple[DeadlineRow, ...]
+    clock_limits: tuple[ClockLimitRow, ...]
     evidence: tuple[EvidenceRow, ...]
 
 

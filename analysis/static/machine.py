@@ -16,6 +16,10 @@ _SELECTOR_SHIFT: Final = 224
 _SELECTOR_IN_SCRATCH = (28, 0, 4)
 """CALLDATACOPY(28, 0, 4): Vyper up to 0.2 reads the selector into the low bytes of word 0."""
 
+_EQUALITIES: Final = ("EQ", "SUB", "XOR")
+_WITH_VALUE: Final = ("CALL", "CALLCODE")
+_DELEGATING: Final = ("DELEGATECALL", "CALLCODE")
+
 _MOST_RETURNED: Final = 4
 """Words of one RETURN that are noted."""
 
@@ -60,26 +64,30 @@ class Machine:
     def _compare(self, path: Path, pc: int, operation: str) -> None:
         a, b = path.stack.pop(), path.stack.pop()
         for one, other in ((a, b), (b, a)):
-            slot = _owner_slot(other) if _is_caller(one) else None
+            slot = _owner_slot(other) if operation in _EQUALITIES and _is_caller(one) else None
             if slot is not None:
                 self.notes.add(self.notes.caller_checks, path, pc, slot)
-        self._push(path, self.pool.make(operation, a, b))
+        word = self.pool.make(operation, a, b)
+        if isinstance(word, Term) and word.has_clock:
+            self.notes.add(self.notes.clocks, path, pc, word, a, b)
+        self._push(path, word)
 
-    def _call(self, path: Path, pc: int, *, has_value: bool, delegates: bool) -> None:
+    def _call(self, path: Path, pc: int, kind: str) -> None:
         stack = path.stack
         stack.pop()
         target = stack.pop()
-        if has_value:
+        if kind in _WITH_VALUE:
             stack.pop()
         given, given_length, out, out_length = (stack.pop() for _ in range(4))
-        if delegates:
-            head = path.memory.load(self.pool, given)
+        head = path.memory.load(self.pool, given)
+        if kind in _DELEGATING:
             self.notes.add(self.notes.delegations, path, pc, target, head, given_length)
+        path.do(kind, pc, target, head, out_length)
         path.called = target
         path.memory.forget(out, out_length)
         if out_length != 0:
             path.memory.store(out, self.pool.leaf("result", address_in(target), 0))
-        stack.append(self.pool.leaf("success", pc))
+        stack.append(self.pool.leaf("success", pc, address_in(target)))
 
 
 def _is_caller(word: Word) -> bool:
@@ -100,7 +108,10 @@ def _calldataload(machine: Machine, path: Path, _pc: int) -> None:
 
 
 def _mload(machine: Machine, path: Path, _pc: int) -> None:
-    machine._push(path, path.memory.load(machine.pool, path.stack.pop()))
+    word = path.memory.load(machine.pool, path.stack.pop())
+    if isinstance(word, Term) and word.operation == "result":
+        machine.notes.answers_used.add(word.arguments[0])
+    machine._push(path, word)
 
 
 def _mstore(_machine: Machine, path: Path, _pc: int) -> None:
@@ -123,7 +134,9 @@ def _sload(machine: Machine, path: Path, pc: int) -> None:
 
 def _sstore(machine: Machine, path: Path, pc: int) -> None:
     slot = path.stack.pop()
-    machine.notes.add(machine.notes.writes, path, pc, slot, path.stack.pop())
+    value = path.stack.pop()
+    machine.notes.add(machine.notes.writes, path, pc, slot, value)
+    path.do("SSTORE", pc, slot, value)
 
 
 def _hash(machine: Machine, path: Path, _pc: int) -> None:
@@ -186,10 +199,8 @@ def _comparison(operation: str) -> Handler:
     return lambda machine, path, pc: machine._compare(path, pc, operation)
 
 
-def _calling(*, has_value: bool, delegates: bool) -> Handler:
-    return lambda machine, path, pc: machine._call(
-        path, pc, has_value=has_value, delegates=delegates
-    )
+def _calling(kind: str) -> Handler:
+    return lambda machine, path, pc: machine._call(path, pc, kind)
 
 
 def _creating(operands: int) -> Handler:
@@ -221,8 +232,12 @@ _HANDLERS: Final[dict[str, Handler]] = {
     "EQ": _comparison("EQ"),
     "SUB": _comparison("SUB"),
     "XOR": _comparison("XOR"),
-    "CALL": _calling(has_value=True, delegates=False),
-    "STATICCALL": _calling(has_value=False, delegates=False),
-    "DELEGATECALL": _calling(has_value=False, delegates=True),
-    "CALLCODE": _calling(has_value=True, delegates=True),
+    "LT": _comparison("LT"),
+    "GT": _comparison("GT"),
+    "SLT": _comparison("SLT"),
+    "SGT": _comparison("SGT"),
+    "CALL": _calling("CALL"),
+    "STATICCALL": _calling("STATICCALL"),
+    "DELEGATECALL": _calling("DELEGATECALL"),
+    "CALLCODE": _calling("CALLCODE"),
 }

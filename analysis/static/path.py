@@ -4,6 +4,7 @@ from typing import Final
 
 import msgspec
 
+from analysis.static.graph import Deed, Entry, Node
 from analysis.static.memory import Memory
 from analysis.static.terms import Word
 
@@ -11,8 +12,8 @@ BALANCE_OF: Final = 0x70A08231
 ALLOWANCE: Final = 0xDD62ED3E
 """Selectors of the two getters whose storage is looked for."""
 
-Entry = int | None
-"""The selector a path has matched. None: none yet, or none at all (fallback, receive)."""
+HOLDER_FUNCTIONS: Final = frozenset({0xA9059CBB, 0x23B872DD, 0x095EA7B3})
+"""`transfer`, `transferFrom`, `approve`: what every holder calls."""
 
 _MOST_NOTES: Final = 4096
 """Of one kind. Real tokens have a few hundred; hostile code could have millions."""
@@ -21,7 +22,10 @@ _MOST_NOTES: Final = 4096
 class Path:
     """One way through the code, so far."""
 
-    __slots__ = ("called", "entry", "memory", "pc", "stack")
+    __slots__ = ("called", "entry", "memory", "node", "pc", "stack")
+
+    node: Node
+    """Where in the graph it is."""
 
     def __init__(
         self, pc: int, stack: list[Word], memory: Memory, entry: Entry, called: Word | None
@@ -32,6 +36,10 @@ class Path:
         self.entry = entry
         self.called = called
         """Whom the last outer call was made to. None: no call yet, so there is no return data."""
+
+    def do(self, kind: str, pc: int, *words: Word) -> None:
+        """Write a deed down in the graph."""
+        self.node.deeds.append(Deed(kind=kind, pc=pc, words=words))
 
     def fork(self, pc: int) -> "Path":
         """The same path, going on elsewhere."""
@@ -63,6 +71,10 @@ class Notes:
         """SELFDESTRUCT: no words."""
         self.caller_checks: dict[tuple[object, ...], Note] = {}
         """A comparison of the caller with a storage slot: the slot."""
+        self.clocks: dict[tuple[object, ...], Note] = {}
+        """A comparison or subtraction with the clock in it: its result, and the two operands."""
+        self.answers_used: set[Word] = set()
+        """Contracts whose returned data was looked at."""
         self.unresolved: dict[tuple[object, ...], Note] = {}
         """A jump to a word that is not known: the word."""
         self.hashed: dict[int, tuple[int, ...]] = {}

@@ -21,7 +21,7 @@ far smaller, and hostile code cannot make us build more."""
 class Term:
     """One unknown word. `arguments` are words or, for leaves, numbers that tell them apart."""
 
-    __slots__ = ("arguments", "changes", "operation", "size")
+    __slots__ = ("arguments", "changes", "has_clock", "operation", "size")
 
     def __init__(self, operation: str, arguments: tuple["Word", ...]) -> None:
         self.operation = operation
@@ -30,9 +30,16 @@ class Term:
         self.size: int = 1 + sum(argument.size for argument in inner)
         self.changes: bool = operation in _CHANGING or any(term.changes for term in inner)
         """Whether two reads of the same term can differ within one call."""
+        self.has_clock: bool = operation in _CLOCKS or (
+            operation not in _CUTS and any(term.has_clock for term in inner)
+        )
 
 
 Word = int | Term
+
+_CLOCKS = frozenset({"TIMESTAMP", "NUMBER"})
+_CUTS = frozenset({"SLOAD", "keccak", "packed", "success", "result", "BLOCKHASH"})
+"""Where a clock among the operands says nothing of the result."""
 
 _CHANGING = frozenset(
     {"SLOAD", "TLOAD", "GAS", "MSIZE", "memory", "result", "BALANCE", "SELFBALANCE", "opaque"}
@@ -51,7 +58,7 @@ def _shift_left(shift: int, word: int) -> int:
     return (word << shift) & MASK if shift < 256 else 0  # noqa: PLR2004
 
 
-_FOLDED: Final[dict[str, Callable[..., int]]] = {
+FOLDED: Final[dict[str, Callable[..., int]]] = {
     "ADD": lambda a, b: (a + b) & MASK,
     "SUB": lambda a, b: (a - b) & MASK,
     "MUL": lambda a, b: (a * b) & MASK,
@@ -92,6 +99,8 @@ class Pool:
         self._terms: dict[tuple[object, ...], Term] = {}
         self.hashed: dict[int, tuple[int, ...]] = {}
         """What numbers that came from hashing are the hash of."""
+        self.joined: dict[Term, set[Word]] = {}
+        """What words of merged paths, and words too large to keep, stand for."""
         self.calldata_head = self.leaf("CALLDATALOAD", 0)
         self.selector = self.leaf("selector")
         self.selector_high = self.leaf("selector_high")
@@ -108,16 +117,40 @@ class Pool:
             self._terms[key] = term
         return term
 
+    def has(self, operation: str, *arguments: Word) -> bool:
+        """Whether some path has made this term."""
+        return (operation, *arguments) in self._terms
+
+    def terms(self) -> Iterator[Term]:
+        """All terms made so far, but those that only stand for others."""
+        return iter(self._terms.values())
+
     def _shortened(self, word: Word) -> Word:
         """The word, or, where it is large, one that only stands for it."""
         if not isinstance(word, Term) or word.size <= _LARGEST // 4:
             return word
-        return Term("opaque", (len(self._terms),))
+        short = Term("opaque", (len(self._terms),))
+        self.joined[short] = {word}
+        short.has_clock = word.has_clock
+        return short
+
+    def either(self) -> Term:
+        """A new word for what differs between paths."""
+        word = Term("either", (len(self.joined),))
+        self.joined[word] = set()
+        return word
+
+    def join(self, either: Word, *words: Word) -> None:
+        """Add to what the word stands for."""
+        if isinstance(either, Term):
+            others = [word for word in words if word is not either]
+            self.joined[either].update(others)
+            either.has_clock |= any(isinstance(word, Term) and word.has_clock for word in others)
 
     def make(self, operation: str, *arguments: Word) -> Word:
         """The word an instruction leaves."""
         if all(isinstance(argument, int) for argument in arguments):
-            fold = _FOLDED.get(operation)
+            fold = FOLDED.get(operation)
             if fold is not None:
                 return fold(*arguments)
         if len(arguments) == 2:  # noqa: PLR2004 - two operands
@@ -143,6 +176,8 @@ class Pool:
         match (operation, a, b):
             case ("SHR" | "SHL", 0, word) | ("DIV", word, 1) | ("SUB", word, 0):
                 found = word
+            case ("LT", _, 0) | ("GT", 0, _):
+                found = 0
             case ("SHR", shift, word) if shift == _SELECTOR_SHIFT:
                 found = self._selector_in(word)
             case ("DIV", word, divisor) if divisor == 1 << _SELECTOR_SHIFT:

@@ -15,14 +15,19 @@ from typing import Final
 import msgspec
 
 from analysis.static.bytecode import JUMPDEST, PUSH0, PUSH32, Program
+from analysis.static.graph import DESTRUCTS, LOST, RETURNS, Branch, Entry, Graph
 from analysis.static.machine import Machine
+from analysis.static.meeting import Meeting
 from analysis.static.memory import Memory
 from analysis.static.opcodes import NUMBER, OPCODES
-from analysis.static.path import Entry, Notes, Path
+from analysis.static.path import HOLDER_FUNCTIONS, Notes, Path
 from analysis.static.terms import Pool, Term, Word
 
 _EXACT_VISITS: Final = 2
-"""Paths that reach one place with the same return addresses and are told apart."""
+_EXACT_HOLDER_VISITS: Final = 10
+_EXACT_LATER_VISITS: Final = 4
+"""Paths that reach one place with the same return addresses and are told apart, before one more
+that takes in all the others."""
 
 _ENTRIES_SERVED: Final = 3
 """Functions that can each use all the steps one function gets."""
@@ -42,15 +47,12 @@ _CLOCK_EVERY: Final = 1024
 _WORDS_A_STEP: Final = 8
 """Words of stack and memory whose copy costs as much as an instruction."""
 
-_FREE_POINTER: Final = 0x40
-_FREE_POINTER_PLACE: Final = _STACK_LIMIT
-"""Names the free memory pointer among the places where paths meet; the rest are stack indices."""
-
 _DUP1, _DUP16 = NUMBER["DUP1"], NUMBER["DUP16"]
 _SWAP1, _SWAP16 = NUMBER["SWAP1"], NUMBER["SWAP16"]
 _JUMP, _JUMPI = NUMBER["JUMP"], NUMBER["JUMPI"]
 _RETURN, _SELFDESTRUCT = NUMBER["RETURN"], NUMBER["SELFDESTRUCT"]
-_ENDS = frozenset({NUMBER["STOP"], NUMBER["REVERT"]})
+_STOP, _REVERT = NUMBER["STOP"], NUMBER["REVERT"]
+_CONTROL = frozenset({_JUMP, _JUMPI, _RETURN, _SELFDESTRUCT, _STOP, _REVERT})
 _SELECTOR_SHIFT: Final = 224
 _BOOLEAN = frozenset({"EQ", "LT", "GT", "SLT", "SGT", "ISZERO", "success"})
 """Terms that are 0 or 1."""
@@ -59,25 +61,19 @@ _BOOLEAN = frozenset({"EQ", "LT", "GT", "SLT", "SGT", "ISZERO", "success"})
 class Budget(msgspec.Struct, frozen=True, kw_only=True):
     """Where a walk stops, finished or not."""
 
-    steps: int = 600_000
+    steps: int = 1_200_000
     """Instructions. A count, so that answers do not depend on the machine. One function gets at
     most a third of them, so that none uses up what the others need."""
-    seconds: float = 4.0
+    seconds: float = 3.0
     """Of the thread's processor time, for a slow machine."""
 
 
-_State = tuple[tuple[Word, ...], dict[Word, Word]]
+class Walked(msgspec.Struct, frozen=True, kw_only=True):
+    """What a walk has found."""
 
-
-class _Place:
-    """What has come along at one place with one set of return addresses."""
-
-    __slots__ = ("merges", "states")
-
-    def __init__(self) -> None:
-        self.states: list[_State] = []
-        """The first as they were; the last one takes in all later ones."""
-        self.merges = 0
+    notes: Notes
+    graph: Graph
+    pool: Pool
 
 
 class _Walk:
@@ -88,10 +84,8 @@ class _Walk:
         self.notes.hashed = self.pool.hashed
         self._machine = Machine(program, self.pool, self.notes)
         self._waiting: list[Path] = []
-        self._merged: dict[tuple[object, ...], Path] = {}
-        """Places whose merged state has grown. They wait until no exact path is left, so that one
-        round takes in all that has come along meanwhile."""
-        self._visits: dict[tuple[object, ...], _Place] = {}
+        self.graph = Graph()
+        self._meeting = Meeting(self.pool, self.graph, program.jump_targets)
         self._steps_left = budget.steps
         self._steps_each = budget.steps // _ENTRIES_SERVED
         self._steps_of: Counter[Entry] = Counter()
@@ -99,15 +93,20 @@ class _Walk:
         self._stop_at_s = time.thread_time() + budget.seconds
 
     def run(self, entry: Entry) -> None:
-        self._waiting.append(Path(0, [], Memory(), entry, None))
-        while self._waiting or self._merged:
-            if self._is_spent():
-                left = [*self._waiting, *self._merged.values()]
-                self.notes.unfinished.update(path.entry for path in left)
+        first = Path(0, [], Memory(), entry, None)
+        first.node = self.graph.add(entry, 0)
+        self.graph.roots.setdefault(entry, []).append(first.node)
+        self._waiting.append(first)
+        while True:
+            path = self._waiting.pop() if self._waiting else self._meeting.take()
+            if path is None:
                 return
-            path = self._waiting.pop() if self._waiting else self._take_merged()
+            if self._is_spent():
+                for left in (path, *self._waiting, *self._meeting.waiting()):
+                    self._lose(left)
+                return
             if self._steps_of[path.entry] > self._steps_each:
-                self.notes.unfinished.add(path.entry)
+                self._lose(path)
                 continue
             before = self._steps_left
             self._follow(path)
@@ -148,6 +147,8 @@ class _Walk:
             else:
                 self._machine.run(row, path, pc)
             path.pc = pc + row.size
+        if path.pc >= len(code):
+            path.node.end = RETURNS
 
     # --- control flow -------------------------------------------------------------------------
 
@@ -157,14 +158,18 @@ class _Walk:
         elif opcode == _JUMPI:
             self._branch(path)
         elif opcode == _RETURN:
+            path.node.end = RETURNS
             self._machine.note_return(path, path.pc)
+        elif opcode == _STOP:
+            path.node.end = RETURNS
         elif opcode == _SELFDESTRUCT:
+            path.node.end = DESTRUCTS
             self.notes.add(self.notes.destructions, path, path.pc)
 
     def _jump(self, path: Path, target: Word) -> None:
         if isinstance(target, Term):
             self.notes.add(self.notes.unresolved, path, path.pc, target)
-            self.notes.unfinished.add(path.entry)
+            self._lose(path)
         elif target in self.program.jump_targets:
             path.pc = target
             self._waiting.append(path)
@@ -183,19 +188,28 @@ class _Walk:
         if selector is not None:
             self.notes.selectors.add(selector)
         base, when = _without_negations(condition)
+        sides = {}
         for is_taken in (True, False):
             side = path.fork(path.pc)
             if selector is not None and is_taken is is_equal_when:
-                self._enter(side, selector)
+                side.entry = selector
+            side.node = self.graph.add(side.entry, path.pc)
+            sides[is_taken is when] = side.node
+            if side.entry != path.entry:
+                self._enter(side)
             _assume(side.stack, self.pool, base, is_true=is_taken is when)
             if is_taken:
                 self._jump(side, target)
             else:
                 side.pc += 1
                 self._waiting.append(side)
+        path.node.branch = Branch(
+            pc=path.pc, condition=base, if_true=sides[True], if_false=sides[False]
+        )
 
-    def _enter(self, path: Path, selector: int) -> None:
-        path.entry = selector
+    def _enter(self, path: Path) -> None:
+        selector = path.entry or 0
+        self.graph.roots.setdefault(path.entry, []).append(path.node)
         known: dict[Word, Word] = {
             self.pool.selector: selector,
             self.pool.selector_high: selector << _SELECTOR_SHIFT,
@@ -205,10 +219,7 @@ class _Walk:
     # --- where paths meet ---------------------------------------------------------------------
 
     def _is_new(self, path: Path) -> bool:
-        """Whether the path goes on by itself: it is one of the first to come here.
-
-        A later one is merged with what the place has seen, and followed as that.
-        """
+        """Whether the path goes on by itself."""
         self._pay_for_copy(path)
         targets = self.program.jump_targets
         returns = [
@@ -217,50 +228,21 @@ class _Walk:
             if isinstance(word, int) and word in targets
         ]
         if _is_deep_recursion([word for _, word in returns]):
-            self.notes.unfinished.add(path.entry)
+            self._lose(path)
             return False
         key = (path.pc, path.entry, path.called is None, len(path.stack), *returns)
-        place = self._visits.setdefault(key, _Place())
-        state = (tuple(path.stack), path.memory.cells)
-        if state in place.states:
-            return False
-        if len(place.states) < _EXACT_VISITS:
-            place.states.append((state[0], dict(path.memory.cells)))
-            return True
-        place.merges += 1
-        merged = self._merge(path.pc, place, state)
-        if merged != place.states[-1]:
-            place.states[-1] = merged
-            self._merged[key] = path
-        return False
+        return self._meeting.arrive(key, path, exact_visits=self._exact_visits(path.entry))
 
-    def _take_merged(self) -> Path:
-        key = next(iter(self._merged))
-        path = self._merged.pop(key)
-        stack, cells = self._visits[key].states[-1]
-        return Path(path.pc + 1, list(stack), Memory(dict(cells)), path.entry, path.called)
+    def _exact_visits(self, entry: Entry) -> int:
+        """Fewer the more a function has used of its steps: simple code is followed exactly."""
+        spent = self._steps_of[entry]
+        if entry not in HOLDER_FUNCTIONS or spent > self._steps_each // 4:
+            return _EXACT_VISITS if spent < self._steps_each // 2 else 1
+        return _EXACT_HOLDER_VISITS if spent < self._steps_each // 8 else _EXACT_LATER_VISITS
 
-    def _merge(self, pc: int, place: _Place, state: _State) -> _State:
-        """What the place has seen and the new state in one.
-
-        The first merge keeps the words both agree on, later ones only return addresses, so that
-        every place settles after a few rounds. Memory is kept as far as its free pointer.
-        """
-        known, cells = place.states[-1]
-        stack, now = state
-        words = enumerate(zip(known, stack, strict=True))
-        joined = tuple(self._join(place, (pc, index), a, b) for index, (a, b) in words)
-        if _FREE_POINTER not in cells or _FREE_POINTER not in now:
-            return joined, {}
-        at = (pc, _FREE_POINTER_PLACE)
-        pointer = self._join(place, at, cells[_FREE_POINTER], now[_FREE_POINTER])
-        return joined, {_FREE_POINTER: pointer}
-
-    def _join(self, place: _Place, name: tuple[int, int], a: Word, b: Word) -> Word:
-        is_same = a is b or (isinstance(a, int) and a == b)
-        if is_same and (place.merges == 1 or a in self.program.jump_targets):
-            return a
-        return self.pool.leaf("either", *name)
+    def _lose(self, path: Path) -> None:
+        path.node.end = LOST
+        self.notes.unfinished.add(path.entry)
 
 
 def _is_deep_recursion(returns: list[int]) -> bool:
@@ -281,7 +263,7 @@ def _is_deep_recursion(returns: list[int]) -> bool:
 
 
 def _is_control(opcode: int) -> bool:
-    return opcode in (_JUMP, _JUMPI, _RETURN, _SELFDESTRUCT) or opcode in _ENDS
+    return opcode in _CONTROL
 
 
 def _shuffle(stack: list[Word], opcode: int) -> None:
@@ -337,7 +319,7 @@ def _selector_constant(pool: Pool, comparison: Term) -> int | None:
     return None
 
 
-def walk(program: Program, *, selectors: Iterable[int] = (), budget: Budget) -> Notes:
+def walk(program: Program, *, selectors: Iterable[int] = (), budget: Budget) -> Walked:
     """Follow every path of the code.
 
     Paths learn their selector in the dispatcher; those that match none are the fallback's.
@@ -349,4 +331,4 @@ def walk(program: Program, *, selectors: Iterable[int] = (), budget: Budget) -> 
     if walker.notes.unresolved:
         for selector in sorted(set(selectors) - walker.notes.selectors):
             walker.run(selector)
-    return walker.notes
+    return Walked(notes=walker.notes, graph=walker.graph, pool=walker.pool)

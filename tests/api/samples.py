@@ -4,10 +4,10 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from api.clock import ContractClock
+from analysis.clock import ContractClock
 from config.primitives import Address, Hash32, RawAmount
 from sql.rows import (
-    DeadlineRow,
+    ClockLimitRow,
     HolderRow,
     PoolResultRow,
     Report,
@@ -88,6 +88,9 @@ def make_token(**changes: Any) -> ReportRow:
         "launchpad_name": None,
         "creator_address": OWNER,
         "creator_balance_raw": 0,
+        "owner_slots_vacant": True,
+        "clock_block": 20_000_000,
+        "clock_time_s": MINED_AT_S,
     }
     return ReportRow(**{**plain, **changes})
 
@@ -105,12 +108,18 @@ def make_holder(owner: Address, amount_raw: int, *, role: str = "top", at: int =
     return HolderRow(role=role, ordinal=at, owner=owner, amount_raw=amount_raw)  # type: ignore[arg-type]  # the two roles
 
 
+def make_limit(value: int | None, **changes: Any) -> ClockLimitRow:
+    """A constant that is compared with some clock, except for what is named."""
+    plain: dict[str, Any] = {"source": "constant", "slot": None, "compared_with": None}
+    return ClockLimitRow(**{**plain, **changes}, value=value)
+
+
 def make_report(
     *,
     static: StaticFindings | None = None,
     pools: tuple[PoolResultRow, ...] | None = (make_pool(),),
     holders: tuple[HolderRow, ...] = (),
-    deadlines: tuple[DeadlineRow, ...] = (),
+    clock_limits: tuple[ClockLimitRow, ...] = (),
     **token: Any,
 ) -> Report:
     """An honest, renounced token with one deep pool, except for what is named."""
@@ -119,7 +128,7 @@ def make_report(
         static=static or make_static(),
         pools=pools,
         holders=holders,
-        deadlines=deadlines,
+        clock_limits=clock_limits,
         evidence=(),
     )
 
@@ -173,15 +182,13 @@ def reports(draw: st.DrawFn) -> Report:
         static=StaticFindings(**static),
         pools=draw(st.none() | st.lists(pool_rows(), max_size=4).map(tuple)),
         holders=tuple(holders),
-        deadlines=tuple(draw(st.lists(deadline_rows(), max_size=3))),
+        clock_limits=tuple(draw(st.lists(clock_limits(), max_size=3))),
         decimals=draw(st.integers(0, 255)),
         supply_raw=draw(amounts),
         burned_raw=draw(amounts),
         ownership_renounced=draw(flags),
         owner_address=draw(st.none() | addresses),
-        timebomb_status=draw(
-            st.sampled_from([None, "armed", "passed", "resettable", "unreachable", "unknown"])
-        ),
+        owner_slots_vacant=draw(flags),
         transfer_success=draw(flags),
         send_tax=draw(percents),
         receive_tax=draw(percents),
@@ -196,13 +203,12 @@ def reports(draw: st.DrawFn) -> Report:
 
 
 @st.composite
-def deadline_rows(draw: st.DrawFn) -> DeadlineRow:
-    """A deadline near the sample clock, on either side."""
-    clock: Any = draw(st.sampled_from(["block", "timestamp"]))
-    base = 20_000_000 if clock == "block" else MINED_AT_S
-    return DeadlineRow(
+def clock_limits(draw: st.DrawFn) -> ClockLimitRow:
+    """A limit near the sample clock, on either side, or one that was not read."""
+    near = st.sampled_from([20_000_000, MINED_AT_S])
+    values = st.builds(int.__add__, near, st.integers(-1_000_000, 1_000_000))
+    return make_limit(
+        draw(st.none() | values | st.integers(0, 2**256 - 1)),
         source=draw(st.sampled_from(["constant", "storage"])),
-        slot=None,
-        clock=clock,
-        value=base + draw(st.integers(-1_000_000, 1_000_000)),
+        compared_with=draw(st.sampled_from([None, "block", "timestamp"])),
     )

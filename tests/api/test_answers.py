@@ -7,13 +7,20 @@ import httpx
 import msgspec
 import pytest
 
+from analysis.clock import ContractClock
 from api.answers import Answers
-from api.clock import ContractClock
 from api.render import FORMATS, clock_after
 from config.errors import TokenRefusedError, UpstreamError
 from config.settings import ApiSettings
-from sql.rows import DeadlineRow
-from tests.api.samples import MINED_AT_S, TOKEN, TOKEN_SHOWN, make_pool, make_report
+from tests.api.samples import (
+    MINED_AT_S,
+    TOKEN,
+    TOKEN_SHOWN,
+    make_limit,
+    make_pool,
+    make_report,
+    make_static,
+)
 from tests.api.specified import check
 from tests.api.world import Get, World, make_chain
 
@@ -138,34 +145,44 @@ async def test_callers_of_all_formats_share_one_analysis(world: World) -> None:
 
 
 async def test_a_deadline_passes_between_two_answers(world: World, get: Get) -> None:
-    row = DeadlineRow(source="constant", slot=None, clock="timestamp", value=MINED_AT_S + 300)
-    world.analysis.outcome = make_report(deadlines=(row,))
-    assert (await get(TOKEN)).json()["features"]["timebomb_deadlines"][0]["passed"] is False
+    limits = (make_limit(MINED_AT_S + 300),)
+    world.analysis.outcome = make_report(static=make_static(timebomb=True), clock_limits=limits)
+    before = (await get(TOKEN)).json()["features"]
     world.clock.now_s += 300
-    assert (await get(TOKEN)).json()["features"]["timebomb_deadlines"][0]["passed"] is True
+    after = (await get(TOKEN)).json()["features"]
+    assert (before["timebomb"], before["timebomb_status"]) == (True, "armed")
+    assert (after["timebomb"], after["timebomb_status"]) == (False, "passed")
+    assert [body["timebomb_deadlines"][0]["passed"] for body in (before, after)] == [False, True]
 
 
 async def test_the_newest_known_clock_places_a_block(world: World) -> None:
-    row = DeadlineRow(source="constant", slot=None, clock="block", value=20_000_010)
-    world.analysis.outcome = make_report(deadlines=(row,))  # made at block 20,000,000
+    limits = (make_limit(20_000_011),)  # read at block 20,000,000
+    world.analysis.outcome = make_report(static=make_static(timebomb=True), clock_limits=limits)
     newest = ContractClock(
-        time_s=MINED_AT_S + 120,
-        block_number=20_000_010,
-        block_time_s=MINED_AT_S + 120,
+        time_s=MINED_AT_S + 132,
+        block_number=20_000_011,
+        block_time_s=MINED_AT_S + 132,
         block_interval_s=12.0,
     )
     for read_clock, passed in [(lambda _: None, False), (lambda _: newest, True)]:
         client = world.client(read_clock=read_clock)
         response = await client.get(f"/token/1/{TOKEN}", headers={"X-API-Key": world.new_key()})
         (deadline,) = response.json()["features"]["timebomb_deadlines"]
-        assert (deadline["passed"], deadline["estimated_unix_time"]) == (passed, MINED_AT_S + 120)
+        assert (deadline["passed"], deadline["estimated_unix_time"]) == (passed, MINED_AT_S + 132)
 
 
 def test_without_a_newer_clock_that_of_the_report_moves_on() -> None:
     """A chain whose time runs ahead of ours keeps its lead."""
-    report = make_report(scanned_at_s=MINED_AT_S - 1000)
+    report = make_report(scanned_at_s=MINED_AT_S - 1000, block_number=400_000_000)
     own = make_chain(1, "ethereum")
     clock = clock_after(report, own, now_s=MINED_AT_S - 900)
-    assert (clock.time_s, clock.block_number) == (MINED_AT_S + 100, report.token.block_number)
-    shared = msgspec.structs.replace(own, clock="ethereum")
-    assert clock_after(report, shared, now_s=MINED_AT_S).block_number is None
+    assert clock is not None
+    assert (clock.time_s, clock.block_number) == (MINED_AT_S + 100, 20_000_008)
+    shared = msgspec.structs.replace(own, clock="ethereum", block_time_s=0.25)
+    assert clock_after(report, shared, now_s=MINED_AT_S - 900) == clock
+
+
+def test_a_clock_that_was_not_read_is_not_made_up() -> None:
+    own = make_chain(1, "ethereum")
+    assert clock_after(make_report(clock_block=None), own, now_s=MINED_AT_S) is None
+    assert clock_after(make_report(clock_time_s=None), own, now_s=MINED_AT_S) is None

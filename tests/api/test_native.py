@@ -6,10 +6,10 @@ import msgspec
 import pytest
 from hypothesis import given
 
-from api.clock import ContractClock
+from analysis.clock import ContractClock
 from api.native import render_native
-from api.shapes import Holder, NativeFeatures
-from sql.rows import DeadlineRow, Report, StaticFindings
+from api.shapes import Deadline, Holder, NativeFeatures
+from sql.rows import Report, StaticFindings
 from tests.api.samples import (
     CLOCK,
     DEAD,
@@ -18,6 +18,7 @@ from tests.api.samples import (
     OWNER_SHOWN,
     PAIR,
     make_holder,
+    make_limit,
     make_pool,
     make_report,
     make_static,
@@ -53,58 +54,91 @@ def test_an_assessed_owner_power_has_its_key() -> None:
     assert native(make_report()).owner_can_change_balance is msgspec.UNSET
 
 
+YEAR_S = 365 * 86_400
+STORED = {"source": "storage", "slot": "0x" + "0" * 63 + "5"}
+
+
 @pytest.mark.parametrize(
-    ("found", "status", "sent", "sent_status"),
+    ("limit", "token", "sent", "status"),
     [
-        (True, "armed", True, "armed"),
-        (True, "passed", False, "passed"),
-        (True, "unreachable", False, "unreachable"),
-        (True, "resettable", True, "resettable"),
-        (True, "unknown", True, "unknown"),
-        (True, None, True, "unknown"),
-        (False, None, False, None),
-        (False, "armed", False, None),  # a status never turns a finding on
-        ("pending", None, "pending", None),
-        (None, None, None, None),
+        (make_limit(MINED_AT_S + 1), {}, True, "armed"),
+        (make_limit(MINED_AT_S), {}, False, "passed"),
+        (make_limit(2**32), {}, False, "unreachable"),
+        (make_limit(None, **STORED), {}, True, "unknown"),
+        (make_limit(MINED_AT_S - 2 * YEAR_S, **STORED), {}, False, "passed"),
+        (
+            make_limit(MINED_AT_S - 2 * YEAR_S, **STORED),
+            {"owner_slots_vacant": None},
+            True,
+            "resettable",
+        ),
+        (
+            make_limit(MINED_AT_S - 2 * YEAR_S, **STORED),
+            {"ownership_renounced": None},
+            True,
+            "resettable",
+        ),
     ],
 )
-def test_timebomb_follows_its_status(found: Any, status: Any, sent: Any, sent_status: Any) -> None:
-    features = native(make_report(static=make_static(timebomb=found), timebomb_status=status))
-    assert (features.timebomb, features.timebomb_status) == (sent, sent_status)
+def test_timebomb_follows_its_status(limit: Any, token: Any, sent: Any, status: Any) -> None:
+    report = make_report(static=make_static(timebomb=True), clock_limits=(limit,), **token)
+    features = native(report)
+    assert (features.timebomb, features.timebomb_status) == (sent, status)
 
 
-def _at(value: int, clock: Any = "timestamp") -> DeadlineRow:
-    return DeadlineRow(source="constant", slot=None, clock=clock, value=value)
+@given(reports())
+def test_a_status_never_turns_a_finding_on(report: Report) -> None:
+    found, features = report.static.timebomb, native(report)
+    if found is not True:
+        assert features.timebomb == found
+        assert (features.timebomb_status, features.timebomb_deadlines) == (None, ())
+    else:
+        assert features.timebomb is (features.timebomb_status not in ("passed", "unreachable"))
 
 
-def test_a_deadline_that_passed_since_the_report_is_no_longer_armed() -> None:
-    report = make_report(
-        static=make_static(timebomb=True),
-        timebomb_status="armed",
-        deadlines=(_at(MINED_AT_S + 60),),
-    )
-    before = native(report)
-    after = native(report, msgspec.structs.replace(CLOCK, time_s=MINED_AT_S + 60))
-    assert (before.timebomb_status, before.timebomb_deadlines[0].passed) == ("armed", False)
-    assert (after.timebomb_status, after.timebomb_deadlines[0].passed) == ("unknown", True)
+def test_an_unknown_clock_is_an_unknown_status() -> None:
+    limits = (make_limit(MINED_AT_S + 60), make_limit(2**32))
+    report = make_report(static=make_static(timebomb=True), clock_limits=limits)
+    features = render_native(report, clock=None)
+    assert (features.timebomb, features.timebomb_status) == (True, "unknown")
+    assert features.timebomb_deadlines == ()
 
 
 def test_deadlines_are_ordered_by_the_time_they_are_reached() -> None:
-    rows = (_at(MINED_AT_S + 100), _at(20_000_005, "block"), _at(20_000_000, "block"))
-    deadlines = native(make_report(deadlines=rows)).timebomb_deadlines
-    assert [(d.estimated_unix_time - MINED_AT_S, d.passed) for d in deadlines] == [
-        (0, True),
-        (60, False),
-        (100, False),
-    ]
-
-
-def test_a_block_that_cannot_be_placed_is_left_out() -> None:
-    clock = msgspec.structs.replace(CLOCK, block_number=None)
-    rows = (_at(20_000_005, "block"), _at(MINED_AT_S))
-    assert [d.clock for d in native(make_report(deadlines=rows), clock).timebomb_deadlines] == [
-        "timestamp"
-    ]
+    limits = (
+        make_limit(MINED_AT_S + 100, **STORED),
+        make_limit(20_000_005),
+        make_limit(19_999_999),
+        make_limit(2**32),
+        make_limit(7),
+    )
+    report = make_report(static=make_static(timebomb=True), clock_limits=limits)
+    assert native(report).timebomb_deadlines == (
+        Deadline(
+            source="constant",
+            slot=None,
+            clock="block",
+            value=19_999_999,
+            passed=True,
+            estimated_unix_time=MINED_AT_S - 12,
+        ),
+        Deadline(
+            source="constant",
+            slot=None,
+            clock="block",
+            value=20_000_005,
+            passed=False,
+            estimated_unix_time=MINED_AT_S + 60,
+        ),
+        Deadline(
+            source="storage",
+            slot=STORED["slot"],
+            clock="timestamp",
+            value=MINED_AT_S + 100,
+            passed=False,
+            estimated_unix_time=MINED_AT_S + 100,
+        ),
+    )
 
 
 @pytest.mark.parametrize(

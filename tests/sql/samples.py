@@ -8,7 +8,7 @@ from msgspec import structs
 from config.primitives import Address, Hash32, RawAmount, Selector
 from sql.rows import (
     BlockRow,
-    DeadlineRow,
+    ClockLimitRow,
     EvidenceRow,
     HolderRow,
     PoolResultRow,
@@ -105,6 +105,9 @@ heads = st.builds(
     launchpad_name=st.none() | texts,
     creator_address=st.none() | addresses,
     creator_balance_raw=st.none() | amounts,
+    owner_slots_vacant=truths,
+    clock_block=st.none() | times,
+    clock_time_s=st.none() | times,
 )
 _FLAGS = ("trading_cap_can_be_modified", "position_cap_can_be_modified", "timebomb")
 findings = st.builds(
@@ -137,12 +140,12 @@ pool_results = st.builds(
 holders = st.builds(
     HolderRow, role=st.just("top"), ordinal=st.just(0), owner=addresses, amount_raw=amounts
 )
-deadlines = st.builds(
-    DeadlineRow,
+clock_limits = st.builds(
+    ClockLimitRow,
     source=st.sampled_from(["constant", "storage"]),
     slot=st.none() | hashes,
-    clock=st.sampled_from(["block", "timestamp"]),
-    value=st.integers(0, 2**256 - 1),
+    value=st.none() | st.integers(-(2**256), 2**256),
+    compared_with=st.sampled_from([None, "block", "timestamp"]),
 )
 evidence = st.builds(EvidenceRow, key=texts, body=texts)
 
@@ -163,7 +166,7 @@ def reports(draw: st.DrawFn) -> Report:
         static=draw(findings),
         pools=None if pools is None else _numbered(pools),
         holders=_numbered(draw(st.lists(holders, max_size=3))),
-        deadlines=tuple(draw(st.lists(deadlines, max_size=3))),
+        clock_limits=tuple(draw(st.lists(clock_limits, max_size=3))),
         evidence=tuple(draw(st.lists(evidence, max_size=3))),
     )
 
@@ -188,7 +191,7 @@ def bare_report(token: Address, *, scanned_at_s: int, is_settled: bool = True) -
     unknown: dict[str, Any] = dict.fromkeys(ReportRow.__struct_fields__)
     head = ReportRow(**{**unknown, **known})
     return Report(
-        token=head, static=StaticFindings(), pools=None, holders=(), deadlines=(), evidence=()
+        token=head, static=StaticFindings(), pools=None, holders=(), clock_limits=(), evidence=()
     )
 
 

@@ -78,6 +78,29 @@ def test_an_older_file_is_brought_up_with_what_it_holds(
     store.close()
 
 
+def test_reports_outlive_the_step_that_brought_the_contracts_clock(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps = load_migrations()
+    monkeypatch.setattr("sql.migrate.load_migrations", lambda: steps[:8])
+    Store.open(path).close()
+    monkeypatch.undo()
+    with duckdb.connect(str(path)) as file:
+        file.execute("insert into token values (7, 1, '0x7', 'request', 1, null)")
+        file.execute(
+            "insert into report (token_id, pools_resolved, chain_id, address, block_number,"
+            " block_hash, block_time_s, scanned_at_s, is_settled, name, symbol, decimals,"
+            " supply_raw, burned_raw, privileged_spenders)"
+            " values (7, false, 1, '0x7', 1, '0x1', 1, 1, true, 'n', 's', 18, '1', '0', [])"
+        )
+        file.execute("insert into report_deadline values (7, 0, 'constant', null, 'block', '5')")
+    store = Store.open(path)
+    head = store.fetch_one("reports/find_head", rows.ReportRow, token_id=7)
+    assert head is not None
+    assert (head.name, head.owner_slots_vacant, head.clock_block) == ("n", None, None)
+    store.close()
+
+
 def test_a_step_that_fails_leaves_the_file_as_it_was(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

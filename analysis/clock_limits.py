@@ -1,0 +1,42 @@
+"""What code compares the clock with: the form in which the static analysis hands it on."""
+
+from typing import Literal
+
+import msgspec
+
+from config.primitives import Hash32
+
+Clock = Literal["block", "timestamp"]
+
+
+class ClockLimit(msgspec.Struct, frozen=True, kw_only=True):
+    """The other side of one comparison with block.number or block.timestamp. *Inferred.*
+
+    A comparison with caller-supplied data alone is none. One whose other side was not understood
+    is one of source `storage` without a slot: leaving it out would call the contract harmless.
+    """
+
+    source: Literal["constant", "storage"]
+    value: int | None = None
+    """A constant, arithmetic with other constants done. None: a storage value."""
+    slot: Hash32 | None = None
+    """The storage word it comes from. None: a constant, or out of reach."""
+    bit_offset: int = 0
+    """Lowest bit of the value in its word, for packed fields."""
+    bit_width: int = 256
+    addend: int = 0
+    """What the code adds before comparing: 1800 in `launch + 30 minutes`. May be negative."""
+    is_writable: bool | None = None
+    """Whether a function can write the slot after deployment. None: not known. Evidence only: the
+    specification goes by the owner, and lets nothing be settled by this."""
+    compared_with: Clock | None = None
+    """None: not known, or both."""
+
+    @property
+    def is_out_of_reach(self) -> bool:
+        """A storage value in no one known word: in a mapping, an array, or of several words."""
+        return self.source == "storage" and self.slot is None
+
+    def value_in(self, word: int) -> int:
+        """The value compared, when this is what the slot holds."""
+        return (word >> self.bit_offset & (1 << self.bit_width) - 1) + self.addend

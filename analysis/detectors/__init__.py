@@ -1,0 +1,1 @@
+"""One file for each question about a code."""

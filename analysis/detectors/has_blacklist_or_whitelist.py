@@ -1,0 +1,27 @@
+"""Addresses can be kept from transferring, or alone be let through."""
+
+from collections.abc import Iterator
+
+from analysis.detector import Answer, Detector, Evidence
+from analysis.static.code import Code
+from analysis.static.limits import lists
+
+
+def _hits(code: Code) -> Iterator[Evidence]:
+    for guard, variables in lists(code):
+        yield Evidence(
+            entry=guard.refusal.entry, pc=guard.pc, slots=frozenset(code.slots_of(variables))
+        )
+
+
+def _look(code: Code) -> Answer:
+    return Answer.of(_hits(code), code)
+
+
+DETECTOR = Detector(
+    key="has_blacklist_or_whitelist",
+    version=1,
+    true_when="a guard of transfers depends on what is stored per address",
+    not_when=("a mapping that only switches the fee or a cap off",),
+    look=_look,
+)

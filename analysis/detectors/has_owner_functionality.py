@@ -1,0 +1,27 @@
+"""Some addresses may do what others may not."""
+
+from collections.abc import Iterator
+
+from analysis.detector import Answer, Detector, Evidence
+from analysis.static.callers import caller_checks
+from analysis.static.code import Code
+
+
+def _hits(code: Code) -> Iterator[Evidence]:
+    for check in caller_checks(code):
+        yield Evidence(
+            entry=check.entry, pc=check.pc, slots=frozenset(code.slots_of(check.variables))
+        )
+
+
+def _look(code: Code) -> Answer:
+    return Answer.of(_hits(code), code)
+
+
+DETECTOR = Detector(
+    key="has_owner_functionality",
+    version=1,
+    true_when="a comparison or look-up keyed by the caller decides whether a function goes on",
+    not_when=("balances and allowances keyed by the caller", "a fee exemption that gates nothing"),
+    look=_look,
+)

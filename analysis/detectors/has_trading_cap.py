@@ -1,0 +1,29 @@
+"""One transfer can be refused because of its amount, as far as code alone tells."""
+
+from collections.abc import Iterator
+
+from analysis.detector import Answer, Detector, Evidence
+from analysis.static.code import Code
+from analysis.static.limits import trading_caps
+
+
+def _hits(code: Code) -> Iterator[Evidence]:
+    for cap in trading_caps(code):
+        yield Evidence(
+            entry=cap.guard.refusal.entry,
+            pc=cap.guard.pc,
+            slots=frozenset(code.slots_of(cap.limits | cap.switches)),
+        )
+
+
+def _look(code: Code) -> Answer:
+    return Answer.of(_hits(code), code)
+
+
+DETECTOR = Detector(
+    key="has_trading_cap",
+    version=1,
+    true_when="a guard of transfers fails when the amount exceeds a constant or stored value",
+    not_when=("a balance check", "a cap on positions"),
+    look=_look,
+)

@@ -1,0 +1,33 @@
+"""Some function can change the total supply."""
+
+from collections.abc import Iterator
+
+from analysis.detector import Answer, Detector, Evidence
+from analysis.static.code import Code
+from analysis.static.once import runs_once
+
+
+def _hits(code: Code) -> Iterator[Evidence]:
+    for variable in code.roles.supply:
+        for write in code.writes_to(variable):
+            if not runs_once(code, write.entry):
+                yield Evidence(
+                    entry=write.entry, pc=write.pc, slots=frozenset(code.slots_of([variable]))
+                )
+
+
+def _look(code: Code) -> Answer:
+    return Answer.of(_hits(code), code)
+
+
+DETECTOR = Detector(
+    key="mint_or_burn_function",
+    version=1,
+    true_when="a reachable function stores to what totalSupply() is computed from",
+    not_when=(
+        "the supply is set in the constructor only",
+        "tokens are sent to a dead address",
+        "an initializer that runs once",
+    ),
+    look=_look,
+)

@@ -1,0 +1,26 @@
+"""The switch that stops transfers can be set."""
+
+from collections.abc import Iterator
+
+from analysis.detector import Answer, Detector, Evidence
+from analysis.static.code import Code
+from analysis.static.limits import is_modifiable, pauses
+
+
+def _hits(code: Code) -> Iterator[Evidence]:
+    for _, variables in pauses(code):
+        for entry, pc in is_modifiable(code, variables):
+            yield Evidence(entry=entry, pc=pc, slots=frozenset(code.slots_of(variables)))
+
+
+def _look(code: Code) -> Answer:
+    return Answer.of(_hits(code), code)
+
+
+DETECTOR = Detector(
+    key="pause_status_can_be_modified",
+    version=1,
+    true_when="a function stores to a variable that a pause depends on",
+    not_when=("it is written in the constructor only",),
+    look=_look,
+)

@@ -1,0 +1,27 @@
+"""The tax, or the switch that turns it on, can be set."""
+
+from collections.abc import Iterator
+
+from analysis.detector import Answer, Detector, Evidence
+from analysis.static.code import Code
+from analysis.static.limits import is_modifiable
+from analysis.static.movement import taxes
+
+
+def _hits(code: Code) -> Iterator[Evidence]:
+    for tax in taxes(code):
+        for entry, pc in is_modifiable(code, tax.rates):
+            yield Evidence(entry=entry, pc=pc, slots=frozenset(code.slots_of(tax.rates)))
+
+
+def _look(code: Code) -> Answer:
+    return Answer.of(_hits(code), code)
+
+
+DETECTOR = Detector(
+    key="tax_can_be_modified",
+    version=1,
+    true_when="a function stores to a rate of the tax",
+    not_when=("lists of addresses without fee",),
+    look=_look,
+)

@@ -1,0 +1,27 @@
+"""The cap, or the switch that turns it off, can be set."""
+
+from collections.abc import Iterator
+
+from analysis.detector import Answer, Detector, Evidence
+from analysis.static.code import Code
+from analysis.static.limits import is_modifiable, trading_caps
+
+
+def _hits(code: Code) -> Iterator[Evidence]:
+    for cap in trading_caps(code):
+        variables = cap.limits | cap.switches
+        for entry, pc in is_modifiable(code, variables):
+            yield Evidence(entry=entry, pc=pc, slots=frozenset(code.slots_of(variables)))
+
+
+def _look(code: Code) -> Answer:
+    return Answer.of(_hits(code), code)
+
+
+DETECTOR = Detector(
+    key="trading_cap_can_be_modified",
+    version=1,
+    true_when="a function stores to the cap or to its switch",
+    not_when=("a constant cap with no switch",),
+    look=_look,
+)

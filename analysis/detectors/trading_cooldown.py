@@ -1,0 +1,27 @@
+"""An address must wait after its own last transfer."""
+
+from collections.abc import Iterator
+
+from analysis.detector import Answer, Detector, Evidence
+from analysis.static.code import Code
+from analysis.static.limits import cooldowns
+
+
+def _hits(code: Code) -> Iterator[Evidence]:
+    for guard, variables in cooldowns(code):
+        yield Evidence(
+            entry=guard.refusal.entry, pc=guard.pc, slots=frozenset(code.slots_of(variables))
+        )
+
+
+def _look(code: Code) -> Answer:
+    return Answer.of(_hits(code), code)
+
+
+DETECTOR = Detector(
+    key="trading_cooldown",
+    version=1,
+    true_when="a guard of transfers compares the clock with a per-address value transfers write",
+    not_when=("one global launch time", "a vesting deadline set by an admin"),
+    look=_look,
+)

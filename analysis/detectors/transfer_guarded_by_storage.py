@@ -1,0 +1,28 @@
+"""`transfer` can be refused because of what is stored."""
+
+from collections.abc import Iterator
+
+from analysis.detector import Answer, Detector, Evidence
+from analysis.static.code import TRANSFER, Code
+from analysis.static.limits import storage_guards
+
+
+def _hits(code: Code) -> Iterator[Evidence]:
+    for guard in storage_guards(code, TRANSFER):
+        variables = [each for reading in guard.all() for each in reading.globals]
+        yield Evidence(
+            entry=guard.refusal.entry, pc=guard.pc, slots=frozenset(code.slots_of(variables))
+        )
+
+
+def _look(code: Code) -> Answer:
+    return Answer.of(_hits(code), code)
+
+
+DETECTOR = Detector(
+    key="transfer_guarded_by_storage",
+    version=1,
+    true_when="a guard on the way depends on storage other than the funds to be moved",
+    not_when=("only arithmetic and balance checks", "a condition that only chooses the tax"),
+    look=_look,
+)

@@ -1,0 +1,40 @@
+"""A function that should only read can write."""
+
+from collections.abc import Iterator
+
+from analysis.calldata import selector_of
+from analysis.detector import Answer, Detector, Evidence
+from analysis.static.code import Code
+
+_VIEWS = frozenset(
+    int(selector_of(signature), 16)
+    for signature in (
+        "name()",
+        "symbol()",
+        "decimals()",
+        "totalSupply()",
+        "balanceOf(address)",
+        "allowance(address,address)",
+        "owner()",
+        "getOwner()",
+    )
+)
+
+
+def _hits(code: Code) -> Iterator[Evidence]:
+    for write in code.writes:
+        if write.entry in _VIEWS:
+            yield Evidence(entry=write.entry, pc=write.pc)
+
+
+def _look(code: Code) -> Answer:
+    return Answer.of(_hits(code), code)
+
+
+DETECTOR = Detector(
+    key="view_function_modifies_state",
+    version=1,
+    true_when="a getter of the token standard, or of the owner, can reach a store",
+    not_when=("view code that only reads",),
+    look=_look,
+)

@@ -1,0 +1,86 @@
+"""Where a function asks who calls."""
+
+from collections.abc import Iterator
+from typing import Final
+
+import msgspec
+
+from analysis.static.code import MOVERS, Code
+from analysis.static.flow import Literal
+from analysis.static.graph import Deed, Entry
+from analysis.static.limits import parts
+from analysis.static.reading import CALLER, FROM, ORIGIN, Reading, Variable
+from analysis.static.sources import CALLERS
+from analysis.static.terms import Term, Word, address_in
+
+_SELVES: Final = frozenset({CALLER, FROM, ORIGIN})
+_EQUALITIES: Final = frozenset({"EQ", "XOR", "SUB"})
+_ORDERED: Final = frozenset({"LT", "GT", "SLT", "SGT"})
+_EFFECTS: Final = frozenset({"SSTORE", "CALL", "DELEGATECALL"})
+
+
+class CallerCheck(msgspec.Struct, frozen=True, kw_only=True):
+    """A condition on the caller that decides whether a function goes on."""
+
+    entry: Entry
+    pc: int
+    variables: frozenset[Variable]
+    """Storage that names who may."""
+
+
+def caller_checks(code: Code) -> Iterator[CallerCheck]:
+    """All of them, in every function."""
+    for entry in code.entries:
+        for reading in _tests(code, entry):
+            variables = _asked(code, reading)
+            if variables is not None:
+                yield CallerCheck(entry=entry, pc=reading.literal.pc, variables=variables)
+
+
+def _tests(code: Code, entry: Entry) -> Iterator[Reading]:
+    for guard in code.guards(entry):
+        yield guard.test
+    if entry in MOVERS:
+        return
+    seen: set[Literal] = set()
+    for refusal in code.flow(entry).silent_refusals(_is_effect):
+        if refusal.test not in seen:
+            seen.add(refusal.test)
+            yield code.reader.read(refusal.test, entry)
+
+
+def _is_effect(deed: Deed) -> bool:
+    return deed.kind in _EFFECTS
+
+
+def _asked(code: Code, reading: Reading) -> frozenset[Variable] | None:
+    """Storage that the caller is compared with or looked up in. None: it is not about the caller."""
+    literal = reading.literal
+    terms = [term for term, _ in parts(code, literal.condition, holds=literal.holds)]
+    for term in terms:
+        if term.operation in _EQUALITIES:
+            for one, other in (term.arguments, term.arguments[::-1]):
+                if _is_caller(code, one) and _is_authority(code, other):
+                    return reading.addresses | reading.globals
+    if any(term.operation in _ORDERED for term in terms):
+        return None
+    listed = frozenset(
+        variable
+        for variable, party in reading.lists
+        if party in _SELVES and not code.is_own_business(variable)
+    )
+    return listed or None
+
+
+def _is_caller(code: Code, word: Word) -> bool:
+    bare = address_in(code.sources.single(word))
+    return isinstance(bare, Term) and bare.operation in CALLERS
+
+
+def _is_authority(code: Code, word: Word) -> bool:
+    """Whether the word is an address that code, storage or another contract names."""
+    bare = address_in(code.sources.single(word))
+    if isinstance(bare, int):
+        return bare != 0
+    kinds = {atom.operation for atom in code.sources.atoms(bare)}
+    return bool(kinds & {"SLOAD", "result"})

@@ -1,0 +1,262 @@
+"""The facts of one code that detectors ask for: roles of storage, guards, effects, calls."""
+
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from typing import Final
+
+import msgspec
+
+from analysis.static.bytecode import Program
+from analysis.static.checks import Checks
+from analysis.static.delegation import Delegation
+from analysis.static.flow import Flow, Refusal
+from analysis.static.graph import Branch, Deed, Entry
+from analysis.static.path import ALLOWANCE, BALANCE_OF
+from analysis.static.places import Place, Places, Root, written_bits
+from analysis.static.reading import Reader, Reading, Roles, Variable
+from analysis.static.sources import CALLERS, Sources
+from analysis.static.terms import Term, Word, address_in
+from analysis.static.walk import Walked
+from analysis.static.writers import Writers, writers_of
+
+TOTAL_SUPPLY: Final = 0x18160DDD
+TRANSFER: Final = 0xA9059CBB
+TRANSFER_FROM: Final = 0x23B872DD
+MOVERS: Final = (TRANSFER, TRANSFER_FROM)
+
+_SELECTOR_LEAVES: Final = frozenset({"selector", "selector_high", "CALLDATASIZE", "CALLVALUE"})
+
+
+class Write(msgspec.Struct, frozen=True, kw_only=True):
+    """One store, on a way that can succeed."""
+
+    entry: Entry
+    pc: int
+    place: Place
+    bits: int
+    """Bits of the slot that it may change."""
+    slot: Word
+    value: Word
+
+
+class Guard(msgspec.Struct, frozen=True, kw_only=True):
+    """A refusal, with all that decides on it."""
+
+    refusal: Refusal
+    test: Reading
+    context: tuple[Reading, ...]
+    """What decides whether the test is met at all, on the way to it."""
+
+    @property
+    def pc(self) -> int:
+        """Where it is decided."""
+        return self.refusal.test.pc
+
+    def all(self) -> tuple[Reading, ...]:
+        """The test and its context."""
+        return (self.test, *self.context)
+
+
+class Code:
+    """One code, walked. Everything here is *inferred*."""
+
+    def __init__(
+        self, program: Program, walked: Walked, selectors: set[int], delegation: Delegation
+    ) -> None:
+        self.program = program
+        self.notes = walked.notes
+        self.pool = walked.pool
+        self.delegation = delegation
+        self.selectors = selectors
+        self.sources = Sources(self.pool)
+        self.places = Places(self.pool, self.sources)
+        self._graph = walked.graph
+        self._flows: dict[Entry, Flow] = {}
+        self._guards: dict[Entry, list[Guard]] = {}
+
+    # --- functions ----------------------------------------------------------------------------
+
+    @property
+    def entries(self) -> list[Entry]:
+        """Every function that was entered; None is the fallback."""
+        return list(self._graph.roots)
+
+    def flow(self, entry: Entry) -> Flow:
+        """One function's part of the graph."""
+        if entry not in self._flows:
+            self._flows[entry] = Flow(self._graph, entry)
+        return self._flows[entry]
+
+    @property
+    def is_resolved(self) -> bool:
+        """Whether every path was followed to its end."""
+        return not self.notes.unfinished
+
+    @property
+    def answers_calls(self) -> bool:
+        """Whether a call can do anything but fail: not so behind a precompile's marker."""
+        notes = self.notes
+        return bool(notes.returns or notes.delegations or notes.destructions)
+
+    @property
+    def answers_holders(self) -> bool:
+        """Whether `transfer` and `balanceOf` are its own: a fallback that delegates is not what
+        holders meet."""
+        return self.selectors.issuperset((TRANSFER, BALANCE_OF))
+
+    # --- storage ------------------------------------------------------------------------------
+
+    @cached_property
+    def balances(self) -> Writers:
+        """Who stores to what `balanceOf` returns."""
+        return writers_of(self.notes, BALANCE_OF)
+
+    @cached_property
+    def allowances(self) -> Writers:
+        """Who stores to what `allowance` returns."""
+        return writers_of(self.notes, ALLOWANCE)
+
+    @cached_property
+    def roles(self) -> Roles:
+        """What the getters tell about storage."""
+        return Roles(
+            balances=frozenset(self._keyed_by(BALANCE_OF, {4})),
+            allowances=frozenset(self._keyed_by(ALLOWANCE, {4, 36})),
+            supply=frozenset((place.root, bits) for place, bits in self._returned_by(TOTAL_SUPPLY)),
+        )
+
+    def _returned_by(self, getter: int) -> Iterator[tuple[Place, int]]:
+        for note in self.notes.returns.values():
+            if note.entry == getter:
+                for word in note.words:
+                    for slot, bits in self.sources.reads(word):
+                        for place in self.places.of(slot):
+                            yield place, bits
+
+    def _keyed_by(self, getter: int, arguments: set[int]) -> Iterator[Root]:
+        for place, _ in self._returned_by(getter):
+            given = {
+                atom.arguments[0]
+                for key in place.keys
+                for atom in self.sources.atoms(key)
+                if atom.operation == "CALLDATALOAD"
+            }
+            if given.issuperset(arguments):
+                yield place.root
+
+    @cached_property
+    def writes(self) -> tuple[Write, ...]:
+        """Every store on a way that can succeed."""
+        return tuple(
+            Write(
+                entry=entry,
+                pc=deed.pc,
+                place=place,
+                bits=written_bits(value, slot),
+                slot=slot,
+                value=value,
+            )
+            for entry in self.entries
+            for _, deed in self.flow(entry).deeds()
+            if deed.kind == "SSTORE"
+            for slot, value in [(deed.words[0], deed.words[1])]
+            for place in self.places.of(slot)
+        )
+
+    def writes_to(self, variable: Variable) -> Iterator[Write]:
+        """Stores that may change this variable."""
+        root, bits = variable
+        return (write for write in self.writes if write.place.root == root and write.bits & bits)
+
+    def is_own_business(self, variable: Variable) -> bool:
+        """Whether callers alone write it, each under their own key."""
+        writes = list(self.writes_to(variable))
+        return bool(writes) and all(map(self._is_callers_own, writes))
+
+    def _is_callers_own(self, write: Write) -> bool:
+        keys = (address_in(self.sources.single(key)) for key in write.place.keys)
+        return any(isinstance(key, Term) and key.operation in CALLERS for key in keys)
+
+    def is_balance_store(self, deed: Deed) -> bool:
+        """Whether it stores to somebody's balance."""
+        return deed.kind == "SSTORE" and any(
+            place.root in self.roles.balances for place in self.places.of(deed.words[0])
+        )
+
+    # --- guards -------------------------------------------------------------------------------
+
+    @cached_property
+    def checks(self) -> Checks:
+        """Recognises a compiler's own conditions."""
+        return Checks(self.pool, self.sources)
+
+    @cached_property
+    def check_pcs(self) -> frozenset[int]:
+        """Branches that are a compiler's own checks: in a shared function, for all its callers."""
+        return frozenset(
+            branch.pc
+            for entry in self.entries
+            for branch in self.flow(entry).branches()
+            if self.checks.is_check(branch.condition)
+        )
+
+    @cached_property
+    def reader(self) -> Reader:
+        """Takes conditions apart."""
+        return Reader(self.sources, self.places, self.checks, self.roles)
+
+    def guards(self, entry: Entry) -> list[Guard]:
+        """Where a function refuses, other than by a compiler's own checks."""
+        if entry not in self._guards:
+            self._guards[entry] = list(self._find_guards(entry))
+        return self._guards[entry]
+
+    def move_guards(self) -> Iterator[Guard]:
+        """Guards of `transfer` and `transferFrom`."""
+        for entry in MOVERS:
+            yield from self.guards(entry)
+
+    def _find_guards(self, entry: Entry) -> Iterator[Guard]:
+        flow = self.flow(entry)
+        refusals = flow.refusals()
+        if entry in MOVERS:
+            refusals += flow.silent_refusals(self.is_balance_store)
+        seen = set()
+        for refusal in refusals:
+            test = refusal.test
+            key = (test.pc, test.condition, test.holds)
+            if key in seen:
+                continue
+            seen.add(key)
+            reading = self.reader.read(test, entry)
+            if test.pc in self.check_pcs or self._is_about_call(test.condition):
+                continue
+            context = self._context(flow, test.pc, test.condition) if entry in MOVERS else ()
+            yield Guard(refusal=refusal, test=reading, context=context)
+
+    def _is_about_call(self, condition: Term) -> bool:
+        """Whether only the form of the call decides: selector, length, coins sent."""
+        atoms = self.sources.atoms(condition)
+        return all(atom.operation in _SELECTOR_LEAVES for atom in atoms)
+
+    def _context(self, flow: Flow, pc: int, condition: Term) -> tuple[Reading, ...]:
+        def is_here(branch: Branch) -> bool:
+            return branch.pc == pc and branch.condition is condition
+
+        found = {(literal.condition, literal.holds): literal for literal in flow.context(is_here)}
+        readings = (self.reader.read(literal, flow.entry) for literal in found.values())
+        return tuple(each for each in readings if each.literal.pc not in self.check_pcs)
+
+    # --- calls --------------------------------------------------------------------------------
+
+    def calls(self) -> Iterator[tuple[Entry, Deed]]:
+        """Calls to other contracts, on ways that can succeed."""
+        for entry in self.entries:
+            for _, deed in self.flow(entry).deeds():
+                if deed.kind != "SSTORE":
+                    yield entry, deed
+
+    def slots_of(self, variables: Iterable[Variable]) -> set[int]:
+        """Declared slots of variables, where they are plain numbers."""
+        slots = (Place(root=root).slot for root, _ in variables)
+        return {slot for slot in slots if slot is not None}

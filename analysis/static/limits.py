@@ -1,0 +1,254 @@
+"""What guards of transfers amount to: caps, pauses, lists, cooldowns."""
+
+from collections.abc import Iterator
+from typing import Final
+
+import msgspec
+
+from analysis.static.code import MOVERS, Code, Guard
+from analysis.static.places import Root
+from analysis.static.reading import FROM, PEOPLE, THIS, TO, VOICES, Reading, Variable
+from analysis.static.terms import Term, Word
+
+_OWN: Final = PEOPLE - {TO} | {THIS}
+_FLIPS: Final = frozenset({"ISZERO"})
+_JOINS: Final = frozenset({"AND", "OR"})
+_ORDERED: Final = frozenset({"LT", "GT"})
+_EQUAL: Final = frozenset({"EQ"})
+_UNEQUAL: Final = frozenset({"XOR", "SUB"})
+
+
+class Cap(msgspec.Struct, frozen=True, kw_only=True):
+    """A guard that refuses what exceeds something."""
+
+    guard: Guard
+    limits: frozenset[Variable]
+    """Variables that hold the cap. Empty: it is a constant."""
+    switches: frozenset[Variable]
+    """Variables that turn it on and off."""
+
+
+def parts(code: Code, condition: Word, *, holds: bool) -> Iterator[tuple[Term, bool]]:
+    """The comparisons in a condition, and what each must be for the whole to be as it is."""
+    waiting = [(condition, holds)]
+    seen = set()
+    while waiting:
+        word, is_true = waiting.pop()
+        for term in code.sources.meanings(word):
+            if not isinstance(term, Term) or (term, is_true) in seen:
+                continue
+            seen.add((term, is_true))
+            if term.operation in _FLIPS:
+                waiting.append((term.arguments[0], not is_true))
+            elif term.operation in _JOINS:
+                waiting.extend((each, is_true) for each in term.arguments)
+            else:
+                yield term, is_true
+
+
+def _exceeding(code: Code, reading: Reading) -> Iterator[tuple[Word, Word]]:
+    """Pairs of words: it fails when the first is larger than the second."""
+    literal = reading.literal
+    for term, holds in parts(code, literal.condition, holds=literal.holds):
+        if term.operation in _ORDERED:
+            a, b = term.arguments
+            yield (a, b) if (term.operation == "GT") is holds else (b, a)
+
+
+def _balances_in(code: Code, word: Word, entry: int | None) -> set[str]:
+    voice = VOICES[entry] if entry in VOICES else VOICES[MOVERS[0]]
+    return {
+        code.reader.party(place.keys[0], voice)
+        for slot, _ in code.sources.reads(word)
+        for place in code.places.of(slot)
+        if place.keys and place.root in code.roles.balances
+    }
+
+
+def _variables(code: Code, word: Word) -> frozenset[Variable]:
+    return frozenset(
+        (place.root, bits)
+        for slot, bits in code.sources.reads(word)
+        for place in code.places.of(slot)
+        if place.root not in code.roles.balances
+    )
+
+
+def _cap(code: Code, guard: Guard, large: Word, small: Word) -> Cap | None:
+    limits = _variables(code, small)
+    if not limits and (not isinstance(code.sources.single(small), int) or small == 0):
+        return None
+    if any(root in code.roles.allowances for root, _ in limits):
+        return None
+    switches = {
+        variable
+        for reading in guard.all()
+        for variable in reading.globals
+        if variable not in _variables(code, large)
+    }
+    return Cap(
+        guard=guard,
+        limits=limits - code.roles.supply,
+        switches=frozenset(switches) - limits,
+    )
+
+
+def trading_caps(code: Code) -> Iterator[Cap]:
+    """Guards on the amount of one transfer, or on the sum of an address's transfers."""
+    for guard in code.move_guards():
+        entry = guard.refusal.entry
+        voice = VOICES[entry or 0]
+        for large, small in _exceeding(code, guard.test):
+            if not code.reader.has_amount(large, voice) or code.reader.has_amount(small, voice):
+                continue
+            if TO in _balances_in(code, large, entry) or _balances_in(code, small, entry) & _OWN:
+                continue
+            cap = _cap(code, guard, large, small)
+            if cap is not None:
+                yield cap
+
+
+def position_caps(code: Code) -> Iterator[Cap]:
+    """Guards on the balance that the recipient would have."""
+    for guard in code.move_guards():
+        entry = guard.refusal.entry
+        for large, small in _exceeding(code, guard.test):
+            if TO not in _balances_in(code, large, entry) or _balances_in(code, small, entry):
+                continue
+            if FROM in _balances_in(code, large, entry):
+                continue
+            cap = _cap(code, guard, large, small)
+            if cap is not None:
+                yield cap
+
+
+def is_modifiable(code: Code, variables: frozenset[Variable]) -> list[tuple[int | None, int]]:
+    """Entry and pc of stores to one of these by functions other than transfers."""
+    return [
+        (write.entry, write.pc)
+        for variable in variables
+        for write in code.writes_to(variable)
+        if write.entry not in MOVERS
+    ]
+
+
+def _capped(code: Code) -> set[Guard]:
+    return {cap.guard for caps in (trading_caps(code), position_caps(code)) for cap in caps}
+
+
+def _is_funds_check(reading: Reading) -> bool:
+    """Whether it only asks if balance or allowance suffice."""
+    return (reading.is_about_allowance or bool(reading.balances_of)) and not reading.lists
+
+
+def storage_guards(code: Code, entry: int) -> Iterator[Guard]:
+    """Guards of a transfer function whose condition depends on more than funds."""
+    for guard in code.guards(entry):
+        test = guard.test
+        if _is_funds_check(test):
+            continue
+        if (
+            test.reads_storage
+            or (test.has_answer and test.asks_stored)
+            or (
+                (test.has_amount or test.has_clock)
+                and any(reading.reads_storage for reading in guard.context)
+            )
+        ):
+            yield guard
+
+
+def _refuses_only_some(code: Code, reading: Reading) -> bool:
+    """Whether the literal holds only for addresses that storage names."""
+    if reading.lists and not reading.globals:
+        return code.reader.holds_for_nobody_special(reading) is False
+    if reading.addresses and not reading.globals:
+        for term, holds in parts(code, reading.literal.condition, holds=reading.literal.holds):
+            if (term.operation in _EQUAL and holds) or (term.operation in _UNEQUAL and not holds):
+                return True
+    return False
+
+
+def pauses(code: Code) -> Iterator[tuple[Guard, frozenset[Variable]]]:
+    """Guards that fail for everybody in one setting of a variable, and these variables."""
+    capped = _capped(code)
+    for guard in code.move_guards():
+        test = guard.test
+        if guard in capped or test.has_answer or test.has_amount or _is_funds_check(test):
+            continue
+        if any(_refuses_only_some(code, reading) for reading in guard.all()):
+            continue
+        variables = test.globals
+        if not variables and (test.lists or test.addresses):
+            variables = frozenset().union(*(reading.globals for reading in guard.context))
+        if not variables and test.has_clock:
+            variables = frozenset().union(*(reading.globals for reading in guard.context))
+        variables = frozenset(each for each in variables if not _is_lock(code, each))
+        if variables:
+            yield guard, variables
+
+
+def _is_lock(code: Code, variable: Variable) -> bool:
+    """Whether transfers themselves set and reset it, and nothing else does."""
+    writes = list(code.writes_to(variable))
+    values = {write.value for write in writes if write.entry in MOVERS}
+    return len(values) > 1
+
+
+def lists(code: Code) -> Iterator[tuple[Guard, frozenset[Variable]]]:
+    """Guards that depend on what is stored per address, and the mappings."""
+    capped = _capped(code)
+    for guard in code.move_guards():
+        test = guard.test
+        if guard in capped or test.has_answer or _is_funds_check(test):
+            continue
+        if not test.reads_storage:
+            continue
+        readings = [test, *_exemptions(code, guard)]
+        variables = frozenset(
+            variable
+            for reading in readings
+            for variable, party in reading.lists
+            if party in PEOPLE and _is_list(code, variable)
+        )
+        if variables:
+            yield guard, variables
+
+
+def _exemptions(code: Code, guard: Guard) -> Iterator[Reading]:
+    """Per-address conditions that lead to the test all but those whom storage names."""
+    if guard.test.has_amount:
+        return
+    for reading in guard.context:
+        if code.reader.holds_for_nobody_special(reading):
+            yield reading
+
+
+def _is_list(code: Code, variable: Variable) -> bool:
+    """Whether others than the address itself, by moving tokens or by its own will, write it."""
+    root, _ = variable
+    if any(_contains(balances, root) for balances in code.roles.balances):
+        return False
+    writers = {write.entry for write in code.writes_to(variable)}
+    is_kept_by_transfers = bool(writers) and writers <= set(MOVERS)
+    return not is_kept_by_transfers and not code.is_own_business(variable)
+
+
+def _contains(root: Root, part: Root) -> bool:
+    return isinstance(root, tuple) and any(
+        inner == part or _contains(inner, part) for inner in root
+    )
+
+
+def cooldowns(code: Code) -> Iterator[tuple[Guard, frozenset[Variable]]]:
+    """Guards that compare the clock with what transfers store per address."""
+    for guard in code.move_guards():
+        if not guard.test.has_clock:
+            continue
+        variables = frozenset(
+            variable
+            for variable, party in guard.test.lists
+            if party in PEOPLE and any(write.entry in MOVERS for write in code.writes_to(variable))
+        )
+        if variables:
+            yield guard, variables

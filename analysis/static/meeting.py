@@ -1,0 +1,118 @@
+"""Where paths meet: the first few are followed as they are, later ones are merged, so walks end."""
+
+from typing import Final
+
+from analysis.static.graph import Graph, Node
+from analysis.static.memory import Memory
+from analysis.static.path import Path
+from analysis.static.terms import Pool, Word
+
+_AGREEING_MERGES: Final = 3
+"""Merges that keep the words all paths agree on; later ones keep only return addresses, so that
+every place settles after a few rounds."""
+
+_FREE_POINTER: Final = 0x40
+
+_State = tuple[tuple[Word, ...], dict[Word, Word]]
+
+
+class Place:
+    """What has come along at one place with one set of return addresses."""
+
+    __slots__ = ("exact", "grown", "merged", "merges", "names", "node", "number")
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        """In the order found; what comes first is followed again first."""
+        self.grown: Path | None = None
+        """The last path that made the merged state wider, where it came here."""
+        self.exact: list[tuple[_State, Node]] = []
+        self.merged: _State | None = None
+        self.node: Node | None = None
+        """Of the merged state."""
+        self.merges = 0
+        self.names: dict[int | str, Word] = {}
+        """The words that stand for what differs."""
+
+
+class Meeting:
+    """The places of one walk."""
+
+    def __init__(self, pool: Pool, graph: Graph, jump_targets: frozenset[int]) -> None:
+        self._pool = pool
+        self._graph = graph
+        self._targets = jump_targets
+        self._places: dict[tuple[object, ...], Place] = {}
+        self._grown: dict[int, Place] = {}
+        """Places whose merged state has grown. They wait until no exact path is left, so that one
+        round takes in all that has come along meanwhile."""
+
+    def waiting(self) -> list[Path]:
+        """One path of every place that has grown."""
+        return [place.grown for place in self._grown.values() if place.grown is not None]
+
+    def arrive(self, key: tuple[object, ...], path: Path, *, exact_visits: int) -> bool:
+        """Whether the path goes on by itself: it is one of the first to come here.
+
+        A later one is merged with what the place has seen, and followed as that.
+        """
+        place = self._places.get(key)
+        if place is None:
+            place = self._places[key] = Place(len(self._places))
+        stack, cells = tuple(path.stack), path.memory.cells
+        for (known, known_cells), node in place.exact:
+            if known == stack and known_cells == cells:
+                path.node.following = node
+                return False
+        if len(place.exact) < exact_visits:
+            path.node.following = node = self._graph.add(path.entry, path.pc)
+            place.exact.append(((stack, dict(cells)), node))
+            path.node = node
+            return True
+        if place.merged is None or place.node is None:
+            place.node = self._graph.add(path.entry, path.pc)
+            merged = (stack, dict(cells))
+        else:
+            place.merges += 1
+            merged = self._merge(place, place.merged, (stack, cells))
+        path.node.following = place.node
+        if merged != place.merged:
+            place.merged = merged
+            place.grown = path
+            self._grown[place.number] = place
+        return False
+
+    def take(self) -> Path | None:
+        """A path for a place that has grown. None: all is settled."""
+        if not self._grown:
+            return None
+        place = self._grown.pop(min(self._grown))
+        like = place.grown
+        if place.merged is None or place.node is None or like is None:
+            return None
+        stack, cells = place.merged
+        place.node.clear()
+        here = Path(like.pc + 1, list(stack), Memory(dict(cells)), like.entry, like.called)
+        here.node = place.node
+        return here
+
+    def _merge(self, place: Place, known: _State, new: _State) -> _State:
+        """What the place has seen and the new state in one; memory as far as they agree."""
+        words = enumerate(zip(known[0], new[0], strict=True))
+        stack = tuple(self._join(place, index, a, b) for index, (a, b) in words)
+        others = new[1]
+        cells = {cell: word for cell, word in known[1].items() if others.get(cell) == word}
+        if _FREE_POINTER in known[1] and _FREE_POINTER in others and _FREE_POINTER not in cells:
+            now = self._join(place, "free", known[1][_FREE_POINTER], others[_FREE_POINTER])
+            cells[_FREE_POINTER] = now
+        return stack, cells
+
+    def _join(self, place: Place, name: int | str, a: Word, b: Word) -> Word:
+        is_same = a is b or (isinstance(a, int) and a == b)
+        if is_same and (place.merges <= _AGREEING_MERGES or a in self._targets):
+            return a
+        joined = place.names.get(name)
+        if joined is None:
+            joined = place.names[name] = self._pool.either()
+        self._pool.join(joined, a, b)
+        return joined

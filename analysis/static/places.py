@@ -1,0 +1,167 @@
+"""Storage places: which variable a slot belongs to, under which keys, and which bits of it.
+
+Solidity hashes key then slot, Vyper slot then key, hand-made layouts pack both into less than two
+words. A variable is named by its slot with the keys left out.
+"""
+
+from typing import Final
+
+import msgspec
+
+from analysis.static.sources import Sources
+from analysis.static.terms import MASK, Pool, Term, Word
+
+Root = tuple["Root", ...] | int | str
+"""Names one variable: a slot, or a hash with its keys left out."""
+
+UNKNOWN: Final = "unknown"
+_PAIR: Final = 2
+_DEEPEST: Final = 6
+
+
+class Place(msgspec.Struct, frozen=True, kw_only=True):
+    """One place in storage."""
+
+    root: Root
+    keys: tuple[Word, ...] = ()
+    """Outermost first; empty for a plain variable."""
+
+    @property
+    def slot(self) -> int | None:
+        """The slot the variable is declared at. None: its place is not a plain number."""
+        root = self.root
+        while isinstance(root, tuple):
+            root = root[1]
+        return root if isinstance(root, int) else None
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is one variable for all, at a slot that is known."""
+        return isinstance(self.root, int)
+
+
+class Places:
+    """Names the places of one pool's words; remembers them."""
+
+    def __init__(self, pool: Pool, sources: Sources) -> None:
+        self._hashed = pool.hashed
+        self._sources = sources
+        self._known: dict[Word, tuple[Place, ...]] = {}
+
+    def of(self, slot: Word) -> tuple[Place, ...]:
+        """The places a slot may stand for."""
+        known = self._known.get(slot)
+        if known is None:
+            known = tuple(self._place(each, _DEEPEST) for each in self._sources.meanings(slot))
+            self._known[slot] = known
+        return known
+
+    def _place(self, slot: Word, depth: int) -> Place:
+        if depth == 0:
+            return Place(root=UNKNOWN)
+        slot = self._sources.single(slot)
+        if isinstance(slot, int):
+            words = self._hashed.get(slot)
+            return Place(root=slot) if words is None else self._hash(words, depth)
+        if slot.operation == "keccak":
+            return self._hash(slot.arguments, depth)
+        if slot.operation == "packed":
+            return _packed(slot)
+        if slot.operation == "ADD":
+            return self._offset(slot, depth)
+        return Place(root=UNKNOWN, keys=(slot,))
+
+    def _hash(self, words: tuple[Word, ...], depth: int) -> Place:
+        if len(words) == 1:
+            inner = self._place(words[0], depth - 1)
+            return Place(root=("array", inner.root), keys=inner.keys)
+        if len(words) != _PAIR:
+            keys = tuple(word for word in words if isinstance(word, Term))
+            return Place(root=("many", *map(str, words)), keys=keys)
+        key, base = words if self._is_base(words[1]) or not self._is_base(words[0]) else words[::-1]
+        inner = self._place(base, depth - 1)
+        return Place(root=("map", inner.root), keys=(*inner.keys, self._sources.single(key)))
+
+    def _is_base(self, word: Word) -> bool:
+        word = self._sources.single(word)
+        if isinstance(word, int):
+            return True
+        return word.operation in ("keccak", "packed") or (
+            word.operation == "ADD" and any(self._is_hash(part) for part in word.arguments)
+        )
+
+    def _is_hash(self, word: Word) -> bool:
+        if isinstance(word, int):
+            return word in self._hashed
+        return word.operation in ("keccak", "packed")
+
+    def _offset(self, slot: Term, depth: int) -> Place:
+        """A field of a struct, or an element of an array."""
+        first, second = slot.arguments
+        if isinstance(first, int) and first not in self._hashed:
+            inner = self._place(second, depth - 1)
+            if inner.root == UNKNOWN:
+                return inner
+            return Place(root=("field", inner.root, first), keys=inner.keys)
+        for base, index in ((first, second), (second, first)):
+            if self._is_base(base) and not (isinstance(base, int) and base not in self._hashed):
+                inner = self._place(base, depth - 1)
+                return Place(root=("item", inner.root), keys=(*inner.keys, index))
+        return Place(root=UNKNOWN, keys=(slot,))
+
+
+def _packed(slot: Term) -> Place:
+    """Bytes hashed together: numbers name the variable, all else is a key."""
+    length, *pieces = slot.arguments
+    root: list[Root] = ["packed", length if isinstance(length, int) else UNKNOWN]
+    keys = []
+    for piece in pieces:
+        if isinstance(piece, int):
+            root.append(piece)
+        else:
+            root.append("key")
+            keys.append(piece)
+    return Place(root=tuple(root), keys=tuple(keys))
+
+
+def written_bits(value: Word, slot: Word) -> int:
+    """The bits of a slot that storing `value` may change."""
+    return MASK & ~_kept(value, slot)
+
+
+def _kept(word: Word, slot: Word) -> int:
+    if not isinstance(word, Term):
+        return 0
+    match (word.operation, *word.arguments):
+        case ("SLOAD", place):
+            return MASK if place is slot or place == slot else 0
+        case ("AND", a, b):
+            ones_a = a if isinstance(a, int) else 0
+            return (_kept(b, slot) & ones_a) | (_kept(b, slot) & _kept(a, slot))
+        case ("OR", a, b):
+            return (_kept(a, slot) & _zeros(b)) | (_kept(b, slot) & _zeros(a))
+    return 0
+
+
+def _zeros(word: Word) -> int:
+    """Bits that are surely zero."""
+    if isinstance(word, int):
+        return MASK & ~word
+    match (word.operation, *word.arguments):
+        case ("AND", a, b):
+            return _zeros(a) | _zeros(b)
+        case ("OR", a, b):
+            return _zeros(a) & _zeros(b)
+        case ("SHL", int(shift), inner) if shift < 256:  # noqa: PLR2004 - bits of a word
+            return _shifted(_zeros(inner), shift)
+        case ("MUL", int(number), inner) if number and not number & (number - 1):
+            return _shifted(_zeros(inner), number.bit_length() - 1)
+        case ("ISZERO" | "EQ" | "LT" | "GT" | "SLT" | "SGT" | "success", *_):
+            return MASK & ~1
+        case ("CALLER" | "ORIGIN" | "ADDRESS" | "COINBASE", *_):
+            return MASK & ~(2**160 - 1)
+    return 0
+
+
+def _shifted(zeros: int, shift: int) -> int:
+    return ((zeros << shift) & MASK) | ((1 << shift) - 1)

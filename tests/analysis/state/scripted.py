@@ -1,0 +1,28 @@
+"""A node that answers from a script, or not at all."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+
+from analysis.node import RpcAnswer
+from config.jsonrpc import RpcRequest
+from config.primitives import BlockRef
+
+Answerer = Callable[[RpcRequest], RpcAnswer]
+
+
+class ScriptedNode:
+    """Answers each batch through the next answerer; beyond the last it stays silent for ever."""
+
+    def __init__(self, *answerers: Answerer) -> None:
+        self._answerers = list(answerers)
+        self.asked: list[tuple[RpcRequest, ...]] = []
+
+    async def batch(self, requests: Sequence[RpcRequest]) -> list[RpcAnswer]:
+        self.asked.append(tuple(requests))
+        if not self._answerers:
+            await asyncio.Event().wait()
+        answer = self._answerers.pop(0)
+        return [answer(request) for request in requests]
+
+    async def fetch_head(self) -> BlockRef:
+        raise NotImplementedError

@@ -1,0 +1,29 @@
+pragma solidity >=0.4.22;
+
+import "../../base/Ledger.sol";
+import "../../base/Chief.sol";
+
+/// Listed addresses can neither send nor receive.
+contract Blacklist is Ledger, Chief {
+    mapping(address => bool) internal listed;
+
+    function setListed(address who, bool value) public onlyChief {
+        listed[who] = value;
+    }
+
+    function transfer(address to, uint256 amount) public returns (bool) {
+        _pass(msg.sender, to, amount);
+        return true;
+    }
+
+    function transferFrom(address from, address to, uint256 amount) public returns (bool) {
+        _spend(from, amount);
+        _pass(from, to, amount);
+        return true;
+    }
+
+    function _pass(address from, address to, uint256 amount) internal {
+        require(!listed[from] && !listed[to], "listed");
+        _move(from, to, amount);
+    }
+}

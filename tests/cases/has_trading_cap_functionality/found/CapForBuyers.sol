@@ -1,0 +1,31 @@
+pragma solidity >=0.4.22;
+
+import "../../base/Ledger.sol";
+import "../../base/Chief.sol";
+
+/// Buys from one pair are limited by a constant.
+contract CapForBuyers is Ledger, Chief {
+    address internal pair;
+
+    function setPair(address value) public onlyChief {
+        pair = value;
+    }
+
+    function transfer(address to, uint256 amount) public returns (bool) {
+        _pass(msg.sender, to, amount);
+        return true;
+    }
+
+    function transferFrom(address from, address to, uint256 amount) public returns (bool) {
+        _spend(from, amount);
+        _pass(from, to, amount);
+        return true;
+    }
+
+    function _pass(address from, address to, uint256 amount) internal {
+        if (from == pair) {
+            require(amount <= 1e22, "too large");
+        }
+        _move(from, to, amount);
+    }
+}

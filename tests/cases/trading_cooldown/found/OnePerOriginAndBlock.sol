@@ -1,0 +1,33 @@
+pragma solidity >=0.4.22;
+
+import "../../base/Ledger.sol";
+import "../../base/Chief.sol";
+
+/// One transfer per block and origin, while the delay is on.
+contract OnePerOriginAndBlock is Ledger, Chief {
+    bool internal delayOn = true;
+    mapping(address => uint256) internal lastBlock;
+
+    function setDelay(bool on) public onlyChief {
+        delayOn = on;
+    }
+
+    function transfer(address to, uint256 amount) public returns (bool) {
+        _pass(msg.sender, to, amount);
+        return true;
+    }
+
+    function transferFrom(address from, address to, uint256 amount) public returns (bool) {
+        _spend(from, amount);
+        _pass(from, to, amount);
+        return true;
+    }
+
+    function _pass(address from, address to, uint256 amount) internal {
+        if (delayOn) {
+            require(lastBlock[tx.origin] < block.number, "one per block");
+            lastBlock[tx.origin] = block.number;
+        }
+        _move(from, to, amount);
+    }
+}

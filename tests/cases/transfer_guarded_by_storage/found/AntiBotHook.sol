@@ -1,0 +1,33 @@
+pragma solidity >=0.4.22;
+
+import "../../base/Ledger.sol";
+import "../../base/Chief.sol";
+
+interface Guard {
+    function check(address from, address to, uint256 amount) external;
+}
+
+/// A stored contract is called on each transfer and may refuse.
+contract AntiBotHook is Ledger, Chief {
+    Guard internal guard;
+
+    function setGuard(Guard value) public onlyChief {
+        guard = value;
+    }
+
+    function transfer(address to, uint256 amount) public returns (bool) {
+        _pass(msg.sender, to, amount);
+        return true;
+    }
+
+    function transferFrom(address from, address to, uint256 amount) public returns (bool) {
+        _spend(from, amount);
+        _pass(from, to, amount);
+        return true;
+    }
+
+    function _pass(address from, address to, uint256 amount) internal {
+        guard.check(from, to, amount);
+        _move(from, to, amount);
+    }
+}

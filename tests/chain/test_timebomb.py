@@ -1,0 +1,230 @@
+"""Protects a timebomb on a real node: its clock, its stored deadline, what time makes of both.
+
+What the code compares is handed in by hand; finding it is the static analysis' own affair.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from msgspec import structs
+
+from analysis import clock
+from analysis.clock import ContractClock, Reading, clock_at
+from analysis.clock_limits import ClockLimit
+from analysis.clock_state import read_clock_state
+from analysis.desk import Desk
+from analysis.judge import Judged, judge_code
+from analysis.scan import scan
+from api.native import render_native
+from api.render import clock_after
+from api.shapes import NativeFeatures
+from config.chains import Chain as ChainFacts
+from config.primitives import Address, Hash32
+from demo.layout import ZooToken
+from demo.reads import read
+from indexer.rpc import RpcClient
+from sql.rows import Report
+from tests.chain.verbs import Chain
+
+pytestmark = pytest.mark.chain
+
+YEAR_S = 365 * 86_400
+DAY_S = 86_400
+
+
+def slot(number: int) -> Hash32:
+    return Hash32(f"0x{number:064x}")
+
+
+def deadline_of(chain: Chain, token: ZooToken) -> int:
+    return int(str(read(chain.node, token.address, "deadline()")[0]))
+
+
+def slot_of(chain: Chain, token: Address, word: int) -> Hash32:
+    """The slot among the first that holds this word."""
+    for number in range(32):
+        held = chain.node.rpc("eth_getStorageAt", token, hex(number), "latest")
+        if int(str(held), 16) == word:
+            return slot(number)
+    raise LookupError(word)
+
+
+def stored_limit(chain: Chain, token: ZooToken) -> ClockLimit:
+    return ClockLimit(
+        source="storage",
+        slot=slot_of(chain, token.address, deadline_of(chain, token)),
+        is_writable=True,
+        compared_with="timestamp",
+    )
+
+
+@pytest.fixture
+def limits(monkeypatch: pytest.MonkeyPatch) -> list[ClockLimit]:
+    """What the static analysis shall have found in every code."""
+    found: list[ClockLimit] = []
+
+    async def judge(*given: Any, **named: Any) -> Judged:
+        judged = await judge_code(*given, **named)
+        findings = structs.replace(judged.findings, timebomb=True)
+        return structs.replace(judged, findings=findings, clock_limits=tuple(found))
+
+    monkeypatch.setattr("analysis.scan.judge_code", judge)
+    return found
+
+
+async def judge(desk: Desk, token: ZooToken) -> Report:
+    *_, report = [report async for report in scan(desk, token.address)]
+    return report
+
+
+def answer(report: Report, facts: ChainFacts, *, later_s: int = 0) -> NativeFeatures:
+    """What a caller gets so long after the analysis, when nobody follows the chain."""
+    moved = clock_after(report, facts, now_s=report.token.scanned_at_s + later_s)
+    return render_native(report, clock=moved)
+
+
+def course(report: Report, facts: ChainFacts, waits_s: Sequence[int]) -> list[Any]:
+    answers = [answer(report, facts, later_s=wait_s) for wait_s in waits_s]
+    return [(features.timebomb, features.timebomb_status) for features in answers]
+
+
+async def test_the_clock_is_what_contracts_read(chain: Chain, client: RpcClient) -> None:
+    for _ in range(3):
+        chain.node.increase_time(1_000)
+        head = await client.fetch_head()
+        [told] = await client.batch([clock.request(block=head.hash)])
+        assert clock.read(told) == Reading(block_number=head.number, time_s=head.time_s)
+
+
+async def test_a_former_block_has_its_own_clock(chain: Chain, client: RpcClient) -> None:
+    former = await client.fetch_head()
+    chain.node.increase_time(1_000)
+    [told] = await client.batch([clock.request(block=former.hash)])
+    assert clock.read(told) == Reading(block_number=former.number, time_s=former.time_s)
+
+
+async def test_a_stored_deadline_is_read_at_the_pinned_block(
+    chain: Chain, client: RpcClient
+) -> None:
+    token = chain.world.token("timebomb_stored")
+    limit, until_s = stored_limit(chain, token), deadline_of(chain, token)
+    pin = await client.fetch_head()
+    chain.send(token.owner, token.address, "setDeadline(uint256)", until_s + 5)
+    state = await read_clock_state(client, token.address, [limit], block=pin.hash)
+    assert state.reading == Reading(block_number=pin.number, time_s=pin.time_s)
+    assert [row.value for row in state.limits] == [until_s]
+    head = await client.fetch_head()
+    state = await read_clock_state(client, token.address, [limit], block=head.hash)
+    assert [row.value for row in state.limits] == [until_s + 5]
+
+
+async def test_a_stored_deadline_passes_between_two_answers(
+    chain: Chain, desk: Desk, facts: ChainFacts, limits: list[ClockLimit]
+) -> None:
+    token = chain.world.token("timebomb_stored")
+    limits.append(stored_limit(chain, token))
+    until_s = deadline_of(chain, token)
+    report = await judge(desk, token)
+    assert report.token.timebomb_status == "armed"
+    (deadline,) = answer(report, facts).timebomb_deadlines
+    assert (deadline.source, deadline.slot) == ("storage", limits[0].slot)
+    assert (deadline.clock, deadline.value, deadline.passed) == ("timestamp", until_s, False)
+    left_s = until_s - report.token.block_time_s
+    waits_s = [left_s - 1, left_s, left_s + YEAR_S, left_s + YEAR_S + 1]
+    assert course(report, facts, waits_s) == [
+        (True, "armed"),
+        (True, "unknown"),
+        (True, "unknown"),
+        (True, "resettable"),
+    ]
+
+
+async def test_a_renounced_deadline_ends_as_passed(
+    chain: Chain, desk: Desk, facts: ChainFacts, limits: list[ClockLimit]
+) -> None:
+    token = chain.world.token("timebomb_stored")
+    limits.append(stored_limit(chain, token))
+    assert chain.send(token.owner, token.address, "renounceOwnership()").success
+    report = await judge(desk, token)
+    assert (report.token.ownership_renounced, report.token.owner_slots_vacant) == (True, True)
+    left_s = deadline_of(chain, token) - report.token.block_time_s
+    assert course(report, facts, [0, left_s, left_s + YEAR_S + 1]) == [
+        (True, "armed"),
+        (True, "unknown"),
+        (False, "passed"),
+    ]
+
+
+async def test_somebody_in_another_owner_slot_can_still_reset(
+    chain: Chain, desk: Desk, facts: ChainFacts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    token = chain.world.token("timebomb_stored")
+    limit = stored_limit(chain, token)
+    assert chain.send(token.owner, token.address, "renounceOwnership()").success
+
+    async def judge_two_owners(*given: Any, **named: Any) -> Judged:
+        judged = await judge_code(*given, **named)
+        findings = structs.replace(judged.findings, timebomb=True)
+        slots = (*judged.owner_slots, limit.slot)
+        return structs.replace(judged, findings=findings, clock_limits=(limit,), owner_slots=slots)
+
+    monkeypatch.setattr("analysis.scan.judge_code", judge_two_owners)
+    report = await judge(desk, token)
+    assert (report.token.ownership_renounced, report.token.owner_slots_vacant) == (True, False)
+    assert course(report, facts, [3 * YEAR_S]) == [(True, "resettable")]
+
+
+@pytest.mark.parametrize("key", ["timebomb_constant", "renounced"])
+async def test_the_year_2100_is_out_of_reach(
+    chain: Chain, desk: Desk, facts: ChainFacts, limits: list[ClockLimit], key: str
+) -> None:
+    limits.append(ClockLimit(source="constant", value=4_102_444_800, compared_with="timestamp"))
+    report = await judge(desk, chain.world.token(key))
+    features = answer(report, facts)
+    assert (features.timebomb, features.timebomb_status) == (False, "unreachable")
+    assert features.timebomb_deadlines == ()
+
+
+async def test_blocks_on_ethereums_clock_go_by_ethereums_block_time(
+    chain: Chain, desk: Desk, facts: ChainFacts, limits: list[ClockLimit]
+) -> None:
+    """As on 42161 and 4663: the chain's own blocks come every quarter second and say nothing."""
+    shared = structs.replace(facts, clock="ethereum", block_time_s=0.25)
+    desk.chain = shared
+    head = chain.node.head_number()
+    ahead = 101 if (head + 101) % 60 else 102
+    limits.append(ClockLimit(source="constant", value=head + ahead, compared_with="block"))
+    report = await judge(desk, chain.world.token("honest"))
+    assert report.token.clock_block == head
+    (deadline,) = answer(report, shared).timebomb_deadlines
+    assert (deadline.clock, deadline.passed) == ("block", False)
+    assert deadline.estimated_unix_time == report.token.block_time_s + 12 * ahead
+    assert course(report, shared, [12 * ahead - 1, 12 * ahead]) == [
+        (True, "armed"),
+        (False, "passed"),
+    ]
+
+
+async def test_without_clock_limits_no_clock_is_read(
+    chain: Chain, desk: Desk, limits: list[ClockLimit]
+) -> None:
+    report = await judge(desk, chain.world.token("honest"))
+    assert (report.token.clock_block, report.token.clock_time_s) == (None, None)
+    assert report.token.timebomb_status == "unknown"
+
+
+async def test_the_followed_head_places_what_the_report_left_open(
+    chain: Chain, desk: Desk, limits: list[ClockLimit]
+) -> None:
+    token = chain.world.token("timebomb_stored")
+    limits.append(stored_limit(chain, token))
+    report = await judge(desk, token)
+    until_s = deadline_of(chain, token)
+    chain.node.set_time(until_s)
+    head = await desk.node.fetch_head()
+    newest: ContractClock = clock_at(
+        Reading(block_number=head.number, time_s=head.time_s), block_interval_s=12.0
+    )
+    features = render_native(report, clock=newest)
+    assert (features.timebomb_status, features.timebomb_deadlines[0].passed) == ("unknown", True)
