@@ -8,13 +8,13 @@ from litestar.connection import ASGIConnection
 from litestar.datastructures import MutableScopeHeaders
 from litestar.handlers import BaseRouteHandler
 from litestar.types import Message, Scope
-from sql.ledger import digest_of
 
 from api.clock import iso_utc
 from api.errors import KeyExpiredError, KeyRequiredError, UnknownKeyError
 from api.service import ApiDeps
 from config.errors import InternalError
 from config.plans import Plan
+from sql.ledger import digest_of
 from sql.rows import KeyRow
 
 KEY_HEADER = "X-API-Key"

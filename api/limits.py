@@ -9,11 +9,11 @@ from datetime import UTC, datetime, timedelta
 from limits import RateLimitItem, RateLimitItemPerMinute, RateLimitItemPerSecond
 from limits.storage import MemoryStorage
 from limits.strategies import MovingWindowRateLimiter
-from sql.ledger import Ledger, Usage
 
 from api.errors import LifetimeSpentError, LimitedError
 from api.keys import Caller
 from config.plans import Plan
+from sql.ledger import Ledger, Usage
 
 
 class Limits:

@@ -5,13 +5,13 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Protocol
 
 import msgspec
-from sql.ledger import Ledger
 
 from analysis.clock import ContractClock
 from config.chains import Chain
 from config.plans import Plan
 from config.primitives import Address
 from config.settings import ApiSettings
+from sql.ledger import Ledger
 from sql.rows import Report
 
 

