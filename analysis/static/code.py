@@ -11,6 +11,7 @@ from analysis.static.checks import Checks
 from analysis.static.delegation import Delegation
 from analysis.static.flow import Flow, Refusal
 from analysis.static.graph import Branch, Deed, Entry
+from analysis.static.opcodes import NUMBER
 from analysis.static.path import ALLOWANCE, BALANCE_OF
 from analysis.static.places import Place, Places, Root, written_bits
 from analysis.static.reading import Reader, Reading, Roles, Variable
@@ -87,10 +88,15 @@ class Code:
             self._flows[entry] = Flow(self._graph, entry)
         return self._flows[entry]
 
-    @property
-    def is_resolved(self) -> bool:
-        """Whether every path was followed to its end."""
-        return not self.notes.unfinished
+    def is_followed(self, functions: Iterable[Entry] | None = None) -> bool:
+        """Whether every path of these functions was followed to its end. None: of all."""
+        if functions is None:
+            return not self.notes.unfinished
+        return self.notes.unfinished.isdisjoint({None, *functions})
+
+    def has_any(self, instructions: Iterable[str]) -> bool:
+        """Whether one of these is in the code at all, reachable or not."""
+        return not self.program.opcodes.isdisjoint(NUMBER[name] for name in instructions)
 
     @property
     def answers_calls(self) -> bool:
@@ -171,9 +177,10 @@ class Code:
     def is_own_business(self, variable: Variable) -> bool:
         """Whether callers alone write it, each under their own key."""
         writes = list(self.writes_to(variable))
-        return bool(writes) and all(map(self._is_callers_own, writes))
+        return bool(writes) and all(map(self.is_callers_own, writes))
 
-    def _is_callers_own(self, write: Write) -> bool:
+    def is_callers_own(self, write: Write) -> bool:
+        """Whether it stores under the caller's own key."""
         keys = (address_in(self.sources.single(key)) for key in write.place.keys)
         return any(isinstance(key, Term) and key.operation in CALLERS for key in keys)
 

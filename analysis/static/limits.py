@@ -8,7 +8,7 @@ import msgspec
 from analysis.static.code import MOVERS, Code, Guard
 from analysis.static.places import Root
 from analysis.static.reading import FROM, PEOPLE, THIS, TO, VOICES, Reading, Variable
-from analysis.static.terms import Term, Word
+from analysis.static.terms import Term, Word, address_in
 
 _OWN: Final = PEOPLE - {TO} | {THIS}
 _FLIPS: Final = frozenset({"ISZERO"})
@@ -55,6 +55,15 @@ def _exceeding(code: Code, reading: Reading) -> Iterator[tuple[Word, Word]]:
             yield (a, b) if (term.operation == "GT") is holds else (b, a)
 
 
+def _refused(code: Code, guard: Guard) -> Iterator[tuple[Word, Word]]:
+    """The same for a guard; a test of who or whether may stand behind the comparison."""
+    yield from _exceeding(code, guard.test)
+    test = guard.test
+    if test.reads_storage and not (test.has_answer or test.has_clock or _is_funds_check(test)):
+        for reading in guard.context:
+            yield from _exceeding(code, reading)
+
+
 def _balances_in(code: Code, word: Word, entry: int | None) -> set[str]:
     voice = VOICES[entry] if entry in VOICES else VOICES[MOVERS[0]]
     return {
@@ -98,7 +107,7 @@ def trading_caps(code: Code) -> Iterator[Cap]:
     for guard in code.move_guards():
         entry = guard.refusal.entry
         voice = VOICES[entry or 0]
-        for large, small in _exceeding(code, guard.test):
+        for large, small in _refused(code, guard):
             if not code.reader.has_amount(large, voice) or code.reader.has_amount(small, voice):
                 continue
             if TO in _balances_in(code, large, entry) or _balances_in(code, small, entry) & _OWN:
@@ -176,16 +185,50 @@ def pauses(code: Code) -> Iterator[tuple[Guard, frozenset[Variable]]]:
         test = guard.test
         if guard in capped or test.has_answer or test.has_amount or _is_funds_check(test):
             continue
-        if any(_refuses_only_some(code, reading) for reading in guard.all()):
+        if _is_zero_test(test) or _is_impossible(guard):
+            continue
+        if not test.globals and _refuses_only_some(code, test):
             continue
         variables = test.globals
         if not variables and (test.lists or test.addresses):
-            variables = frozenset().union(*(reading.globals for reading in guard.context))
+            variables = _switches_before(guard)
         if not variables and test.has_clock:
-            variables = frozenset().union(*(reading.globals for reading in guard.context))
+            variables = _switches_before(guard)
         variables = frozenset(each for each in variables if not _is_lock(code, each))
         if variables:
             yield guard, variables
+
+
+def _switches_before(guard: Guard) -> frozenset[Variable]:
+    """Variables on the way to a test; addresses where it is only asked whether they are set."""
+    return frozenset(
+        variable
+        for reading in guard.context
+        if not (reading.has_answer or reading.has_amount or reading.balances_of)
+        for variable in (reading.addresses if _is_zero_test(reading) else reading.globals)
+    )
+
+
+def _is_zero_test(reading: Reading) -> bool:
+    """Whether it only asks if an address is set at all."""
+    condition = reading.literal.condition
+    words = condition.arguments if condition.operation == "EQ" else (condition,)
+    bare = [address_in(word) for word in words if word != 0]
+    return (
+        bool(reading.addresses)
+        and len(bare) == 1
+        and isinstance(bare[0], Term)
+        and bare[0].operation == "SLOAD"
+    )
+
+
+def _is_impossible(guard: Guard) -> bool:
+    """Whether the way to the test asks for the opposite of what makes it fail."""
+    test = guard.test.literal
+    return any(
+        each.literal.condition is test.condition and each.literal.holds is not test.holds
+        for each in guard.context
+    )
 
 
 def _is_lock(code: Code, variable: Variable) -> bool:
@@ -200,7 +243,7 @@ def lists(code: Code) -> Iterator[tuple[Guard, frozenset[Variable]]]:
     capped = _capped(code)
     for guard in code.move_guards():
         test = guard.test
-        if guard in capped or test.has_answer or _is_funds_check(test):
+        if guard in capped or test.has_answer or _is_funds_check(test) or _is_zero_test(test):
             continue
         if not test.reads_storage:
             continue
@@ -229,9 +272,9 @@ def _is_list(code: Code, variable: Variable) -> bool:
     root, _ = variable
     if any(_contains(balances, root) for balances in code.roles.balances):
         return False
-    writers = {write.entry for write in code.writes_to(variable)}
-    is_kept_by_transfers = bool(writers) and writers <= set(MOVERS)
-    return not is_kept_by_transfers and not code.is_own_business(variable)
+    writes = list(code.writes_to(variable))
+    by_others = (write for write in writes if write.entry not in MOVERS)
+    return not writes or any(not code.is_callers_own(write) for write in by_others)
 
 
 def _contains(root: Root, part: Root) -> bool:

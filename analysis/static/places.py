@@ -130,37 +130,42 @@ def written_bits(value: Word, slot: Word) -> int:
 
 
 def _kept(word: Word, slot: Word) -> int:
+    """Bits that are surely as they were."""
     if not isinstance(word, Term):
         return 0
-    match (word.operation, *word.arguments):
-        case ("SLOAD", place):
+    match (word.operation, word.arguments):
+        case ("SLOAD", (place,)):
             return MASK if place is slot or place == slot else 0
-        case ("AND", a, b):
-            ones_a = a if isinstance(a, int) else 0
-            return (_kept(b, slot) & ones_a) | (_kept(b, slot) & _kept(a, slot))
-        case ("OR", a, b):
+        case ("AND", (a, b)):
+            return _kept(b, slot) & (a if isinstance(a, int) else _kept(a, slot))
+        case ("OR", (a, b)):
             return (_kept(a, slot) & _zeros(b)) | (_kept(b, slot) & _zeros(a))
     return 0
+
+
+_ONE_BIT: Final = frozenset({"ISZERO", "EQ", "LT", "GT", "SLT", "SGT", "success"})
+_ADDRESSES: Final = frozenset({"CALLER", "ORIGIN", "ADDRESS", "COINBASE"})
 
 
 def _zeros(word: Word) -> int:
     """Bits that are surely zero."""
     if isinstance(word, int):
         return MASK & ~word
-    match (word.operation, *word.arguments):
-        case ("AND", a, b):
-            return _zeros(a) | _zeros(b)
-        case ("OR", a, b):
-            return _zeros(a) & _zeros(b)
-        case ("SHL", int(shift), inner) if shift < 256:  # noqa: PLR2004 - bits of a word
-            return _shifted(_zeros(inner), shift)
-        case ("MUL", int(number), inner) if number and not number & (number - 1):
-            return _shifted(_zeros(inner), number.bit_length() - 1)
-        case ("ISZERO" | "EQ" | "LT" | "GT" | "SLT" | "SGT" | "success", *_):
-            return MASK & ~1
-        case ("CALLER" | "ORIGIN" | "ADDRESS" | "COINBASE", *_):
-            return MASK & ~(2**160 - 1)
-    return 0
+    zeros = 0
+    match (word.operation, word.arguments):
+        case ("AND", (a, b)):
+            zeros = _zeros(a) | _zeros(b)
+        case ("OR", (a, b)):
+            zeros = _zeros(a) & _zeros(b)
+        case ("SHL", (int(shift), inner)) if shift < 256:  # noqa: PLR2004 - bits of a word
+            zeros = _shifted(_zeros(inner), shift)
+        case ("MUL", (int(number), inner)) if number and not number & (number - 1):
+            zeros = _shifted(_zeros(inner), number.bit_length() - 1)
+        case (name, _) if name in _ONE_BIT:
+            zeros = MASK & ~1
+        case (name, _) if name in _ADDRESSES:
+            zeros = MASK & ~(2**160 - 1)
+    return zeros
 
 
 def _shifted(zeros: int, shift: int) -> int:
