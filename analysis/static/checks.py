@@ -41,6 +41,10 @@ class Checks:
             self._known[condition] = known
         return known
 
+    def is_array(self, slot: object) -> bool:
+        """Whether elements of an array declared at this slot are used."""
+        return slot in self._arrays
+
     def _is_one(self, term: Term) -> bool:
         if term in self._divisors or term.operation in _SIGNED:
             return True

@@ -108,13 +108,28 @@ def trading_caps(code: Code) -> Iterator[Cap]:
         entry = guard.refusal.entry
         voice = VOICES[entry or 0]
         for large, small in _refused(code, guard):
-            if not code.reader.has_amount(large, voice) or code.reader.has_amount(small, voice):
+            if not _grows(code, large, entry) or code.reader.has_amount(small, voice):
                 continue
             if TO in _balances_in(code, large, entry) or _balances_in(code, small, entry) & _OWN:
                 continue
             cap = _cap(code, guard, large, small)
             if cap is not None:
                 yield cap
+
+
+def _grows(code: Code, word: Word, entry: int | None) -> bool:
+    """Whether the word is the amount, or a sum of amounts that the transfer adds to."""
+    voice = VOICES[entry or 0]
+    if code.reader.has_amount(word, voice):
+        return True
+    slots = {slot for slot, _ in code.sources.reads(word)}
+    return any(
+        write.entry == entry
+        and write.slot in slots
+        and write.place.root not in code.roles.balances | code.roles.allowances
+        and code.reader.has_amount(write.value, voice)
+        for write in code.writes
+    )
 
 
 def position_caps(code: Code) -> Iterator[Cap]:
@@ -147,23 +162,20 @@ def _capped(code: Code) -> set[Guard]:
 
 def _is_funds_check(reading: Reading) -> bool:
     """Whether it only asks if balance or allowance suffice."""
-    return (reading.is_about_allowance or bool(reading.balances_of)) and not reading.lists
+    is_about_balance = bool(reading.balances_of) and TO not in reading.balances_of
+    return (reading.is_about_allowance or is_about_balance) and not reading.lists
 
 
 def storage_guards(code: Code, entry: int) -> Iterator[Guard]:
     """Guards of a transfer function whose condition depends on more than funds."""
     for guard in code.guards(entry):
         test = guard.test
-        if _is_funds_check(test):
+        if _is_funds_check(test) or _is_zero_test(test):
             continue
-        if (
-            test.reads_storage
-            or (test.has_answer and test.asks_stored)
-            or (
-                (test.has_amount or test.has_clock)
-                and any(reading.reads_storage for reading in guard.context)
-            )
-        ):
+        is_switched = (test.has_amount or test.has_clock) and any(
+            reading.reads_storage for reading in guard.context
+        )
+        if test.reads_storage or (test.has_answer and test.asks_stored) or is_switched:
             yield guard
 
 
@@ -185,7 +197,7 @@ def pauses(code: Code) -> Iterator[tuple[Guard, frozenset[Variable]]]:
         test = guard.test
         if guard in capped or test.has_answer or test.has_amount or _is_funds_check(test):
             continue
-        if _is_zero_test(test) or _is_impossible(guard):
+        if _is_zero_test(test):
             continue
         if not test.globals and _refuses_only_some(code, test):
             continue
@@ -219,15 +231,6 @@ def _is_zero_test(reading: Reading) -> bool:
         and len(bare) == 1
         and isinstance(bare[0], Term)
         and bare[0].operation == "SLOAD"
-    )
-
-
-def _is_impossible(guard: Guard) -> bool:
-    """Whether the way to the test asks for the opposite of what makes it fail."""
-    test = guard.test.literal
-    return any(
-        each.literal.condition is test.condition and each.literal.holds is not test.holds
-        for each in guard.context
     )
 
 
@@ -285,6 +288,7 @@ def _contains(root: Root, part: Root) -> bool:
 
 def cooldowns(code: Code) -> Iterator[tuple[Guard, frozenset[Variable]]]:
     """Guards that compare the clock with what transfers store per address."""
+    yield from _windows(code)
     for guard in code.move_guards():
         if not guard.test.has_clock:
             continue
@@ -295,3 +299,25 @@ def cooldowns(code: Code) -> Iterator[tuple[Guard, frozenset[Variable]]]:
         )
         if variables:
             yield guard, variables
+
+
+def _windows(code: Code) -> Iterator[tuple[Guard, frozenset[Variable]]]:
+    """Caps on a sum per address that starts anew some time after the address's own transfer."""
+    for cap in trading_caps(code):
+        entry = cap.guard.refusal.entry
+        sums = {
+            variable for variable, party in cap.guard.test.lists if party in PEOPLE
+        } - code.roles.supply
+        if not any(write.entry in MOVERS for each in sums for write in code.writes_to(each)):
+            continue
+        for literal in code.decisions(entry):
+            reading = code.reader.read(literal, entry)
+            kept = {
+                variable
+                for variable, party in reading.lists
+                if reading.has_clock
+                and party in PEOPLE
+                and any(write.entry in MOVERS for write in code.writes_to(variable))
+            }
+            if kept:
+                yield cap.guard, frozenset(kept | sums)

@@ -99,6 +99,22 @@ def taxes(code: Code) -> Iterator[Tax]:
             if _is_reduced(code, by, change.write, debits):
                 yield Tax(write=change.write, rates=_rates(code, by, change.write))
 
+    yield from _overcharges(code, found)
+
+
+def _overcharges(code: Code, found: list[Change]) -> Iterator[Tax]:
+    """Debits of the sender that are more than what a recipient is credited."""
+    credits = [change for change in found if change.party == TO]
+    for debit in found:
+        if debit.party != FROM or len(debit.by) == 1:
+            continue
+        for credit in credits:
+            rest = Counter(dict(_negative(debit.by)))
+            rest.subtract(dict(credit.by))
+            left = [word for word, count in rest.items() if count]
+            if credit.by and left and all(rest[word] > 0 for word in left):
+                yield Tax(write=debit.write, rates=_rates(code, debit.by, debit.write))
+
 
 def _negative(by: Sum) -> Sum:
     return tuple((word, -count) for word, count in by)
@@ -149,6 +165,8 @@ def _variables(code: Code, word: Word, write: Write) -> Iterator[Variable]:
     for each in (word, *targets):
         for slot, bits in code.sources.reads(each):
             for place in code.places.of(slot):
+                if place.root in code.roles.balances or code.is_length(place):
+                    continue
                 if all(code.reader.party(key, voice) not in PEOPLE for key in place.keys):
                     yield place.root, bits
 
@@ -173,6 +191,9 @@ def _switches(code: Code, write: Write) -> set[Variable]:
 
 def lasting_changes(code: Code, variable: Variable) -> Iterator[Write]:
     """Stores to a total, but those of functions that give back all they take."""
+    if isinstance(variable[0], tuple):
+        yield from code.writes_to(variable)
+        return
     by_entry: dict[int | None, list[Write]] = {}
     for write in code.writes_to(variable):
         by_entry.setdefault(write.entry, []).append(write)

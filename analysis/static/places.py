@@ -4,12 +4,15 @@ Solidity hashes key then slot, Vyper slot then key, hand-made layouts pack both 
 words. A variable is named by its slot with the keys left out.
 """
 
+from functools import cache
 from typing import Final
 
 import msgspec
+from eth_hash.auto import keccak
 
 from analysis.static.sources import Sources
 from analysis.static.terms import MASK, Pool, Term, Word
+from config.burn import BURN_ADDRESSES
 
 Root = tuple["Root", ...] | int | str
 """Names one variable: a slot, or a hash with its keys left out."""
@@ -17,6 +20,23 @@ Root = tuple["Root", ...] | int | str
 UNKNOWN: Final = "unknown"
 _PAIR: Final = 2
 _DEEPEST: Final = 6
+
+
+_SMALL: Final = 64
+"""Bits of a slot that need not be a hash; compilers count from zero."""
+
+_MOST_VARIABLES: Final = 64
+
+
+@cache
+def _burn_slots() -> dict[int, tuple[int, int]]:
+    """Places of the burn addresses in mappings: optimisers compute them ahead of time."""
+    burned = {int(address, 16) for address in BURN_ADDRESSES}
+    return {
+        int.from_bytes(keccak(who.to_bytes(32) + variable.to_bytes(32))): (who, variable)
+        for who in burned
+        for variable in range(_MOST_VARIABLES)
+    }
 
 
 class Place(msgspec.Struct, frozen=True, kw_only=True):
@@ -61,8 +81,8 @@ class Places:
             return Place(root=UNKNOWN)
         slot = self._sources.single(slot)
         if isinstance(slot, int):
-            words = self._hashed.get(slot)
-            return Place(root=slot) if words is None else self._hash(words, depth)
+            words = self._hashed.get(slot) or (_burn_slots().get(slot) if slot >> _SMALL else None)
+            return self._hash(words, depth) if words else Place(root=slot)
         if slot.operation == "keccak":
             return self._hash(slot.arguments, depth)
         if slot.operation == "packed":

@@ -80,6 +80,10 @@ class Sources:
                 found.append(each)
         return found
 
+    def is_merged(self, word: Word) -> bool:
+        """Whether words of several paths went into it."""
+        return any(term.operation in _MEANT for term in self.everything(word))
+
     def single(self, word: Word) -> Word:
         """The one thing a word stands for, or the word."""
         if isinstance(word, Term) and word.operation in _MEANT:
