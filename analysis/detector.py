@@ -28,8 +28,18 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     """Why the answer is not known."""
 
     @staticmethod
-    def of(hits: Iterable[Evidence], code: Code) -> "Answer":
-        """True with proof; False only where every path was followed; else not known."""
+    def of(
+        hits: Iterable[Evidence],
+        code: Code,
+        *,
+        functions: Iterable[Entry] | None = None,
+        instructions: Iterable[str] = (),
+    ) -> "Answer":
+        """True with proof; False only where all that matters was followed; else not known.
+
+        `functions`: those that matter; None is all. `instructions`: without any of these in the
+        code there is nothing to find, followed or not.
+        """
         evidence = tuple(dict.fromkeys(hits))
         if evidence:
             return Answer(value=True, evidence=evidence)
@@ -37,9 +47,9 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
             return Answer(value=None, reason="the code answers no call")
         if code.delegation.is_proxy is not False and not code.answers_holders:
             return Answer(value=None, reason="the code that holders meet is elsewhere")
-        if not code.is_resolved:
-            return Answer(value=None, reason="some paths were not followed to their end")
-        return Answer(value=False)
+        if code.is_followed(functions) or (instructions and not code.has_any(instructions)):
+            return Answer(value=False)
+        return Answer(value=None, reason="some paths were not followed to their end")
 
 
 class Detector(msgspec.Struct, frozen=True, kw_only=True):

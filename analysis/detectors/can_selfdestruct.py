@@ -12,7 +12,7 @@ def _hits(code: Code) -> Iterator[Evidence]:
 
 
 def _look(code: Code) -> Answer:
-    return Answer.of(_hits(code), code)
+    return Answer.of(_hits(code), code, instructions=["SELFDESTRUCT"])
 
 
 DETECTOR = Detector(

@@ -8,6 +8,7 @@ from analysis.static.terms import Term, address_in
 
 _LAST_PRECOMPILE = 0x11
 _P256_PRECOMPILE = 0x100
+_CALLS = ("CALL", "STATICCALL", "DELEGATECALL", "CALLCODE")
 
 
 def _hits(code: Code) -> Iterator[Evidence]:
@@ -23,7 +24,7 @@ def _hits(code: Code) -> Iterator[Evidence]:
 
 
 def _look(code: Code) -> Answer:
-    return Answer.of(_hits(code), code)
+    return Answer.of(_hits(code), code, instructions=_CALLS)
 
 
 DETECTOR = Detector(

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from analysis.detector import Answer, Detector, Evidence
-from analysis.static.code import Code
+from analysis.static.code import MOVERS, Code
 from analysis.static.limits import position_caps
 
 
@@ -17,13 +17,13 @@ def _hits(code: Code) -> Iterator[Evidence]:
 
 
 def _look(code: Code) -> Answer:
-    return Answer.of(_hits(code), code)
+    return Answer.of(_hits(code), code, functions=MOVERS)
 
 
 DETECTOR = Detector(
     key="has_position_cap_functionality",
     version=1,
-    true_when="a guard of transfers fails when the recipient's balance exceeds a constant or stored value",
+    true_when="a guard fails when the recipient's balance exceeds a stored value or constant",
     not_when=("a cap on amounts",),
     look=_look,
 )

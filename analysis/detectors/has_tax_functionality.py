@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from analysis.detector import Answer, Detector, Evidence
-from analysis.static.code import Code
+from analysis.static.code import MOVERS, Code
 from analysis.static.movement import taxes
 
 
@@ -15,7 +15,7 @@ def _hits(code: Code) -> Iterator[Evidence]:
 
 
 def _look(code: Code) -> Answer:
-    return Answer.of(_hits(code), code)
+    return Answer.of(_hits(code), code, functions=MOVERS)
 
 
 DETECTOR = Detector(

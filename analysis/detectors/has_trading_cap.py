@@ -1,9 +1,9 @@
-"""One transfer can be refused because of its amount, as far as code alone tells."""
+"""One transfer can be refused because of its amount: what code alone tells."""
 
 from collections.abc import Iterator
 
 from analysis.detector import Answer, Detector, Evidence
-from analysis.static.code import Code
+from analysis.static.code import MOVERS, Code
 from analysis.static.limits import trading_caps
 
 
@@ -17,7 +17,7 @@ def _hits(code: Code) -> Iterator[Evidence]:
 
 
 def _look(code: Code) -> Answer:
-    return Answer.of(_hits(code), code)
+    return Answer.of(_hits(code), code, functions=MOVERS)
 
 
 DETECTOR = Detector(

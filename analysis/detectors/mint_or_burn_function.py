@@ -4,16 +4,19 @@ from collections.abc import Iterator
 
 from analysis.detector import Answer, Detector, Evidence
 from analysis.static.code import Code
+from analysis.static.movement import lasting_changes
 from analysis.static.once import runs_once
 
 
 def _hits(code: Code) -> Iterator[Evidence]:
+    if code.roles.is_supply_own_coins:
+        for entry, deed in code.calls():
+            yield Evidence(entry=entry, pc=deed.pc)
     for variable in code.roles.supply:
-        for write in code.writes_to(variable):
+        slots = frozenset(code.slots_of([variable]))
+        for write in lasting_changes(code, variable):
             if not runs_once(code, write.entry):
-                yield Evidence(
-                    entry=write.entry, pc=write.pc, slots=frozenset(code.slots_of([variable]))
-                )
+                yield Evidence(entry=write.entry, pc=write.pc, slots=slots)
 
 
 def _look(code: Code) -> Answer:

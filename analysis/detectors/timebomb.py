@@ -17,7 +17,7 @@ def _hits(code: Code) -> Iterator[Evidence]:
 
 
 def _look(code: Code) -> Answer:
-    return Answer.of(_hits(code), code)
+    return Answer.of(_hits(code), code, instructions=["TIMESTAMP", "NUMBER"])
 
 
 DETECTOR = Detector(

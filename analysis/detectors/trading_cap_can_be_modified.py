@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from analysis.detector import Answer, Detector, Evidence
-from analysis.static.code import Code
+from analysis.static.code import MOVERS, Code
 from analysis.static.limits import is_modifiable, trading_caps
 
 
@@ -15,7 +15,8 @@ def _hits(code: Code) -> Iterator[Evidence]:
 
 
 def _look(code: Code) -> Answer:
-    return Answer.of(_hits(code), code)
+    functions = None if any(trading_caps(code)) else MOVERS
+    return Answer.of(_hits(code), code, functions=functions)
 
 
 DETECTOR = Detector(

@@ -16,7 +16,7 @@ def _hits(code: Code) -> Iterator[Evidence]:
 
 
 def _look(code: Code) -> Answer:
-    return Answer.of(_hits(code), code)
+    return Answer.of(_hits(code), code, functions=(TRANSFER,))
 
 
 DETECTOR = Detector(

@@ -54,7 +54,7 @@ def _is_effect(deed: Deed) -> bool:
 
 
 def _asked(code: Code, reading: Reading) -> frozenset[Variable] | None:
-    """Storage that the caller is compared with or looked up in. None: it is not about the caller."""
+    """Storage that the caller is compared with or looked up in. None: it is about others."""
     literal = reading.literal
     terms = [term for term, _ in parts(code, literal.condition, holds=literal.holds)]
     for term in terms:

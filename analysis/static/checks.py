@@ -34,10 +34,16 @@ class Checks:
         """Whether the condition is one of them, on all ways that it comes about."""
         known = self._known.get(condition)
         if known is None:
-            meanings = [term for term in self._sources.meanings(condition) if isinstance(term, Term)]
+            meanings = [
+                term for term in self._sources.meanings(condition) if isinstance(term, Term)
+            ]
             known = bool(meanings) and all(any(map(self._is_one, _parts(m))) for m in meanings)
             self._known[condition] = known
         return known
+
+    def is_array(self, slot: object) -> bool:
+        """Whether elements of an array declared at this slot are used."""
+        return slot in self._arrays
 
     def _is_one(self, term: Term) -> bool:
         if term in self._divisors or term.operation in _SIGNED:

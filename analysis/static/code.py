@@ -1,5 +1,6 @@
 """The facts of one code that detectors ask for: roles of storage, guards, effects, calls."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import Final
@@ -9,8 +10,9 @@ import msgspec
 from analysis.static.bytecode import Program
 from analysis.static.checks import Checks
 from analysis.static.delegation import Delegation
-from analysis.static.flow import Flow, Refusal
+from analysis.static.flow import Flow, Literal, Refusal
 from analysis.static.graph import Branch, Deed, Entry
+from analysis.static.opcodes import NUMBER
 from analysis.static.path import ALLOWANCE, BALANCE_OF
 from analysis.static.places import Place, Places, Root, written_bits
 from analysis.static.reading import Reader, Reading, Roles, Variable
@@ -23,6 +25,9 @@ TOTAL_SUPPLY: Final = 0x18160DDD
 TRANSFER: Final = 0xA9059CBB
 TRANSFER_FROM: Final = 0x23B872DD
 MOVERS: Final = (TRANSFER, TRANSFER_FROM)
+
+_MOSTLY: Final = 3
+"""Times more often that a shared branch is a check than not, for all of its uses to be one."""
 
 _SELECTOR_LEAVES: Final = frozenset({"selector", "selector_high", "CALLDATASIZE", "CALLVALUE"})
 
@@ -87,10 +92,15 @@ class Code:
             self._flows[entry] = Flow(self._graph, entry)
         return self._flows[entry]
 
-    @property
-    def is_resolved(self) -> bool:
-        """Whether every path was followed to its end."""
-        return not self.notes.unfinished
+    def is_followed(self, functions: Iterable[Entry] | None = None) -> bool:
+        """Whether every path of these functions was followed to its end. None: of all."""
+        if functions is None:
+            return not self.notes.unfinished
+        return self.notes.unfinished.isdisjoint({None, *functions})
+
+    def has_any(self, instructions: Iterable[str]) -> bool:
+        """Whether one of these is in the code at all, reachable or not."""
+        return not self.program.opcodes.isdisjoint(NUMBER[name] for name in instructions)
 
     @property
     def answers_calls(self) -> bool:
@@ -123,6 +133,18 @@ class Code:
             balances=frozenset(self._keyed_by(BALANCE_OF, {4})),
             allowances=frozenset(self._keyed_by(ALLOWANCE, {4, 36})),
             supply=frozenset((place.root, bits) for place, bits in self._returned_by(TOTAL_SUPPLY)),
+            scale=frozenset(
+                (place.root, bits)
+                for place, bits in self._returned_by(BALANCE_OF)
+                if not place.keys
+            ),
+            is_supply_own_coins=any(
+                term.operation in ("SELFBALANCE", "BALANCE")
+                for note in self.notes.returns.values()
+                if note.entry == TOTAL_SUPPLY
+                for word in note.words
+                for term in self.sources.everything(word)
+            ),
         )
 
     def _returned_by(self, getter: int) -> Iterator[tuple[Place, int]]:
@@ -168,12 +190,17 @@ class Code:
         root, bits = variable
         return (write for write in self.writes if write.place.root == root and write.bits & bits)
 
+    def is_length(self, place: Place) -> bool:
+        """Whether the place holds how many elements an array has."""
+        return self.checks.is_array(place.root)
+
     def is_own_business(self, variable: Variable) -> bool:
         """Whether callers alone write it, each under their own key."""
         writes = list(self.writes_to(variable))
-        return bool(writes) and all(map(self._is_callers_own, writes))
+        return bool(writes) and all(map(self.is_callers_own, writes))
 
-    def _is_callers_own(self, write: Write) -> bool:
+    def is_callers_own(self, write: Write) -> bool:
+        """Whether it stores under the caller's own key."""
         keys = (address_in(self.sources.single(key)) for key in write.place.keys)
         return any(isinstance(key, Term) and key.operation in CALLERS for key in keys)
 
@@ -193,12 +220,22 @@ class Code:
     @cached_property
     def check_pcs(self) -> frozenset[int]:
         """Branches that are a compiler's own checks: in a shared function, for all its callers."""
-        return frozenset(
-            branch.pc
+        found: Counter[int] = Counter()
+        others: Counter[int] = Counter()
+        tests = {
+            (branch.pc, branch.condition)
             for entry in self.entries
             for branch in self.flow(entry).branches()
-            if self.checks.is_check(branch.condition)
-        )
+        }
+        for pc, condition in tests:
+            if self.checks.is_check(condition):
+                found[pc] += 1
+            elif not self.sources.is_merged(condition):
+                others[pc] += 1
+        return frozenset(pc for pc in found if found[pc] > _MOSTLY * others[pc])
+
+    def _is_check(self, literal: Literal) -> bool:
+        return literal.pc in self.check_pcs or self.checks.is_check(literal.condition)
 
     @cached_property
     def reader(self) -> Reader:
@@ -229,15 +266,23 @@ class Code:
                 continue
             seen.add(key)
             reading = self.reader.read(test, entry)
-            if test.pc in self.check_pcs or self._is_about_call(test.condition):
+            if self._is_check(test) or self._is_about_call(test.condition):
                 continue
             context = self._context(flow, test.pc, test.condition) if entry in MOVERS else ()
-            yield Guard(refusal=refusal, test=reading, context=context)
+            if not any(_contradict(each.literal, test) for each in context):
+                yield Guard(refusal=refusal, test=reading, context=context)
 
     def _is_about_call(self, condition: Term) -> bool:
         """Whether only the form of the call decides: selector, length, coins sent."""
         atoms = self.sources.atoms(condition)
         return all(atom.operation in _SELECTOR_LEAVES for atom in atoms)
+
+    def decisions(self, entry: Entry) -> Iterator[Literal]:
+        """Branches of which both sides can succeed."""
+        flow = self.flow(entry)
+        for branch in flow.branches():
+            if branch.if_true in flow.alive and branch.if_false in flow.alive:
+                yield Literal(pc=branch.pc, condition=branch.condition, holds=True)
 
     def _context(self, flow: Flow, pc: int, condition: Term) -> tuple[Reading, ...]:
         def is_here(branch: Branch) -> bool:
@@ -245,7 +290,7 @@ class Code:
 
         found = {(literal.condition, literal.holds): literal for literal in flow.context(is_here)}
         readings = (self.reader.read(literal, flow.entry) for literal in found.values())
-        return tuple(each for each in readings if each.literal.pc not in self.check_pcs)
+        return tuple(reading for reading in readings if not self._is_check(reading.literal))
 
     # --- calls --------------------------------------------------------------------------------
 
@@ -260,3 +305,8 @@ class Code:
         """Declared slots of variables, where they are plain numbers."""
         slots = (Place(root=root).slot for root, _ in variables)
         return {slot for slot in slots if slot is not None}
+
+
+def _contradict(one: Literal, other: Literal) -> bool:
+    """Whether both cannot hold."""
+    return one.condition is other.condition and one.holds is not other.holds

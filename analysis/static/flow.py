@@ -109,6 +109,10 @@ class Flow:
             for node in self.nodes
             if node in self.alive and node.branch is not None and site(node.branch)
         ]
+        return self.leading_literals(here)
+
+    def leading_literals(self, here: Iterable[Node]) -> list[Literal]:
+        """The conditions that decide whether any of these nodes is met."""
         leading = self.leading_to(here)
         found = []
         for node in leading:

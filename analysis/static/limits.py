@@ -8,7 +8,7 @@ import msgspec
 from analysis.static.code import MOVERS, Code, Guard
 from analysis.static.places import Root
 from analysis.static.reading import FROM, PEOPLE, THIS, TO, VOICES, Reading, Variable
-from analysis.static.terms import Term, Word
+from analysis.static.terms import Term, Word, address_in
 
 _OWN: Final = PEOPLE - {TO} | {THIS}
 _FLIPS: Final = frozenset({"ISZERO"})
@@ -55,6 +55,15 @@ def _exceeding(code: Code, reading: Reading) -> Iterator[tuple[Word, Word]]:
             yield (a, b) if (term.operation == "GT") is holds else (b, a)
 
 
+def _refused(code: Code, guard: Guard) -> Iterator[tuple[Word, Word]]:
+    """The same for a guard; a test of who or whether may stand behind the comparison."""
+    yield from _exceeding(code, guard.test)
+    test = guard.test
+    if test.reads_storage and not (test.has_answer or test.has_clock or _is_funds_check(test)):
+        for reading in guard.context:
+            yield from _exceeding(code, reading)
+
+
 def _balances_in(code: Code, word: Word, entry: int | None) -> set[str]:
     voice = VOICES[entry] if entry in VOICES else VOICES[MOVERS[0]]
     return {
@@ -98,14 +107,29 @@ def trading_caps(code: Code) -> Iterator[Cap]:
     for guard in code.move_guards():
         entry = guard.refusal.entry
         voice = VOICES[entry or 0]
-        for large, small in _exceeding(code, guard.test):
-            if not code.reader.has_amount(large, voice) or code.reader.has_amount(small, voice):
+        for large, small in _refused(code, guard):
+            if not _grows(code, large, entry) or code.reader.has_amount(small, voice):
                 continue
             if TO in _balances_in(code, large, entry) or _balances_in(code, small, entry) & _OWN:
                 continue
             cap = _cap(code, guard, large, small)
             if cap is not None:
                 yield cap
+
+
+def _grows(code: Code, word: Word, entry: int | None) -> bool:
+    """Whether the word is the amount, or a sum of amounts that the transfer adds to."""
+    voice = VOICES[entry or 0]
+    if code.reader.has_amount(word, voice):
+        return True
+    slots = {slot for slot, _ in code.sources.reads(word)}
+    return any(
+        write.entry == entry
+        and write.slot in slots
+        and write.place.root not in code.roles.balances | code.roles.allowances
+        and code.reader.has_amount(write.value, voice)
+        for write in code.writes
+    )
 
 
 def position_caps(code: Code) -> Iterator[Cap]:
@@ -138,23 +162,20 @@ def _capped(code: Code) -> set[Guard]:
 
 def _is_funds_check(reading: Reading) -> bool:
     """Whether it only asks if balance or allowance suffice."""
-    return (reading.is_about_allowance or bool(reading.balances_of)) and not reading.lists
+    is_about_balance = bool(reading.balances_of) and TO not in reading.balances_of
+    return (reading.is_about_allowance or is_about_balance) and not reading.lists
 
 
 def storage_guards(code: Code, entry: int) -> Iterator[Guard]:
     """Guards of a transfer function whose condition depends on more than funds."""
     for guard in code.guards(entry):
         test = guard.test
-        if _is_funds_check(test):
+        if _is_funds_check(test) or _is_zero_test(test):
             continue
-        if (
-            test.reads_storage
-            or (test.has_answer and test.asks_stored)
-            or (
-                (test.has_amount or test.has_clock)
-                and any(reading.reads_storage for reading in guard.context)
-            )
-        ):
+        is_switched = (test.has_amount or test.has_clock) and any(
+            reading.reads_storage for reading in guard.context
+        )
+        if test.reads_storage or (test.has_answer and test.asks_stored) or is_switched:
             yield guard
 
 
@@ -176,16 +197,41 @@ def pauses(code: Code) -> Iterator[tuple[Guard, frozenset[Variable]]]:
         test = guard.test
         if guard in capped or test.has_answer or test.has_amount or _is_funds_check(test):
             continue
-        if any(_refuses_only_some(code, reading) for reading in guard.all()):
+        if _is_zero_test(test):
+            continue
+        if not test.globals and _refuses_only_some(code, test):
             continue
         variables = test.globals
         if not variables and (test.lists or test.addresses):
-            variables = frozenset().union(*(reading.globals for reading in guard.context))
+            variables = _switches_before(guard)
         if not variables and test.has_clock:
-            variables = frozenset().union(*(reading.globals for reading in guard.context))
+            variables = _switches_before(guard)
         variables = frozenset(each for each in variables if not _is_lock(code, each))
         if variables:
             yield guard, variables
+
+
+def _switches_before(guard: Guard) -> frozenset[Variable]:
+    """Variables on the way to a test; addresses where it is only asked whether they are set."""
+    return frozenset(
+        variable
+        for reading in guard.context
+        if not (reading.has_answer or reading.has_amount or reading.balances_of)
+        for variable in (reading.addresses if _is_zero_test(reading) else reading.globals)
+    )
+
+
+def _is_zero_test(reading: Reading) -> bool:
+    """Whether it only asks if an address is set at all."""
+    condition = reading.literal.condition
+    words = condition.arguments if condition.operation == "EQ" else (condition,)
+    bare = [address_in(word) for word in words if word != 0]
+    return (
+        bool(reading.addresses)
+        and len(bare) == 1
+        and isinstance(bare[0], Term)
+        and bare[0].operation == "SLOAD"
+    )
 
 
 def _is_lock(code: Code, variable: Variable) -> bool:
@@ -200,7 +246,7 @@ def lists(code: Code) -> Iterator[tuple[Guard, frozenset[Variable]]]:
     capped = _capped(code)
     for guard in code.move_guards():
         test = guard.test
-        if guard in capped or test.has_answer or _is_funds_check(test):
+        if guard in capped or test.has_answer or _is_funds_check(test) or _is_zero_test(test):
             continue
         if not test.reads_storage:
             continue
@@ -229,9 +275,9 @@ def _is_list(code: Code, variable: Variable) -> bool:
     root, _ = variable
     if any(_contains(balances, root) for balances in code.roles.balances):
         return False
-    writers = {write.entry for write in code.writes_to(variable)}
-    is_kept_by_transfers = bool(writers) and writers <= set(MOVERS)
-    return not is_kept_by_transfers and not code.is_own_business(variable)
+    writes = list(code.writes_to(variable))
+    by_others = (write for write in writes if write.entry not in MOVERS)
+    return not writes or any(not code.is_callers_own(write) for write in by_others)
 
 
 def _contains(root: Root, part: Root) -> bool:
@@ -242,6 +288,7 @@ def _contains(root: Root, part: Root) -> bool:
 
 def cooldowns(code: Code) -> Iterator[tuple[Guard, frozenset[Variable]]]:
     """Guards that compare the clock with what transfers store per address."""
+    yield from _windows(code)
     for guard in code.move_guards():
         if not guard.test.has_clock:
             continue
@@ -252,3 +299,25 @@ def cooldowns(code: Code) -> Iterator[tuple[Guard, frozenset[Variable]]]:
         )
         if variables:
             yield guard, variables
+
+
+def _windows(code: Code) -> Iterator[tuple[Guard, frozenset[Variable]]]:
+    """Caps on a sum per address that starts anew some time after the address's own transfer."""
+    for cap in trading_caps(code):
+        entry = cap.guard.refusal.entry
+        sums = {
+            variable for variable, party in cap.guard.test.lists if party in PEOPLE
+        } - code.roles.supply
+        if not any(write.entry in MOVERS for each in sums for write in code.writes_to(each)):
+            continue
+        for literal in code.decisions(entry):
+            reading = code.reader.read(literal, entry)
+            kept = {
+                variable
+                for variable, party in reading.lists
+                if reading.has_clock
+                and party in PEOPLE
+                and any(write.entry in MOVERS for write in code.writes_to(variable))
+            }
+            if kept:
+                yield cap.guard, frozenset(kept | sums)

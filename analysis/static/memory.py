@@ -4,6 +4,7 @@ Places are numbers where the free memory pointer is known and terms where it is 
 is one term however it was computed, so stored words are found again either way.
 """
 
+from collections.abc import Iterator
 from typing import Final
 
 from analysis.static.terms import Pool, Term, Word
@@ -55,9 +56,10 @@ class Memory:
         if not isinstance(length, int) or not 0 < length <= _MOST_HASHED:
             return pool.leaf("keccak", pool.leaf("memory", place), length)
         words = self._whole_words(pool, place, length)
-        if words is not None:
+        if words is not None and not (len(words) == 1 and _halves(words[0])):
             return pool.hash_words(words)
-        return pool.leaf("packed", *self._pieces(place, length))
+        pieces = self._pieces(place, length) if isinstance(place, int) else [place]
+        return pool.leaf("packed", length, *pieces)
 
     def _whole_words(self, pool: Pool, place: Word, length: int) -> tuple[Word, ...] | None:
         if length % _WORD:
@@ -78,13 +80,53 @@ class Memory:
         later = order[order.index(cell) + 1 :]
         return any(isinstance(other, int) and abs(other - cell) < _WORD for other in later)
 
-    def _pieces(self, place: Word, length: int) -> list[Word]:
-        """Offset and word of every store that overlaps the stretch, oldest first."""
-        pieces: list[Word] = [length]
-        if isinstance(place, int):
-            for cell, word in self.cells.items():
-                if isinstance(cell, int) and -_WORD < cell - place < length:
-                    pieces += [cell - place, word]
-        else:
-            pieces.append(place)
+    def _pieces(self, place: int, length: int) -> list[Word]:
+        """Offset and content of what a stretch is made of, as later stores left it."""
+        pieces: list[Word] = []
+        end = place + length
+        at = place
+        while at < end:
+            cell, until = self._covering(at, end)
+            if cell is not None:
+                for offset, content in _contents(self.cells[cell], at - cell, until - cell):
+                    pieces += [cell + offset - place, content]
+            at = until
         return pieces
+
+    def _covering(self, at: int, end: int) -> tuple[int | None, int]:
+        """The last store that covers the byte, and up to where it is the last one."""
+        order = [cell for cell in self.cells if isinstance(cell, int)]
+        covering = [cell for cell in order if cell <= at < cell + _WORD]
+        if not covering:
+            return None, min([cell for cell in order if at < cell < end], default=end)
+        last = covering[-1]
+        later = order[order.index(last) + 1 :]
+        until = min(last + _WORD, end)
+        return last, min([cell for cell in later if at < cell < until], default=until)
+
+
+def _halves(word: Word) -> tuple[int, int, Word] | None:
+    """Of a word put together as `low | high << bits`: bits, low, high."""
+    match word:
+        case Term(
+            operation="OR", arguments=(int(low), Term(operation="SHL", arguments=(bits, high)))
+        ):
+            if isinstance(bits, int) and bits % 8 == 0 and not low >> bits:
+                return bits, low, high
+    return None
+
+
+def _contents(word: Word, start: int, end: int) -> Iterator[tuple[int, Word]]:
+    """Offset and content of the bytes from start to end of a word."""
+    halves = _halves(word)
+    if isinstance(word, int):
+        yield start, (word >> (8 * (_WORD - end))) & (2 ** (8 * (end - start)) - 1)
+    elif halves is None:
+        yield start, word
+    else:
+        bits, low, high = halves
+        border = _WORD - bits // 8
+        if start < border:
+            yield start, high
+        if end > border:
+            yield from _contents(low, max(start, border), end)

@@ -7,11 +7,13 @@ from typing import Final
 import msgspec
 
 from analysis.static.code import MOVERS, Code, Write
-from analysis.static.reading import FROM, TO, VOICES, Variable
+from analysis.static.reading import FROM, PEOPLE, TO, VOICES, Variable
 from analysis.static.terms import Term, Word
 
 _MOST_SUMMANDS: Final = 24
 _MOST_FORMS: Final = 12
+_COPIES: Final = 2
+"""How far rates are followed that a transfer copies from other variables."""
 
 Sum = tuple[tuple[Word, int], ...]
 """Summands, and how often each counts; negative for those taken away."""
@@ -52,10 +54,12 @@ def _without_old(code: Code, value: Word, slot: Word) -> Sum | None:
         summands = _summands(code, candidate)
         if summands.get(old) == 1:
             del summands[old]
-            return tuple(
-                sorted(((word, count) for word, count in summands.items() if count), key=repr)
-            )
+            return _sorted(summands)
     return None
+
+
+def _sorted(summands: Counter[Word]) -> Sum:
+    return tuple(sorted(((word, n) for word, n in summands.items() if n), key=repr))
 
 
 def _candidates(value: Word) -> Iterator[Word]:
@@ -85,18 +89,31 @@ def _summands(code: Code, word: Word) -> Counter[Word]:
 
 
 def taxes(code: Code) -> Iterator[Tax]:
-    """Credits of the recipient that differ from every debit of the sender."""
+    """Credits of the recipient that fall short of what the sender is debited."""
     found = list(changes(code))
-    debits: dict[int | None, set[Sum]] = {}
-    for change in found:
-        if change.party == FROM:
-            debits.setdefault(change.write.entry, set()).add(_negative(change.by))
+    debits = {_negative(change.by) for change in found if change.party == FROM}
     for change in found:
         if change.party != TO:
             continue
         for by in _forms(code, change.by):
-            if _is_reduced(code, by, change.write) and by not in debits.get(change.write.entry, ()):
-                yield Tax(write=change.write, rates=_rates(code, by))
+            if _is_reduced(code, by, change.write, debits):
+                yield Tax(write=change.write, rates=_rates(code, by, change.write))
+
+    yield from _overcharges(code, found)
+
+
+def _overcharges(code: Code, found: list[Change]) -> Iterator[Tax]:
+    """Debits of the sender that are more than what a recipient is credited."""
+    credits = [change for change in found if change.party == TO]
+    for debit in found:
+        if debit.party != FROM or len(debit.by) == 1:
+            continue
+        for credit in credits:
+            rest = Counter(dict(_negative(debit.by)))
+            rest.subtract(dict(credit.by))
+            left = [word for word, count in rest.items() if count]
+            if credit.by and left and all(rest[word] > 0 for word in left):
+                yield Tax(write=debit.write, rates=_rates(code, debit.by, debit.write))
 
 
 def _negative(by: Sum) -> Sum:
@@ -109,25 +126,78 @@ def _forms(code: Code, by: Sum) -> Iterator[Sum]:
         yield by
         return
     for meaning in code.sources.meanings(by[0][0])[:_MOST_FORMS]:
-        summands = _summands(code, meaning)
-        yield tuple(sorted(((word, n) for word, n in summands.items() if n), key=repr))
+        yield _sorted(_summands(code, meaning))
 
 
-def _is_reduced(code: Code, by: Sum, write: Write) -> bool:
+def _is_reduced(code: Code, by: Sum, write: Write, debits: set[Sum]) -> bool:
     """Whether something is taken away from an amount, or only a share of it is passed on."""
     voice = VOICES[write.entry or 0]
-    has_amount = any(code.reader.has_amount(word, voice) for word, _ in by)
-    return has_amount and (
-        any(count < 0 for _, count in by)
-        or any(isinstance(word, Term) and word.operation == "DIV" for word, _ in by)
-    )
-
-
-def _rates(code: Code, by: Sum) -> frozenset[Variable]:
-    return frozenset(
-        (place.root, bits)
+    if not any(code.reader.has_amount(word, voice) for word, _ in by):
+        return False
+    if any(count < 0 for _, count in by):
+        return True
+    return by not in debits and any(
+        term.operation == "DIV" and code.reader.has_amount(term.arguments[0], voice)
         for word, _ in by
-        for slot, bits in code.sources.reads(word)
-        for place in code.places.of(slot)
-        if not place.keys
+        for term in code.sources.everything(word)
     )
+
+
+def _rates(code: Code, by: Sum, write: Write) -> frozenset[Variable]:
+    """Variables in the sum, and those that decide whether anything is taken."""
+    found = {variable for word, _ in by for variable in _variables(code, word, write)} | _switches(
+        code, write
+    )
+    for _ in range(_COPIES):
+        found |= {
+            variable
+            for known in found
+            for copied in code.writes_to(known)
+            if copied.entry in MOVERS
+            for variable in _variables(code, copied.value, write)
+        }
+    return frozenset(found - code.roles.supply - code.roles.scale)
+
+
+def _variables(code: Code, word: Word, write: Write) -> Iterator[Variable]:
+    voice = VOICES[write.entry or 0]
+    targets = (atom.arguments[0] for atom in code.sources.atoms(word) if atom.operation == "result")
+    for each in (word, *targets):
+        for slot, bits in code.sources.reads(each):
+            for place in code.places.of(slot):
+                if place.root in code.roles.balances or code.is_length(place):
+                    continue
+                if all(code.reader.party(key, voice) not in PEOPLE for key in place.keys):
+                    yield place.root, bits
+
+
+def _switches(code: Code, write: Write) -> set[Variable]:
+    """Variables that decide whether the store is met at all, and that transfers do not set."""
+    flow = code.flow(write.entry)
+    here = [
+        node
+        for node, deed in flow.deeds()
+        if deed.pc == write.pc and deed.words == (write.slot, write.value)
+    ]
+    return {
+        variable
+        for literal in flow.leading_literals(here)
+        for reading in [code.reader.read(literal, write.entry)]
+        if not (reading.has_answer or reading.has_clock or reading.has_amount)
+        for variable in reading.globals
+        if all(other.entry not in MOVERS for other in code.writes_to(variable))
+    }
+
+
+def lasting_changes(code: Code, variable: Variable) -> Iterator[Write]:
+    """Stores to a total, but those of functions that give back all they take."""
+    if isinstance(variable[0], tuple):
+        yield from code.writes_to(variable)
+        return
+    by_entry: dict[int | None, list[Write]] = {}
+    for write in code.writes_to(variable):
+        by_entry.setdefault(write.entry, []).append(write)
+    for writes in by_entry.values():
+        sums = {_without_old(code, write.value, write.slot) for write in writes}
+        if None in sums or not all(_negative(by) in sums for by in sums if by is not None):
+            yield from writes

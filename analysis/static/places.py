@@ -4,12 +4,15 @@ Solidity hashes key then slot, Vyper slot then key, hand-made layouts pack both 
 words. A variable is named by its slot with the keys left out.
 """
 
+from functools import cache
 from typing import Final
 
 import msgspec
+from eth_hash.auto import keccak
 
 from analysis.static.sources import Sources
 from analysis.static.terms import MASK, Pool, Term, Word
+from config.burn import BURN_ADDRESSES
 
 Root = tuple["Root", ...] | int | str
 """Names one variable: a slot, or a hash with its keys left out."""
@@ -17,6 +20,23 @@ Root = tuple["Root", ...] | int | str
 UNKNOWN: Final = "unknown"
 _PAIR: Final = 2
 _DEEPEST: Final = 6
+
+
+_SMALL: Final = 64
+"""Bits of a slot that need not be a hash; compilers count from zero."""
+
+_MOST_VARIABLES: Final = 64
+
+
+@cache
+def _burn_slots() -> dict[int, tuple[int, int]]:
+    """Places of the burn addresses in mappings: optimisers compute them ahead of time."""
+    burned = {int(address, 16) for address in BURN_ADDRESSES}
+    return {
+        int.from_bytes(keccak(who.to_bytes(32) + variable.to_bytes(32))): (who, variable)
+        for who in burned
+        for variable in range(_MOST_VARIABLES)
+    }
 
 
 class Place(msgspec.Struct, frozen=True, kw_only=True):
@@ -61,8 +81,8 @@ class Places:
             return Place(root=UNKNOWN)
         slot = self._sources.single(slot)
         if isinstance(slot, int):
-            words = self._hashed.get(slot)
-            return Place(root=slot) if words is None else self._hash(words, depth)
+            words = self._hashed.get(slot) or (_burn_slots().get(slot) if slot >> _SMALL else None)
+            return self._hash(words, depth) if words else Place(root=slot)
         if slot.operation == "keccak":
             return self._hash(slot.arguments, depth)
         if slot.operation == "packed":
@@ -130,37 +150,42 @@ def written_bits(value: Word, slot: Word) -> int:
 
 
 def _kept(word: Word, slot: Word) -> int:
+    """Bits that are surely as they were."""
     if not isinstance(word, Term):
         return 0
-    match (word.operation, *word.arguments):
-        case ("SLOAD", place):
+    match (word.operation, word.arguments):
+        case ("SLOAD", (place,)):
             return MASK if place is slot or place == slot else 0
-        case ("AND", a, b):
-            ones_a = a if isinstance(a, int) else 0
-            return (_kept(b, slot) & ones_a) | (_kept(b, slot) & _kept(a, slot))
-        case ("OR", a, b):
+        case ("AND", (a, b)):
+            return _kept(b, slot) & (a if isinstance(a, int) else _kept(a, slot))
+        case ("OR", (a, b)):
             return (_kept(a, slot) & _zeros(b)) | (_kept(b, slot) & _zeros(a))
     return 0
+
+
+_ONE_BIT: Final = frozenset({"ISZERO", "EQ", "LT", "GT", "SLT", "SGT", "success"})
+_ADDRESSES: Final = frozenset({"CALLER", "ORIGIN", "ADDRESS", "COINBASE"})
 
 
 def _zeros(word: Word) -> int:
     """Bits that are surely zero."""
     if isinstance(word, int):
         return MASK & ~word
-    match (word.operation, *word.arguments):
-        case ("AND", a, b):
-            return _zeros(a) | _zeros(b)
-        case ("OR", a, b):
-            return _zeros(a) & _zeros(b)
-        case ("SHL", int(shift), inner) if shift < 256:  # noqa: PLR2004 - bits of a word
-            return _shifted(_zeros(inner), shift)
-        case ("MUL", int(number), inner) if number and not number & (number - 1):
-            return _shifted(_zeros(inner), number.bit_length() - 1)
-        case ("ISZERO" | "EQ" | "LT" | "GT" | "SLT" | "SGT" | "success", *_):
-            return MASK & ~1
-        case ("CALLER" | "ORIGIN" | "ADDRESS" | "COINBASE", *_):
-            return MASK & ~(2**160 - 1)
-    return 0
+    zeros = 0
+    match (word.operation, word.arguments):
+        case ("AND", (a, b)):
+            zeros = _zeros(a) | _zeros(b)
+        case ("OR", (a, b)):
+            zeros = _zeros(a) & _zeros(b)
+        case ("SHL", (int(shift), inner)) if shift < 256:  # noqa: PLR2004 - bits of a word
+            zeros = _shifted(_zeros(inner), shift)
+        case ("MUL", (int(number), inner)) if number and not number & (number - 1):
+            zeros = _shifted(_zeros(inner), number.bit_length() - 1)
+        case (name, _) if name in _ONE_BIT:
+            zeros = MASK & ~1
+        case (name, _) if name in _ADDRESSES:
+            zeros = MASK & ~(2**160 - 1)
+    return zeros
 
 
 def _shifted(zeros: int, shift: int) -> int:

@@ -24,6 +24,8 @@ _SENDERS: Final = frozenset({FROM, CALLER, ORIGIN})
 _ANSWERS: Final = frozenset({"result", "success", "RETURNDATASIZE", "EXTCODESIZE", "EXTCODEHASH"})
 _ADDRESS_BITS: Final = 160
 
+_LEAVES: Final = {"CALLER": CALLER, "ORIGIN": ORIGIN, "ADDRESS": THIS, "SLOAD": STORED}
+
 Variable = tuple[Root, int]
 """A variable, with the bits of it that were read."""
 
@@ -52,6 +54,10 @@ class Roles(msgspec.Struct, frozen=True, kw_only=True):
     allowances: frozenset[Root] = frozenset()
     supply: frozenset[Variable] = frozenset()
     """What `totalSupply()` is computed from."""
+    scale: frozenset[Variable] = frozenset()
+    """Variables that `balanceOf` multiplies or divides by: the rate of a reflection token."""
+    is_supply_own_coins: bool = False
+    """`totalSupply()` tells the native coins that the token holds."""
 
 
 class Reading(msgspec.Struct, frozen=True, kw_only=True):
@@ -103,20 +109,16 @@ class Reader:
 
     @staticmethod
     def _who(atom: Term, voice: Voice) -> str:
-        match (atom.operation, *atom.arguments):
-            case ("CALLER",):
-                return FROM if voice.caller_is_sender else CALLER
-            case ("ORIGIN",):
-                return ORIGIN
-            case ("ADDRESS",):
-                return THIS
-            case ("SLOAD", *_):
-                return STORED
-            case ("CALLDATALOAD", int(place)) if place == voice.sender:
-                return FROM
-            case ("CALLDATALOAD", int(place)) if place == voice.recipient:
-                return TO
-        return OTHER
+        who = _LEAVES.get(atom.operation, OTHER)
+        if who == CALLER and voice.caller_is_sender:
+            who = FROM
+        elif atom.operation == "CALLDATALOAD":
+            place = atom.arguments[0]
+            if place == voice.sender:
+                who = FROM
+            elif place == voice.recipient:
+                who = TO
+        return who
 
     def read(self, literal: Literal, entry: int | None) -> Reading:
         """Take a condition apart."""
@@ -192,7 +194,10 @@ class Reader:
         return self._sources.has(target, frozenset({"SLOAD"}))
 
     def holds_for_nobody_special(self, reading: Reading) -> bool | None:
-        """Whether the literal holds for an address that no list names. None: other things decide."""
+        """Whether the literal holds for an address that no list names.
+
+        None: other things decide.
+        """
         value = self._evaluate(
             reading.literal.condition, lambda slot: 0 if self._is_list(slot) else None
         )

@@ -80,6 +80,10 @@ class Sources:
                 found.append(each)
         return found
 
+    def is_merged(self, word: Word) -> bool:
+        """Whether words of several paths went into it."""
+        return any(term.operation in _MEANT for term in self.everything(word))
+
     def single(self, word: Word) -> Word:
         """The one thing a word stands for, or the word."""
         if isinstance(word, Term) and word.operation in _MEANT:
@@ -105,17 +109,21 @@ class Sources:
 
 def _operands(term: Term, bits: int) -> list[tuple[Word, int]]:
     """The operands, with the bits of each that the wanted bits of the result come from."""
-    match (term.operation, *term.arguments):
-        case ("AND", int(mask), word):
+    shift = 0
+    match (term.operation, term.arguments):
+        case ("AND", (int(mask), word)):
             return [(word, bits & mask)]
-        case ("AND" | "OR" | "XOR" | "NOT", *words):
+        case ("AND" | "OR" | "XOR" | "NOT", words):
             return [(word, bits) for word in words]
-        case ("SHR", int(shift), word) if shift < 256:  # noqa: PLR2004 - bits of a word
-            return [(word, (bits << shift) & MASK)]
-        case ("SHL", int(shift), word) if shift < 256:  # noqa: PLR2004
-            return [(word, bits >> shift)]
-        case ("DIV", word, int(number)) if number and not number & (number - 1):
-            return [(word, (bits << (number.bit_length() - 1)) & MASK)]
-        case ("MUL", int(number), word) if number and not number & (number - 1):
-            return [(word, bits >> (number.bit_length() - 1))]
-    return [(word, MASK) for word in term.arguments]
+        case (("SHR" | "SHL"), (int(shift), word)) if shift < 256:  # noqa: PLR2004 - bits of a word
+            pass
+        case ("DIV", (word, int(number))) | ("MUL", (int(number), word)) if _is_power(number):
+            shift = number.bit_length() - 1
+        case _:
+            return [(word, MASK) for word in term.arguments]
+    is_down = term.operation in ("SHR", "DIV")
+    return [(word, (bits << shift) & MASK if is_down else bits >> shift)]
+
+
+def _is_power(number: int) -> bool:
+    return number > 0 and not number & (number - 1)

@@ -1,0 +1,130 @@
+"""Runs of a code on the real node: what every step of one call did, with storage made up.
+
+A slot that a run reads is given a value and the call is run again, so that later runs come past
+the checks on which the first one failed.
+"""
+
+import hashlib
+from collections.abc import Iterator
+from typing import Final
+
+import msgspec
+from eth_hash.auto import keccak
+
+from demo.anvil import AnvilNode, quantity
+
+TOKEN: Final = "0x" + "70" * 20
+CALLER: Final = "0x" + "ca" * 20
+ANSWERER: Final = "0x" + "a5" * 20
+"""A contract that answers 1 to everything."""
+
+_ANSWERER_CODE: Final = "0x600160005260206000f3"
+_GAS: Final = 250_000
+_MOST_ROUNDS: Final = 8
+_PLAUSIBLE: Final = (
+    0,
+    1,
+    3,
+    10**18,
+    10**24,
+    int(CALLER, 16),
+    int(ANSWERER, 16),
+    int(TOKEN, 16),
+    int(CALLER, 16) << 64 | 1,
+    2**160 + int(CALLER, 16),
+    1_700_000_000,
+    4_000_000_000,
+    2**128 + 10**17,
+    2**255 - 1,
+    2**256 - 1,
+)
+"""What storage may hold and callers may give: switches, amounts, addresses, times, packed words."""
+
+ARGUMENTS: Final = (*_PLAUSIBLE, 2, 0x20, 0x40, 0x60, 0x80, 0xB0B, 0xDEAD)
+
+
+class Step(msgspec.Struct, frozen=True):
+    """One instruction, before it ran."""
+
+    pc: int
+    op: str
+    depth: int
+    stack: tuple[str, ...]
+    memory: tuple[str, ...] = ()
+
+    def operand(self, index: int) -> int:
+        """A word of the stack, counted from its top."""
+        return int(self.stack[-1 - index], 16)
+
+
+class _Trace(msgspec.Struct):
+    structLogs: tuple[Step, ...]  # noqa: N815 - the node's name
+
+
+class Run(msgspec.Struct, frozen=True, kw_only=True):
+    """One call and its steps in the called code itself, not those in codes that it called."""
+
+    data: bytes
+    value_wei: int
+    time_s: int
+    block_number: int
+    steps: tuple[Step, ...]
+    hashed: dict[int, bytes]
+    """What the run hashed, by digest."""
+
+
+def runs_of(
+    node: AnvilNode, code: bytes, data: bytes, *, value_wei: int, seed: int
+) -> Iterator[Run]:
+    """The same call over ever more storage, until it reads nothing new."""
+    storage: dict[int, int] = {}
+    for _ in range(_MOST_ROUNDS):
+        run = _run(node, code, data, value_wei, storage)
+        yield run
+        read = {step.operand(0) for step in run.steps if step.op == "SLOAD"} - storage.keys()
+        if not read:
+            return
+        storage |= {slot: _made_up(slot, seed) for slot in read}
+
+
+def _made_up(slot: int, seed: int) -> int:
+    digest = hashlib.sha256(f"{seed}:{slot}".encode()).digest()
+    return _PLAUSIBLE[int.from_bytes(digest) % len(_PLAUSIBLE)]
+
+
+def _run(node: AnvilNode, code: bytes, data: bytes, value_wei: int, storage: dict[int, int]) -> Run:
+    call = {
+        "from": CALLER,
+        "to": TOKEN,
+        "data": "0x" + data.hex(),
+        "value": hex(value_wei),
+        "gas": hex(_GAS),
+    }
+    held = {f"0x{slot:064x}": f"0x{value:064x}" for slot, value in storage.items()}
+    overrides = {
+        TOKEN: {"code": "0x" + code.hex(), "stateDiff": held, "balance": hex(10**20)},
+        ANSWERER: {"code": _ANSWERER_CODE},
+        CALLER: {"balance": hex(10**20)},
+    }
+    options = {"enableMemory": True, "disableStorage": True, "stateOverrides": overrides}
+    head = node.rpc("eth_getBlockByNumber", "latest", False)
+    assert isinstance(head, dict)
+    answer = node.rpc("debug_traceCall", call, "latest", options)
+    steps = [step for step in msgspec.convert(answer, _Trace).structLogs if step.depth == 1]
+    return Run(
+        data=data,
+        value_wei=value_wei,
+        time_s=quantity(head["timestamp"]),
+        block_number=quantity(head["number"]),
+        steps=tuple(steps),
+        hashed=dict(_hashed(steps)),
+    )
+
+
+def _hashed(steps: list[Step]) -> Iterator[tuple[int, bytes]]:
+    for step in steps:
+        if step.op in ("KECCAK256", "SHA3"):
+            start, length = step.operand(0), step.operand(1)
+            memory = bytes.fromhex("".join(word.removeprefix("0x") for word in step.memory))
+            given = memory[start : start + length].ljust(length, b"\0")
+            yield int.from_bytes(keccak(given)), given

@@ -1,0 +1,181 @@
+"""A run laid over the graph of a walk: whatever the run did, the walk must have foreseen.
+
+A node of the graph is left by its branch, by a jump destination, or by its end. Where the graph
+cannot tell which of two nodes the run is in, both are followed; the run is unforeseen when none is
+left.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final
+
+import msgspec
+
+from analysis.static.graph import DESTRUCTS, LOST, RETURNS, REVERTS, Branch, Deed, Graph, Node
+from analysis.static.terms import FOLDED, Term, Word
+from tests.lifter.runs import CALLER, TOKEN, Run, Step
+
+_WORD: Final = 32
+_CALLS: Final = frozenset({"CALL", "CALLCODE", "DELEGATECALL", "STATICCALL"})
+_ENDS: Final = {
+    "RETURN": RETURNS,
+    "STOP": RETURNS,
+    "SELFDESTRUCT": DESTRUCTS,
+    "REVERT": REVERTS,
+    "INVALID": REVERTS,
+}
+_LEAVING: Final = frozenset({"JUMPDEST", "JUMPI", *_ENDS})
+
+
+class Spot(msgspec.Struct, frozen=True, eq=False):
+    """Where a run may be in the graph."""
+
+    node: Node
+    done: int = 0
+    """Deeds of the node that are behind it."""
+
+
+class UnforeseenError(AssertionError):
+    """The run did what no path of the graph does."""
+
+    def __init__(self, *, step: Step, run: Run) -> None:
+        super().__init__(f"{step.op} at {step.pc}, call 0x{run.data.hex()}")
+
+
+def follow(run: Run, graph: Graph) -> bool:
+    """Lay the run over the graph. False: it came where the walk says that it lost its way.
+
+    Raises UnforeseenError.
+    """
+    selector = int.from_bytes(run.data[:4])
+    roots = [*graph.roots.get(None, ()), *graph.roots.get(selector, ())]
+    spots = [Spot(root) for root in roots if root.pc == 0]
+    for step in run.steps:
+        places = {(spot.node.number, spot.done): spot for spot in _next(run, spots, step)}
+        before, spots = spots, list(places.values())
+        if not spots:
+            if any(_is_lost(spot.node) for spot in before):
+                return False
+            raise UnforeseenError(step=step, run=run)
+    return True
+
+
+def _is_lost(node: Node) -> bool:
+    return node.end == LOST
+
+
+def _next(run: Run, spots: Iterable[Spot], step: Step) -> Iterator[Spot]:
+    for spot in spots:
+        node = spot.node
+        if step.op == "SSTORE" or step.op in _CALLS:
+            if _does(run, spot, step):
+                yield Spot(node, spot.done + 1)
+        elif step.op not in _LEAVING:
+            yield spot
+        elif node.branch is not None and node.branch.pc == step.pc:
+            yield from _sides(run, spot, node.branch, step)
+        elif step.op == "JUMPI":
+            yield spot  # the walk knew which way it goes; the next step tells whether it was right
+        elif spot.done == len(node.deeds) and _leaves(node, step):
+            yield spot if node.following is None else Spot(node.following)
+
+
+def _leaves(node: Node, step: Step) -> bool:
+    if step.op == "JUMPDEST":
+        return node.following is not None and node.following.pc == step.pc
+    return node.following is None and node.end == _ENDS[step.op]
+
+
+def _sides(run: Run, spot: Spot, branch: Branch, step: Step) -> Iterator[Spot]:
+    if spot.done != len(spot.node.deeds):
+        return
+    known = value_of(branch.condition, run)
+    if known is not None:
+        yield Spot(branch.if_true if known else branch.if_false)
+        return
+    target, is_taken = step.operand(0), step.operand(1) != 0
+    both = (branch.if_true, branch.if_false)
+    jumps = [side for side in both if side.following is not None and side.following.pc == target]
+    goes_on = [side for side in both if side not in jumps] or jumps
+    lost = [side for side in both if _is_lost(side)]
+    yield from (Spot(side) for side in ([*jumps, *lost] if is_taken else goes_on))
+
+
+def _does(run: Run, spot: Spot, step: Step) -> bool:
+    if spot.done >= len(spot.node.deeds):
+        return False
+    deed = spot.node.deeds[spot.done]
+    return deed.pc == step.pc and deed.kind == step.op and _is_same(run, deed, step)
+
+
+def _is_same(run: Run, deed: Deed, step: Step) -> bool:
+    if deed.kind == "SSTORE":
+        slot, value = deed.words
+        return fits(slot, step.operand(0), run) and fits(value, step.operand(1), run)
+    return fits(deed.words[0], step.operand(1), run)
+
+
+# --- symbolic words against the numbers of a run ------------------------------------------------
+
+
+def fits(word: Word, number: int, run: Run) -> bool:
+    """Whether the word may have had this value in the run."""
+    known = value_of(word, run)
+    if known is not None:
+        return known == number
+    if not isinstance(word, Term):
+        return False
+    if word.operation == "keccak" and not _is_unread(word):
+        given = run.hashed.get(number, b"")
+        parts = [int.from_bytes(given[i : i + _WORD]) for i in range(0, len(given), _WORD)]
+        return len(given) == _WORD * len(word.arguments) and all(
+            fits(inner, part, run) for inner, part in zip(word.arguments, parts, strict=True)
+        )
+    if word.operation in ("keccak", "packed"):
+        return number in run.hashed
+    if word.operation == "ADD":
+        return _sum_fits(word, number, run)
+    return True
+
+
+def _is_unread(word: Term) -> bool:
+    """Whether the walk did not know what was hashed."""
+    first = word.arguments[0]
+    return isinstance(first, Term) and first.operation == "memory"
+
+
+def _sum_fits(word: Term, number: int, run: Run) -> bool:
+    for one, other in (word.arguments, word.arguments[::-1]):
+        known = value_of(one, run)
+        if known is not None:
+            return fits(other, (number - known) % 2**256, run)
+    return True
+
+
+def value_of(word: Word, run: Run) -> int | None:
+    """The word's number in this run. None: it hangs on storage, memory or an answer."""
+    if isinstance(word, int):
+        return word
+    if word.operation == "CALLDATALOAD":
+        place = value_of(word.arguments[0], run)
+        return None if place is None else _calldata(run, place)
+    if word.operation in _SURROUNDINGS:
+        return _SURROUNDINGS[word.operation](run)
+    fold = FOLDED.get(word.operation)
+    values = [value_of(argument, run) for argument in word.arguments]
+    known = [value for value in values if value is not None]
+    return fold(*known) if fold is not None and len(known) == len(values) else None
+
+
+def _calldata(run: Run, place: int) -> int:
+    return int.from_bytes(run.data[place : place + _WORD].ljust(_WORD, b"\0"))
+
+
+_SURROUNDINGS: Final[dict[str, Callable[[Run], int]]] = {
+    "CALLER": lambda run: int(CALLER, 16),
+    "ORIGIN": lambda run: int(CALLER, 16),
+    "ADDRESS": lambda run: int(TOKEN, 16),
+    "CALLVALUE": lambda run: run.value_wei,
+    "CALLDATASIZE": lambda run: len(run.data),
+    "selector": lambda run: int.from_bytes(run.data[:4].ljust(4, b"\0")),
+    "selector_high": lambda run: int.from_bytes(run.data[:4].ljust(4, b"\0")) << 224,
+}
