@@ -46,6 +46,7 @@ async def judge_code(
         implementation=trail.implementation,
         findings=msgspec.structs.replace(judged.findings, is_proxy=trail.is_proxy),
         owner_slots=judged.owner_slots,
+        clock_limits=judged.clock_limits,
         evidence=judged.evidence if judged is own else (*judged.evidence, *_of_proxy(own)),
     )
 

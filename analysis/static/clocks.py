@@ -23,6 +23,9 @@ class ClockComparison(msgspec.Struct, frozen=True, kw_only=True):
     """Numbers the clock itself is compared with."""
     variables: frozenset[Variable]
     """Storage in the other operand, or in both."""
+    clock_side: Word
+    """The operand with the clock in it."""
+    other: Word
 
 
 def clock_comparisons(code: Code) -> Iterator[ClockComparison]:
@@ -67,6 +70,8 @@ def _comparison(code: Code, note: Note, a: Word, b: Word) -> ClockComparison | N
         is_time="TIMESTAMP" in kinds,
         constants=frozenset(constants),
         variables=frozenset(reads),
+        clock_side=a,
+        other=b,
     )
 
 

@@ -10,9 +10,11 @@ from typing import Final
 import evmole
 import msgspec
 
+from analysis.clock_limits import ClockLimit
 from analysis.detector import Answer, Evidence
 from analysis.registry import DETECTORS
 from analysis.static.bytecode import hash_of, split, strip_metadata
+from analysis.static.clock_values import clock_limits
 from analysis.static.code import Code
 from analysis.static.delegation import Delegation, find_delegation, slot_name
 from analysis.static.path import HOLDER_FUNCTIONS, Note, Notes
@@ -48,6 +50,8 @@ class Findings(msgspec.Struct, frozen=True, kw_only=True):
     owner_slots: tuple[Hash32, ...]
     """Storage slots whose whole value is compared with the caller. Empty for a proxy that does not
     answer holders itself: its checks are about its admin."""
+    clock_limits: tuple[ClockLimit, ...]
+    """What the clock is compared with."""
     delegation: Delegation
     evidence: tuple[EvidenceRow, ...]
 
@@ -74,6 +78,7 @@ def examine(runtime: bytes, *, budget: Budget | None = None) -> Findings:
         findings=_findings(answers),
         answers_holders=code.answers_holders,
         owner_slots=_slots_of(owner_checks)[:_MOST_OWNER_SLOTS],
+        clock_limits=clock_limits(code),
         delegation=delegation,
         evidence=_evidence(answers, owner_checks),
     )
