@@ -260,15 +260,14 @@ def _is_list(code: Code, variable: Variable, reading: Reading) -> bool:
     What is set aside of a balance must be set aside by somebody privileged.
     """
     root, _ = variable
-    if code.places.has_elements(root) or any(
-        _contains(balances, root) for balances in code.roles.balances
-    ):
+    is_part_of_balance = any(_contains(balances, root) for balances in code.roles.balances)
+    if is_part_of_balance or (code.places.has_elements(root) and not reading.balances_of):
         return False
     writes = list(code.writes_to(variable))
     by_others = [
         write for write in writes if write.entry not in MOVERS and not code.is_callers_own(write)
     ]
-    if reading.balances_of and by_others:
+    if by_others and reading.balances_of:
         privileged = {check.entry for check in caller_checks(code)}
         return any(write.entry in privileged for write in by_others)
     return bool(by_others) or not writes
