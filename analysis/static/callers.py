@@ -1,6 +1,6 @@
 """Where a function asks who calls."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Final
 
 import msgspec
@@ -8,7 +8,7 @@ import msgspec
 from analysis.static.code import MOVERS, Code
 from analysis.static.flow import Literal
 from analysis.static.graph import Deed, Entry
-from analysis.static.limits import parts
+from analysis.static.parts import parts
 from analysis.static.reading import CALLER, FROM, ORIGIN, Reading, Variable
 from analysis.static.sources import CALLERS
 from analysis.static.terms import Term, Word, address_in
@@ -30,11 +30,25 @@ class CallerCheck(msgspec.Struct, frozen=True, kw_only=True):
 
 def caller_checks(code: Code) -> Iterator[CallerCheck]:
     """All of them, in every function."""
+    found = list(_checks(code, _tests))
+    yield from found or _checks(code, _decisions)
+
+
+def _checks(
+    code: Code, readings_of: Callable[[Code, Entry], Iterator[Reading]]
+) -> Iterator[CallerCheck]:
     for entry in code.entries:
-        for reading in _tests(code, entry):
+        for reading in readings_of(code, entry):
             variables = _asked(code, reading)
             if variables is not None:
                 yield CallerCheck(entry=entry, pc=reading.literal.pc, variables=variables)
+
+
+def _decisions(code: Code, entry: Entry) -> Iterator[Reading]:
+    """What decides whether another contract is asked for leave."""
+    for guard in code.guards(entry):
+        if guard.test.has_answer and entry not in MOVERS:
+            yield from code.context_of(entry, guard.refusal.test)
 
 
 def _tests(code: Code, entry: Entry) -> Iterator[Reading]:

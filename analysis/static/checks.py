@@ -63,7 +63,7 @@ class Checks:
         if isinstance(small, int) and isinstance(large, Term):
             return (small == 0 and large in self._divisors) or _is_limit(small)
         if isinstance(large, int) and isinstance(small, Term):
-            return _is_limit(large)
+            return _is_limit(large) or _is_complement(small)
         return any(self._is_length(side) or _is_complement(side) for side in (small, large))
 
     def _is_length(self, word: Word) -> bool:
@@ -75,7 +75,7 @@ class Checks:
 
     def _is_difference(self, small: Word, large: Word) -> bool:
         """`small < large` asked because small - large or a sum of one is computed."""
-        if self._pool.has("SUB", small, large):
+        if small is large or self._pool.has("SUB", small, large):
             return True
         for one, other in ((small, large), (large, small)):
             if isinstance(one, Term) and one.operation in _SUMS:

@@ -268,7 +268,7 @@ class Code:
             reading = self.reader.read(test, entry)
             if self._is_check(test) or self._is_about_call(test.condition):
                 continue
-            context = self._context(flow, test.pc, test.condition) if entry in MOVERS else ()
+            context = self.context_of(entry, test) if entry in MOVERS else ()
             if not any(_contradict(each.literal, test) for each in context):
                 yield Guard(refusal=refusal, test=reading, context=context)
 
@@ -284,9 +284,12 @@ class Code:
             if branch.if_true in flow.alive and branch.if_false in flow.alive:
                 yield Literal(pc=branch.pc, condition=branch.condition, holds=True)
 
-    def _context(self, flow: Flow, pc: int, condition: Term) -> tuple[Reading, ...]:
+    def context_of(self, entry: Entry, test: Literal) -> tuple[Reading, ...]:
+        """What decides whether a test is met at all."""
+        flow = self.flow(entry)
+
         def is_here(branch: Branch) -> bool:
-            return branch.pc == pc and branch.condition is condition
+            return branch.pc == test.pc and branch.condition is test.condition
 
         found = {(literal.condition, literal.holds): literal for literal in flow.context(is_here)}
         readings = (self.reader.read(literal, flow.entry) for literal in found.values())

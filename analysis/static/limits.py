@@ -5,14 +5,13 @@ from typing import Final
 
 import msgspec
 
+from analysis.static.callers import caller_checks
 from analysis.static.code import MOVERS, Code, Guard
+from analysis.static.parts import parts
 from analysis.static.places import Root
-from analysis.static.reading import FROM, PEOPLE, THIS, TO, VOICES, Reading, Variable
+from analysis.static.reading import FROM, PEOPLE, STORED, TO, VOICES, Reading, Variable
 from analysis.static.terms import Term, Word, address_in
 
-_OWN: Final = PEOPLE - {TO} | {THIS}
-_FLIPS: Final = frozenset({"ISZERO"})
-_JOINS: Final = frozenset({"AND", "OR"})
 _ORDERED: Final = frozenset({"LT", "GT"})
 _EQUAL: Final = frozenset({"EQ"})
 _UNEQUAL: Final = frozenset({"XOR", "SUB"})
@@ -26,24 +25,6 @@ class Cap(msgspec.Struct, frozen=True, kw_only=True):
     """Variables that hold the cap. Empty: it is a constant."""
     switches: frozenset[Variable]
     """Variables that turn it on and off."""
-
-
-def parts(code: Code, condition: Word, *, holds: bool) -> Iterator[tuple[Term, bool]]:
-    """The comparisons in a condition, and what each must be for the whole to be as it is."""
-    waiting = [(condition, holds)]
-    seen = set()
-    while waiting:
-        word, is_true = waiting.pop()
-        for term in code.sources.meanings(word):
-            if not isinstance(term, Term) or (term, is_true) in seen:
-                continue
-            seen.add((term, is_true))
-            if term.operation in _FLIPS:
-                waiting.append((term.arguments[0], not is_true))
-            elif term.operation in _JOINS:
-                waiting.extend((each, is_true) for each in term.arguments)
-            else:
-                yield term, is_true
 
 
 def _exceeding(code: Code, reading: Reading) -> Iterator[tuple[Word, Word]]:
@@ -104,13 +85,16 @@ def _cap(code: Code, guard: Guard, large: Word, small: Word) -> Cap | None:
 
 def trading_caps(code: Code) -> Iterator[Cap]:
     """Guards on the amount of one transfer, or on the sum of an address's transfers."""
+    supply = code.roles.supply
     for guard in code.move_guards():
         entry = guard.refusal.entry
         voice = VOICES[entry or 0]
         for large, small in _refused(code, guard):
             if not _grows(code, large, entry) or code.reader.has_amount(small, voice):
                 continue
-            if TO in _balances_in(code, large, entry) or _balances_in(code, small, entry) & _OWN:
+            if TO in _balances_in(code, large, entry) or _variables(code, large) & supply:
+                continue
+            if _balances_in(code, small, entry) - {STORED}:
                 continue
             cap = _cap(code, guard, large, small)
             if cap is not None:
@@ -255,7 +239,7 @@ def lists(code: Code) -> Iterator[tuple[Guard, frozenset[Variable]]]:
             variable
             for reading in readings
             for variable, party in reading.lists
-            if party in PEOPLE and _is_list(code, variable)
+            if party in PEOPLE and _is_list(code, variable, reading)
         )
         if variables:
             yield guard, variables
@@ -270,14 +254,23 @@ def _exemptions(code: Code, guard: Guard) -> Iterator[Reading]:
             yield reading
 
 
-def _is_list(code: Code, variable: Variable) -> bool:
-    """Whether others than the address itself, by moving tokens or by its own will, write it."""
+def _is_list(code: Code, variable: Variable, reading: Reading) -> bool:
+    """Whether others than the address itself, by moving tokens or by its own will, write it.
+
+    What is set aside of a balance must be set aside by somebody privileged.
+    """
     root, _ = variable
-    if any(_contains(balances, root) for balances in code.roles.balances):
+    is_part_of_balance = any(_contains(balances, root) for balances in code.roles.balances)
+    if is_part_of_balance or (code.places.has_elements(root) and not reading.balances_of):
         return False
     writes = list(code.writes_to(variable))
-    by_others = (write for write in writes if write.entry not in MOVERS)
-    return not writes or any(not code.is_callers_own(write) for write in by_others)
+    by_others = [
+        write for write in writes if write.entry not in MOVERS and not code.is_callers_own(write)
+    ]
+    if by_others and reading.balances_of:
+        privileged = {check.entry for check in caller_checks(code)}
+        return any(write.entry in privileged for write in by_others)
+    return bool(by_others) or not writes
 
 
 def _contains(root: Root, part: Root) -> bool:

@@ -76,6 +76,11 @@ class Places:
             self._known[slot] = known
         return known
 
+    def has_elements(self, root: Root) -> bool:
+        """Whether it is an array, or a part of one."""
+        named = {place.root for places in self._known.values() for place in places}
+        return any(_is_array_of(each, root) for each in named)
+
     def _place(self, slot: Word, depth: int) -> Place:
         if depth == 0:
             return Place(root=UNKNOWN)
@@ -190,3 +195,12 @@ def _zeros(word: Word) -> int:
 
 def _shifted(zeros: int, shift: int) -> int:
     return ((zeros << shift) & MASK) | ((1 << shift) - 1)
+
+
+def _is_array_of(root: Root, part: Root) -> bool:
+    """Whether the root names elements of an array declared at the part, or the part is one."""
+    if not isinstance(root, tuple):
+        return False
+    if root[0] == "array" and (root[1] == part or root == part):
+        return True
+    return any(_is_array_of(inner, part) for inner in root) or (root == part and root[0] == "item")

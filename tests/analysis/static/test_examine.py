@@ -171,11 +171,14 @@ def test_a_comparison_in_transfer_is_not_an_owner_check() -> None:
     assert found.owner_slots == ()
 
 
-def test_unknown_stays_unknown() -> None:
-    findings = examine(functions({BALANCE_OF: GET_BALANCE})).findings
-    assert findings.timebomb == "pending"
-    assert findings.mint_or_burn_function is None
-    assert findings.external_call is None
+def test_what_is_not_followed_stays_unknown_with_its_reason() -> None:
+    lost = f"CALLVALUE @end JUMPI 0 CALLDATALOAD JUMP end: {RETURN_TRUE}"
+    found = examine(functions({BALANCE_OF: GET_BALANCE, TRANSFER: lost, MINT: "STOP"}))
+    assert found.findings.transfer_guarded_by_storage is None
+    assert proof(found, "transfer_guarded_by_storage")["reason"]
+    assert found.findings.transfer_from_guarded_by_storage is False
+    assert found.findings.has_owner_functionality is None
+    assert found.findings.timebomb is False
 
 
 @pytest.mark.parametrize("marker", ["ef", "ef00", "fe", "00", "ef0001" + "00" * 30, ""])
@@ -193,10 +196,10 @@ def test_a_computed_dispatcher_is_entered_by_selector() -> None:
     bodies = (start.to_bytes(2), (start + 1 + len(assemble(even))).to_bytes(2))
     program = split(assemble(f"{jump.format(table)} even: {even} odd: {odd}") + b"".join(bodies))
 
-    assert walk(program, budget=Budget()).unresolved
+    assert walk(program, budget=Budget()).notes.unresolved
     entered = walk(program, selectors=(TRANSFER, APPROVE, ALLOWANCE), budget=Budget())
-    assert {note.entry for note in entered.destructions.values()} == {ALLOWANCE}
-    assert {note.entry for note in entered.returns.values()} == {TRANSFER, APPROVE}
+    assert {note.entry for note in entered.notes.destructions.values()} == {ALLOWANCE}
+    assert {note.entry for note in entered.notes.returns.values()} == {TRANSFER, APPROVE}
 
 
 def test_the_opcode_table_knows_todays_chains() -> None:
