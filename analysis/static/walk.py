@@ -61,7 +61,7 @@ _BOOLEAN = frozenset({"EQ", "LT", "GT", "SLT", "SGT", "ISZERO", "success"})
 class Budget(msgspec.Struct, frozen=True, kw_only=True):
     """Where a walk stops, finished or not."""
 
-    steps: int = 800_000
+    steps: int = 650_000
     """Instructions. A count, so that answers do not depend on the machine. One function gets at
     most a third of them, so that none uses up what the others need."""
     seconds: float = 2.5
