@@ -46,7 +46,9 @@ def _deciding(code: Code) -> set[Word]:
         term
         for entry in code.entries
         for branch in code.flow(entry).branches()
-        if branch.if_true in code.flow(entry).alive and branch.if_false in code.flow(entry).alive
+        if branch.condition.has_clock
+        and branch.if_true in code.flow(entry).alive
+        and branch.if_false in code.flow(entry).alive
         for term in code.sources.everything(branch.condition)
     }
 

@@ -265,9 +265,9 @@ class Code:
             if key in seen:
                 continue
             seen.add(key)
-            reading = self.reader.read(test, entry)
             if self._is_check(test) or self._is_about_call(test.condition):
                 continue
+            reading = self.reader.read(test, entry)
             context = self.context_of(entry, test) if entry in MOVERS else ()
             if not any(_contradict(each.literal, test) for each in context):
                 yield Guard(refusal=refusal, test=reading, context=context)
@@ -292,8 +292,11 @@ class Code:
             return branch.pc == test.pc and branch.condition is test.condition
 
         found = {(literal.condition, literal.holds): literal for literal in flow.context(is_here)}
-        readings = (self.reader.read(literal, flow.entry) for literal in found.values())
-        return tuple(reading for reading in readings if not self._is_check(reading.literal))
+        return tuple(
+            self.reader.read(literal, flow.entry)
+            for literal in found.values()
+            if not self._is_check(literal)
+        )
 
     # --- calls --------------------------------------------------------------------------------
 

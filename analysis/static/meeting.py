@@ -7,10 +7,6 @@ from analysis.static.memory import Memory
 from analysis.static.path import Path
 from analysis.static.terms import Pool, Word
 
-_AGREEING_MERGES: Final = 3
-"""Merges that keep the words all paths agree on; later ones keep only return addresses, so that
-every place settles after a few rounds."""
-
 _FREE_POINTER: Final = 0x40
 
 _State = tuple[tuple[Word, ...], dict[Word, Word]]
@@ -19,7 +15,7 @@ _State = tuple[tuple[Word, ...], dict[Word, Word]]
 class Place:
     """What has come along at one place with one set of return addresses."""
 
-    __slots__ = ("exact", "grown", "merged", "merges", "names", "node", "number")
+    __slots__ = ("exact", "grown", "merged", "names", "node", "number")
 
     def __init__(self, number: int) -> None:
         self.number = number
@@ -30,7 +26,6 @@ class Place:
         self.merged: _State | None = None
         self.node: Node | None = None
         """Of the merged state."""
-        self.merges = 0
         self.names: dict[int | str, Word] = {}
         """The words that stand for what differs."""
 
@@ -38,10 +33,9 @@ class Place:
 class Meeting:
     """The places of one walk."""
 
-    def __init__(self, pool: Pool, graph: Graph, jump_targets: frozenset[int]) -> None:
+    def __init__(self, pool: Pool, graph: Graph) -> None:
         self._pool = pool
         self._graph = graph
-        self._targets = jump_targets
         self._places: dict[tuple[object, ...], Place] = {}
         self._grown: dict[int, Place] = {}
         """Places whose merged state has grown. They wait until no exact path is left, so that one
@@ -73,7 +67,6 @@ class Meeting:
             place.node = self._graph.add(path.entry, path.pc)
             merged = (stack, dict(cells))
         else:
-            place.merges += 1
             merged = self._merge(place, place.merged, (stack, cells))
         path.node.following = place.node
         if merged != place.merged:
@@ -98,8 +91,10 @@ class Meeting:
 
     def _merge(self, place: Place, known: _State, new: _State) -> _State:
         """What the place has seen and the new state in one; memory as far as they agree."""
-        words = enumerate(zip(known[0], new[0], strict=True))
-        stack = tuple(self._join(place, index, a, b) for index, (a, b) in words)
+        stack = tuple(
+            a if a is b or a == b else self._join(place, index, a, b)
+            for index, (a, b) in enumerate(zip(known[0], new[0], strict=True))
+        )
         others = new[1]
         cells = {cell: word for cell, word in known[1].items() if others.get(cell) == word}
         if _FREE_POINTER in known[1] and _FREE_POINTER in others and _FREE_POINTER not in cells:
@@ -108,9 +103,6 @@ class Meeting:
         return stack, cells
 
     def _join(self, place: Place, name: int | str, a: Word, b: Word) -> Word:
-        is_same = a is b or (isinstance(a, int) and a == b)
-        if is_same and (place.merges <= _AGREEING_MERGES or a in self._targets):
-            return a
         joined = place.names.get(name)
         if joined is None:
             joined = place.names[name] = self._pool.either()

@@ -94,6 +94,7 @@ class Reader:
         self._sources = sources
         self._places = places
         self._checks = checks
+        self._known: dict[tuple[Literal, int | None], Reading] = {}
         self.roles = roles
 
     def party(self, key: Word, voice: Voice) -> str:
@@ -122,6 +123,12 @@ class Reader:
 
     def read(self, literal: Literal, entry: int | None) -> Reading:
         """Take a condition apart."""
+        key = (literal, entry)
+        if key not in self._known:
+            self._known[key] = self._read(literal, entry)
+        return self._known[key]
+
+    def _read(self, literal: Literal, entry: int | None) -> Reading:
         voice = VOICES.get(entry, _MUTE) if entry is not None else _MUTE
         condition = literal.condition
         found = _Found()

@@ -26,6 +26,7 @@ class Sources:
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
         self._known: dict[Word, Atoms] = {}
+        self._parts: dict[Word, tuple[Term, ...]] = {}
 
     def atoms(self, word: Word) -> Atoms:
         """Every storage read, leaf and hash the word depends on."""
@@ -91,20 +92,25 @@ class Sources:
             return meanings[0] if len(meanings) == 1 else word
         return word
 
-    def everything(self, word: Word) -> Iterator[Term]:
+    def everything(self, word: Word) -> tuple[Term, ...]:
         """The term, all its parts, and what they stand for; not inside storage slots."""
-        seen: set[Term] = set()
+        known = self._parts.get(word)
+        if known is None:
+            known = self._parts[word] = tuple(self._collect(word))
+        return known
+
+    def _collect(self, word: Word) -> dict[Term, None]:
+        seen: dict[Term, None] = {}
         waiting = [word]
         while waiting and len(seen) < _MOST_VISITED:
             term = waiting.pop()
-            if not isinstance(term, Term) or term in seen:
-                continue
-            seen.add(term)
-            yield term
-            if term.operation in _MEANT:
-                waiting.extend(self._pool.joined.get(term, ()))
-            elif term.operation not in _STOPS:
-                waiting.extend(term.arguments)
+            if isinstance(term, Term) and term not in seen:
+                seen[term] = None
+                if term.operation in _MEANT:
+                    waiting.extend(self._pool.joined.get(term, ()))
+                elif term.operation not in _STOPS:
+                    waiting.extend(term.arguments)
+        return seen
 
 
 def _operands(term: Term, bits: int) -> list[tuple[Word, int]]:

@@ -142,10 +142,13 @@ class Pool:
 
     def join(self, either: Word, *words: Word) -> None:
         """Add to what the word stands for."""
-        if isinstance(either, Term):
-            others = [word for word in words if word is not either]
-            self.joined[either].update(others)
-            either.has_clock |= any(isinstance(word, Term) and word.has_clock for word in others)
+        if not isinstance(either, Term):
+            return
+        meanings = self.joined[either]
+        for word in words:
+            if word is not either and word not in meanings:
+                meanings.add(word)
+                either.has_clock |= isinstance(word, Term) and word.has_clock
 
     def make(self, operation: str, *arguments: Word) -> Word:
         """The word an instruction leaves."""

@@ -61,10 +61,10 @@ _BOOLEAN = frozenset({"EQ", "LT", "GT", "SLT", "SGT", "ISZERO", "success"})
 class Budget(msgspec.Struct, frozen=True, kw_only=True):
     """Where a walk stops, finished or not."""
 
-    steps: int = 1_200_000
+    steps: int = 650_000
     """Instructions. A count, so that answers do not depend on the machine. One function gets at
     most a third of them, so that none uses up what the others need."""
-    seconds: float = 3.0
+    seconds: float = 2.5
     """Of the thread's processor time, for a slow machine."""
 
 
@@ -85,7 +85,7 @@ class _Walk:
         self._machine = Machine(program, self.pool, self.notes)
         self._waiting: list[Path] = []
         self.graph = Graph()
-        self._meeting = Meeting(self.pool, self.graph, program.jump_targets)
+        self._meeting = Meeting(self.pool, self.graph)
         self._steps_left = budget.steps
         self._steps_each = budget.steps // _ENTRIES_SERVED
         self._steps_of: Counter[Entry] = Counter()
@@ -225,7 +225,7 @@ class _Walk:
         returns = [
             (index, word)
             for index, word in enumerate(path.stack)
-            if isinstance(word, int) and word in targets
+            if word.__class__ is int and word in targets
         ]
         if _is_deep_recursion([word for _, word in returns]):
             self._lose(path)

@@ -58,7 +58,6 @@ class Standard(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
     balance_update_function: tuple[str, ...]
     allowance_update_function: tuple[str, ...]
-    waiting: tuple[str, ...] = ()
 
 
 class Case(msgspec.Struct, frozen=True, kw_only=True):

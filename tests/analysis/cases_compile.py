@@ -5,12 +5,13 @@ compiler. Immutables and library addresses, which deployment fills in, are fille
 """
 
 import hashlib
+import importlib.metadata
+import importlib.util
 import re
 import subprocess
+import sys
 import tempfile
-from collections import defaultdict
 from functools import cache
-from pathlib import Path
 from typing import Final
 
 import msgspec
@@ -32,31 +33,50 @@ class Build(msgspec.Struct, frozen=True, kw_only=True):
     """One compiler with one setting."""
 
     name: str
-    package: str
-    version: tuple[int, ...]
-    optimised: bool = False
-    via_ir: bool = False
+    suffix: str
+    """Of the sources it takes."""
+    package: str = ""
+    """Of npm for solc."""
+    version: tuple[int, ...] = ()
+    """Of solc, for the sources' pragmas."""
+    optimise: str = ""
+    """solc: on or off. Vyper: its own names."""
+    is_new: bool = False
+    """solc: via IR. Vyper: the code generator called Venom."""
 
-    def settings(self) -> dict[str, object]:
-        """As in the compiler's standard JSON."""
-        chosen: dict[str, object] = {
-            "optimizer": {"enabled": self.optimised, "runs": 200},
-            "outputSelection": {"*": {"*": ["evm.deployedBytecode"]}},
-        }
-        return chosen | ({"viaIR": True} if self.via_ir else {})
+
+def _solc(name: str, package: str, version: str, optimise: str, *, is_new: bool = False) -> Build:
+    numbers = tuple(int(part) for part in version.split("."))
+    return Build(
+        name=name,
+        suffix=".sol",
+        package=package,
+        version=numbers,
+        optimise=optimise,
+        is_new=is_new,
+    )
 
 
 BUILDS: Final = (
-    Build(name="0.4-opt", package="solc-0.4", version=(0, 4, 26), optimised=True),
-    Build(name="0.5", package="solc-0.5", version=(0, 5, 17)),
-    Build(name="0.6-opt", package="solc-0.6", version=(0, 6, 12), optimised=True),
-    Build(name="0.7", package="solc-0.7", version=(0, 7, 6)),
-    Build(name="0.8.4-opt", package="solc-0.8.4", version=(0, 8, 4), optimised=True),
-    Build(name="0.8", package="solc", version=(0, 8, 37)),
-    Build(name="0.8-opt", package="solc", version=(0, 8, 37), optimised=True),
-    Build(name="0.8-ir", package="solc", version=(0, 8, 37), optimised=True, via_ir=True),
+    _solc("0.4", "solc-0.4", "0.4.26", "off"),
+    _solc("0.4-opt", "solc-0.4", "0.4.26", "on"),
+    _solc("0.5", "solc-0.5", "0.5.17", "off"),
+    _solc("0.5-opt", "solc-0.5", "0.5.17", "on"),
+    _solc("0.6-opt", "solc-0.6", "0.6.12", "on"),
+    _solc("0.7", "solc-0.7", "0.7.6", "off"),
+    _solc("0.8.4-opt", "solc-0.8.4", "0.8.4", "on"),
+    _solc("0.8", "solc", "0.8.37", "off"),
+    _solc("0.8-opt", "solc", "0.8.37", "on"),
+    _solc("0.8-ir", "solc", "0.8.37", "on", is_new=True),
+    Build(name="vyper", suffix=".vy", package="vyper", optimise="gas"),
+    Build(name="vyper-small", suffix=".vy", package="vyper", optimise="codesize"),
+    Build(name="vyper-off", suffix=".vy", package="vyper", optimise="none"),
+    Build(name="vyper-venom", suffix=".vy", package="vyper", optimise="gas", is_new=True),
+    Build(name="assembled", suffix=".evm"),
 )
-ASSEMBLED: Final = Build(name="evm", package="", version=())
+
+HAS_VYPER: Final = importlib.util.find_spec("vyper") is not None
+"""Only a machine whose packages are older than the lock has none."""
 
 
 class _Place(msgspec.Struct):
@@ -64,39 +84,25 @@ class _Place(msgspec.Struct):
     length: int
 
 
-class _Deployed(msgspec.Struct):
-    object: str
-    immutableReferences: dict[str, tuple[_Place, ...]] = {}  # noqa: N815 - solc's name
-
-
-class _Evm(msgspec.Struct):
-    deployedBytecode: _Deployed  # noqa: N815 - solc's name
-
-
-class _Contract(msgspec.Struct):
-    evm: _Evm
-
-
-class _Message(msgspec.Struct):
-    severity: str
-    formattedMessage: str  # noqa: N815 - solc's name
-
-
-class _Output(msgspec.Struct):
-    errors: tuple[_Message, ...] = ()
-    contracts: dict[str, dict[str, _Contract]] = {}
+class _Answer(msgspec.Struct):
+    code: str = ""
+    places: tuple[_Place, ...] = ()
+    """Of immutables, which are zeros in the code."""
+    refused: str | None = None
 
 
 def builds_of(case: Case) -> tuple[Build, ...]:
     """All that take the case's source."""
-    if case.source.suffix == ".evm":
-        return (ASSEMBLED,)
-    return tuple(build for build in BUILDS if case.accepts(build.version))
+    return tuple(
+        build
+        for build in BUILDS
+        if build.suffix == case.source.suffix and (not build.version or case.accepts(build.version))
+    )
 
 
 def runtime_of(case: Case, build: Build) -> bytes:
     """The code as it would stand on a chain."""
-    if build is ASSEMBLED:
+    if build.suffix == ".evm":
         return assemble(case.source.read_text())
     code = _compiled(build.package)[case.name, build.name]
     assert isinstance(code, bytes), code
@@ -106,72 +112,79 @@ def runtime_of(case: Case, build: Build) -> bytes:
 @cache
 def _compiled(package: str) -> dict[tuple[str, str], bytes | str]:
     """All cases by one compiler, so that it starts only once. A text is the compiler's refusal."""
-    version = (NODE_MODULES / package / "package.json").read_bytes()
+    version = _version(package)
     found: dict[tuple[str, str], bytes | str] = {}
-    missing: dict[Path, list[tuple[Case, Build, dict[str, object]]]] = defaultdict(list)
+    wanted = []
     for case in load_cases():
         for build in builds_of(case):
-            if build.package != package:
-                continue
-            request = _request(case, build)
-            digest = hashlib.sha256(version + msgspec.json.encode(request)).hexdigest()
-            cached = _CACHE / f"{digest}.bin"
-            if cached.is_file():
-                found[case.name, build.name] = cached.read_bytes()
-            else:
-                missing[cached].append((case, build, request))
-    wanted = [each for group in missing.values() for each in group]
-    outputs = _run(package, [request for _, _, request in wanted]) if wanted else ()
+            if build.package == package:
+                request = _request(case, build)
+                digest = hashlib.sha256(version + msgspec.json.encode(request)).hexdigest()
+                cached = _CACHE / f"{digest}.bin"
+                if cached.is_file():
+                    found[case.name, build.name] = cached.read_bytes()
+                else:
+                    wanted.append((cached, (case.name, build.name), request))
+    answers = _run(package, [request for _, _, request in wanted]) if wanted else ()
     _CACHE.mkdir(parents=True, exist_ok=True)
-    for (cached, [(case, build, _)]), output in zip(missing.items(), outputs, strict=True):
-        code = _runtime(case, output)
-        found[case.name, build.name] = code
-        if isinstance(code, str):
-            continue
-        # Written aside and renamed, so that a second process never reads half a file.
-        part = cached.with_suffix(f".{id(code)}.part")
-        part.write_bytes(code)
-        part.replace(cached)
+    for (cached, names, _), answer in zip(wanted, answers, strict=True):
+        code = found[names] = _filled(answer)
+        if isinstance(code, bytes):
+            # Written aside and renamed, so that a second process never reads half a file.
+            part = cached.with_suffix(f".{id(code)}.part")
+            part.write_bytes(code)
+            part.replace(cached)
     return found
+
+
+def _version(package: str) -> bytes:
+    if package == "vyper":
+        return importlib.metadata.version(package).encode()
+    return (NODE_MODULES / package / "package.json").read_bytes()
 
 
 def _request(case: Case, build: Build) -> dict[str, object]:
     text = case.source.read_text()
-    files = {case.source.relative_to(CASES).as_posix(): text}
-    for name in _IMPORT.findall(text):
-        files[name] = (CASES / name).read_text()
+    if build.suffix == ".vy":
+        return {"source": text, "optimise": build.optimise, "venom": build.is_new}
+    name = case.source.relative_to(CASES).as_posix()
+    files = {name: text} | {base: (CASES / base).read_text() for base in _IMPORT.findall(text)}
+    settings: dict[str, object] = {
+        "optimizer": {"enabled": build.optimise == "on", "runs": 200},
+        "outputSelection": {"*": {"*": ["evm.deployedBytecode"]}},
+    }
     return {
-        "language": "Solidity",
-        "sources": {name: {"content": content} for name, content in sorted(files.items())},
-        "settings": build.settings(),
+        "file": name,
+        "contract": case.name,
+        "input": {
+            "language": "Solidity",
+            "sources": {file: {"content": content} for file, content in sorted(files.items())},
+            "settings": settings | ({"viaIR": True} if build.is_new else {}),
+        },
     }
 
 
-def _run(package: str, requests: list[dict[str, object]]) -> tuple[_Output, ...]:
-    given = msgspec.json.encode({"package": package, "requests": requests})
+def _run(package: str, requests: list[dict[str, object]]) -> tuple[_Answer, ...]:
+    solc = [_find_node(), str(CASES / "solc.cjs")]
+    vyper = [sys.executable, "-m", "tests.analysis.cases_vyper"]
     with tempfile.TemporaryFile() as answer:  # a pipe is cut short when the process ends
         subprocess.run(
-            [_find_node(), str(CASES / "solc.cjs")],
-            input=given,
+            vyper if package == "vyper" else solc,
+            input=msgspec.json.encode({"package": package, "requests": requests}),
             stdout=answer,
             timeout=_COMPILE_S,
             check=True,
             cwd=PROJECT_ROOT,
         )
         answer.seek(0)
-        return msgspec.json.decode(answer.read(), type=tuple[_Output, ...])
+        return msgspec.json.decode(answer.read(), type=tuple[_Answer, ...])
 
 
-def _runtime(case: Case, output: _Output) -> bytes | str:
-    refused = [each.formattedMessage for each in output.errors if each.severity == "error"]
-    if refused:
-        return "\n".join(refused)
-    file = case.source.relative_to(CASES).as_posix()
-    deployed = output.contracts[file][case.name].evm.deployedBytecode
-    code = bytearray.fromhex(_UNLINKED.sub(_LIBRARY, deployed.object))
-    for places in deployed.immutableReferences.values():
-        for place in places:
-            code[place.start : place.start + place.length] = bytes.fromhex(_IMMUTABLE).rjust(
-                place.length, b"\0"
-            )
+def _filled(answer: _Answer) -> bytes | str:
+    if answer.refused is not None:
+        return answer.refused
+    code = bytearray.fromhex(_UNLINKED.sub(_LIBRARY, answer.code.removeprefix("0x")))
+    for place in answer.places:
+        made_up = bytes.fromhex(_IMMUTABLE).rjust(place.length, b"\0")
+        code[place.start : place.start + place.length] = made_up
     return bytes(code)

@@ -1,9 +1,18 @@
 // Compiles with one of the installed compilers: the newest package's wrapper drives every soljson.
-// stdin: {"package": "solc-0.4", "requests": [standard JSON, ...]}; stdout: the answers, as a list.
+// stdin: {package, requests: [{input, file, contract}]}, input being standard JSON.
+// stdout: a list of {code, places} or {refused}; places are those of immutables.
 const fs = require("fs");
 const wrapper = require("solc/wrapper");
 
 const { package: name, requests } = JSON.parse(fs.readFileSync(0, "utf8"));
 const compiler = wrapper(require(`${name}/soljson.js`));
-const answers = requests.map((request) => JSON.parse(compiler.compile(JSON.stringify(request))));
-fs.writeSync(1, JSON.stringify(answers));
+
+function answer({ input, file, contract }) {
+  const output = JSON.parse(compiler.compile(JSON.stringify(input)));
+  const errors = (output.errors ?? []).filter((each) => each.severity === "error");
+  if (errors.length > 0) return { refused: errors.map((each) => each.formattedMessage).join("\n") };
+  const { object, immutableReferences } = output.contracts[file][contract].evm.deployedBytecode;
+  return { code: object, places: Object.values(immutableReferences ?? {}).flat() };
+}
+
+fs.writeSync(1, JSON.stringify(requests.map(answer)));

@@ -5,7 +5,8 @@ the checks on which the first one failed.
 """
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from itertools import pairwise
 from typing import Final
 
 import msgspec
@@ -21,6 +22,9 @@ ANSWERER: Final = "0x" + "a5" * 20
 _ANSWERER_CODE: Final = "0x600160005260206000f3"
 _GAS: Final = 250_000
 _MOST_ROUNDS: Final = 8
+_MEMORY: Final = 0x4000
+"""Bytes of a run's memory that are followed."""
+
 _PLAUSIBLE: Final = (
     0,
     1,
@@ -50,7 +54,6 @@ class Step(msgspec.Struct, frozen=True):
     op: str
     depth: int
     stack: tuple[str, ...]
-    memory: tuple[str, ...] = ()
 
     def operand(self, index: int) -> int:
         """A word of the stack, counted from its top."""
@@ -69,8 +72,8 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     time_s: int
     block_number: int
     steps: tuple[Step, ...]
-    hashed: dict[int, bytes]
-    """What the run hashed, by digest."""
+    hashed: dict[int, bytes | None]
+    """What the run hashed, by digest. None: it came from where we did not look."""
 
 
 def runs_of(
@@ -106,7 +109,7 @@ def _run(node: AnvilNode, code: bytes, data: bytes, value_wei: int, storage: dic
         ANSWERER: {"code": _ANSWERER_CODE},
         CALLER: {"balance": hex(10**20)},
     }
-    options = {"enableMemory": True, "disableStorage": True, "stateOverrides": overrides}
+    options = {"disableStorage": True, "stateOverrides": overrides}
     head = node.rpc("eth_getBlockByNumber", "latest", False)
     assert isinstance(head, dict)
     answer = node.rpc("debug_traceCall", call, "latest", options)
@@ -117,14 +120,39 @@ def _run(node: AnvilNode, code: bytes, data: bytes, value_wei: int, storage: dic
         time_s=quantity(head["timestamp"]),
         block_number=quantity(head["number"]),
         steps=tuple(steps),
-        hashed=dict(_hashed(steps)),
+        hashed=dict(_hashed(steps, code, data)),
     )
 
 
-def _hashed(steps: list[Step]) -> Iterator[tuple[int, bytes]]:
-    for step in steps:
-        if step.op in ("KECCAK256", "SHA3"):
+def _hashed(steps: list[Step], code: bytes, data: bytes) -> Iterator[tuple[int, bytes | None]]:
+    """Follows memory by the instructions that matter; the node's own pictures of it are too large.
+
+    The digest that the run got tells whether that was enough.
+    """
+    memory = bytearray(_MEMORY)
+    for step, after in pairwise(steps):
+        if step.op in _STORES:
+            place, given = _STORES[step.op](step, memory, code, data)
+            if place + len(given) <= _MEMORY:
+                memory[place : place + len(given)] = given
+        elif step.op in ("KECCAK256", "SHA3"):
             start, length = step.operand(0), step.operand(1)
-            memory = bytes.fromhex("".join(word.removeprefix("0x") for word in step.memory))
-            given = memory[start : start + length].ljust(length, b"\0")
-            yield int.from_bytes(keccak(given)), given
+            hashed = bytes(memory[start : start + length]) if start + length <= _MEMORY else b""
+            digest = after.operand(0)
+            yield digest, hashed if int.from_bytes(keccak(hashed)) == digest else None
+
+
+def _piece(source: bytes | bytearray, step: Step) -> tuple[int, bytes]:
+    """What a copying instruction puts where."""
+    place, start, length = (step.operand(index) for index in range(3))
+    length = min(length, _MEMORY)
+    return place, bytes(source[start : start + length]).ljust(length, b"\0")
+
+
+_STORES: Final[dict[str, Callable[[Step, bytearray, bytes, bytes], tuple[int, bytes]]]] = {
+    "MSTORE": lambda step, *_: (step.operand(0), step.operand(1).to_bytes(32)),
+    "MSTORE8": lambda step, *_: (step.operand(0), bytes([step.operand(1) & 0xFF])),
+    "CALLDATACOPY": lambda step, _memory, _code, data: _piece(data, step),
+    "CODECOPY": lambda step, _memory, code, _data: _piece(code, step),
+    "MCOPY": lambda step, memory, _code, _data: _piece(memory, step),
+}

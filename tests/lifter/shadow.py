@@ -124,23 +124,22 @@ def fits(word: Word, number: int, run: Run) -> bool:
         return known == number
     if not isinstance(word, Term):
         return False
-    if word.operation == "keccak" and not _is_unread(word):
-        given = run.hashed.get(number, b"")
-        parts = [int.from_bytes(given[i : i + _WORD]) for i in range(0, len(given), _WORD)]
-        return len(given) == _WORD * len(word.arguments) and all(
-            fits(inner, part, run) for inner, part in zip(word.arguments, parts, strict=True)
-        )
     if word.operation in ("keccak", "packed"):
-        return number in run.hashed
+        return number in run.hashed and _hash_fits(word, run.hashed[number], run)
     if word.operation == "ADD":
         return _sum_fits(word, number, run)
     return True
 
 
-def _is_unread(word: Term) -> bool:
-    """Whether the walk did not know what was hashed."""
+def _hash_fits(word: Term, hashed: bytes | None, run: Run) -> bool:
     first = word.arguments[0]
-    return isinstance(first, Term) and first.operation == "memory"
+    is_known = not isinstance(first, Term) or first.operation != "memory"
+    if hashed is None or word.operation == "packed" or not is_known:
+        return True
+    parts = [int.from_bytes(hashed[i : i + _WORD]) for i in range(0, len(hashed), _WORD)]
+    return len(hashed) == _WORD * len(word.arguments) and all(
+        fits(inner, part, run) for inner, part in zip(word.arguments, parts, strict=True)
+    )
 
 
 def _sum_fits(word: Term, number: int, run: Run) -> bool:

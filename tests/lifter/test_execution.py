@@ -15,13 +15,15 @@ from analysis.static.graph import Graph, Node
 from analysis.static.walk import Budget, walk
 from demo.anvil import NODE_MODULES, AnvilNode
 from tests.analysis.cases import Case, load_cases
-from tests.analysis.cases_compile import Build, builds_of, runtime_of
+from tests.analysis.cases_compile import HAS_VYPER, Build, builds_of, runtime_of
 from tests.lifter.runs import ARGUMENTS, Run, runs_of
 from tests.lifter.shadow import UnforeseenError, fits, follow
 
 _UNKNOWN_SELECTOR: Final = "01020304"
 
-_HARD: Final = frozenset({"HandMadeSlots", "ManyAtOnce", "Namespaced", "PackedBalances", "Roles"})
+_HARD: Final = frozenset(
+    {"HandMadeSlots", "ManyAtOnce", "Namespaced", "PackedBalances", "Roles", "VyperMint"}
+)
 """Taken by every build; of the others one build each, all builds in turn."""
 
 _SHIPPED: Final = (
@@ -145,8 +147,12 @@ some = settings(
 def test_every_run_was_foreseen(
     bare_node: AnvilNode, case: Case, build: Build, given_calls: Calls
 ) -> None:
+    if build.package == "vyper" and not HAS_VYPER:
+        pytest.skip("Vyper is not installed; run `make setup`")
     subject = subject_of(case.name, build.name)
-    assert not subject.walked.notes.unfinished
+    # a jump table, as newer Vyper has it, is passed by entering the functions one by one
+    is_table = build.package == "vyper" and bool(subject.walked.notes.unresolved)
+    assert subject.walked.notes.unfinished <= ({None} if is_table else set())
     for run in given_calls.runs(bare_node, subject):
         subject.check(run)
 

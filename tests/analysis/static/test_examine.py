@@ -240,3 +240,12 @@ def test_hostile_code_takes_bounded_time(code: bytes) -> None:
     started = time.thread_time()
     examine(code, budget=Budget(seconds=1.0))
     assert time.thread_time() - started < 3
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.binary(max_size=40), min_size=1, max_size=8))
+def test_any_bytes_behind_the_functions_of_a_token_are_examined(bodies: list[bytes]) -> None:
+    selectors = (TRANSFER, BALANCE_OF, APPROVE, ALLOWANCE, MINT, SET_OWNER, 0x18160DDD, 0x23B872DD)
+    raw = dict(zip(selectors, (f"raw:{body.hex()}" for body in bodies), strict=False))
+    found = examine(functions(raw), budget=Budget(steps=20_000))
+    assert found.answers_holders is (len(bodies) > 1)
