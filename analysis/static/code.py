@@ -240,7 +240,7 @@ class Code:
     @cached_property
     def reader(self) -> Reader:
         """Takes conditions apart."""
-        return Reader(self.sources, self.places, self.checks, self.roles)
+        return Reader(self.sources, self.places, self.roles)
 
     def guards(self, entry: Entry) -> list[Guard]:
         """Where a function refuses, other than by a compiler's own checks."""

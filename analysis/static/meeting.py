@@ -87,6 +87,7 @@ class Meeting:
         place.node.clear()
         here = Path(like.pc + 1, list(stack), Memory(dict(cells)), like.entry, like.called)
         here.node = place.node
+        here.facts = like.facts
         return here
 
     def _merge(self, place: Place, known: _State, new: _State) -> _State:

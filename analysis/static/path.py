@@ -6,7 +6,7 @@ import msgspec
 
 from analysis.static.graph import Deed, Entry, Node
 from analysis.static.memory import Memory
-from analysis.static.terms import Word
+from analysis.static.terms import Term, Word
 
 BALANCE_OF: Final = 0x70A08231
 ALLOWANCE: Final = 0xDD62ED3E
@@ -22,7 +22,10 @@ _MOST_NOTES: Final = 4096
 class Path:
     """One way through the code, so far."""
 
-    __slots__ = ("called", "entry", "memory", "node", "pc", "stack")
+    __slots__ = ("called", "entry", "facts", "memory", "node", "pc", "stack")
+
+    facts: frozenset[tuple[Term, bool]]
+    """Addresses among the arguments that are known to be zero, or not to be."""
 
     node: Node
     """Where in the graph it is."""
@@ -31,6 +34,7 @@ class Path:
         self, pc: int, stack: list[Word], memory: Memory, entry: Entry, called: Word | None
     ) -> None:
         self.pc = pc
+        self.facts = frozenset()
         self.stack = stack
         self.memory = memory
         self.entry = entry
@@ -43,7 +47,9 @@ class Path:
 
     def fork(self, pc: int) -> "Path":
         """The same path, going on elsewhere."""
-        return Path(pc, list(self.stack), self.memory.copy(), self.entry, self.called)
+        path = Path(pc, list(self.stack), self.memory.copy(), self.entry, self.called)
+        path.facts = self.facts
+        return path
 
 
 class Note(msgspec.Struct, frozen=True, kw_only=True):

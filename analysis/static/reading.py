@@ -5,7 +5,6 @@ from typing import Final
 
 import msgspec
 
-from analysis.static.checks import Checks
 from analysis.static.flow import Literal
 from analysis.static.places import Place, Places, Root
 from analysis.static.sources import CALLERS, CLOCKS, Sources
@@ -78,8 +77,6 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
     """It depends on what another contract answered."""
     asks_stored: bool = False
     """That contract is named by storage."""
-    is_check: bool = False
-    """A compiler's own."""
 
     @property
     def reads_storage(self) -> bool:
@@ -90,10 +87,9 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
 class Reader:
     """Reads the conditions of one code."""
 
-    def __init__(self, sources: Sources, places: Places, checks: Checks, roles: Roles) -> None:
+    def __init__(self, sources: Sources, places: Places, roles: Roles) -> None:
         self._sources = sources
         self._places = places
-        self._checks = checks
         self._known: dict[tuple[Literal, int | None], Reading] = {}
         self.roles = roles
 
@@ -150,7 +146,6 @@ class Reader:
                 term.operation in _ANSWERS for term in self._sources.everything(condition)
             ),
             asks_stored=any(self._asks_stored(atom) for atom in atoms),
-            is_check=self._checks.is_check(condition),
         )
 
     def has_amount(self, word: Word, voice: Voice) -> bool:

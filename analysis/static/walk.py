@@ -21,7 +21,7 @@ from analysis.static.meeting import Meeting
 from analysis.static.memory import Memory
 from analysis.static.opcodes import NUMBER, OPCODES
 from analysis.static.path import HOLDER_FUNCTIONS, Notes, Path
-from analysis.static.terms import Pool, Term, Word
+from analysis.static.terms import Pool, Term, Word, address_in
 
 _EXACT_VISITS: Final = 2
 _EXACT_HOLDER_VISITS: Final = 10
@@ -176,8 +176,9 @@ class _Walk:
 
     def _branch(self, path: Path) -> None:
         target, condition = path.stack.pop(), path.stack.pop()
-        if isinstance(condition, int):
-            if condition:
+        decided = _decided(condition, path)
+        if isinstance(condition, int) or decided is not None:
+            if decided:
                 self._jump(path, target)
             else:
                 path.pc += 1
@@ -198,6 +199,8 @@ class _Walk:
             if side.entry != path.entry:
                 self._enter(side)
             _assume(side.stack, self.pool, base, is_true=is_taken is when)
+            if _is_address_argument(base):
+                side.facts |= {(base, is_taken is when)}
             if is_taken:
                 self._jump(side, target)
             else:
@@ -230,7 +233,7 @@ class _Walk:
         if _is_deep_recursion([word for _, word in returns]):
             self._lose(path)
             return False
-        key = (path.pc, path.entry, path.called is None, len(path.stack), *returns)
+        key = (path.pc, path.entry, path.called is None, path.facts, len(path.stack), *returns)
         return self._meeting.arrive(key, path, exact_visits=self._exact_visits(path.entry))
 
     def _exact_visits(self, entry: Entry) -> int:
@@ -282,6 +285,22 @@ def _without_negations(condition: Term) -> tuple[Term, bool]:
         condition, inner = inner, inner.arguments[0]
         holds = not holds
     return (inner, holds) if isinstance(inner, Term) else (condition, not holds)
+
+
+def _decided(condition: Word, path: Path) -> bool | None:
+    """Whether a condition surely holds on this path, or surely does not. None: it may or not."""
+    if isinstance(condition, int):
+        return bool(condition)
+    base, when = _without_negations(condition)
+    if base.operation in ("CALLER", "ORIGIN", "ADDRESS"):
+        return when
+    return next((is_set is when for term, is_set in path.facts if term is base), None)
+
+
+def _is_address_argument(word: Term) -> bool:
+    """Whether it is an address as the caller gave it."""
+    bare = address_in(word)
+    return bare is not word and isinstance(bare, Term) and bare.operation == "CALLDATALOAD"
 
 
 def _assume(stack: list[Word], pool: Pool, base: Term, *, is_true: bool) -> None:
