@@ -15,7 +15,7 @@ import msgspec
 import polars as pl
 from eth_abi.abi import decode
 
-from benchmarks.machine import describe
+from benchmarks._machine import describe
 from config.chains import Chain
 from config.jsonrpc import RpcFault, RpcRequest
 from config.load import load_chains

@@ -15,7 +15,7 @@ from analysis.desk import Desk
 from analysis.knowledge import NoKnowledge
 from analysis.node import Node, RpcAnswer
 from analysis.scan import scan
-from benchmarks.machine import describe
+from benchmarks._machine import describe
 from config.chains import Chain
 from config.errors import TokenRefusedError
 from config.jsonrpc import RpcRequest

@@ -19,7 +19,7 @@ import evmole
 import msgspec
 
 from analysis.static.examine import examine
-from benchmarks.machine import ROOT, describe
+from benchmarks._machine import ROOT, describe
 
 DEFAULT_CORPUS = ROOT.parent / "shared" / "corpus"
 FEW = 5
