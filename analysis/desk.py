@@ -1,12 +1,14 @@
 """What every analysis of one chain works with."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from analysis.knowledge import Knowledge
-from analysis.node import Node
+from analysis.node import Node, RpcAnswer
+from analysis.powers import Powers
+from analysis.rounds import PackingNode
 from analysis.routers import RouterFacts
 from config.chains import Chain
-from config.primitives import Address
+from config.primitives import Address, BlockRef
 from config.settings import AnalysisSettings
 
 
@@ -22,13 +24,26 @@ class Desk:
         knowledge: Knowledge,
         settings: AnalysisSettings,
         now_s: Callable[[], float],
+        newest: Callable[[], BlockRef | None] = lambda: None,
     ) -> None:
+        """`newest`: the head, where somebody follows the chain; None: it has to be asked for."""
         self.chain = chain
         self.node = node
         self.knowledge = knowledge
         self.settings = settings
         self.now_s = now_s
+        self.newest = newest
+        self.powers = Powers()
+        self.has_oracle = False
+        """The oracle had a good price when it was last asked: pools need not be asked beside it."""
         self.routers: dict[Address, RouterFacts] = {}
         """Routers that were seen to have code."""
         self.quote_slots: dict[Address, int] = {}
         """Index of the balance slot of each stable, once found."""
+
+    def reads(self, memory: Mapping[bytes, RpcAnswer] | None = None) -> PackingNode:
+        """The node, for steps that send batches of reads by themselves.
+
+        `memory`: answers that are known already, by `memory_key`.
+        """
+        return PackingNode(self.node, self.powers, memory=memory or {})

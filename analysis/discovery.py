@@ -7,6 +7,7 @@ quote, and for every known fee tier or tick spacing where those are part of the 
 from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
+from eth_hash.auto import keccak
 
 from analysis.abi import call
 from config.chains import Dex, DexKind
@@ -19,6 +20,10 @@ STANDARD_V3_FEES = (100, 500, 3000, 10000)
 
 STANDARD_TICK_SPACINGS = (1, 10, 50, 60, 100, 200, 2000)
 """Spacings that Slipstream, Ramses V3 and Solidly V3 factories enable."""
+
+
+STANDARD_V4_KEYS = ((100, 1), (500, 10), (3000, 60), (10000, 200))
+"""Fee and tick spacing of V4 pools without hooks that everybody makes: the pairs of V3."""
 
 
 class Candidate(msgspec.Struct, frozen=True, kw_only=True):
@@ -91,6 +96,32 @@ def find_lookups(
         if quote != token
         for lookup in _BY_KIND[dex.kind](dex, token, quote)
     )
+
+
+def standard_v4(dex: Dex, token: Address, quotes: Sequence[Address]) -> tuple[Candidate, ...]:
+    """V4 pools without hooks that the token may have, against `quotes` and the native coin.
+
+    Whether they exist is for the manager to say. Source: v4-core PoolId (hash of the pool's key).
+    """
+    return tuple(
+        Candidate(
+            dex=dex,
+            pool=dex.factory,
+            token=token,
+            quote=quote,
+            pool_id=_v4_id(token, quote, fee, spacing),
+            fee=fee,
+            tick_spacing=spacing,
+        )
+        for quote in (ZERO_ADDRESS, *quotes)
+        for fee, spacing in STANDARD_V4_KEYS
+    )
+
+
+def _v4_id(token: Address, quote: Address, fee: int, spacing: int) -> Hash32:
+    sides = sorted((int(token, 16), int(quote, 16)))
+    key = b"".join(word.to_bytes(32) for word in (*sides, fee, spacing, 0))
+    return Hash32("0x" + keccak(key).hex())
 
 
 def candidates_of(

@@ -17,6 +17,9 @@ _DELEGATION_PREFIX = bytes.fromhex("ef0100")
 _DELEGATION_LENGTH = 23
 """EIP-7702: the prefix and the address an account borrows its code from."""
 
+DELEGATION_BYTES = _DELEGATION_LENGTH + 1
+"""So much of a code tells an account (none, or a delegation) from a contract."""
+
 
 class Admitted(msgspec.Struct, frozen=True, kw_only=True):
     """A token, as far as the gate looks."""

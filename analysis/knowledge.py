@@ -24,9 +24,13 @@ class Knowledge(Protocol):
     """The tables, or nothing at all."""
 
     async def known(
-        self, chain: Chain, token: Address, quotes: Sequence[Address], pin: BlockRef
+        self, chain: Chain, token: Address, quotes: Sequence[Address], pin: BlockRef | None
     ) -> Known:
-        """Everything indexed about `token` up to `pin`, its pools against `quotes` only."""
+        """Everything indexed about `token`, its pools against `quotes` only.
+
+        `pin`: the block that a factory must be indexed up to, to count as covered. None: it is not
+        known yet, and none counts.
+        """
         ...
 
 
@@ -34,7 +38,7 @@ class NoKnowledge:
     """No tables: everything is asked of the chain."""
 
     async def known(
-        self, chain: Chain, token: Address, quotes: Sequence[Address], pin: BlockRef
+        self, chain: Chain, token: Address, quotes: Sequence[Address], pin: BlockRef | None
     ) -> Known:
         """Nothing."""
         return Known()

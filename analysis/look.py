@@ -1,24 +1,44 @@
-"""The first round trip: is it a token, and all that can be asked knowing only its address."""
+"""The first round trip: is it a token, and all that can be asked knowing only its address.
+
+What depends on another answer (a pool's reserves, the code behind a proxy, the contract in a slot)
+is asked in the same round, of addresses that the round itself brings. Questions to contracts that
+can be trusted come first: they leave gas for the token, not the other way round.
+"""
 
 import secrets
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
 from analysis import gate, native_price, ownership, proxy, routers, supply
-from analysis.abi import decode_address, read_reply
+from analysis.abi import call, code_at, decode_uint, read_code, read_reply
 from analysis.balance_slot import probe_request, read_probe
 from analysis.desk import Desk
-from analysis.discovery import Candidate, candidates_of, find_lookups
-from analysis.gate import Admitted
+from analysis.discovery import Candidate
+from analysis.gate import DELEGATION_BYTES, Admitted, is_delegated_account
 from analysis.knowledge import Known
+from analysis.market import PoolState
+from analysis.native_pools import NativePools
 from analysis.node import RpcAnswer
+from analysis.pools import PoolQuestions
 from analysis.rounds import Round
 from analysis.routers import RouterFacts
-from analysis.stage import Scenery, read_scenery, scenery_request
+from analysis.stage import Scenery, draw_scenery
 from analysis.supply import Burned
-from analysis.venues import amm_v4
-from config.jsonrpc import RpcFault
+from config.burn import BURN_ADDRESSES
 from config.primitives import Address, BlockRef
+
+_HOLDERS_ASKED = 10
+"""Some of them will be pools and owners, which is not known when they are asked."""
+
+
+class Holder(msgspec.Struct, frozen=True, kw_only=True):
+    """An indexed holder, looked at."""
+
+    address: Address
+    balance_raw: int
+    is_account: bool
+    """It has no code, or that of EIP-7702."""
 
 
 class Look(msgspec.Struct, frozen=True, kw_only=True):
@@ -29,52 +49,58 @@ class Look(msgspec.Struct, frozen=True, kw_only=True):
     admitted: Admitted
     proxy_answers: tuple[RpcAnswer, ...]
     """To proxy.first_requests; reading them needs the code examined, which takes a while."""
+    memory: Mapping[bytes, RpcAnswer]
+    """Answers to what a proxy's trail may want next, by `memory_key`."""
     burned: Burned
     owners: tuple[Address, ...]
     """What the owner getters gave."""
     native_usd: float | None
-    """None: the oracle has no price that may be used."""
-    candidates: tuple[Candidate, ...]
+    """None: neither the oracle nor a pool has a price that may be used."""
+    states: tuple[tuple[Candidate, PoolState | None], ...]
     """Pools against the anchors, indexed ones and asked ones, each once."""
+    unread: tuple[Candidate, ...]
+    """AmmV4 pools whose state has not been asked yet."""
     is_all_asked: bool
     """False: a node refused a question about pools, so there may be more of them."""
+    holders: tuple[Holder, ...]
+    """The largest of the index, largest first."""
     token_slot_index: int | None
     """Index of the token's balance slot. None: not found."""
 
 
-async def look(desk: Desk, token: Address, pin: BlockRef, known: Known) -> Look:
-    """Raises TokenRefusedError when the gate refuses, UpstreamError when the node fails."""
-    chain, block = desk.chain, pin.hash
-    stables = [stable.address for stable in chain.stables]
-    quotes = [anchor.address for anchor in chain.anchors if anchor.address != token]
-    unasked = [dex for dex in chain.dexes if dex.factory not in known.covered_factories]
-    lookups = find_lookups(unasked, token, quotes)
-    new_routers = routers.unread(chain.dexes, desk.routers)
-    new_stables = [stable for stable in stables if stable not in desk.quote_slots]
-    prober = Address("0x" + secrets.token_hex(20))
+async def look(desk: Desk, token: Address, newest: BlockRef | None, known: Known) -> Look:
+    """`newest` None: the round finds the newest block out by itself.
 
-    trip = Round()
-    asked_scenery = trip.ask((scenery_request(pin),))
+    Raises TokenRefusedError when the gate refuses, UpstreamError when the node fails.
+    """
+    chain = desk.chain
+    quotes = [anchor.address for anchor in chain.anchors if anchor.address != token]
+    holders = _possible_holders(token, known)
+
+    trip = Round.opening(newest.hash if newest else None)
+    block = trip.block
+    pools = PoolQuestions(trip, chain.dexes, token, quotes, known)
+    native = None if desk.has_oracle else NativePools(trip, chain, block=block)
+    asked_oracle = trip.ask((native_price.oracle_request(chain.oracle, block=block),))
+    new_routers = routers.unread(chain.dexes, desk.routers)
+    asked_routers = [trip.ask(routers.requests(router, block=block)) for router in new_routers]
+    slots = _SlotProbes(trip, desk, token)
     asked_gate = trip.ask(gate.requests(token, block=block))
     asked_proxy = trip.ask(proxy.first_requests(token, block=block))
+    behind = _ask_behind(trip, code=asked_gate.start, proxied=asked_proxy)
     asked_burns = trip.ask(supply.requests(token, block=block))
     asked_owners = trip.ask(ownership.requests(token, block=block))
-    asked_oracle = trip.ask((native_price.oracle_request(chain.oracle, block=block),))
-    asked_slots = trip.ask(
-        [probe_request(asset, prober, block=block) for asset in (token, *new_stables)]
+    asked_balances = trip.ask(
+        [call(token, "balanceOf(address)", holder, block=block) for holder in holders]
     )
-    asked_routers = [trip.ask(routers.requests(router, block=block)) for router in new_routers]
-    asked_v4 = [
-        (dex, trip.ask(amm_v4.find_requests(dex, token, to_block=pin.number)))
-        for dex in unasked
-        if dex.kind == "AmmV4" and dex.variant is None
-    ]
-    asked_lookups = trip.ask([lookup.request(block=block) for lookup in lookups])
-    await trip.send(desk.node)
+    asked_codes = trip.ask(
+        [code_at(holder, block=block) for holder in holders], first_bytes=DELEGATION_BYTES
+    )
+    pools.ask_states(to_block=newest.number if newest else None)
+    await trip.send(desk.node, desk.powers)
 
+    header = trip.header
     admitted = gate.read(trip[asked_gate])
-    token_slot, *stable_slots = (read_probe(answer) for answer in trip[asked_slots])
-    _remember_slots(desk, new_stables, stable_slots)
     _remember_routers(
         desk,
         {
@@ -82,35 +108,92 @@ async def look(desk: Desk, token: Address, pin: BlockRef, known: Known) -> Look:
             for router, at in zip(new_routers, asked_routers, strict=True)
         },
     )
-    found = [
-        lookup.candidate(decode_address(read_reply(answer)))
-        for lookup, answer in zip(lookups, trip[asked_lookups], strict=True)
-    ]
-    found_v4 = [
-        pool for dex, at in asked_v4 for pool in amm_v4.read_found(dex, token, quotes, trip[at])
-    ]
-    indexed = candidates_of(known.pools, token=token, dexes=chain.dexes)
-    every = [*indexed, *found_v4, *(candidate for candidate in found if candidate is not None)]
+    found = pools.read()
     return Look(
-        pin=pin,
-        scenery=read_scenery(trip[asked_scenery][0]),
+        pin=header.ref,
+        scenery=draw_scenery(header),
         admitted=admitted,
         proxy_answers=tuple(trip[asked_proxy]),
+        memory=trip.memory(behind),
         burned=supply.read(trip[asked_burns]),
         owners=ownership.read(trip[asked_owners]),
-        native_usd=native_price.read_oracle(chain.oracle, trip[asked_oracle][0], time_s=pin.time_s),
-        candidates=tuple({candidate.key: candidate for candidate in every}.values()),
-        is_all_asked=not any(
-            isinstance(answer, RpcFault) for _, at in asked_v4 for answer in trip[at]
-        ),
-        token_slot_index=token_slot,
+        native_usd=await _read_price(desk, trip, native, trip[asked_oracle][0]),
+        states=found.states,
+        unread=found.unread,
+        is_all_asked=found.is_all_asked,
+        holders=_read_holders(holders, trip[asked_balances], trip[asked_codes]),
+        token_slot_index=slots.read(trip, desk),
     )
 
 
-def _remember_slots(desk: Desk, stables: list[Address], indices: list[int | None]) -> None:
-    for stable, index in zip(stables, indices, strict=True):
-        if index is not None:
-            desk.quote_slots[stable] = index
+async def _read_price(
+    desk: Desk, trip: Round, pools: NativePools | None, oracle: RpcAnswer
+) -> float | None:
+    """The oracle's, else that of pools; they are asked late where the oracle used to be good."""
+    block = trip.header.ref
+    by_oracle = native_price.read_oracle(desk.chain.oracle, oracle, time_s=block.time_s)
+    desk.has_oracle = by_oracle is not None
+    if by_oracle is not None:
+        return by_oracle
+    if pools is None:
+        late = Round()
+        pools = NativePools(late, desk.chain, block=block.hash)
+        await late.send(desk.node, desk.powers)
+    return pools.read()
+
+
+def _ask_behind(trip: Round, *, code: int, proxied: slice) -> slice:
+    """The codes that a proxy's trail will want, wherever a usual one keeps its target: pushed by
+    its code, in a standard slot, with a beacon in one, or named by its getter."""
+    first = proxied.start
+    beacon_at = first + proxy.STANDARD_SLOTS.index(proxy.BEACON_SLOT)
+    asked = trip.ask(proxy.beacon_requests(trip.promise(beacon_at), block=trip.block))
+    targets = [code, *(at for at in range(first, proxied.stop) if at != beacon_at), asked.start]
+    codes = trip.ask([code_at(trip.promise(at), block=trip.block) for at in targets])
+    return slice(asked.start, codes.stop)
+
+
+def _possible_holders(token: Address, known: Known) -> list[Address]:
+    """Indexed holders that are nobody special, as far as is known before anything is asked."""
+    special = {token, *BURN_ADDRESSES, *(pool.pool for pool in known.pools)}
+    plain = (holder for holder, _ in known.holders if holder not in special)
+    return [holder for holder, _ in zip(plain, range(_HOLDERS_ASKED), strict=False)]
+
+
+def _read_holders(
+    holders: Sequence[Address], balances: Sequence[RpcAnswer], codes: Sequence[RpcAnswer]
+) -> tuple[Holder, ...]:
+    found = []
+    for holder, balance, answer in zip(holders, balances, codes, strict=True):
+        code = read_code(answer)
+        found.append(
+            Holder(
+                address=holder,
+                balance_raw=decode_uint(read_reply(balance)) or 0,
+                is_account=not code or is_delegated_account(code),
+            )
+        )
+    return tuple(found)
+
+
+class _SlotProbes:
+    """Where the token and the stables keep balances, asked of those that are not known yet."""
+
+    def __init__(self, trip: Round, desk: Desk, token: Address) -> None:
+        prober = Address("0x" + secrets.token_hex(20))
+        new = [one.address for one in desk.chain.stables if one.address not in desk.quote_slots]
+        self._assets = (token, *new)
+        self._asked = trip.ask(
+            [probe_request(asset, prober, block=trip.block) for asset in self._assets]
+        )
+
+    def read(self, trip: Round, desk: Desk) -> int | None:
+        """The token's slot; the stables' ones are remembered."""
+        token_slot, *stable_slots = map(read_probe, trip[self._asked])
+        for stable, slot in zip(self._assets[1:], stable_slots, strict=True):
+            if slot is not None:
+                desk.quote_slots[stable] = slot
+        return token_slot
 
 
 def _remember_routers(desk: Desk, facts: dict[Address, RouterFacts]) -> None:

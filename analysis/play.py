@@ -22,8 +22,8 @@ from sql.rows import EvidenceRow
 class Buys(msgspec.Struct, frozen=True, kw_only=True):
     """Transfer and buys have been played; sales have not."""
 
-    transfer: TransferResult | None
-    """None: no wallet to check with."""
+    sendings: tuple[tuple[Wallet, Play, Played | NotRun], ...]
+    """The transfer check by each wallet, not judged yet."""
     bought: tuple[tuple[Ground, Bought], ...]
     refused: dict[str, TradeResult]
     """Pools that cannot be traded at all, by Candidate.key, with why."""
@@ -52,19 +52,26 @@ async def play_buys(
         for wallet in wallets
     ]
     played = await _send(desk.node, [transfers, *buys])
-    result, evidence = _judge_transfers(wallets, transfers, played[0])
-    bought = []
+    bought, evidence = [], list[EvidenceRow]()
     for ground, plays, results in zip(grounds, buys, played[1:], strict=True):
         settled = trade.read_buys(ground, results)
         bought.append((ground, settled))
         evidence += _evidence(
             f"buy:{ground.candidate.key}", trade.VERSION, plays, results, settled.outcome
         )
-    return Buys(transfer=result, bought=tuple(bought), refused=refused, evidence=tuple(evidence))
+    return Buys(
+        sendings=tuple(zip(wallets, transfers, played[0], strict=True)),
+        bought=tuple(bought),
+        refused=refused,
+        evidence=tuple(evidence),
+    )
 
 
-async def play_sales(desk: Desk, look: Look, buys: Buys) -> Sales:
-    """Sell what was bought, and send some of it on, in one round trip. Raises UpstreamError."""
+async def play_sales(desk: Desk, look: Look, buys: Buys, *, owners: Sequence[Address]) -> Sales:
+    """Sell what was bought, and send some of it on, in one round trip.
+
+    `owners`: wallets whose transfer does not count. Raises UpstreamError.
+    """
     supply_raw = look.admitted.metadata.supply_raw
     sales = [
         trade.write_sales(ground, bought, supply_raw=supply_raw) for ground, bought in buys.bought
@@ -73,14 +80,16 @@ async def play_sales(desk: Desk, look: Look, buys: Buys) -> Sales:
     sending = next((one for one in sendings if one is not None), None)
     groups = [[sale.play for sale in ways] for ways in sales]
     sent, *played = await _send(desk.node, [[sending[0]] if sending else [], *groups])
-    trades, evidence = dict(buys.refused), []
+    trades = dict(buys.refused)
+    result, evidence = _judge_transfers(
+        [sending for sending in buys.sendings if sending[0].address not in owners]
+    )
     for (ground, bought), ways, results in zip(buys.bought, sales, played, strict=True):
         key = ground.candidate.key
         sell = trade.read_sales(ground, bought, ways, results)
         trades[key] = TradeResult(buy=bought.outcome, sell=sell)
         plays = [sale.play for sale in ways]
         evidence += _evidence(f"sell:{key}", trade.VERSION, plays, results, sell)
-    result = buys.transfer
     if sending is not None:
         by_buyer = transfer.read_result(sending[1], sent[0])
         if by_buyer.success is not None:
@@ -142,18 +151,16 @@ async def _send(node: Node, groups: Sequence[Sequence[Play]]) -> list[list[Playe
 
 
 def _judge_transfers(
-    wallets: Sequence[Wallet], plays: Sequence[Play], results: Sequence[Played | NotRun]
+    sendings: Sequence[tuple[Wallet, Play, Played | NotRun]],
 ) -> tuple[TransferResult | None, list[EvidenceRow]]:
     """The first wallet whose check settled decides; they come in order of preference.
 
     A pass that another wallet's refusal contradicts is no pass: one of them is special.
     """
-    if not wallets:
+    if not sendings:
         return None, []
-    judged = [
-        transfer.read_result(wallet, result)
-        for wallet, result in zip(wallets, results, strict=True)
-    ]
+    judged = [transfer.read_result(wallet, result) for wallet, _, result in sendings]
+    plays, results = [play for _, play, _ in sendings], [result for *_, result in sendings]
     at = next((at for at, result in enumerate(judged) if result.success is not None), 0)
     chosen = judged[at]
     if chosen.success and any(result.success is False for result in judged):

@@ -101,6 +101,11 @@ def first_requests(token: Address, *, block: Hash32) -> tuple[RpcRequest, ...]:
     return (*slots, call(token, _GETTER, block=block))
 
 
+def beacon_requests(beacon: Address, *, block: Hash32) -> tuple[RpcRequest, ...]:
+    """The question to a beacon."""
+    return (call(beacon, _GETTER, block=block),)
+
+
 def begin(token: Address, *, code: bytes, answers: Sequence[RpcAnswer]) -> Trail:
     """Start from the token's own code and the answers to `first_requests`.
 
@@ -126,7 +131,7 @@ def requests(trail: Trail, *, block: Hash32) -> tuple[RpcRequest, ...]:
         case WordsAt(slots=slots):
             return tuple(word_at(trail.token, slot, block=block) for slot in slots)
         case AskBeacon(beacon=beacon):
-            return (call(beacon, _GETTER, block=block),)
+            return beacon_requests(beacon, block=block)
         case None:
             return ()
 

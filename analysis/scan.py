@@ -1,15 +1,18 @@
-"""One analysis from address to report: a few round trips, all pinned to one block.
+"""One analysis from address to report: three round trips, all pinned to one block.
 
-1. look: the gate, burns, owner getters, the oracle, the factories, the balance slots
-2. read: pool states, holders; beside it the implementation behind a proxy. Then, where the code
-   asks for it, the owner-check slots, the contract's clock and the slots compared with it
-                                                    -> first report, trades pending
-3. play: the transfer check and the buys
-4. play: the sales                                  -> settled report
+1. look: the gate, burns, owner getters, the code behind a proxy, prices, pools and what they hold,
+   the balance slots
+2. play: the transfer check and the buys; beside them, where the code asks for it, the owner-check
+   slots, the contract's clock and the slots compared with it    -> first report, trades pending
+3. play: the sales                                               -> settled report
+
+More are needed where the node packs no reads or simulates nothing, where a read needs more gas than
+others leave it, for an unusual proxy, and for AmmV4 pools that only their creation events tell of.
 """
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Coroutine
+from contextlib import asynccontextmanager
 
 import msgspec
 
@@ -22,11 +25,11 @@ from analysis.judge import Judged, judge_code
 from analysis.look import Look, look
 from analysis.market import PENDING, pick_traded
 from analysis.owner_slots import NO_SLOTS, NOT_READ, OwnerSlots, read_owner_slots
-from analysis.play import play_buys, play_sales
+from analysis.play import Buys, play_buys, play_sales
 from analysis.state import State, read_state
 from analysis.static.examine import examine
 from config.burn import BURN_ADDRESSES
-from config.primitives import Address
+from config.primitives import Address, BlockRef
 from sql.rows import EvidenceRow, Report
 
 
@@ -49,33 +52,33 @@ async def scan(desk: Desk, token: Address) -> AsyncIterator[Report]:
 
     Raises TokenRefusedError when the gate refuses, UpstreamError when the node fails.
     """
-    pin = await desk.node.fetch_head()
+    newest = await _newest_block(desk)
     quotes = [anchor.address for anchor in desk.chain.anchors if anchor.address != token]
-    known = await desk.knowledge.known(desk.chain, token, quotes, pin)
-    seen = await look(desk, token, pin, known)
+    known = await desk.knowledge.known(desk.chain, token, quotes, newest)
+    seen = await look(desk, token, newest, known)
+    block = seen.pin.hash
     state, judged = await asyncio.gather(
-        read_state(desk, seen, token, known),
-        judge_code(desk.node, token, seen.admitted.code, seen.proxy_answers, block=pin.hash),
+        read_state(desk, seen, token),
+        judge_code(
+            desk.reads(seen.memory), token, seen.admitted.code, seen.proxy_answers, block=block
+        ),
     )
-    owner_slots, clock_state = await asyncio.gather(
-        _owner_slots(desk, seen, token, judged),
-        read_clock_state(desk.node, token, judged.clock_limits, block=pin.hash),
-    )
-    facts = _facts(desk, seen, token, state, judged, owner_slots, clock_state)
     traded = pick_traded(
         state.pools,
         at_most=desk.settings.simulated_pools,
         min_liquidity_usd=desk.settings.min_liquidity_usd,
     )
-    pending = {pool.candidate.key: PENDING for pool in traded}
-    yield _report(desk, msgspec.structs.replace(facts, trades=pending), is_settled=False)
-
+    async with _beside(play_buys(desk, seen, token, traded, state.wallets)) as playing:
+        owner_slots, clock_state = await asyncio.gather(
+            _owner_slots(desk, seen, token, judged),
+            read_clock_state(desk.reads(), token, judged.clock_limits, block=block),
+        )
+        facts = _facts(desk, seen, token, state, judged, owner_slots, clock_state)
+        pending = {pool.candidate.key: PENDING for pool in traded}
+        yield _report(desk, msgspec.structs.replace(facts, trades=pending), is_settled=False)
+        buys = await playing
     # Whoever the code treats as an owner is no ordinary holder.
-    senders = [
-        wallet for wallet in state.wallets if wallet.address not in (owner_slots.wallets or ())
-    ]
-    buys = await play_buys(desk, seen, token, traded, senders)
-    sales = await play_sales(desk, seen, buys)
+    sales = await play_sales(desk, seen, buys, owners=owner_slots.wallets or ())
     settled = msgspec.structs.replace(
         facts,
         trades=sales.trades,
@@ -83,6 +86,29 @@ async def scan(desk: Desk, token: Address) -> AsyncIterator[Report]:
         evidence=_newest((*facts.evidence, *buys.evidence, *sales.evidence)),
     )
     yield _report(desk, settled, is_settled=True)
+
+
+async def _newest_block(desk: Desk) -> BlockRef | None:
+    """The head, if it is known without asking, or has to be asked for beforehand.
+
+    None: the first round finds it out, by what a packed call sees of its own block. That needs
+    packs, and a chain whose contracts see its own block numbers.
+    """
+    newest = desk.newest()
+    if newest is None and not (desk.chain.clock == "own" and desk.powers.packs.is_worth_trying):
+        newest = await desk.node.fetch_head()
+    return newest
+
+
+@asynccontextmanager
+async def _beside(work: Coroutine[None, None, Buys]) -> AsyncIterator[asyncio.Task[Buys]]:
+    """Work that goes on beside the block, and not beyond it."""
+    task = asyncio.create_task(work)
+    try:
+        yield task
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
 
 
 def _facts(
@@ -139,4 +165,6 @@ async def _owner_slots(desk: Desk, seen: Look, token: Address, judged: Judged) -
     has_stored = any(limit.source == "storage" for limit in judged.clock_limits)
     if seen.owners and not (is_gone and has_stored):
         return NOT_READ
-    return await read_owner_slots(desk.node, token, judged.owner_slots, block=seen.pin.hash)
+    return await read_owner_slots(
+        desk.node, token, judged.owner_slots, block=seen.pin.hash, powers=desk.powers
+    )

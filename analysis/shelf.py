@@ -26,7 +26,7 @@ class StoreShelf:
         self._store = store
 
     async def known(
-        self, chain: Chain, token: Address, quotes: Sequence[Address], pin: BlockRef
+        self, chain: Chain, token: Address, quotes: Sequence[Address], pin: BlockRef | None
     ) -> Known:
         """Indexed pools against `quotes`, factories fully indexed, holders by transfers."""
         return await asyncio.to_thread(self._known, chain, token, quotes, pin)
@@ -46,7 +46,7 @@ class StoreShelf:
         )
 
     def _known(
-        self, chain: Chain, token: Address, quotes: Sequence[Address], pin: BlockRef
+        self, chain: Chain, token: Address, quotes: Sequence[Address], pin: BlockRef | None
     ) -> Known:
         with self._store.snapshot() as reader:
             pools = pools_of(reader, chain_id=chain.id, token=token, quotes=[*quotes, ZERO_ADDRESS])
@@ -58,7 +58,9 @@ class StoreShelf:
             )
 
 
-def _covered(reader: Reader, chain: Chain, pin: BlockRef) -> frozenset[Address]:
+def _covered(reader: Reader, chain: Chain, pin: BlockRef | None) -> frozenset[Address]:
+    if pin is None:
+        return frozenset()
     needed = pin.number - int(_LAG_S / chain.block_time_s)
     ranges: dict[str, list[CoverageRow]] = {}
     for row in coverage_of(reader, chain_id=chain.id):

@@ -14,7 +14,7 @@ import msgspec
 from eth_hash.auto import keccak
 
 from analysis.node import RpcAnswer
-from config.errors import UpstreamError
+from analysis.pin import Header
 from config.jsonrpc import RpcFault, RpcRequest
 from config.primitives import Address, BlockRef, Hash32, RawAmount
 
@@ -161,29 +161,10 @@ _LEGACY_GAS_PRICE_WEI = 3 * 10**9
 _SMALLEST_PURSE_WEI = 5 * 10**18
 
 
-class _WireHeader(msgspec.Struct, rename="camel"):
-    miner: Address
-    base_fee_per_gas: str | None = None
-
-
-def scenery_request(pin: BlockRef) -> RpcRequest:
-    """The pinned block's header."""
-    return RpcRequest("eth_getBlockByHash", (pin.hash, False))
-
-
-def read_scenery(answer: RpcAnswer) -> Scenery:
-    """The scenery of one analysis, with a secret of its own. Raises UpstreamError."""
-    if isinstance(answer, RpcFault):
-        raise UpstreamError(service="node", reason=f"eth_getBlockByHash: {answer.message}")
-    try:
-        header = msgspec.json.decode(answer, type=_WireHeader)
-        base_fee = header.base_fee_per_gas and int(header.base_fee_per_gas, 16)
-    except (msgspec.DecodeError, ValueError) as error:
-        raise UpstreamError(service="node", reason=f"eth_getBlockByHash: {error}") from error
+def draw_scenery(header: Header) -> Scenery:
+    """The scenery of one analysis, with a secret of its own."""
     return Scenery(
-        secret=secrets.token_hex(16),
-        base_fee_wei=base_fee if isinstance(base_fee, int) else None,
-        proposer=header.miner,
+        secret=secrets.token_hex(16), base_fee_wei=header.base_fee_wei, proposer=header.proposer
     )
 
 

@@ -46,8 +46,11 @@ class Position(msgspec.Struct, frozen=True, kw_only=True):
     liquidity: int
 
 
-def find_requests(dex: Dex, token: Address, *, to_block: int) -> tuple[RpcRequest, ...]:
-    """The creation events that name the token, as either side. A node may refuse the range."""
+def find_requests(dex: Dex, token: Address, *, to_block: int | None) -> tuple[RpcRequest, ...]:
+    """The creation events that name the token, as either side. A node may refuse the range.
+
+    `to_block` None: up to the newest.
+    """
     word = "0x" + token[2:].rjust(64, "0")
     return tuple(
         _logs(dex, [_INITIALIZE, None, *sides], to_block=to_block)
@@ -82,7 +85,7 @@ def read_found(
 
 
 def state_requests(
-    dex: Dex, pools: Sequence[Candidate], *, block: Hash32, to_block: int
+    dex: Dex, pools: Sequence[Candidate], *, block: Hash32, to_block: int | None
 ) -> tuple[RpcRequest, ...]:
     """The changes of all pools' positions in one read, then two words of storage a pool."""
     ids = [pool.pool_id for pool in pools]
@@ -156,12 +159,12 @@ def _state_slots(pool: Candidate) -> tuple[bytes, bytes]:
     return base.to_bytes(32, "big"), liquidity.to_bytes(32, "big")
 
 
-def _logs(dex: Dex, topics: list[object], *, to_block: int) -> RpcRequest:
+def _logs(dex: Dex, topics: list[object], *, to_block: int | None) -> RpcRequest:
     query = {
         "address": dex.factory,
         "topics": topics,
         "fromBlock": hex(dex.from_block or 0),
-        "toBlock": hex(to_block),
+        "toBlock": "latest" if to_block is None else hex(to_block),
     }
     return RpcRequest("eth_getLogs", (query,))
 

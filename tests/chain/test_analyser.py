@@ -44,7 +44,11 @@ class Gated:
         return await self._node.fetch_head()
 
     async def batch(self, requests: Sequence[RpcRequest]) -> list[RpcAnswer]:
-        if any(request.method == self._method for request in requests):
+        methods = [request.method for request in requests]
+        self.heads_asked += methods.count("eth_getBlockByNumber")
+        if self.is_cut:
+            raise UpstreamError(service="node", reason="cut off")
+        if self._method in methods:
             await self.open.wait()
         return await self._node.batch(requests)
 

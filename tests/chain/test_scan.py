@@ -164,7 +164,7 @@ class Knowing:
         self._known = known
 
     async def known(
-        self, chain: ChainFacts, token: Address, quotes: Sequence[Address], pin: BlockRef
+        self, chain: ChainFacts, token: Address, quotes: Sequence[Address], pin: BlockRef | None
     ) -> Known:
         return self._known
 

@@ -76,7 +76,7 @@ class Chain:
     def __init__(self, node: AnvilNode, world: World, artifacts: Artifacts) -> None:
         self.node = node
         self.world = world
-        self._artifacts = artifacts
+        self.artifacts = artifacts
 
     # --- accounts and contracts -------------------------------------------------------------
 
@@ -88,7 +88,7 @@ class Chain:
 
     def deploy(self, name: str, *values: object, sender: Address | None = None) -> Address:
         """Create a contract of `demo/contracts` or of the exchanges' packages."""
-        pipeline = Pipeline(self.node, self._artifacts)
+        pipeline = Pipeline(self.node, self.artifacts)
         made = pipeline.deploy(name, *values, sender=sender or self.world.owner)
         pipeline.flush()
         return made

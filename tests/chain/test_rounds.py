@@ -1,0 +1,201 @@
+"""Protects that reads packed into one call tell what the same reads tell one by one."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from analysis import gate, ownership, proxy, supply
+from analysis.abi import NoAnswer, call, code_at, read_reply, word_at
+from analysis.balance_slot import probe_request, read_probe
+from analysis.desk import Desk
+from analysis.node import Node, RpcAnswer
+from analysis.pack import pushed_address
+from analysis.powers import Powers
+from analysis.rounds import Round
+from config.jsonrpc import RpcFault, RpcRequest
+from config.primitives import Address, BlockRef, Hash32
+from demo.layout import World, named_account
+from tests.analysis.state.answers import raw
+from tests.analysis.static.test_delegation import CLONES
+from tests.chain.counting import CountingNode
+from tests.chain.judging import judge
+from tests.chain.verbs import Chain
+
+NO_CODE = raw("0x")
+"""What calling an address without code returns: the node took no notice of the override."""
+
+
+class WithoutCodeOverrides:
+    """A real node that cannot put code at an address."""
+
+    def __init__(self, node: Node, answer: RpcAnswer) -> None:
+        self._node = node
+        self._answer = answer
+        self.refusals = 0
+
+    async def fetch_head(self) -> BlockRef:
+        return await self._node.fetch_head()
+
+    async def batch(self, requests: Sequence[RpcRequest]) -> list[RpcAnswer]:
+        answers = await self._node.batch(requests)
+        refused = [request.method == "eth_call" and "code" in str(request) for request in requests]
+        self.refusals += sum(refused)
+        return [
+            self._answer if is_refused else answer
+            for is_refused, answer in zip(refused, answers, strict=True)
+        ]
+
+
+UNKNOWN_PARAMETER = RpcFault(code=-32602, message="too many arguments, want at most 2")
+
+
+def questions(token: Address, block: Hash32) -> list[RpcRequest]:
+    return [
+        *gate.requests(token, block=block),
+        *proxy.first_requests(token, block=block),
+        *supply.requests(token, block=block),
+        *ownership.requests(token, block=block),
+        code_at(named_account("nobody"), block=block),
+        *(word_at(token, Hash32(f"0x{slot:064x}"), block=block) for slot in range(12)),
+    ]
+
+
+def told(answer: RpcAnswer) -> bytes | str:
+    reply = read_reply(answer)
+    return "refused" if isinstance(reply, NoAnswer) else reply
+
+
+async def test_packed_answers_are_the_plain_ones(chain: Chain, desk: Desk, world: World) -> None:
+    """For every token of the zoo, those that burn gas or return a megabyte included."""
+    head = await desk.node.fetch_head()
+    for token in world.tokens:
+        node = CountingNode(desk.node)
+        trip = Round()
+        asked = trip.ask(questions(token.address, head.hash))
+        await trip.send(node, Powers())
+        plain = await desk.node.batch(questions(token.address, head.hash))
+        assert [told(one) for one in trip[asked]] == [told(one) for one in plain], token.key
+        assert node.calls <= (4 if token.key.startswith("symbol_") else 2), token.key
+
+
+async def test_reads_that_write_leave_no_trace(chain: Chain, desk: Desk, world: World) -> None:
+    """Anybody may move this token's holders' balances, so a read can too."""
+    head = await desk.node.fetch_head()
+    token, friend = world.token("bypass_universal"), chain.fresh_account()
+    moving = call(
+        token.address,
+        "transferFrom(address,address,uint256)",
+        token.holders[0],
+        friend,
+        1,
+        block=head.hash,
+    )
+    reading = call(token.address, "balanceOf(address)", friend, block=head.hash)
+    trip = Round()
+    asked = trip.ask([moving, reading, moving, reading])
+    node = CountingNode(desk.node)
+    await trip.send(node, Powers())
+    moved, before, again, after = map(told, trip[asked])
+    assert moved == again != "refused"
+    assert before == after == bytes(32)
+    assert node.calls == 1
+
+
+async def test_a_promise_is_kept_packed_and_plain(chain: Chain, desk: Desk, world: World) -> None:
+    head = await desk.node.fetch_head()
+    dex, token = world.venues.v2, world.token("honest")
+    results = []
+    for powers in (Powers(), None):
+        trip = Round()
+        quotes = (token.pool.quote, named_account("no quote"))
+        pairs = trip.ask(
+            [
+                call(dex.factory, "getPair(address,address)", token.address, quote, block=head.hash)
+                for quote in quotes
+            ]
+        )
+        promised = [trip.promise(at) for at in range(pairs.start, pairs.stop)]
+        reserves = trip.ask([call(pair, "getReserves()", block=head.hash) for pair in promised])
+        held = trip.ask(
+            [call(token.address, "balanceOf(address)", pair, block=head.hash) for pair in promised]
+        )
+        codes = trip.ask([code_at(pair, block=head.hash) for pair in promised], first_bytes=4)
+        node = CountingNode(desk.node)
+        await trip.send(node, powers)
+        assert [trip.kept(pair) for pair in promised] == [token.pool.address, None]
+        assert node.trips == (1 if powers else 2)
+        told_codes = [told(answer)[:4] for answer in trip[codes]]
+        results.append([*map(told, [*trip[reserves], *trip[held]]), *told_codes])
+    packed, plain = results
+    assert packed == plain
+    assert int.from_bytes(bytes(packed[2])) == chain.balance(token.address, token.pool.address)  # type: ignore[arg-type]  # bytes, as it was told
+    assert packed[1] == packed[3] == "refused"
+
+
+@pytest.mark.parametrize("form", CLONES)
+async def test_the_code_behind_every_clone_comes_in_the_same_trip(
+    chain: Chain, desk: Desk, world: World, form: str
+) -> None:
+    code, example = CLONES[form]
+    token = world.token("honest").address
+    behind = str(chain.node.rpc("eth_getCode", token, "latest"))
+    target = Address("0x00000000" + "be" * 16) if example.startswith("0x00000000") else token
+    chain.node.rpc("anvil_setCode", target, behind)
+    clone = named_account(form)
+    bare = target[10 if example.startswith("0x00000000") else 2 :]
+    chain.node.rpc("anvil_setCode", clone, "0x" + code.format(bare))
+    chain.mine()
+    head = await desk.node.fetch_head()
+    assert pushed_address(bytes.fromhex(code.format(bare))) == target
+    trip = Round()
+    asked = trip.ask([code_at(clone, block=head.hash)])
+    found = trip.ask([code_at(trip.promise(asked.start), block=head.hash)])
+    padding = trip.ask([code_at(target, block=head.hash)])
+    node = CountingNode(desk.node)
+    await trip.send(node, Powers())
+    assert told(trip[found][0]) == bytes.fromhex(behind[2:]) == told(trip[padding][0])
+    assert node.calls == 1
+
+
+async def test_balance_slots_are_found_together(chain: Chain, desk: Desk, world: World) -> None:
+    head = await desk.node.fetch_head()
+    prober = chain.fresh_account(native_wei=0)
+    assets = [world.token("honest").address, *(one.address for one in world.venues.stables)]
+    alone = await desk.node.batch([probe_request(one, prober, block=head.hash) for one in assets])
+    trip = Round()
+    asked = trip.ask([probe_request(asset, prober, block=head.hash) for asset in assets])
+    node = CountingNode(desk.node)
+    await trip.send(node, Powers())
+    found = [read_probe(answer) for answer in trip[asked]]
+    assert found == [read_probe(answer) for answer in alone]
+    assert None not in found
+    assert node.calls == 1
+
+
+@pytest.mark.parametrize("answer", [UNKNOWN_PARAMETER, NO_CODE])
+async def test_a_node_that_packs_nothing_gives_the_same_report(
+    chain: Chain, desk: Desk, answer: RpcAnswer
+) -> None:
+    token = chain.world.token("proxy_1967").address
+    packed = await judge(desk, token)
+    node = WithoutCodeOverrides(desk.node, answer)
+    desk.node, desk.powers = node, Powers()
+    plain = await judge(desk, token)
+    assert plain.pools == packed.pools
+    assert plain.static == packed.static
+    assert plain.holders == packed.holders
+    tried = node.refusals
+    assert tried > 0
+    again = await judge(desk, token)
+    assert again.pools == packed.pools
+    assert node.refusals == tried  # it is not asked again so soon
+
+
+async def test_a_power_is_tried_again_after_a_while() -> None:
+    now_s = 0.0
+    powers = Powers(lambda: now_s)
+    powers.packs.note_refusal()
+    assert not powers.packs.is_worth_trying
+    assert powers.simulation.is_worth_trying
+    now_s = 3_600.0
+    assert powers.packs.is_worth_trying

@@ -1,0 +1,110 @@
+"""Protects how often an analysis has to wait for its node, and how much it asks: three round
+trips that depend on each other, and 60 calls, for a token with ten pools and a cold desk."""
+
+from collections.abc import Sequence
+
+import msgspec
+import pytest
+
+from analysis.desk import Desk
+from analysis.node import RpcAnswer
+from config.jsonrpc import RpcRequest
+from config.settings import AnalysisSettings
+from tests.chain.counting import CountingNode
+from tests.chain.judging import judge
+from tests.chain.many_pools import seed_nine_more
+from tests.chain.verbs import Chain
+
+MOST_TRIPS = 3
+MOST_CALLS = 60
+PROXIES = ("proxy_1967", "proxy_beacon", "clone_1167")
+
+
+def counted(desk: Desk, *, pools: int = 5) -> tuple[Desk, CountingNode]:
+    node = CountingNode(desk.node)
+    cold = Desk(
+        chain=desk.chain,
+        node=node,
+        knowledge=desk.knowledge,
+        settings=msgspec.structs.replace(AnalysisSettings(), simulated_pools=pools),
+        now_s=desk.now_s,
+    )
+    return cold, node
+
+
+@pytest.mark.parametrize("key", ["honest", "mintable", "timebomb_stored", *PROXIES])
+async def test_ten_pools_take_three_trips(chain: Chain, desk: Desk, key: str) -> None:
+    token = chain.world.token(key)
+    seed_nine_more(chain, token)
+    cold, node = counted(desk)
+    report = await judge(cold, token.address)
+    assert report.pools is not None
+    assert len(report.pools) == 10
+    assert sum(pool.buy == "passed" for pool in report.pools) >= 5
+    assert node.trips <= MOST_TRIPS
+    assert node.calls <= MOST_CALLS
+
+
+async def test_playing_every_pool_takes_no_more(chain: Chain, desk: Desk) -> None:
+    token = chain.world.token("honest")
+    seed_nine_more(chain, token)
+    cold, node = counted(desk, pools=10)
+    await judge(cold, token.address)
+    assert (node.trips, node.calls <= MOST_CALLS) == (MOST_TRIPS, True)
+
+
+async def test_what_is_gone_with_the_head_takes_one_trip_more(chain: Chain, desk: Desk) -> None:
+    """The head moves on between the header and the reads of the first trip."""
+
+    class Moving(CountingNode):
+        async def batch(self, requests: Sequence[RpcRequest]) -> list[RpcAnswer]:
+            if self.trips:
+                return await super().batch(requests)
+            header, *_ = await desk.node.batch(requests[:1])
+            chain.mine()
+            return [header, *(await super().batch(requests))[1:]]
+
+    node = Moving(desk.node)
+    moving, _ = counted(desk)
+    moving.node = node
+    head = chain.node.head_number()
+    report = await judge(moving, chain.world.token("honest").address)
+    assert report.token.block_number == head
+    assert report.token.transfer_success is True
+    assert node.trips == MOST_TRIPS + 1
+
+
+async def test_a_token_that_takes_all_gas_costs_only_itself(chain: Chain, desk: Desk) -> None:
+    token = chain.world.token("symbol_megabyte")
+    seed_nine_more(chain, token)
+    cold, node = counted(desk)
+    report = await judge(cold, token.address)
+    assert report.token.symbol == "\ufffd"
+    assert report.pools is not None
+    assert len(report.pools) == 10
+    assert node.trips == MOST_TRIPS + 1  # its symbol is asked for alone, with all the gas it wants
+    assert node.calls <= MOST_CALLS
+
+
+async def test_an_unusual_v4_pool_takes_one_trip_more(chain: Chain, desk: Desk) -> None:
+    """Its id cannot be worked out: its creation event names the hook."""
+    trips = []
+    for key in ("v4_honest", "v4_hook"):
+        cold, node = counted(desk)
+        report = await judge(cold, chain.world.token(key).address)
+        assert report.pools is not None
+        assert [pool.kind for pool in report.pools] == ["AmmV4"]
+        trips.append(node.trips)
+    assert trips[0] <= MOST_TRIPS
+    assert trips[1] == trips[0] + 1
+
+
+async def test_a_head_that_is_known_is_not_asked_for(chain: Chain, desk: Desk) -> None:
+    token = chain.world.token("honest").address
+    head = await desk.node.fetch_head()
+    chain.mine(3)
+    known, node = counted(desk)
+    known.newest = lambda: head
+    report = await judge(known, token)
+    assert report.token.block_hash == head.hash
+    assert node.trips == MOST_TRIPS
