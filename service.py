@@ -4,6 +4,7 @@ import asyncio
 import time
 from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack, closing, suppress
+from functools import partial
 
 import structlog
 from apscheduler.schedulers.asyncio import AsyncIOScheduler
@@ -22,6 +23,7 @@ from config.chains import Chain
 from config.errors import ConfigError, UpstreamError
 from config.load import choose_enabled, load_chains
 from config.plans import load_plans
+from config.primitives import BlockRef
 from config.settings import IndexerSettings, Settings
 from indexer.follow import follow
 from indexer.rpc import RpcClient
@@ -32,6 +34,9 @@ from sql.store import Store
 
 _STALE_AFTER_S = 60.0
 """A chain counts as followed while its tip came closer to the head this recently."""
+
+_BLOCKS_OLD = 2
+"""A tip so many blocks behind the head, or reached so many block times ago, is not new any more."""
 
 _BROKEN_OFF_PAUSE_S = 10.0
 
@@ -57,7 +62,15 @@ async def run_service(
         statuses: dict[int, FollowStatus] = {}
         shelf = StoreShelf(store)
         scanners = {
-            chain.slug: ChainScanner(desk_of(chain, client, shelf, settings))
+            chain.slug: ChainScanner(
+                desk_of(
+                    chain,
+                    client,
+                    shelf,
+                    settings,
+                    newest=partial(newest_of, chain, statuses),
+                )
+            )
             for chain, client in clients
         }
         analyser = Analyser(scanners, shelf, settings.analysis, time.time)
@@ -144,14 +157,35 @@ async def _connect_all(
     return clients
 
 
-def desk_of(chain: Chain, client: RpcClient, knowledge: Knowledge, settings: Settings) -> Desk:
+def desk_of(
+    chain: Chain,
+    client: RpcClient,
+    knowledge: Knowledge,
+    settings: Settings,
+    *,
+    newest: Callable[[], BlockRef | None] = lambda: None,
+) -> Desk:
     return Desk(
         chain=chain,
         node=client,
         knowledge=knowledge,
         settings=settings.analysis,
         now_s=time.time,
+        newest=newest,
     )
+
+
+def newest_of(chain: Chain, statuses: Mapping[int, FollowStatus]) -> BlockRef | None:
+    """The newest block that analyses may be made at without asking for it. None: ask.
+
+    Our tip, not the node's head: a head is announced before every endpoint has its block.
+    """
+    status = statuses.get(chain.id)
+    lag = None if status is None else status.lag_blocks
+    if status is None or lag is None or lag > _BLOCKS_OLD:
+        return None
+    is_fresh = time.time() - status.updated_at_s <= _BLOCKS_OLD * chain.block_time_s + 1
+    return status.tip if is_fresh else None
 
 
 async def _follow_states(

@@ -1,7 +1,7 @@
 """How long one whole analysis takes, and how often it has to wait for the node.
 
-Every token of the demo's world, on a node of this machine: once as it is, and once with a delay
-added to each round trip, as a node elsewhere would have.
+Every token of the demo's world, and one with ten pools that are all traded, on a node of this
+machine: once as it is, and once with a delay added to each round trip, as a node elsewhere has it.
 """
 
 import asyncio
@@ -13,47 +13,27 @@ from pathlib import Path
 
 from analysis.desk import Desk
 from analysis.knowledge import NoKnowledge
-from analysis.node import Node, RpcAnswer
+from analysis.node import Node
 from analysis.scan import scan
 from benchmarks._machine import describe
 from config.chains import Chain
 from config.errors import TokenRefusedError
-from config.jsonrpc import RpcRequest
 from config.load import load_chains
-from config.primitives import Address, BlockRef
+from config.primitives import Address
 from config.settings import AnalysisSettings, RpcSettings
 from demo.anvil import AnvilNode
-from demo.layout import World
+from demo.compile import load_artifacts
+from demo.layout import ZooToken
 from demo.overlay import write_overlay
 from demo.world import build_world
 from indexer.rpc import RpcClient
+from tests.chain.counting import CountingNode
+from tests.chain.many_pools import seed_nine_more
+from tests.chain.verbs import Chain as DemoChain
 
 ROUNDS = 5
+POOLS = 10
 FAR_S = 0.05
-
-
-class CountedNode:
-    """A node with every round trip counted, and made longer."""
-
-    def __init__(self, node: RpcClient, *, delay_s: float) -> None:
-        self._node = node
-        self._delay_s = delay_s
-        self.trips = 0
-        self.calls = 0
-
-    async def batch(self, requests: Sequence[RpcRequest]) -> list[RpcAnswer]:
-        """As the node, later."""
-        self.trips += 1
-        self.calls += len(requests)
-        await asyncio.sleep(self._delay_s)
-        return await self._node.batch(requests)
-
-    async def fetch_head(self) -> BlockRef:
-        """As the node, later."""
-        self.trips += 1
-        self.calls += 1
-        await asyncio.sleep(self._delay_s)
-        return await self._node.fetch_head()
 
 
 class Taken:
@@ -65,12 +45,15 @@ class Taken:
         self.calls: list[int] = []
 
 
-async def measure(chain: Chain, world: World, client: RpcClient, *, delay_s: float) -> Taken:
-    """Judge every token that passes the gate, ROUNDS times, one after the other."""
+async def measure(
+    chain: Chain, tokens: Sequence[ZooToken], client: RpcClient, *, delay_s: float
+) -> Taken:
+    """Judge every token that passes the gate, ROUNDS times, one after the other, each from a desk
+    that knows nothing."""
     taken = Taken()
     for _ in range(ROUNDS):
-        for token in world.tokens:
-            node = CountedNode(client, delay_s=delay_s)
+        for token in tokens:
+            node = CountingNode(client, delay_s=delay_s)
             started = time.perf_counter()
             if await _is_judged(_desk(chain, node), token.address):
                 taken.ms.append(1000 * (time.perf_counter() - started))
@@ -93,9 +76,22 @@ def _desk(chain: Chain, node: Node) -> Desk:
         chain=chain,
         node=node,
         knowledge=NoKnowledge(),
-        settings=AnalysisSettings(),
+        settings=AnalysisSettings(simulated_pools=POOLS),
         now_s=time.time,
     )
+
+
+async def report(name: str, chain: Chain, tokens: Sequence[ZooToken], client: RpcClient) -> None:
+    """One line a distance."""
+    for distance, delay_s in (("node on this machine", 0.0), ("+50 ms a round trip", FAR_S)):
+        taken = await measure(chain, tokens, client, delay_s=delay_s)
+        tail = statistics.quantiles(taken.ms, n=20)[-1]
+        print(
+            f"{name:14} {distance:21} median {statistics.median(taken.ms):6.1f} ms  "
+            f"p95 {tail:6.1f} ms  "
+            f"round trips {statistics.median(taken.trips):g}, at most {max(taken.trips)}  "
+            f"calls {statistics.median(taken.calls):g}, at most {max(taken.calls)}"
+        )
 
 
 async def main() -> None:
@@ -106,13 +102,10 @@ async def main() -> None:
         chain = next(chain for chain in load_chains(overlay) if chain.id == node.chain_id)
         client = await RpcClient.connect((node.url,), chain.id, RpcSettings())
         print(describe(f"{len(world.tokens)} tokens of the demo's world, {ROUNDS} rounds"))
-        for name, delay_s in (("node on this machine", 0.0), ("+50 ms a round trip", FAR_S)):
-            taken = await measure(chain, world, client, delay_s=delay_s)
-            tail = statistics.quantiles(taken.ms, n=20)[-1]
-            print(
-                f"{name:22} median {statistics.median(taken.ms):6.1f} ms  p95 {tail:6.1f} ms  "
-                f"round trips at most {max(taken.trips)}  calls at most {max(taken.calls)}"
-            )
+        await report("the world's", chain, world.tokens, client)
+        token = world.token("honest")
+        seed_nine_more(DemoChain(node, world, load_artifacts()), token)
+        await report(f"with {POOLS} pools", chain, (token,) * 10, client)
         await client.aclose()
 
 
