@@ -6,17 +6,9 @@ from config.jsonrpc import RpcRequest
 from config.primitives import ZERO_ADDRESS, Address
 from demo.anvil import ETHER, AnvilNode
 from demo.compile import load_artifacts
-from demo.layout import Pool, Venues, World, ZooToken, named_account, native_worth
+from demo.layout import Pool, Sides, Venues, World, ZooToken, named_account, native_worth
 from demo.pipeline import Pipeline, created2_address, created_address
-from demo.seeding import (
-    Sides,
-    approve_stables,
-    fetch_addresses,
-    seed_solid,
-    seed_v2,
-    seed_v3,
-    seed_v4,
-)
+from demo.seeding import approve_stables, fetch_addresses, seed
 from demo.venues import deploy_venues
 from demo.zoo import ZOO, Animal
 
@@ -26,6 +18,8 @@ _HOLDERS = 3
 _TRADERS = 4
 _STABLE_SHARE_USD = 5_000_000
 """Stables for the owner and for each trader."""
+_WRAPPED_WEI = 1_000 * ETHER
+"""Wrapped coins for each trader: some routers take no others."""
 
 
 def build_world(node: AnvilNode) -> World:
@@ -38,6 +32,10 @@ def build_world(node: AnvilNode) -> World:
     pipeline = Pipeline(node, load_artifacts())
     venues = deploy_venues(node, pipeline, deployer)
     _share_stables(pipeline, venues, deployer, (owner, *traders))
+    for trader in traders:
+        pipeline.call(
+            venues.wrapped_native.address, "deposit()", sender=trader, value_wei=_WRAPPED_WEI
+        )
     _seed_anchors(pipeline, venues, deployer)
     tokens = _Zoo(pipeline, venues, owner).build(node)
     return World(
@@ -78,10 +76,10 @@ def _seed_anchors(pipeline: Pipeline, venues: Venues, deployer: Address) -> None
         )
 
     weth = venues.wrapped_native.address
-    seed_v2(pipeline, venues, sides(600_000, weth, native_worth(600_000)))
-    seed_v3(pipeline, venues, sides(300_000, weth, native_worth(300_000)))
+    seed(pipeline, venues, "v2", sides(600_000, weth, native_worth(600_000)))
+    seed(pipeline, venues, "v3", sides(300_000, weth, native_worth(300_000)))
     tether_raw = 500_000 * 10**tether.decimals
-    seed_solid(pipeline, venues, sides(500_000, tether.address, tether_raw), stable=True)
+    seed(pipeline, venues, "solid_stable", sides(500_000, tether.address, tether_raw))
 
 
 class _Zoo:
@@ -166,18 +164,18 @@ class _Zoo:
             quote_raw=quote_raw,
             owner=self._owner,
         )
-        if animal.kind == "AmmV3":
-            return seed_v3(self._pipeline, self._venues, sides)
-        if animal.kind == "AmmV4":
-            return seed_v4(self._pipeline, self._venues, sides, hooks=self._hook(animal))
-        if animal.kind == "Solid":
-            return seed_solid(self._pipeline, self._venues, sides)
-        return seed_v2(self._pipeline, self._venues, sides)
+        hooks = self._hook(animal)
+        return seed(self._pipeline, self._venues, animal.venue, sides, hooks=hooks)
 
     def _hook(self, animal: Animal) -> Address:
-        if animal.hook is None:
-            return ZERO_ADDRESS
-        return self._venues.fee_hook if animal.hook == "fee" else self._venues.trap_hook
+        venues = self._venues
+        hooks = {
+            "fee": venues.fee_hook,
+            "trap": venues.trap_hook,
+            "input": venues.input_hook,
+            "dynamic": venues.dynamic_hook,
+        }
+        return hooks[animal.hook] if animal.hook else ZERO_ADDRESS
 
     def _quote(self, animal: Animal) -> tuple[Address, int]:
         if animal.quote == "native":
