@@ -25,6 +25,15 @@ _SETTINGS = {
     "outputSelection": {"*": {"*": ["abi", "evm.bytecode.object"]}},
 }
 
+# Paris has no PUSH0, so the code runs on every chain; without metadata it depends on the source
+# and the compiler alone.
+_RUNTIME_SETTINGS = {
+    "optimizer": {"enabled": True, "runs": 200},
+    "evmVersion": "paris",
+    "metadata": {"appendCBOR": False, "bytecodeHash": "none"},
+    "outputSelection": {"*": {"*": ["abi", "evm.deployedBytecode.object"]}},
+}
+
 # Where each package keeps the artefact of a contract that the demo deploys as it is.
 _SHIPPED = {
     "WETH9": "@uniswap/v2-periphery/build/WETH9.json",
@@ -97,12 +106,13 @@ class _Entry(msgspec.Struct):
     inputs: tuple[_Argument, ...] = ()
 
 
-class _Code(msgspec.Struct):
+class _Code(msgspec.Struct, frozen=True):
     object: str
 
 
-class _Evm(msgspec.Struct):
-    bytecode: _Code
+class _Evm(msgspec.Struct, rename="camel"):
+    bytecode: _Code = _Code(object="")
+    deployed_bytecode: _Code = _Code(object="")
 
 
 class _Compiled(msgspec.Struct):
@@ -138,6 +148,22 @@ def load_artifacts(node_modules: Path = NODE_MODULES) -> Artifacts:
     """
     shipped = {name: _load_shipped(name, node_modules / path) for name, path in _SHIPPED.items()}
     return shipped | {artifact.name: artifact for artifact in _load_own(node_modules)}
+
+
+def compile_runtime(source: Path, node_modules: Path = NODE_MODULES) -> str:
+    """Runtime code, as hex without 0x, of the contract that has the name of its source file.
+
+    Made for committed code to be compared with. Raises ConfigError, CompileError.
+    """
+    request = {
+        "language": "Solidity",
+        "sources": {source.name: {"content": source.read_text()}},
+        "settings": _RUNTIME_SETTINGS,
+    }
+    made = _run(msgspec.json.encode(request), node_modules).contracts[source.name][source.stem]
+    if made.evm is None or not made.evm.deployed_bytecode.object:
+        raise CompileError(reason=f"{source.name} makes no code")
+    return made.evm.deployed_bytecode.object
 
 
 class CompileError(InternalError):
@@ -181,6 +207,15 @@ def _load_own(node_modules: Path) -> tuple[Artifact, ...]:
 
 
 def _compile(request: bytes, node_modules: Path) -> tuple[Artifact, ...]:
+    return tuple(
+        _artifact(name, contract.evm.bytecode.object, contract.abi)
+        for file in _run(request, node_modules).contracts.values()
+        for name, contract in file.items()
+        if contract.evm is not None and contract.evm.bytecode.object
+    )
+
+
+def _run(request: bytes, node_modules: Path) -> _Output:
     # Through files, not pipes: solc.js reads a pipe without waiting for what has not arrived yet,
     # and leaves with process.exit, which cuts a pipe short.
     with tempfile.TemporaryFile() as question, tempfile.TemporaryFile() as answer:
@@ -203,12 +238,7 @@ def _compile(request: bytes, node_modules: Path) -> tuple[Artifact, ...]:
     refused = [message for message in output.errors if message.severity == "error"]
     if refused:
         raise CompileError(reason="\n".join(message.formattedMessage for message in refused))
-    return tuple(
-        _artifact(name, contract.evm.bytecode.object, contract.abi)
-        for file in output.contracts.values()
-        for name, contract in file.items()
-        if contract.evm is not None and contract.evm.bytecode.object
-    )
+    return output
 
 
 def _find_node() -> str:

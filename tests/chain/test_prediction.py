@@ -19,7 +19,7 @@ TAX_POINTS = 0.01
 """How far a predicted tax may be from the real one, in percentage points."""
 
 REFUSED = {"symbol_burns_gas": "not_a_token", "symbol_reverts": "not_a_token"}
-SIMULATED_KINDS = {"AmmV2", "AmmV3"}
+SIMULATED_KINDS = {"AmmV2", "AmmV3", "AmmV4", "Solid", "SolidV3"}
 
 
 def predicted(side: str | None) -> bool | None:

@@ -1,0 +1,15 @@
+"""Contracts of ours that are put on a node's stage by code override, and never deployed.
+
+Each is committed as source and as the runtime code that solc makes of it; a test compiles the
+source again and compares.
+"""
+
+from functools import cache
+from importlib import resources
+
+
+@cache
+def runtime(name: str) -> str:
+    """Runtime code of a probe as 0x hex. Raises FileNotFoundError for a name of none."""
+    file = resources.files(__name__) / f"{name}.hex"
+    return "0x" + file.read_text(encoding="ascii").strip()
