@@ -92,6 +92,8 @@ def _routed(candidate: Candidate, router: Address, form: RouterForm) -> Way:
         router=router,
         swap_data=form.data,
         quote_data=form.quote.data if form.quote else None,
+        # V2's reads reserves only. A stable curve may have no answer for an amount.
+        must_quote=candidate.dex.kind == "AmmV2",
         read_moved=amm_v2.read_moved if is_pair else amm_v3.read_moved,
         takes_all=is_pair,
     )

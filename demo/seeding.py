@@ -11,7 +11,7 @@ from demo.layout import FOR_EVER, Pool, Sides, VenueKey, Venues, positions_of, r
 from demo.pipeline import Pipeline
 
 UNLIMITED = 2**256 - 1
-_PAIRS = ("v2", "solid", "solid_stable")
+PAIRS: tuple[VenueKey, ...] = ("v2", "solid", "solid_stable")
 """Venues whose pools are pairs: one price for everybody, made by their first liquidity."""
 
 
@@ -24,52 +24,21 @@ def seed(
     hooks: Address = ZERO_ADDRESS,
 ) -> Pool:
     """A pool of this venue with the owner's liquidity in it. V4 takes hooks, the others none."""
-    pool = open_pool(pipeline, venues, venue, sides, hooks=hooks, is_filled_next=True)
-    fill_pool(pipeline, venues, pool, sides)
+    if venue in PAIRS:
+        pool = _plan_pair(venues, venue, sides.quote)
+    else:
+        pool = open_concentrated(pipeline, venues, venue, sides, hooks=hooks)
+    _fill_pool(pipeline, venues, pool, sides)
     return pool
 
 
-def open_pool(
-    pipeline: Pipeline,
-    venues: Venues,
-    venue: VenueKey,
-    sides: Sides,
-    *,
-    hooks: Address = ZERO_ADDRESS,
-    is_filled_next: bool = False,
-) -> Pool:
-    """The empty pool, which can be made before its token is. Its address is the factory's to tell.
-
-    `is_filled_next`: leave making a pair to its first liquidity.
-    """
-    if venue not in _PAIRS:
-        return open_concentrated(pipeline, venues, venue, sides, hooks=hooks)
-    dex = venues.dex_of(venue)
-    if not is_filled_next:
-        is_v2 = venue == "v2"
-        pipeline.call(
-            dex.factory,
-            "createPair(address,address)" if is_v2 else "createPair(address,address,bool)",
-            *(sides.token, sides.quote, *(() if is_v2 else (venue == "solid_stable",))),
-            sender=sides.opener or sides.owner,
-        )
-    return Pool(
-        venue=venue,
-        dex=dex.name,
-        kind=dex.kind,
-        address=ZERO_ADDRESS,
-        quote=sides.quote,
-        stable=venue == "solid_stable",
-    )
-
-
-def fill_pool(pipeline: Pipeline, venues: Venues, pool: Pool, sides: Sides) -> None:
+def _fill_pool(pipeline: Pipeline, venues: Venues, pool: Pool, sides: Sides) -> None:
     """The owner adds liquidity. Stables must have been approved once, by `approve_stables`."""
     spender = _filler(venues, pool.venue)
     _approve(pipeline, sides.token, sides, spender)
     if pool.venue in ("pancake", "slipstream") and sides.quote == venues.wrapped_native.address:
         _approve(pipeline, sides.quote, sides, spender)
-    if pool.venue in _PAIRS:
+    if pool.venue in PAIRS:
         _fill_pair(pipeline, venues, pool, sides)
     else:
         fill_concentrated(pipeline, venues, pool, sides)
@@ -121,6 +90,18 @@ def lookup(pool: Pool, token: Address) -> tuple[str, tuple[object, ...]]:
     return signature, (token, pool.quote, *key)
 
 
+def _plan_pair(venues: Venues, venue: VenueKey, quote: Address) -> Pool:
+    dex = venues.dex_of(venue)
+    return Pool(
+        venue=venue,
+        dex=dex.name,
+        kind=dex.kind,
+        address=ZERO_ADDRESS,
+        quote=quote,
+        stable=venue == "solid_stable",
+    )
+
+
 def _fill_pair(pipeline: Pipeline, venues: Venues, pool: Pool, sides: Sides) -> None:
     router = router_of(venues.dex_of(pool.venue))
     is_v2 = pool.venue == "v2"
@@ -148,7 +129,7 @@ def _filler(venues: Venues, venue: VenueKey) -> Address:
     if venue == "v4":
         return venues.liquidity_v4
     dex = venues.dex_of(venue)
-    return router_of(dex) if venue in _PAIRS else positions_of(dex)
+    return router_of(dex) if venue in PAIRS else positions_of(dex)
 
 
 def _where(venues: Venues, token: Address, pool: Pool) -> dict[str, str]:

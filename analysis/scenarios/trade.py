@@ -170,7 +170,7 @@ def _read_buy(ground: Ground, played: Played | NotRun) -> Outcome:
         return played
     if not ground.is_native and not played["quote balance"].word:
         return NotRun(missing="FUNDS", reason="the trader could not be given the quote token")
-    if ground.way.quote_data is not None and not played["router knows pool"].ok:
+    if ground.way.must_quote and not played["router knows pool"].ok:
         return NotRun(missing="POOL", reason="the router does not know this pool")
     buy = played["buy"]
     moved = ground.moved(buy.logs, is_buy=True)

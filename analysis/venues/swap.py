@@ -70,8 +70,9 @@ class Way(msgspec.Struct, frozen=True, kw_only=True):
     """Calldata for the router."""
     read_moved: ReadMoved
     quote_data: Callable[[Swap], str] | None = None
-    """Calldata of a read that fails exactly when the router does not know the pool; the last word
-    of its answer is what the pool would pay. None: this family has no such read."""
+    """Calldata of a read whose last word is what the pool would pay. None: there is none."""
+    must_quote: bool = False
+    """That read fails exactly when the router does not know the pool: then nothing is learnt."""
     code: str | None = None
     """0x runtime to put at the router before the play: our own. None: the venue's real router."""
     takes_all: bool = False

@@ -84,10 +84,14 @@ def _transfer_half(chain: Chain, token: ZooToken, sender: Address) -> tuple[Move
 
 
 def _expected(chain: Chain, token: ZooToken, trader: Address) -> int | None:
-    """What a V2 pool would pay now for all that the trader has. None: another kind of pool."""
+    """What a pair would pay now for all that the trader has. None: another kind of pool."""
+    asked = chain.balance(token.address, trader)
+    if token.pool.kind == "Solid":
+        signature = "getAmountOut(uint256,address)"
+        (paid,) = read(chain.node, token.pool.address, signature, asked, token.address)
+        return int(str(paid))
     if token.pool.kind != "AmmV2":
         return None
-    asked = chain.balance(token.address, trader)
     venue = chain.world.venues.v2
     path = [token.address, token.pool.quote]
     (amounts,) = read(

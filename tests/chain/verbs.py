@@ -17,6 +17,8 @@ from demo.pipeline import Pipeline
 from demo.reads import balance_of
 from demo.seeding import UNLIMITED
 from demo.swaps import Call, approve_call, buy_call, pays_native, sell_call, spender_of
+from demo.world import Zoo
+from demo.zoo import Animal
 
 _GAS = 3_000_000
 _NUMBERS = count()
@@ -98,6 +100,11 @@ class Chain:
         made = pipeline.deploy(name, *values, sender=sender or self.world.owner)
         pipeline.flush()
         return made
+
+    def place(self, animal: Animal) -> ZooToken:
+        """One more token of the zoo, in whatever pool it says."""
+        zoo = Zoo(Pipeline(self.node, self._artifacts), self.world.venues, self.world.owner)
+        return zoo.place(self.node, animal, opener=self.world.launcher)
 
     def balance(self, token: Address, account: Address) -> int:
         """Smallest units."""
