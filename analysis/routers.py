@@ -69,11 +69,14 @@ def way_of(candidate: Candidate, facts: RouterFacts | None, *, free: Address) ->
     dex = candidate.dex
     if dex.kind == "AmmV4":
         return _managed(candidate, facts, free=free)
-    if facts is not None and facts.has_code and facts.factory in (None, dex.factory):
+    is_pair = dex.kind in ("AmmV2", "Solid")
+    # Only of a pair's router that names no factory it can be seen later whether it knows the pool.
+    owners = (dex.factory, None) if is_pair else (dex.factory,)
+    if facts is not None and facts.has_code and facts.factory in owners:
         form = next((form for form in _forms_of(candidate) if form in facts.forms), None)
         if form is not None and dex.router is not None:
             return _routed(candidate, dex.router, form)
-    if dex.kind in ("AmmV2", "Solid"):
+    if is_pair:
         return stage_router.pair_way(free, fee_bp=dex.fee_bp)
     if amm_v3.has_pool_call(candidate):
         return stage_router.pool_way(free)

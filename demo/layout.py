@@ -101,6 +101,8 @@ class Venues(msgspec.Struct, frozen=True, kw_only=True):
     """Our InputFeeHook."""
     dynamic_hook: Address
     """DynamicReturnFeeTestHook of v4-core, set to a fee of 5 %."""
+    router_hook: Address
+    """Our RouterHook, which knows PoolSwapTest only."""
     clones: Address
     """Our maker of EIP-1167 clones."""
 

@@ -41,6 +41,7 @@ def deploy_venues(node: AnvilNode, pipeline: Pipeline, deployer: Address) -> Ven
         (pipeline.creation("FeeTakingHook", v4.factory), _TAKES_AFTER),
         (pipeline.creation("InputFeeHook", v4.factory), _TAKES_BEFORE),
         (pipeline.creation("DynamicReturnFeeTestHook"), _BEFORE_SWAP),
+        (pipeline.creation("RouterHook", v4.factory, swap_v4), _BEFORE_SWAP),
     ):
         pipeline.call(flagged, "deploy(bytes,uint160)", creation, flags, sender=deployer)
     venues = Venues(
@@ -54,7 +55,7 @@ def deploy_venues(node: AnvilNode, pipeline: Pipeline, deployer: Address) -> Ven
         v3=_deploy_v3(pipeline, deployer, weth),
         pancake=_deploy_pancake(pipeline, deployer),
         algebra=_deploy_algebra(pipeline, deployer, weth),
-        v4=v4,
+        v4=msgspec.structs.replace(v4, router=swap_v4),
         solid=_deploy_solid(pipeline, deployer, weth),
         slipstream=_deploy_slipstream(pipeline, deployer),
         liquidity_v4=liquidity_v4,
@@ -63,16 +64,22 @@ def deploy_venues(node: AnvilNode, pipeline: Pipeline, deployer: Address) -> Ven
         trap_hook=ZERO_ADDRESS,
         input_hook=ZERO_ADDRESS,
         dynamic_hook=ZERO_ADDRESS,
+        router_hook=ZERO_ADDRESS,
         clones=pipeline.deploy("CloneFactory", sender=deployer),
     )
     pipeline.flush()
     # The hooks' addresses were searched for on the chain, so they have to be asked for.
-    fee, trap, taking, dynamic = (
-        read_address(node, flagged, "hooks(uint256)", at) for at in range(4)
+    fee, trap, taking, dynamic, choosy = (
+        read_address(node, flagged, "hooks(uint256)", at) for at in range(5)
     )
     pipeline.call(dynamic, "setFee(uint24)", DYNAMIC_HOOK_FEE, sender=deployer)
     return msgspec.structs.replace(
-        venues, fee_hook=fee, trap_hook=trap, input_hook=taking, dynamic_hook=dynamic
+        venues,
+        fee_hook=fee,
+        trap_hook=trap,
+        input_hook=taking,
+        dynamic_hook=dynamic,
+        router_hook=choosy,
     )
 
 

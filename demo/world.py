@@ -209,6 +209,7 @@ class Zoo:
             "trap": venues.trap_hook,
             "input": venues.input_hook,
             "dynamic": venues.dynamic_hook,
+            "router": venues.router_hook,
         }
         return hooks[animal.hook] if animal.hook else ZERO_ADDRESS
 

@@ -16,7 +16,7 @@ Form = Literal["plain", "bytes32", "proxy", "beacon", "clone"]
 """How the token comes into being. plain: name, symbol and extras into the constructor."""
 
 
-Hook = Literal["fee", "trap", "input", "dynamic"]
+Hook = Literal["fee", "trap", "input", "dynamic", "router"]
 """Which hook a V4 pool has."""
 
 
@@ -103,6 +103,12 @@ ZOO: tuple[Animal, ...] = (
         trait="at most 1 % of the supply in one transfer",
         symbol="MAXTX",
         contract="MaxTransactionToken",
+    ),
+    Animal(
+        key="tiny_transaction",
+        trait="at most 0.01 % of the supply in one transfer, and 2 % tax",
+        symbol="TINY",
+        contract="TinyTransactionToken",
     ),
     Animal(
         key="max_wallet",
@@ -303,6 +309,13 @@ ZOO: tuple[Animal, ...] = (
         symbol="HDYN",
         venue="v4",
         hook="dynamic",
+    ),
+    Animal(
+        key="v4_router_hook",
+        trait="V4 pool with a hook that lets one router trade",
+        symbol="HROUTE",
+        venue="v4",
+        hook="router",
     ),
     Animal(
         key="v4_transfer_tax",

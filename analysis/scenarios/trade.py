@@ -69,7 +69,9 @@ def write_buys(ground: Ground) -> tuple[Play, ...]:
 
 def read_buys(ground: Ground, played: Sequence[Played | NotRun]) -> Bought:
     """The largest size that worked; refused only when the chain refused every size."""
-    outcomes = [_read_buy(ground, result) for result in played]
+    outcomes = [
+        _read_buy(ground, result, size) for size, result in zip(_sizes(ground), played, strict=True)
+    ]
     for size, outcome, result in zip(_sizes(ground), outcomes, played, strict=True):
         if isinstance(outcome, Passed) and isinstance(result, Played):
             return Bought(outcome=outcome, amount_in=size, held=_held(result))
@@ -165,10 +167,10 @@ def _held(played: Played) -> tuple[RawAmount, RawAmount] | None:
     return RawAmount(at_sale), RawAmount(later)
 
 
-def _read_buy(ground: Ground, played: Played | NotRun) -> Outcome:
+def _read_buy(ground: Ground, played: Played | NotRun, size: RawAmount) -> Outcome:
     if isinstance(played, NotRun):
         return played
-    if not ground.is_native and not played["quote balance"].word:
+    if not ground.is_native and (played["quote balance"].word or 0) < size:
         return NotRun(missing="FUNDS", reason="the trader could not be given the quote token")
     if ground.way.must_quote and not played["router knows pool"].ok:
         return NotRun(missing="POOL", reason="the router does not know this pool")

@@ -47,6 +47,7 @@ BEHAVIOURS: dict[str, Animal] = {
         "cooldown",
         "max_transaction",
         "max_wallet",
+        "tiny_transaction",
         "proxy_1967",
         "silent_refusal",
         "evades_free_gas",

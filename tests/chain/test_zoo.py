@@ -58,6 +58,10 @@ CLAIMS: dict[str, dict[str, object]] = {
     "v3_not_opened": CLOSED,
     "v4_hook": {"buy_tax": 2, "sell_tax": 4},
     "v4_trap": {"buy_tax": 1.23} | CANNOT_SELL,
+    # Thirty dollars are too much of it.
+    "tiny_transaction": {"buy_success": False, "buy_tax": None, "receive_tax": 2}
+    | {"sell_success": None, "sell_tax": None}
+    | CANNOT_TRANSFER,
     "v4_usdc_hook": KEEPS_123,
     "v4_input_hook": {"buy_tax": pytest.approx(3), "sell_tax": pytest.approx(3)},
     "v4_transfer_tax": TAXED | CANNOT_SELL,
