@@ -24,11 +24,12 @@ def topic_of(signature: str) -> Hash32:
 
 def call_data(signature: str, *arguments: object) -> str:
     """0x calldata of one call of `name(type,...)`."""
-    return selector_of(signature) + encode(_argument_types(signature), arguments).hex()
+    return selector_of(signature) + encode(argument_types(signature), arguments).hex()
 
 
 @cache
-def _argument_types(signature: str) -> tuple[str, ...]:
+def argument_types(signature: str) -> tuple[str, ...]:
+    """The types between a signature's outer brackets."""
     arguments = signature[signature.index("(") :]
     if arguments == "()":
         return ()

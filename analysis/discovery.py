@@ -39,6 +39,8 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True):
     """Hundredths of a basis point. None: not part of the pool's key."""
     tick_spacing: int | None = None
     stable: bool | None = None
+    hooks: Address | None = None
+    """AmmV4 only. None: the pool has no hooks."""
 
     @property
     def key(self) -> str:
@@ -139,6 +141,7 @@ def candidates_of(
             fee=row.fee,
             tick_spacing=row.tick_spacing,
             stable=row.stable,
+            hooks=row.hooks,
         )
         for row in rows
         if (row.factory, row.kind) in by_factory

@@ -10,7 +10,7 @@ from analysis.stage import NotRun, Outcome, Passed, Refused
 from config.primitives import Address, RawAmount
 from sql.rows import PoolResultRow, TradeOutcome
 
-TRADED_KINDS = frozenset({"AmmV2", "AmmV3"})
+TRADED_KINDS = frozenset({"AmmV2", "AmmV3", "AmmV4", "Solid", "SolidV3"})
 """Kinds whose trades can be played."""
 
 

@@ -15,7 +15,7 @@ from analysis.scenarios.ground import Ground
 from analysis.scenarios.trade import Bought
 from analysis.scenarios.transfer import TransferResult, Wallet
 from analysis.stage import NotRun, Play, Played, next_blocks, read_play
-from config.primitives import Address
+from config.primitives import ZERO_ADDRESS, Address
 from sql.rows import EvidenceRow
 
 
@@ -118,12 +118,15 @@ def _grounds(
     for pool in pools:
         candidate = pool.candidate
         dex, slot = candidate.dex, desk.quote_slots.get(candidate.quote)
-        facts = desk.routers.get(dex.router) if dex.router else None
-        fault = routers.fault_of(candidate, facts)
-        if fault is None and slot is None and candidate.quote != wrapped:
-            fault = "the quote token's balances could not be found"
-        if fault is not None or facts is None or dex.router is None:
-            missing = NotRun(missing="POOL", reason=fault or "")
+        way = routers.way_of(
+            candidate,
+            desk.routers.get(dex.router) if dex.router else None,
+            free=look.scenery.account(f"{candidate.key}:router"),
+        )
+        if slot is None and candidate.quote not in (wrapped, ZERO_ADDRESS):
+            way = "the quote token's balances could not be found"
+        if isinstance(way, str):
+            missing = NotRun(missing="POOL", reason=way)
             refused[candidate.key] = TradeResult(buy=missing, sell=missing)
             continue
         grounds.append(
@@ -133,8 +136,7 @@ def _grounds(
                 blocks=_blocks(desk, look),
                 candidate=candidate,
                 quote_reserve_raw=pool.state.quote_reserve_raw,
-                router=dex.router,
-                form=facts.form if dex.kind == "AmmV3" else None,
+                way=way,
                 quote_slot_index=None if candidate.quote == wrapped else slot,
                 token_slot_index=look.token_slot_index,
             )

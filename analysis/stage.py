@@ -187,6 +187,8 @@ class Play(msgspec.Struct, frozen=True, kw_only=True):
     """Wei that codeless accounts are given."""
     storage: Mapping[Address, Mapping[Hash32, Hash32]]
     """Slots overridden before the first block, by contract."""
+    code: Mapping[Address, str] = {}
+    """0x runtime code put at addresses before the first block."""
 
     def request(self) -> RpcRequest:
         """The eth_simulateV1 request."""
@@ -196,6 +198,7 @@ class Play(msgspec.Struct, frozen=True, kw_only=True):
         overrides |= {
             contract: {"stateDiff": dict(slots)} for contract, slots in self.storage.items()
         }
+        overrides |= {address: {"code": code} for address, code in self.code.items()}
         state: list[dict[str, object]] = [
             {
                 "blockOverrides": {

@@ -55,6 +55,31 @@ _SHIPPED = {
     ),
     "PoolSwapTest": "@uniswap/v4-core/out/PoolSwapTest.sol/PoolSwapTest.json",
     "FeeTakingHook": "@uniswap/v4-core/out/FeeTakingHook.sol/FeeTakingHook.json",
+    "DeltaReturningHook": "@uniswap/v4-core/out/DeltaReturningHook.sol/DeltaReturningHook.json",
+    "DynamicReturnFeeTestHook": (
+        "@uniswap/v4-core/out/DynamicReturnFeeTestHook.sol/DynamicReturnFeeTestHook.json"
+    ),
+    "UniswapV3Pool": "@uniswap/v3-core/artifacts/contracts/UniswapV3Pool.sol/UniswapV3Pool.json",
+    "PancakeV3Factory": (
+        "@pancakeswap/v3-core/artifacts/contracts/PancakeV3Factory.sol/PancakeV3Factory.json"
+    ),
+    "PancakeV3Pool": (
+        "@pancakeswap/v3-core/artifacts/contracts/PancakeV3Pool.sol/PancakeV3Pool.json"
+    ),
+    "AlgebraFactory": (
+        "@cryptoalgebra/integral-core/artifacts/contracts/AlgebraFactory.sol/AlgebraFactory.json"
+    ),
+    "AlgebraPoolDeployer": (
+        "@cryptoalgebra/integral-core/artifacts/contracts/AlgebraPoolDeployer.sol"
+        "/AlgebraPoolDeployer.json"
+    ),
+    "AlgebraSwapRouter": (
+        "@cryptoalgebra/integral-periphery/artifacts/contracts/SwapRouter.sol/SwapRouter.json"
+    ),
+    "AlgebraPositions": (
+        "@cryptoalgebra/integral-periphery/artifacts/contracts/NonfungiblePositionManager.sol"
+        "/NonfungiblePositionManager.json"
+    ),
 }
 
 

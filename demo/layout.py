@@ -1,5 +1,7 @@
 """What stands where in the demo's world: its anchors, venues, tokens and accounts."""
 
+from typing import Literal
+
 import msgspec
 from eth_utils.crypto import keccak
 
@@ -15,9 +17,14 @@ FOR_EVER = 2**255
 """A deadline no transaction misses."""
 
 
+VenueKey = Literal["v2", "v3", "pancake", "algebra", "v4", "solid", "solid_stable", "slipstream"]
+"""Where a pool can be made: the exchanges, Solidly's once for each of its two curves."""
+
+
 class Pool(msgspec.Struct, frozen=True, kw_only=True):
     """One pool of one token of the zoo."""
 
+    venue: VenueKey
     dex: str
     """Name of the venue, as in the overlay."""
     kind: DexKind
@@ -28,13 +35,26 @@ class Pool(msgspec.Struct, frozen=True, kw_only=True):
     pool_id: Hash32 | None = None
     """AmmV4 only."""
     fee: int = 0
-    """AmmV3 and AmmV4: hundredths of a basis point."""
+    """AmmV3 (but Algebra) and AmmV4: hundredths of a basis point."""
     tick_spacing: int = 0
-    """AmmV4 only."""
+    """AmmV4 and SolidV3 only."""
     hooks: Address = ZERO_ADDRESS
     """AmmV4 only."""
     stable: bool = False
     """Solid only: the curve of stables."""
+
+
+class Sides(msgspec.Struct, frozen=True, kw_only=True):
+    """What goes into a new pool, and who brings it."""
+
+    token: Address
+    token_raw: int
+    quote: Address
+    """The wrapped native coin is brought as native coin; on V4 it stands for that itself."""
+    quote_raw: int
+    owner: Address
+    opener: Address | None = None
+    """Who makes the pool. None: the owner."""
 
 
 class ZooToken(msgspec.Struct, frozen=True, kw_only=True):
@@ -64,8 +84,11 @@ class Venues(msgspec.Struct, frozen=True, kw_only=True):
     oracle: Oracle
     v2: Dex
     v3: Dex
+    pancake: Dex
+    algebra: Dex
     v4: Dex
     solid: Dex
+    slipstream: Dex
     liquidity_v4: Address
     """PoolModifyLiquidityTest of v4-core."""
     swap_v4: Address
@@ -74,13 +97,34 @@ class Venues(msgspec.Struct, frozen=True, kw_only=True):
     """Our FeeHook."""
     trap_hook: Address
     """FeeTakingHook of v4-core. It cannot receive native coins, so every sell for them fails."""
+    input_hook: Address
+    """Our InputFeeHook."""
+    dynamic_hook: Address
+    """DynamicReturnFeeTestHook of v4-core, set to a fee of 5 %."""
+    router_hook: Address
+    """Our RouterHook, which knows PoolSwapTest only."""
     clones: Address
     """Our maker of EIP-1167 clones."""
 
     @property
     def dexes(self) -> tuple[Dex, ...]:
         """In the order of the overlay."""
-        return (self.v2, self.v3, self.v4, self.solid)
+        return (
+            self.v2, self.v3, self.pancake, self.algebra, self.v4, self.solid, self.slipstream,
+        )  # fmt: skip
+
+    def dex_of(self, venue: VenueKey) -> Dex:
+        """The exchange of a venue."""
+        return {
+            "v2": self.v2,
+            "v3": self.v3,
+            "pancake": self.pancake,
+            "algebra": self.algebra,
+            "v4": self.v4,
+            "solid": self.solid,
+            "solid_stable": self.solid,
+            "slipstream": self.slipstream,
+        }[venue]
 
 
 class World(msgspec.Struct, frozen=True, kw_only=True):

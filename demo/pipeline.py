@@ -11,8 +11,8 @@ from demo.anvil import AnvilNode, quantity
 from demo.compile import Artifacts
 from demo.wire import NodeRefusedError
 
-_GAS = 9_000_000
-"""Limit of each transaction: room for the largest contract, and several in one block."""
+_GAS = 14_000_000
+"""Limit of each transaction: room for the longest search for a hook, and several in one block."""
 _MOST_BLOCKS = 64
 
 _RLP_LITERALS = 0x80
@@ -59,7 +59,7 @@ class Pipeline:
 
     def next_address(self, sender: Address) -> Address:
         """Where the next contract stands, if the next thing this sender does is to create one."""
-        return created_address(sender, self._nonce(sender))
+        return created_address(sender, self.next_nonce(sender))
 
     def call(
         self, to: Address, signature: str, *values: object, sender: Address, value_wei: int = 0
@@ -92,13 +92,13 @@ class Pipeline:
 
     def _add(self, label: str, transaction: dict[str, str]) -> int:
         sender = Address(transaction["from"])
-        nonce = self._nonce(sender)
+        nonce = self.next_nonce(sender)
         self._nonces[sender] = nonce + 1
         ready = transaction | {"nonce": hex(nonce), "gas": hex(_GAS)}
         self._queue.append(_Queued(label=f"{label} from {sender} #{nonce}", transaction=ready))
         return nonce
 
-    def _nonce(self, sender: Address) -> int:
+    def next_nonce(self, sender: Address) -> int:
         """The nonce of the sender's next transaction. Nobody else may send from it meanwhile."""
         known = self._nonces.get(sender)
         if known is None:

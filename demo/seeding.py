@@ -1,158 +1,60 @@
-"""Puts liquidity into pools, through each venue's own contracts."""
-
-from math import isqrt
+"""Opens pools and puts liquidity into them, through each venue's own contracts."""
 
 import msgspec
-from eth_abi.abi import encode
-from eth_utils.crypto import keccak
 
 from config.jsonrpc import RpcRequest
-from config.primitives import ZERO_ADDRESS, Address, Hash32
+from config.primitives import ZERO_ADDRESS, Address
 from demo.abi import call_data, decode_values
 from demo.anvil import AnvilNode
-from demo.layout import FOR_EVER, Pool, Venues, positions_of, router_of
+from demo.concentrated import fill_concentrated, open_concentrated
+from demo.layout import FOR_EVER, Pool, Sides, VenueKey, Venues, positions_of, router_of
 from demo.pipeline import Pipeline
 
 UNLIMITED = 2**256 - 1
-POOL_FEE = 3_000
-"""Of V3 and V4 pools, in hundredths of a basis point."""
-_TICK_SPACING = 60
-_OUTERMOST_TICK = 887_220
-"""The last tick, a multiple of the spacing, that V3 and V4 allow."""
-POOL_KEY = "(address,address,uint24,int24,address)"
+PAIRS: tuple[VenueKey, ...] = ("v2", "solid", "solid_stable")
+"""Venues whose pools are pairs: one price for everybody, made by their first liquidity."""
 
 
-class Sides(msgspec.Struct, frozen=True, kw_only=True):
-    """What goes into a new pool, and who brings it."""
+def seed(
+    pipeline: Pipeline,
+    venues: Venues,
+    venue: VenueKey,
+    sides: Sides,
+    *,
+    hooks: Address = ZERO_ADDRESS,
+) -> Pool:
+    """A pool of this venue with the owner's liquidity in it. V4 takes hooks, the others none."""
+    if venue in PAIRS:
+        pool = _plan_pair(venues, venue, sides.quote)
+    else:
+        pool = open_concentrated(pipeline, venues, venue, sides, hooks=hooks)
+    _fill_pool(pipeline, venues, pool, sides)
+    return pool
 
-    token: Address
-    token_raw: int
-    quote: Address
-    """The wrapped native coin is brought as native coin."""
-    quote_raw: int
-    owner: Address
+
+def _fill_pool(pipeline: Pipeline, venues: Venues, pool: Pool, sides: Sides) -> None:
+    """The owner adds liquidity. Stables must have been approved once, by `approve_stables`."""
+    spender = _filler(venues, pool.venue)
+    _approve(pipeline, sides.token, sides, spender)
+    if pool.venue in ("pancake", "slipstream") and sides.quote == venues.wrapped_native.address:
+        _approve(pipeline, sides.quote, sides, spender)
+    if pool.venue in PAIRS:
+        _fill_pair(pipeline, venues, pool, sides)
+    else:
+        fill_concentrated(pipeline, venues, pool, sides)
 
 
 def approve_stables(pipeline: Pipeline, venues: Venues, owner: Address) -> None:
     """Let every venue take the owner's stables. Once: USDT refuses a second approval."""
-    spenders = (router_of(venues.v2), positions_of(venues.v3), router_of(venues.solid))
+    keys: tuple[VenueKey, ...] = ("v2", "v3", "pancake", "algebra", "v4", "solid", "slipstream")
     for stable in venues.stables:
-        for spender in spenders:
+        for venue in keys:
             pipeline.call(
-                stable.address, "approve(address,uint256)", spender, UNLIMITED, sender=owner
+                stable.address,
+                "approve(address,uint256)",
+                *(_filler(venues, venue), UNLIMITED),
+                sender=owner,
             )
-
-
-def seed_v2(pipeline: Pipeline, venues: Venues, sides: Sides) -> Pool:
-    """A Uniswap V2 pair."""
-    router = router_of(venues.v2)
-    _approve(pipeline, sides, router)
-    if sides.quote == venues.wrapped_native.address:
-        pipeline.call(
-            router,
-            "addLiquidityETH(address,uint256,uint256,uint256,address,uint256)",
-            *(sides.token, sides.token_raw, 0, 0, sides.owner, FOR_EVER),
-            sender=sides.owner,
-            value_wei=sides.quote_raw,
-        )
-    else:
-        pipeline.call(
-            router,
-            "addLiquidity(address,address,uint256,uint256,uint256,uint256,address,uint256)",
-            *(sides.token, sides.quote, sides.token_raw, sides.quote_raw),
-            *(0, 0, sides.owner, FOR_EVER),
-            sender=sides.owner,
-        )
-    return Pool(dex=venues.v2.name, kind="AmmV2", address=ZERO_ADDRESS, quote=sides.quote)
-
-
-def seed_v3(pipeline: Pipeline, venues: Venues, sides: Sides) -> Pool:
-    """A Uniswap V3 pool with one position over the whole range."""
-    manager = positions_of(venues.v3)
-    _approve(pipeline, sides, manager)
-    tokens, amounts = _sorted(sides)
-    pipeline.call(
-        manager,
-        "createAndInitializePoolIfNecessary(address,address,uint24,uint160)",
-        *(*tokens, POOL_FEE, _sqrt_price_x96(amounts)),
-        sender=sides.owner,
-    )
-    pipeline.call(
-        manager,
-        "mint((address,address,uint24,int24,int24,"
-        "uint256,uint256,uint256,uint256,address,uint256))",
-        (
-            *(*tokens, POOL_FEE, -_OUTERMOST_TICK, _OUTERMOST_TICK),
-            *(*amounts, 0, 0, sides.owner, FOR_EVER),
-        ),
-        sender=sides.owner,
-        value_wei=sides.quote_raw if sides.quote == venues.wrapped_native.address else 0,
-    )
-    return Pool(
-        dex=venues.v3.name, kind="AmmV3", address=ZERO_ADDRESS, quote=sides.quote, fee=POOL_FEE
-    )
-
-
-def seed_v4(pipeline: Pipeline, venues: Venues, sides: Sides, *, hooks: Address) -> Pool:
-    """A Uniswap V4 pool against the native coin, whatever `sides.quote` says."""
-    _approve(pipeline, sides, venues.liquidity_v4)
-    pool = Pool(
-        dex=venues.v4.name,
-        kind="AmmV4",
-        address=venues.v4.factory,
-        quote=ZERO_ADDRESS,
-        fee=POOL_FEE,
-        tick_spacing=_TICK_SPACING,
-        hooks=hooks,
-    )
-    key = pool_key(pool, sides.token)
-    amounts = (sides.quote_raw, sides.token_raw)
-    pipeline.call(
-        venues.v4.factory,
-        f"initialize({POOL_KEY},uint160)",
-        *(key, _sqrt_price_x96(amounts)),
-        sender=sides.owner,
-    )
-    pipeline.call(
-        venues.liquidity_v4,
-        f"modifyLiquidity({POOL_KEY},(int24,int24,int256,bytes32),bytes)",
-        key,
-        (-_OUTERMOST_TICK, _OUTERMOST_TICK, isqrt(amounts[0] * amounts[1]), bytes(32)),
-        b"",
-        sender=sides.owner,
-        value_wei=sides.quote_raw + 1,  # rounding; what is left comes back
-    )
-    digest = keccak(encode([POOL_KEY], [key])).hex()
-    return msgspec.structs.replace(pool, pool_id=Hash32("0x" + digest))
-
-
-def seed_solid(pipeline: Pipeline, venues: Venues, sides: Sides, *, stable: bool = False) -> Pool:
-    """A Solidly pair."""
-    router = router_of(venues.solid)
-    _approve(pipeline, sides, router)
-    if sides.quote == venues.wrapped_native.address:
-        pipeline.call(
-            router,
-            "addLiquidityETH(address,bool,uint256,uint256,uint256,address,uint256)",
-            *(sides.token, stable, sides.token_raw, 0, 0, sides.owner, FOR_EVER),
-            sender=sides.owner,
-            value_wei=sides.quote_raw,
-        )
-    else:
-        pipeline.call(
-            router,
-            "addLiquidity(address,address,bool,uint256,uint256,uint256,uint256,address,uint256)",
-            *(sides.token, sides.quote, stable, sides.token_raw, sides.quote_raw),
-            *(0, 0, sides.owner, FOR_EVER),
-            sender=sides.owner,
-        )
-    return Pool(
-        dex=venues.solid.name,
-        kind="Solid",
-        address=ZERO_ADDRESS,
-        quote=sides.quote,
-        stable=stable,
-    )
 
 
 def fetch_addresses(
@@ -173,35 +75,67 @@ def fetch_addresses(
     ]
 
 
-def pool_key(pool: Pool, token: Address) -> tuple[str, str, int, int, str]:
-    """The key of a V4 pool against the native coin, which sorts before every token."""
-    return (pool.quote, token, pool.fee, pool.tick_spacing, pool.hooks)
-
-
-def _where(venues: Venues, token: Address, pool: Pool) -> dict[str, str]:
-    if pool.kind == "AmmV3":
-        data = call_data("getPool(address,address,uint24)", token, pool.quote, pool.fee)
-        return {"to": venues.v3.factory, "data": data}
-    if pool.kind == "Solid":
-        data = call_data("getPair(address,address,bool)", token, pool.quote, pool.stable)
-        return {"to": venues.solid.factory, "data": data}
-    return {
-        "to": venues.v2.factory,
-        "data": call_data("getPair(address,address)", token, pool.quote),
+def lookup(pool: Pool, token: Address) -> tuple[str, tuple[object, ...]]:
+    """The factory's getter of a pool, and its arguments. Not for V4, which has none."""
+    keys: dict[str, tuple[str, tuple[object, ...]]] = {
+        "v2": ("getPair(address,address)", ()),
+        "v3": ("getPool(address,address,uint24)", (pool.fee,)),
+        "pancake": ("getPool(address,address,uint24)", (pool.fee,)),
+        "algebra": ("poolByPair(address,address)", ()),
+        "solid": ("getPair(address,address,bool)", (False,)),
+        "solid_stable": ("getPair(address,address,bool)", (True,)),
+        "slipstream": ("getPool(address,address,int24)", (pool.tick_spacing,)),
     }
+    signature, key = keys[pool.venue]
+    return signature, (token, pool.quote, *key)
 
 
-def _approve(pipeline: Pipeline, sides: Sides, spender: Address) -> None:
-    pipeline.call(
-        sides.token, "approve(address,uint256)", spender, sides.token_raw, sender=sides.owner
+def _plan_pair(venues: Venues, venue: VenueKey, quote: Address) -> Pool:
+    dex = venues.dex_of(venue)
+    return Pool(
+        venue=venue,
+        dex=dex.name,
+        kind=dex.kind,
+        address=ZERO_ADDRESS,
+        quote=quote,
+        stable=venue == "solid_stable",
     )
 
 
-def _sorted(sides: Sides) -> tuple[tuple[Address, Address], tuple[int, int]]:
-    if sides.token < sides.quote:
-        return (sides.token, sides.quote), (sides.token_raw, sides.quote_raw)
-    return (sides.quote, sides.token), (sides.quote_raw, sides.token_raw)
+def _fill_pair(pipeline: Pipeline, venues: Venues, pool: Pool, sides: Sides) -> None:
+    router = router_of(venues.dex_of(pool.venue))
+    is_v2 = pool.venue == "v2"
+    flag, flag_type = ((), "") if is_v2 else ((pool.stable,), "bool,")
+    if sides.quote == venues.wrapped_native.address:
+        pipeline.call(
+            router,
+            f"addLiquidityETH(address,{flag_type}uint256,uint256,uint256,address,uint256)",
+            *(sides.token, *flag, sides.token_raw, 0, 0, sides.owner, FOR_EVER),
+            sender=sides.owner,
+            value_wei=sides.quote_raw,
+        )
+        return
+    pipeline.call(
+        router,
+        f"addLiquidity(address,address,{flag_type}uint256,uint256,uint256,uint256,address,uint256)",
+        *(sides.token, sides.quote, *flag, sides.token_raw, sides.quote_raw),
+        *(0, 0, sides.owner, FOR_EVER),
+        sender=sides.owner,
+    )
 
 
-def _sqrt_price_x96(amounts: tuple[int, int]) -> int:
-    return isqrt((amounts[1] << 192) // amounts[0])
+def _filler(venues: Venues, venue: VenueKey) -> Address:
+    """Who takes the liquidity."""
+    if venue == "v4":
+        return venues.liquidity_v4
+    dex = venues.dex_of(venue)
+    return router_of(dex) if venue in PAIRS else positions_of(dex)
+
+
+def _where(venues: Venues, token: Address, pool: Pool) -> dict[str, str]:
+    signature, values = lookup(pool, token)
+    return {"to": venues.dex_of(pool.venue).factory, "data": call_data(signature, *values)}
+
+
+def _approve(pipeline: Pipeline, asset: Address, sides: Sides, spender: Address) -> None:
+    pipeline.call(asset, "approve(address,uint256)", spender, UNLIMITED, sender=sides.owner)

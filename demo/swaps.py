@@ -2,14 +2,18 @@
 
 import msgspec
 
-from config.primitives import Address
+from config.primitives import ZERO_ADDRESS, Address
 from demo.abi import call_data
+from demo.concentrated import POOL_KEY, pool_key
 from demo.layout import FOR_EVER, Pool, Venues, ZooToken, router_of
-from demo.seeding import POOL_KEY, pool_key
 
 # The prices at which a V4 swap stops, one inside the outermost allowed (TickMath).
 _LOWEST_SQRT_PRICE = 4_295_128_739 + 1
 _HIGHEST_SQRT_PRICE = 1_461_446_703_485_210_103_287_273_052_203_988_822_378_723_970_342 - 1
+
+
+# Routers that take and pay the wrapped coin, as any other token.
+_WRAPPED_ONLY = ("pancake", "slipstream")
 
 
 class Call(msgspec.Struct, frozen=True, kw_only=True):
@@ -34,12 +38,14 @@ def spender_of(venues: Venues, pool: Pool) -> Address:
     """Who takes the seller's tokens, and so needs an allowance."""
     if pool.kind == "AmmV4":
         return venues.swap_v4
-    return router_of(next(dex for dex in venues.dexes if dex.kind == pool.kind))
+    return router_of(venues.dex_of(pool.venue))
 
 
 def pays_native(venues: Venues, pool: Pool) -> bool:
     """Whether a buyer pays with native coins, rather than with a stable and an allowance."""
-    return pool.kind == "AmmV4" or pool.quote == venues.wrapped_native.address
+    if pool.venue in _WRAPPED_ONLY:
+        return False
+    return pool.quote in (ZERO_ADDRESS, venues.wrapped_native.address)
 
 
 def approve_call(token: Address, spender: Address, amount_raw: int) -> Call:
@@ -54,8 +60,9 @@ def buy_call(venues: Venues, token: ZooToken, *, trader: Address, quote_raw: int
     to = spender_of(venues, pool)
     value_wei = quote_raw if native else 0
     if pool.kind == "AmmV4":
-        return Call(to=to, data=_swap_v4(token, -quote_raw, buys=True), value_wei=value_wei)
-    if pool.kind == "AmmV3":
+        way = (pool.quote, token.address)
+        return Call(to=to, data=_swap_v4(token, way, quote_raw), value_wei=value_wei)
+    if pool.kind in ("AmmV3", "SolidV3"):
         data = _swap_v3(pool, (pool.quote, token.address), trader, quote_raw)
         return Call(to=to, data=data, value_wei=value_wei)
     path, path_type = _path(pool, pool.quote, token.address)
@@ -78,8 +85,8 @@ def sell_call(venues: Venues, token: ZooToken, *, trader: Address, token_raw: in
     pool = token.pool
     to = spender_of(venues, pool)
     if pool.kind == "AmmV4":
-        return Call(to=to, data=_swap_v4(token, -token_raw, buys=False))
-    if pool.kind == "AmmV3":
+        return Call(to=to, data=_swap_v4(token, (token.address, pool.quote), token_raw))
+    if pool.kind in ("AmmV3", "SolidV3"):
         return Call(to=to, data=_swap_v3(pool, (token.address, pool.quote), trader, token_raw))
     path, path_type = _path(pool, token.address, pool.quote)
     if pays_native(venues, pool):
@@ -108,20 +115,32 @@ def _tokens_for_tokens(path: list[object], path_type: str, trader: Address, amou
 
 
 def _swap_v3(pool: Pool, way: tuple[Address, Address], trader: Address, amount_raw: int) -> str:
-    """Uniswap V3's first SwapRouter, whose order carries the deadline."""
+    """The single-pool order of the venue's router, in the form with a deadline.
+
+    Algebra's is the one that trades what arrives, as V2's and Solidly's are here.
+    """
+    name, key_type, key = {
+        "v3": ("exactInputSingle", "uint24", (pool.fee,)),
+        "pancake": ("exactInputSingle", "uint24", (pool.fee,)),
+        "slipstream": ("exactInputSingle", "int24", (pool.tick_spacing,)),
+        "algebra": (
+            "exactInputSingleSupportingFeeOnTransferTokens", "address", (ZERO_ADDRESS,),
+        ),
+    }[pool.venue]  # fmt: skip
     return call_data(
-        "exactInputSingle((address,address,uint24,address,uint256,uint256,uint256,uint160))",
-        (*way, pool.fee, trader, FOR_EVER, amount_raw, 0, 0),
+        f"{name}((address,address,{key_type},address,uint256,uint256,uint256,uint160))",
+        (*way, *key, trader, FOR_EVER, amount_raw, 0, 0),
     )
 
 
-def _swap_v4(token: ZooToken, amount_specified: int, *, buys: bool) -> str:
-    """Through v4-core's PoolSwapTest; a negative amount is exact input. Native sorts first."""
-    limit = _LOWEST_SQRT_PRICE if buys else _HIGHEST_SQRT_PRICE
+def _swap_v4(token: ZooToken, way: tuple[Address, Address], amount_raw: int) -> str:
+    """Through v4-core's PoolSwapTest; a negative amount is exact input."""
+    upwards = way[0] < way[1]
+    limit = _LOWEST_SQRT_PRICE if upwards else _HIGHEST_SQRT_PRICE
     return call_data(
         f"swap({POOL_KEY},(bool,int256,uint160),(bool,bool),bytes)",
         pool_key(token.pool, token.address),
-        (buys, amount_specified, limit),
+        (upwards, -amount_raw, limit),
         (False, False),
         b"",
     )

@@ -10,10 +10,10 @@ from config.errors import UpstreamError
 from config.primitives import Address
 from demo.anvil import ETHER, AnvilNode
 from demo.compile import load_artifacts
-from demo.layout import World, ZooToken, native_worth
+from demo.layout import Sides, World, ZooToken, native_worth
 from demo.pipeline import Pipeline
 from demo.reads import balance_of
-from demo.seeding import UNLIMITED, Sides, seed_v2
+from demo.seeding import UNLIMITED, seed
 from demo.swaps import Call, approve_call, buy_call, pays_native, sell_call, spender_of
 from demo.wire import NodeRefusedError
 
@@ -94,7 +94,7 @@ class Trader:
             quote_raw=native_worth(self._dice.randint(1_000, 30_000)),
             owner=launcher,
         )
-        seed_v2(pipeline, world.venues, sides)
+        seed(pipeline, world.venues, "v2", sides)
         self._node.set_balance(launcher, 100 * ETHER)
         pipeline.submit()
 

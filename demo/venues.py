@@ -6,7 +6,7 @@ from config.chains import Anchor, Dex, Oracle
 from config.primitives import ZERO_ADDRESS, Address
 from demo.anvil import AnvilNode
 from demo.layout import NATIVE_USD, Venues
-from demo.pipeline import Pipeline
+from demo.pipeline import Pipeline, created_address
 from demo.reads import read_address
 
 _STABLE_DECIMALS = 6
@@ -14,9 +14,16 @@ _STABLE_SUPPLY = 10**9 * 10**_STABLE_DECIMALS
 _FEED_DECIMALS = 8
 _HEARTBEAT_S = 3_600
 
-# Uniswap V4 permissions in a hook's address: after a swap, and changing the swap's amounts there.
+# Uniswap V4 permissions in a hook's address: round a swap, and changing the swap's amounts there.
+_BEFORE_SWAP = 1 << 7
 _AFTER_SWAP = 1 << 6
+_BEFORE_SWAP_RETURNS_DELTA = 1 << 3
 _AFTER_SWAP_RETURNS_DELTA = 1 << 2
+_TAKES_AFTER = _AFTER_SWAP | _AFTER_SWAP_RETURNS_DELTA
+_TAKES_BEFORE = _BEFORE_SWAP | _BEFORE_SWAP_RETURNS_DELTA
+
+DYNAMIC_HOOK_FEE = 50_000
+"""Hundredths of a basis point that the dynamic hook charges."""
 
 
 def deploy_venues(node: AnvilNode, pipeline: Pipeline, deployer: Address) -> Venues:
@@ -29,14 +36,14 @@ def deploy_venues(node: AnvilNode, pipeline: Pipeline, deployer: Address) -> Ven
     liquidity_v4 = pipeline.deploy("PoolModifyLiquidityTest", v4.factory, sender=deployer)
     swap_v4 = pipeline.deploy("PoolSwapTest", v4.factory, sender=deployer)
     flagged = pipeline.deploy("FlaggedDeployer", sender=deployer)
-    for hook in ("FeeHook", "FeeTakingHook"):
-        pipeline.call(
-            flagged,
-            "deploy(bytes,uint160)",
-            pipeline.creation(hook, v4.factory),
-            _AFTER_SWAP | _AFTER_SWAP_RETURNS_DELTA,
-            sender=deployer,
-        )
+    for creation, flags in (
+        (pipeline.creation("FeeHook", v4.factory), _TAKES_AFTER),
+        (pipeline.creation("FeeTakingHook", v4.factory), _TAKES_AFTER),
+        (pipeline.creation("InputFeeHook", v4.factory), _TAKES_BEFORE),
+        (pipeline.creation("DynamicReturnFeeTestHook"), _BEFORE_SWAP),
+        (pipeline.creation("RouterHook", v4.factory, swap_v4), _BEFORE_SWAP),
+    ):
+        pipeline.call(flagged, "deploy(bytes,uint160)", creation, flags, sender=deployer)
     venues = Venues(
         wrapped_native=Anchor(address=weth, symbol="WETH", decimals=18),
         stables=(
@@ -46,20 +53,33 @@ def deploy_venues(node: AnvilNode, pipeline: Pipeline, deployer: Address) -> Ven
         oracle=Oracle(native_usd=feed, decimals=_FEED_DECIMALS, heartbeat_s=_HEARTBEAT_S),
         v2=_deploy_v2(pipeline, deployer, weth),
         v3=_deploy_v3(pipeline, deployer, weth),
-        v4=v4,
+        pancake=_deploy_pancake(pipeline, deployer),
+        algebra=_deploy_algebra(pipeline, deployer, weth),
+        v4=msgspec.structs.replace(v4, router=swap_v4),
         solid=_deploy_solid(pipeline, deployer, weth),
+        slipstream=_deploy_slipstream(pipeline, deployer),
         liquidity_v4=liquidity_v4,
         swap_v4=swap_v4,
         fee_hook=ZERO_ADDRESS,
         trap_hook=ZERO_ADDRESS,
+        input_hook=ZERO_ADDRESS,
+        dynamic_hook=ZERO_ADDRESS,
+        router_hook=ZERO_ADDRESS,
         clones=pipeline.deploy("CloneFactory", sender=deployer),
     )
     pipeline.flush()
     # The hooks' addresses were searched for on the chain, so they have to be asked for.
+    fee, trap, taking, dynamic, choosy = (
+        read_address(node, flagged, "hooks(uint256)", at) for at in range(5)
+    )
+    pipeline.call(dynamic, "setFee(uint24)", DYNAMIC_HOOK_FEE, sender=deployer)
     return msgspec.structs.replace(
         venues,
-        fee_hook=read_address(node, flagged, "hooks(uint256)", 0),
-        trap_hook=read_address(node, flagged, "hooks(uint256)", 1),
+        fee_hook=fee,
+        trap_hook=trap,
+        input_hook=taking,
+        dynamic_hook=dynamic,
+        router_hook=choosy,
     )
 
 
@@ -89,6 +109,59 @@ def _deploy_v3(pipeline: Pipeline, deployer: Address, weth: Address) -> Dex:
         quoter=pipeline.deploy("QuoterV2", factory, weth, sender=deployer),
         position_manager=positions,
         fee_tiers=(500, 3_000, 10_000),
+        from_block=0,
+    )
+
+
+def _deploy_pancake(pipeline: Pipeline, deployer: Address) -> Dex:
+    """The real factory and pools; deployer, router and positions are ours: no package has them."""
+    shelf = pipeline.deploy("CodeShelf", pipeline.creation("PancakeV3Pool"), sender=deployer)
+    maker = pipeline.deploy("PancakeDeployer", shelf, sender=deployer)
+    factory = pipeline.deploy("PancakeV3Factory", maker, sender=deployer)
+    pipeline.call(maker, "setFactoryAddress(address)", factory, sender=deployer)
+    router = pipeline.deploy("PancakeRouter", factory, sender=deployer)
+    return Dex(
+        name="PancakeSwap V3",
+        kind="AmmV3",
+        variant="pancake_v3",
+        factory=factory,
+        router=router,
+        position_manager=router,
+        fee_tiers=(500, 2_500, 10_000),
+        from_block=0,
+    )
+
+
+def _deploy_algebra(pipeline: Pipeline, deployer: Address, weth: Address) -> Dex:
+    # Factory and pool deployer name each other in their constructors.
+    maker = created_address(deployer, pipeline.next_nonce(deployer) + 1)
+    factory = pipeline.deploy("AlgebraFactory", maker, sender=deployer)
+    pipeline.deploy("AlgebraPoolDeployer", factory, sender=deployer)
+    positions = pipeline.deploy("AlgebraPositions", factory, weth, deployer, maker, sender=deployer)
+    return Dex(
+        name="Algebra",
+        kind="AmmV3",
+        variant="algebra_integral",
+        factory=factory,
+        router=pipeline.deploy("AlgebraSwapRouter", factory, weth, maker, sender=deployer),
+        position_manager=positions,
+        from_block=0,
+    )
+
+
+def _deploy_slipstream(pipeline: Pipeline, deployer: Address) -> Dex:
+    """Uniswap's real V3 pools under a factory and a router with Slipstream's interface, ours."""
+    shelf = pipeline.deploy("CodeShelf", pipeline.creation("UniswapV3Pool"), sender=deployer)
+    factory = pipeline.deploy("SlipstreamFactory", shelf, sender=deployer)
+    router = pipeline.deploy("SlipstreamRouter", factory, sender=deployer)
+    return Dex(
+        name="Slipstream",
+        kind="SolidV3",
+        variant="slipstream",
+        factory=factory,
+        router=router,
+        position_manager=router,
+        fee_tiers=(1, 50, 100, 200, 2_000),
         from_block=0,
     )
 

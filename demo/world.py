@@ -1,22 +1,16 @@
 """Builds the demo's world: anchors, venues and the zoo, on a node that starts empty."""
 
+import msgspec
 from eth_utils.crypto import keccak
 
 from config.jsonrpc import RpcRequest
 from config.primitives import ZERO_ADDRESS, Address
 from demo.anvil import ETHER, AnvilNode
 from demo.compile import load_artifacts
-from demo.layout import Pool, Venues, World, ZooToken, named_account, native_worth
+from demo.concentrated import open_concentrated
+from demo.layout import Pool, Sides, Venues, World, ZooToken, named_account, native_worth
 from demo.pipeline import Pipeline, created2_address, created_address
-from demo.seeding import (
-    Sides,
-    approve_stables,
-    fetch_addresses,
-    seed_solid,
-    seed_v2,
-    seed_v3,
-    seed_v4,
-)
+from demo.seeding import PAIRS, approve_stables, fetch_addresses, seed
 from demo.venues import deploy_venues
 from demo.zoo import ZOO, Animal
 
@@ -26,6 +20,8 @@ _HOLDERS = 3
 _TRADERS = 4
 _STABLE_SHARE_USD = 5_000_000
 """Stables for the owner and for each trader."""
+_WRAPPED_WEI = 1_000 * ETHER
+"""Wrapped coins for each trader: some routers take no others."""
 
 
 def build_world(node: AnvilNode) -> World:
@@ -38,8 +34,12 @@ def build_world(node: AnvilNode) -> World:
     pipeline = Pipeline(node, load_artifacts())
     venues = deploy_venues(node, pipeline, deployer)
     _share_stables(pipeline, venues, deployer, (owner, *traders))
+    for trader in traders:
+        pipeline.call(
+            venues.wrapped_native.address, "deposit()", sender=trader, value_wei=_WRAPPED_WEI
+        )
     _seed_anchors(pipeline, venues, deployer)
-    tokens = _Zoo(pipeline, venues, owner).build(node)
+    tokens = Zoo(pipeline, venues, owner).build(node)
     return World(
         venues=venues,
         tokens=tokens,
@@ -78,13 +78,13 @@ def _seed_anchors(pipeline: Pipeline, venues: Venues, deployer: Address) -> None
         )
 
     weth = venues.wrapped_native.address
-    seed_v2(pipeline, venues, sides(600_000, weth, native_worth(600_000)))
-    seed_v3(pipeline, venues, sides(300_000, weth, native_worth(300_000)))
+    seed(pipeline, venues, "v2", sides(600_000, weth, native_worth(600_000)))
+    seed(pipeline, venues, "v3", sides(300_000, weth, native_worth(300_000)))
     tether_raw = 500_000 * 10**tether.decimals
-    seed_solid(pipeline, venues, sides(500_000, tether.address, tether_raw), stable=True)
+    seed(pipeline, venues, "solid_stable", sides(500_000, tether.address, tether_raw))
 
 
-class _Zoo:
+class Zoo:
     """Deploys the tokens of one owner and seeds their pools."""
 
     def __init__(self, pipeline: Pipeline, venues: Venues, owner: Address) -> None:
@@ -112,6 +112,33 @@ class _Zoo:
             for animal, (token, _), pool in zip(ZOO, placed, pools, strict=True)
         )
 
+    def place(self, node: AnvilNode, animal: Animal, *, opener: Address) -> ZooToken:
+        """Put one more token on the chain, in any venue, and wait until it stands.
+
+        A token that knows its pool gets to know the one it will have: a pair whose address follows
+        from the token's, V4's manager, else a pool that `opener` makes before the token is there.
+        """
+        self._pipeline.flush()
+        pair = None
+        if animal.extra == "pair" and animal.venue == "v4":
+            pair = self._venues.v4.factory
+        elif animal.extra == "pair" and animal.venue not in PAIRS:
+            pair = self._open(node, animal, opener)
+        token, pool = self._place(animal, pair)
+        self._pipeline.flush()
+        (pool,) = fetch_addresses(node, self._venues, [(token, pool)])
+        return self._describe(animal, token, pool)
+
+    def _open(self, node: AnvilNode, animal: Animal, opener: Address) -> Address:
+        """The pool of the token that is created next."""
+        token = self._pipeline.next_address(self._owner)
+        sides = msgspec.structs.replace(self._sides(animal, token), opener=opener)
+        pool = open_concentrated(
+            self._pipeline, self._venues, animal.venue, sides, hooks=self._hook(animal)
+        )
+        self._pipeline.flush()
+        return fetch_addresses(node, self._venues, [(token, pool)])[0].address
+
     def _describe(self, animal: Animal, token: Address, pool: Pool) -> ZooToken:
         return ZooToken(
             key=animal.key,
@@ -125,23 +152,31 @@ class _Zoo:
             keeper=self._keeper if animal.extra == "keeper" else None,
         )
 
-    def _place(self, animal: Animal) -> tuple[Address, Pool]:
-        token = self._create(animal)
-        pool = self._seed(animal, token)
+    def _place(self, animal: Animal, pair: Address | None = None) -> tuple[Address, Pool]:
+        """`pair` None: a token that knows its pool is told the pair it will have."""
+        token = self._create(animal, pair)
+        pool = seed(
+            self._pipeline,
+            self._venues,
+            animal.venue,
+            self._sides(animal, token),
+            hooks=self._hook(animal),
+        )
         for holder in self._holders:
             self._call(token, "transfer(address,uint256)", holder, _SUPPLY_RAW // 100)
         if animal.renounced:
             self._call(token, "renounceOwnership()")
         return token, pool
 
-    def _create(self, animal: Animal) -> Address:
+    def _create(self, animal: Animal, pair: Address | None) -> Address:
         name = f"Demo {animal.symbol.title()}"
         if animal.form == "bytes32":
             return self._deploy(animal.contract)
         if animal.form == "plain":
             extras: tuple[Address, ...] = ()
             if animal.extra == "pair":
-                extras = (self._future_pair(self._pipeline.next_address(self._owner)),)
+                token = self._pipeline.next_address(self._owner)
+                extras = (pair or self._future_pair(animal, token),)
             elif animal.extra == "keeper":
                 extras = (self._keeper,)
             return self._deploy(animal.contract, name, animal.symbol, *extras)
@@ -157,27 +192,26 @@ class _Zoo:
         self._call(self._venues.clones, "clone(address)", self._implementation)
         return created_address(self._venues.clones, 1)  # a contract's nonces begin with 1
 
-    def _seed(self, animal: Animal, token: Address) -> Pool:
+    def _sides(self, animal: Animal, token: Address) -> Sides:
         quote, quote_raw = self._quote(animal)
-        sides = Sides(
+        return Sides(
             token=token,
             token_raw=_SUPPLY_RAW * animal.pool_pct // 100,
             quote=quote,
             quote_raw=quote_raw,
             owner=self._owner,
         )
-        if animal.kind == "AmmV3":
-            return seed_v3(self._pipeline, self._venues, sides)
-        if animal.kind == "AmmV4":
-            return seed_v4(self._pipeline, self._venues, sides, hooks=self._hook(animal))
-        if animal.kind == "Solid":
-            return seed_solid(self._pipeline, self._venues, sides)
-        return seed_v2(self._pipeline, self._venues, sides)
 
     def _hook(self, animal: Animal) -> Address:
-        if animal.hook is None:
-            return ZERO_ADDRESS
-        return self._venues.fee_hook if animal.hook == "fee" else self._venues.trap_hook
+        venues = self._venues
+        hooks = {
+            "fee": venues.fee_hook,
+            "trap": venues.trap_hook,
+            "input": venues.input_hook,
+            "dynamic": venues.dynamic_hook,
+            "router": venues.router_hook,
+        }
+        return hooks[animal.hook] if animal.hook else ZERO_ADDRESS
 
     def _quote(self, animal: Animal) -> tuple[Address, int]:
         if animal.quote == "native":
@@ -185,14 +219,16 @@ class _Zoo:
         stable = self._venues.stables[0 if animal.quote == "usdc" else 1]
         return stable.address, animal.quote_usd * 10**stable.decimals
 
-    def _future_pair(self, token: Address) -> Address:
-        """The V2 pair of a token that does not exist yet, with the wrapped native coin."""
-        lower, upper = sorted((token, self._venues.wrapped_native.address))
-        return created2_address(
-            self._venues.v2.factory,
-            salt=keccak(bytes.fromhex(lower[2:] + upper[2:])),
-            creation=self._pair_creation,
-        )
+    def _future_pair(self, animal: Animal, token: Address) -> Address:
+        """The pair of a token that does not exist yet."""
+        lower, upper = sorted((token, self._quote(animal)[0]))
+        packed = bytes.fromhex(lower[2:] + upper[2:])
+        factory = self._venues.dex_of(animal.venue).factory
+        if animal.venue == "v2":
+            return created2_address(factory, salt=keccak(packed), creation=self._pair_creation)
+        stable = animal.venue == "solid_stable"
+        creation = self._pipeline.creation("SolidPair", lower, upper, stable).hex()
+        return created2_address(factory, salt=keccak(packed + bytes([stable])), creation=creation)
 
     def _deploy(self, name: str, *values: object) -> Address:
         return self._pipeline.deploy(name, *values, sender=self._owner)

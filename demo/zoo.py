@@ -4,10 +4,10 @@ from typing import Literal
 
 import msgspec
 
-from config.chains import DexKind
+from demo.layout import VenueKey
 
 Quote = Literal["native", "usdc", "usdt"]
-"""Wrapped native coin (AmmV4: the native coin), strict stable, stable that answers nothing."""
+"""Wrapped native coin (v4: the native coin), strict stable, stable that answers nothing."""
 
 Extra = Literal["pair", "keeper"]
 """Constructor arguments behind name and symbol: the token's pair, or its privileged address."""
@@ -16,7 +16,7 @@ Form = Literal["plain", "bytes32", "proxy", "beacon", "clone"]
 """How the token comes into being. plain: name, symbol and extras into the constructor."""
 
 
-Hook = Literal["fee", "trap"]
+Hook = Literal["fee", "trap", "input", "dynamic", "router"]
 """Which hook a V4 pool has."""
 
 
@@ -30,10 +30,10 @@ class Animal(msgspec.Struct, frozen=True, kw_only=True):
     form: Form = "plain"
     extra: Extra | None = None
     decimals: int = 18
-    kind: DexKind = "AmmV2"
+    venue: VenueKey = "v2"
     quote: Quote = "native"
     hook: Hook | None = None
-    """AmmV4 only."""
+    """v4 only."""
     quote_usd: int = 15_000
     """What the owner puts on the pool's quote side."""
     pool_pct: int = 93
@@ -103,6 +103,12 @@ ZOO: tuple[Animal, ...] = (
         trait="at most 1 % of the supply in one transfer",
         symbol="MAXTX",
         contract="MaxTransactionToken",
+    ),
+    Animal(
+        key="tiny_transaction",
+        trait="at most 0.01 % of the supply in one transfer, and 2 % tax",
+        symbol="TINY",
+        contract="TinyTransactionToken",
     ),
     Animal(
         key="max_wallet",
@@ -238,12 +244,12 @@ ZOO: tuple[Animal, ...] = (
         symbol="QUSDT",
         quote="usdt",
     ),
-    Animal(key="v3_honest", trait="honest, on V3", symbol="V3", kind="AmmV3"),
+    Animal(key="v3_honest", trait="honest, on V3", symbol="V3", venue="v3"),
     Animal(
         key="v3_usdc",
         trait="honest, on V3, quoted in a stable",
         symbol="V3USDC",
-        kind="AmmV3",
+        venue="v3",
         quote="usdc",
     ),
     Animal(
@@ -251,37 +257,99 @@ ZOO: tuple[Animal, ...] = (
         trait="3 % tax on every transfer, on V3",
         symbol="V3TAX",
         contract="TransferTaxToken",
-        kind="AmmV3",
+        venue="v3",
     ),
     Animal(
         key="v3_not_opened",
         trait="trading not opened yet, on V3",
         symbol="V3WAIT",
         contract="NotOpenedToken",
-        kind="AmmV3",
+        venue="v3",
     ),
-    Animal(key="v4_honest", trait="honest, on V4", symbol="V4", kind="AmmV4"),
+    Animal(key="v4_honest", trait="honest, on V4", symbol="V4", venue="v4"),
     Animal(
         key="v4_hook",
         trait="V4 pool with a hook that keeps 2 % of buys, 4 % of sells",
         symbol="HOOK",
-        kind="AmmV4",
+        venue="v4",
         hook="fee",
     ),
     Animal(
         key="v4_trap",
         trait="V4 pool with a hook that keeps 1.23 % of buys and breaks sells",
         symbol="HTRAP",
-        kind="AmmV4",
+        venue="v4",
         hook="trap",
     ),
-    Animal(key="solid_honest", trait="honest, on a volatile pair", symbol="SOLID", kind="Solid"),
+    Animal(
+        key="v4_usdc",
+        trait="honest, on V4, quoted in a stable",
+        symbol="V4USDC",
+        venue="v4",
+        quote="usdc",
+    ),
+    Animal(
+        key="v4_usdc_hook",
+        trait="V4 pool of a stable with a hook that keeps 1.23 % of both",
+        symbol="HUSDC",
+        venue="v4",
+        quote="usdc",
+        hook="trap",
+    ),
+    Animal(
+        key="v4_input_hook",
+        trait="V4 pool with a hook that keeps 3 % of what is paid in",
+        symbol="HIN",
+        venue="v4",
+        hook="input",
+    ),
+    Animal(
+        key="v4_dynamic_fee",
+        trait="V4 pool with a hook that sets the fee to 5 %",
+        symbol="HDYN",
+        venue="v4",
+        hook="dynamic",
+    ),
+    Animal(
+        key="v4_router_hook",
+        trait="V4 pool with a hook that lets one router trade",
+        symbol="HROUTE",
+        venue="v4",
+        hook="router",
+    ),
+    Animal(
+        key="v4_transfer_tax",
+        trait="3 % tax on every transfer, on V4",
+        symbol="V4TAX",
+        contract="TransferTaxToken",
+        venue="v4",
+    ),
+    Animal(key="pancake_honest", trait="honest, on Pancake V3", symbol="CAKE", venue="pancake"),
+    Animal(key="algebra_honest", trait="honest, on Algebra", symbol="ALG", venue="algebra"),
+    Animal(
+        key="algebra_transfer_tax",
+        trait="3 % tax on every transfer, on Algebra",
+        symbol="ALGTAX",
+        contract="TransferTaxToken",
+        venue="algebra",
+    ),
+    Animal(
+        key="slipstream_honest", trait="honest, on Slipstream", symbol="SLIP", venue="slipstream"
+    ),
+    Animal(
+        key="solid_stable",
+        trait="honest, on a stable pair",
+        symbol="PEG",
+        venue="solid_stable",
+        quote="usdc",
+    ),
+    Animal(key="solid_honest", trait="honest, on a volatile pair", symbol="SOLID", venue="solid"),
     Animal(
         key="solid_transfer_tax",
         trait="3 % tax on every transfer, on a volatile pair",
         symbol="SOLTAX",
         contract="TransferTaxToken",
-        kind="Solid",
+        venue="solid",
     ),
     Animal(
         key="evades_free_gas",

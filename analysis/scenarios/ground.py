@@ -8,9 +8,8 @@ from analysis.balance_slot import balance_override
 from analysis.calldata import call_data
 from analysis.discovery import Candidate
 from analysis.stage import READ_GAS, Play, Scenery, SimBlock, SimCall, SimLog
-from analysis.venues import amm_v2, amm_v3
-from analysis.venues.swap import Moved, Swap
-from config.primitives import Address, BlockRef, Hash32, RawAmount
+from analysis.venues.swap import Moved, Swap, Way
+from config.primitives import ZERO_ADDRESS, Address, BlockRef, Hash32, RawAmount
 
 _UNLIMITED = 2**256 - 1
 
@@ -24,11 +23,10 @@ class Ground(msgspec.Struct, frozen=True, kw_only=True):
     """Number and time of the buy, the sale, and the patient sale."""
     candidate: Candidate
     quote_reserve_raw: RawAmount
-    router: Address
-    form: amm_v3.RouterForm | None
-    """None for V2 routers, which have one form."""
+    way: Way
     quote_slot_index: int | None
-    """Index of the quote token's balance slot. None: the wrapped coin, which is deposited."""
+    """Index of the quote token's balance slot. None: the coin itself, or the wrapped coin, which is
+    deposited."""
     token_slot_index: int | None
     """Index of the token's balance slot. None: not found; a refused buy leaves the sale untried."""
 
@@ -38,8 +36,14 @@ class Ground(msgspec.Struct, frozen=True, kw_only=True):
 
     def moved(self, logs: tuple[SimLog, ...], *, is_buy: bool) -> Moved | None:
         """What the pool says of its last swap. None: it did not swap."""
-        read = amm_v2.read_moved if self.form is None else amm_v3.read_moved
-        return read(self.candidate, logs, token_in_is_0=self.candidate.token_is_0 != is_buy)
+        return self.way.read_moved(
+            self.candidate, logs, token_in_is_0=self.candidate.token_is_0 != is_buy
+        )
+
+    @property
+    def is_native(self) -> bool:
+        """Whether the other side of the pool is the coin itself."""
+        return self.candidate.quote == ZERO_ADDRESS
 
 
 def buy_play(ground: Ground, amount_in: RawAmount) -> Play:
@@ -110,6 +114,7 @@ def _play(
         blocks=blocks,
         purses={trader: purse},
         storage=storage,
+        code={ground.way.router: ground.way.code} if ground.way.code else {},
     )
 
 
@@ -125,38 +130,48 @@ def _quote_funds(
 def _buying(ground: Ground, trader: Address, amount_in: RawAmount) -> tuple[SimCall, ...]:
     quote, token = ground.candidate.quote, ground.candidate.token
     swap = _swap(ground, trader, token_in=quote, token_out=token, amount_in=amount_in)
-    calls = [
-        _approve(quote, trader, ground.router, "approve quote"),
-        _balance(quote, trader, "quote balance"),
+    buy = _trade(ground, swap, "buy", value=amount_in if ground.is_native else 0)
+    return (
+        *(_expected(ground, swap, "router knows pool") if ground.way.must_quote else ()),
+        *_paying(ground, trader, amount_in),
         _balance(token, trader, "balance before buy"),
-        SimCall(label="buy", sender=trader, to=ground.router, data=_swap_data(ground, swap)),
+        buy,
         _balance(token, trader, "balance after buy"),
-    ]
-    if ground.quote_slot_index is None:
-        deposit = SimCall(
-            label="deposit", sender=trader, to=quote, data=call_data("deposit()"), value=amount_in
-        )
-        calls.insert(0, deposit)
-    if ground.form is None:
-        calls.insert(0, _expected(ground, swap, "router knows pool"))
-    return tuple(calls)
+    )
+
+
+def _paying(ground: Ground, trader: Address, amount_in: RawAmount) -> tuple[SimCall, ...]:
+    """The quote token in hand, and the router allowed to take it. Coins need neither."""
+    quote = ground.candidate.quote
+    if ground.is_native:
+        return ()
+    deposit = SimCall(
+        label="deposit", sender=trader, to=quote, data=call_data("deposit()"), value=amount_in
+    )
+    return (
+        *((deposit,) if ground.quote_slot_index is None else ()),
+        _approve(quote, trader, ground.way.router, "approve quote"),
+        _balance(quote, trader, "quote balance"),
+    )
 
 
 def _selling(ground: Ground, trader: Address, amount: RawAmount, when: str) -> tuple[SimCall, ...]:
     quote, token = ground.candidate.quote, ground.candidate.token
     swap = _swap(ground, trader, token_in=token, token_out=quote, amount_in=amount)
-    expected = (_expected(ground, swap, f"expected {when}"),) if ground.form is None else ()
     return (
         _balance(token, trader, f"balance before sale {when}"),
-        _balance(quote, trader, f"quote before sale {when}"),
-        _approve(token, trader, ground.router, f"approve {when}"),
-        *expected,
-        SimCall(
-            label=f"sell {when}", sender=trader, to=ground.router, data=_swap_data(ground, swap)
-        ),
+        *_quote_balance(ground, trader, f"quote before sale {when}"),
+        _approve(token, trader, ground.way.router, f"approve {when}"),
+        *_expected(ground, swap, f"expected {when}"),
+        _trade(ground, swap, f"sell {when}"),
         _balance(token, trader, f"balance after sale {when}"),
-        _balance(quote, trader, f"quote after sale {when}"),
+        *_quote_balance(ground, trader, f"quote after sale {when}"),
     )
+
+
+def _quote_balance(ground: Ground, trader: Address, label: str) -> tuple[SimCall, ...]:
+    """Coins have no balance that a contract tells."""
+    return () if ground.is_native else (_balance(ground.candidate.quote, trader, label),)
 
 
 def _sending(ground: Ground, trader: Address, amount: RawAmount) -> tuple[SimCall, ...]:
@@ -180,7 +195,7 @@ def _swap(
 ) -> Swap:
     return Swap(
         candidate=ground.candidate,
-        router=ground.router,
+        router=ground.way.router,
         trader=trader,
         token_in=token_in,
         token_out=token_out,
@@ -188,13 +203,17 @@ def _swap(
     )
 
 
-def _expected(ground: Ground, swap: Swap, label: str) -> SimCall:
-    data = amm_v2.quote_data(swap)
-    return SimCall(label=label, sender=swap.trader, to=ground.router, data=data, gas=READ_GAS)
+def _trade(ground: Ground, swap: Swap, label: str, *, value: int = 0) -> SimCall:
+    data = ground.way.swap_data(swap)
+    return SimCall(label=label, sender=swap.trader, to=swap.router, data=data, value=value)
 
 
-def _swap_data(ground: Ground, swap: Swap) -> str:
-    return amm_v2.swap_data(swap) if ground.form is None else amm_v3.swap_data(swap, ground.form)
+def _expected(ground: Ground, swap: Swap, label: str) -> tuple[SimCall, ...]:
+    """What the pool would pay, where its family can be asked."""
+    if ground.way.quote_data is None:
+        return ()
+    data = ground.way.quote_data(swap)
+    return (SimCall(label=label, sender=swap.trader, to=swap.router, data=data, gas=READ_GAS),)
 
 
 def _approve(token: Address, owner: Address, spender: Address, label: str) -> SimCall:

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from analysis.abi import WORD
 from analysis.revert_reason import decode_revert
 from analysis.scenarios.ground import (
     Ground,
@@ -26,12 +27,15 @@ from analysis.stage import NotRun, Outcome, Passed, Play, Played, Refused, SimRe
 from analysis.venues.swap import Moved
 from config.primitives import RawAmount
 
-VERSION = 1
+VERSION = 2
 
 PATIENCE_S = 3_600
 """A sale refused in the next block is tried once more this much later: a cooldown is not a ban."""
 
-_BUY_SHARES = (20, 200, 2_000)
+_FEE_OR_TAX = 0.5
+"""Share of what is paid in from which a pool's fee counts as tax."""
+
+_BUY_SHARES = (20, 200, 20_000)
 """Divisors of the pool's quote reserve, largest buy first: a maximum transaction or wallet refuses
 the first sizes, never all; the largest that works measures tax best."""
 
@@ -65,7 +69,9 @@ def write_buys(ground: Ground) -> tuple[Play, ...]:
 
 def read_buys(ground: Ground, played: Sequence[Played | NotRun]) -> Bought:
     """The largest size that worked; refused only when the chain refused every size."""
-    outcomes = [_read_buy(ground, result) for result in played]
+    outcomes = [
+        _read_buy(ground, result, size) for size, result in zip(_sizes(ground), played, strict=True)
+    ]
     for size, outcome, result in zip(_sizes(ground), outcomes, played, strict=True):
         if isinstance(outcome, Passed) and isinstance(result, Played):
             return Bought(outcome=outcome, amount_in=size, held=_held(result))
@@ -161,30 +167,36 @@ def _held(played: Played) -> tuple[RawAmount, RawAmount] | None:
     return RawAmount(at_sale), RawAmount(later)
 
 
-def _read_buy(ground: Ground, played: Played | NotRun) -> Outcome:
+def _read_buy(ground: Ground, played: Played | NotRun, size: RawAmount) -> Outcome:
     if isinstance(played, NotRun):
         return played
-    if not played["quote balance"].word:
+    if not ground.is_native and (played["quote balance"].word or 0) < size:
         return NotRun(missing="FUNDS", reason="the trader could not be given the quote token")
-    if ground.form is None and not played["router knows pool"].ok:
+    if ground.way.must_quote and not played["router knows pool"].ok:
         return NotRun(missing="POOL", reason="the router does not know this pool")
     buy = played["buy"]
     moved = ground.moved(buy.logs, is_buy=True)
     if not buy.ok or moved is None:
         return _not_traded(buy)
-    return _judge_buy(played, moved)
+    return _judge_buy(ground, played, moved)
 
 
-def _judge_buy(played: Played, moved: Moved) -> Outcome:
+def _judge_buy(ground: Ground, played: Played, moved: Moved) -> Outcome:
     before, after = played["balance before buy"].word, played["balance after buy"].word
-    if before is None or after is None or moved.sent <= 0:
+    if before is None or after is None:
         return Passed(tax=None)
     # A balance that melts away in the next block never arrived.
     at_sale = played["balance at sale"].word
     arrived = (after if at_sale is None else min(after, at_sale)) - before
     if arrived <= 0:
         return Refused(reason="the buy went through and brought nothing")
-    return Passed(tax=percent(moved.sent - arrived, moved.sent))
+    if moved.sent <= 0:
+        return Passed(tax=None)
+    told = _told(played["buy"]) if ground.way.tells_paid else None
+    paid = moved.received if told is None else told[0]
+    return Passed(
+        tax=_taken((paid, moved.received), (moved.sent, arrived), fee_share=moved.fee_share)
+    )
 
 
 def _read_sale(ground: Ground, played: Played | NotRun, when: str, *, asked: RawAmount) -> Outcome:
@@ -197,15 +209,47 @@ def _read_sale(ground: Ground, played: Played | NotRun, when: str, *, asked: Raw
     moved = ground.moved(sell.logs, is_buy=False)
     if not sell.ok or moved is None:
         return _not_traded(sell)
+    return Passed(tax=_sale_tax(ground, played, when, moved, asked=asked))
+
+
+def _sale_tax(
+    ground: Ground, played: Played, when: str, moved: Moved, *, asked: RawAmount
+) -> float | None:
+    told = _told(played[f"sell {when}"]) if ground.way.tells_paid else None
+    got = moved.sent if told is None else told[1]
+    if told is not None and not got:
+        return 100.0
+    before = played[f"balance before sale {when}"].word
     after = played[f"balance after sale {when}"].word
-    if after is None:
-        return Passed(tax=None)
-    # A V3 pool may take less than was asked, when its liquidity ends; a V2 router never does.
-    base = before - after if ground.form is not None else max(before - after, asked)
-    if base <= 0:
-        return Passed(tax=None)
+    if before is None or after is None:
+        return None
+    base = max(before - after, asked) if ground.way.takes_all else before - after
+    # No amounts: a hook made the whole trade itself, so the pool knows nothing to compare with.
+    if base <= 0 or not (moved.received or moved.sent):
+        return None
     loss = _quote_loss(played, when, share=moved.received / asked)
-    return Passed(tax=percent(base - moved.received, base) if loss is None else loss)
+    if loss is not None:
+        return loss
+    return _taken((base, moved.received), (moved.sent, got), fee_share=moved.fee_share)
+
+
+def _told(swap: SimResult) -> tuple[int, int] | None:
+    """What our own router says was paid and got."""
+    if len(swap.data) != 2 * WORD:
+        return None
+    return int.from_bytes(swap.data[:WORD], "big"), int.from_bytes(swap.data[WORD:], "big")
+
+
+def _taken(*losses: tuple[int, int], fee_share: float) -> float:
+    """Percent lost on the way to the pool and on the way from it, one after the other.
+
+    Each loss is what set out and what arrived. A pool's fee is no tax, whoever sets it; but one
+    that takes half or more is a tax by another name.
+    """
+    left = 1.0 if fee_share < _FEE_OR_TAX else 1 - fee_share
+    for set_out, arrived in losses:
+        left *= 1 - max(0, set_out - arrived) / set_out if set_out > 0 else 1
+    return round((1 - left) * 100, 4)
 
 
 def _quote_loss(played: Played, when: str, *, share: float) -> float | None:
@@ -216,11 +260,11 @@ def _quote_loss(played: Played, when: str, *, share: float) -> float | None:
     half of what the pool would have paid for the `share` of the order that it received.
     """
     expected = played.by_label.get(f"expected {when}")
-    before, after = (
-        played[f"quote before sale {when}"].word,
-        played[f"quote after sale {when}"].word,
-    )
-    if expected is None or not expected.ok or before is None or after is None:
+    if expected is None or not expected.ok:
+        return None
+    before = played[f"quote before sale {when}"].word
+    after = played[f"quote after sale {when}"].word
+    if before is None or after is None:
         return None
     worth = int.from_bytes(expected.data[-32:], "big")  # the last of the router's amounts
     got = after - before

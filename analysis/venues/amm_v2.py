@@ -1,39 +1,52 @@
 """Uniswap V2 and its forks: a pair per two tokens, traded through Router02.
 
 The fee-on-transfer functions are used throughout: they trade what arrives, as a wallet would.
-Source: Uniswap v2-periphery UniswapV2Router02, v2-core UniswapV2Pair.
+Source: Uniswap v2-periphery UniswapV2Router02, v2-core UniswapV2Pair; Camelot's CamelotRouter.
 """
 
 from collections.abc import Sequence
 
-from analysis.calldata import call_data, topic_of
+from analysis.calldata import topic_of
 from analysis.discovery import Candidate
 from analysis.stage import SimLog
-from analysis.venues.swap import FOREVER_S, Moved, Swap
-from config.primitives import RawAmount
+from analysis.venues.swap import FOREVER_S, Form, Moved, RouterForm, Swap
+from config.primitives import ZERO_ADDRESS, RawAmount
 
-_SWAP = topic_of("Swap(address,uint256,uint256,uint256,uint256,address)")
+_SWAPS = frozenset(
+    {
+        topic_of("Swap(address,uint256,uint256,uint256,uint256,address)"),
+        # Velodrome V2 and Aerodrome, whose event has the receiver second
+        topic_of("Swap(address,address,uint256,uint256,uint256,uint256)"),
+    }
+)
 _SWAP_DATA_BYTES = 128
 
-
-def swap_data(swap: Swap) -> str:
-    """Calldata for the router."""
-    return call_data(
-        "swapExactTokensForTokensSupportingFeeOnTransferTokens"
-        "(uint256,uint256,address[],address,uint256)",
-        swap.amount_in,
-        0,
-        (swap.token_in, swap.token_out),
-        swap.trader,
-        FOREVER_S,
-    )
+_FUNCTION = "swapExactTokensForTokensSupportingFeeOnTransferTokens"
 
 
-def quote_data(swap: Swap) -> str:
-    """Calldata of a read that fails exactly when this router does not know the pool."""
-    return call_data(
-        "getAmountsOut(uint256,address[])", swap.amount_in, (swap.token_in, swap.token_out)
-    )
+def _path(swap: Swap) -> tuple[str, str]:
+    return swap.token_in, swap.token_out
+
+
+_QUOTE = Form(
+    signature="getAmountsOut(uint256,address[])",
+    arguments=lambda swap: (swap.amount_in, _path(swap)),
+)
+FORMS = (
+    RouterForm(
+        signature=f"{_FUNCTION}(uint256,uint256,address[],address,uint256)",
+        arguments=lambda swap: (swap.amount_in, 0, _path(swap), swap.trader, FOREVER_S),
+        quote=_QUOTE,
+    ),
+    RouterForm(  # Camelot's, which names who sent the trader; nobody did
+        signature=f"{_FUNCTION}(uint256,uint256,address[],address,address,uint256)",
+        arguments=lambda swap: (
+            *(swap.amount_in, 0, _path(swap)),
+            *(swap.trader, ZERO_ADDRESS, FOREVER_S),
+        ),
+        quote=_QUOTE,
+    ),
+)
 
 
 def read_moved(
@@ -42,9 +55,10 @@ def read_moved(
     """Amounts of the pool's last swap. None: the pool did not swap.
 
     The last one counts: a token that sells its collected tax during a transfer swaps before it.
+    Solidly's pairs say the same in another order of topics.
     """
     for log in reversed(logs):
-        if log.address != candidate.pool or not log.topics or log.topics[0] != _SWAP:
+        if log.address != candidate.pool or not log.topics or log.topics[0] not in _SWAPS:
             continue
         data = bytes.fromhex(log.data[2:])
         if len(data) != _SWAP_DATA_BYTES:

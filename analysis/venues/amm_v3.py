@@ -1,73 +1,114 @@
-"""Uniswap V3 and forks with its pool interface: a pool per two tokens and fee.
+"""Uniswap V3 and forks with its pool interface: a pool per two tokens and fee (PancakeSwap V3),
+per two tokens and tick spacing (Slipstream, Ramses V3), or per two tokens (Algebra).
 
 Routers of this family differ in the shape of `exactInputSingle`; which one a deployment has is read
 from the router's code. Source: v3-periphery SwapRouter, swap-router-contracts SwapRouter02,
-v3-core UniswapV3Pool, pancake-v3-contracts.
+v3-core UniswapV3Pool, pancake-v3-contracts, slipstream SwapRouter, Algebra v1.9 and Integral
+periphery SwapRouter and core AlgebraPool.
 """
 
 from collections.abc import Callable, Sequence
 
-import msgspec
-
-from analysis.calldata import call_data, selector_of, topic_of
+from analysis.calldata import call_data, topic_of
 from analysis.discovery import Candidate
 from analysis.stage import SimLog
-from analysis.venues.swap import FOREVER_S, Moved, Swap
-from config.primitives import RawAmount
+from analysis.venues.swap import (
+    FOREVER_S,
+    HIGHEST_SQRT_PRICE,
+    LOWEST_SQRT_PRICE,
+    Moved,
+    RouterForm,
+    Swap,
+    signed,
+)
+from config.primitives import ZERO_ADDRESS, RawAmount
 
+_EVENT = "Swap(address,address,int256,int256,uint160,uint128,int24"
 _SWAPS = frozenset(
-    {
-        topic_of("Swap(address,address,int256,int256,uint160,uint128,int24)"),
-        topic_of("Swap(address,address,int256,int256,uint160,uint128,int24,uint128,uint128)"),
-    }
+    topic_of(f"{_EVENT}{rest})")
+    # Uniswap and most forks; PancakeSwap; Algebra Integral of some releases
+    for rest in ("", ",uint128,uint128", ",uint24,uint24")
 )
 _AMOUNTS_BYTES = 64
-_SIGN_BIT = 1 << 255
 
+_ALGEBRA = frozenset({"algebra", "algebra_directional", "algebra_integral"})
+_BY_SPACING = frozenset({"ramses_v3"})
+_NO_POOL_CALL = frozenset({"solidly_v3"})
+"""Variants whose pools have a swap of their own, which nobody here has seen at work."""
 
-class RouterForm(msgspec.Struct, frozen=True, kw_only=True):
-    """One shape of `exactInputSingle`."""
-
-    signature: str
-    arguments: Callable[[Swap], tuple[object, ...]]
-
-    @property
-    def selector(self) -> bytes:
-        """What the router's dispatcher compares with."""
-        return bytes.fromhex(selector_of(self.signature)[2:])
-
-
-def _with_deadline(swap: Swap) -> tuple[object, ...]:
-    key = swap.candidate.fee
-    return (
-        swap.token_in, swap.token_out, key, swap.trader, FOREVER_S, swap.amount_in, 0, 0,
-    )  # fmt: skip
-
-
-def _without_deadline(swap: Swap) -> tuple[object, ...]:
-    return (swap.token_in, swap.token_out, swap.candidate.fee, swap.trader, swap.amount_in, 0, 0)
-
-
-FORMS = (
-    RouterForm(
-        signature="exactInputSingle((address,address,uint24,address,uint256,uint256,uint256,uint160))",
-        arguments=_with_deadline,
-    ),
-    RouterForm(
-        signature="exactInputSingle((address,address,uint24,address,uint256,uint256,uint160))",
-        arguments=_without_deadline,
-    ),
+_SINGLE = "exactInputSingle"
+_SINGLE_TAXED = "exactInputSingleSupportingFeeOnTransferTokens"
+_POOL_SWAP = "swap(address,bool,int256,uint160,bytes)"
+_POOL_SWAP_TAXED = {
+    "algebra_integral": "swapWithPaymentInAdvance(address,address,bool,int256,uint160,bytes)"
+}
+_POOL_SWAP_TAXED_BEFORE = (
+    "swapSupportingFeeOnInputTokens(address,address,bool,int256,uint160,bytes)"
 )
 
 
-def find_form(router_code: bytes) -> RouterForm | None:
-    """The form this router speaks. None: none that we know."""
-    return next((form for form in FORMS if form.selector in router_code), None)
+def _form(name: str, key_types: str, *, has_deadline: bool = True) -> RouterForm:
+    """`key_types`: what stands between the tokens and the trader, types with their commas."""
+    deadline = "uint256," if has_deadline else ""
+
+    def arguments(swap: Swap) -> tuple[object, ...]:
+        return (
+            (
+                *(swap.token_in, swap.token_out, *_KEYS[key_types](swap), swap.trader),
+                *((FOREVER_S,) if has_deadline else ()),
+                *(swap.amount_in, 0, 0),
+            ),
+        )
+
+    signature = f"{name}((address,address,{key_types}address,{deadline}uint256,uint256,uint160))"
+    return RouterForm(signature=signature, arguments=arguments)
 
 
-def swap_data(swap: Swap, form: RouterForm) -> str:
-    """Calldata for the router. The pool must be one that is addressed by its fee."""
-    return call_data(form.signature, form.arguments(swap))
+_KEYS: dict[str, Callable[[Swap], tuple[object, ...]]] = {
+    "uint24,": lambda swap: (swap.candidate.fee,),
+    "int24,": lambda swap: (swap.candidate.tick_spacing,),
+    "address,": lambda _: (ZERO_ADDRESS,),
+    "": lambda _: (),
+}
+
+FORMS_BY_FEE = (_form(_SINGLE, "uint24,"), _form(_SINGLE, "uint24,", has_deadline=False))
+FORMS_BY_SPACING = (_form(_SINGLE, "int24,"), _form(_SINGLE, "int24,", has_deadline=False))
+FORMS_ALGEBRA = (
+    # First those that trade what arrives, as on V2; the address is who made the pool, zero for all
+    # that the factory made.
+    _form(_SINGLE_TAXED, "address,"),
+    _form(_SINGLE_TAXED, ""),
+    _form(_SINGLE, "address,"),
+    _form(_SINGLE, ""),
+)
+
+
+def forms_of(candidate: Candidate) -> tuple[RouterForm, ...]:
+    """Forms that can name this pool, the best first."""
+    if candidate.dex.variant in _ALGEBRA:
+        return FORMS_ALGEBRA
+    if candidate.dex.kind == "SolidV3" or candidate.dex.variant in _BY_SPACING:
+        return FORMS_BY_SPACING if candidate.tick_spacing is not None else ()
+    return FORMS_BY_FEE if candidate.fee is not None else ()
+
+
+def has_pool_call(candidate: Candidate) -> bool:
+    """Whether the pool can be called without a router."""
+    return candidate.dex.variant not in _NO_POOL_CALL
+
+
+def pool_call(swap: Swap) -> str:
+    """Calldata for the pool itself. Whoever sends it is called back for the pay.
+
+    Algebra's pools sell what arrives, where asked to; nothing paid in by a buyer has a tax.
+    """
+    limit = LOWEST_SQRT_PRICE if swap.upwards else HIGHEST_SQRT_PRICE
+    order = (swap.trader, swap.upwards, swap.amount_in, limit, b"")
+    variant = swap.candidate.dex.variant
+    if swap.is_sale and variant in _ALGEBRA:
+        signature = _POOL_SWAP_TAXED.get(variant or "", _POOL_SWAP_TAXED_BEFORE)
+        return call_data(signature, swap.trader, *order)
+    return call_data(_POOL_SWAP, *order)
 
 
 def read_moved(
@@ -83,12 +124,7 @@ def read_moved(
         data = bytes.fromhex(log.data[2:])
         if len(data) < _AMOUNTS_BYTES:
             continue
-        amount_0, amount_1 = _signed(data[:32]), _signed(data[32:64])
+        amount_0, amount_1 = signed(data[:32]), signed(data[32:64])
         received, sent = (amount_0, -amount_1) if token_in_is_0 else (amount_1, -amount_0)
         return Moved(received=RawAmount(received), sent=RawAmount(sent))
     return None
-
-
-def _signed(word: bytes) -> int:
-    value = int.from_bytes(word, "big")
-    return value - 2 * _SIGN_BIT if value & _SIGN_BIT else value

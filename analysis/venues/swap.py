@@ -1,12 +1,22 @@
 """What a trade on any venue is made of."""
 
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
 import msgspec
 
+from analysis.calldata import call_data, selector_of
 from analysis.discovery import Candidate
+from analysis.stage import SimLog
 from config.primitives import Address, RawAmount
 
 FOREVER_S = 2**40
 """A deadline no simulated block reaches."""
+
+LOWEST_SQRT_PRICE = 4_295_128_739 + 1
+HIGHEST_SQRT_PRICE = 1_461_446_703_485_210_103_287_273_052_203_988_822_378_723_970_342 - 1
+"""Where a swap in a concentrated pool stops at the latest, one inside the outermost prices.
+Source: v3-core TickMath."""
 
 
 class Swap(msgspec.Struct, frozen=True, kw_only=True):
@@ -17,7 +27,18 @@ class Swap(msgspec.Struct, frozen=True, kw_only=True):
     trader: Address
     token_in: Address
     token_out: Address
+    """The zero address is the native coin, on either side (AmmV4)."""
     amount_in: RawAmount
+
+    @property
+    def upwards(self) -> bool:
+        """Whether the pool's token0 is paid in."""
+        return int(self.token_in, 16) < int(self.token_out, 16)
+
+    @property
+    def is_sale(self) -> bool:
+        """Whether the token is paid in."""
+        return self.token_in == self.candidate.token
 
 
 class Moved(msgspec.Struct, frozen=True, kw_only=True):
@@ -26,3 +47,68 @@ class Moved(msgspec.Struct, frozen=True, kw_only=True):
 
     received: RawAmount
     sent: RawAmount
+    fee_share: float = 0.0
+    """Part of what it received that the pool kept as its fee, 0 to 1, where its event tells."""
+
+
+class ReadMoved(Protocol):
+    """How a family's pools tell of a swap."""
+
+    def __call__(
+        self, candidate: Candidate, logs: Sequence[SimLog], *, token_in_is_0: bool
+    ) -> Moved | None:
+        """Amounts of the pool's last swap. None: the pool did not swap."""
+        ...
+
+
+class Way(msgspec.Struct, frozen=True, kw_only=True):
+    """How one pool is traded."""
+
+    router: Address
+    """Who is called, and allowed to take what is sold."""
+    swap_data: Callable[[Swap], str]
+    """Calldata for the router."""
+    read_moved: ReadMoved
+    quote_data: Callable[[Swap], str] | None = None
+    """Calldata of a read whose last word is what the pool would pay. None: there is none."""
+    must_quote: bool = False
+    """That read fails exactly when the router does not know the pool: then nothing is learnt."""
+    code: str | None = None
+    """0x runtime to put at the router before the play: our own. None: the venue's real router."""
+    takes_all: bool = False
+    """The pool takes all that it is offered, where others may stop when their liquidity ends."""
+    tells_paid: bool = False
+    """The router answers what the trader paid and got (our own, where hooks may keep a part)."""
+
+
+class Form(msgspec.Struct, frozen=True, kw_only=True):
+    """One function of a router, and its arguments."""
+
+    signature: str
+    arguments: Callable[[Swap], tuple[object, ...]]
+
+    @property
+    def selector(self) -> bytes:
+        """What the router's dispatcher compares with."""
+        return bytes.fromhex(selector_of(self.signature)[2:])
+
+    def data(self, swap: Swap) -> str:
+        """Calldata."""
+        return call_data(self.signature, *self.arguments(swap))
+
+
+class RouterForm(Form, frozen=True, kw_only=True):
+    """One function by which routers swap."""
+
+    quote: Form | None = None
+    """The read beside it; see Way.quote_data."""
+
+
+def find_forms(code: bytes, forms: Sequence[RouterForm]) -> tuple[RouterForm, ...]:
+    """The forms this router speaks, in the order given."""
+    return tuple(form for form in forms if form.selector in code)
+
+
+def signed(word: bytes) -> int:
+    """A word as a signed integer."""
+    return int.from_bytes(word, "big", signed=True)

@@ -21,12 +21,13 @@ class RealOutcome(msgspec.Struct, frozen=True, kw_only=True):
 
     buy_success: bool
     buy_tax: float | None
-    """Of what the pool sent, what did not arrive."""
+    """Of what the pool sent, what did not arrive; on V4, where a hook takes its share of either
+    side, also of what was paid, what the pool did not receive."""
     sell_success: bool | None
     """None: nothing was bought."""
     sell_tax: float | None
-    """Of what left the seller, what the pool did not receive. On V4, where a hook takes its share
-    of what the pool pays: of that, what the seller did not receive."""
+    """Of what left the seller, what the pool did not receive; on V4 also of what the pool paid,
+    what the seller did not receive."""
     transfer_success: bool
     """Whether a holder's balance moved. A call that answers false and moves nothing did not."""
     send_tax: float | None
@@ -67,7 +68,7 @@ def real_trade(
     deducted = moved.token_before - moved.token_after
     return RealOutcome(
         buy_success=buy_success,
-        buy_tax=_percent(bought.pool_out - arrived, bought.pool_out) if buy_success else None,
+        buy_tax=_buy_tax(token, bought, arrived) if buy_success else None,
         sell_success=sold.success if sold else None,
         sell_tax=_sell_tax(token, sold, expected) if sold and sold.success else None,
         transfer_success=transfer_success,
@@ -83,10 +84,14 @@ def _transfer_half(chain: Chain, token: ZooToken, sender: Address) -> tuple[Move
 
 
 def _expected(chain: Chain, token: ZooToken, trader: Address) -> int | None:
-    """What a V2 pool would pay now for all that the trader has. None: another kind of pool."""
+    """What a pair would pay now for all that the trader has. None: another kind of pool."""
+    asked = chain.balance(token.address, trader)
+    if token.pool.kind == "Solid":
+        signature = "getAmountOut(uint256,address)"
+        (paid,) = read(chain.node, token.pool.address, signature, asked, token.address)
+        return int(str(paid))
     if token.pool.kind != "AmmV2":
         return None
-    asked = chain.balance(token.address, trader)
     venue = chain.world.venues.v2
     path = [token.address, token.pool.quote]
     (amounts,) = read(
@@ -100,10 +105,27 @@ def _expected(chain: Chain, token: ZooToken, trader: Address) -> int | None:
     return int(amounts[-1])  # type: ignore[index]  # a tuple of what `returns` says
 
 
+def _buy_tax(token: ZooToken, bought: Moved, arrived: int) -> float:
+    lost = _percent(bought.pool_out - arrived, bought.pool_out)
+    if token.pool.kind != "AmmV4":
+        return lost
+    paid = bought.other_before - bought.other_after
+    return _both(_percent(paid - bought.pool_quote_in, paid), lost)
+
+
+def _both(first: float, second: float) -> float:
+    """What two losses one after the other come to."""
+    return 100 - (100 - first) * (100 - second) / 100
+
+
 def _sell_tax(token: ZooToken, sold: Moved, expected: int | None) -> float:
     paid_out = sold.other_after - sold.other_before
     if token.pool.kind == "AmmV4":
-        return _percent(sold.pool_quote_out - paid_out, sold.pool_quote_out)
+        given = sold.token_before - sold.token_after
+        return _both(
+            _percent(given - sold.pool_in, given),
+            _percent(sold.pool_quote_out - paid_out, sold.pool_quote_out),
+        )
     asked = sold.token_before if expected is not None else sold.token_before - sold.token_after
     share = sold.pool_in / asked
     if expected is not None and paid_out < expected * share / 2:

@@ -18,8 +18,11 @@ from tests.chain.verbs import Chain
 TAX_POINTS = 0.01
 """How far a predicted tax may be from the real one, in percentage points."""
 
+SPENT_USD = {"tiny_transaction": 1}
+"""Where thirty dollars are more than the token lets anybody spend."""
+
 REFUSED = {"symbol_burns_gas": "not_a_token", "symbol_reverts": "not_a_token"}
-SIMULATED_KINDS = {"AmmV2", "AmmV3"}
+SIMULATED_KINDS = {"AmmV2", "AmmV3", "AmmV4", "Solid", "SolidV3"}
 
 
 def predicted(side: str | None) -> bool | None:
@@ -41,7 +44,7 @@ def assert_pool_agrees(pool: PoolResultRow, real: RealOutcome) -> None:
 async def test_the_prediction_is_what_then_happens(chain: Chain, desk: Desk, key: str) -> None:
     token = chain.world.token(key)
     report = await judge(desk, token.address)
-    real = real_trade(chain, token)
+    real = real_trade(chain, token, spend_usd=SPENT_USD.get(key, 30))
     row = report.token
     assert row.is_settled
     assert row.transfer_success is real.transfer_success

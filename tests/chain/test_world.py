@@ -12,6 +12,7 @@ from demo.anvil import AnvilNode
 from demo.layout import NATIVE_USD, Pool, World
 from demo.overlay import write_overlay
 from demo.reads import read, read_address
+from demo.seeding import lookup
 from demo.wire import NodeRefusedError
 from demo.world import build_world
 from demo.zoo import ZOO
@@ -26,13 +27,8 @@ USDT_DIGITS = 10**6
 def pool_of_factory(chain: Chain, token: Address, pool: Pool) -> Address:
     """What the venue's factory says, asked with the tokens in the other order than built."""
     dex = next(dex for dex in chain.world.venues.dexes if dex.name == pool.dex)
-    if pool.kind == "AmmV3":
-        signature = "getPool(address,address,uint24)"
-        return read_address(chain.node, dex.factory, signature, pool.quote, token, pool.fee)
-    if pool.kind == "Solid":
-        signature = "getPair(address,address,bool)"
-        return read_address(chain.node, dex.factory, signature, pool.quote, token, pool.stable)
-    return read_address(chain.node, dex.factory, "getPair(address,address)", pool.quote, token)
+    signature, (first, second, *key) = lookup(pool, token)
+    return read_address(chain.node, dex.factory, signature, second, first, *key)
 
 
 def test_it_is_built_the_same_on_every_empty_node_and_quickly(world: World) -> None:
@@ -75,10 +71,10 @@ def test_v4_pools_have_ids_of_their_own_in_the_one_manager(chain: Chain) -> None
     pools = [token.pool for token in chain.world.tokens if token.pool.kind == "AmmV4"]
     assert {pool.address for pool in pools} == {chain.world.venues.v4.factory}
     assert len({pool.pool_id for pool in pools}) == len(pools)
-    assert [pool.hooks == ZERO_ADDRESS for pool in pools] == [True, False, False]
-    after_swap_with_delta = (1 << 6) | (1 << 2)
-    for pool in pools[1:]:
-        assert int(pool.hooks, 16) & ((1 << 14) - 1) == after_swap_with_delta
+    after_swap_with_delta, before_swap_with_delta = (1 << 6) | (1 << 2), (1 << 7) | (1 << 3)
+    assert {
+        int(pool.hooks, 16) & ((1 << 14) - 1) for pool in pools if pool.hooks != ZERO_ADDRESS
+    } == {after_swap_with_delta, before_swap_with_delta, 1 << 7}
 
 
 def test_tokens_that_know_their_pair_know_the_right_one(chain: Chain) -> None:

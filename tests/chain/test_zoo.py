@@ -38,6 +38,10 @@ CLOSED: dict[str, object] = {
     "sell_tax": None,
     **CANNOT_TRANSFER,
 }
+KEEPS_123: dict[str, object] = dict.fromkeys(
+    ("buy_tax", "sell_tax"),
+    pytest.approx(1.23, abs=1e-4),  # of six decimals
+)
 TAXED: dict[str, object] = {"buy_tax": 3, "sell_tax": 3, "receive_tax": 3}
 
 # What a trait changes about an honest token, for people who buy, wait and sell.
@@ -54,6 +58,14 @@ CLAIMS: dict[str, dict[str, object]] = {
     "v3_not_opened": CLOSED,
     "v4_hook": {"buy_tax": 2, "sell_tax": 4},
     "v4_trap": {"buy_tax": 1.23} | CANNOT_SELL,
+    # Thirty dollars are too much of it.
+    "tiny_transaction": {"buy_success": False, "buy_tax": None, "receive_tax": 2}
+    | {"sell_success": None, "sell_tax": None}
+    | CANNOT_TRANSFER,
+    "v4_usdc_hook": KEEPS_123,
+    "v4_input_hook": {"buy_tax": pytest.approx(3), "sell_tax": pytest.approx(3)},
+    "v4_transfer_tax": TAXED | CANNOT_SELL,
+    "algebra_transfer_tax": TAXED,
     "solid_transfer_tax": TAXED,
     "evades_free_gas": CANNOT_SELL,
     "evades_rich": CANNOT_SELL,

@@ -17,12 +17,18 @@ from demo.pipeline import Pipeline
 from demo.reads import balance_of
 from demo.seeding import UNLIMITED
 from demo.swaps import Call, approve_call, buy_call, pays_native, sell_call, spender_of
+from demo.world import Zoo
+from demo.zoo import Animal
 
 _GAS = 3_000_000
 _NUMBERS = count()
 
 _SWAP_V2 = topic("Swap(address,uint256,uint256,uint256,uint256,address)")
-_SWAP_V3 = topic("Swap(address,address,int256,int256,uint160,uint128,int24)")
+_SWAPS_V3 = {
+    topic(f"Swap(address,address,int256,int256,uint160,uint128,int24{rest})"): rest
+    for rest in ("", ",uint128,uint128", ",uint24,uint24")
+}
+"""Uniswap's and Slipstream's; PancakeSwap's; Algebra Integral's. By what follows the tick."""
 _SWAP_V4 = topic("Swap(bytes32,address,int128,int128,uint160,uint128,int24,uint24)")
 
 
@@ -63,6 +69,8 @@ class Moved(msgspec.Struct, frozen=True, kw_only=True):
     """Tokens that reached the pool, by its own event."""
     pool_quote_out: int = 0
     """Quote coins that left the pool, by its own event."""
+    pool_quote_in: int = 0
+    """Quote coins that reached the pool, by its own event."""
 
     @property
     def success(self) -> bool:
@@ -92,6 +100,11 @@ class Chain:
         made = pipeline.deploy(name, *values, sender=sender or self.world.owner)
         pipeline.flush()
         return made
+
+    def place(self, animal: Animal) -> ZooToken:
+        """One more token of the zoo, in whatever pool it says."""
+        zoo = Zoo(Pipeline(self.node, self._artifacts), self.world.venues, self.world.owner)
+        return zoo.place(self.node, animal, opener=self.world.launcher)
 
     def balance(self, token: Address, account: Address) -> int:
         """Smallest units."""
@@ -136,8 +149,11 @@ class Chain:
         if pays_native(self.world.venues, token.pool):
             return
         quote = token.pool.quote
-        deployer = self.world.deployer
-        given = self.send(deployer, quote, "transfer(address,uint256)", account, quote_raw)
+        if quote == self.world.venues.wrapped_native.address:
+            given = self.send(account, quote, "deposit()", value_wei=quote_raw)
+        else:
+            deployer = self.world.deployer
+            given = self.send(deployer, quote, "transfer(address,uint256)", account, quote_raw)
         allowed = self.approve(quote, account, spender_of(self.world.venues, token.pool), quote_raw)
         assert given.success
         assert allowed.success
@@ -194,6 +210,7 @@ class Chain:
             pool_out=sum(max(-mine, 0) for mine, _ in flows),
             pool_in=sum(max(mine, 0) for mine, _ in flows),
             pool_quote_out=sum(max(-other, 0) for _, other in flows),
+            pool_quote_in=sum(max(other, 0) for _, other in flows),
         )
 
     def _quote_balance(self, token: ZooToken, account: Address) -> int:
@@ -251,8 +268,9 @@ def _amounts(token: ZooToken, log: Log) -> tuple[int, int] | None:
     if log.topics[0] == _SWAP_V2:
         in0, in1, out0, out1 = _integers("(uint256,uint256,uint256,uint256)", log)
         return in0 - out0, in1 - out1
-    if log.topics[0] == _SWAP_V3:
-        first, second, *_ = _integers("(int256,int256,uint160,uint128,int24)", log)
+    if log.topics[0] in _SWAPS_V3:
+        rest = _SWAPS_V3[log.topics[0]]
+        first, second, *_ = _integers(f"(int256,int256,uint160,uint128,int24{rest})", log)
         return first, second
     if log.topics[0] == _SWAP_V4 and log.topics[1] == token.pool.pool_id:
         # Signed from the trader's side, unlike V3.

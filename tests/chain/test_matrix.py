@@ -1,0 +1,138 @@
+"""The oracle over every kind of pool: what the service says of a token in a pool is what then
+really happens there to fresh accounts, through a router that is not ours.
+"""
+
+import msgspec
+import pytest
+
+from analysis.desk import Desk
+from config.primitives import ZERO_ADDRESS
+from demo.anvil import ETHER
+from demo.compile import Artifacts
+from demo.concentrated import open_concentrated
+from demo.layout import FOR_EVER, Sides, ZooToken, positions_of
+from demo.pipeline import Pipeline
+from demo.seeding import UNLIMITED, fetch_addresses
+from sql.rows import PoolResultRow, Report
+from tests.chain.judging import judge
+from tests.chain.matrix import CASES, KINDS, animal_of
+from tests.chain.oracle import real_trade
+from tests.chain.test_prediction import SPENT_USD, assert_pool_agrees
+from tests.chain.verbs import Chain
+
+WITHOUT_ROUTERS = (
+    "honest",
+    "both_tax",
+    "transfer_tax",
+    "sell_blocked",
+    "dumping",
+    "partial_sale",
+    "silent_refusal",
+)
+
+
+def pool_of(report: Report, token: ZooToken) -> PoolResultRow:
+    """The token's own pool, among what its own transfers may have made."""
+    assert report.pools is not None
+    (pool,) = [row for row in report.pools if row.pool == token.pool.address]
+    return pool
+
+
+@pytest.mark.parametrize(("behaviour", "kind"), CASES)
+async def test_the_prediction_is_what_then_happens(
+    chain: Chain, desk: Desk, behaviour: str, kind: str
+) -> None:
+    token = chain.place(animal_of(behaviour, kind))
+    pool = pool_of(await judge(desk, token.address), token)
+    spend_usd = SPENT_USD.get(behaviour, 30)
+    assert_pool_agrees(pool, real_trade(chain, token, spend_usd=spend_usd))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("behaviour", WITHOUT_ROUTERS)
+async def test_a_venue_without_a_router_is_judged_the_same(
+    chain: Chain, desk: Desk, behaviour: str, kind: str
+) -> None:
+    token = chain.place(animal_of(behaviour, kind))
+    dexes = tuple(
+        msgspec.structs.replace(dex, router=None, fee_bp=None) for dex in desk.chain.dexes
+    )
+    bare = Desk(
+        chain=msgspec.structs.replace(desk.chain, dexes=dexes),
+        node=desk.node,
+        knowledge=desk.knowledge,
+        settings=desk.settings,
+        now_s=desk.now_s,
+    )
+    pool = pool_of(await judge(bare, token.address), token)
+    assert_pool_agrees(pool, real_trade(chain, token))
+
+
+async def test_an_algebra_plugin_that_sets_the_fee_and_takes_its_own(
+    chain: Chain, desk: Desk
+) -> None:
+    """Both are fees of the pool, so neither is tax; whatever the token takes still is."""
+    makers = chain.deploy("FeePluginFactory")
+    factory = chain.world.venues.algebra.factory
+    setting = "setDefaultPluginFactory(address)"
+    assert chain.send(chain.world.deployer, factory, setting, makers).success
+    token = chain.place(animal_of("transfer_tax", "algebra"))
+    pool = pool_of(await judge(desk, token.address), token)
+    assert (pool.buy, pool.sell) == ("passed", "passed")
+    assert pool.buy_tax == pytest.approx(3)
+    assert pool.sell_tax == pytest.approx(3)
+    assert_pool_agrees(pool, real_trade(chain, token))
+
+
+async def test_a_hooks_fee_that_takes_nearly_everything_is_a_tax(chain: Chain, desk: Desk) -> None:
+    hook = chain.world.venues.dynamic_hook
+    assert chain.send(chain.world.deployer, hook, "setFee(uint24)", 900_000).success
+    token = chain.world.token("v4_dynamic_fee")
+    pool = pool_of(await judge(desk, token.address), token)
+    assert (pool.buy, pool.sell) == ("passed", "passed")
+    assert pool.buy_tax == pytest.approx(90)
+    assert pool.sell_tax == pytest.approx(90)
+
+
+async def test_running_out_of_liquidity_is_no_failure(
+    chain: Chain, desk: Desk, artifacts: Artifacts
+) -> None:
+    """Most of the quote side lies far from the price, so the largest buy takes all tokens there
+    are and goes through with a part of what it offered."""
+    token = place_narrow(chain, artifacts)
+    row = pool_of(await judge(desk, token.address), token)
+    assert (row.buy, row.buy_tax, row.sell, row.sell_tax) == ("passed", 0, "passed", 0)
+    trader = chain.fresh_account()
+    bought = chain.buy(token, trader, 5 * ETHER)
+    assert bought.success
+    assert bought.pool_quote_in < 5 * ETHER
+    sold = chain.sell(token, trader)
+    assert sold.success
+    assert sold.pool_in == bought.pool_out
+
+
+def place_narrow(chain: Chain, artifacts: Artifacts) -> ZooToken:
+    """An honest token on V3: a coin of each side round the price, and 100 of the quote aside."""
+    venues, owner = chain.world.venues, chain.world.owner
+    weth, manager = venues.wrapped_native.address, positions_of(venues.v3)
+    pipeline = Pipeline(chain.node, artifacts)
+    token = pipeline.deploy("HonestToken", "Narrow", "NARROW", sender=owner)
+    sides = Sides(token=token, token_raw=ETHER, quote=weth, quote_raw=ETHER, owner=owner)
+    pool = open_concentrated(pipeline, venues, "v3", sides, hooks=ZERO_ADDRESS)
+    pipeline.call(weth, "deposit()", sender=owner, value_wei=101 * ETHER)
+    for asset in (token, weth):
+        pipeline.call(asset, "approve(address,uint256)", manager, UNLIMITED, sender=owner)
+    # A buy drives the price away from where the quote lies alone.
+    aside = (5_400, 6_000) if weth < token else (-6_000, -5_400)
+    for (low, high), most in (((-60, 60), ETHER), (aside, 100 * ETHER)):
+        pipeline.call(
+            manager,
+            "mint((address,address,uint24,int24,int24,"
+            "uint256,uint256,uint256,uint256,address,uint256))",
+            (*sorted((token, weth)), pool.fee, low, high, most, most, 0, 0, owner, FOR_EVER),
+            sender=owner,
+        )
+    pipeline.flush()
+    (pool,) = fetch_addresses(chain.node, venues, [(token, pool)])
+    like = chain.world.token("v3_honest")
+    return msgspec.structs.replace(like, address=token, pool=pool)
