@@ -72,9 +72,13 @@ class Flow:
 
     def branches(self) -> Iterator[Branch]:
         """Branches on ways that can succeed."""
+        return (branch for _, branch in self.branching())
+
+    def branching(self) -> Iterator[tuple[Node, Branch]]:
+        """Nodes that end in a branch, on ways that can succeed."""
         for node in self.nodes:
             if node in self.alive and node.branch is not None:
-                yield node.branch
+                yield node, node.branch
 
     def refusals(self) -> list[Refusal]:
         """Branches of which one side surely reverts."""

@@ -9,7 +9,7 @@ from analysis.static.callers import caller_checks
 from analysis.static.code import MOVERS, Code, Guard
 from analysis.static.parts import parts
 from analysis.static.places import Root
-from analysis.static.reading import FROM, PEOPLE, STORED, TO, VOICES, Reading, Variable
+from analysis.static.reading import FROM, PEOPLE, TO, VOICES, Reading, Variable
 from analysis.static.terms import Term, Word, address_in
 
 _ORDERED: Final = frozenset({"LT", "GT"})
@@ -40,7 +40,10 @@ def _refused(code: Code, guard: Guard) -> Iterator[tuple[Word, Word]]:
     """The same for a guard; a test of who or whether may stand behind the comparison."""
     yield from _exceeding(code, guard.test)
     test = guard.test
-    if test.reads_storage and not (test.has_answer or test.has_clock or _is_funds_check(test)):
+    is_exemption = test.reads_storage and not (
+        test.has_answer or test.has_clock or _is_funds_check(test) or _is_zero_test(test)
+    )
+    if is_exemption:
         for reading in guard.context:
             yield from _exceeding(code, reading)
 
@@ -92,9 +95,9 @@ def trading_caps(code: Code) -> Iterator[Cap]:
         for large, small in _refused(code, guard):
             if not _grows(code, large, entry) or code.reader.has_amount(small, voice):
                 continue
-            if TO in _balances_in(code, large, entry) or _variables(code, large) & supply:
+            if _balances_in(code, large, entry) - {FROM} or _variables(code, large) & supply:
                 continue
-            if _balances_in(code, small, entry) - {STORED}:
+            if _balances_in(code, small, entry) & PEOPLE:
                 continue
             cap = _cap(code, guard, large, small)
             if cap is not None:
@@ -120,8 +123,10 @@ def position_caps(code: Code) -> Iterator[Cap]:
     """Guards on the balance that the recipient would have."""
     for guard in code.move_guards():
         entry = guard.refusal.entry
-        for large, small in _exceeding(code, guard.test):
-            if TO not in _balances_in(code, large, entry) or _balances_in(code, small, entry):
+        for large, small in _refused(code, guard):
+            if TO not in _balances_in(code, large, entry):
+                continue
+            if _balances_in(code, small, entry) & PEOPLE:
                 continue
             if FROM in _balances_in(code, large, entry):
                 continue
@@ -183,7 +188,7 @@ def pauses(code: Code) -> Iterator[tuple[Guard, frozenset[Variable]]]:
             continue
         if _is_zero_test(test):
             continue
-        if not test.globals and _refuses_only_some(code, test):
+        if not (test.globals or test.addresses) and _refuses_only_some(code, test):
             continue
         variables = test.globals
         if not variables and (test.lists or test.addresses):

@@ -13,6 +13,9 @@ _WORD: Final = 32
 _MOST_CELLS: Final = 160
 """Beyond this the oldest are forgotten."""
 
+_ADDRESS_BITS: Final = 160
+_ADDRESS_MASK: Final = 2**_ADDRESS_BITS - 1
+
 _MOST_HASHED: Final = 512
 """Bytes of one hash that are looked at; mapping keys and array roots need 64."""
 
@@ -105,15 +108,28 @@ class Memory:
         return last, min([cell for cell in later if at < cell < until], default=until)
 
 
-def _halves(word: Word) -> tuple[int, int, Word] | None:
-    """Of a word put together as `low | high << bits`: bits, low, high."""
+def _halves(word: Word) -> tuple[int, Word, Word] | None:
+    """Of a word put together as `low | high << bits`: bits, low, high. One is a number."""
     match word:
         case Term(
             operation="OR", arguments=(int(low), Term(operation="SHL", arguments=(bits, high)))
         ):
             if isinstance(bits, int) and bits % 8 == 0 and not low >> bits:
                 return bits, low, high
+        case Term(operation="OR", arguments=(int(number), Term() as low)):
+            if _fits_an_address(low) and not number & _ADDRESS_MASK:
+                return _ADDRESS_BITS, low, number >> _ADDRESS_BITS
     return None
+
+
+def _fits_an_address(word: Term) -> bool:
+    """Whether the bits above an address's are surely zero."""
+    match (word.operation, word.arguments):
+        case ("AND", (int(mask), _)):
+            return mask <= _ADDRESS_MASK
+        case ("SHR", (int(shift), _)):
+            return shift >= _WORD * 8 - _ADDRESS_BITS
+    return word.operation in ("CALLER", "ORIGIN", "ADDRESS")
 
 
 def _contents(word: Word, start: int, end: int) -> Iterator[tuple[int, Word]]:
@@ -126,7 +142,9 @@ def _contents(word: Word, start: int, end: int) -> Iterator[tuple[int, Word]]:
     else:
         bits, low, high = halves
         border = _WORD - bits // 8
-        if start < border:
+        if start < border and isinstance(high, int):
+            yield start, high & (2 ** (8 * (border - start)) - 1)
+        elif start < border:
             yield start, high
         if end > border:
             yield from _contents(low, max(start, border), end)

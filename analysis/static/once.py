@@ -14,13 +14,22 @@ def runs_once(code: Code, entry: Entry) -> bool:
 
 
 def _closes(code: Code, guard: Guard, mine: list[Write]) -> bool:
+    later = _stores_after(code, guard)
     for variable in guard.test.globals:
         root, _ = variable
-        own = [write for write in mine if write.place.root == root]
+        own = [write for write in mine if write.place.root == root and write.pc in later]
         others = [write for write in code.writes_to(variable) if write not in own]
         if own and all(_shuts(code, guard, write, root) for write in [*own, *others]):
             return True
     return False
+
+
+def _stores_after(code: Code, guard: Guard) -> set[int]:
+    """Where the function stores once it has passed the guard: a counter against re-entry is raised
+    before it is asked for."""
+    flow = code.flow(guard.refusal.entry)
+    tests = (node for node, branch in flow.branching() if branch.pc == guard.pc)
+    return {deed.pc for node in flow.following(tests) for deed in node.deeds}
 
 
 def _shuts(code: Code, guard: Guard, write: Write, root: Root) -> bool:

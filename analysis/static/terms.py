@@ -189,6 +189,8 @@ class Pool:
                 found = self._masked(mask, word)
             case ("ADD", int(number), Term() as word):
                 found = self._sum(number, word)
+            case ("SUB", Term(operation="ADD", arguments=(int(more), word)), int(less)):
+                found = self.make("ADD", (more - less) & MASK, word)
         return found
 
     def _selector_in(self, word: Word) -> Word | None:
