@@ -1,9 +1,8 @@
--- One row, or none: the calls of :key_id in all, on :day and in :month.
+-- One row: the calls of :key_id in all, on :day and in :month.
 select
-    lifetime,
-    case when day = :day then day_calls else 0 end as day,
-    case when month = :month then month_calls else 0 end as month
+    coalesce(sum(calls) filter (where period = 'all'), 0) as lifetime,
+    coalesce(sum(calls) filter (where period = :day), 0) as day,
+    coalesce(sum(calls) filter (where period = :month), 0) as month
 from usage
-where key_id = :key_id
-order by key_id
-limit 1
+where key_id = :key_id and period in ('all', :day, :month)
+order by lifetime
