@@ -185,7 +185,7 @@ class Ledger:
             return new
 
     def note_attempt(self, network: str, now_s: float, *, per_hour: int) -> int:
-        """Count one attempt to get a trial key. 0: go on; else the seconds until one is let through.
+        """Count one attempt to get a trial key. 0: go on; else seconds until one is let through.
 
         The hour is counted in whole minutes, of which none is noted more often than matters: a
         flood takes no more than sixty rows, and hardly a write.

@@ -33,7 +33,6 @@ ATTEMPTS_PER_HOUR = 5
 
 MAX_BODY_BYTES = 16_384
 
-_HOUR_S = 3600
 _DAY_S = 86_400
 
 _NETWORK = "assay_network"
@@ -100,9 +99,11 @@ async def admit_attempt(
         _forwarded_for(connection),
         trusted=connection.app.state.trusted_proxies,
     )
-    attempts = await asyncio.to_thread(deps.ledger.note_attempt, network, deps.now_s())
-    if attempts > ATTEMPTS_PER_HOUR:
-        raise ThrottledError(retry_after_s=_HOUR_S)
+    wait_s = await asyncio.to_thread(
+        deps.ledger.note_attempt, network, deps.now_s(), per_hour=ATTEMPTS_PER_HOUR
+    )
+    if wait_s:
+        raise ThrottledError(retry_after_s=wait_s)
     connection.scope["state"][_NETWORK] = network
 
 
