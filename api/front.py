@@ -6,6 +6,7 @@ Nothing here waits for a database, but for the count of a key with a lifetime.
 
 import hashlib
 from collections.abc import Callable, Iterable, Mapping
+from functools import cache
 
 import msgspec
 from litestar import Litestar
@@ -79,7 +80,7 @@ class Front:
             headers += refusal.raw_headers()
         headers += answer.headers
         headers += caller.expiry_headers(self._now_s())
-        _ANSWERED.labels(answer.status).inc()
+        _answered(answer.status).inc()
         await send({"type": "http.response.start", "status": answer.status, "headers": headers})
         await send({"type": "http.response.body", "body": answer.body, "more_body": False})
 
@@ -109,6 +110,11 @@ class Front:
             return None
         answer = self._answers.cached(slug, address.lower(), form, asked.coding)
         return None if answer is None else (caller, unless_known(answer, asked.if_none_match))
+
+
+@cache
+def _answered(status: int) -> Counter:
+    return _ANSWERED.labels(status)
 
 
 def _read(headers: Iterable[tuple[bytes, bytes]]) -> _Asked | None:

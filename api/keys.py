@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -48,13 +49,18 @@ class Caller(msgspec.Struct, frozen=True, kw_only=True):
         expires_at_s = self.key.expires_at_s
         if expires_at_s is None:
             return []
-        at = iso_utc(expires_at_s).encode()
+        at = _iso_bytes(expires_at_s)
         headers = [(b"x-api-key-expires-at", at)]
         left_s = expires_at_s - int(now_s)
         if 0 < left_s <= NOTICE_S:
             headers.append((b"x-api-key-expires-in", b"%d" % left_s))
             headers.append((b"warning", b'299 - "API key expires at %b"' % at))
         return headers
+
+
+@lru_cache(maxsize=1_000)
+def _iso_bytes(time_s: int) -> bytes:
+    return iso_utc(time_s).encode()
 
 
 class PlanGoneError(InternalError):

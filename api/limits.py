@@ -85,14 +85,14 @@ def _check_lifetime(plan: Plan, tally: Tally) -> None:
 def _refuse_if_full(full: Full | None) -> None:
     if full is None:
         return
-    item = full.window.item
+    window = full.window
     headers = {"Retry-After": str(full.retry_after_s), "X-RateLimit-Remaining": "0"}
-    if full.window.kind == "burst":
-        headers["X-RateLimit-Burst-Limit"] = str(item.amount)
-        headers["X-RateLimit-Burst-Window"] = str(item.get_expiry())
+    if window.kind == "burst":
+        headers["X-RateLimit-Burst-Limit"] = str(window.limit)
+        headers["X-RateLimit-Burst-Window"] = str(window.span_s)
     else:
-        headers["X-RateLimit-Limit"] = str(item.amount)
-    detail = f"Limit of {item.amount} calls in {item.get_expiry()} seconds reached."
+        headers["X-RateLimit-Limit"] = str(window.limit)
+    detail = f"Limit of {window.limit} calls in {window.span_s} seconds reached."
     raise LimitedError(detail=detail, headers=headers)
 
 
