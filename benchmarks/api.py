@@ -180,7 +180,8 @@ def compare(servers: dict[str, Server], load: FullLoad) -> float:
         print(
             f"{kind:7}{statistics.median(rates[kind]):7.0f} calls/s"
             f"{statistics.median(costs[kind]):6.1f} us of processor a call; "
-            f"ours: {statistics.median(ratios):.2f} of it ({min(ratios):.2f} to {max(ratios):.2f}), "
+            f"ours: {statistics.median(ratios):.2f} of it "
+            f"({min(ratios):.2f} to {max(ratios):.2f}), "
             f"{statistics.median(saved):.2f} by processor time"
         )
     return statistics.median(rates["assay"])

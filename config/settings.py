@@ -4,7 +4,7 @@ import ipaddress
 import re
 from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import Annotated, Any, Literal, cast
 from urllib.parse import urlsplit
 
 import msgspec
@@ -94,6 +94,8 @@ class ApiSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     max_cached_bytes: Annotated[int, msgspec.Meta(ge=0)] = _default("api.max_cached_bytes")
     trusted_proxies: tuple[str, ...] = _default("api.trusted_proxies")
     """Networks in CIDR form or single addresses."""
+    forwarded_header: Literal["x-forwarded-for", "forwarded"] = _default("api.forwarded_header")
+    """One of them alone: what the proxy does not write, its caller may have written."""
 
 
 class _Files(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -22,7 +22,7 @@ from api.errors import (
     ValidationBody,
     documented,
 )
-from api.networks import client_network
+from api.networks import client_network, forwarded_hops
 from api.service import ApiDeps
 from api.shapes import Shape
 from config.errors import ConfigError
@@ -94,9 +94,10 @@ async def admit_attempt(
     deps: ApiDeps = connection.app.state.deps
     if not deps.has_billing:
         raise BillingOffError
+    header = deps.settings.forwarded_header
     network = client_network(
         connection.client.host if connection.client else None,
-        _forwarded_for(connection),
+        forwarded_hops(connection.headers.getall(header, []), header),
         trusted=connection.app.state.trusted_proxies,
     )
     wait_s = await asyncio.to_thread(
@@ -115,12 +116,6 @@ async def require_json(connection: ASGIConnection[Any, Any, Any, Any], _: BaseRo
         msgspec.json.decode(await connection.body())
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise NotJsonError from error
-
-
-def _forwarded_for(connection: ASGIConnection[Any, Any, Any, Any]) -> list[str]:
-    """The hops of all X-Forwarded-For headers, in the order they were added."""
-    lines = connection.headers.getall("X-Forwarded-For", [])
-    return [hop for line in lines for hop in line.split(",")]
 
 
 @post(
