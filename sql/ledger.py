@@ -2,7 +2,7 @@
 
 import hashlib
 import secrets
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -70,6 +70,18 @@ class _Minute(msgspec.Struct, frozen=True, kw_only=True):
     minute: int
     """Since the epoch."""
     attempts: int
+
+
+class _KeyUsage(msgspec.Struct, frozen=True, kw_only=True):
+    key_id: int
+    lifetime: int
+    day: int
+    month: int
+
+
+class _Found(msgspec.Struct, frozen=True, kw_only=True):
+    found: str
+    """JSON."""
 
 
 class _Revision(msgspec.Struct, frozen=True, kw_only=True):
@@ -145,18 +157,18 @@ class Ledger:
                 return Spent(is_counted=False, usage=usage)
             if plan.per_month is not None and usage.month >= plan.per_month:
                 return Spent(is_counted=False, usage=usage)
-            _add(write, Calls(key_id=key_id, day=day, calls=1))
+            _add(write, [Calls(key_id=key_id, day=day, calls=1)])
             return Spent(is_counted=True, usage=_usage(write, key_id, day))
 
-    def add_calls(self, batch: Iterable[Calls], now_s: float) -> dict[int, Usage]:
-        """Count all of these or, where it raises, none. The keys' usage now, by key."""
-        day = utc_day(now_s)
+    def add_calls(self, batch: Sequence[Calls], now_s: float) -> dict[int, Usage]:
+        """Count all of these or, where it raises, none. The keys' usage now, by key.
+
+        However many they are, it is two statements with one row each: between rows a thread gives
+        way to the others, and under full load it does not soon get its turn again.
+        """
         with self._file.transaction() as write:
-            counted = set()
-            for calls in batch:
-                _add(write, calls)
-                counted.add(calls.key_id)
-            return {key_id: _usage(write, key_id, day) for key_id in counted}
+            _add(write, batch)
+            return _usages(write, {calls.key_id for calls in batch}, utc_day(now_s))
 
     def usage(self, key_id: int, now_s: float) -> Usage:
         """The counts as they are, without counting."""
@@ -230,11 +242,24 @@ def _month(day: str) -> str:
     return day[: len("YYYY-MM")]
 
 
-def _add(write: LedgerWrite, calls: Calls) -> None:
-    for period in ("all", _month(calls.day), calls.day):
-        write.execute("add_calls", key_id=calls.key_id, period=period, calls=calls.calls)
+def _add(write: LedgerWrite, batch: Iterable[Calls]) -> None:
+    rows = [
+        (calls.key_id, period, calls.calls)
+        for calls in batch
+        for period in ("all", _month(calls.day), calls.day)
+    ]
+    write.execute("add_calls", batch=msgspec.json.encode(rows).decode())
+
+
+def _usages(source: LedgerFile | LedgerWrite, key_ids: Iterable[int], day: str) -> dict[int, Usage]:
+    """Of the keys that have called at all."""
+    wanted = msgspec.json.encode(list(key_ids)).decode()
+    (row,) = source.fetch("find_usage", _Found, key_ids=wanted, day=day, month=_month(day))
+    return {
+        found.key_id: Usage(lifetime=found.lifetime, day=found.day, month=found.month)
+        for found in msgspec.json.decode(row.found, type=list[_KeyUsage])
+    }
 
 
 def _usage(source: LedgerFile | LedgerWrite, key_id: int, day: str) -> Usage:
-    (usage,) = source.fetch("find_usage", Usage, key_id=key_id, day=day, month=_month(day))
-    return usage
+    return _usages(source, [key_id], day).get(key_id, Usage(lifetime=0, day=0, month=0))

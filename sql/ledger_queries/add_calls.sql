@@ -1,4 +1,6 @@
--- Adds :calls of :key_id to what is counted for :period.
+-- Adds to the counts what :batch says: a JSON array of [key_id, period, calls].
 insert into usage (key_id, period, calls)
-values (:key_id, :period, :calls)
-on conflict (key_id, period) do update set calls = calls + :calls
+select json_extract(value, '$[0]'), json_extract(value, '$[1]'), json_extract(value, '$[2]')
+from json_each(:batch)
+where true
+on conflict (key_id, period) do update set calls = calls + excluded.calls
