@@ -101,6 +101,7 @@ async def run_service(
                 plans=load_plans(),
                 settings=settings.api,
                 has_billing=settings.billing_secret is not None,
+                redis_url=settings.redis_url,
                 read_clock=read_clock,
                 read_states=lambda: _follow_states([chain for chain, _ in clients], statuses),
             )

@@ -1,12 +1,14 @@
 """One token asked about -> encoded answer: analysis, rendering, cache."""
 
 import asyncio
+from itertools import product
 
 import msgspec
 import structlog
 
 from analysis.gate import admit_address
 from api.cache import Answer, AnswerCache, SharedRuns
+from api.packing import CODINGS, Coding, compress, is_worth_compressing, pack
 from api.render import FORMATS, Format, render_failure, render_refusal, render_report
 from api.service import ApiDeps
 from config.chains import Chain
@@ -19,6 +21,9 @@ MAX_CACHE_S = 120.0
 
 UNSETTLED_CACHE_S = 1.0
 """So that a caller who polls sees progress, and a crowd still costs one run."""
+
+LARGE_POOLS = 200
+"""A report with more pools is rendered in a thread: its callers wait, the others do not."""
 
 _log = structlog.get_logger(__name__)
 
@@ -42,7 +47,7 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True):
         return self.refresh or self.redecompile
 
 
-Place = tuple[str, Address, Format]
+Place = tuple[str, str, Format, Coding | None]
 ReportPlace = tuple[str, Address, bool, bool]
 
 
@@ -57,7 +62,22 @@ class Answers:
             max_bytes=deps.settings.max_cached_bytes, now_s=deps.monotonic_s
         )
         self._answers = SharedRuns[Ask, Answer]()
+        self._compressed = SharedRuns[tuple[bytes | None, Coding], Answer]()
         self._reports = SharedRuns[ReportPlace, Report]()
+
+    def cached(
+        self, chain: str, address: str, form: Format, coding: Coding | None
+    ) -> Answer | None:
+        """The answer, if it is in memory in that coding, or too small to have any.
+
+        `address` is in lower case.
+        """
+        answer = self._cache.get((chain, address, form, coding))
+        if answer is None and coding is not None:
+            plain = self._cache.get((chain, address, form, None))
+            if plain is not None and not is_worth_compressing(plain):
+                return plain
+        return answer
 
     async def answer(
         self,
@@ -65,6 +85,7 @@ class Answers:
         chain: str,
         address: str,
         form: Format,
+        coding: Coding | None = None,
         refresh: bool = False,
         redecompile: bool = False,
     ) -> Answer:
@@ -72,21 +93,36 @@ class Answers:
         try:
             parsed = admit_address(address)
         except TokenRefusedError as error:
-            body = render_refusal(self._chains[chain], address, form, error)
-            return Answer(status=error.status, body=body)
+            return pack(error.status, render_refusal(self._chains[chain], address, form, error))
         ask = Ask(
             chain=chain, address=parsed, format=form, refresh=refresh, redecompile=redecompile
         )
-        if not ask.recomputes:
-            cached = self._cache.get(_place(ask, form))
-            if cached is not None:
-                return cached
-        return await self._answers.run(ask, lambda: self._make(ask))
+        answer = None if ask.recomputes else self._cache.get(_place(ask, form))
+        if answer is None:
+            answer = await self._answers.run(ask, lambda: self._make(ask))
+        if coding is None or not is_worth_compressing(answer):
+            return answer
+        return await self._in_coding(ask, answer, coding)
 
     async def aclose(self) -> None:
         """Stop what is still being worked out."""
         await self._answers.aclose()
+        await self._compressed.aclose()
         await self._reports.aclose()
+
+    async def _in_coding(self, ask: Ask, plain: Answer, coding: Coding) -> Answer:
+        """The answer compressed, by one thread for all who want it so."""
+        place, packed = _place(ask, ask.format), _place(ask, ask.format, coding)
+        kept = self._cache.get(packed)
+        if kept is not None and kept.tag == plain.tag:
+            return kept
+
+        async def run() -> Answer:
+            answer = await asyncio.to_thread(compress, plain, coding)
+            self._cache.put_beside(packed, answer, of=place, made_from=plain)
+            return answer
+
+        return await self._compressed.run((plain.tag, coding), run)
 
     async def _make(self, ask: Ask) -> Answer:
         """Work the answer out and keep it as long as it may be kept. Our failures are not kept."""
@@ -95,13 +131,13 @@ class Answers:
             answer, keep_s = await self._judge(ask, chain)
         except TokenRefusedError as error:
             body = render_refusal(chain, ask.address, ask.format, error)
-            answer, keep_s = Answer(status=error.status, body=body), self._keep_s
+            answer, keep_s = pack(error.status, body), self._keep_s
         except (AssayError, TimeoutError) as error:
             _report_failure(ask, error)
-            return Answer(status=500, body=render_failure(chain, ask.address, ask.format))
+            return pack(500, render_failure(chain, ask.address, ask.format))
         if ask.recomputes:
-            for form in FORMATS:
-                self._cache.drop(_place(ask, form))
+            for form, coding in product(FORMATS, (None, *CODINGS)):
+                self._cache.drop(_place(ask, form, coding))
         self._cache.put(_place(ask, ask.format), answer, for_s=keep_s)
         return answer
 
@@ -109,19 +145,19 @@ class Answers:
         """The answer of a token that was analysed, and for how many seconds it may be kept."""
         try:
             report = await self._report(ask)
-            body = render_report(
-                report,
-                chain,
-                ask.format,
-                now_s=self._deps.now_s(),
-                clock=self._deps.read_clock(ask.chain),
-            )
+            clock, now_s = self._deps.read_clock(ask.chain), self._deps.now_s()
+
+            def render() -> Answer:
+                return pack(200, render_report(report, chain, ask.format, now_s=now_s, clock=clock))
+
+            is_large = len(report.pools or ()) > LARGE_POOLS
+            answer = await asyncio.to_thread(render) if is_large else render()
         except (AssayError, TimeoutError):
             raise
         except Exception as error:
             raise BrokenAnalysisError from error
         keep_s = self._keep_s if is_final(report) else min(UNSETTLED_CACHE_S, self._keep_s)
-        return Answer(status=200, body=body), keep_s
+        return answer, keep_s
 
     async def _report(self, ask: Ask) -> Report:
         """The report, shared by the callers of all formats. Raises TimeoutError."""
@@ -151,5 +187,5 @@ def _report_failure(ask: Ask, error: AssayError | TimeoutError) -> None:
     )
 
 
-def _place(ask: Ask, form: Format) -> Place:
-    return ask.chain, ask.address, form
+def _place(ask: Ask, form: Format, coding: Coding | None = None) -> Place:
+    return ask.chain, ask.address, form, coding

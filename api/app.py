@@ -11,28 +11,36 @@ from litestar.openapi.spec import Components, SecurityScheme
 from litestar.plugins.prometheus import PrometheusConfig
 
 from api.answers import Answers
+from api.books import Books
 from api.errors import EXCEPTION_HANDLERS
-from api.keys import KEY_HEADER, add_expiry_headers
+from api.front import Front
+from api.keys import KEY_HEADER, Keyring, add_expiry_headers
 from api.limits import Limits
 from api.networks import parse_networks
 from api.routes.agent_keys import issue_trial_key, trial_terms
 from api.routes.status import get_health, get_metrics, get_ready
 from api.routes.token import get_summary, get_token
 from api.service import ApiDeps
+from api.windows import LocalWindows, SharedWindows
 
 VERSION = "0.1.0"
 
 
-def create_app(deps: ApiDeps) -> Litestar:
+def create_app(deps: ApiDeps) -> Front:
     """The whole API over what it is given. Raises ConfigError for an incomplete trial plan."""
     answers = Answers(deps)
+    books = Books(deps.ledger, now_s=deps.now_s)
+    keyring = Keyring(deps.ledger, deps.plans, books)
+    local = LocalWindows(deps.monotonic_s)
+    windows = local if deps.redis_url is None else SharedWindows(deps.redis_url, local)
+    limits = Limits(deps.ledger, books, windows, now_s=deps.now_s)
 
     @asynccontextmanager
     async def run(_: Litestar) -> AsyncIterator[None]:
         yield
-        await answers.aclose()
+        await front.aclose()
 
-    return Litestar(
+    router = Litestar(
         route_handlers=[
             get_token,
             get_summary,
@@ -45,19 +53,30 @@ def create_app(deps: ApiDeps) -> Litestar:
             {
                 "deps": deps,
                 "answers": answers,
-                "limits": Limits(deps.ledger),
+                "keyring": keyring,
+                "limits": limits,
                 "trial": trial_terms(deps.plans),
                 "trusted_proxies": parse_networks(deps.settings.trusted_proxies),
             }
         ),
         lifespan=[run],
         exception_handlers=EXCEPTION_HANDLERS,
-        before_send=[add_expiry_headers],
+        before_send=[add_expiry_headers(deps.now_s)],
         middleware=[_metrics().middleware],
         openapi_config=_openapi(),
         logging_config=None,
         debug=False,
     )
+    served = [chain for chain in deps.chains if chain.slug in deps.served]
+    front = Front(
+        router,
+        keyring=keyring,
+        limits=limits,
+        answers=answers,
+        chains={name: chain.slug for chain in served for name in (chain.slug, str(chain.id))},
+        now_s=deps.now_s,
+    )
+    return front
 
 
 def _metrics() -> PrometheusConfig:

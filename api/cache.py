@@ -11,11 +11,26 @@ Key = TypeVar("Key", bound=Hashable)
 Value = TypeVar("Value")
 
 
+_OVERHEAD_BYTES = 1_000
+"""What an entry takes beside its body, so that no number of tiny ones fills the memory."""
+
+RawHeaders = tuple[tuple[bytes, bytes], ...]
+
+
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
-    """One response body, encoded."""
+    """One response, encoded."""
 
     status: int
     body: bytes
+    headers: RawHeaders = ()
+    """All that depend on the body alone, names in lower case."""
+    tag: bytes | None = None
+    """The opaque part of the ETag, quotes included. None: it has none."""
+
+    @property
+    def held_bytes(self) -> int:
+        """Memory it takes."""
+        return len(self.body) + _OVERHEAD_BYTES
 
 
 class _Kept(msgspec.Struct, frozen=True):
@@ -24,7 +39,7 @@ class _Kept(msgspec.Struct, frozen=True):
 
 
 class AnswerCache(Generic[Key]):
-    """The most recently used answers, at most `max_bytes` of bodies."""
+    """The most recently used answers, in at most `max_bytes` of memory."""
 
     def __init__(self, *, max_bytes: int, now_s: Callable[[], float]):
         self._max_bytes = max_bytes
@@ -34,7 +49,7 @@ class AnswerCache(Generic[Key]):
 
     @property
     def held_bytes(self) -> int:
-        """Size of all bodies held."""
+        """Memory of all that is held."""
         return self._bytes
 
     def get(self, key: Key) -> Answer | None:
@@ -50,9 +65,18 @@ class AnswerCache(Generic[Key]):
 
     def put(self, key: Key, answer: Answer, *, for_s: float) -> None:
         """Keep an answer, dropping the least recently used ones until it fits."""
+        self._put(key, _Kept(answer, self._now_s() + for_s))
+
+    def put_beside(self, key: Key, answer: Answer, *, of: Key, made_from: Answer) -> None:
+        """Keep another form of a kept answer as long as that one; nothing if that one is gone."""
+        kept = self._kept.get(of)
+        if kept is not None and kept.answer is made_from:
+            self._put(key, _Kept(answer, kept.until_s))
+
+    def _put(self, key: Key, kept: _Kept) -> None:
         self.drop(key)
-        self._kept[key] = _Kept(answer, self._now_s() + for_s)
-        self._bytes += len(answer.body)
+        self._kept[key] = kept
+        self._bytes += kept.answer.held_bytes
         while self._bytes > self._max_bytes:
             self.drop(next(iter(self._kept)))
 
@@ -60,7 +84,7 @@ class AnswerCache(Generic[Key]):
         """Forget an answer, if it is held."""
         kept = self._kept.pop(key, None)
         if kept is not None:
-            self._bytes -= len(kept.answer.body)
+            self._bytes -= kept.answer.held_bytes
 
 
 class SharedRuns(Generic[Key, Value]):

@@ -16,7 +16,7 @@ from litestar.types import ExceptionHandlersMap
 
 from api.clock import iso_utc
 from api.shapes import Shape
-from config.errors import CallerError
+from config.errors import CallerError, StoreError
 
 _log = structlog.get_logger(__name__)
 
@@ -69,6 +69,10 @@ class RefusalError(CallerError):
         self.status = status
         self.body = body
         self.headers = dict(headers or {})
+
+    def raw_headers(self) -> list[tuple[bytes, bytes]]:
+        """As ASGI takes them."""
+        return [(name.lower().encode(), value.encode()) for name, value in self.headers.items()]
 
 
 class InvalidInputError(RefusalError):
@@ -186,6 +190,14 @@ class ThrottledError(RefusalError):
         super().__init__(status=429, body=body, headers={"Retry-After": str(retry_after_s)})
 
 
+class LedgerDownError(RefusalError):
+    """Keys cannot be looked up, or calls cannot be counted: nobody is let through unseen."""
+
+    def __init__(self) -> None:
+        detail = "The ledger of keys is out of reach; try again later."
+        super().__init__(status=503, body=DetailBody(detail=detail))
+
+
 class NotJsonError(RefusalError):
     """The body is empty, cut off, or something else than JSON."""
 
@@ -238,6 +250,12 @@ def _http(request: Request[Any, Any, Any], error: HTTPException) -> Response[Sha
     return _answer(DetailBody(detail=error.detail), error.status_code, error.headers)
 
 
+def _ledger_down(request: Request[Any, Any, Any], error: StoreError) -> Response[Shape]:
+    """The one store that a route asks without the analysis between is the ledger."""
+    _log.error("ledger out of reach", path=request.url.path, reason=str(error))
+    return _refusal(request, LedgerDownError())
+
+
 def _fault(request: Request[Any, Any, Any], error: Exception) -> Response[Shape]:
     """Our fault: told to the log, not to the caller."""
     _log.error("request failed", path=request.url.path, exc_info=error)
@@ -248,5 +266,6 @@ EXCEPTION_HANDLERS: ExceptionHandlersMap = {
     RefusalError: _refusal,
     ValidationException: _invalid,
     HTTPException: _http,
+    StoreError: _ledger_down,
     Exception: _fault,
 }

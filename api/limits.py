@@ -2,81 +2,111 @@
 
 import asyncio
 import math
-import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 
-from limits import RateLimitItem, RateLimitItemPerMinute, RateLimitItemPerSecond
-from limits.storage import MemoryStorage
-from limits.strategies import MovingWindowRateLimiter
-
+from api.books import Books, Tally
 from api.errors import LifetimeSpentError, LimitedError
 from api.keys import Caller
+from api.windows import Full, LocalWindows, SharedWindows
 from config.plans import Plan
-from sql.ledger import Ledger, Usage
+from sql.ledger import Ledger, utc_day
 
 
 class Limits:
     """Lets a call through and counts it, or refuses it and counts nothing.
 
-    Windows are in memory and move; quotas are in the ledger, by calendar day and month in UTC.
+    Windows move, and are in memory or shared. Quotas are by calendar day and month in UTC, known
+    from the ledger; what other processes count on it is seen at the next visit. A plan with a
+    lifetime is counted in the ledger itself before its call is let through.
     """
 
-    def __init__(self, ledger: Ledger):
+    def __init__(
+        self,
+        ledger: Ledger,
+        books: Books,
+        windows: LocalWindows | SharedWindows,
+        *,
+        now_s: Callable[[], float],
+    ):
         self._ledger = ledger
-        self._windows = MovingWindowRateLimiter(MemoryStorage())
-        # Between looking and counting no other call may come in, or both would take the last one.
-        self._lock = asyncio.Lock()
+        self._books = books
+        self._windows = windows
+        self._now_s = now_s
 
-    async def admit(self, caller: Caller, *, now_s: float) -> None:
-        """Raises LifetimeSpentError, which no waiting mends, before any LimitedError."""
-        key_id, plan = caller.key.key_id, caller.plan
-        async with self._lock:
-            usage = await asyncio.to_thread(self._ledger.usage, key_id, now_s)
-            if plan.lifetime is not None and usage.lifetime >= plan.lifetime:
-                raise LifetimeSpentError(total=plan.lifetime)
-            windows = _windows(plan)
-            for window, name in windows:
-                self._check_window(window, name, key_id)
-            _check_quotas(plan, usage, now_s)
-            for window, _ in windows:
-                self._windows.hit(window, str(key_id))
-            await asyncio.to_thread(self._ledger.count_call, key_id, now_s)
+    async def admit(self, caller: Caller) -> None:
+        """Raises LifetimeSpentError, which no waiting mends, before any LimitedError.
 
-    def _check_window(self, window: RateLimitItem, name: str, key_id: int) -> None:
-        if self._windows.test(window, str(key_id)):
-            return
-        stats = self._windows.get_window_stats(window, str(key_id))
-        wait_s = max(0, math.floor(stats.reset_time - time.time())) + 1
-        headers = {"Retry-After": str(wait_s), "X-RateLimit-Remaining": "0"}
-        if name == "burst":
-            headers["X-RateLimit-Burst-Limit"] = str(window.amount)
-            headers["X-RateLimit-Burst-Window"] = str(window.get_expiry())
+        Raises StoreError when the ledger can neither be asked nor told.
+        """
+        if self._books.is_late():
+            await self._books.catch_up()
+        windows = self._windows
+        if caller.plan.lifetime is None and isinstance(windows, LocalWindows):
+            # Nothing waits between looking and counting, so no other call comes in between.
+            now_s, tally = self._now_s(), caller.tally
+            self._books.turn_to(tally, now_s)
+            _refuse_if_full(windows.full_now(caller.windows, caller.key.digest))
+            _check_quotas(caller.plan, tally, now_s)
+            windows.take_now(caller.windows, caller.key.digest)
+            self._books.count(tally)
         else:
-            headers["X-RateLimit-Limit"] = str(window.amount)
-        detail = f"Limit of {window.amount} calls in {window.get_expiry()} seconds reached."
-        raise LimitedError(detail=detail, headers=headers)
+            async with caller.tally.in_turn:
+                await self._admit_in_turn(caller)
+
+    async def aclose(self) -> None:
+        """Write what was counted; give connections up."""
+        await self._books.aclose()
+        await self._windows.aclose()
+
+    async def _admit_in_turn(self, caller: Caller) -> None:
+        plan, tally, digest = caller.plan, caller.tally, caller.key.digest
+        now_s = self._now_s()
+        self._books.turn_to(tally, now_s)
+        _check_lifetime(plan, tally)
+        _refuse_if_full(await self._windows.full(caller.windows, digest))
+        _check_quotas(plan, tally, now_s)
+        _refuse_if_full(await self._windows.take(caller.windows, digest))
+        if plan.lifetime is None:
+            self._books.count(tally)
+            return
+        spent = await asyncio.to_thread(self._ledger.spend, tally.key_id, plan, now_s)
+        tally.see(spent.usage, utc_day(now_s))
+        if not spent.is_counted:  # by another process, a moment ago
+            _check_lifetime(plan, tally)
+            _check_quotas(plan, tally, now_s)
 
 
-def _windows(plan: Plan) -> list[tuple[RateLimitItem, str]]:
-    windows: list[tuple[RateLimitItem, str]] = []
-    if plan.burst_limit is not None and plan.burst_window_s is not None:
-        burst = RateLimitItemPerSecond(plan.burst_limit, plan.burst_window_s, "burst")
-        windows.append((burst, "burst"))
-    if plan.per_minute is not None:
-        windows.append((RateLimitItemPerMinute(plan.per_minute, 1, "minute"), "minute"))
-    return windows
+def _check_lifetime(plan: Plan, tally: Tally) -> None:
+    if plan.lifetime is not None and tally.lifetime >= plan.lifetime:
+        raise LifetimeSpentError(total=plan.lifetime)
 
 
-def _check_quotas(plan: Plan, usage: Usage, now_s: float) -> None:
-    if plan.per_day is not None and usage.day >= plan.per_day:
+def _refuse_if_full(full: Full | None) -> None:
+    if full is None:
+        return
+    window = full.window
+    headers = {"Retry-After": str(full.retry_after_s), "X-RateLimit-Remaining": "0"}
+    if window.kind == "burst":
+        headers["X-RateLimit-Burst-Limit"] = str(window.limit)
+        headers["X-RateLimit-Burst-Window"] = str(window.span_s)
+    else:
+        headers["X-RateLimit-Limit"] = str(window.limit)
+    detail = f"Limit of {window.limit} calls in {window.span_s} seconds reached."
+    raise LimitedError(detail=detail, headers=headers)
+
+
+def _check_quotas(plan: Plan, tally: Tally, now_s: float) -> None:
+    if plan.per_day is not None and tally.day_calls >= plan.per_day:
+        headers = _quota_headers("Daily", plan.per_day, tally.day_calls)
         wait_s = _until_tomorrow_s(now_s)
-        headers = {"Retry-After": str(wait_s), **_quota_headers("Daily", plan.per_day, usage.day)}
-        raise LimitedError(detail="Daily quota used up.", headers=headers)
-    if plan.per_month is not None and usage.month >= plan.per_month:
+        raise LimitedError(
+            detail="Daily quota used up.", headers={"Retry-After": str(wait_s), **headers}
+        )
+    if plan.per_month is not None and tally.month_calls >= plan.per_month:
         raise LimitedError(
             detail="Monthly quota used up.",
-            headers=_quota_headers("Monthly", plan.per_month, usage.month),
+            headers=_quota_headers("Monthly", plan.per_month, tally.month_calls),
         )
 
 

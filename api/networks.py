@@ -1,12 +1,20 @@
 """Which network a call comes from: one trial key each."""
 
 import ipaddress
+import re
 from collections.abc import Iterable, Sequence
+from typing import Literal
 
 IpAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
 IpNetwork = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 _IPV6_BLOCK_BITS = 64
+
+ForwardedHeader = Literal["x-forwarded-for", "forwarded"]
+
+_PAIR = re.compile(r'\s*([^=;\s]+)=("(?:[^"\\]|\\.)*"|[^;"]*)\s*(?:;|$)')
+_ELEMENT = re.compile(r'((?:[^,"]|"(?:[^"\\]|\\.)*")*)(?:,|$)')
+_WITH_PORT = re.compile(r"\[(?P<v6>[^\]]+)\](?::\d+)?|(?P<v4>[\d.]+):\d+")
 
 LOCAL = "local"
 """A caller without an IP address, over a Unix-domain socket."""
@@ -22,8 +30,8 @@ def client_network(
 ) -> str:
     """The IPv4 address, or the /64 of an IPv6 address, of the client.
 
-    `forwarded_for` is the X-Forwarded-For chain, nearest hop last. It is walked from its end only
-    as long as the hop that wrote an entry is a trusted proxy: what lies beyond anyone could write.
+    `forwarded_for` is the chain of hops, the nearest last. It is walked from its end only as long
+    as the hop that wrote an entry is a trusted proxy: what lies beyond anyone could write.
     """
     client = _parse(peer)
     if client is None:
@@ -40,10 +48,31 @@ def client_network(
     return str(client)
 
 
+def forwarded_hops(lines: Sequence[str], header: ForwardedHeader) -> list[str]:
+    """The hops that a header names, from all its lines, the nearest last.
+
+    Source: RFC 7239 for Forwarded. A hop that hides itself or is none stays in its place.
+    """
+    text = ",".join(lines)
+    if header == "x-forwarded-for":
+        return text.split(",") if text else []
+    elements = [element for element in _ELEMENT.findall(text) if element.strip()]
+    return [_for(element) for element in elements]
+
+
+def _for(element: str) -> str:
+    pairs = {name.lower(): value for name, value in _PAIR.findall(element)}
+    return str(pairs.get("for", "unknown")).strip().strip('"')
+
+
 def _parse(text: str | None) -> IpAddress | None:
-    """An address as an IPv4 one where it only wraps one. None: not an address."""
+    """An address as an IPv4 one where it only wraps one, without its port. None: no address."""
+    bare = (text or "").strip()
+    with_port = _WITH_PORT.fullmatch(bare)
+    if with_port is not None:
+        bare = with_port["v6"] or with_port["v4"]
     try:
-        address = ipaddress.ip_address((text or "").strip())
+        address = ipaddress.ip_address(bare)
     except ValueError:
         return None
     if isinstance(address, ipaddress.IPv6Address):

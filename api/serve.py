@@ -7,7 +7,7 @@ import socket
 from granian.constants import Interfaces
 from granian.log import LogLevels
 from granian.server.embed import Server
-from litestar import Litestar
+from litestar.types import ASGIApp
 
 from config.errors import ConfigError, InternalError
 
@@ -22,7 +22,7 @@ class ServerEndedError(InternalError):
 
 
 async def serve(
-    app: Litestar,
+    app: ASGIApp,
     *,
     host: str,
     port: int,

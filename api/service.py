@@ -10,6 +10,7 @@ from analysis.clock import ContractClock
 from config.chains import Chain
 from config.plans import Plan
 from config.primitives import Address
+from config.secret import Secret
 from config.settings import ApiSettings
 from sql.ledger import Ledger
 from sql.rows import Report
@@ -56,6 +57,8 @@ class ApiDeps(msgspec.Struct, frozen=True, kw_only=True):
     settings: ApiSettings
     has_billing: bool
     """A billing secret is configured, so trial keys are issued."""
+    redis_url: Secret | None = None
+    """Server that shares the rate-limit windows with other processes. None: they are our own."""
     read_states: Callable[[], Awaitable[tuple[ChainState, ...]]]
     """The state of every served chain."""
     read_clock: Callable[[str], ContractClock | None] = lambda _: None

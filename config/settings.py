@@ -2,9 +2,9 @@
 
 import ipaddress
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import Annotated, Any, Literal, cast
 from urllib.parse import urlsplit
 
 import msgspec
@@ -19,6 +19,7 @@ OVERLAY_NAME = "settings.toml"
 ENVIRONMENT = "environment"
 _RPC_VARIABLE = re.compile(r"^ASSAY_RPC_(?P<chain_id>.+)$")
 _SCHEMES = frozenset({"http", "https", "ws", "wss"})
+_REDIS_SCHEMES = frozenset({"redis", "rediss"})
 
 Positive = Annotated[int, msgspec.Meta(ge=1)]
 Seconds = Annotated[float, msgspec.Meta(gt=0)]
@@ -93,6 +94,8 @@ class ApiSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     max_cached_bytes: Annotated[int, msgspec.Meta(ge=0)] = _default("api.max_cached_bytes")
     trusted_proxies: tuple[str, ...] = _default("api.trusted_proxies")
     """Networks in CIDR form or single addresses."""
+    forwarded_header: Literal["x-forwarded-for", "forwarded"] = _default("api.forwarded_header")
+    """One of them alone: what the proxy does not write, its caller may have written."""
 
 
 class _Files(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -118,6 +121,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """0: any free one."""
     billing_secret: Secret | None
     """None: trial keys are not issued (503)."""
+    redis_url: Secret | None
+    """None: each process keeps its own rate-limit windows."""
     rpc_urls: dict[int, tuple[str, ...]]
     """Endpoints by chain id, in the order given. A chain without one is not served."""
     rpc: RpcSettings
@@ -172,6 +177,7 @@ def load_settings(env: Mapping[str, str]) -> Settings:
         host=files.host,
         port=files.port,
         billing_secret=Secret(secret) if (secret := env.get("ASSAY_BILLING_SECRET")) else None,
+        redis_url=_redis_url(env),
         rpc_urls=_rpc_urls(env),
         rpc=files.rpc,
         indexer=files.indexer,
@@ -252,6 +258,16 @@ def _check(files: _Files, origin: Mapping[str, str]) -> None:
             ) from error
 
 
+def _redis_url(env: Mapping[str, str]) -> Secret | None:
+    url = env.get("ASSAY_REDIS")
+    if not url:
+        return None
+    # Valkey speaks Redis's protocol; it has a scheme of its own in addresses only.
+    url = re.sub(r"^valkey(?=s?://)", "redis", url)
+    _check_url(url, key="ASSAY_REDIS", schemes=_REDIS_SCHEMES)
+    return Secret(url)
+
+
 def _rpc_urls(env: Mapping[str, str]) -> dict[int, tuple[str, ...]]:
     found: dict[int, tuple[str, ...]] = {}
     for name in sorted(env):
@@ -267,18 +283,18 @@ def _rpc_urls(env: Mapping[str, str]) -> dict[int, tuple[str, ...]]:
     return found
 
 
-def _check_url(url: str, *, key: str) -> None:
+def _check_url(url: str, *, key: str, schemes: Collection[str] = _SCHEMES) -> None:
     """Says what is wrong without repeating the address: it may hold a provider's key."""
     try:
         parts = urlsplit(url)
-        good = parts.scheme in _SCHEMES and bool(parts.hostname) and parts.port != 0
+        good = parts.scheme in schemes and bool(parts.hostname) and parts.port != 0
     except ValueError:
         good = False
     if not good:
         raise ConfigError(
             source=ENVIRONMENT,
             key=key,
-            reason="expects http(s):// or ws(s):// addresses, separated by commas",
+            reason=f"expects addresses that begin with one of {', '.join(sorted(schemes))}",
         )
 
 

@@ -2,6 +2,7 @@
 
 import hashlib
 import secrets
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -47,8 +48,44 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True):
     """Of its calendar month, UTC."""
 
 
-class _Attempts(msgspec.Struct, frozen=True, kw_only=True):
+class Calls(msgspec.Struct, frozen=True, kw_only=True):
+    """Calls of one key on one day that the ledger has not been told of."""
+
+    key_id: int
+    day: str
+    """YYYY-MM-DD, UTC."""
+    calls: int
+
+
+class Spent(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of one call that was to be counted."""
+
+    is_counted: bool
+    """False: a quota was used up, and nothing changed."""
+    usage: Usage
+    """As it is now."""
+
+
+class _Minute(msgspec.Struct, frozen=True, kw_only=True):
+    minute: int
+    """Since the epoch."""
     attempts: int
+
+
+class _KeyUsage(msgspec.Struct, frozen=True, kw_only=True):
+    key_id: int
+    lifetime: int
+    day: int
+    month: int
+
+
+class _Found(msgspec.Struct, frozen=True, kw_only=True):
+    found: str
+    """JSON."""
+
+
+class _Revision(msgspec.Struct, frozen=True, kw_only=True):
+    revision: int
 
 
 def digest_of(plaintext: str) -> str:
@@ -65,6 +102,18 @@ class Ledger:
 
     def __init__(self, file: LedgerFile) -> None:
         self._file = file
+        self._key_revision = self.read_key_revision()
+
+    @property
+    def key_revision(self) -> int:
+        """Changes when a key was changed: at once by this object, on the next read by others."""
+        return self._key_revision
+
+    def read_key_revision(self) -> int:
+        """Look whether somebody else has changed a key."""
+        (found,) = self._file.fetch("find_key_revision", _Revision)
+        self._key_revision = found.revision
+        return found.revision
 
     @classmethod
     def open(cls, path: Path) -> "Ledger":
@@ -92,18 +141,38 @@ class Ledger:
     def revoke(self, key_id: int, now_s: float) -> bool:
         """End a key at once. False: there is no such key, or it was revoked before."""
         with self._file.transaction() as write:
-            return bool(write.fetch("revoke_key", KeyRow, key_id=key_id, revoked_at_s=int(now_s)))
+            ended = write.fetch("revoke_key", KeyRow, key_id=key_id, revoked_at_s=int(now_s))
+        self.read_key_revision()
+        return bool(ended)
 
-    def count_call(self, key_id: int, now_s: float) -> Usage:
-        """Count one call; on the disk when this returns. The counts include it."""
+    def spend(self, key_id: int, plan: Plan, now_s: float) -> Spent:
+        """Count one call if the plan's lifetime, day and month allow it; on the disk when this
+        returns. No two callers, of whatever process, get the same last call."""
+        day = utc_day(now_s)
         with self._file.transaction() as write:
-            (usage,) = write.fetch("count_call", Usage, key_id=key_id, **_calendar(now_s))
-        return usage
+            usage = _usage(write, key_id, day)
+            if plan.lifetime is not None and usage.lifetime >= plan.lifetime:
+                return Spent(is_counted=False, usage=usage)
+            if plan.per_day is not None and usage.day >= plan.per_day:
+                return Spent(is_counted=False, usage=usage)
+            if plan.per_month is not None and usage.month >= plan.per_month:
+                return Spent(is_counted=False, usage=usage)
+            _add(write, [Calls(key_id=key_id, day=day, calls=1)])
+            return Spent(is_counted=True, usage=_usage(write, key_id, day))
+
+    def add_calls(self, batch: Sequence[Calls], now_s: float) -> dict[int, Usage]:
+        """Count all of these or, where it raises, none. The keys' usage now, by key.
+
+        However many they are, it is two statements with one row each: between rows a thread gives
+        way to the others, and under full load it does not soon get its turn again.
+        """
+        with self._file.transaction() as write:
+            _add(write, batch)
+            return _usages(write, {calls.key_id for calls in batch}, utc_day(now_s))
 
     def usage(self, key_id: int, now_s: float) -> Usage:
         """The counts as they are, without counting."""
-        found = self._file.fetch("find_usage", Usage, key_id=key_id, **_calendar(now_s))
-        return found[0] if found else Usage(lifetime=0, day=0, month=0)
+        return _usage(self._file, key_id, utc_day(now_s))
 
     def issue_trial(
         self, network: str, reason: str, contact: str | None, plan: Plan, now_s: float
@@ -127,19 +196,26 @@ class Ledger:
             )
             return new
 
-    def note_attempt(self, network: str, now_s: float) -> int:
-        """Count one attempt to get a trial key; attempts of the last hour, this one included.
+    def note_attempt(self, network: str, now_s: float, *, per_hour: int) -> int:
+        """Count one attempt to get a trial key. 0: go on; else seconds until one is let through.
 
-        The hour is counted in whole minutes, so that a flood takes no more than sixty rows.
+        The hour is counted in whole minutes, of which none is noted more often than matters: a
+        flood takes no more than sixty rows, and hardly a write.
         """
         minute = int(now_s) // _MINUTE_S
+        forgotten = minute - _ATTEMPT_MINUTES
         with self._file.transaction() as write:
-            write.execute("delete_old_attempts", minute=minute - _ATTEMPT_MINUTES)
-            write.execute("note_attempt", network=network, minute=minute)
-            (found,) = write.fetch(
-                "count_attempts", _Attempts, network=network, minute=minute - _ATTEMPT_MINUTES
-            )
-        return found.attempts
+            write.execute("delete_old_attempts", minute=forgotten)
+            write.execute("note_attempt", network=network, minute=minute, enough=per_hour + 1)
+            rows = write.fetch("list_attempts", _Minute, network=network, minute=forgotten)
+        if sum(row.attempts for row in rows) <= per_hour:
+            return 0
+        left = per_hour
+        for row in rows:
+            left -= row.attempts
+            if left <= 0:  # with this minute in the hour, one more attempt is one too many
+                return (row.minute + _ATTEMPT_MINUTES) * _MINUTE_S - int(now_s)
+        raise AssertionError
 
 
 def _create(write: LedgerWrite, prefix: str, plan: Plan, label: str, now_s: int) -> NewKey:
@@ -157,6 +233,33 @@ def _create(write: LedgerWrite, prefix: str, plan: Plan, label: str, now_s: int)
     return NewKey(plaintext=plaintext, row=row)
 
 
-def _calendar(now_s: float) -> dict[str, object]:
-    now = datetime.fromtimestamp(now_s, tz=UTC)
-    return {"day": f"{now:%Y-%m-%d}", "month": f"{now:%Y-%m}"}
+def utc_day(now_s: float) -> str:
+    """The calendar day, YYYY-MM-DD."""
+    return f"{datetime.fromtimestamp(now_s, tz=UTC):%Y-%m-%d}"
+
+
+def _month(day: str) -> str:
+    return day[: len("YYYY-MM")]
+
+
+def _add(write: LedgerWrite, batch: Iterable[Calls]) -> None:
+    rows = [
+        (calls.key_id, period, calls.calls)
+        for calls in batch
+        for period in ("all", _month(calls.day), calls.day)
+    ]
+    write.execute("add_calls", batch=msgspec.json.encode(rows).decode())
+
+
+def _usages(source: LedgerFile | LedgerWrite, key_ids: Iterable[int], day: str) -> dict[int, Usage]:
+    """Of the keys that have called at all."""
+    wanted = msgspec.json.encode(list(key_ids)).decode()
+    (row,) = source.fetch("find_usage", _Found, key_ids=wanted, day=day, month=_month(day))
+    return {
+        found.key_id: Usage(lifetime=found.lifetime, day=found.day, month=found.month)
+        for found in msgspec.json.decode(row.found, type=list[_KeyUsage])
+    }
+
+
+def _usage(source: LedgerFile | LedgerWrite, key_id: int, day: str) -> Usage:
+    return _usages(source, [key_id], day).get(key_id, Usage(lifetime=0, day=0, month=0))

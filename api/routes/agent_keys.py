@@ -22,7 +22,7 @@ from api.errors import (
     ValidationBody,
     documented,
 )
-from api.networks import client_network
+from api.networks import client_network, forwarded_hops
 from api.service import ApiDeps
 from api.shapes import Shape
 from config.errors import ConfigError
@@ -33,7 +33,6 @@ ATTEMPTS_PER_HOUR = 5
 
 MAX_BODY_BYTES = 16_384
 
-_HOUR_S = 3600
 _DAY_S = 86_400
 
 _NETWORK = "assay_network"
@@ -95,14 +94,17 @@ async def admit_attempt(
     deps: ApiDeps = connection.app.state.deps
     if not deps.has_billing:
         raise BillingOffError
+    header = deps.settings.forwarded_header
     network = client_network(
         connection.client.host if connection.client else None,
-        _forwarded_for(connection),
+        forwarded_hops(connection.headers.getall(header, []), header),
         trusted=connection.app.state.trusted_proxies,
     )
-    attempts = await asyncio.to_thread(deps.ledger.note_attempt, network, deps.now_s())
-    if attempts > ATTEMPTS_PER_HOUR:
-        raise ThrottledError(retry_after_s=_HOUR_S)
+    wait_s = await asyncio.to_thread(
+        deps.ledger.note_attempt, network, deps.now_s(), per_hour=ATTEMPTS_PER_HOUR
+    )
+    if wait_s:
+        raise ThrottledError(retry_after_s=wait_s)
     connection.scope["state"][_NETWORK] = network
 
 
@@ -114,12 +116,6 @@ async def require_json(connection: ASGIConnection[Any, Any, Any, Any], _: BaseRo
         msgspec.json.decode(await connection.body())
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise NotJsonError from error
-
-
-def _forwarded_for(connection: ASGIConnection[Any, Any, Any, Any]) -> list[str]:
-    """The hops of all X-Forwarded-For headers, in the order they were added."""
-    lines = connection.headers.getall("X-Forwarded-For", [])
-    return [hop for line in lines for hop in line.split(",")]
 
 
 @post(

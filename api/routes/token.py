@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal
 
-from litestar import MediaType, Request, Response, get
+from litestar import Request, Response, get
 from litestar.connection import ASGIConnection
 from litestar.handlers import BaseRouteHandler
 from litestar.params import Parameter
@@ -22,6 +22,7 @@ from api.errors import (
 )
 from api.keys import caller_of, require_key
 from api.limits import Limits
+from api.packing import choose_coding, unless_known
 from api.render import Format
 from api.service import ApiDeps
 from api.shapes import Envelope, NativeFeatures
@@ -144,19 +145,23 @@ async def _answer(
     refresh: bool = False,
     redecompile: bool = False,
 ) -> Answer:
-    """Count the call against the key's limits, then answer it."""
-    deps: ApiDeps = request.app.state.deps
+    """Count the call against the key's limits, then answer it, in full or by a 304."""
     limits: Limits = request.app.state.limits
     answers: Answers = request.app.state.answers
-    await limits.admit(caller_of(request.scope), now_s=deps.now_s())
-    return await answers.answer(
+    await limits.admit(caller_of(request.scope))
+    accepted = request.headers.get("Accept-Encoding")
+    known = request.headers.get("If-None-Match")
+    answer = await answers.answer(
         chain=request.scope["state"][_CHAIN],
         address=address,
         form=form,
+        coding=None if accepted is None else choose_coding(accepted.encode("latin-1")),
         refresh=refresh,
         redecompile=redecompile,
     )
+    return unless_known(answer, None if known is None else known.encode("latin-1"))
 
 
 def _response(answer: Answer) -> Response[bytes]:
-    return Response(answer.body, status_code=answer.status, media_type=MediaType.JSON)
+    headers = {name.decode(): value.decode() for name, value in answer.headers}
+    return Response(answer.body, status_code=answer.status, headers=headers)

@@ -1,9 +1,17 @@
--- One row, or none: the calls of :key_id in all, on :day and in :month.
+-- One row: a JSON array of {key_id, lifetime, day, month}, the calls of each key of the JSON array
+-- :key_ids that has any, in all, on :day and in :month.
 select
-    lifetime,
-    case when day = :day then day_calls else 0 end as day,
-    case when month = :month then month_calls else 0 end as month
-from usage
-where key_id = :key_id
-order by key_id
-limit 1
+    json_group_array(
+        json_object('key_id', key_id, 'lifetime', lifetime, 'day', day, 'month', month)
+    ) as found
+from (
+    select
+        key_id,
+        sum(calls) filter (where period = 'all') as lifetime,
+        coalesce(sum(calls) filter (where period = :day), 0) as day,
+        coalesce(sum(calls) filter (where period = :month), 0) as month
+    from usage
+    where key_id in (select value from json_each(:key_ids)) and period in ('all', :day, :month)
+    group by key_id
+)
+order by found

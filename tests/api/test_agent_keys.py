@@ -1,5 +1,6 @@
 """Protects the life of a trial key: one for each network, shown once, never renewed."""
 
+import asyncio
 from typing import Any
 
 import httpx
@@ -158,6 +159,48 @@ async def test_forwarded_headers_count_from_a_trusted_proxy_alone(world: World) 
     assert await via(proxy, "203.0.113.1") == 409
     assert await via(stranger, "203.0.113.3") == 200
     assert await via(stranger, "203.0.113.4") == 409
+
+
+async def test_the_other_header_of_a_trusted_proxy_is_its_callers(world: World) -> None:
+    settings = ApiSettings(trusted_proxies=("10.0.0.0/8",), forwarded_header="forwarded")
+    proxy = world.client(peer="10.0.0.1", settings=settings)
+
+    async def via(named: str, made_up: str) -> int:
+        headers = {"Forwarded": f"for={named};proto=https", "X-Forwarded-For": made_up}
+        return (await ask(proxy, json=WISH, headers=headers)).status_code
+
+    assert await via("203.0.113.1", "203.0.113.5") == 200
+    assert await via("203.0.113.1", "203.0.113.6") == 409
+    assert await via("203.0.113.2", "203.0.113.5") == 200
+
+
+async def test_many_askers_at_once_get_one_key(client: httpx.AsyncClient) -> None:
+    answers = await asyncio.gather(*(ask(client) for _ in range(5)))
+    assert sorted(answer.status_code for answer in answers) == [200, 409, 409, 409, 409]
+
+
+async def test_a_trial_lives_as_the_table_says(world: World, client: httpx.AsyncClient) -> None:
+    """none -> issued -> spent -> expired, and what a second request gets in each state."""
+
+    async def use() -> httpx.Response:
+        return await client.get(f"/token/1/{TOKEN}", headers={"X-API-Key": key})
+
+    async def states() -> tuple[int, str | None, int, str | None]:
+        used, asked = await use(), await ask(client)
+        codes = [answer.json().get("error_code") for answer in (used, asked)]
+        return used.status_code, codes[0], asked.status_code, codes[1]
+
+    key = (await ask(client)).json()["api_key"]
+    assert await states() == (200, None, 409, "agent_trial_already_issued")
+    for at in range(99):
+        world.clock.now_s += 10 if at % 20 else DAY_S
+        assert (await use()).status_code == 200
+    spent = (402, "free_quota_exhausted", 409, "agent_trial_already_issued")
+    assert await states() == spent
+    world.clock.now_s += DAY_S
+    assert await states() == spent  # it does not refill
+    world.clock.now_s += 14 * DAY_S
+    assert await states() == (401, "api_key_expired", 403, "agent_trial_expired")
 
 
 async def test_the_trial_key_is_recorded_by_digest_alone(

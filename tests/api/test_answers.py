@@ -128,7 +128,7 @@ async def test_a_refresh_goes_past_the_cache_and_renews_every_format(
 
 
 async def test_callers_of_all_formats_share_one_analysis(world: World) -> None:
-    answers: Answers = world.make_app().state.answers
+    answers: Answers = world.make_app().router.state.answers
     world.analysis.gate.clear()
     callers = [
         asyncio.create_task(answers.answer(chain="ethereum", address=TOKEN, form=form))

@@ -272,9 +272,19 @@ async def test_no_such_route(
     assert (response.status_code, response.json(), sent) == (status, body, headers)
 
 
-async def test_a_fault_outside_the_analysis_tells_nothing(world: World, get: Get) -> None:
+async def test_a_ledger_out_of_reach_lets_nobody_through(world: World, get: Get) -> None:
     world.ledger.close()
     response = await get(TOKEN, key="tsk_live_any")
+    assert (response.status_code, response.json()) == (
+        503,
+        {"detail": "The ledger of keys is out of reach; try again later."},
+    )
+
+
+async def test_a_fault_outside_the_analysis_tells_nothing(world: World) -> None:
+    new = world.ledger.create_key(PLANS["pro"], "test", MINED_AT_S)
+    client = world.client(plans={"trial": PLANS["trial"]})  # the key's plan is gone
+    response = await client.get(PATH, headers={"X-API-Key": new.plaintext})
     assert (response.status_code, response.json()) == (500, {"detail": "Internal server error."})
 
 
@@ -284,8 +294,7 @@ async def test_a_fault_outside_the_analysis_tells_nothing(world: World, get: Get
 async def test_refusals_come_in_the_decided_order(world: World, client: httpx.AsyncClient) -> None:
     """Everything is wrong at once; mended one by one, from the first refusal to the last."""
     spent = world.ledger.create_key(PLANS["trial"], "test", MINED_AT_S)
-    for _ in range(100):
-        world.ledger.count_call(spent.row.key_id, MINED_AT_S)
+    world.count(spent.row.key_id, 100, at_s=MINED_AT_S)
 
     async def ask(chain: str, query: str, key: str) -> tuple[int, str]:
         response = await client.get(f"/token/{chain}/0x12?{query}", headers={"X-API-Key": key})

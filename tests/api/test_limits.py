@@ -18,11 +18,6 @@ async def _spend(get: Get, key: str, calls: int) -> None:
         assert (await get(TOKEN, key=key)).status_code == 200
 
 
-def _fill(world: World, key_id: int, calls: int, *, at_s: float) -> None:
-    for _ in range(calls):
-        world.ledger.count_call(key_id, at_s)
-
-
 async def test_a_burst_of_five_in_ten_seconds(world: World, get: Get) -> None:
     key = world.new_key("trial")
     await _spend(get, key, 3)
@@ -63,7 +58,7 @@ async def test_twenty_in_a_minute(world: World, get: Get) -> None:
 
 async def test_a_day_by_the_calendar_in_utc(world: World, get: Get) -> None:
     new = world.ledger.create_key(PLANS["trial"], "test", MINED_AT_S)
-    _fill(world, new.row.key_id, 25, at_s=MINED_AT_S)
+    world.count(new.row.key_id, 25, at_s=MINED_AT_S)
     response = await get(TOKEN, key=new.plaintext)
     assert response.status_code == 429
     assert response.json() == {"detail": "Daily quota used up."}
@@ -83,7 +78,7 @@ async def test_a_month_by_the_calendar_has_no_retry_after(world: World) -> None:
     new = world.ledger.create_key(plans["small"], "test", MINED_AT_S)
     client = world.client(plans=plans)
     headers = {"X-API-Key": new.plaintext}
-    _fill(world, new.row.key_id, 3, at_s=MINED_AT_S)
+    world.count(new.row.key_id, 3, at_s=MINED_AT_S)
     response = await client.get(f"/token/1/{TOKEN}", headers=headers)
     assert response.status_code == 429
     assert response.json() == {"detail": "Monthly quota used up."}
@@ -94,7 +89,7 @@ async def test_a_month_by_the_calendar_has_no_retry_after(world: World) -> None:
 
 async def test_a_spent_trial_is_told_so_before_any_window(world: World, get: Get) -> None:
     new = world.ledger.create_key(PLANS["trial"], "test", MINED_AT_S)
-    _fill(world, new.row.key_id, 100, at_s=MINED_AT_S)  # the day is spent four times over as well
+    world.count(new.row.key_id, 100, at_s=MINED_AT_S)  # the day is spent four times over as well
     for _ in range(6):
         assert (await get(TOKEN, key=new.plaintext)).status_code == 402
     response = await get(TOKEN, key=new.plaintext)
@@ -130,7 +125,7 @@ async def test_a_token_that_is_refused_costs_a_call(world: World, get: Get) -> N
 
 async def test_callers_at_once_cannot_share_the_last_call(world: World, get: Get) -> None:
     new = world.ledger.create_key(PLANS["trial"], "test", MINED_AT_S)
-    _fill(world, new.row.key_id, 23, at_s=MINED_AT_S)
+    world.count(new.row.key_id, 23, at_s=MINED_AT_S)
     responses = await asyncio.gather(*(get(TOKEN, key=new.plaintext) for _ in range(4)))
     assert sorted(response.status_code for response in responses) == [200, 200, 429, 429]
     assert world.ledger.usage(new.row.key_id, world.clock.now_s).day == 25

@@ -2,7 +2,7 @@
 
 import pytest
 
-from api.networks import client_network, parse_networks
+from api.networks import ForwardedHeader, client_network, forwarded_hops, parse_networks
 
 TRUSTED = parse_networks(["10.0.0.0/8", "192.0.2.1", "2001:db8:ffff::/48"])
 
@@ -23,6 +23,10 @@ TRUSTED = parse_networks(["10.0.0.0/8", "192.0.2.1", "2001:db8:ffff::/48"])
         ("10.1.2.3", ["198.51.100.1", "192.0.2.1"], "198.51.100.1"),
         ("10.1.2.3", ["198.51.100.1", "nonsense"], "10.1.2.3"),
         ("10.1.2.3", [], "10.1.2.3"),
+        ("10.1.2.3", ["198.51.100.1:4711"], "198.51.100.1"),
+        ("10.1.2.3", ["[2001:db8:1:2::9]:4711"], "2001:db8:1:2::/64"),
+        ("10.1.2.3", ["[2001:db8:1:2::9]"], "2001:db8:1:2::/64"),
+        ("10.1.2.3", ["198.51.100.1", "unknown"], "10.1.2.3"),
         ("2001:db8:ffff::1", ["2001:db8:1:2::9"], "2001:db8:1:2::/64"),
         (None, ["198.51.100.1"], "local"),
         ("", [], "local"),
@@ -30,3 +34,25 @@ TRUSTED = parse_networks(["10.0.0.0/8", "192.0.2.1", "2001:db8:ffff::/48"])
 )
 def test_the_network_of_a_client(peer: str | None, forwarded: list[str], network: str) -> None:
     assert client_network(peer, forwarded, trusted=TRUSTED) == network
+
+
+@pytest.mark.parametrize(
+    ("header", "lines", "hops"),
+    [
+        ("x-forwarded-for", [], []),
+        ("x-forwarded-for", ["1.1.1.1, 2.2.2.2", "3.3.3.3"], ["1.1.1.1", "2.2.2.2", "3.3.3.3"]),
+        ("forwarded", [], []),
+        ("forwarded", ["for=1.1.1.1"], ["1.1.1.1"]),
+        ("forwarded", ["For=1.1.1.1;proto=http;by=10.0.0.1, for=2.2.2.2"], ["1.1.1.1", "2.2.2.2"]),
+        (
+            "forwarded",
+            ['for="[2001:db8::1]:4711"', "for=2.2.2.2"],
+            ["[2001:db8::1]:4711", "2.2.2.2"],
+        ),
+        ("forwarded", ['for="_hid,den";by=1.1.1.1, proto=https'], ["_hid,den", "unknown"]),
+        ("forwarded", ['by="for=9.9.9.9";for=1.1.1.1'], ["1.1.1.1"]),
+        ("forwarded", ["for=unknown, for="], ["unknown", ""]),
+    ],
+)
+def test_the_hops_of_a_header(header: ForwardedHeader, lines: list[str], hops: list[str]) -> None:
+    assert [hop.strip() for hop in forwarded_hops(lines, header)] == hops

@@ -5,15 +5,15 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import httpx
-from litestar import Litestar
 
 from api.app import create_app
+from api.front import Front
 from api.service import ApiDeps, ChainState
 from config.chains import Anchor, Chain, Oracle
 from config.plans import load_plans
 from config.primitives import Address
 from config.settings import ApiSettings
-from sql.ledger import Ledger
+from sql.ledger import Calls, Ledger, utc_day
 from sql.rows import Report
 from tests.api.samples import MINED_AT_S, TOKEN, make_report
 
@@ -83,13 +83,17 @@ class World:
         self.clock = HandClock()
         self.analysis = ScriptedAnalysis()
         self.states: tuple[ChainState, ...] = ()
-        self._opened: list[tuple[Litestar, httpx.AsyncClient]] = []
+        self._opened: list[tuple[Front, httpx.AsyncClient]] = []
+
+    def count(self, key_id: int, calls: int, *, at_s: float) -> None:
+        """Calls that were made before, by whatever process."""
+        self.ledger.add_calls([Calls(key_id=key_id, day=utc_day(at_s), calls=calls)], at_s)
 
     def new_key(self, plan: str = "admin") -> str:
         """The plaintext of a new key."""
         return self.ledger.create_key(PLANS[plan], "test", self.clock.now_s).plaintext
 
-    def make_app(self, **changes: Any) -> Litestar:
+    def make_app(self, **changes: Any) -> Front:
         """The application, with what is named changed."""
 
         async def read_states() -> tuple[ChainState, ...]:
@@ -125,15 +129,22 @@ class World:
         """End what the applications still do."""
         for app, client in self._opened:
             await client.aclose()
-            await app.state.answers.aclose()
+            await app.aclose()
 
 
 Get = Callable[..., Awaitable[httpx.Response]]
 
 
+STORED = {"cache-control": "private, no-cache", "vary": "accept-encoding"}
+
+
 def headers_of(response: httpx.Response) -> dict[str, str]:
-    """All headers but those that every body has; its type must be JSON."""
+    """All headers but those that every body has, and those that every finding has."""
     sent = dict(response.headers)
     assert sent.pop("content-type") == "application/json"
     sent.pop("content-length")
+    if sent.pop("etag", None) is not None:
+        assert response.status_code == 200
+        assert {name: sent.pop(name) for name in STORED} == STORED
+        sent.pop("content-encoding", None)
     return sent

@@ -94,10 +94,12 @@ def test_a_mistake_in_the_overlay_names_file_and_key(
         ("ASSAY_STORE", "postgres://host/db", "keeps its store in a file"),
         ("ASSAY_CONFIG", "/no/such/folder", "not a directory"),
         ("ASSAY_RPC_mainnet", "http://a.example", "must end in a chain id"),
-        ("ASSAY_RPC_1", "a.example:8545", "http(s):// or ws(s)://"),
-        ("ASSAY_RPC_1", "http://", "http(s):// or ws(s)://"),
-        ("ASSAY_RPC_1", "http://a.example,ipc:///node", "http(s):// or ws(s)://"),
-        ("ASSAY_RPC_1", "http://a.example:99999", "http(s):// or ws(s)://"),
+        ("ASSAY_RPC_1", "a.example:8545", "one of http, https, ws, wss"),
+        ("ASSAY_RPC_1", "http://", "one of http, https, ws, wss"),
+        ("ASSAY_RPC_1", "http://a.example,ipc:///node", "one of http, https, ws, wss"),
+        ("ASSAY_RPC_1", "http://a.example:99999", "one of http, https, ws, wss"),
+        ("ASSAY_REDIS", "127.0.0.1:6379", "one of redis, rediss"),
+        ("ASSAY_REDIS", "http://127.0.0.1", "one of redis, rediss"),
     ],
 )
 def test_a_mistake_in_the_environment_names_the_variable(name: str, text: str, reason: str) -> None:
@@ -112,10 +114,12 @@ def test_no_secret_shows_itself(secret: str) -> None:
     settings = load_settings(
         {
             "ASSAY_BILLING_SECRET": secret,
+            "ASSAY_REDIS": f"valkeys://user:{secret}@cache.example:6380/1",
             "ASSAY_RPC_1": f"https://user:{secret}@node.example:8545/v3/{secret}?key={secret}",
         }
     )
     assert settings.billing_secret == Secret(secret)
+    assert settings.redis_url == Secret(f"rediss://user:{secret}@cache.example:6380/1")
     assert secret not in repr(settings)
     assert secret not in str(settings.billing_secret)
     assert "https://node.example:8545/***" in repr(settings)

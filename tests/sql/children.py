@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 from config.errors import StoreError
+from config.plans import load_plans
 from sql.blocks import list_checkpoints, write_checkpoint
 from sql.ledger import Ledger
 from sql.ledger_file import LedgerFile
@@ -16,6 +17,8 @@ from tests.sql.samples import address, hash32
 
 PATH = Path(sys.argv[1]) if len(sys.argv) > 1 else Path()
 ROWS = 200
+PLANS = load_plans()
+NOON_S = 1_796_040_000  # 2026-11-30, UTC
 
 
 def write_block(tx: Transaction, number: int) -> None:
@@ -98,7 +101,7 @@ def count_calls() -> None:
     """So many calls of key 1 as the second argument says."""
     ledger = Ledger.open(PATH)
     for _ in range(int(sys.argv[2])):
-        ledger.count_call(1, 1_700_000_000)
+        ledger.spend(1, PLANS["pro"], NOON_S)
     ledger.close()
 
 
@@ -106,7 +109,18 @@ def count_calls_for_ever() -> None:
     """Calls of key 1, each told after it was counted; ends only by a signal."""
     ledger = Ledger.open(PATH)
     while True:
-        say(ledger.count_call(1, 1_700_000_000).lifetime)
+        say(ledger.spend(1, PLANS["admin"], NOON_S).usage.lifetime)
+
+
+def spend_a_trial() -> None:
+    """Calls of key 1 on as many days as it takes; tells how many were let through."""
+    ledger = Ledger.open(PATH)
+    told = 0
+    for day in range(5):
+        while ledger.spend(1, PLANS["trial"], NOON_S - 86_400 * day).is_counted:
+            told += 1
+    say(told)
+    ledger.close()
 
 
 def hold_the_ledger() -> None:

@@ -1,0 +1,204 @@
+"""What the ledger says of the keys that call, kept in memory between two visits to it.
+
+A visit writes the calls counted since the last one and looks whether a key was changed elsewhere.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable
+from weakref import WeakValueDictionary
+
+import structlog
+
+from config.errors import StoreError
+from sql.ledger import Calls, Ledger, Usage, utc_day
+
+VISIT_EVERY_S = 0.25
+"""A counted call waits this long for its visit."""
+
+MOST_UNWRITTEN_S = 1.0
+"""Calls are let through only while none has waited longer than this: what a kill can lose."""
+
+LOOK_EVERY_S = 1.0
+"""While keys are asked for, changes of other processes are looked for this often."""
+
+MOST_UNSEEN_S = 2.0
+"""Keys in memory are believed this long after the last look."""
+
+_DAY_S = 86_400
+
+_log = structlog.get_logger(__name__)
+
+
+class Tally:
+    """Calls of one key: what the ledger held at the last visit, and what was counted since."""
+
+    __slots__ = (
+        "__weakref__",
+        "day",
+        "day_calls",
+        "in_turn",
+        "key_id",
+        "lifetime",
+        "month_calls",
+        "unwritten",
+    )
+
+    def __init__(self, key_id: int, usage: Usage, day: str):
+        self.key_id = key_id
+        self.unwritten = 0
+        self.in_turn = asyncio.Lock()
+        """Held by a call that has to wait between looking and counting."""
+        self.see(usage, day)
+
+    def see(self, usage: Usage, day: str) -> None:
+        """Take over what the ledger holds on that day; what is unwritten comes on top."""
+        self.day = day
+        self.lifetime = usage.lifetime + self.unwritten
+        self.day_calls = usage.day + self.unwritten
+        self.month_calls = usage.month + self.unwritten
+
+
+class Books:
+    """The tallies of all keys in use. Only for the thread of the event loop."""
+
+    def __init__(self, ledger: Ledger, *, now_s: Callable[[], float]):
+        self._ledger = ledger
+        self._now_s = now_s
+        self._tallies: WeakValueDictionary[int, Tally] = WeakValueDictionary()
+        self._waiting: dict[Tally, None] = {}
+        """Tallies with something unwritten, in order; being here keeps them alive."""
+        self._former: list[Calls] = []
+        """Calls of days that have ended, and of visits that failed."""
+        self._waiting_since: float | None = None
+        self._writing_since: float | None = None
+        self._visited_at = float("-inf")
+        self._visit: asyncio.Task[None] | None = None
+        self._next_visit: asyncio.TimerHandle | None = None
+        self._day = ""
+        self._day_from_s = self._day_to_s = 0.0
+
+    async def tally(self, key_id: int) -> Tally:
+        """The one tally of a key. Raises StoreError."""
+        now_s = self._now_s()
+        if key_id not in self._tallies:
+            usage = await asyncio.to_thread(self._ledger.usage, key_id, now_s)
+            if key_id not in self._tallies:  # nobody else was faster
+                tally = self._tallies[key_id] = Tally(key_id, usage, utc_day(now_s))
+                return tally
+        return self._tallies[key_id]
+
+    def turn_to(self, tally: Tally, now_s: float) -> None:
+        """Begin a new page where a new day or month has begun."""
+        if not self._day_from_s <= now_s < self._day_to_s:
+            self._day = utc_day(now_s)
+            self._day_from_s = now_s // _DAY_S * _DAY_S
+            self._day_to_s = self._day_from_s + _DAY_S
+        if tally.day == self._day:
+            return
+        if tally.unwritten:
+            self._former.append(_calls(tally))
+            tally.unwritten = 0
+        if not self._day.startswith(tally.day[: len("YYYY-MM")]):
+            tally.month_calls = 0
+        tally.day_calls = 0
+        tally.day = self._day
+
+    def count(self, tally: Tally) -> None:
+        """Count a call, to be written at the next visit."""
+        tally.lifetime += 1
+        tally.day_calls += 1
+        tally.month_calls += 1
+        tally.unwritten += 1
+        if tally.unwritten == 1:
+            self._waiting[tally] = None
+            if self._waiting_since is None:
+                self._waiting_since = time.monotonic()
+                self._plan_visit()
+
+    def is_late(self) -> bool:
+        """A counted call has waited too long to be written."""
+        since = self._waiting_since if self._writing_since is None else self._writing_since
+        return since is not None and time.monotonic() - since > MOST_UNWRITTEN_S
+
+    async def catch_up(self) -> None:
+        """Wait until no call is late. Raises StoreError when the ledger cannot be written."""
+        await self.visit()
+        if self.is_late():
+            raise StoreError(path="ledger", reason="counted calls cannot be written")
+
+    def are_keys_current(self) -> bool:
+        """The last look at changes of keys was short ago; begins another when it is time."""
+        unseen_s = time.monotonic() - self._visited_at
+        if unseen_s > LOOK_EVERY_S:
+            self._begin_visit()
+        return unseen_s <= MOST_UNSEEN_S
+
+    async def look(self) -> None:
+        """Look at changes of keys now. Raises StoreError when the ledger cannot be read."""
+        await self.visit()
+        if not self.are_keys_current():
+            raise StoreError(path="ledger", reason="changes of keys cannot be read")
+
+    async def visit(self) -> None:
+        """The visit under way, or a new one; that it failed shows in what is still late."""
+        await asyncio.shield(self._begin_visit())
+
+    async def aclose(self) -> None:
+        """Write what has been counted."""
+        if self._visit is not None:
+            await self._visit
+        if self._waiting_since is not None:
+            await self.visit()
+        if self._next_visit is not None:
+            self._next_visit.cancel()
+
+    def _plan_visit(self) -> None:
+        loop = asyncio.get_running_loop()
+        self._next_visit = loop.call_later(VISIT_EVERY_S, self._begin_visit)
+
+    def _begin_visit(self) -> asyncio.Task[None]:
+        if self._visit is None:
+            self._visit = asyncio.get_running_loop().create_task(self._visit_ledger())
+        return self._visit
+
+    async def _visit_ledger(self) -> None:
+        now_s, began_at = self._now_s(), time.monotonic()
+        waiting, self._waiting = self._waiting, {}
+        batch = self._former + [_calls(tally) for tally in waiting if tally.unwritten]
+        for tally in waiting:
+            tally.unwritten = 0
+        self._former = []
+        self._writing_since, self._waiting_since = self._waiting_since, None
+        usages: dict[int, Usage] | None = None
+        try:
+            usages = await asyncio.to_thread(self._look_and_write, batch, now_s)
+        except StoreError as error:
+            _log.error("ledger out of reach", reason=str(error), unwritten=len(batch))
+        finally:
+            if usages is None:
+                self._former = batch + self._former
+                self._waiting = waiting | self._waiting
+                self._waiting_since = self._writing_since or self._waiting_since
+            self._writing_since = None
+            self._visit = None
+            if self._waiting_since is not None:
+                self._plan_visit()
+        if usages is not None:
+            self._visited_at = began_at
+            self._take_over(usages, utc_day(now_s))
+
+    def _look_and_write(self, batch: list[Calls], now_s: float) -> dict[int, Usage]:
+        """The write comes last: once it is done nothing may fail, or it would be done again."""
+        self._ledger.read_key_revision()
+        return self._ledger.add_calls(batch, now_s) if batch else {}
+
+    def _take_over(self, usages: dict[int, Usage], day: str) -> None:
+        for key_id, usage in usages.items():
+            tally = self._tallies.get(key_id)
+            if tally is not None and tally.day == day:
+                tally.see(usage, day)
+
+
+def _calls(tally: Tally) -> Calls:
+    return Calls(key_id=tally.key_id, day=tally.day, calls=tally.unwritten)

@@ -1,0 +1,132 @@
+"""What stands before the router: a known key that asks for bytes in memory is answered here.
+
+Every check of the router holds here too, in the same order, or the call goes on to the router.
+Nothing here waits for a database, but for the count of a key with a lifetime.
+"""
+
+import hashlib
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache
+
+import msgspec
+from litestar import Litestar
+from litestar.enums import ScopeType
+from litestar.types import HTTPScope, Receive, Scope, Send
+from prometheus_client import Counter
+
+from api.answers import Answers
+from api.cache import Answer
+from api.errors import LedgerDownError, RefusalError
+from api.keys import Caller, Keyring
+from api.limits import Limits
+from api.packing import Coding, choose_coding, pack, unless_known
+from api.render import Format
+from config.errors import StoreError
+
+_ANSWERED = Counter(
+    "assay_api_cached_answers", "Calls answered from memory, before the router", ["status"]
+)
+
+_FORMS: dict[bytes, Format] = {
+    b"": "native",
+    b"response_format=native": "native",
+    b"response_format=compat": "compat",
+}
+"""The queries that are answered here; the router knows the others."""
+
+
+class _Asked(msgspec.Struct, frozen=True):
+    """What the headers of a call say."""
+
+    key: bytes
+    coding: Coding | None
+    if_none_match: bytes | None
+
+
+class Front:
+    """The application: an ASGI callable around the router."""
+
+    def __init__(
+        self,
+        router: Litestar,
+        *,
+        keyring: Keyring,
+        limits: Limits,
+        answers: Answers,
+        chains: Mapping[str, str],
+        now_s: Callable[[], float],
+    ):
+        self.router = router
+        self._keyring = keyring
+        self._limits = limits
+        self._answers = answers
+        self._chains = chains
+        """Slugs of the served chains, by slug and by id."""
+        self._now_s = now_s
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """One call, from memory or by the router."""
+        found = self._find(scope) if scope["type"] == ScopeType.HTTP else None
+        if found is None:
+            await self.router(scope, receive, send)
+            return
+        caller, answer = found
+        headers: list[tuple[bytes, bytes]] = []
+        try:
+            await self._limits.admit(caller)
+        except (RefusalError, StoreError) as error:
+            refusal = error if isinstance(error, RefusalError) else LedgerDownError()
+            answer = pack(refusal.status, msgspec.json.encode(refusal.body))
+            headers += refusal.raw_headers()
+        headers += answer.headers
+        headers += caller.expiry_headers(self._now_s())
+        _answered(answer.status).inc()
+        await send({"type": "http.response.start", "status": answer.status, "headers": headers})
+        await send({"type": "http.response.body", "body": answer.body, "more_body": False})
+
+    async def aclose(self) -> None:
+        """End what is being worked out, write what was counted."""
+        await self._answers.aclose()
+        await self._limits.aclose()
+
+    def _find(self, scope: HTTPScope) -> tuple[Caller, Answer] | None:
+        """Who calls and what is sent, if both are in memory and nothing is wrong with the call."""
+        if scope["method"] != "GET":
+            return None
+        _, *path = scope["path"].split("/")
+        match path:
+            case ["token", chain, address]:
+                form = _FORMS.get(scope["query_string"])
+            case ["token", chain, address, "summary"]:
+                form = "summary"
+            case _:
+                return None
+        slug = self._chains.get(chain)
+        asked = _read(scope["headers"])
+        if form is None or slug is None or asked is None:
+            return None
+        caller = self._keyring.known(hashlib.sha256(asked.key).hexdigest())
+        if caller is None or caller.is_expired(self._now_s()):
+            return None
+        answer = self._answers.cached(slug, address.lower(), form, asked.coding)
+        return None if answer is None else (caller, unless_known(answer, asked.if_none_match))
+
+
+@cache
+def _answered(status: int) -> Counter:
+    return _ANSWERED.labels(status)
+
+
+def _read(headers: Iterable[tuple[bytes, bytes]]) -> _Asked | None:
+    """None: there is not exactly one key."""
+    key, coding, if_none_match = b"", None, None
+    for name, value in headers:
+        if name == b"x-api-key":
+            if key:
+                return None
+            key = value
+        elif name == b"accept-encoding":
+            coding = choose_coding(value)
+        elif name == b"if-none-match":
+            if_none_match = value
+    return _Asked(key, coding, if_none_match) if key else None

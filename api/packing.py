@@ -1,0 +1,97 @@
+"""A body -> what is sent: entity tag, content coding, and the headers that go with them.
+
+Source: RFC 9110, sections 8.8.3 (ETag), 12.5.3 (Accept-Encoding), 13.1.2 (If-None-Match).
+"""
+
+import gzip
+import hashlib
+from functools import lru_cache
+from typing import Literal, get_args
+
+import zstandard
+
+from api.cache import Answer, RawHeaders
+
+Coding = Literal["zstd", "gzip"]
+
+CODINGS: tuple[Coding, ...] = get_args(Coding)
+"""As we prefer them, where the caller does not say."""
+
+SMALLEST_COMPRESSED = 1_400
+"""A smaller body fits into one packet as it is."""
+
+_OK = 200
+_TAG_BYTES = 12
+_GZIP_LEVEL = 6
+_ZSTD_LEVEL = 3
+
+_JSON = (b"content-type", b"application/json")
+
+# Of one URL and one key; asked for again with the tag, it may well be the same.
+_STORED = ((b"cache-control", b"private, no-cache"), (b"vary", b"accept-encoding"))
+
+
+def pack(status: int, body: bytes) -> Answer:
+    """An answer as it is. A refusal has no tag: it is short, and not worth keeping."""
+    if status != _OK:
+        return Answer(status=status, body=body, headers=(_JSON, _length(body)))
+    tag = b'"%b"' % hashlib.blake2b(body, digest_size=_TAG_BYTES).hexdigest().encode()
+    return Answer(status=status, body=body, tag=tag, headers=(_JSON, _length(body), *_tagged(tag)))
+
+
+def is_worth_compressing(answer: Answer) -> bool:
+    """It is a finding, and long enough."""
+    return answer.tag is not None and len(answer.body) >= SMALLEST_COMPRESSED
+
+
+def compress(answer: Answer, coding: Coding) -> Answer:
+    """The same answer in a content coding. The tag stays: it is a weak one."""
+    if coding == "gzip":
+        body = gzip.compress(answer.body, _GZIP_LEVEL, mtime=0)
+    else:
+        body = zstandard.ZstdCompressor(level=_ZSTD_LEVEL).compress(answer.body)
+    tagged = () if answer.tag is None else _tagged(answer.tag)
+    headers = (_JSON, _length(body), (b"content-encoding", coding.encode()), *tagged)
+    return Answer(status=answer.status, body=body, tag=answer.tag, headers=headers)
+
+
+def unless_known(answer: Answer, if_none_match: bytes | None) -> Answer:
+    """The answer, or only the news that it is the one the caller already has (304)."""
+    if if_none_match is None or answer.tag is None:
+        return answer
+    if answer.tag in if_none_match or if_none_match.strip() == b"*":
+        return Answer(status=304, body=b"", headers=_tagged(answer.tag))
+    return answer
+
+
+@lru_cache(maxsize=256)
+def choose_coding(accept_encoding: bytes) -> Coding | None:
+    """The coding that an Accept-Encoding header likes best. None: as it is."""
+    likes = dict(map(_like, accept_encoding.decode("latin-1").lower().split(",")))
+    best: Coding | None = None
+    best_weight = likes.get("identity", 0.0)
+    for coding in CODINGS:
+        weight = likes.get(coding, likes.get("*", 0.0))
+        if weight > 0 and (weight > best_weight or (best is None and weight == best_weight)):
+            best, best_weight = coding, weight
+    return best
+
+
+def _like(item: str) -> tuple[str, float]:
+    """One coding and how much it is wanted, 0 to 1."""
+    name, _, parameter = item.partition(";")
+    key, _, value = parameter.partition("=")
+    if key.strip() != "q":
+        return name.strip(), 1.0
+    try:
+        return name.strip(), float(value)
+    except ValueError:
+        return name.strip(), 0.0
+
+
+def _length(body: bytes) -> tuple[bytes, bytes]:
+    return b"content-length", b"%d" % len(body)
+
+
+def _tagged(tag: bytes) -> RawHeaders:
+    return ((b"etag", b"W/" + tag), *_STORED)

@@ -1,0 +1,121 @@
+"""One HTTP server in a process of its own, on a core of its own; prints its port once it listens.
+
+python -m benchmarks._server bare|router|assay FILE-OR-FOLDER
+"""
+
+import asyncio
+import os
+import sys
+import time
+from collections.abc import AsyncIterator
+from contextlib import closing
+from pathlib import Path
+
+from litestar import Litestar, MediaType, Response, get
+from litestar.enums import ScopeType
+from litestar.types import ASGIApp, Receive, Scope, Send
+
+from analysis.service import Analyser
+from analysis.shelf import StoreShelf
+from api.app import create_app
+from api.serve import serve, stop_on_signals
+from api.service import ApiDeps, ChainState
+from config.load import load_chains
+from config.plans import load_plans
+from config.primitives import Address
+from config.settings import AnalysisSettings, ApiSettings
+from sql.ledger import Ledger
+from sql.rows import Report
+from sql.store import Store
+
+STORE, LEDGER = "store.duckdb", "ledger.sqlite"
+
+
+class NoNode:
+    """A chain that cannot be asked: every answer has to come from the tables."""
+
+    chain_id = 1
+
+    async def scan(self, token: Address, *, redecompile: bool) -> AsyncIterator[Report]:
+        """Nothing: a token with a fresh report is not scanned."""
+        reports: list[Report] = []
+        for report in reports:
+            yield report
+
+
+def bare(body: bytes) -> ASGIApp:
+    """The least that an ASGI application can do."""
+    start = {
+        "type": "http.response.start",
+        "status": 200,
+        "headers": [
+            (b"content-type", b"application/json"),
+            (b"content-length", str(len(body)).encode()),
+        ],
+    }
+    end = {"type": "http.response.body", "body": body, "more_body": False}
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == ScopeType.HTTP:
+            await send(start)  # type: ignore[arg-type]  # a plain dict is what servers take
+            await send(end)  # type: ignore[arg-type]
+
+    return app
+
+
+def router(body: bytes) -> ASGIApp:
+    """Litestar with one route, no key, no limits."""
+
+    @get("/token/{chain:str}/{address:str}")
+    async def get_token(chain: str, address: str) -> Response[bytes]:
+        return Response(body, media_type=MediaType.JSON)
+
+    return Litestar([get_token], logging_config=None)
+
+
+def assay(store: Store, ledger: Ledger) -> ASGIApp:
+    """Our application over tables, with everything on but a node."""
+    settings = AnalysisSettings(refresh_after_s=86_400.0)
+
+    async def read_states() -> tuple[ChainState, ...]:
+        return ()
+
+    return create_app(
+        ApiDeps(
+            analysis=Analyser({"ethereum": NoNode()}, StoreShelf(store), settings, time.time),
+            ledger=ledger,
+            chains=load_chains(None),
+            served=frozenset({"ethereum"}),
+            plans=load_plans(),
+            settings=ApiSettings(),
+            has_billing=False,
+            read_states=read_states,
+        )
+    )
+
+
+async def run(app: ASGIApp) -> None:
+    """Serve on any port until the end is asked for."""
+    stop = asyncio.Event()
+    stop_on_signals(stop)
+    listening: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+    listening.add_done_callback(lambda port: print(port.result(), flush=True))
+    await serve(app, host="127.0.0.1", port=0, stop=stop, listening=listening)
+
+
+def main() -> None:
+    """See above."""
+    os.sched_setaffinity(0, {0})
+    kind, path = sys.argv[1], Path(sys.argv[2])
+    if kind == "assay":
+        with (
+            closing(Store.open(path / STORE)) as store,
+            closing(Ledger.open(path / LEDGER)) as ledger,
+        ):
+            asyncio.run(run(assay(store, ledger)))
+    else:
+        asyncio.run(run({"bare": bare, "router": router}[kind](path.read_bytes())))
+
+
+if __name__ == "__main__":
+    main()
