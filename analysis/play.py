@@ -46,7 +46,7 @@ async def play_buys(
     """Send tokens, and buy in every pool, in one round trip. Raises UpstreamError."""
     grounds, refused = _grounds(desk, look, pools)
     buys = [trade.write_buys(ground) for ground in grounds]
-    block = _blocks(desk, look)[0]
+    block = what_if_blocks(desk, look)[0]
     transfers = [
         transfer.write_play(look.pin, look.scenery, token, wallet, block=block)
         for wallet in wallets
@@ -89,7 +89,8 @@ async def play_sales(desk: Desk, look: Look, buys: Buys) -> Sales:
     return Sales(trades=trades, transfer=result, evidence=tuple(evidence))
 
 
-def _blocks(desk: Desk, look: Look) -> tuple[tuple[int, int], ...]:
+def what_if_blocks(desk: Desk, look: Look) -> tuple[tuple[int, int], ...]:
+    """Number and time of the blocks of buys, sales and patient sales."""
     waits_s = (0, trade.PATIENCE_S)
     return tuple(
         next_blocks(
@@ -121,7 +122,7 @@ def _grounds(
             Ground(
                 pin=look.pin,
                 scenery=look.scenery,
-                blocks=_blocks(desk, look),
+                blocks=what_if_blocks(desk, look),
                 candidate=candidate,
                 quote_reserve_raw=pool.state.quote_reserve_raw,
                 router=dex.router,

@@ -209,12 +209,11 @@ class Play(msgspec.Struct, frozen=True, kw_only=True):
 
     def request(self) -> RpcRequest:
         """The eth_simulateV1 request."""
-        overrides: dict[str, object] = {
+        overrides: dict[str, dict[str, object]] = {
             account: {"balance": hex(wei)} for account, wei in self.purses.items()
         }
-        overrides |= {
-            contract: {"stateDiff": dict(slots)} for contract, slots in self.storage.items()
-        }
+        for contract, slots in self.storage.items():
+            overrides.setdefault(contract, {})["stateDiff"] = dict(slots)
         state: list[dict[str, object]] = [
             {
                 "blockOverrides": {

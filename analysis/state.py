@@ -30,7 +30,7 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     is_complete: bool
     """False: there may be pools beside these, which could not be found, read or priced."""
     wallets: tuple[Wallet, ...]
-    """Who the transfer check may use, in order of preference."""
+    """Whose tokens may be moved on stage: a funded wallet where there can be one, then holders."""
 
 
 async def read_state(desk: Desk, look: Look, token: Address, known: Known) -> State:
@@ -101,7 +101,8 @@ def _possible_holders(look: Look, token: Address, known: Known) -> list[Address]
 def _wallets(
     look: Look, token: Address, holders: Sequence[tuple[Address, int, bool]]
 ) -> tuple[Wallet, ...]:
-    """A wallet funded on stage comes first: it is nobody's friend. Then the largest real holder."""
+    """A wallet funded on stage comes first: it is nobody's friend. Then real holders, largest
+    first."""
     supply_raw = look.admitted.metadata.supply_raw
     wallets = []
     if look.token_slot_index is not None:
@@ -117,7 +118,6 @@ def _wallets(
                     look.scenery, holder, balance_raw=RawAmount(balance), supply_raw=supply_raw
                 )
             )
-            break
     return tuple(wallets)
 
 
