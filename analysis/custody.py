@@ -58,9 +58,11 @@ def write_plays(inquiry: Inquiry) -> Plays:
     """Independent plays. None at all where no wallet is at hand."""
     crime, movers, suspects = inquiry.crime, inquiry.leads.movers, inquiry.suspects
     bypasses = write_cases(crime, bypass.write_attempts(crime, suspects), watched=("wallet",))
-    if crime.slot_index is not None:
-        on_holder = bypass.write_on_holder(crime, suspects)
-        bypasses += write_cases(crime, on_holder, watched=("wallet",))
+    if crime.slot_index is not None and crime.holders:
+        # A token may know its real holders from wallets that have never received anything.
+        on_holder = msgspec.structs.replace(crime, slot_index=None)
+        attempts = bypass.write_attempts(on_holder, suspects)
+        bypasses += write_cases(on_holder, attempts, watched=("wallet",))
     drains = drain.write_attempts(crime, movers, suspects)
     by_owner = owner_balance.write_attempts(crime, movers, inquiry.owners or ())
     return Plays(

@@ -31,29 +31,7 @@ class Bypass(msgspec.Struct, frozen=True, kw_only=True):
 
 def write_attempts(crime: Crime, suspects: Sequence[Address]) -> list[Attempt]:
     """On wallets funded on stage; where none can be, on a real holder. Empty: there is neither."""
-    if crime.slot_index is None:
-        return write_on_holder(crime, suspects)
     return [*_by_strangers(crime, suspects), *_by_suspects(crime, suspects)]
-
-
-def write_on_holder(crime: Crime, suspects: Sequence[Address]) -> list[Attempt]:
-    """On a real holder, whom the token may know as one. Empty: none is at hand."""
-    if not crime.holders:
-        return []
-    wallet = crime.holders[0]
-    amounts = dict.fromkeys((wallet.amount_raw, 1, wallet.balance_raw))
-    recipient = crime.account("recipient")
-    found = [
-        _attempt(crime.account(f"stranger {at}"), wallet, recipient, amount)
-        for at, amount in enumerate(amounts)
-    ]
-    for suspect in suspects:
-        if suspect != wallet.address:
-            plain = _attempt(suspect, wallet, recipient, wallet.amount_raw)
-            data = call_data("approve(address,uint256)", suspect, 0)
-            disallow = Act(sender=wallet.address, data=data, must_pass=True)
-            found.append(msgspec.structs.replace(plain, acts=(disallow, *plain.acts)))
-    return found
 
 
 def judge(seen: Sequence[Seen], suspects: Sequence[Address]) -> Bypass:
@@ -69,36 +47,42 @@ def judge(seen: Sequence[Seen], suspects: Sequence[Address]) -> Bypass:
 
 
 def _by_strangers(crime: Crime, suspects: Sequence[Address]) -> Iterator[Attempt]:
-    wallets, whales = crime.wallets("robbed"), crime.whales("robbed whale")
     recipient = crime.account("recipient")
-    for at in range(_STRANGERS):
-        stranger = crime.account(f"stranger {at}")
-        for wallet in (next(wallets), next(whales)):
+    strangers = [crime.account(f"stranger {at}") for at in range(_STRANGERS)]
+    wallets = zip(crime.wallets("robbed"), crime.whales("robbed whale"), strict=False)
+    for at, (stranger, pair) in enumerate(zip(strangers, wallets, strict=False)):
+        for wallet in pair:
             amount = (wallet.amount_raw, 1, wallet.balance_raw)[at]
             yield _attempt(stranger, wallet, recipient, amount)
-        wallet = next(wallets)
-        yield _attempt(stranger, wallet, stranger, wallet.amount_raw)
-    # A check of the wrong allowance can be met by approving oneself, or the victim.
-    for at, approved in enumerate(("stranger", "wallet")):
-        stranger, wallet = crime.account(f"stranger {at}"), next(wallets)
-        spender = stranger if approved == "stranger" else wallet.address
-        data = call_data("approve(address,uint256)", spender, _UNLIMITED)
-        plain = _attempt(stranger, wallet, stranger, wallet.amount_raw)
-        acts = (Act(sender=stranger, data=data), *plain.acts)
-        yield msgspec.structs.replace(plain, acts=acts, what=f"approve the {approved}, then move")
-    for special in (*suspects[:_MOST_RECIPIENTS], crime.token):
-        wallet = next(wallets)
-        yield _attempt(crime.account("stranger 0"), wallet, special, wallet.amount_raw)
+    for stranger, wallet in zip(strangers, crime.wallets("careless"), strict=False):
+        # A check of the wrong allowance can be met by approving oneself, or the victim.
+        for spender in (stranger, wallet.address):
+            data = call_data("approve(address,uint256)", spender, _UNLIMITED)
+            plain = _attempt(stranger, wallet, stranger, wallet.amount_raw)
+            acts = (Act(sender=stranger, data=data), *plain.acts)
+            what = f"approve {spender}, then {plain.what}"
+            yield msgspec.structs.replace(plain, acts=acts, what=what)
+    special = (*suspects[:_MOST_RECIPIENTS], crime.token)
+    for one, wallet in zip(special, crime.wallets("sent on"), strict=False):
+        yield _attempt(strangers[0], wallet, one, wallet.amount_raw)
 
 
 def _by_suspects(crime: Crime, suspects: Sequence[Address]) -> Iterator[Attempt]:
-    wallets, whales = crime.wallets("lost"), crime.whales("lost whale")
     recipient = crime.account("recipient")
-    for suspect in suspects:
-        wallet, other, whale = next(wallets), next(wallets), next(whales)
-        yield _attempt(suspect, wallet, recipient, wallet.amount_raw)
-        yield _attempt(suspect, other, suspect, 1)
-        yield _attempt(suspect, whale, recipient, whale.balance_raw)
+    wallets = zip(crime.wallets("lost"), crime.whales("lost whale"), strict=False)
+    for suspect, (wallet, whale) in zip(suspects, wallets, strict=False):
+        yield _by_suspect(suspect, wallet, recipient, wallet.amount_raw)
+        yield _by_suspect(suspect, whale, suspect, whale.balance_raw)
+
+
+def _by_suspect(thief: Address, wallet: Wallet, recipient: Address, amount: int) -> Attempt:
+    """What a real holder may have approved is taken back first."""
+    plain = _attempt(thief, wallet, recipient, amount)
+    if wallet.slot_index is not None:
+        return plain
+    data = call_data("approve(address,uint256)", thief, 0)
+    disallow = Act(sender=wallet.address, data=data, must_pass=True)
+    return msgspec.structs.replace(plain, acts=(disallow, *plain.acts))
 
 
 def _attempt(thief: Address, wallet: Wallet, recipient: Address, amount: int) -> Attempt:
