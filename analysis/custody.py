@@ -58,9 +58,9 @@ def write_plays(inquiry: Inquiry) -> Plays:
     """Independent plays. None at all where no wallet is at hand."""
     crime, movers, suspects = inquiry.crime, inquiry.leads.movers, inquiry.suspects
     bypasses = write_cases(crime, bypass.write_attempts(crime, suspects), watched=("wallet",))
-    if crime.slot_index is not None and crime.holders:
+    if crime.has_fresh_wallets and crime.holders:
         # A token may know its real holders from wallets that have never received anything.
-        on_holder = msgspec.structs.replace(crime, slot_index=None)
+        on_holder = msgspec.structs.replace(crime, slot_index=None, giver=None)
         attempts = bypass.write_attempts(on_holder, suspects)
         bypasses += write_cases(on_holder, attempts, watched=("wallet",))
     drains = drain.write_attempts(crime, movers, suspects)
@@ -68,7 +68,9 @@ def write_plays(inquiry: Inquiry) -> Plays:
     return Plays(
         bypass=bypasses,
         drain=write_cases(crime, drains, watched=("wallet", "bystander")),
-        owner=write_cases(crime, by_owner, watched=("wallet", "bystander", "thief", "supply")),
+        owner=write_cases(
+            crime, by_owner, watched=("wallet", "bystander", "thief", "token", "supply")
+        ),
     )
 
 

@@ -172,6 +172,7 @@ def _inquiry(
                 for wallet in state.wallets
                 if wallet.slot_index is None and wallet.address not in known
             ),
+            giver=next((pool.candidate.pool for pool in state.pools), None),
         ),
         leads=leads,
         suspects=known,

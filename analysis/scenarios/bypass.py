@@ -53,36 +53,44 @@ def _by_strangers(crime: Crime, suspects: Sequence[Address]) -> Iterator[Attempt
     for at, (stranger, pair) in enumerate(zip(strangers, wallets, strict=False)):
         for wallet in pair:
             amount = (wallet.amount_raw, 1, wallet.balance_raw)[at]
-            yield _attempt(stranger, wallet, recipient, amount)
+            plain = _attempt(stranger, wallet, recipient, amount)
+            # Some hold the token themselves, should that make them special.
+            yield msgspec.structs.replace(plain, stash_raw=wallet.balance_raw if at else 0)
     for stranger, wallet in zip(strangers, crime.wallets("careless"), strict=False):
-        # A check of the wrong allowance can be met by approving oneself, or the victim.
-        for spender in (stranger, wallet.address):
-            data = call_data("approve(address,uint256)", spender, _UNLIMITED)
-            plain = _attempt(stranger, wallet, stranger, wallet.amount_raw)
-            acts = (Act(sender=stranger, data=data), *plain.acts)
-            what = f"approve {spender}, then {plain.what}"
-            yield msgspec.structs.replace(plain, acts=acts, what=what)
+        plain = _attempt(stranger, wallet, stranger, wallet.amount_raw)
+        for what, first in _opening_acts(stranger, wallet):
+            acts = (Act(sender=stranger, data=first), *plain.acts)
+            yield msgspec.structs.replace(plain, acts=acts, what=f"{what}, then {plain.what}")
     special = (*suspects[:_MOST_RECIPIENTS], crime.token)
     for one, wallet in zip(special, crime.wallets("sent on"), strict=False):
         yield _attempt(strangers[0], wallet, one, wallet.amount_raw)
+
+
+def _opening_acts(stranger: Address, wallet: Wallet) -> Iterator[tuple[str, str]]:
+    """What a thief may do first: meet a check of the wrong allowance by approving itself, or the
+    wallet; make the wallet one that has received something."""
+    for spender in (stranger, wallet.address):
+        data = call_data("approve(address,uint256)", spender, _UNLIMITED)
+        yield f"approve {spender}", data
+    yield "send nothing", call_data("transfer(address,uint256)", wallet.address, 0)
 
 
 def _by_suspects(crime: Crime, suspects: Sequence[Address]) -> Iterator[Attempt]:
     recipient = crime.account("recipient")
     wallets = zip(crime.wallets("lost"), crime.whales("lost whale"), strict=False)
     for suspect, (wallet, whale) in zip(suspects, wallets, strict=False):
-        yield _by_suspect(suspect, wallet, recipient, wallet.amount_raw)
-        yield _by_suspect(suspect, whale, suspect, whale.balance_raw)
+        for attempt in (
+            _attempt(suspect, wallet, recipient, wallet.amount_raw),
+            _attempt(suspect, whale, suspect, whale.balance_raw),
+        ):
+            yield attempt if crime.has_fresh_wallets else disallowed(attempt)
 
 
-def _by_suspect(thief: Address, wallet: Wallet, recipient: Address, amount: int) -> Attempt:
-    """What a real holder may have approved is taken back first."""
-    plain = _attempt(thief, wallet, recipient, amount)
-    if wallet.slot_index is not None:
-        return plain
-    data = call_data("approve(address,uint256)", thief, 0)
-    disallow = Act(sender=wallet.address, data=data, must_pass=True)
-    return msgspec.structs.replace(plain, acts=(disallow, *plain.acts))
+def disallowed(attempt: Attempt) -> Attempt:
+    """A real holder takes back first what it may have approved."""
+    data = call_data("approve(address,uint256)", attempt.thief, 0)
+    disallow = Act(sender=attempt.wallet.address, data=data, must_pass=True)
+    return msgspec.structs.replace(attempt, acts=(disallow, *attempt.acts))
 
 
 def _attempt(thief: Address, wallet: Wallet, recipient: Address, amount: int) -> Attempt:

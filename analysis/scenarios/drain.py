@@ -9,6 +9,7 @@ the specification, "Simulation".
 
 from collections.abc import Sequence
 
+from analysis.scenarios.bypass import disallowed
 from analysis.scenarios.filling import Recipe, fill, recipes
 from analysis.scenarios.theft import (
     ATTEMPTS_A_PLAY,
@@ -63,7 +64,8 @@ def _attempts(crime: Crime, movers: Sequence[Mover], thieves: Sequence[Address])
         for (_, thief, recipe), wallet in zip(ranked, wallets, strict=False)
         if wallet.address != thief
     )
-    return [attempt for attempt in found if attempt is not None]
+    attempts = [attempt for attempt in found if attempt is not None]
+    return attempts if crime.has_fresh_wallets else [disallowed(each) for each in attempts]
 
 
 def _attempt(wallet: Wallet, thief: Address, recipe: Recipe) -> Attempt | None:

@@ -13,6 +13,7 @@ from eth_abi.grammar import ABIType, BasicType, TupleType, parse
 
 from analysis.calldata import call_data
 from analysis.scenarios.transfer import Wallet
+from analysis.static.code import TRANSFER
 from analysis.static.leads import KeyPlace, Mover
 from config.primitives import Address
 
@@ -21,6 +22,9 @@ Amount = Literal["part", "all", "one", "none", "more"]
 
 _TAKING: Final[tuple[Amount, ...]] = ("part", "all", "one", "none")
 _CHANGING: Final[tuple[Amount, ...]] = ("more", "part", "none")
+
+_SENDING: Final[tuple[Amount, ...]] = ("part", "none")
+"""For `transfer`, which does what it says more often than not."""
 
 _HEAD: Final = 4
 _WORD: Final = 32
@@ -61,6 +65,8 @@ def recipes(mover: Mover, *, is_taking: bool) -> Iterator[tuple[int, Recipe]]:
     for guess, types in enumerate(guesses):
         places = range(min(_count(mover, types), _MOST_PLACES))
         amounts = _TAKING if is_taking else _CHANGING
+        if mover.selector == TRANSFER:
+            amounts = _SENDING
         has_numbers = mover.selector is None or "int" in types
         for rank, (amount, place) in enumerate(
             product(amounts if has_numbers else amounts[:1], places)

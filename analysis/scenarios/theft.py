@@ -6,6 +6,7 @@ balance: neither logs nor return values are believed.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import count, repeat
 from typing import Literal
 
 import msgspec
@@ -45,36 +46,36 @@ class Crime(msgspec.Struct, frozen=True, kw_only=True):
     """Index of the token's balance slot. None: no wallet can be funded."""
     holders: tuple[Wallet, ...]
     """Real ones, largest first: no owner, no pool, no contract."""
+    giver: Address | None
+    """A pool, whose tokens fill wallets where no slot is known. None: no pool."""
 
     def account(self, purpose: str) -> Address:
         """A fresh account for this token."""
         return self.scenery.account(f"{self.token}:{purpose}")
 
+    @property
+    def has_fresh_wallets(self) -> bool:
+        """Whether wallets can be made that have never approved anything."""
+        return self.slot_index is not None or self.giver is not None
+
     def wallets(self, purpose: str) -> Iterator[Wallet]:
-        """Fresh funded wallets without end, no two the same; or the same real holder, again and
-        again. Empty: there is neither."""
-        at = 0
-        while self.slot_index is not None or self.holders:
-            yield (
-                self._funded(f"{purpose} {at}") if self.slot_index is not None else self.holders[0]
-            )
-            at += 1
+        """Fresh wallets without end, no two the same; or the same real holder, again and again.
+        Empty: there is neither."""
+        if self.has_fresh_wallets:
+            amount = sent_share(self.supply_raw, self.scenery)
+            yield from (self._fresh(f"{purpose} {at}", amount) for at in count())
+        elif self.holders:
+            yield from repeat(self.holders[0])
 
     def whales(self, purpose: str) -> Iterator[Wallet]:
-        """As `wallets`, with a large part of the supply."""
-        for wallet in self.wallets(purpose):
-            held = RawAmount(max(1, self.supply_raw // _WHALE_SHARE))
-            is_real = wallet.slot_index is None
-            yield (
-                wallet
-                if is_real
-                else msgspec.structs.replace(
-                    wallet, balance_raw=held, amount_raw=RawAmount(max(1, held // 2))
-                )
-            )
+        """As `wallets`; those funded by their slot get a large part of the supply."""
+        if self.slot_index is None:
+            yield from self.wallets(purpose)
+        else:
+            amount = RawAmount(max(1, self.supply_raw // _WHALE_SHARE // _KEPT_PARTS))
+            yield from (self._fresh(f"{purpose} {at}", amount) for at in count())
 
-    def _funded(self, purpose: str) -> Wallet:
-        amount = sent_share(self.supply_raw, self.scenery)
+    def _fresh(self, purpose: str, amount: RawAmount) -> Wallet:
         return Wallet(
             address=self.account(purpose),
             balance_raw=RawAmount(amount * _KEPT_PARTS),
@@ -100,6 +101,8 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
     acts: tuple[Act, ...]
     what: str
     """In a few words, for the evidence."""
+    stash_raw: RawAmount = RawAmount(0)
+    """What the thief is given of the token, where its slot is known."""
 
 
 class Seen(msgspec.Struct, frozen=True, kw_only=True):
@@ -120,7 +123,7 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True):
     """Why the last act failed; empty when it did not."""
 
 
-Watched = tuple[Literal["wallet", "bystander", "thief", "supply"], ...]
+Watched = tuple[Literal["wallet", "bystander", "thief", "token", "supply"], ...]
 """Balances, and the supply, that are read before and after each attempt."""
 
 
@@ -177,15 +180,21 @@ def _case(crime: Crime, attempts: Sequence[Attempt], watched: Watched) -> Case:
     calls: list[SimCall] = []
     for at, attempt in enumerate(attempts):
         reads = _reads(crime, attempt, bystander, watched)
+        calls += _given(crime, attempt.wallet, f"{at} ")
         calls += _asked(asker, reads, f"{at} ", "before")
         calls += _acted(crime, attempt, f"{at} ")
         calls += _asked(asker, reads, f"{at} ", "after")
     people = {asker, *(act.sender for attempt in attempts for act in attempt.acts)}
-    funded = [attempt.wallet for attempt in attempts]
+    if crime.giver is not None:
+        people.add(crime.giver)
     slots: dict[Hash32, Hash32] = {}
-    for wallet in (*funded, *((bystander,) if bystander else ())):
-        if wallet.slot_index is not None:
-            slots |= balance_override(wallet.address, wallet.balance_raw, index=wallet.slot_index)
+    if crime.slot_index is not None:
+        held = {attempt.wallet.address: attempt.wallet.balance_raw for attempt in attempts}
+        held |= {each.thief: each.stash_raw for each in attempts if each.stash_raw}
+        if bystander is not None:
+            held[bystander.address] = bystander.balance_raw
+        for account, amount in held.items():
+            slots |= balance_override(account, amount, index=crime.slot_index)
     number, time_s = crime.block
     play = Play(
         pin=crime.pin,
@@ -201,7 +210,8 @@ def _bystander(crime: Crime) -> Wallet | None:
     """A wallet that no attempt names: a loss that it shares is no theft but a change of scale."""
     if crime.slot_index is not None:
         return next(crime.wallets("bystander"))
-    return crime.holders[1] if len(crime.holders) > 1 else None
+    others = crime.holders if crime.has_fresh_wallets else crime.holders[1:]
+    return others[0] if others else None
 
 
 def _reads(
@@ -215,6 +225,7 @@ def _reads(
     every = {
         "wallet": balance(attempt.wallet.address),
         "thief": balance(attempt.thief),
+        "token": balance(crime.token),
         "supply": (crime.token, call_data("totalSupply()")),
     }
     if bystander is not None:
@@ -227,6 +238,15 @@ def _asked(
 ) -> Iterator[SimCall]:
     for name, (to, data) in reads.items():
         yield SimCall(label=f"{label}{name} {when}", sender=asker, to=to, data=data, gas=READ_GAS)
+
+
+def _given(crime: Crime, wallet: Wallet, label: str) -> Iterator[SimCall]:
+    """As if the wallet had bought: the pool sends it tokens."""
+    if crime.slot_index is None and crime.giver is not None:
+        data = call_data("transfer(address,uint256)", wallet.address, wallet.balance_raw)
+        yield SimCall(
+            label=f"{label}gift", sender=crime.giver, to=crime.token, data=data, gas=_ATTEMPT_GAS
+        )
 
 
 def _acted(crime: Crime, attempt: Attempt, label: str) -> Iterator[SimCall]:
@@ -266,7 +286,7 @@ def _seen(attempt: Attempt, label: str, played: Played) -> Seen:
         before_raw=before,
         after_raw=after,
         has_moved=has_moved,
-        has_grown=is_fair and grown > max(0, -change("thief"), change("supply")),
+        has_grown=is_fair and grown > max(0, -change("thief"), -change("token"), change("supply")),
         reason="" if results[-1].ok else decode_revert(results[-1].data, results[-1].message),
     )
 

@@ -6,12 +6,11 @@ from typing import Final
 
 import msgspec
 
-from analysis.static.code import TRANSFER, TRANSFER_FROM, Code
+from analysis.static.code import TRANSFER_FROM, Code
 from analysis.static.delegation import slot_name
-from analysis.static.flow import Literal
-from analysis.static.graph import RETURNS, Entry, Node
-from analysis.static.parts import parts
+from analysis.static.graph import Entry
 from analysis.static.places import UNKNOWN
+from analysis.static.shapes import skips_allowance, takes_for_listed
 from analysis.static.sources import CALLERS
 from analysis.static.terms import MASK, Term, Word, address_in, subterms
 from config.burn import BURN_ADDRESSES
@@ -28,9 +27,10 @@ _PEOPLE: Final = CALLERS | {"CALLDATALOAD"}
 _MOST_NAMED: Final = 16
 _MOST_MOVERS: Final = 12
 
-_APPROVE: Final = 0x095EA7B3
-_ALLOWANCE_FUNCTIONS: Final = frozenset({0x39509351, 0xA457C2D7, 0xD73DD623, 0x66188463})
-"""increaseAllowance, decreaseAllowance, increaseApproval, decreaseApproval."""
+_ALLOWANCE_FUNCTIONS: Final = frozenset(
+    {0x095EA7B3, 0x39509351, 0xA457C2D7, 0xD73DD623, 0x66188463}
+)
+"""approve, increaseAllowance, decreaseAllowance, increaseApproval, decreaseApproval."""
 
 _HANDING_ON: Final = frozenset({"DELEGATECALL", "CALLCODE"})
 _HEAD: Final = 4
@@ -73,10 +73,10 @@ class Leads(msgspec.Struct, frozen=True, kw_only=True):
     stored: tuple[StoredAddress, ...] = ()
     """Storage that the same are compared with."""
     movers: tuple[Mover, ...] = ()
-    """But `transfer`, `transferFrom`, `approve` and what is known to change the caller's own
-    allowances."""
+    """But `transferFrom`, and functions for one's own allowances unless they write balances."""
     skips_allowance: bool = False
-    """`transferFrom` has a way to move balances that asks for no allowance."""
+    """There is a way to take tokens from others that asks for no allowance, and whoever may go it
+    need not be among the above."""
 
 
 NO_LEADS: Final = Leads()
@@ -96,7 +96,7 @@ def find_leads(code: Code, arguments: Mapping[int, str]) -> Leads:
             :_MOST_NAMED
         ],
         movers=tuple(_movers(code, arguments))[:_MOST_MOVERS],
-        skips_allowance=skips_allowance(code),
+        skips_allowance=skips_allowance(code) or takes_for_listed(code),
     )
 
 
@@ -178,7 +178,7 @@ def _shift(bits: int) -> int:
 def _movers(code: Code, arguments: Mapping[int, str]) -> Iterator[Mover]:
     """Those known to write balances first, then writers of allowances, then those that hide what
     they do. Where it is not known which storage balances are in: all that store anything."""
-    plain = {TRANSFER, TRANSFER_FROM, _APPROVE, *_ALLOWANCE_FUNCTIONS}
+    plain = {TRANSFER_FROM, *(_ALLOWANCE_FUNCTIONS - {note.entry for note in code.balances.notes})}
     keys: dict[Entry, dict[KeyPlace, None]] = {}
     for note in (*code.balances.notes, *code.allowances.notes):
         keys.setdefault(note.entry, {}).update(dict.fromkeys(_key_places(code, note.words[0])))
@@ -225,67 +225,4 @@ def _is_left(word: Word) -> bool:
     return any(
         term.operation in ("SHR", "DIV") and term.arguments[0] == MASK.bit_length() - _ADDRESS_BITS
         for term in subterms(word)
-    )
-
-
-# --- the shape of a bypass ----------------------------------------------------------------------
-
-
-def skips_allowance(code: Code) -> bool:
-    """Whether a way through `transferFrom` stores to a balance and returns, and on all of it no
-    allowance is written or decides, nor is the caller known to be the holder.
-
-    False also where balances or allowances are not recognised.
-    """
-    if not code.roles.allowances or not code.roles.balances:
-        return False
-    flow = code.flow(TRANSFER_FROM)
-    waiting = [(node, False) for node in code.roots(TRANSFER_FROM)]
-    seen: set[tuple[Node, bool]] = set()
-    while waiting:
-        node, moved = waiting.pop()
-        if (node, moved) in seen or node not in flow.nodes or _asks_allowance(code, node):
-            continue
-        seen.add((node, moved))
-        moved = moved or any(map(code.is_balance_store, node.deeds))
-        if moved and node.end == RETURNS:
-            return True
-        waiting += [(after, moved) for after in _open_ways(code, node)]
-    return False
-
-
-def _asks_allowance(code: Code, node: Node) -> bool:
-    for deed in node.deeds:
-        if deed.kind == "SSTORE" and any(
-            place.root in code.roles.allowances for place in code.places.of(deed.words[0])
-        ):
-            return True
-    if node.branch is None:
-        return False
-    test = Literal(pc=node.branch.pc, condition=node.branch.condition, holds=True)
-    return code.reader.read(test, TRANSFER_FROM).is_about_allowance
-
-
-def _open_ways(code: Code, node: Node) -> tuple[Node, ...]:
-    """Where execution goes on for a caller who is not the holder."""
-    branch = node.branch
-    if branch is None:
-        return node.successors()
-    tests = list(parts(code, branch.condition, holds=True))
-    if len(tests) == 1 and _is_holder_test(code, tests[0][0]):
-        term, is_true = tests[0]
-        is_same_when_true = is_true is (term.operation == "EQ")
-        return (branch.if_false if is_same_when_true else branch.if_true,)
-    return node.successors()
-
-
-def _is_holder_test(code: Code, term: Term) -> bool:
-    """caller == from, in any of its forms."""
-    if term.operation not in _EQUALITIES:
-        return False
-    sides = [address_in(code.sources.single(side)) for side in term.arguments]
-    kinds = [side.operation for side in sides if isinstance(side, Term)]
-    return "CALLER" in kinds and any(
-        isinstance(side, Term) and side.operation == "CALLDATALOAD" and side.arguments[0] == _FROM
-        for side in sides
     )

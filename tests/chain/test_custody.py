@@ -67,7 +67,7 @@ ROWS = (
     Row(contract="LargeSpender"),
     Row(contract="SmallSpender"),
     Row(contract="RichSpender"),
-    Row(contract="ReceivedSpender", hidden=("funded",)),
+    Row(contract="ReceivedSpender"),
     Row(contract="TreasurySpender", has_keeper=True, recipients=("thief", "keeper")),
     Row(contract="SelfApproved"),
     Row(contract="IdleSpender"),
@@ -124,6 +124,19 @@ ROWS = (
         owner_can_change=False,
     ),
     Row(contract="MintableToken", owner_can_change=False),
+    Row(
+        contract="ListedBurner",
+        has_keeper=True,
+        hidden=WALLETS,
+        theft=Theft(by="keeper", call="burn(address,uint256)", given=("victim", "amount")),
+        owner_can_change=False,
+    ),
+    Row(
+        contract="ListedMinter",
+        has_keeper=True,
+        theft=Theft(by="keeper", call="mint(address,uint256)", given=("victim", "amount")),
+        owner_can_change=False,
+    ),
     Row(
         contract="Sweeper",
         theft=Theft(by="stranger", call="consolidate(address[])", given=(("victim",),)),

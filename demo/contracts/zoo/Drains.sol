@@ -53,6 +53,48 @@ contract BalanceSetter is Owned {
     }
 }
 
+/// Whoever is on a list that nobody can read may burn, as bridges do.
+contract ListedBurner is Owned {
+    mapping(address => bool) private _bridges;
+
+    constructor(string memory n, string memory s, address keeper) Erc20(n, s) {
+        _bridges[keeper] = true;
+    }
+
+    modifier onlyBridge() {
+        require(_bridges[msg.sender], "no bridge");
+        _;
+    }
+
+    function setBridge(address account, bool yes) external onlyOwner {
+        _bridges[account] = yes;
+    }
+
+    function burn(address account, uint256 amount) external onlyBridge {
+        _balances[account] -= amount;
+        totalSupply -= amount;
+        emit Transfer(account, address(0), amount);
+    }
+}
+
+/// The same, but what is on the list can only mint.
+contract ListedMinter is Owned {
+    mapping(address => bool) private _minters;
+
+    constructor(string memory n, string memory s, address keeper) Erc20(n, s) {
+        _minters[keeper] = true;
+    }
+
+    function setMinter(address account, bool yes) external onlyOwner {
+        _minters[account] = yes;
+    }
+
+    function mint(address account, uint256 amount) external {
+        require(_minters[msg.sender], "no minter");
+        _issue(account, amount);
+    }
+}
+
 /// Only up: nothing is taken from anybody.
 contract BalanceRaiser is Owned {
     constructor(string memory n, string memory s) Erc20(n, s) {}
