@@ -10,6 +10,7 @@ import msgspec
 
 from analysis import timebomb
 from analysis.clock import ContractClock
+from analysis.custody import Custody
 from analysis.market import TradeResult, ValuedPool, pool_rows
 from analysis.metadata import Metadata
 from analysis.ownership import Ownership
@@ -43,12 +44,16 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     """By Candidate.key; PENDING for plays under way."""
     transfer: TransferResult | None
     """None: not checked yet, or there was no wallet to check with."""
+    transfer_checked_at_s: int | None
+    """Of the last check that settled or had no wallet. None: there was none."""
+    custody: Custody | None
+    """None: not checked yet."""
     evidence: tuple[EvidenceRow, ...]
 
 
 def combine(facts: Facts, *, is_settled: bool, now_s: int, min_liquidity_usd: float) -> Report:
     """The report. What no check has answered yet is None."""
-    transfer = facts.transfer
+    transfer, custody = facts.transfer, facts.custody
     is_resolved = bool(facts.pools) or facts.is_every_pool_known
     return Report(
         token=ReportRow(
@@ -74,11 +79,11 @@ def combine(facts: Facts, *, is_settled: bool, now_s: int, min_liquidity_usd: fl
             transfer_success=transfer.success if transfer else None,
             send_tax=transfer.send_tax if transfer else None,
             receive_tax=transfer.receive_tax if transfer else None,
-            transfer_checked_at_s=now_s if transfer else None,
-            allowance_bypass=None,
-            privileged_spenders=(),
-            funds_can_be_drained=None,
-            owner_can_change_balance=None,
+            transfer_checked_at_s=facts.transfer_checked_at_s,
+            allowance_bypass=custody.allowance_bypass if custody else None,
+            privileged_spenders=custody.privileged_spenders if custody else (),
+            funds_can_be_drained=custody.funds_can_be_drained if custody else None,
+            owner_can_change_balance=custody.owner_can_change_balance if custody else None,
             is_launchpad_token=None,
             launchpad_name=None,
             creator_address=None,

@@ -1,5 +1,7 @@
 """What an answer rests on, written down so that anyone can play it again."""
 
+from collections.abc import Collection
+
 import msgspec
 
 from analysis.revert_reason import decode_revert
@@ -37,9 +39,18 @@ class PlayEvidence(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def play_evidence(
-    key: str, version: int, play: Play, played: Played, outcome: Outcome | object
+    key: str,
+    version: int,
+    play: Play,
+    played: Played,
+    outcome: Outcome | object,
+    *,
+    shown: Collection[str] | None = None,
 ) -> EvidenceRow:
-    """One row of evidence for the finding `key`."""
+    """One row of evidence for the finding `key`.
+
+    `shown`: labels of the calls whose results are written out. None: all of them.
+    """
     calls = tuple(
         CallEvidence(
             label=call.label,
@@ -53,6 +64,7 @@ def play_evidence(
         )
         for block in play.blocks
         for call in block.calls
+        if shown is None or call.label in shown
     )
     body = PlayEvidence(
         block_number=play.pin.number,

@@ -9,6 +9,7 @@ from analysis import proxy
 from analysis.clock_limits import ClockLimit
 from analysis.node import Node, RpcAnswer
 from analysis.static.examine import Findings, examine
+from analysis.static.leads import NO_LEADS, Leads
 from config.primitives import Address, Hash32
 from sql.rows import EvidenceRow, StaticFindings
 
@@ -24,6 +25,8 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True):
     """Slots of the token that the judged code compares with the caller."""
     clock_limits: tuple[ClockLimit, ...] = ()
     """What the judged code compares with the clock; slots are the token's."""
+    leads: Leads = NO_LEADS
+    """What simulations of the judged code are to try."""
     evidence: tuple[EvidenceRow, ...]
 
 
@@ -47,6 +50,7 @@ async def judge_code(
         findings=msgspec.structs.replace(judged.findings, is_proxy=trail.is_proxy),
         owner_slots=judged.owner_slots,
         clock_limits=judged.clock_limits,
+        leads=judged.leads,
         evidence=judged.evidence if judged is own else (*judged.evidence, *_of_proxy(own)),
     )
 

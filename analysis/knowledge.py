@@ -18,6 +18,8 @@ class Known(msgspec.Struct, frozen=True, kw_only=True):
     """Factories whose every pool up to our tip is in the index; the others have to be asked."""
     holders: tuple[tuple[Address, RawAmount], ...] = ()
     """Largest first, by indexed transfers; may be incomplete, so balances are read again."""
+    no_wallet_at_s: int | None = None
+    """When the last transfer check was made, if it found no wallet to check with."""
 
 
 class Knowledge(Protocol):

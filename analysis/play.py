@@ -1,6 +1,6 @@
 """The last round trips: everything that is played on stage for one token."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import msgspec
 
@@ -46,7 +46,7 @@ async def play_buys(
     """Send tokens, and buy in every pool, in one round trip. Raises UpstreamError."""
     grounds, refused = _grounds(desk, look, pools)
     buys = [trade.write_buys(ground) for ground in grounds]
-    block = _blocks(desk, look)[0]
+    block = what_if_blocks(desk, look)[0]
     transfers = [
         transfer.write_play(look.pin, look.scenery, token, wallet, block=block)
         for wallet in wallets
@@ -67,10 +67,11 @@ async def play_buys(
     )
 
 
-async def play_sales(desk: Desk, look: Look, buys: Buys, *, owners: Sequence[Address]) -> Sales:
+async def play_sales(desk: Desk, look: Look, buys: Buys, *, special: Collection[Address]) -> Sales:
     """Sell what was bought, and send some of it on, in one round trip.
 
-    `owners`: wallets whose transfer does not count. Raises UpstreamError.
+    `special`: wallets whose transfer does not count, for the code may know them.
+    Raises UpstreamError.
     """
     supply_raw = look.admitted.metadata.supply_raw
     sales = [
@@ -81,8 +82,9 @@ async def play_sales(desk: Desk, look: Look, buys: Buys, *, owners: Sequence[Add
     groups = [[sale.play for sale in ways] for ways in sales]
     sent, *played = await _send(desk.node, [[sending[0]] if sending else [], *groups])
     trades = dict(buys.refused)
+    senders = transfer.choose([wallet for wallet, _, _ in buys.sendings], special)
     result, evidence = _judge_transfers(
-        [sending for sending in buys.sendings if sending[0].address not in owners]
+        [sending for sending in buys.sendings if sending[0] in senders]
     )
     for (ground, bought), ways, results in zip(buys.bought, sales, played, strict=True):
         key = ground.candidate.key
@@ -98,7 +100,8 @@ async def play_sales(desk: Desk, look: Look, buys: Buys, *, owners: Sequence[Add
     return Sales(trades=trades, transfer=result, evidence=tuple(evidence))
 
 
-def _blocks(desk: Desk, look: Look) -> tuple[tuple[int, int], ...]:
+def what_if_blocks(desk: Desk, look: Look) -> tuple[tuple[int, int], ...]:
+    """Number and time of the blocks of buys, sales and patient sales."""
     waits_s = (0, trade.PATIENCE_S)
     return tuple(
         next_blocks(
@@ -133,7 +136,7 @@ def _grounds(
             Ground(
                 pin=look.pin,
                 scenery=look.scenery,
-                blocks=_blocks(desk, look),
+                blocks=what_if_blocks(desk, look),
                 candidate=candidate,
                 quote_reserve_raw=pool.state.quote_reserve_raw,
                 way=way,

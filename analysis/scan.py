@@ -11,7 +11,7 @@ others leave it, for an unusual proxy, and for AmmV4 pools that only their creat
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncIterator, Coroutine, Iterator, Sequence
 from contextlib import asynccontextmanager
 
 import msgspec
@@ -20,14 +20,19 @@ from analysis import ownership
 from analysis.clock import clock_at
 from analysis.clock_state import ClockState, read_clock_state
 from analysis.combine import Facts, combine
+from analysis.custody import Inquiry, play_custody, read_stored
 from analysis.desk import Desk
 from analysis.judge import Judged, judge_code
 from analysis.look import Look, look
 from analysis.market import PENDING, pick_traded
 from analysis.owner_slots import NO_SLOTS, NOT_READ, OwnerSlots, read_owner_slots
-from analysis.play import Buys, play_buys, play_sales
+from analysis.play import Buys, play_buys, play_sales, what_if_blocks
+from analysis.scenarios import transfer
+from analysis.scenarios.theft import Crime
 from analysis.state import State, read_state
 from analysis.static.examine import examine
+from analysis.static.leads import Leads
+from analysis.suspects import suspects
 from config.burn import BURN_ADDRESSES
 from config.primitives import Address, BlockRef
 from sql.rows import EvidenceRow, Report
@@ -68,22 +73,40 @@ async def scan(desk: Desk, token: Address) -> AsyncIterator[Report]:
         at_most=desk.settings.simulated_pools,
         min_liquidity_usd=desk.settings.min_liquidity_usd,
     )
-    async with _beside(play_buys(desk, seen, token, traded, state.wallets)) as playing:
-        owner_slots, clock_state = await asyncio.gather(
+    now_s = int(desk.now_s())
+    is_due = transfer.is_due(known.no_wallet_at_s, now_s=now_s)
+    senders = transfer.shortlist(state.wallets, judged.leads.addresses) if is_due else ()
+    async with _beside(play_buys(desk, seen, token, traded, senders)) as playing:
+        owner_slots, clock_state, stored = await asyncio.gather(
             _owner_slots(desk, seen, token, judged),
             read_clock_state(desk.reads(), token, judged.clock_limits, block=block),
+            read_stored(desk.reads(), token, judged.leads.stored, block=block),
         )
         facts = _facts(desk, seen, token, state, judged, owner_slots, clock_state)
         pending = {pool.candidate.key: PENDING for pool in traded}
-        yield _report(desk, msgspec.structs.replace(facts, trades=pending), is_settled=False)
+        yield _report(
+            desk,
+            msgspec.structs.replace(
+                facts, trades=pending, transfer_checked_at_s=known.no_wallet_at_s
+            ),
+            is_settled=False,
+        )
         buys = await playing
-    # Whoever the code treats as an owner is no ordinary holder.
-    sales = await play_sales(desk, seen, buys, owners=owner_slots.wallets or ())
+    owners = (*seen.owners, *(owner_slots.wallets or ()))
+    inquiry = _inquiry(desk, seen, token, state, judged.leads, owners=owners, stored=stored)
+    sales, custody = await asyncio.gather(
+        play_sales(desk, seen, buys, special={*owners, *judged.leads.addresses, *stored}),
+        play_custody(desk.node, inquiry),
+    )
     settled = msgspec.structs.replace(
         facts,
         trades=sales.trades,
         transfer=sales.transfer,
-        evidence=_newest((*facts.evidence, *buys.evidence, *sales.evidence)),
+        transfer_checked_at_s=transfer.checked_at_s(
+            sales.transfer, no_wallet_at_s=known.no_wallet_at_s, now_s=now_s
+        ),
+        custody=custody,
+        evidence=_newest((*facts.evidence, *buys.evidence, *sales.evidence, *custody.evidence)),
     )
     yield _report(desk, settled, is_settled=True)
 
@@ -138,8 +161,60 @@ def _facts(
         is_every_pool_known=state.is_complete,
         trades={},
         transfer=None,
+        transfer_checked_at_s=None,
+        custody=None,
         evidence=judged.evidence,
     )
+
+
+def _inquiry(
+    desk: Desk,
+    seen: Look,
+    token: Address,
+    state: State,
+    leads: Leads,
+    *,
+    owners: Sequence[Address],
+    stored: Sequence[Address],
+) -> Inquiry:
+    """Whom and what to try, in the first what-if block."""
+    known = suspects(
+        token=token,
+        owners=owners,
+        creator=None,
+        leads=leads,
+        stored=stored,
+        venues=_venues(state),
+    )
+    live = tuple(owner for owner in dict.fromkeys(owners) if owner not in BURN_ADDRESSES)
+    return Inquiry(
+        crime=Crime(
+            pin=seen.pin,
+            scenery=seen.scenery,
+            token=token,
+            block=what_if_blocks(desk, seen)[0],
+            supply_raw=seen.admitted.metadata.supply_raw,
+            slot_index=seen.token_slot_index,
+            holders=tuple(
+                wallet
+                for wallet in state.wallets
+                if wallet.slot_index is None and wallet.address not in known
+            ),
+            giver=next((pool.candidate.pool for pool in state.pools), None),
+        ),
+        leads=leads,
+        suspects=known,
+        owners=live if desk.settings.owner_simulation else None,
+        is_owner_known=bool(owners),
+    )
+
+
+def _venues(state: State) -> Iterator[Address]:
+    """Pools and their routers, deepest first."""
+    for pool in state.pools:
+        yield pool.candidate.pool
+        if pool.candidate.dex.router is not None:
+            yield pool.candidate.dex.router
 
 
 def _report(desk: Desk, facts: Facts, *, is_settled: bool) -> Report:

@@ -11,6 +11,7 @@ from typing import Protocol
 
 import structlog
 
+from analysis.scenarios import transfer
 from config.errors import AssayError, StoreError, TokenRefusedError, UpstreamError
 from config.primitives import Address
 from config.settings import AnalysisSettings
@@ -119,8 +120,15 @@ class Analyser:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     def _is_recent(self, report: Report) -> bool:
-        age_s = self._now_s() - report.token.scanned_at_s
-        return report.token.is_settled and age_s < self._settings.refresh_after_s
+        token, now_s = report.token, self._now_s()
+        checked_at_s = token.transfer_checked_at_s
+        is_recheck_due = (
+            token.transfer_success is None
+            and checked_at_s is not None
+            and transfer.is_due(checked_at_s, now_s=now_s)
+        )
+        is_young = now_s - token.scanned_at_s < self._settings.refresh_after_s
+        return token.is_settled and is_young and not is_recheck_due
 
     def _is_servable(self, report: Report) -> bool:
         return self._now_s() - report.token.scanned_at_s < self._settings.serve_stale_s

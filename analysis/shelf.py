@@ -7,7 +7,7 @@ from analysis.knowledge import Known
 from config.chains import Chain, Dex
 from config.primitives import ZERO_ADDRESS, Address, BlockRef
 from sql.pools import coverage_of, pools_of
-from sql.reports import read_report, write_refusal, write_report
+from sql.reports import read_report, walletless_check_of, write_refusal, write_report
 from sql.rows import CoverageRow, RefusalRow, Report
 from sql.store import Reader, Store
 from sql.transfers import holders_of
@@ -55,6 +55,7 @@ class StoreShelf:
                 pools=tuple(pools),
                 covered_factories=_covered(reader, chain, pin),
                 holders=tuple((holder.owner, holder.amount_raw) for holder in holders),
+                no_wallet_at_s=walletless_check_of(reader, chain_id=chain.id, token=token),
             )
 
 

@@ -192,13 +192,13 @@ class Play(msgspec.Struct, frozen=True, kw_only=True):
 
     def request(self) -> RpcRequest:
         """The eth_simulateV1 request."""
-        overrides: dict[str, object] = {
+        overrides: dict[str, dict[str, object]] = {
             account: {"balance": hex(wei)} for account, wei in self.purses.items()
         }
-        overrides |= {
-            contract: {"stateDiff": dict(slots)} for contract, slots in self.storage.items()
-        }
-        overrides |= {address: {"code": code} for address, code in self.code.items()}
+        for contract, slots in self.storage.items():
+            overrides.setdefault(contract, {})["stateDiff"] = dict(slots)
+        for address, code in self.code.items():
+            overrides.setdefault(address, {})["code"] = code
         state: list[dict[str, object]] = [
             {
                 "blockOverrides": {

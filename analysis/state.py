@@ -27,7 +27,7 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     is_complete: bool
     """False: there may be pools beside these, which could not be found, read or priced."""
     wallets: tuple[Wallet, ...]
-    """Who the transfer check may use, in order of preference."""
+    """Whose tokens may be moved on stage: a funded wallet where there can be one, then holders."""
 
 
 async def read_state(desk: Desk, look: Look, token: Address) -> State:
@@ -63,8 +63,8 @@ def _is_all_known(
 
 
 def _wallets(look: Look, token: Address, pools: Sequence[Address]) -> tuple[Wallet, ...]:
-    """A wallet funded on stage comes first: it is nobody's friend. Then the largest real holder
-    that is neither an owner nor a pool."""
+    """A wallet funded on stage comes first: it is nobody's friend. Then real holders that are
+    neither owners nor pools, largest first."""
     supply_raw = look.admitted.metadata.supply_raw
     wallets = []
     if look.token_slot_index is not None:
@@ -84,5 +84,4 @@ def _wallets(look: Look, token: Address, pools: Sequence[Address]) -> tuple[Wall
                     supply_raw=supply_raw,
                 )
             )
-            break
     return tuple(wallets)

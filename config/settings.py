@@ -85,6 +85,7 @@ class AnalysisSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown
     longest_run_s: Seconds = _default("analysis.longest_run_s")
     rounds_every_s: Seconds = _default("analysis.rounds_every_s")
     background_refresh_s: Seconds = _default("analysis.background_refresh_s")
+    owner_simulation: bool = _default("analysis.owner_simulation")
 
 
 class ApiSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

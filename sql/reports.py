@@ -25,6 +25,10 @@ class _Resolved(msgspec.Struct, frozen=True, kw_only=True):
     pools_resolved: bool
 
 
+class _Checked(msgspec.Struct, frozen=True, kw_only=True):
+    checked_at_s: int
+
+
 def write_report(store: Store, report: Report) -> None:
     """Put a report in the place of the token's former one, or of its refusal.
 
@@ -50,6 +54,16 @@ def read_report(store: Store, *, chain_id: int, address: Address) -> Report | No
     with store.snapshot() as reader:
         token = read_token(reader, chain_id=chain_id, address=address)
         return None if token is None else _read(reader, token.token_id)
+
+
+def walletless_check_of(store: Readable, *, chain_id: int, token: Address) -> int | None:
+    """Unix seconds of the last transfer check, if it found no wallet. None: it did, or none was
+    made."""
+    tracked = read_token(store, chain_id=chain_id, address=token)
+    if tracked is None:
+        return None
+    row = store.fetch_one("reports/find_walletless_check", _Checked, token_id=tracked.token_id)
+    return None if row is None else row.checked_at_s
 
 
 def write_refusal(store: Store, *, chain_id: int, address: Address, refusal: RefusalRow) -> None:

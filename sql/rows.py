@@ -221,7 +221,8 @@ class ReportRow(Row, frozen=True, kw_only=True):
     receive_tax: float | None
     """Percent."""
     transfer_checked_at_s: int | None
-    """None: neither a holder nor a funded test wallet was at hand."""
+    """When the last transfer check ended: one that settled, or one for which neither a holder nor a
+    funded test wallet was at hand (transfer_success is then None). None: there was none."""
     allowance_bypass: bool | None
     privileged_spenders: tuple[Address, ...]
     funds_can_be_drained: bool | None

@@ -4,6 +4,8 @@ Settles transfer_success, send_tax and receive_tax, from balances alone: neither
 values are believed. Source: the specification, "Transfer check".
 """
 
+from collections.abc import Collection, Sequence
+
 import msgspec
 
 from analysis.balance_slot import balance_override
@@ -16,6 +18,10 @@ VERSION = 1
 
 _SHARE_OF_SUPPLY = 10_000
 """A transfer of a ten-thousandth of supply: under every limit that lets people trade at all."""
+
+RECHECK_S = 6 * 3_600
+"""Seconds after which a check that had no wallet is made again. Source: the specification, "Other
+constants"."""
 
 _KEPT_PARTS = 4
 """The wallet holds this many times what it sends: some tokens refuse to empty a wallet."""
@@ -72,6 +78,49 @@ def holder_wallet(
 def sent_share(supply_raw: RawAmount, scenery: Scenery) -> RawAmount:
     """What a wallet sends; at least one unit."""
     return scenery.about(RawAmount(supply_raw // _SHARE_OF_SUPPLY), "share of supply")
+
+
+_SHORTLISTED = 3
+
+
+def choose(wallets: Sequence[Wallet], special: Collection[Address]) -> tuple[Wallet, ...]:
+    """Who sends: the funded wallet, and the largest real holder that the code does not know.
+
+    Owners, and whoever else the code compares with the caller, are often exempt from tax and
+    limits, so they never stand in for others.
+    """
+    funded = [wallet for wallet in wallets if wallet.slot_index is not None]
+    plain = [
+        wallet for wallet in wallets if wallet.slot_index is None and wallet.address not in special
+    ]
+    return (*funded[:1], *plain[:1])
+
+
+def shortlist(wallets: Sequence[Wallet], special: Collection[Address]) -> tuple[Wallet, ...]:
+    """Who is tried while not everybody special is known yet: more than `choose` will need."""
+    funded = [wallet for wallet in wallets if wallet.slot_index is not None]
+    plain = [
+        wallet for wallet in wallets if wallet.slot_index is None and wallet.address not in special
+    ]
+    return (*funded[:1], *plain[:_SHORTLISTED])
+
+
+def is_due(no_wallet_at_s: int | None, *, now_s: float) -> bool:
+    """Whether to check (again). `no_wallet_at_s`: when the last check was made, if it found no
+    wallet; such a one is not repeated at every analysis."""
+    return no_wallet_at_s is None or now_s - no_wallet_at_s > RECHECK_S
+
+
+def checked_at_s(
+    result: TransferResult | None, *, no_wallet_at_s: int | None, now_s: int
+) -> int | None:
+    """When the check that counts was made. None: one had a wallet and did not settle.
+
+    `result` None: no wallet.
+    """
+    if result is not None:
+        return now_s if result.success is not None else None
+    return now_s if is_due(no_wallet_at_s, now_s=now_s) else no_wallet_at_s
 
 
 def write_play(

@@ -11,7 +11,7 @@ from analysis.static.bytecode import Program
 from analysis.static.checks import Checks
 from analysis.static.delegation import Delegation
 from analysis.static.flow import Flow, Literal, Refusal
-from analysis.static.graph import Branch, Deed, Entry
+from analysis.static.graph import Branch, Deed, Entry, Node
 from analysis.static.opcodes import NUMBER
 from analysis.static.path import ALLOWANCE, BALANCE_OF
 from analysis.static.places import Place, Places, Root, written_bits
@@ -85,6 +85,10 @@ class Code:
     def entries(self) -> list[Entry]:
         """Every function that was entered; None is the fallback."""
         return list(self._graph.roots)
+
+    def roots(self, entry: Entry) -> list[Node]:
+        """Where a function is entered. Empty: it never was."""
+        return self._graph.roots.get(entry, [])
 
     def flow(self, entry: Entry) -> Flow:
         """One function's part of the graph."""

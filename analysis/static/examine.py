@@ -19,6 +19,7 @@ from analysis.static.bytecode import hash_of, split, strip_metadata
 from analysis.static.clock_values import clock_limits
 from analysis.static.code import Code
 from analysis.static.delegation import Delegation, find_delegation, slot_name
+from analysis.static.leads import Leads, find_leads
 from analysis.static.path import HOLDER_FUNCTIONS, Note, Notes
 from analysis.static.walk import Budget, walk
 from config.primitives import Hash32, Selector
@@ -55,6 +56,8 @@ class Findings(msgspec.Struct, frozen=True, kw_only=True):
     clock_limits: tuple[ClockLimit, ...]
     """What the clock is compared with."""
     delegation: Delegation
+    leads: Leads
+    """What simulations are to try."""
     evidence: tuple[EvidenceRow, ...]
 
 
@@ -83,7 +86,8 @@ def _without_garbage_collection() -> Iterator[None]:
 def _examine(runtime: bytes, budget: Budget) -> Findings:
     stripped = strip_metadata(runtime)
     program = split(stripped)
-    listed = {int(found.selector, 16) for found in _functions(stripped)}
+    functions = {int(found.selector, 16): found.arguments for found in _functions(stripped)}
+    listed = set(functions)
     walked = walk(program, selectors=listed, budget=budget)
     delegation = find_delegation(program, walked.notes)
     code = Code(program, walked, listed | walked.notes.selectors, delegation)
@@ -99,12 +103,15 @@ def _examine(runtime: bytes, budget: Budget) -> Findings:
         owner_slots=_slots_of(owner_checks)[:_MOST_OWNER_SLOTS],
         clock_limits=clock_limits(code),
         delegation=delegation,
+        leads=find_leads(
+            code, {entry: types for entry, types in functions.items() if types is not None}
+        ),
         evidence=_evidence(answers, owner_checks),
     )
 
 
 def _functions(code: bytes) -> list[evmole.Function]:
-    return evmole.contract_info(code, selectors=True).functions or []
+    return evmole.contract_info(code, selectors=True, arguments=True).functions or []
 
 
 def _findings(answers: dict[str, Answer]) -> StaticFindings:

@@ -42,12 +42,12 @@ def changes(code: Code) -> Iterator[Change]:
             continue
         party = code.reader.party(write.place.keys[0], VOICES[write.entry or 0])
         for value in code.sources.meanings(write.value)[:_MOST_FORMS]:
-            by = _without_old(code, value, write.slot)
+            by = difference(code, value, write.slot)
             if by is not None:
                 yield Change(write=write, party=party, by=by)
 
 
-def _without_old(code: Code, value: Word, slot: Word) -> Sum | None:
+def difference(code: Code, value: Word, slot: Word) -> Sum | None:
     """The value less what was stored before. None: it does not build on that."""
     old = code.pool.leaf("SLOAD", slot)
     for candidate in _candidates(value):
@@ -198,6 +198,6 @@ def lasting_changes(code: Code, variable: Variable) -> Iterator[Write]:
     for write in code.writes_to(variable):
         by_entry.setdefault(write.entry, []).append(write)
     for writes in by_entry.values():
-        sums = {_without_old(code, write.value, write.slot) for write in writes}
+        sums = {difference(code, write.value, write.slot) for write in writes}
         if None in sums or not all(_negative(by) in sums for by in sums if by is not None):
             yield from writes

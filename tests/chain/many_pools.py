@@ -1,13 +1,12 @@
 """A token with a pool on every venue against every anchor."""
 
-from config.primitives import Address
-from demo.layout import Pool, Venues, ZooToken, native_worth
+from config.primitives import ZERO_ADDRESS
+from demo.layout import Pool, Sides, VenueKey, Venues, ZooToken, native_worth
 from demo.pipeline import Pipeline
-from demo.seeding import Sides, seed_solid, seed_v2, seed_v3, seed_v4
+from demo.seeding import seed
 from tests.chain.verbs import Chain
 
 _SHARE_RAW = 1_000 * 10**18
-_NO_HOOKS = Address("0x" + "0" * 40)
 
 
 def seed_nine_more(chain: Chain, token: ZooToken) -> None:
@@ -27,12 +26,10 @@ def seed_nine_more(chain: Chain, token: ZooToken) -> None:
             owner=token.owner,
         )
         for pool in _seeded(pipeline, venues, sides, has_v2=anchor == weth):
-            assert pool.quote in (anchor.address, _NO_HOOKS)
+            assert pool.quote in (anchor.address, ZERO_ADDRESS)
     pipeline.flush()
 
 
 def _seeded(pipeline: Pipeline, venues: Venues, sides: Sides, *, has_v2: bool) -> list[Pool]:
-    pools = [seed_v3(pipeline, venues, sides), seed_solid(pipeline, venues, sides)]
-    if has_v2:
-        return [*pools, seed_v4(pipeline, venues, sides, hooks=_NO_HOOKS)]
-    return [*pools, seed_v2(pipeline, venues, sides)]
+    keys: tuple[VenueKey, ...] = ("v3", "solid", "v4" if has_v2 else "v2")
+    return [seed(pipeline, venues, key, sides) for key in keys]

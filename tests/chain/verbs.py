@@ -103,7 +103,7 @@ class Chain:
 
     def place(self, animal: Animal) -> ZooToken:
         """One more token of the zoo, in whatever pool it says."""
-        zoo = Zoo(Pipeline(self.node, self._artifacts), self.world.venues, self.world.owner)
+        zoo = Zoo(Pipeline(self.node, self.artifacts), self.world.venues, self.world.owner)
         return zoo.place(self.node, animal, opener=self.world.launcher)
 
     def balance(self, token: Address, account: Address) -> int:

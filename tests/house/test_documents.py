@@ -26,13 +26,18 @@ def table_rows(text: str) -> list[list[str]]:
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]]
 
 
+def in_toml(default: object) -> str:
+    """As a deployment would write it."""
+    return str(default).lower() if isinstance(default, bool) else str(default)
+
+
 def test_the_readme_documents_every_setting_as_it_is() -> None:
     documented = table_rows(section("Settings"))
     actual = [
         [
             f"`{row.name}`",
             f"`{row.env}`" if row.env else "",
-            "" if row.default is None else f"`{row.default}`",
+            "" if row.default is None else f"`{in_toml(row.default)}`",
             row.help,
         ]
         for row in load_setting_rows()

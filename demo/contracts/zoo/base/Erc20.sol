@@ -28,11 +28,11 @@ abstract contract Erc20 {
         return _symbol;
     }
 
-    function balanceOf(address account) external view returns (uint256) {
+    function balanceOf(address account) external view virtual returns (uint256) {
         return _balances[account];
     }
 
-    function allowance(address holder, address spender) external view returns (uint256) {
+    function allowance(address holder, address spender) external view virtual returns (uint256) {
         return _allowances[holder][spender];
     }
 

@@ -1,0 +1,43 @@
+"""Can the owner change what an arbitrary wallet holds, up or down?
+
+Settles owner_can_change_balance; off unless a deployment turns it on. New supply that is booked as
+such is minting, and tokens that the owner pays out of its own balance are a transfer: neither
+counts. Source: the specification, "Simulation".
+"""
+
+from collections.abc import Sequence
+
+from analysis.scenarios.filling import fill, recipes
+from analysis.scenarios.theft import ATTEMPTS_A_PLAY, Act, Attempt, Crime, Seen
+from analysis.static.leads import Mover
+from config.primitives import Address
+
+
+def write_attempts(
+    crime: Crime, movers: Sequence[Mover], owners: Sequence[Address]
+) -> list[Attempt]:
+    """As many as fit one play, the likeliest first. Empty: no wallet, no owner, or no function."""
+    ranked = [
+        (rank, owner, recipe)
+        for owner in owners
+        for mover in movers
+        for rank, recipe in recipes(mover, is_taking=False)
+    ]
+    ranked.sort(key=lambda each: each[0])
+    found = []
+    chosen = ranked[:ATTEMPTS_A_PLAY]
+    for (_, owner, recipe), wallet in zip(chosen, crime.wallets("owner's"), strict=False):
+        data = fill(recipe, wallet, owner)
+        if data is not None and wallet.address != owner:
+            act = Act(sender=owner, data=data)
+            found.append(Attempt(thief=owner, wallet=wallet, acts=(act,), what=recipe.what))
+    return found
+
+
+def judge(seen: Sequence[Seen], *, is_helpless: bool) -> bool | None:
+    """None: it did not run. `is_helpless`: the owner is known, and is gone or has no function."""
+    if any(each.has_moved or each.has_grown for each in seen):
+        return True
+    if any(each.has_moved is False for each in seen):
+        return False
+    return False if is_helpless else None

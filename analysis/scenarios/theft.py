@@ -1,0 +1,300 @@
+"""Somebody tries to take what a wallet holds: how such attempts are written, played and read.
+
+Many attempts go into one play. A refused one changes nothing, and each has a wallet of its own
+where wallets can be funded on stage, so that none is in another's way. What counts is the wallet's
+balance: neither logs nor return values are believed.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import count, repeat
+from typing import Literal
+
+import msgspec
+
+from analysis.balance_slot import balance_override
+from analysis.calldata import call_data
+from analysis.evidence import play_evidence
+from analysis.revert_reason import decode_revert
+from analysis.scenarios.transfer import Wallet, sent_share
+from analysis.stage import READ_GAS, NotRun, Play, Played, Scenery, SimBlock, SimCall, SimResult
+from config.primitives import Address, BlockRef, Hash32, RawAmount
+from sql.rows import EvidenceRow
+
+VERSION = 1
+
+_ATTEMPT_GAS = 600_000
+"""Of one call. Nodes bound what one simulation may use, 50 million at Geth and Reth."""
+
+ATTEMPTS_A_PLAY = 50
+"""Together with its reads, even attempts that burn all their gas stay under that bound."""
+
+_KEPT_PARTS = 4
+_WHALE_SHARE = 3
+"""Divisor of the supply: more than any one wallet is likely to have to be treated as small."""
+
+
+class Crime(msgspec.Struct, frozen=True, kw_only=True):
+    """What every attempt on one token works with."""
+
+    pin: BlockRef
+    scenery: Scenery
+    token: Address
+    block: tuple[int, int]
+    """Number and time of the what-if block."""
+    supply_raw: RawAmount
+    slot_index: int | None
+    """Index of the token's balance slot. None: no wallet can be funded."""
+    holders: tuple[Wallet, ...]
+    """Real ones, largest first: no owner, no pool, no contract."""
+    giver: Address | None
+    """A pool, whose tokens fill wallets where no slot is known. None: no pool."""
+
+    def account(self, purpose: str) -> Address:
+        """A fresh account for this token."""
+        return self.scenery.account(f"{self.token}:{purpose}")
+
+    @property
+    def has_fresh_wallets(self) -> bool:
+        """Whether wallets can be made that have never approved anything."""
+        return self.slot_index is not None or self.giver is not None
+
+    def wallets(self, purpose: str) -> Iterator[Wallet]:
+        """Fresh wallets without end, no two the same; or the same real holder, again and again.
+        Empty: there is neither."""
+        if self.has_fresh_wallets:
+            amount = sent_share(self.supply_raw, self.scenery)
+            yield from (self._fresh(f"{purpose} {at}", amount) for at in count())
+        elif self.holders:
+            yield from repeat(self.holders[0])
+
+    def whales(self, purpose: str) -> Iterator[Wallet]:
+        """As `wallets`; those funded by their slot get a large part of the supply."""
+        if self.slot_index is None:
+            yield from self.wallets(purpose)
+        else:
+            amount = RawAmount(max(1, self.supply_raw // _WHALE_SHARE // _KEPT_PARTS))
+            yield from (self._fresh(f"{purpose} {at}", amount) for at in count())
+
+    def _fresh(self, purpose: str, amount: RawAmount) -> Wallet:
+        return Wallet(
+            address=self.account(purpose),
+            balance_raw=RawAmount(amount * _KEPT_PARTS),
+            amount_raw=amount,
+            slot_index=self.slot_index,
+        )
+
+
+class Act(msgspec.Struct, frozen=True, kw_only=True):
+    """One transaction to the token."""
+
+    sender: Address
+    data: str
+    must_pass: bool = False
+    """Without it the attempt proves nothing."""
+
+
+class Attempt(msgspec.Struct, frozen=True, kw_only=True):
+    """One try to make a wallet poorer."""
+
+    thief: Address
+    wallet: Wallet
+    acts: tuple[Act, ...]
+    what: str
+    """In a few words, for the evidence."""
+    stash_raw: RawAmount = RawAmount(0)
+    """What the thief is given of the token, where its slot is known."""
+
+
+class Seen(msgspec.Struct, frozen=True, kw_only=True):
+    """What an attempt came to."""
+
+    thief: Address
+    wallet: Address
+    what: str
+    before_raw: int | None
+    """None: balanceOf did not answer."""
+    after_raw: int | None
+    has_moved: bool | None
+    """Tokens have left the wallet. None: nothing was learnt, because the wallet was not as it was
+    to be, or because balances of people who were not named fell as well."""
+    has_grown: bool
+    """The wallet holds more than before, and no other supply or purse explains it."""
+    reason: str
+    """Why the last act failed; empty when it did not."""
+
+
+Watched = tuple[Literal["wallet", "bystander", "thief", "token", "supply"], ...]
+"""Balances, and the supply, that are read before and after each attempt."""
+
+
+class Case(msgspec.Struct, frozen=True, kw_only=True):
+    """One play of attempts."""
+
+    attempts: tuple[Attempt, ...]
+    play: Play
+
+
+def write_cases(crime: Crime, attempts: Sequence[Attempt], *, watched: Watched) -> tuple[Case, ...]:
+    """Attempts in as few plays as they fit in. Those on a real holder share its balance."""
+    starts = range(0, len(attempts), ATTEMPTS_A_PLAY)
+    return tuple(_case(crime, attempts[at : at + ATTEMPTS_A_PLAY], watched) for at in starts)
+
+
+def read_case(case: Case, played: Played | NotRun) -> tuple[Seen, ...]:
+    """What each attempt came to. Empty when the node did not play."""
+    if isinstance(played, NotRun):
+        return ()
+    return tuple(_seen(attempt, f"{at} ", played) for at, attempt in enumerate(case.attempts))
+
+
+def case_evidence(
+    key: str, cases: Sequence[Case], played: Sequence[Played | NotRun]
+) -> list[EvidenceRow]:
+    """Each play of one question; its outcome lists every attempt, its calls those that moved
+    something."""
+    rows: list[EvidenceRow] = []
+    for case, result in zip(cases, played, strict=True):
+        if isinstance(result, NotRun):
+            continue
+        seen = read_case(case, result)
+        told = {f"{at} " for at, each in enumerate(seen) if each.has_moved or each.has_grown}
+        labels = (call.label for block in case.play.blocks for call in block.calls)
+        shown = {label for label in labels if label[: label.index(" ") + 1] in told}
+        name = f"{key}#{len(rows)}" if rows else key
+        rows.append(play_evidence(name, VERSION, case.play, result, seen, shown=shown))
+    return rows
+
+
+def transfer_from(thief: Address, wallet: Address, recipient: Address, amount: int) -> Act:
+    """The call that needs an allowance."""
+    data = call_data("transferFrom(address,address,uint256)", wallet, recipient, amount)
+    return Act(sender=thief, data=data)
+
+
+# --- writing -----------------------------------------------------------------------------------
+
+
+def _case(crime: Crime, attempts: Sequence[Attempt], watched: Watched) -> Case:
+    bystander = _bystander(crime) if "bystander" in watched else None
+    asker = crime.account("asker")
+    calls: list[SimCall] = []
+    for at, attempt in enumerate(attempts):
+        reads = _reads(crime, attempt, bystander, watched)
+        calls += _given(crime, attempt.wallet, f"{at} ")
+        calls += _asked(asker, reads, f"{at} ", "before")
+        calls += _acted(crime, attempt, f"{at} ")
+        calls += _asked(asker, reads, f"{at} ", "after")
+    people = {asker, *(act.sender for attempt in attempts for act in attempt.acts)}
+    if crime.giver is not None:
+        people.add(crime.giver)
+    slots: dict[Hash32, Hash32] = {}
+    if crime.slot_index is not None:
+        held = {attempt.wallet.address: attempt.wallet.balance_raw for attempt in attempts}
+        held |= {each.thief: each.stash_raw for each in attempts if each.stash_raw}
+        if bystander is not None:
+            held[bystander.address] = bystander.balance_raw
+        for account, amount in held.items():
+            slots |= balance_override(account, amount, index=crime.slot_index)
+    number, time_s = crime.block
+    play = Play(
+        pin=crime.pin,
+        scenery=crime.scenery,
+        blocks=(SimBlock(number=number, time_s=time_s, calls=tuple(calls)),),
+        purses={person: crime.scenery.purse(person) for person in people},
+        storage={crime.token: slots} if slots else {},
+    )
+    return Case(attempts=tuple(attempts), play=play)
+
+
+def _bystander(crime: Crime) -> Wallet | None:
+    """A wallet that no attempt names: a loss that it shares is no theft but a change of scale."""
+    if crime.slot_index is not None:
+        return next(crime.wallets("bystander"))
+    others = crime.holders if crime.has_fresh_wallets else crime.holders[1:]
+    return others[0] if others else None
+
+
+def _reads(
+    crime: Crime, attempt: Attempt, bystander: Wallet | None, watched: Watched
+) -> dict[str, tuple[Address, str]]:
+    """Whom to ask what, by name."""
+
+    def balance(account: Address) -> tuple[Address, str]:
+        return crime.token, call_data("balanceOf(address)", account)
+
+    every = {
+        "wallet": balance(attempt.wallet.address),
+        "thief": balance(attempt.thief),
+        "token": balance(crime.token),
+        "supply": (crime.token, call_data("totalSupply()")),
+    }
+    if bystander is not None:
+        every["bystander"] = balance(bystander.address)
+    return {name: read for name, read in every.items() if name in watched}
+
+
+def _asked(
+    asker: Address, reads: Mapping[str, tuple[Address, str]], label: str, when: str
+) -> Iterator[SimCall]:
+    for name, (to, data) in reads.items():
+        yield SimCall(label=f"{label}{name} {when}", sender=asker, to=to, data=data, gas=READ_GAS)
+
+
+def _given(crime: Crime, wallet: Wallet, label: str) -> Iterator[SimCall]:
+    """As if the wallet had bought: the pool sends it tokens."""
+    if crime.slot_index is None and crime.giver is not None:
+        data = call_data("transfer(address,uint256)", wallet.address, wallet.balance_raw)
+        yield SimCall(
+            label=f"{label}gift", sender=crime.giver, to=crime.token, data=data, gas=_ATTEMPT_GAS
+        )
+
+
+def _acted(crime: Crime, attempt: Attempt, label: str) -> Iterator[SimCall]:
+    for step, act in enumerate(attempt.acts):
+        yield SimCall(
+            label=f"{label}act {step}",
+            sender=act.sender,
+            to=crime.token,
+            data=act.data,
+            gas=_ATTEMPT_GAS,
+        )
+
+
+# --- reading -----------------------------------------------------------------------------------
+
+
+def _seen(attempt: Attempt, label: str, played: Played) -> Seen:
+    def change(what: str) -> int:
+        pair = [played.by_label.get(f"{label}{what} {when}") for when in ("before", "after")]
+        words = [result.word if result else None for result in pair]
+        return 0 if words[0] is None or words[1] is None else words[1] - words[0]
+
+    wallet = attempt.wallet
+    before, after = (played[f"{label}wallet {when}"].word for when in ("before", "after"))
+    results = [played[f"{label}act {step}"] for step in range(len(attempt.acts))]
+    is_fair = before is not None and after is not None and _is_set_up(attempt, results, before)
+    grown = change("wallet")
+    has_moved = None
+    if is_fair and change("bystander") >= 0:
+        has_moved = grown < 0
+    elif is_fair and grown >= 0:
+        has_moved = False
+    return Seen(
+        thief=attempt.thief,
+        wallet=wallet.address,
+        what=attempt.what,
+        before_raw=before,
+        after_raw=after,
+        has_moved=has_moved,
+        has_grown=is_fair and grown > max(0, -change("thief"), -change("token"), change("supply")),
+        reason="" if results[-1].ok else decode_revert(results[-1].data, results[-1].message),
+    )
+
+
+def _is_set_up(attempt: Attempt, results: Sequence[SimResult], before: int) -> bool:
+    """Whether the wallet holds what it was given, and all that had to pass has passed."""
+    wallet = attempt.wallet
+    is_funded = before == wallet.balance_raw if wallet.slot_index is not None else before > 0
+    return is_funded and all(
+        result.ok for act, result in zip(attempt.acts, results, strict=True) if act.must_pass
+    )

@@ -1,0 +1,223 @@
+"""Protects the truth tables of custody, who is suspected, and what is said to strange functions."""
+
+from collections.abc import Sequence
+
+import pytest
+from eth_abi.abi import decode
+
+from analysis.scenarios import bypass, drain, owner_balance, transfer
+from analysis.scenarios.bypass import Bypass
+from analysis.scenarios.filling import fill, recipes
+from analysis.scenarios.theft import Seen
+from analysis.scenarios.transfer import TransferResult, Wallet
+from analysis.static.leads import KeyPlace, Leads, Mover, StoredAddress
+from analysis.suspects import stored_addresses, suspects
+from config.burn import BURN_ADDRESSES
+from config.primitives import ZERO_ADDRESS, Address, Hash32, RawAmount
+
+STRANGER, OWNER, ROUTER, VICTIM, TOKEN = (Address("0x" + digit * 40) for digit in "12345")
+WALLET = Wallet(address=VICTIM, balance_raw=RawAmount(400), amount_raw=RawAmount(100), slot_index=0)
+
+
+def seen(thief: Address, *, moved: bool | None, grown: bool = False) -> Seen:
+    return Seen(
+        thief=thief,
+        wallet=VICTIM,
+        what="",
+        before_raw=400,
+        after_raw=400,
+        has_moved=moved,
+        has_grown=grown,
+        reason="",
+    )
+
+
+@pytest.mark.parametrize(
+    ("told", "expected"),
+    [
+        ([], Bypass(value=None)),
+        ([seen(STRANGER, moved=None), seen(OWNER, moved=None)], Bypass(value=None)),
+        ([seen(OWNER, moved=False)], Bypass(value=None)),  # no stranger was seen to fail
+        ([seen(STRANGER, moved=False), seen(OWNER, moved=False)], Bypass(value=False)),
+        (
+            [seen(STRANGER, moved=False), seen(ROUTER, moved=True), seen(OWNER, moved=True)],
+            Bypass(value=True, spenders=(OWNER, ROUTER)),
+        ),
+        (
+            [seen(STRANGER, moved=None), seen(OWNER, moved=True)],
+            Bypass(value=True, spenders=(OWNER,)),
+        ),
+        ([seen(STRANGER, moved=True), seen(OWNER, moved=True)], Bypass(value=True)),
+    ],
+)
+def test_the_table_of_allowance_bypass(told: Sequence[Seen], expected: Bypass) -> None:
+    assert bypass.judge(told, [OWNER, ROUTER]) == expected
+
+
+FAILED, LOST, UNSEEN = (seen(OWNER, moved=moved) for moved in (False, True, None))
+
+
+@pytest.mark.parametrize("has_shape", [False, True])
+@pytest.mark.parametrize(
+    ("told", "by_bypass", "expected"),
+    [
+        ([], None, None),
+        ([UNSEEN], None, None),
+        ([LOST], None, True),
+        ([LOST, FAILED], False, True),
+        ([], True, True),
+        ([FAILED], True, True),
+        ([], False, False),
+        ([FAILED], None, False),
+        ([FAILED, UNSEEN], False, False),
+    ],
+)
+def test_the_table_of_funds_can_be_drained(
+    told: Sequence[Seen], by_bypass: bool | None, expected: bool | None, *, has_shape: bool
+) -> None:
+    answer = drain.judge(told, bypass=by_bypass, is_untried=False, skips_allowance=has_shape)
+    assert answer is (None if has_shape and expected is False else expected)
+
+
+def test_what_the_node_did_not_play_is_not_known_to_be_safe() -> None:
+    told = [FAILED]
+    assert drain.judge(told, bypass=False, is_untried=True, skips_allowance=False) is None
+    assert drain.judge([LOST], bypass=False, is_untried=True, skips_allowance=False) is True
+
+
+@pytest.mark.parametrize(
+    ("told", "is_helpless", "expected"),
+    [
+        ([], False, None),
+        ([], True, False),
+        ([UNSEEN], False, None),
+        ([FAILED], False, False),
+        ([LOST], False, True),
+        ([seen(OWNER, moved=False, grown=True)], False, True),
+    ],
+)
+def test_the_table_of_owner_can_change_balance(
+    told: Sequence[Seen], expected: bool | None, *, is_helpless: bool
+) -> None:
+    assert owner_balance.judge(told, is_helpless=is_helpless) is expected
+
+
+# --- who is suspected ---------------------------------------------------------------------------
+
+
+def test_suspects_come_once_the_likeliest_first_and_nobody_dead() -> None:
+    creator, constant, stored = (Address("0x" + digit * 40) for digit in "abc")
+    found = suspects(
+        token=TOKEN,
+        owners=[OWNER, ZERO_ADDRESS],
+        creator=creator,
+        leads=Leads(addresses=(constant, OWNER)),
+        stored=[stored, *BURN_ADDRESSES],
+        venues=[ROUTER, stored],
+    )
+    assert found == (OWNER, creator, constant, stored, TOKEN, ROUTER)
+
+
+def test_an_address_is_read_out_of_the_middle_of_a_word() -> None:
+    slot = Hash32("0x" + "0" * 64)
+    places = [StoredAddress(slot=slot, shift=shift) for shift in (0, 8, 40)]
+    word = int(OWNER, 16)
+    assert stored_addresses(places, [word, word << 8 | 1, None]) == (OWNER, OWNER)
+    assert stored_addresses(places[:1], [2**255 | word]) == (OWNER,)  # other things above it
+
+
+# --- what is said to strange functions ----------------------------------------------------------
+
+
+def filled(types: str, *keys: KeyPlace) -> list[tuple[object, ...]]:
+    mover = Mover(selector=0x12345678, arguments=types, keys=keys)
+    found = []
+    for _, recipe in sorted(recipes(mover, is_taking=True), key=lambda pair: pair[0]):
+        data = fill(recipe, WALLET, STRANGER)
+        assert data is not None
+        assert data.startswith("0x12345678")
+        found.append(decode([f"({types})"], _tupled(types, data))[0])
+    return found
+
+
+def _tupled(types: str, data: str) -> bytes:
+    """Arguments as the fields of one tuple, which has an offset where it is dynamic."""
+    raw = bytes.fromhex(data[10:])
+    is_dynamic = any(mark in types for mark in ("[]", "bytes,", "string")) or types == "bytes"
+    return ((32).to_bytes(32) if is_dynamic else b"") + raw
+
+
+def test_the_wallet_stands_in_every_place_for_an_address() -> None:
+    assert filled("address,address,uint256")[:2] == [
+        (VICTIM, STRANGER, 100),
+        (STRANGER, VICTIM, 100),
+    ]
+    assert {amount for *_, amount in filled("address,uint256")} == {100, 400, 1, 0}
+    assert filled("address[],uint96[]")[0] == ((VICTIM,), (100,))
+    assert filled("(address,uint256)[],address")[0] == (((VICTIM, 100),), STRANGER)
+
+
+def test_a_number_that_code_takes_for_an_address_is_one() -> None:
+    assert filled("uint256,uint256", KeyPlace(offset=36, is_left=False))[0] == (
+        100,
+        int(VICTIM, 16),
+    )
+
+
+def test_calldata_that_is_passed_on_moves_the_wallets_tokens() -> None:
+    ((inner,),) = filled("bytes")
+    assert isinstance(inner, bytes)
+    assert inner[4:36].endswith(bytes.fromhex(VICTIM[2:]))
+
+
+def test_functions_that_name_nobody_are_left_alone() -> None:
+    assert filled("uint256,bool") == []
+    assert filled("") == []
+
+
+def test_a_fallback_is_given_people_where_it_reads_them() -> None:
+    mover = Mover(selector=None, keys=(KeyPlace(offset=0, is_left=True),))
+    rank, recipe = min(recipes(mover, is_taking=True), key=lambda pair: pair[0])
+    data = fill(recipe, WALLET, STRANGER)
+    assert rank == 0
+    assert data is not None
+    assert data.startswith(VICTIM + (100).to_bytes(32).hex())
+
+
+# --- the transfer check -------------------------------------------------------------------------
+
+
+def holder(address: Address) -> Wallet:
+    return Wallet(
+        address=address, balance_raw=RawAmount(5), amount_raw=RawAmount(1), slot_index=None
+    )
+
+
+def test_whoever_the_code_knows_never_stands_in_for_a_holder() -> None:
+    wallets = [WALLET, holder(OWNER), holder(ROUTER), holder(STRANGER)]
+    chosen = transfer.choose(wallets, {OWNER, ROUTER})
+    assert chosen == (WALLET, holder(STRANGER))
+    assert transfer.choose([holder(OWNER)], {OWNER}) == ()
+
+
+def test_a_check_without_a_wallet_is_made_again_after_six_hours() -> None:
+    assert transfer.is_due(None, now_s=10)
+    assert not transfer.is_due(10, now_s=10 + 6 * 3600)
+    assert transfer.is_due(10, now_s=11 + 6 * 3600)
+
+
+@pytest.mark.parametrize(
+    ("result", "before_s", "expected"),
+    [
+        (None, None, 100_000),  # the first, without a wallet
+        (None, 90_000, 90_000),  # not made again yet
+        (None, 70_000, 100_000),  # made again, without a wallet again
+        (transfer.unsettled("the node"), None, None),
+        (TransferResult(success=True, send_tax=0.0, receive_tax=0.0, reason=""), 90_000, 100_000),
+    ],
+)
+def test_when_the_check_that_counts_was_made(
+    result: TransferResult | None, before_s: int | None, expected: int | None
+) -> None:
+    told = transfer.checked_at_s(result, no_wallet_at_s=before_s, now_s=100_000)
+    assert told == expected

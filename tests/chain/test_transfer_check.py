@@ -1,0 +1,105 @@
+"""Protects whose tokens the transfer check sends, and when a check that had no wallet is redone."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from analysis.desk import Desk
+from analysis.knowledge import Known
+from analysis.scan import ChainScanner
+from analysis.service import Analyser
+from analysis.shelf import StoreShelf
+from config.chains import Chain as ChainFacts
+from config.primitives import Address, BlockRef, RawAmount
+from sql.store import Store
+from tests.chain.judging import judge
+from tests.chain.test_custody import KEEPER, with_wallets
+from tests.chain.test_scan import NoOverrides
+from tests.chain.verbs import Chain
+
+SLUG = "ethereum"
+SIX_HOURS_S = 6 * 3600
+A_DAY_S = 86_400.0
+
+
+class HolderShelf(StoreShelf):
+    """Real tables, and an index of holders that fills up when the test says so."""
+
+    holders: tuple[tuple[Address, RawAmount], ...] = ()
+
+    async def known(
+        self, chain: ChainFacts, token: Address, quotes: Sequence[Address], pin: BlockRef | None
+    ) -> Known:
+        known = await super().known(chain, token, quotes, pin)
+        return msgspec.structs.replace(known, holders=self.holders)
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now_s = 1_000_000_000.0
+
+    def __call__(self) -> float:
+        return self.now_s
+
+
+@pytest.mark.parametrize("refresh_after_s", [60.0, A_DAY_S])
+async def test_a_check_without_a_wallet_waits_six_hours_and_not_longer(
+    chain: Chain, desk: Desk, refresh_after_s: float
+) -> None:
+    token = chain.deploy("TransferTaxToken", "Check", "CHK")
+    holder = chain.fresh_account()
+    assert chain.transfer(token, chain.world.owner, holder, 10**20).success
+    clock, store = Clock(), Store.open(Path(":memory:"))
+    shelf = HolderShelf(store)
+    settings = msgspec.structs.replace(desk.settings, refresh_after_s=refresh_after_s)
+    blind = Desk(
+        chain=desk.chain,
+        node=NoOverrides(desk.node),
+        knowledge=shelf,
+        settings=settings,
+        now_s=clock,
+    )
+    analyser = Analyser({SLUG: ChainScanner(blind)}, shelf, settings, clock)
+
+    async def checked() -> tuple[bool | None, float | None, int | None]:
+        row = (await analyser.report(SLUG, token)).token
+        return row.transfer_success, row.receive_tax, row.transfer_checked_at_s
+
+    first_s = int(clock.now_s)
+    assert await checked() == (None, None, first_s)
+    shelf.holders = ((holder, RawAmount(1)),)
+    for later_s in (refresh_after_s + 1, SIX_HOURS_S):
+        clock.now_s = min(first_s + later_s, first_s + SIX_HOURS_S)
+        assert await checked() == (None, None, first_s)
+    clock.now_s = first_s + SIX_HOURS_S + 1
+    assert await checked() == (True, 3.0, first_s + SIX_HOURS_S + 1)
+    clock.now_s += refresh_after_s + 1
+    assert await checked() == (True, 3.0, int(clock.now_s))  # as any other finding
+    await analyser.aclose()
+    store.close()
+
+
+@pytest.mark.parametrize(
+    ("contract", "extras", "special"),
+    [("SellBlockedToken", (KEEPER,), "owner"), ("StoredBypassToken", (KEEPER,), "keeper")],
+)
+async def test_who_the_code_knows_is_no_holder(
+    chain: Chain, desk: Desk, contract: str, extras: tuple[Address, ...], special: str
+) -> None:
+    """Though the largest, and though nobody else is at hand."""
+    token = chain.deploy(contract, "Check", "CHK", *extras)
+    owner = chain.world.owner
+    assert chain.transfer(token, owner, KEEPER, 10**20).success
+    who = {"owner": owner, "keeper": KEEPER}[special]
+    alone = await judge(with_wallets(desk, "holder", [who]), token)
+    assert alone.token.transfer_success is None
+    assert alone.token.transfer_checked_at_s is not None
+    plain = chain.fresh_account()
+    assert chain.transfer(token, owner, plain, 10**18).success
+    beside = await judge(with_wallets(desk, "holder", [who, plain]), token)
+    assert beside.token.transfer_success is True
+    (proof,) = [row.body for row in beside.evidence if row.key == "transfer"]
+    assert plain in proof
+    assert who not in proof
