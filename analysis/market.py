@@ -29,6 +29,8 @@ class ValuedPool(msgspec.Struct, frozen=True, kw_only=True):
     candidate: Candidate
     state: PoolState
     value: PoolValue
+    token_usd: float | None = None
+    """USD of one whole token at the spot price. None: the price or the other side's is unknown."""
 
 
 class TradeResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -119,6 +121,7 @@ def _row(
         error_code=code,
         error_message=message,
         is_launchpad=None,
+        token_usd=pool.token_usd,
     )
 
 

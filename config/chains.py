@@ -59,6 +59,14 @@ class Dex(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     """At or before the first pool. None: unknown."""
 
 
+class Listing(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What market-data services call the chain. Empty: not listed there, so not asked."""
+
+    dexscreener: str = ""
+    geckoterminal: str = ""
+    defillama: str = ""
+
+
 class Launchpad(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One token launch platform. Nothing reads these yet beyond checking their form."""
 
@@ -86,6 +94,7 @@ class Chain(msgspec.Struct, frozen=True, kw_only=True):
     wrapped_native: Anchor
     stables: tuple[Anchor, Anchor]
     oracle: Oracle
+    listing: Listing = Listing()
     dexes: tuple[Dex, ...]
     launchpads: tuple[Launchpad, ...]
 

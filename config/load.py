@@ -7,7 +7,7 @@ from typing import Annotated, get_args
 
 import msgspec
 
-from config.chains import Anchor, BlockNumber, Chain, Clock, Dex, Launchpad, Oracle
+from config.chains import Anchor, BlockNumber, Chain, Clock, Dex, Launchpad, Listing, Oracle
 from config.errors import ConfigError
 from config.primitives import Address
 from config.settings import ENVIRONMENT, Settings
@@ -37,6 +37,7 @@ class _ChainFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     wrapped_native: Anchor
     stable: tuple[Anchor, Anchor]
     oracle: Oracle
+    listing: Listing = Listing()
     dex: tuple[Dex, ...] = ()
     launchpad: tuple[Launchpad, ...] = ()
 
@@ -124,6 +125,7 @@ def _load_chain(slug: str, folder: Path | None) -> Chain:
         wrapped_native=file.wrapped_native,
         stables=file.stable,
         oracle=file.oracle,
+        listing=file.listing,
         dexes=file.dex,
         launchpads=file.launchpad,
     )

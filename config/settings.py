@@ -21,6 +21,14 @@ _RPC_VARIABLE = re.compile(r"^ASSAY_RPC_(?P<chain_id>.+)$")
 _SCHEMES = frozenset({"http", "https", "ws", "wss"})
 _REDIS_SCHEMES = frozenset({"redis", "rediss"})
 
+_OUTSIDE_URLS = (
+    "market_data.dexscreener_url",
+    "market_data.geckoterminal_url",
+    "market_data.defillama_url",
+    "sources.sourcify_url",
+    "sources.etherscan_url",
+)
+
 Positive = Annotated[int, msgspec.Meta(ge=1)]
 Seconds = Annotated[float, msgspec.Meta(gt=0)]
 
@@ -88,6 +96,31 @@ class AnalysisSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown
     owner_simulation: bool = _default("analysis.owner_simulation")
 
 
+class MarketDataSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Which market-data services are asked, and how."""
+
+    aggregator: Literal["dexscreener", "defillama"] = _default("market_data.aggregator")
+    dexscreener_url: str = _default("market_data.dexscreener_url")
+    dexscreener_per_minute: Positive = _default("market_data.dexscreener_per_minute")
+    geckoterminal_url: str = _default("market_data.geckoterminal_url")
+    geckoterminal_per_minute: Positive = _default("market_data.geckoterminal_per_minute")
+    defillama_url: str = _default("market_data.defillama_url")
+    defillama_per_minute: Positive = _default("market_data.defillama_per_minute")
+    timeout_s: Seconds = _default("market_data.timeout_s")
+    cache_s: Seconds = _default("market_data.cache_s")
+
+
+class SourceSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Who is asked whether a contract's source is verified, and how."""
+
+    sourcify_url: str = _default("sources.sourcify_url")
+    sourcify_per_minute: Positive = _default("sources.sourcify_per_minute")
+    etherscan_url: str = _default("sources.etherscan_url")
+    etherscan_per_minute: Positive = _default("sources.etherscan_per_minute")
+    timeout_s: Seconds = _default("sources.timeout_s")
+    cache_s: Seconds = _default("sources.cache_s")
+
+
 class ApiSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How answers are served."""
 
@@ -108,6 +141,8 @@ class _Files(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     rpc: RpcSettings
     indexer: IndexerSettings
     analysis: AnalysisSettings
+    market_data: MarketDataSettings
+    sources: SourceSettings
     api: ApiSettings
 
 
@@ -124,11 +159,15 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """None: trial keys are not issued (503)."""
     redis_url: Secret | None
     """None: each process keeps its own rate-limit windows."""
+    etherscan_key: Secret | None
+    """None: Etherscan is not asked for sources."""
     rpc_urls: dict[int, tuple[str, ...]]
     """Endpoints by chain id, in the order given. A chain without one is not served."""
     rpc: RpcSettings
     indexer: IndexerSettings
     analysis: AnalysisSettings
+    market_data: MarketDataSettings
+    sources: SourceSettings
     api: ApiSettings
 
     @property
@@ -177,14 +216,22 @@ def load_settings(env: Mapping[str, str]) -> Settings:
         overlay=overlay,
         host=files.host,
         port=files.port,
-        billing_secret=Secret(secret) if (secret := env.get("ASSAY_BILLING_SECRET")) else None,
+        billing_secret=_secret(env, "ASSAY_BILLING_SECRET"),
         redis_url=_redis_url(env),
+        etherscan_key=_secret(env, "ASSAY_ETHERSCAN_KEY"),
         rpc_urls=_rpc_urls(env),
         rpc=files.rpc,
         indexer=files.indexer,
         analysis=files.analysis,
+        market_data=files.market_data,
+        sources=files.sources,
         api=files.api,
     )
+
+
+def _secret(env: Mapping[str, str], name: str) -> Secret | None:
+    text = env.get(name)
+    return Secret(text) if text else None
 
 
 def _overlay(env: Mapping[str, str]) -> Path | None:
@@ -248,6 +295,13 @@ def _check(files: _Files, origin: Mapping[str, str]) -> None:
             key="indexer.initial_log_range",
             reason=f"is above indexer.max_log_range, {files.indexer.max_log_range}",
         )
+    for name in _OUTSIDE_URLS:
+        table, key = name.split(".")
+        url = getattr(getattr(files, table), key)
+        if url and not url.startswith(("http://", "https://")):
+            raise ConfigError(
+                source=origin[name], key=name, reason="expects an http(s):// address, or nothing"
+            )
     for at, proxy in enumerate(files.api.trusted_proxies):
         try:
             ipaddress.ip_network(proxy)

@@ -263,6 +263,8 @@ class PoolResultRow(Row, frozen=True, kw_only=True):
     error_code: str | None
     error_message: str | None
     is_launchpad: bool | None
+    token_usd: float | None
+    """USD of one whole token at the pool's spot price. None: no price, or no priced other side."""
 
 
 class HolderRow(Row, frozen=True, kw_only=True):

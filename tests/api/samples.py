@@ -51,6 +51,7 @@ def make_pool(**changes: Any) -> PoolResultRow:
         "error_code": None,
         "error_message": None,
         "is_launchpad": None,
+        "token_usd": None,
     }
     return PoolResultRow(**{**plain, **changes})
 
@@ -161,6 +162,7 @@ def pool_rows(draw: st.DrawFn) -> PoolResultRow:
         sell=sell,
         sell_tax=draw(percents) if sell == "passed" else None,
         is_launchpad=draw(flags),
+        token_usd=draw(st.none() | st.floats(1e-9, 1e9)),
     )
 
 

@@ -136,6 +136,7 @@ pool_results = st.builds(
     error_code=st.none() | texts,
     error_message=st.none() | texts,
     is_launchpad=truths,
+    token_usd=st.none() | numbers,
 )
 holders = st.builds(
     HolderRow, role=st.just("top"), ordinal=st.just(0), owner=addresses, amount_raw=amounts

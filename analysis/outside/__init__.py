@@ -1,0 +1,1 @@
+"""Services outside the chain: market data and verified sources. A failure of theirs is a miss."""

@@ -1,0 +1,16 @@
+"""Numbers as outside services send them: as numbers, as texts, or not at all."""
+
+import math
+
+Figure = float | str | None
+
+
+def positive(figure: Figure) -> float | None:
+    """The number. None: absent, no number, not finite, or not above 0."""
+    if figure is None:
+        return None
+    try:
+        number = float(figure)
+    except ValueError:
+        return None
+    return number if math.isfinite(number) and number > 0 else None

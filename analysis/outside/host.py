@@ -1,0 +1,91 @@
+"""One outside service over HTTP: asked within its limits, for a bounded time, and not while it is
+down. Equal questions share one answer for a while.
+"""
+
+from typing import Any, TypeVar, cast
+
+import aiohttp
+import msgspec
+from aiolimiter import AsyncLimiter
+from async_lru import alru_cache
+from purgatory import AsyncCircuitBreakerFactory
+from purgatory.domain.model import OpenedState
+
+from config.errors import UpstreamError
+
+T = TypeVar("T")
+
+_MOST_BYTES = 8 * 2**20
+_MOST_CACHED = 2_048
+_FAILURES_TO_OPEN = 5
+_OPEN_S = 30.0
+_BURST_S = 10.0
+_OK, _NOT_FOUND = 200, 404
+
+
+class Host:
+    """A service with a base address. One instance a service, for its limits are the service's."""
+
+    def __init__(
+        self,
+        session: aiohttp.ClientSession,
+        name: str,
+        url: str,
+        *,
+        per_minute: int,
+        timeout_s: float,
+        cache_s: float,
+    ) -> None:
+        self._session = session
+        self._name = name
+        self._base = url.rstrip("/")
+        self._timeout = aiohttp.ClientTimeout(total=timeout_s)
+        # A sixth of the minute's allowance in ten seconds: a burst must not use up the minute.
+        self._limiter = AsyncLimiter(max(1.0, per_minute * _BURST_S / 60), _BURST_S)
+        self._breakers = AsyncCircuitBreakerFactory(_FAILURES_TO_OPEN, _OPEN_S)
+        self._cached = alru_cache(maxsize=_MOST_CACHED, ttl=cache_s)(self._fetch)
+
+    async def get(self, path: str, shape: type[T], **query: str) -> T | None:
+        """The JSON at `path`. None: the service says there is no such thing (404).
+
+        Raises UpstreamError for everything else that is not an answer: time-out, refusal, other
+        status, other shape, our own limit reached, or a service that is being left alone.
+        """
+        return cast(T | None, await self._cached(path, shape, tuple(sorted(query.items()))))
+
+    async def _fetch(self, path: str, shape: Any, query: tuple[tuple[str, str], ...]) -> object:
+        if not self._limiter.has_capacity():
+            raise UpstreamError(service=self._name, reason="our limit for it is reached")
+        await self._limiter.acquire()
+        try:
+            async with await self._breakers.get_breaker(self._name):
+                body = await self._read(path, query)
+                return None if body is None else msgspec.json.decode(body, type=shape)
+        except OpenedState:
+            raise UpstreamError(
+                service=self._name, reason="left alone for a while after failures"
+            ) from None
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise UpstreamError(
+                service=self._name, reason=f"answered in another shape: {error}"
+            ) from None
+        except (aiohttp.ClientError, TimeoutError) as error:
+            # The text of an error can hold the address, and with it a key.
+            raise UpstreamError(service=self._name, reason=type(error).__name__) from None
+
+    async def _read(self, path: str, query: tuple[tuple[str, str], ...]) -> bytes | None:
+        async with self._session.get(
+            self._base + path, params=query, timeout=self._timeout, allow_redirects=False
+        ) as response:
+            if response.status == _NOT_FOUND:
+                return None
+            if response.status != _OK:
+                raise UpstreamError(service=self._name, reason=f"HTTP {response.status}")
+            body = bytearray()
+            async for chunk in response.content.iter_any():
+                body += chunk
+                if len(body) > _MOST_BYTES:
+                    raise UpstreamError(
+                        service=self._name, reason=f"answered with more than {_MOST_BYTES} bytes"
+                    )
+            return bytes(body)
