@@ -21,6 +21,15 @@ class PoolState(msgspec.Struct, frozen=True, kw_only=True):
     quote_reserve_raw: RawAmount
     in_range_liquidity: int | None
     """Concentrated-liquidity kinds only: 0 means no trade is possible at the current price."""
+    price: float | None = None
+    """Spot price before fees: smallest units of quote for one of token. None: not known."""
+
+
+def spot_price(root: float, *, token_is_0: bool) -> float | None:
+    """Quote for one of token, in smallest units, by the square root of token1 for one of token0."""
+    if not root:
+        return None
+    return root * root if token_is_0 else 1 / (root * root)
 
 
 class ValuedPool(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,9 +54,15 @@ PENDING = "pending"
 
 
 def rank_pools(
-    states: Iterable[tuple[Candidate, PoolState | None]], prices: Mapping[Address, Price]
+    states: Iterable[tuple[Candidate, PoolState | None]],
+    prices: Mapping[Address, Price],
+    *,
+    decimals: int,
 ) -> tuple[ValuedPool, ...]:
-    """Pools with a priced side, deepest first. Unreadable and unpriced pools are left out."""
+    """Pools with a priced side, deepest first. Unreadable and unpriced pools are left out.
+
+    `decimals` are the token's.
+    """
     valued = []
     for candidate, state in states:
         if state is None:
@@ -60,8 +75,18 @@ def rank_pools(
             prices=prices,
         )
         if value is not None:
-            valued.append(ValuedPool(candidate=candidate, state=state, value=value))
+            usd = _token_usd(candidate, state, prices, decimals=decimals)
+            valued.append(ValuedPool(candidate=candidate, state=state, value=value, token_usd=usd))
     return tuple(sorted(valued, key=lambda pool: (-pool.value.liquidity_usd, pool.candidate.key)))
+
+
+def _token_usd(
+    candidate: Candidate, state: PoolState, prices: Mapping[Address, Price], *, decimals: int
+) -> float | None:
+    quote = prices.get(candidate.quote)
+    if quote is None or state.price is None:
+        return None
+    return state.price * 10.0 ** (decimals - quote.decimals) * quote.usd
 
 
 def pick_traded(

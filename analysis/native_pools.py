@@ -1,6 +1,6 @@
 """The native coin's price by its pools with stables, in one round."""
 
-from analysis import native_price
+from analysis import native_price, pool_state
 from analysis.discovery import find_lookups
 from analysis.rounds import Round
 from config.chains import Chain
@@ -18,7 +18,7 @@ class NativePools:
         asked = trip.ask([lookup.request(block=block) for lookup in self._lookups])
         self._promises = [trip.promise(at) for at in range(asked.start, asked.stop)]
         self._states = [
-            trip.ask(native_price.pool_requests(pool, block=block))
+            trip.ask(pool_state.requests(pool, block=block))
             for lookup, promised in zip(self._lookups, self._promises, strict=True)
             if (pool := lookup.candidate(promised)) is not None
         ]

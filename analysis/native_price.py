@@ -19,7 +19,6 @@ _GRACE_S = 3_600
 
 _ROUND_BYTES = 160
 _HIGHEST_ANSWER = 2**255
-_Q96 = 2**96
 
 
 def oracle_request(oracle: Oracle, *, block: Hash32) -> RpcRequest:
@@ -42,52 +41,26 @@ def read_oracle(oracle: Oracle, answer: RpcAnswer, *, time_s: int) -> float | No
     return float(price / 10**oracle.decimals)
 
 
-def pool_requests(candidate: Candidate, *, block: Hash32) -> tuple[RpcRequest, ...]:
-    """What a pool's price is read from: its state, and the root of the price if it keeps one."""
-    state = pool_state.requests(candidate, block=block)
-    if candidate.dex.kind in pool_state.RESERVE_KINDS:
-        return state
-    return (*state, call(candidate.pool, "slot0()", block=block))
-
-
 def price_from_pools(
     chain: Chain, pools: Iterable[tuple[Candidate, Sequence[RpcAnswer]]]
 ) -> float | None:
     """USD of one native coin by the native/stable pool that holds most stables. None: no such pool.
 
     `pools` pair the wrapped coin (as token) with a stable (as quote), each with the answers to
-    `pool_requests`. Raises UpstreamError.
+    `pool_state.requests`. Raises UpstreamError.
     """
     native_unit = 10**chain.wrapped_native.decimals
     units = {stable.address: 10**stable.decimals for stable in chain.stables}
     deepest: tuple[float, float] | None = None
     for candidate, answers in pools:
-        ratio_and_depth = _read_pool(candidate, answers)
-        if ratio_and_depth is None:
+        state = pool_state.read(candidate, answers)
+        if state is None or state.price is None or state.in_range_liquidity == 0:
             continue
-        ratio, depth_raw = ratio_and_depth
         unit = units[candidate.quote]
-        depth_usd, usd = depth_raw / unit, ratio * native_unit / unit
+        depth_usd, usd = state.quote_reserve_raw / unit, state.price * native_unit / unit
         if deepest is None or depth_usd > deepest[0]:
             deepest = depth_usd, usd
     return None if deepest is None else deepest[1]
-
-
-def _read_pool(candidate: Candidate, answers: Sequence[RpcAnswer]) -> tuple[float, int] | None:
-    """Smallest units of stable per smallest unit of the coin, and stables held. None: no price."""
-    if candidate.dex.kind in pool_state.RESERVE_KINDS:
-        state = pool_state.read(candidate, answers)
-        if state is None or candidate.stable or not state.token_reserve_raw:
-            return None
-        return state.quote_reserve_raw / state.token_reserve_raw, state.quote_reserve_raw
-    state, price = pool_state.read(candidate, answers[:-1]), read_reply(answers[-1])
-    if state is None or not state.in_range_liquidity or isinstance(price, NoAnswer):
-        return None
-    root = int.from_bytes(price[:32], "big") / _Q96
-    if not root:
-        return None
-    ratio = root * root if candidate.token_is_0 else 1 / (root * root)
-    return ratio, state.quote_reserve_raw
 
 
 def anchor_prices(chain: Chain, native_usd: float | None) -> dict[Address, Price]:

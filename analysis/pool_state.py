@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from analysis.abi import NoAnswer, call, decode_uint, read_reply
 from analysis.discovery import Candidate
-from analysis.market import PoolState
+from analysis.market import PoolState, spot_price
 from analysis.node import RpcAnswer
 from config.jsonrpc import RpcRequest
 from config.primitives import Hash32, RawAmount
@@ -21,6 +21,7 @@ READABLE_KINDS = RESERVE_KINDS | _BALANCE_KINDS
 """Kinds that have a contract per pool, so that their holdings can be read."""
 
 _RESERVES_BYTES = 64
+_Q96 = 2**96
 
 
 def requests(candidate: Candidate, *, block: Hash32) -> tuple[RpcRequest, ...]:
@@ -31,6 +32,7 @@ def requests(candidate: Candidate, *, block: Hash32) -> tuple[RpcRequest, ...]:
         call(candidate.token, "balanceOf(address)", candidate.pool, block=block),
         call(candidate.quote, "balanceOf(address)", candidate.pool, block=block),
         call(candidate.pool, "liquidity()", block=block),
+        call(candidate.pool, _price_getter(candidate), block=block),
     )
 
 
@@ -38,14 +40,21 @@ def read(candidate: Candidate, answers: Sequence[RpcAnswer]) -> PoolState | None
     """The state. None: the pool did not answer as its kind does. Raises UpstreamError."""
     if candidate.dex.kind in RESERVE_KINDS:
         return _read_reserves(candidate, answers[0])
-    token, quote, liquidity = (decode_uint(read_reply(answer)) for answer in answers)
+    token, quote, liquidity, root = (decode_uint(read_reply(answer)) for answer in answers)
     if quote is None:
         return None
     return PoolState(
         token_reserve_raw=RawAmount(token or 0),
         quote_reserve_raw=RawAmount(quote),
         in_range_liquidity=liquidity,
+        price=spot_price((root or 0) / _Q96, token_is_0=candidate.token_is_0),
     )
+
+
+def _price_getter(candidate: Candidate) -> str:
+    """Whose first word is the root of the price, as 96-bit fixed point."""
+    is_algebra = (candidate.dex.variant or "").startswith("algebra")
+    return "globalState()" if is_algebra else "slot0()"
 
 
 def _read_reserves(candidate: Candidate, answer: RpcAnswer) -> PoolState | None:
@@ -58,4 +67,6 @@ def _read_reserves(candidate: Candidate, answer: RpcAnswer) -> PoolState | None:
         token_reserve_raw=RawAmount(token),
         quote_reserve_raw=RawAmount(quote),
         in_range_liquidity=None,
+        # The price of a stable pair bends with decimals that are not read here.
+        price=quote / token if token and not candidate.stable else None,
     )

@@ -46,7 +46,7 @@ async def read_state(desk: Desk, look: Look, token: Address) -> State:
         states += amm_v4.read_states(pools, trip[at])
     prices = native_price.anchor_prices(desk.chain, look.native_usd)
     return State(
-        pools=rank_pools(states, prices),
+        pools=rank_pools(states, prices, decimals=look.admitted.metadata.decimals),
         is_complete=look.is_all_asked and _is_all_known(desk, states, look.native_usd),
         wallets=_wallets(look, token, [pool.pool for pool, _ in states]),
     )

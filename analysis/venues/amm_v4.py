@@ -14,7 +14,7 @@ from eth_hash.auto import keccak
 from analysis.abi import NoAnswer, call, read_reply
 from analysis.calldata import topic_of
 from analysis.discovery import Candidate
-from analysis.market import PoolState
+from analysis.market import PoolState, spot_price
 from analysis.node import RpcAnswer
 from config.chains import Dex
 from config.jsonrpc import RpcFault, RpcRequest
@@ -141,6 +141,7 @@ def _read_state(
         token_reserve_raw=RawAmount(int(token)),
         quote_reserve_raw=RawAmount(int(quote)),
         in_range_liquidity=words[1],
+        price=spot_price(sqrt_price, token_is_0=pool.token_is_0),
     )
 
 
