@@ -23,6 +23,8 @@ from rich.table import Table
 
 from analysis.gate import admit_address
 from analysis.knowledge import NoKnowledge
+from analysis.outside.connect import connect_outside
+from analysis.price import TokenPrice, find_price
 from analysis.scan import scan
 from analysis.static.stream import examine_lines
 from api.render import FORMATS, Format, render_evidence, render_refusal, render_report
@@ -212,7 +214,7 @@ def _start_of(chain: Chain) -> int:
     default="native",
     show_default=True,
 )
-@click.option("--price", is_flag=True, help="Ask for the price fields; null in this release.")
+@click.option("--price", is_flag=True, help="Fill the four price fields.")
 def scan_command(chain: str, address: str, form: Format | Literal["evidence"], price: bool) -> None:
     """Judge one token and print the answer as JSON; needs a node, but no server and no store.
 
@@ -220,28 +222,32 @@ def scan_command(chain: str, address: str, form: Format | Literal["evidence"], p
     """
     settings = load_settings(os.environ)
     found = _find_chain(settings, chain)
-    if price:
-        click.echo("prices are not in this release: the four fields stay null", err=True)
     shown: Format = "native" if form == "evidence" else form
     try:
-        report = asyncio.run(_scan(settings, found, address))
+        report, worth = asyncio.run(_scan(settings, found, address, is_priced=price))
     except TokenRefusedError as error:
         click.echo(render_refusal(found, address, shown, error))
         raise
     if form == "evidence":
         click.echo(render_evidence(report, found))
     else:
-        click.echo(render_report(report, found, shown, now_s=time.time()))
+        click.echo(render_report(report, found, shown, now_s=time.time(), price=worth))
 
 
-async def _scan(settings: Settings, chain: Chain, address: str) -> Report:
+async def _scan(
+    settings: Settings, chain: Chain, address: str, *, is_priced: bool
+) -> tuple[Report, TokenPrice | None]:
     token = admit_address(address)
     async with AsyncExitStack() as stack:
         client = await _connect(stack, chain, settings)
-        *_, report = [
-            one async for one in scan(desk_of(chain, client, NoKnowledge(), settings), token)
-        ]
-        return report
+        outside = await stack.enter_async_context(connect_outside(settings))
+        desk = desk_of(chain, client, NoKnowledge(), settings, outside=outside)
+        *_, report = [one async for one in scan(desk, token)]
+        if not is_priced:
+            return report, None
+        return report, await find_price(
+            chain, report, market_data=outside.market_data, now_s=time.time()
+        )
 
 
 @cli.command()

@@ -12,6 +12,8 @@ from apscheduler.schedulers.asyncio import AsyncIOScheduler
 from analysis.clock import ContractClock
 from analysis.desk import Desk
 from analysis.knowledge import Knowledge
+from analysis.outside.connect import Outside, connect_outside
+from analysis.price import TokenPrice, find_price
 from analysis.scan import ChainScanner
 from analysis.schedule import Rounds
 from analysis.service import Analyser
@@ -30,6 +32,7 @@ from indexer.rpc import RpcClient
 from indexer.status import FollowStatus, Publish
 from sql.console import serve_console
 from sql.ledger import Ledger
+from sql.rows import Report
 from sql.store import Store
 
 _STALE_AFTER_S = 60.0
@@ -59,6 +62,7 @@ async def run_service(
         store = stack.enter_context(closing(Store.open(settings.store)))
         ledger = stack.enter_context(closing(Ledger.open(settings.ledger)))
         clients = await _connect_all(stack, choose_enabled(chains, settings), settings)
+        outside = await stack.enter_async_context(connect_outside(settings))
         statuses: dict[int, FollowStatus] = {}
         shelf = StoreShelf(store)
         scanners = {
@@ -69,6 +73,7 @@ async def run_service(
                     shelf,
                     settings,
                     newest=partial(newest_of, chain, statuses),
+                    outside=outside,
                 )
             )
             for chain, client in clients
@@ -92,6 +97,12 @@ async def run_service(
             chain = next(chain for chain, _ in clients if chain.slug == slug)
             return clock_of(chain, statuses.get(chain.id))
 
+        async def read_price(slug: str, report: Report) -> TokenPrice | None:
+            chain = next(chain for chain, _ in clients if chain.slug == slug)
+            return await find_price(
+                chain, report, market_data=outside.market_data, now_s=time.time()
+            )
+
         app = create_app(
             ApiDeps(
                 analysis=analyser,
@@ -103,6 +114,7 @@ async def run_service(
                 has_billing=settings.billing_secret is not None,
                 redis_url=settings.redis_url,
                 read_clock=read_clock,
+                read_price=read_price,
                 read_states=lambda: _follow_states([chain for chain, _ in clients], statuses),
             )
         )
@@ -165,6 +177,7 @@ def desk_of(
     settings: Settings,
     *,
     newest: Callable[[], BlockRef | None] = lambda: None,
+    outside: Outside | None = None,
 ) -> Desk:
     return Desk(
         chain=chain,
@@ -173,6 +186,7 @@ def desk_of(
         settings=settings.analysis,
         now_s=time.time,
         newest=newest,
+        outside=outside,
     )
 
 

@@ -13,6 +13,7 @@ from analysis.clock import ContractClock
 from analysis.custody import Custody
 from analysis.market import TradeResult, ValuedPool, pool_rows
 from analysis.metadata import Metadata
+from analysis.openness import Openness
 from analysis.ownership import Ownership
 from analysis.scenarios.transfer import TransferResult
 from analysis.supply import Burned
@@ -48,6 +49,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     """Of the last check that settled or had no wallet. None: there was none."""
     custody: Custody | None
     """None: not checked yet."""
+    openness: Openness
     evidence: tuple[EvidenceRow, ...]
 
 
@@ -72,8 +74,8 @@ def combine(facts: Facts, *, is_settled: bool, now_s: int, min_liquidity_usd: fl
             burned_raw=min(facts.burned.burned_raw, facts.metadata.supply_raw),
             owner_address=facts.ownership.owner_address,
             ownership_renounced=facts.ownership.ownership_renounced,
-            is_open_source=None,
-            has_open_source_implementation=None,
+            is_open_source=facts.openness.is_open_source,
+            has_open_source_implementation=facts.openness.has_open_source_implementation,
             implementation=facts.implementation,
             timebomb_status=_timebomb_status(facts),
             transfer_success=transfer.success if transfer else None,

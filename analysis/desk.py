@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 
 from analysis.knowledge import Knowledge
 from analysis.node import Node, RpcAnswer
+from analysis.outside.connect import Outside
 from analysis.powers import Powers
 from analysis.rounds import PackingNode
 from analysis.routers import RouterFacts
@@ -25,14 +26,17 @@ class Desk:
         settings: AnalysisSettings,
         now_s: Callable[[], float],
         newest: Callable[[], BlockRef | None] = lambda: None,
+        outside: Outside | None = None,
     ) -> None:
-        """`newest`: the head, where somebody follows the chain; None: it has to be asked for."""
+        """`newest`: the head, where somebody follows the chain; None: it has to be asked for.
+        `outside` None: nobody beside the chain is asked."""
         self.chain = chain
         self.node = node
         self.knowledge = knowledge
         self.settings = settings
         self.now_s = now_s
         self.newest = newest
+        self.outside = outside
         self.powers = Powers()
         self.has_oracle = False
         """The oracle had a good price when it was last asked: pools need not be asked beside it."""

@@ -3,7 +3,6 @@
 Source: the specification, "Price sources".
 """
 
-import asyncio
 from typing import Literal, Protocol
 
 import msgspec
@@ -40,15 +39,22 @@ class Trades(Protocol):
 
 
 async def find_price(
-    chain: Chain, report: Report, *, market_data: MarketData, trades: Trades, now_s: float
+    chain: Chain,
+    report: Report,
+    *,
+    market_data: MarketData,
+    now_s: float,
+    trades: Trades | None = None,
 ) -> TokenPrice | None:
-    """The price of the report's token. None: every source missed, which is not a price of 0."""
+    """The price of the report's token. None: every source missed, which is not a price of 0.
+
+    `trades` None: no store of trades is at hand.
+    """
     token = report.token.address
-    usd, traded = await asyncio.gather(
-        market_data.token_price(chain, token), trades.last_trade(chain, report)
-    )
+    usd = await market_data.token_price(chain, token)
     if usd is not None:
         return TokenPrice(usd=usd, source="aggregator")
+    traded = await trades.last_trade(chain, report) if trades is not None else None
     if traded is not None:
         age_s = max(0, int(now_s) - traded.time_s)
         return TokenPrice(usd=traded.usd, source="network_token_info", age_s=age_s)

@@ -13,6 +13,7 @@ others leave it, for an unusual proxy, and for AmmV4 pools that only their creat
 import asyncio
 from collections.abc import AsyncIterator, Coroutine, Iterator, Sequence
 from contextlib import asynccontextmanager
+from typing import TypeVar
 
 import msgspec
 
@@ -25,8 +26,9 @@ from analysis.desk import Desk
 from analysis.judge import Judged, judge_code
 from analysis.look import Look, look
 from analysis.market import PENDING, pick_traded
+from analysis.openness import NOT_ASKED, Openness, find_openness
 from analysis.owner_slots import NO_SLOTS, NOT_READ, OwnerSlots, read_owner_slots
-from analysis.play import Buys, play_buys, play_sales, what_if_blocks
+from analysis.play import play_buys, play_sales, what_if_blocks
 from analysis.scenarios import transfer
 from analysis.scenarios.theft import Crime
 from analysis.state import State, read_state
@@ -36,6 +38,8 @@ from analysis.suspects import suspects
 from config.burn import BURN_ADDRESSES
 from config.primitives import Address, BlockRef
 from sql.rows import EvidenceRow, Report
+
+T = TypeVar("T")
 
 
 class ChainScanner:
@@ -76,7 +80,10 @@ async def scan(desk: Desk, token: Address) -> AsyncIterator[Report]:
     now_s = int(desk.now_s())
     is_due = transfer.is_due(known.no_wallet_at_s, now_s=now_s)
     senders = transfer.shortlist(state.wallets, judged.leads.addresses) if is_due else ()
-    async with _beside(play_buys(desk, seen, token, traded, senders)) as playing:
+    async with (
+        _beside(play_buys(desk, seen, token, traded, senders)) as playing,
+        _beside(_openness(desk, token, judged)) as opening,
+    ):
         owner_slots, clock_state, stored = await asyncio.gather(
             _owner_slots(desk, seen, token, judged),
             read_clock_state(desk.reads(), token, judged.clock_limits, block=block),
@@ -92,12 +99,13 @@ async def scan(desk: Desk, token: Address) -> AsyncIterator[Report]:
             is_settled=False,
         )
         buys = await playing
-    owners = (*seen.owners, *(owner_slots.wallets or ()))
-    inquiry = _inquiry(desk, seen, token, state, judged.leads, owners=owners, stored=stored)
-    sales, custody = await asyncio.gather(
-        play_sales(desk, seen, buys, special={*owners, *judged.leads.addresses, *stored}),
-        play_custody(desk.node, inquiry),
-    )
+        owners = (*seen.owners, *(owner_slots.wallets or ()))
+        inquiry = _inquiry(desk, seen, token, state, judged.leads, owners=owners, stored=stored)
+        sales, custody = await asyncio.gather(
+            play_sales(desk, seen, buys, special={*owners, *judged.leads.addresses, *stored}),
+            play_custody(desk.node, inquiry),
+        )
+        openness = await opening
     settled = msgspec.structs.replace(
         facts,
         trades=sales.trades,
@@ -106,6 +114,7 @@ async def scan(desk: Desk, token: Address) -> AsyncIterator[Report]:
             sales.transfer, no_wallet_at_s=known.no_wallet_at_s, now_s=now_s
         ),
         custody=custody,
+        openness=openness,
         evidence=_newest((*facts.evidence, *buys.evidence, *sales.evidence, *custody.evidence)),
     )
     yield _report(desk, settled, is_settled=True)
@@ -123,8 +132,17 @@ async def _newest_block(desk: Desk) -> BlockRef | None:
     return newest
 
 
+async def _openness(desk: Desk, token: Address, judged: Judged) -> Openness:
+    return await find_openness(
+        desk.outside.sources if desk.outside else None,
+        chain_id=desk.chain.id,
+        token=token,
+        implementation=judged.implementation,
+    )
+
+
 @asynccontextmanager
-async def _beside(work: Coroutine[None, None, Buys]) -> AsyncIterator[asyncio.Task[Buys]]:
+async def _beside(work: Coroutine[None, None, T]) -> AsyncIterator[asyncio.Task[T]]:
     """Work that goes on beside the block, and not beyond it."""
     task = asyncio.create_task(work)
     try:
@@ -163,6 +181,7 @@ def _facts(
         transfer=None,
         transfer_checked_at_s=None,
         custody=None,
+        openness=NOT_ASKED,
         evidence=judged.evidence,
     )
 

@@ -7,6 +7,7 @@ import msgspec
 import structlog
 
 from analysis.gate import admit_address
+from analysis.price import TokenPrice
 from api.cache import Answer, AnswerCache, SharedRuns
 from api.packing import CODINGS, Coding, compress, is_worth_compressing, pack
 from api.render import FORMATS, Format, render_failure, render_refusal, render_report
@@ -38,6 +39,7 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True):
     chain: str
     address: Address
     format: Format
+    is_priced: bool = False
     refresh: bool = False
     redecompile: bool = False
 
@@ -47,7 +49,8 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True):
         return self.refresh or self.redecompile
 
 
-Place = tuple[str, str, Format, Coding | None]
+Place = tuple[str, str, Format, bool, Coding | None]
+"""Chain, address, format, whether with a price, coding."""
 ReportPlace = tuple[str, Address, bool, bool]
 
 
@@ -68,13 +71,13 @@ class Answers:
     def cached(
         self, chain: str, address: str, form: Format, coding: Coding | None
     ) -> Answer | None:
-        """The answer, if it is in memory in that coding, or too small to have any.
+        """The answer without a price, if it is in memory in that coding, or too small to have any.
 
         `address` is in lower case.
         """
-        answer = self._cache.get((chain, address, form, coding))
+        answer = self._cache.get((chain, address, form, False, coding))
         if answer is None and coding is not None:
-            plain = self._cache.get((chain, address, form, None))
+            plain = self._cache.get((chain, address, form, False, None))
             if plain is not None and not is_worth_compressing(plain):
                 return plain
         return answer
@@ -86,6 +89,7 @@ class Answers:
         address: str,
         form: Format,
         coding: Coding | None = None,
+        is_priced: bool = False,
         refresh: bool = False,
         redecompile: bool = False,
     ) -> Answer:
@@ -95,9 +99,14 @@ class Answers:
         except TokenRefusedError as error:
             return pack(error.status, render_refusal(self._chains[chain], address, form, error))
         ask = Ask(
-            chain=chain, address=parsed, format=form, refresh=refresh, redecompile=redecompile
+            chain=chain,
+            address=parsed,
+            format=form,
+            is_priced=is_priced,
+            refresh=refresh,
+            redecompile=redecompile,
         )
-        answer = None if ask.recomputes else self._cache.get(_place(ask, form))
+        answer = None if ask.recomputes else self._cache.get(_place(ask))
         if answer is None:
             answer = await self._answers.run(ask, lambda: self._make(ask))
         if coding is None or not is_worth_compressing(answer):
@@ -112,7 +121,7 @@ class Answers:
 
     async def _in_coding(self, ask: Ask, plain: Answer, coding: Coding) -> Answer:
         """The answer compressed, by one thread for all who want it so."""
-        place, packed = _place(ask, ask.format), _place(ask, ask.format, coding)
+        place, packed = _place(ask), _place(ask, coding)
         kept = self._cache.get(packed)
         if kept is not None and kept.tag == plain.tag:
             return kept
@@ -136,19 +145,23 @@ class Answers:
             _report_failure(ask, error)
             return pack(500, render_failure(chain, ask.address, ask.format))
         if ask.recomputes:
-            for form, coding in product(FORMATS, (None, *CODINGS)):
-                self._cache.drop(_place(ask, form, coding))
-        self._cache.put(_place(ask, ask.format), answer, for_s=keep_s)
+            for form, priced, coding in product(FORMATS, (False, True), (None, *CODINGS)):
+                self._cache.drop((ask.chain, ask.address, form, priced, coding))
+        self._cache.put(_place(ask), answer, for_s=keep_s)
         return answer
 
     async def _judge(self, ask: Ask, chain: Chain) -> tuple[Answer, float]:
         """The answer of a token that was analysed, and for how many seconds it may be kept."""
         try:
             report = await self._report(ask)
+            price = await self._price(ask, report)
             clock, now_s = self._deps.read_clock(ask.chain), self._deps.now_s()
 
             def render() -> Answer:
-                return pack(200, render_report(report, chain, ask.format, now_s=now_s, clock=clock))
+                body = render_report(
+                    report, chain, ask.format, now_s=now_s, clock=clock, price=price
+                )
+                return pack(200, body)
 
             is_large = len(report.pools or ()) > LARGE_POOLS
             answer = await asyncio.to_thread(render) if is_large else render()
@@ -158,6 +171,11 @@ class Answers:
             raise BrokenAnalysisError from error
         keep_s = self._keep_s if is_final(report) else min(UNSETTLED_CACHE_S, self._keep_s)
         return answer, keep_s
+
+    async def _price(self, ask: Ask, report: Report) -> TokenPrice | None:
+        if not ask.is_priced or self._deps.read_price is None:
+            return None
+        return await self._deps.read_price(ask.chain, report)
 
     async def _report(self, ask: Ask) -> Report:
         """The report, shared by the callers of all formats. Raises TimeoutError."""
@@ -187,5 +205,5 @@ def _report_failure(ask: Ask, error: AssayError | TimeoutError) -> None:
     )
 
 
-def _place(ask: Ask, form: Format, coding: Coding | None = None) -> Place:
-    return ask.chain, ask.address, form, coding
+def _place(ask: Ask, coding: Coding | None = None) -> Place:
+    return ask.chain, ask.address, ask.format, ask.is_priced, coding

@@ -5,6 +5,8 @@ from typing import Literal
 import msgspec
 
 from analysis.clock import ContractClock, Reading, clock_at
+from analysis.price import TokenPrice
+from api.amounts import whole_tokens
 from api.compat import render_compat
 from api.native import render_native
 from api.shapes import Envelope, Features, Shape
@@ -12,11 +14,15 @@ from api.summary import refuse_summary, render_summary
 from config.chains import Chain
 from config.errors import InvalidAddressError, TokenRefusedError
 from config.primitives import checksum, parse_address
-from sql.rows import Report
+from sql.rows import Report, ReportRow
 
 Format = Literal["native", "compat", "summary"]
 
 FORMATS: tuple[Format, ...] = ("native", "compat", "summary")
+
+HIGHEST_MARKET_CAP_USD = 1e13
+HIGHEST_PRICE_USD = 1e9
+"""Above either a market cap is not believed, and null."""
 
 _ECHOED_CHARS = 128
 
@@ -28,6 +34,7 @@ def render_report(
     *,
     now_s: float,
     clock: ContractClock | None = None,
+    price: TokenPrice | None = None,
 ) -> bytes:
     """The body for a token that was analysed. Without a clock, the report's is moved on to now."""
     native = render_native(report, clock=clock or clock_after(report, chain, now_s=now_s))
@@ -35,7 +42,8 @@ def render_report(
     if form == "summary":
         return _encode(render_summary(report, native, chain=chain.slug, address=address))
     features = native if form == "native" else render_compat(report, native)
-    return _encode(_envelope(chain, address, features, error="", error_code=None))
+    envelope = _envelope(chain, address, features, error="", error_code=None)
+    return _encode(envelope if price is None else _priced(envelope, price, report.token))
 
 
 def render_refusal(chain: Chain, address: str, form: Format, error: TokenRefusedError) -> bytes:
@@ -92,6 +100,21 @@ def _envelope(
         market_cap_usd=None,
         price_source=None,
         price_age_seconds=None,
+    )
+
+
+def _priced(
+    envelope: Envelope[Features], price: TokenPrice, token: ReportRow
+) -> Envelope[Features]:
+    circulating = whole_tokens(token.supply_raw - token.burned_raw, decimals=token.decimals)
+    cap = price.usd * circulating
+    is_plausible = 0 < cap <= HIGHEST_MARKET_CAP_USD and price.usd <= HIGHEST_PRICE_USD
+    return msgspec.structs.replace(
+        envelope,
+        token_usd_price=price.usd,
+        market_cap_usd=cap if is_plausible else None,
+        price_source=price.source,
+        price_age_seconds=price.age_s,
     )
 
 

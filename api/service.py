@@ -7,6 +7,7 @@ from typing import Protocol
 import msgspec
 
 from analysis.clock import ContractClock
+from analysis.price import TokenPrice
 from config.chains import Chain
 from config.plans import Plan
 from config.primitives import Address
@@ -61,6 +62,8 @@ class ApiDeps(msgspec.Struct, frozen=True, kw_only=True):
     """Server that shares the rate-limit windows with other processes. None: they are our own."""
     read_states: Callable[[], Awaitable[tuple[ChainState, ...]]]
     """The state of every served chain."""
+    read_price: Callable[[str, Report], Awaitable[TokenPrice | None]] | None = None
+    """The price of the report's token on a chain, by slug. None: nobody is asked."""
     read_clock: Callable[[str], ContractClock | None] = lambda _: None
     """The newest clock known for a chain, by slug. None: answers use the report's block."""
     answer_within_s: float = 30.0

@@ -107,7 +107,12 @@ async def get_token(
     if (refresh or redecompile) and not caller_of(request.scope).plan.may_refresh:
         raise PlanRequiredError
     answer = await _answer(
-        request, address, response_format, refresh=refresh, redecompile=redecompile
+        request,
+        address,
+        response_format,
+        is_priced=include_token_price,
+        refresh=refresh,
+        redecompile=redecompile,
     )
     return _response(answer)
 
@@ -142,6 +147,7 @@ async def _answer(
     address: str,
     form: Format,
     *,
+    is_priced: bool = False,
     refresh: bool = False,
     redecompile: bool = False,
 ) -> Answer:
@@ -156,6 +162,7 @@ async def _answer(
         address=address,
         form=form,
         coding=None if accepted is None else choose_coding(accepted.encode("latin-1")),
+        is_priced=is_priced,
         refresh=refresh,
         redecompile=redecompile,
     )
