@@ -231,7 +231,9 @@ def scan_command(chain: str, address: str, form: Format | Literal["evidence"], p
     if form == "evidence":
         click.echo(render_evidence(report, found))
     else:
-        click.echo(render_report(report, found, shown, now_s=time.time()))
+        limit_usd = settings.analysis.min_liquidity_usd
+        body = render_report(report, found, shown, now_s=time.time(), liquid_above_usd=limit_usd)
+        click.echo(body)
 
 
 async def _scan(settings: Settings, chain: Chain, address: str) -> Report:

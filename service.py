@@ -87,6 +87,7 @@ async def run_service(
                 served=frozenset(scanners),
                 plans=load_plans(),
                 settings=settings.api,
+                liquid_above_usd=settings.analysis.min_liquidity_usd,
                 has_billing=settings.billing_secret is not None,
                 redis_url=settings.redis_url,
                 read_clock=read_clock,

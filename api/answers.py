@@ -148,7 +148,15 @@ class Answers:
             clock, now_s = self._deps.read_clock(ask.chain), self._deps.now_s()
 
             def render() -> Answer:
-                return pack(200, render_report(report, chain, ask.format, now_s=now_s, clock=clock))
+                body = render_report(
+                    report,
+                    chain,
+                    ask.format,
+                    now_s=now_s,
+                    liquid_above_usd=self._deps.liquid_above_usd,
+                    clock=clock,
+                )
+                return pack(200, body)
 
             is_large = len(report.pools or ()) > LARGE_POOLS
             answer = await asyncio.to_thread(render) if is_large else render()

@@ -88,6 +88,7 @@ def assay(store: Store, ledger: Ledger) -> ASGIApp:
             served=frozenset({"ethereum"}),
             plans=load_plans(),
             settings=ApiSettings(),
+            liquid_above_usd=settings.min_liquidity_usd,
             has_billing=False,
             read_states=read_states,
         )

@@ -117,8 +117,11 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
 
 
 @pytest.fixture
-async def pair(server: RedisServer) -> AsyncIterator[tuple[SharedWindows, SharedWindows]]:
-    """Two processes' windows on one server."""
+async def pair(
+    server: RedisServer, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[tuple[SharedWindows, SharedWindows]]:
+    """Two processes' windows on one server, patient even where the machine is busy."""
+    monkeypatch.setattr(module, "REDIS_PATIENCE_S", 20.0)
     made = [SharedWindows(Secret(server.url), LocalWindows()) for _ in range(2)]
     yield made[0], made[1]
     for windows in made:
@@ -163,16 +166,17 @@ async def test_without_the_server_each_process_goes_on_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "REDIS_PAUSE_S", 0.3)
+    monkeypatch.setattr(module, "REDIS_PATIENCE_S", 2.0)
     server = RedisServer(tmp_path)
     server.start()
     first, second = (SharedWindows(Secret(server.url), LocalWindows()) for _ in range(2))
     assert [await call(first, "k") for _ in range(2)] == [None] * 2
-    server.stop()
+    server.stop()  # who asks hears so at once, and does not have to wait
     started = time.monotonic()
     # What this process let through before is not forgotten; the other knows of none.
     assert [await call(first, "k") for _ in range(3)] == [None, "burst", "burst"]
     assert [await call(second, "k") for _ in range(4)] == [None, None, None, "burst"]
-    assert time.monotonic() - started < 3
+    assert time.monotonic() - started < 5
     server.start()
     await asyncio.sleep(0.35)
     assert await call(second, "new") is None
@@ -186,8 +190,13 @@ async def test_without_the_server_each_process_goes_on_alone(
 
 @pytest.mark.parametrize(("plan", "let_through"), [("trial", 5), ("developer", 20)])
 async def test_two_nodes_of_the_service_share_the_limits_of_a_key(
-    world: World, server: RedisServer, plan: str, let_through: int
+    world: World,
+    server: RedisServer,
+    plan: str,
+    let_through: int,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr(module, "REDIS_PATIENCE_S", 20.0)
     url = Secret(server.url)
     nodes = [world.client(redis_url=url) for _ in range(2)]
     key = world.new_key(plan)

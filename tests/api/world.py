@@ -15,7 +15,7 @@ from config.primitives import Address
 from config.settings import ApiSettings
 from sql.ledger import Calls, Ledger, utc_day
 from sql.rows import Report
-from tests.api.samples import MINED_AT_S, TOKEN, make_report
+from tests.api.samples import LIQUID_USD, MINED_AT_S, TOKEN, make_report
 
 PLANS = load_plans()
 
@@ -106,6 +106,7 @@ class World:
             "served": frozenset({"ethereum"}),
             "plans": PLANS,
             "settings": ApiSettings(),
+            "liquid_above_usd": LIQUID_USD,
             "has_billing": True,
             "read_states": read_states,
             "now_s": self.clock,
