@@ -75,9 +75,12 @@ class LocalMachine(RuleBasedStateMachine):
             return
         assert full.retry_after_s >= 1
         self.now_s += full.retry_after_s - 1
-        assert self.ours.full_now([full.window], key) is not None
+        still = self.ours.full_now(BOTH, key)
+        assert still is not None
+        assert still.window == full.window
         self.now_s += 1
-        assert self.ours.full_now([full.window], key) is None
+        other = self.ours.full_now(BOTH, key)
+        assert other is None or other.window != full.window
 
     @invariant()
     def no_span_holds_more_than_its_limit(self) -> None:
