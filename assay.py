@@ -231,7 +231,11 @@ def scan_command(chain: str, address: str, form: Format | Literal["evidence"], p
     if form == "evidence":
         click.echo(render_evidence(report, found))
     else:
-        click.echo(render_report(report, found, shown, now_s=time.time(), price=worth))
+        limit_usd = settings.analysis.min_liquidity_usd
+        body = render_report(
+            report, found, shown, now_s=time.time(), liquid_above_usd=limit_usd, price=worth
+        )
+        click.echo(body)
 
 
 async def _scan(

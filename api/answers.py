@@ -159,7 +159,13 @@ class Answers:
 
             def render() -> Answer:
                 body = render_report(
-                    report, chain, ask.format, now_s=now_s, clock=clock, price=price
+                    report,
+                    chain,
+                    ask.format,
+                    now_s=now_s,
+                    liquid_above_usd=self._deps.liquid_above_usd,
+                    clock=clock,
+                    price=price,
                 )
                 return pack(200, body)
 

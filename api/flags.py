@@ -156,6 +156,11 @@ def _check(
     )
 
 
+def _fields(severity: Severity, **labels: str) -> tuple[Check, ...]:
+    """Checks that are one native field each, true being the finding."""
+    return tuple(_check(severity, key, label) for key, label in labels.items())
+
+
 ACCESS_RESTRICTIONS = _check(
     "warning",
     "access_restrictions",
@@ -177,28 +182,37 @@ ENOUGH_LIQUIDITY = _check(
 )
 
 CATALOGUE: tuple[Check, ...] = (
-    _check("danger", "allowance_bypass", "Tokens can be moved without approval"),
-    _check("danger", "funds_can_be_drained", "Others can take tokens out of a wallet"),
-    _check("danger", "owner_can_change_balance", "Owner can change balances"),
+    *_fields(
+        "danger",
+        allowance_bypass="Tokens can be moved without approval",
+        funds_can_be_drained="Others can take tokens out of a wallet",
+        owner_can_change_balance="Owner can change balances",
+    ),
     _check("danger", "transfer_failed", "Transfers fail", _not(_field("transfer_success"))),
-    _check("danger", "view_function_modifies_state", "A read-only function changes state"),
+    *_fields("danger", view_function_modifies_state="A read-only function changes state"),
     _check("danger", "high_tax", "Tax of 50% or more", _tax_between(HIGH_TAX_PCT, float("inf"))),
     ACCESS_RESTRICTIONS,
     TRANSFER_RESTRICTIONS,
-    _check("warning", "pause_status_can_be_modified", "Trading can be paused"),
-    _check("warning", "trading_cooldown", "Waiting time between transfers"),
-    _check("warning", "mint_or_burn_function", "Supply can change"),
-    _check("warning", "tax_can_be_modified", "Tax can be changed"),
+    *_fields(
+        "warning",
+        pause_status_can_be_modified="Trading can be paused",
+        trading_cooldown="Waiting time between transfers",
+        mint_or_burn_function="Supply can change",
+        tax_can_be_modified="Tax can be changed",
+    ),
     _check(
         "warning",
         "elevated_tax",
         "Tax of 10% or more",
         _tax_between(ELEVATED_TAX_PCT, HIGH_TAX_PCT),
     ),
-    _check("warning", "timebomb", "Behaviour depends on the time"),
-    _check("warning", "is_proxy", "Code can be replaced behind a proxy"),
-    _check("warning", "trading_cap_can_be_modified", "Maximum transfer size can be changed"),
-    _check("warning", "position_cap_can_be_modified", "Maximum holding can be changed"),
+    *_fields(
+        "warning",
+        timebomb="Behaviour depends on the time",
+        is_proxy="Code can be replaced behind a proxy",
+        trading_cap_can_be_modified="Maximum transfer size can be changed",
+        position_cap_can_be_modified="Maximum holding can be changed",
+    ),
     _check(
         "warning",
         "ownership_not_renounced",
@@ -218,23 +232,19 @@ CATALOGUE: tuple[Check, ...] = (
         _creator_holds_supply,
     ),
     ENOUGH_LIQUIDITY,
-    _check("info", "transfer_guarded_by_storage", "Transfers depend on stored settings"),
-    _check(
+    *_fields(
         "info",
-        "transfer_from_guarded_by_storage",
-        "Transfers by approved spenders depend on stored settings",
+        transfer_guarded_by_storage="Transfers depend on stored settings",
+        transfer_from_guarded_by_storage=(
+            "Transfers by approved spenders depend on stored settings"
+        ),
+        has_pause_functionality="Contains code that can pause trading",
+        has_tax_functionality="Contains code that can take a tax",
+        has_owner_functionality="Some addresses have special access",
+        external_call="Relies on other contracts",
+        can_selfdestruct="Contains a selfdestruct",
     ),
-    _check("info", "has_pause_functionality", "Contains code that can pause trading"),
-    _check("info", "has_tax_functionality", "Contains code that can take a tax"),
-    _check("info", "has_owner_functionality", "Some addresses have special access"),
-    _check("info", "external_call", "Relies on other contracts"),
-    _check("info", "can_selfdestruct", "Contains a selfdestruct"),
-    _check(
-        "info",
-        "privileged_spenders",
-        "Named addresses need no approval",
-        _privileged_spenders,
-    ),
+    _check("info", "privileged_spenders", "Named addresses need no approval", _privileged_spenders),
     _check("notice", "is_open_source", "Source code is published", finding=False),
 )
 """Every check, in the order of the decisions page."""

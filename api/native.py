@@ -20,9 +20,6 @@ from sql.rows import (
     TradeOutcome,
 )
 
-MIN_LIQUIDITY_USD = 100.0
-"""A pool counts as liquid above this, not at it."""
-
 TOP_HOLDERS = 10
 
 _OUTCOMES: dict[TradeOutcome | None, bool | Pending | None] = {
@@ -41,12 +38,17 @@ _OWNER_GATED = (
 _DEX_KINDS = get_args(DexKind)
 
 
-def render_native(report: Report, *, clock: ContractClock | None) -> NativeFeatures:
-    """The native features of a report, as they stand on the given clock. None: it is not known."""
+def render_native(
+    report: Report, *, clock: ContractClock | None, liquid_above_usd: float
+) -> NativeFeatures:
+    """The native features of a report, as they stand on the given clock. None: it is not known.
+
+    A pool counts as liquid above `liquid_above_usd`, not at it.
+    """
     return NativeFeatures(
         **_static_fields(report, clock),
         **_simulation_fields(report.token),
-        **_market_fields(report),
+        **_market_fields(report, liquid_above_usd),
         **_supply_fields(report.token, report.holders),
         **_identity_fields(report.token, report.holders),
     )
@@ -122,14 +124,14 @@ def _simulation_fields(token: ReportRow) -> dict[str, Any]:
     }
 
 
-def _market_fields(report: Report) -> dict[str, Any]:
+def _market_fields(report: Report, liquid_above_usd: float) -> dict[str, Any]:
     pools = report.pools
     deepest_first = sorted(pools or (), key=lambda pool: (-pool.liquidity_usd, pool.ordinal))
     named, launchpad = _launchpad(report)
     return {
         "is_liquid": None
         if pools is None
-        else any(pool.quote_side_usd > MIN_LIQUIDITY_USD for pool in pools),
+        else any(pool.quote_side_usd > liquid_above_usd for pool in pools),
         "is_in_dex": None if pools is None else any(pool.kind in _DEX_KINDS for pool in pools),
         "dex": tuple(map(_pool, deepest_first)),
         "cannot_buy": cannot_buy(pools or ()),

@@ -33,14 +33,26 @@ def render_report(
     form: Format,
     *,
     now_s: float,
+    liquid_above_usd: float,
     clock: ContractClock | None = None,
     price: TokenPrice | None = None,
 ) -> bytes:
     """The body for a token that was analysed. Without a clock, the report's is moved on to now."""
-    native = render_native(report, clock=clock or clock_after(report, chain, now_s=now_s))
+    native = render_native(
+        report,
+        clock=clock or clock_after(report, chain, now_s=now_s),
+        liquid_above_usd=liquid_above_usd,
+    )
     address = checksum(report.token.address)
     if form == "summary":
-        return _encode(render_summary(report, native, chain=chain.slug, address=address))
+        summary = render_summary(
+            report,
+            native,
+            chain=chain.slug,
+            address=address,
+            liquid_above_usd=liquid_above_usd,
+        )
+        return _encode(summary)
     features = native if form == "native" else render_compat(report, native)
     envelope = _envelope(chain, address, features, error="", error_code=None)
     return _encode(envelope if price is None else _priced(envelope, price, report.token))

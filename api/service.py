@@ -56,6 +56,8 @@ class ApiDeps(msgspec.Struct, frozen=True, kw_only=True):
     """Slugs of the chains that this deployment has a node for."""
     plans: Mapping[str, Plan]
     settings: ApiSettings
+    liquid_above_usd: float
+    """A pool counts as liquid above this, not at it."""
     has_billing: bool
     """A billing secret is configured, so trial keys are issued."""
     redis_url: Secret | None = None

@@ -14,7 +14,6 @@ from api.flags import (
     resolve,
     transfer_restrictions,
 )
-from api.native import MIN_LIQUIDITY_USD
 from api.shapes import NativeFeatures, Pending, Pool, Shape, figure, settled
 from sql.rows import Report
 
@@ -83,10 +82,14 @@ class Summary(Shape, frozen=True, kw_only=True):
     dominant_pool: DominantPool | None
 
 
-def render_summary(report: Report, native: NativeFeatures, *, chain: str, address: str) -> Summary:
+def render_summary(
+    report: Report, native: NativeFeatures, *, chain: str, address: str, liquid_above_usd: float
+) -> Summary:
     """The summary of one report. `address` is the token's, checksummed."""
     judged = Judged(
-        report=report, native=native, has_enough_liquidity=_has_enough_liquidity(report)
+        report=report,
+        native=native,
+        has_enough_liquidity=_has_enough_liquidity(report, liquid_above_usd),
     )
     flags = _in_order(resolve(check, judged) for check in CATALOGUE)
     counts = Counter[Status](flag.status for flag in flags)
@@ -165,11 +168,11 @@ def _counts(by_status: Counter[Status]) -> dict[str, int]:
     }
 
 
-def _has_enough_liquidity(report: Report) -> bool | None:
+def _has_enough_liquidity(report: Report, liquid_above_usd: float) -> bool | None:
     """Whether the deepest pool is above the minimum. None: pools were not resolved."""
     if report.pools is None:
         return None
-    return any(pool.liquidity_usd > MIN_LIQUIDITY_USD for pool in report.pools)
+    return any(pool.liquidity_usd > liquid_above_usd for pool in report.pools)
 
 
 def _can_trade(results: Iterable[bool | Pending | None]) -> bool | None:

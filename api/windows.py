@@ -26,7 +26,7 @@ from redis.exceptions import RedisError
 from config.plans import Plan
 from config.secret import Secret, mask_url
 
-REDIS_PATIENCE_S = 0.25
+REDIS_PATIENCE_S = 0.5
 """A command of the shared store that takes longer has failed."""
 
 REDIS_PAUSE_S = 5.0

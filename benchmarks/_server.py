@@ -4,6 +4,7 @@ python -m benchmarks._server bare|router|assay FILE-OR-FOLDER
 """
 
 import asyncio
+import gc
 import os
 import sys
 import time
@@ -88,6 +89,7 @@ def assay(store: Store, ledger: Ledger) -> ASGIApp:
             served=frozenset({"ethereum"}),
             plans=load_plans(),
             settings=ApiSettings(),
+            liquid_above_usd=settings.min_liquidity_usd,
             has_billing=False,
             read_states=read_states,
         )
@@ -100,6 +102,7 @@ async def run(app: ASGIApp) -> None:
     stop_on_signals(stop)
     listening: asyncio.Future[int] = asyncio.get_running_loop().create_future()
     listening.add_done_callback(lambda port: print(port.result(), flush=True))
+    gc.freeze()  # as the service does
     await serve(app, host="127.0.0.1", port=0, stop=stop, listening=listening)
 
 

@@ -18,7 +18,10 @@ from sql.rows import (
 from sql.store import Readable, Reader, Store, Transaction
 from sql.tokens import read_token, track_tokens
 
-_PARTS = ("head", "findings", "pool", "holder", "clock_limit", "evidence", "refusal")
+_PARTS = ("head", "findings", "pool", "holder", "clock_limit", "evidence", "refusal", "body")
+
+_MOST_POOLS_IN_BODY = 1_000
+"""A longer report is rare, and reading it from the tables is the smaller part of answering it."""
 
 
 class _Resolved(msgspec.Struct, frozen=True, kw_only=True):
@@ -27,6 +30,10 @@ class _Resolved(msgspec.Struct, frozen=True, kw_only=True):
 
 class _Checked(msgspec.Struct, frozen=True, kw_only=True):
     checked_at_s: int
+
+
+class _Body(msgspec.Struct, frozen=True, kw_only=True):
+    body: str
 
 
 def write_report(store: Store, report: Report) -> None:
@@ -44,6 +51,9 @@ def write_report(store: Store, report: Report) -> None:
         tx.insert("report_holder", report.holders, token_id=token_id)
         tx.insert("report_clock_limit", report.clock_limits, token_id=token_id)
         tx.insert("report_evidence", report.evidence, token_id=token_id)
+        if len(report.pools or ()) <= _MOST_POOLS_IN_BODY:
+            body = msgspec.json.encode(_in_order(report)).decode()
+            tx.execute("reports/insert_body", token_id=token_id, body=body)
 
 
 def read_report(store: Store, *, chain_id: int, address: Address) -> Report | None:
@@ -53,7 +63,9 @@ def read_report(store: Store, *, chain_id: int, address: Address) -> Report | No
     """
     with store.snapshot() as reader:
         token = read_token(reader, chain_id=chain_id, address=address)
-        return None if token is None else _read(reader, token.token_id)
+        if token is None:
+            return None
+        return _read_body(reader, token.token_id) or _read(reader, token.token_id)
 
 
 def walletless_check_of(store: Readable, *, chain_id: int, token: Address) -> int | None:
@@ -120,6 +132,27 @@ def _tracked_id(tx: Transaction, head: ReportRow) -> int:
     if token is None:
         raise StoreError(path="token", reason=f"{head.address} was not kept")
     return token.token_id
+
+
+def _in_order(report: Report) -> Report:
+    """As the tables give it back."""
+    pools = report.pools
+    return msgspec.structs.replace(
+        report,
+        pools=None if pools is None else tuple(sorted(pools, key=lambda row: row.ordinal)),
+        holders=tuple(sorted(report.holders, key=lambda row: (row.role, row.ordinal))),
+    )
+
+
+def _read_body(reader: Reader, token_id: int) -> Report | None:
+    """None: there is none, or one of another release's form."""
+    found = reader.fetch_one("reports/find_body", _Body, token_id=token_id)
+    if found is None:
+        return None
+    try:
+        return msgspec.json.decode(found.body, type=Report)
+    except msgspec.DecodeError:
+        return None
 
 
 def _read(reader: Reader, token_id: int) -> Report | None:

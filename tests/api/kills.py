@@ -96,7 +96,7 @@ def _round(path: Path, digests: dict[str, str], dice: random.Random, outcome: Ou
     children = [_fork(path, digests) for _ in range(PROCESSES)]
     first = [os.read(told, _TOLD.size) for _, told in children]
     # Most of the time goes into short lives; a long one can show a call that waited too long.
-    longest_s = 2.0 if dice.random() < 0.1 else 0.4
+    longest_s = 2.0 if dice.random() < 0.2 else 0.4
     deadline_s = time.monotonic() + dice.uniform(0, longest_s)
     heard = [b"" for _ in children]
     while time.monotonic() < deadline_s:

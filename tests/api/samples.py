@@ -25,6 +25,9 @@ PAIR = Address("0xa478c2975ab1ea89e8196811f51a7b7ade33eb11")
 QUOTE = Address("0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2")
 BLOCK_HASH = Hash32("0x" + "ab" * 32)
 
+LIQUID_USD = 100.0
+"""What the specification names as the minimum."""
+
 MINED_AT_S = 1_790_000_000
 """When the block of the sample reports was mined."""
 

@@ -144,6 +144,18 @@ async def test_callers_of_all_formats_share_one_analysis(world: World) -> None:
     assert len(world.analysis.asked) == 1
 
 
+async def test_the_deployments_minimum_decides_what_is_liquid(world: World) -> None:
+    key = {"X-API-Key": world.new_key()}
+    for limit_usd, is_liquid in ((24_999.0, True), (25_000.0, False)):  # of the quote side
+        client = world.client(liquid_above_usd=limit_usd)
+        features = (await client.get(f"/token/1/{TOKEN}", headers=key)).json()["features"]
+        assert features["is_liquid"] is is_liquid
+    for limit_usd, is_enough in ((49_999.0, True), (50_000.0, False)):  # of the whole pool
+        client = world.client(liquid_above_usd=limit_usd)
+        summary = (await client.get(f"/token/1/{TOKEN}/summary", headers=key)).json()
+        assert summary["has_enough_liquidity"] is is_enough
+
+
 async def test_a_deadline_passes_between_two_answers(world: World, get: Get) -> None:
     limits = (make_limit(MINED_AT_S + 300),)
     world.analysis.outcome = make_report(static=make_static(timebomb=True), clock_limits=limits)

@@ -13,6 +13,7 @@ from config.primitives import RawAmount
 from sql.rows import Report
 from tests.api.samples import (
     CLOCK,
+    LIQUID_USD,
     OWNER,
     OWNER_SHOWN,
     amounts,
@@ -24,7 +25,9 @@ from tests.api.samples import (
 
 
 def compat(report: Report) -> dict[str, Any]:
-    features = render_compat(report, render_native(report, clock=CLOCK))
+    features = render_compat(
+        report, render_native(report, clock=CLOCK, liquid_above_usd=LIQUID_USD)
+    )
     sent: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(features))
     return sent
 
@@ -160,7 +163,9 @@ def test_only_an_address_specific_bypass_is_a_hidden_owner(
 
 def test_holders_carry_a_share_and_not_a_percent() -> None:
     features = make_report(holders=(make_holder(OWNER, 25 * 10**22 + 1),))
-    rendered = render_compat(features, render_native(features, clock=CLOCK))
+    rendered = render_compat(
+        features, render_native(features, clock=CLOCK, liquid_above_usd=LIQUID_USD)
+    )
     assert rendered.holders == (
         CompatHolder(address=OWNER_SHOWN, balance="250000.000000000000000001", percent="0.25"),
     )

@@ -13,6 +13,7 @@ from sql.rows import Report, StaticFindings
 from tests.api.samples import (
     CLOCK,
     DEAD,
+    LIQUID_USD,
     MINED_AT_S,
     OWNER,
     OWNER_SHOWN,
@@ -33,7 +34,7 @@ OWNER_GATED = (
 
 
 def native(report: Report, clock: ContractClock = CLOCK) -> NativeFeatures:
-    return render_native(report, clock=clock)
+    return render_native(report, clock=clock, liquid_above_usd=LIQUID_USD)
 
 
 @given(reports())
@@ -99,7 +100,7 @@ def test_a_status_never_turns_a_finding_on(report: Report) -> None:
 def test_an_unknown_clock_is_an_unknown_status() -> None:
     limits = (make_limit(MINED_AT_S + 60), make_limit(2**32))
     report = make_report(static=make_static(timebomb=True), clock_limits=limits)
-    features = render_native(report, clock=None)
+    features = render_native(report, clock=None, liquid_above_usd=LIQUID_USD)
     assert (features.timebomb, features.timebomb_status) == (True, "unknown")
     assert features.timebomb_deadlines == ()
 

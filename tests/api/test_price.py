@@ -17,7 +17,9 @@ CHAIN = make_chain(1, "ethereum")
 
 def rendered(price: TokenPrice | None) -> tuple[object, ...]:
     report = make_report(decimals=2, supply_raw=1_000_00, burned_raw=400_00)
-    body = msgspec.json.decode(render_report(report, CHAIN, "native", now_s=0, price=price))
+    body = msgspec.json.decode(
+        render_report(report, CHAIN, "native", now_s=0, liquid_above_usd=100.0, price=price)
+    )
     return tuple(body[field] for field in FIELDS)
 
 
@@ -42,7 +44,9 @@ def test_fields(price: TokenPrice | None, expected: tuple[object, ...]) -> None:
 def test_no_market_cap_without_supply_or_belief(supply: int, burned: int) -> None:
     report = make_report(decimals=0, supply_raw=supply, burned_raw=burned)
     price = TokenPrice(usd=1.0, source="aggregator")
-    body = msgspec.json.decode(render_report(report, CHAIN, "native", now_s=0, price=price))
+    body = msgspec.json.decode(
+        render_report(report, CHAIN, "native", now_s=0, liquid_above_usd=100.0, price=price)
+    )
     assert body["market_cap_usd"] is None
     assert body["token_usd_price"] == 1.0
 

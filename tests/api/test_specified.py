@@ -14,7 +14,7 @@ from api.routes.agent_keys import TrialKey
 from api.shapes import Deadline, Envelope, Holder, NativeFeatures, Pool
 from api.summary import DominantPool, Summary, render_summary
 from sql.rows import Report
-from tests.api.samples import CLOCK, TOKEN_SHOWN, reports
+from tests.api.samples import CLOCK, LIQUID_USD, TOKEN_SHOWN, reports
 from tests.api.specified import TABLES, check
 
 STRUCTS: dict[str, type[msgspec.Struct]] = {
@@ -34,7 +34,7 @@ STRUCTS: dict[str, type[msgspec.Struct]] = {
 
 def sent_by(report: Report) -> Iterator[tuple[dict[str, Any], str]]:
     """Every object that any answer on the report holds, with its table."""
-    rendered = render_native(report, clock=CLOCK)
+    rendered = render_native(report, clock=CLOCK, liquid_above_usd=LIQUID_USD)
     native = msgspec.json.decode(msgspec.json.encode(rendered))
     yield native, "native"
     for name, table in [
@@ -47,7 +47,9 @@ def sent_by(report: Report) -> Iterator[tuple[dict[str, Any], str]]:
     compat = msgspec.json.decode(msgspec.json.encode(render_compat(report, rendered)))
     yield compat, "compat"
     yield from ((item, "compat_holder") for item in compat["holders"])
-    shown = render_summary(report, rendered, chain="ethereum", address=TOKEN_SHOWN)
+    shown = render_summary(
+        report, rendered, chain="ethereum", address=TOKEN_SHOWN, liquid_above_usd=LIQUID_USD
+    )
     summary = msgspec.json.decode(msgspec.json.encode(shown))
     yield summary, "summary"
     yield from ((item, "flag") for item in (*summary["flags"], *summary["highlights"]))
@@ -68,7 +70,9 @@ def test_every_report_is_sent_in_the_specified_types(report: Report) -> None:
 
 @given(reports())
 def test_one_key_may_be_absent_and_only_when_it_was_not_assessed(report: Report) -> None:
-    sent = msgspec.json.decode(msgspec.json.encode(render_native(report, clock=CLOCK)))
+    sent = msgspec.json.decode(
+        msgspec.json.encode(render_native(report, clock=CLOCK, liquid_above_usd=LIQUID_USD))
+    )
     not_assessed = report.token.owner_can_change_balance is None
     assert set(TABLES["native"]) - set(sent) == (
         {"owner_can_change_balance"} if not_assessed else set()

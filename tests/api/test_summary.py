@@ -13,6 +13,7 @@ from sql.rows import Report
 from tests.api.samples import (
     CLOCK,
     DEAD,
+    LIQUID_USD,
     OWNER,
     PAIR,
     TOKEN_SHOWN,
@@ -64,8 +65,10 @@ SEVERITIES = {
 
 
 def summary(report: Report) -> Summary:
-    native = render_native(report, clock=CLOCK)
-    return render_summary(report, native, chain="ethereum", address=TOKEN_SHOWN)
+    native = render_native(report, clock=CLOCK, liquid_above_usd=LIQUID_USD)
+    return render_summary(
+        report, native, chain="ethereum", address=TOKEN_SHOWN, liquid_above_usd=LIQUID_USD
+    )
 
 
 def flag(report: Report, key: str) -> Flag:

@@ -15,7 +15,7 @@ from config.primitives import Address
 from config.settings import ApiSettings
 from sql.ledger import Calls, Ledger, utc_day
 from sql.rows import Report
-from tests.api.samples import MINED_AT_S, TOKEN, make_report
+from tests.api.samples import LIQUID_USD, MINED_AT_S, TOKEN, make_report
 
 PLANS = load_plans()
 
@@ -83,7 +83,7 @@ class World:
         self.clock = HandClock()
         self.analysis = ScriptedAnalysis()
         self.states: tuple[ChainState, ...] = ()
-        self._opened: list[tuple[Front, httpx.AsyncClient]] = []
+        self._opened: list[Front] = []
 
     def count(self, key_id: int, calls: int, *, at_s: float) -> None:
         """Calls that were made before, by whatever process."""
@@ -106,6 +106,7 @@ class World:
             "served": frozenset({"ethereum"}),
             "plans": PLANS,
             "settings": ApiSettings(),
+            "liquid_above_usd": LIQUID_USD,
             "has_billing": True,
             "read_states": read_states,
             "now_s": self.clock,
@@ -116,19 +117,21 @@ class World:
     def client(self, *, peer: str = CLIENT, **changes: Any) -> httpx.AsyncClient:
         """A client of a fresh application, calling from the address `peer`."""
         app = self.make_app(**changes)
+        self.keep(app)
         transport = httpx.ASGITransport(
             app=app,  # type: ignore[arg-type]  # the two name the ASGI types differently
             client=(peer, 40_000),
             raise_app_exceptions=False,
         )
-        client = httpx.AsyncClient(transport=transport, base_url="http://assay.test")
-        self._opened.append((app, client))
-        return client
+        return httpx.AsyncClient(transport=transport, base_url="http://assay.test")
+
+    def keep(self, app: Front) -> None:
+        """End it with the test."""
+        self._opened.append(app)
 
     async def aclose(self) -> None:
         """End what the applications still do."""
-        for app, client in self._opened:
-            await client.aclose()
+        for app in self._opened:
             await app.aclose()
 
 

@@ -25,6 +25,7 @@ from demo.layout import ZooToken
 from demo.reads import read
 from indexer.rpc import RpcClient
 from sql.rows import Report
+from tests.api.samples import LIQUID_USD
 from tests.chain.verbs import Chain
 
 pytestmark = pytest.mark.chain
@@ -81,7 +82,7 @@ async def judge(desk: Desk, token: ZooToken) -> Report:
 def answer(report: Report, facts: ChainFacts, *, later_s: int = 0) -> NativeFeatures:
     """What a caller gets so long after the analysis, when nobody follows the chain."""
     moved = clock_after(report, facts, now_s=report.token.scanned_at_s + later_s)
-    return render_native(report, clock=moved)
+    return render_native(report, clock=moved, liquid_above_usd=LIQUID_USD)
 
 
 def course(report: Report, facts: ChainFacts, waits_s: Sequence[int]) -> list[Any]:
@@ -226,5 +227,5 @@ async def test_the_followed_head_places_what_the_report_left_open(
     newest: ContractClock = clock_at(
         Reading(block_number=head.number, time_s=head.time_s), block_interval_s=12.0
     )
-    features = render_native(report, clock=newest)
+    features = render_native(report, clock=newest, liquid_above_usd=LIQUID_USD)
     assert (features.timebomb_status, features.timebomb_deadlines[0].passed) == ("unknown", True)
