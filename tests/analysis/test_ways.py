@@ -150,7 +150,7 @@ def test_on_v4_ours_takes_the_place_of_the_venues_router() -> None:
     assert way_of(pool, None).router == FREE
     way = way_of(pool, found(factory=None))
     assert (way.router, way.code) == (ROUTER, probes.runtime("StageRouter"))
-    assert way.tells_paid
+    assert way.is_hooked
 
 
 def v4_swapped(by: Address, amounts: tuple[int, int], fee: int) -> SimLog:
