@@ -109,6 +109,11 @@ def test_a_pairs_router_may_keep_its_factory_to_itself() -> None:
     assert way.must_quote
 
 
+@pytest.mark.parametrize(("form", "router"), [(solid.FORMS[0], FREE), (solid.FORMS[1], ROUTER)])
+def test_a_solidly_router_may_too_if_its_path_names_it(form: RouterForm, router: Address) -> None:
+    assert way_of(candidate("Solid", stable=False), found(form, factory=None)).router == router
+
+
 def test_the_known_fee_is_tried_first_and_then_only_higher_ones() -> None:
     way = stage_router.pair_way(FREE, fee_bp=100)
     data = bytes.fromhex(way.swap_data(sale(candidate()))[2:])
