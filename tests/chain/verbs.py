@@ -84,7 +84,7 @@ class Chain:
     def __init__(self, node: AnvilNode, world: World, artifacts: Artifacts) -> None:
         self.node = node
         self.world = world
-        self._artifacts = artifacts
+        self.artifacts = artifacts
 
     # --- accounts and contracts -------------------------------------------------------------
 
@@ -96,14 +96,14 @@ class Chain:
 
     def deploy(self, name: str, *values: object, sender: Address | None = None) -> Address:
         """Create a contract of `demo/contracts` or of the exchanges' packages."""
-        pipeline = Pipeline(self.node, self._artifacts)
+        pipeline = Pipeline(self.node, self.artifacts)
         made = pipeline.deploy(name, *values, sender=sender or self.world.owner)
         pipeline.flush()
         return made
 
     def place(self, animal: Animal) -> ZooToken:
         """One more token of the zoo, in whatever pool it says."""
-        zoo = Zoo(Pipeline(self.node, self._artifacts), self.world.venues, self.world.owner)
+        zoo = Zoo(Pipeline(self.node, self.artifacts), self.world.venues, self.world.owner)
         return zoo.place(self.node, animal, opener=self.world.launcher)
 
     def balance(self, token: Address, account: Address) -> int:
