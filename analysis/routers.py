@@ -69,18 +69,26 @@ def way_of(candidate: Candidate, facts: RouterFacts | None, *, free: Address) ->
     dex = candidate.dex
     if dex.kind == "AmmV4":
         return _managed(candidate, facts, free=free)
-    is_pair = dex.kind in ("AmmV2", "Solid")
-    # Only of a pair's router that names no factory it can be seen later whether it knows the pool.
-    owners = (dex.factory, None) if is_pair else (dex.factory,)
-    if facts is not None and facts.has_code and facts.factory in owners:
-        form = next((form for form in _forms_of(candidate) if form in facts.forms), None)
-        if form is not None and dex.router is not None:
-            return _routed(candidate, dex.router, form)
-    if is_pair:
+    form = _form_for(candidate, facts) if facts is not None and facts.has_code else None
+    if form is not None and dex.router is not None:
+        return _routed(candidate, dex.router, form)
+    if dex.kind in ("AmmV2", "Solid"):
         return stage_router.pair_way(free, fee_bp=dex.fee_bp)
     if amm_v3.has_pool_call(candidate):
         return stage_router.pool_way(free)
     return f"how pools of {dex.name} are called is not known"
+
+
+def _form_for(candidate: Candidate, facts: RouterFacts) -> RouterForm | None:
+    """The best form in which the router can be asked for this pool. None: none that is safe.
+
+    A router that names no factory is trusted where a mistake would be seen: V2's quote fails then,
+    and Aerodrome's path names the factory itself.
+    """
+    forms = [form for form in _forms_of(candidate) if form in facts.forms]
+    if facts.factory is None:
+        forms = [form for form in forms if form in (*amm_v2.FORMS, solid.FORM_OF_FACTORY)]
+    return forms[0] if forms and facts.factory in (None, candidate.dex.factory) else None
 
 
 def _forms_of(candidate: Candidate) -> tuple[RouterForm, ...]:

@@ -31,7 +31,7 @@ def open_concentrated(
 ) -> Pool:
     """Make and price the pool. Its tokens need not exist yet; hooks count on V4 only."""
     pool = _plan(venues, venue, sides, hooks)
-    tokens, amounts = sort_sides(sides, pool)
+    tokens, amounts = _sort_sides(sides, pool)
     price = isqrt((amounts[1] << 192) // amounts[0])
     opening: dict[str, tuple[Address, str, tuple[object, ...]]] = {
         "v3": (
@@ -67,7 +67,7 @@ def open_concentrated(
 
 def fill_concentrated(pipeline: Pipeline, venues: Venues, pool: Pool, sides: Sides) -> None:
     """Put the owner's sides into an open pool. The owner has approved who takes them."""
-    tokens, amounts = sort_sides(sides, pool)
+    tokens, amounts = _sort_sides(sides, pool)
     outermost = _OUTERMOST_TICK[pool.venue]
     is_wrapped = sides.quote == venues.wrapped_native.address
     value_wei = sides.quote_raw if is_wrapped or pool.quote == ZERO_ADDRESS else 0
@@ -109,7 +109,7 @@ def pool_key(pool: Pool, token: Address) -> tuple[str, str, int, int, str]:
     return (first, second, pool.fee, pool.tick_spacing, pool.hooks)
 
 
-def sort_sides(sides: Sides, pool: Pool) -> tuple[tuple[Address, Address], tuple[int, int]]:
+def _sort_sides(sides: Sides, pool: Pool) -> tuple[tuple[Address, Address], tuple[int, int]]:
     """Tokens and amounts in the pool's order."""
     if sides.token < pool.quote:
         return (sides.token, pool.quote), (sides.token_raw, sides.quote_raw)

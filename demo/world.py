@@ -5,6 +5,7 @@ from eth_utils.crypto import keccak
 
 from config.jsonrpc import RpcRequest
 from config.primitives import ZERO_ADDRESS, Address
+from demo.animal import Animal
 from demo.anvil import ETHER, AnvilNode
 from demo.compile import load_artifacts
 from demo.concentrated import open_concentrated
@@ -12,7 +13,7 @@ from demo.layout import Pool, Sides, Venues, World, ZooToken, named_account, nat
 from demo.pipeline import Pipeline, created2_address, created_address
 from demo.seeding import PAIRS, approve_stables, fetch_addresses, seed
 from demo.venues import deploy_venues
-from demo.zoo import ZOO, Animal
+from demo.zoo import ZOO
 
 _SUPPLY_RAW = 1_000_000 * 10**18
 """Of every token of the zoo, whatever its decimals."""

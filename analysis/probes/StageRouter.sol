@@ -107,8 +107,8 @@ contract StageRouter {
     }
 
     /// A pool of Uniswap V4's manager; the zero address is the native coin. Answers what was paid
-    /// to the manager and by how much the caller's balance of the other side grew: nobody else can
-    /// tell for native coins, of which gas is paid too.
+    /// to the manager, and how many native coins the caller got: from outside that cannot be seen,
+    /// because gas is paid in them too.
     function swapManaged(address manager, Key calldata key, bool upwards, uint256 amountIn)
         external
         payable
@@ -127,7 +127,7 @@ contract StageRouter {
         (address source, address target) =
             upwards ? (key.currency0, key.currency1) : (key.currency1, key.currency0);
         address payer = msgSender;
-        uint256 before = _balance(target, payer);
+        uint256 before = target == address(0) ? payer.balance : 0;
         int256 delta = IManager(msg.sender).swap(
             key, Params(upwards, -int256(amountIn), upwards ? LOWEST_PRICE : HIGHEST_PRICE), ""
         );
@@ -135,8 +135,7 @@ contract StageRouter {
         int128 second = int128(delta);
         uint256 paid = _square(source, payer, upwards ? first : second);
         _square(target, payer, upwards ? second : first);
-        uint256 afterwards = _balance(target, payer);
-        return abi.encode(paid, afterwards > before ? afterwards - before : 0);
+        return abi.encode(paid, target == address(0) ? payer.balance - before : 0);
     }
 
     /// Pays the manager what it is owed, or takes what it owes.
@@ -151,10 +150,6 @@ contract StageRouter {
             _pull(currency, payer, msg.sender, paid);
             IManager(msg.sender).settle();
         }
-    }
-
-    function _balance(address currency, address owner) private view returns (uint256) {
-        return currency == address(0) ? owner.balance : IErc20(currency).balanceOf(owner);
     }
 
     function _pay(address to, uint256 amount) private {

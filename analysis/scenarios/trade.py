@@ -192,8 +192,7 @@ def _judge_buy(ground: Ground, played: Played, moved: Moved) -> Outcome:
         return Refused(reason="the buy went through and brought nothing")
     if moved.sent <= 0:
         return Passed(tax=None)
-    told = _told(played["buy"]) if ground.way.tells_paid else None
-    paid = moved.received if told is None else told[0]
+    paid = _told(played["buy"])[0] if ground.way.is_hooked else moved.received
     return Passed(
         tax=_taken((paid, moved.received), (moved.sent, arrived), fee_share=moved.fee_share)
     )
@@ -215,10 +214,11 @@ def _read_sale(ground: Ground, played: Played | NotRun, when: str, *, asked: Raw
 def _sale_tax(
     ground: Ground, played: Played, when: str, moved: Moved, *, asked: RawAmount
 ) -> float | None:
-    told = _told(played[f"sell {when}"]) if ground.way.tells_paid else None
-    got = moved.sent if told is None else told[1]
-    if told is not None and not got:
-        return 100.0
+    got = int(moved.sent)
+    if ground.way.is_hooked:
+        got = _got(ground, played, when)
+        if not got:
+            return 100.0
     before = played[f"balance before sale {when}"].word
     after = played[f"balance after sale {when}"].word
     if before is None or after is None:
@@ -233,10 +233,16 @@ def _sale_tax(
     return _taken((base, moved.received), (moved.sent, got), fee_share=moved.fee_share)
 
 
-def _told(swap: SimResult) -> tuple[int, int] | None:
-    """What our own router says was paid and got."""
-    if len(swap.data) != 2 * WORD:
-        return None
+def _got(ground: Ground, played: Played, when: str) -> int:
+    """What a sale brought the seller. Never below 0."""
+    if ground.is_native:
+        return _told(played[f"sell {when}"])[1]
+    before = played[f"quote before sale {when}"].word or 0
+    return max(0, (played[f"quote after sale {when}"].word or 0) - before)
+
+
+def _told(swap: SimResult) -> tuple[int, int]:
+    """What our own router answers; see Way.is_hooked."""
     return int.from_bytes(swap.data[:WORD], "big"), int.from_bytes(swap.data[WORD:], "big")
 
 

@@ -79,7 +79,7 @@ def read_found(
                         pool_id=Hash32(log.topics[1]),
                         fee=words[0],
                         tick_spacing=_signed(words[1]),
-                        hooks=Address(f"0x{words[2]:040x}"),
+                        hooks=Address(f"0x{words[2]:040x}") if words[2] else None,
                     )
                 )
     return tuple(found)

@@ -18,6 +18,14 @@ def _step_of_factory(swap: Swap) -> tuple[tuple[object, ...], ...]:
     return ((*step, swap.candidate.dex.factory),)
 
 
+FORM_OF_FACTORY = RouterForm(
+    signature=f"{_FUNCTION}(uint256,uint256,(address,address,bool,address)[],address,uint256)",
+    arguments=lambda swap: (swap.amount_in, 0, _step_of_factory(swap), swap.trader, FOREVER_S),
+    quote=Form(
+        signature="getAmountsOut(uint256,(address,address,bool,address)[])",
+        arguments=lambda swap: (swap.amount_in, _step_of_factory(swap)),
+    ),
+)
 FORMS = (
     RouterForm(
         signature=f"{_FUNCTION}(uint256,uint256,(address,address,bool)[],address,uint256)",
@@ -27,13 +35,6 @@ FORMS = (
             arguments=lambda swap: (swap.amount_in, _step(swap)),
         ),
     ),
-    RouterForm(
-        signature=f"{_FUNCTION}(uint256,uint256,(address,address,bool,address)[],address,uint256)",
-        arguments=lambda swap: (swap.amount_in, 0, _step_of_factory(swap), swap.trader, FOREVER_S),
-        quote=Form(
-            signature="getAmountsOut(uint256,(address,address,bool,address)[])",
-            arguments=lambda swap: (swap.amount_in, _step_of_factory(swap)),
-        ),
-    ),
+    FORM_OF_FACTORY,
 )
 """Routers without a function for tokens with a tax are left out: they refuse what others trade."""

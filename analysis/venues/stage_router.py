@@ -48,7 +48,7 @@ def managed_way(router: Address, key: tuple[object, ...]) -> Way:
         code=probes.runtime("StageRouter"),
         swap_data=partial(_managed_data, key),
         read_moved=read,
-        tells_paid=True,
+        is_hooked=True,
     )
 
 

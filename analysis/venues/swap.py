@@ -77,8 +77,9 @@ class Way(msgspec.Struct, frozen=True, kw_only=True):
     """0x runtime to put at the router before the play: our own. None: the venue's real router."""
     takes_all: bool = False
     """The pool takes all that it is offered, where others may stop when their liquidity ends."""
-    tells_paid: bool = False
-    """The router answers what the trader paid and got (our own, where hooks may keep a part)."""
+    is_hooked: bool = False
+    """Hooks may keep a part of either side, so what the pool tells is not what the trader paid and
+    got. The router (our own) answers two words: what was paid, and native coins that were got."""
 
 
 class Form(msgspec.Struct, frozen=True, kw_only=True):

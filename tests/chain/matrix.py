@@ -5,8 +5,9 @@ Data only. Another behaviour is another animal, another kind of pool another lin
 
 import msgspec
 
+from demo.animal import Animal, Hook, Quote
 from demo.layout import VenueKey
-from demo.zoo import ZOO, Animal, Hook, Quote
+from demo.zoo import ZOO
 
 
 class PoolKind(msgspec.Struct, frozen=True, kw_only=True):

@@ -6,6 +6,7 @@ import msgspec
 import pytest
 
 from analysis.desk import Desk
+from config.chains import Dex
 from config.primitives import ZERO_ADDRESS
 from demo.anvil import ETHER
 from demo.compile import Artifacts
@@ -14,6 +15,7 @@ from demo.layout import FOR_EVER, Sides, ZooToken, positions_of
 from demo.pipeline import Pipeline
 from demo.seeding import UNLIMITED, fetch_addresses
 from sql.rows import PoolResultRow, Report
+from tests.chain.forks import fork_v2
 from tests.chain.judging import judge
 from tests.chain.matrix import CASES, KINDS, animal_of
 from tests.chain.oracle import real_trade
@@ -54,18 +56,40 @@ async def test_a_venue_without_a_router_is_judged_the_same(
     chain: Chain, desk: Desk, behaviour: str, kind: str
 ) -> None:
     token = chain.place(animal_of(behaviour, kind))
-    dexes = tuple(
-        msgspec.structs.replace(dex, router=None, fee_bp=None) for dex in desk.chain.dexes
-    )
-    bare = Desk(
+    pool = pool_of(await judge(with_dexes(desk, without_routers(desk)), token.address), token)
+    assert_pool_agrees(pool, real_trade(chain, token))
+
+
+@pytest.mark.parametrize("is_known", [True, False])
+@pytest.mark.parametrize("behaviour", WITHOUT_ROUTERS)
+async def test_a_fork_with_another_fee_and_another_init_code(
+    chain: Chain, desk: Desk, artifacts: Artifacts, behaviour: str, *, is_known: bool
+) -> None:
+    """Its router is used where it is known; else the fee is found by trying."""
+    forked = fork_v2(chain, artifacts)
+    desk = with_dexes(desk, (forked.world.venues.v2,))
+    if not is_known:
+        desk = with_dexes(desk, without_routers(desk))
+    token = forked.place(animal_of(behaviour, "v2"))
+    pool = pool_of(await judge(desk, token.address), token)
+    assert pool.dex == "Fork"
+    assert_pool_agrees(pool, real_trade(forked, token))
+
+
+def without_routers(desk: Desk) -> tuple[Dex, ...]:
+    """The venues as they are where nobody found out more than their factories."""
+    return tuple(msgspec.structs.replace(dex, router=None, fee_bp=None) for dex in desk.chain.dexes)
+
+
+def with_dexes(desk: Desk, dexes: tuple[Dex, ...]) -> Desk:
+    """A desk of its own, which has learnt nothing yet."""
+    return Desk(
         chain=msgspec.structs.replace(desk.chain, dexes=dexes),
         node=desk.node,
         knowledge=desk.knowledge,
         settings=desk.settings,
         now_s=desk.now_s,
     )
-    pool = pool_of(await judge(bare, token.address), token)
-    assert_pool_agrees(pool, real_trade(chain, token))
 
 
 async def test_an_algebra_plugin_that_sets_the_fee_and_takes_its_own(

@@ -10,6 +10,7 @@ import msgspec
 
 from config.primitives import Address, Hash32
 from demo.abi import call_data, decode_values, topic
+from demo.animal import Animal
 from demo.anvil import ETHER, AnvilNode, quantity
 from demo.compile import Artifacts
 from demo.layout import World, ZooToken, named_account, native_worth
@@ -18,7 +19,6 @@ from demo.reads import balance_of
 from demo.seeding import UNLIMITED
 from demo.swaps import Call, approve_call, buy_call, pays_native, sell_call, spender_of
 from demo.world import Zoo
-from demo.zoo import Animal
 
 _GAS = 3_000_000
 _NUMBERS = count()
