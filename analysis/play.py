@@ -9,12 +9,12 @@ from analysis.desk import Desk
 from analysis.evidence import play_evidence
 from analysis.look import Look
 from analysis.market import TradeResult, ValuedPool
-from analysis.node import Node
+from analysis.perform import perform
 from analysis.scenarios import trade, transfer
 from analysis.scenarios.ground import Ground
 from analysis.scenarios.trade import Bought
 from analysis.scenarios.transfer import TransferResult, Wallet
-from analysis.stage import NotRun, Play, Played, next_blocks, read_play
+from analysis.stage import NotRun, Play, Played, next_blocks
 from config.primitives import Address
 from sql.rows import EvidenceRow
 
@@ -51,7 +51,7 @@ async def play_buys(
         transfer.write_play(look.pin, look.scenery, token, wallet, block=block)
         for wallet in wallets
     ]
-    played = await _send(desk.node, [transfers, *buys])
+    played = await _send(desk, [transfers, *buys])
     bought, evidence = [], list[EvidenceRow]()
     for ground, plays, results in zip(grounds, buys, played[1:], strict=True):
         settled = trade.read_buys(ground, results)
@@ -79,7 +79,7 @@ async def play_sales(desk: Desk, look: Look, buys: Buys, *, owners: Sequence[Add
     sendings = [trade.write_sending(ground, bought) for ground, bought in buys.bought]
     sending = next((one for one in sendings if one is not None), None)
     groups = [[sale.play for sale in ways] for ways in sales]
-    sent, *played = await _send(desk.node, [[sending[0]] if sending else [], *groups])
+    sent, *played = await _send(desk, [[sending[0]] if sending else [], *groups])
     trades = dict(buys.refused)
     result, evidence = _judge_transfers(
         [sending for sending in buys.sendings if sending[0].address not in owners]
@@ -142,11 +142,10 @@ def _grounds(
     return grounds, refused
 
 
-async def _send(node: Node, groups: Sequence[Sequence[Play]]) -> list[list[Played | NotRun]]:
-    """Play every group in one batch; results come grouped as the plays were."""
+async def _send(desk: Desk, groups: Sequence[Sequence[Play]]) -> list[list[Played | NotRun]]:
+    """Have every group played together; results come grouped as the plays were."""
     plays = [play for group in groups for play in group]
-    answers = await node.batch([play.request() for play in plays]) if plays else []
-    results = iter([read_play(play, answer) for play, answer in zip(plays, answers, strict=True)])
+    results = iter(await perform(desk.node, desk.powers, plays))
     return [[next(results) for _ in group] for group in groups]
 
 

@@ -1,7 +1,7 @@
 """The oracle: what the service says of a token is what then really happens to fresh accounts.
 
 No expected number is written here. The service judges at one block; then transactions are sent for
-real, and their outcome is compared.
+real, and their outcome is compared. Each way a node can play it has to come to the same.
 """
 
 import pytest
@@ -11,6 +11,7 @@ from config.errors import TokenRefusedError
 from demo.layout import World
 from demo.zoo import ZOO
 from sql.rows import PoolResultRow
+from tests.chain.back_ends import LACKING, Lacking
 from tests.chain.judging import judge
 from tests.chain.oracle import RealOutcome, real_trade
 from tests.chain.verbs import Chain
@@ -20,6 +21,13 @@ TAX_POINTS = 0.01
 
 REFUSED = {"symbol_burns_gas": "not_a_token", "symbol_reverts": "not_a_token"}
 SIMULATED_KINDS = {"AmmV2", "AmmV3"}
+
+
+@pytest.fixture(params=LACKING)
+def desk(desk: Desk, request: pytest.FixtureRequest) -> Desk:
+    """One that works with each of the back ends."""
+    desk.node = Lacking(desk.node, LACKING[request.param])
+    return desk
 
 
 def predicted(side: str | None) -> bool | None:

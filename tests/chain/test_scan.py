@@ -15,6 +15,7 @@ from config.errors import UpstreamError
 from config.jsonrpc import RpcFault, RpcRequest
 from config.primitives import Address, BlockRef, RawAmount
 from sql.rows import PoolResultRow, Report
+from tests.chain.back_ends import Lacking
 from tests.chain.judging import judge
 from tests.chain.verbs import Chain
 
@@ -68,9 +69,8 @@ def only_pool(report: Report) -> PoolResultRow:
     return pool
 
 
-async def test_a_node_without_simulation_gives_no_signal(chain: Chain, desk: Desk) -> None:
-    lacking = RpcFault(code=-32601, message="the method eth_simulateV1 does not exist")
-    node = Hindered(desk.node, "eth_simulateV1", answer=lacking)
+async def test_a_node_that_plays_nothing_gives_no_signal(chain: Chain, desk: Desk) -> None:
+    node = Lacking(desk.node, ("eth_simulateV1", "debug_traceCall"))
     report = await judge(with_node(desk, node), chain.world.token("honest").address)
     pool = only_pool(report)
     assert (pool.buy, pool.buy_tax, pool.sell, pool.sell_tax) == (None, None, None, None)
