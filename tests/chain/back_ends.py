@@ -9,6 +9,7 @@ from config.primitives import BlockRef
 LACKING: dict[str, tuple[str, ...]] = {
     "simulate": (),
     "traces": ("eth_simulateV1",),
+    "calls": ("eth_simulateV1", "debug_traceCall"),
 }
 """Methods that the real node, anvil, is kept from answering, by back end."""
 

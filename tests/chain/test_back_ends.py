@@ -5,8 +5,10 @@ from collections.abc import Sequence
 import msgspec
 import pytest
 
+from analysis.call_stage import cannot_tell
 from analysis.desk import Desk
 from analysis.node import RpcAnswer
+from analysis.static.opcodes import NUMBER
 from analysis.trace_stage import is_possible
 from config.jsonrpc import RpcFault, RpcRequest
 from tests.chain.back_ends import LACKING, Lacking
@@ -14,7 +16,7 @@ from tests.chain.counting import CountingNode
 from tests.chain.judging import judge
 from tests.chain.verbs import Chain
 
-METHODS = {"simulate": "eth_simulateV1", "traces": "debug_traceCall"}
+METHODS = {"simulate": "eth_simulateV1", "traces": "debug_traceCall", "calls": "eth_call"}
 
 
 @pytest.mark.parametrize("back_end", METHODS)
@@ -50,7 +52,7 @@ async def test_traces_without_overrides_are_not_believed(
             return await super().batch([without(request, option) for request in requests])
 
     desk.node = Deaf(Lacking(desk.node, LACKING["traces"]))
-    report = await judge(desk, chain.world.token("honest").address)
+    report = await judge(desk, chain.world.token("melting").address)
     assert report.pools is not None
     assert [(pool.buy, pool.sell) for pool in report.pools] == [(None, None)]
     assert not desk.powers.traces.is_worth_trying
@@ -64,6 +66,24 @@ def without(request: RpcRequest, option: str) -> RpcRequest:
     call, block, options = request.params
     assert isinstance(options, dict)
     return RpcRequest(request.method, (call, block, {**options, option: {}}))
+
+
+@pytest.mark.parametrize("name", ["ORIGIN", "NUMBER", "TIMESTAMP", "TLOAD", "CALL", "STATICCALL"])
+def test_a_code_that_may_tell_the_difference_is_known(name: str) -> None:
+    telling = bytes([NUMBER[name]])
+    plain = bytes.fromhex("6001600055")
+    assert cannot_tell([plain])
+    assert not cannot_tell([plain + telling])
+    assert not cannot_tell([plain, plain + telling])
+    # as the operand of a PUSH it is a number and no instruction
+    assert cannot_tell([b"\x60" + telling + plain])
+
+
+def test_a_proxy_may_call_its_implementation_and_nothing_else_may() -> None:
+    proxy, plain = bytes([NUMBER["DELEGATECALL"]]), bytes.fromhex("6001600055")
+    assert cannot_tell([proxy, plain])
+    assert not cannot_tell([proxy])
+    assert not cannot_tell([proxy, proxy])
 
 
 async def test_a_fault_of_one_play_is_no_lack(chain: Chain, desk: Desk) -> None:
