@@ -15,7 +15,10 @@ from analysis.stage import NotRun, Played, read_play
 from config.jsonrpc import RpcFault
 
 _METHOD_NOT_FOUND = -32601
-_UNKNOWN_WORDS = ("not found", "not exist", "not available", "not supported", "unsupported")
+_UNKNOWN_WORDS = (
+    *("not found", "not exist", "not available"),
+    *("not supported", "only supported", "unsupported"),
+)
 
 
 async def perform(
