@@ -26,7 +26,9 @@ burns all it gets leaves enough for the others. A read that ran out of it is mad
 _MOST_BYTES = 2**16
 """Of one answer: more than any code is long."""
 
-_MOST_STEPS = 1_000
+_MOST_STEPS = 4_000
+"""More than a chain with thirty exchanges makes of one token."""
+
 _NONE = 0xFFFF
 _IDENTITY_BYTES = 4 * WORD
 _ENTRY_BYTES = 4

@@ -262,8 +262,14 @@ class Round:
                     first_bytes=self._first_bytes.get(index),
                 )
             )
-        least = 1 if self._is_newest else _FEWEST
-        return [pack for pack in packs.values() if len(pack.steps) >= least]
+        return [pack for pack in packs.values() if self._is_worthwhile(pack)]
+
+    def _is_worthwhile(self, pack: _Pack) -> bool:
+        """A pack saves calls, or a trip where something depends on something; and in a round of
+        the newest block it is the only way that tells which block it was."""
+        if self._is_newest or any(step.ref is not None for step in pack.steps):
+            return bool(pack.steps)
+        return len(pack.steps) >= _FEWEST
 
 
 class PackingNode:
