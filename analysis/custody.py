@@ -6,10 +6,13 @@ from collections.abc import Sequence
 import msgspec
 
 from analysis.abi import read_word, word_at
+from analysis.call_stage import Turn
 from analysis.node import Node
+from analysis.perform import perform
+from analysis.powers import Powers
 from analysis.scenarios import bypass, drain, owner_balance
 from analysis.scenarios.theft import Case, Crime, Seen, case_evidence, read_case, write_cases
-from analysis.stage import NotRun, Played, read_play
+from analysis.stage import NotRun, Played
 from analysis.static.leads import Leads, StoredAddress
 from analysis.suspects import stored_addresses
 from config.jsonrpc import RpcFault
@@ -108,15 +111,16 @@ def read_plays(inquiry: Inquiry, plays: Plays, results: Sequence[Played | NotRun
     )
 
 
-async def play_custody(node: Node, inquiry: Inquiry) -> Custody:
-    """All plays in one round trip. Raises UpstreamError."""
+async def play_custody(
+    node: Node, powers: Powers, inquiry: Inquiry, *, codes: Sequence[bytes] = ()
+) -> Custody:
+    """All plays in one round trip, where the node simulates. `codes` as in `perform`.
+
+    Raises UpstreamError.
+    """
     plays = write_plays(inquiry)
-    requests = [case.play.request() for case in plays.cases]
-    answers = await node.batch(requests) if requests else []
-    results = [
-        read_play(case.play, answer) for case, answer in zip(plays.cases, answers, strict=True)
-    ]
-    return read_plays(inquiry, plays, results)
+    turns = [Turn(play=case.play) for case in plays.cases]
+    return read_plays(inquiry, plays, await perform(node, powers, turns, codes=codes))
 
 
 async def read_stored(

@@ -33,7 +33,9 @@ class PlayEvidence(msgspec.Struct, frozen=True, kw_only=True):
     block_hash: str
     scenario_version: int
     request: object
-    """Parameters of eth_simulateV1, as sent."""
+    """Parameters of eth_simulateV1: the whole play, however it was played."""
+    played_by: str
+    """The node's method that it was played with."""
     calls: tuple[CallEvidence, ...]
     outcome: object
 
@@ -71,6 +73,7 @@ def play_evidence(
         block_hash=play.pin.hash,
         scenario_version=version,
         request=play.request().params,
+        played_by=played.by,
         calls=calls,
         outcome=outcome,
     )

@@ -26,6 +26,7 @@ from analysis.routers import RouterFacts
 from analysis.stage import Scenery, draw_scenery
 from analysis.supply import Burned
 from config.burn import BURN_ADDRESSES
+from config.jsonrpc import RpcFault
 from config.primitives import Address, BlockRef
 
 _HOLDERS_ASKED = 10
@@ -51,6 +52,8 @@ class Look(msgspec.Struct, frozen=True, kw_only=True):
     """To proxy.first_requests; reading them needs the code examined, which takes a while."""
     memory: Mapping[bytes, RpcAnswer]
     """Answers to what a proxy's trail may want next, by `memory_key`."""
+    codes: tuple[bytes, ...]
+    """The token's own, and those found behind it."""
     burned: Burned
     owners: tuple[Address, ...]
     """What the owner getters gave."""
@@ -115,6 +118,7 @@ async def look(desk: Desk, token: Address, newest: BlockRef | None, known: Known
         admitted=admitted,
         proxy_answers=tuple(trip[asked_proxy]),
         memory=trip.memory(behind),
+        codes=(admitted.code, *_codes(trip[behind][1:])),
         burned=supply.read(trip[asked_burns]),
         owners=ownership.read(trip[asked_owners]),
         native_usd=await _read_price(desk, trip, native, trip[asked_oracle][0]),
@@ -151,6 +155,12 @@ def _ask_behind(trip: Round, *, code: int, proxied: slice) -> slice:
     targets = [code, *(at for at in range(first, proxied.stop) if at != beacon_at), asked.start]
     codes = trip.ask([code_at(trip.promise(at), block=trip.block) for at in targets])
     return slice(asked.start, codes.stop)
+
+
+def _codes(answers: Sequence[RpcAnswer]) -> list[bytes]:
+    """Each code once; those of no address are empty."""
+    codes = (b"" if isinstance(answer, RpcFault) else read_code(answer) for answer in answers)
+    return [code for code in dict.fromkeys(codes) if code]
 
 
 def _possible_holders(token: Address, known: Known) -> list[Address]:

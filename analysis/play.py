@@ -5,16 +5,18 @@ from collections.abc import Collection, Sequence
 import msgspec
 
 from analysis import routers
+from analysis.call_stage import Turn
 from analysis.desk import Desk
 from analysis.evidence import play_evidence
 from analysis.look import Look
 from analysis.market import TradeResult, ValuedPool
-from analysis.node import Node
+from analysis.perform import perform
+from analysis.pool_state import READABLE_KINDS
 from analysis.scenarios import trade, transfer
 from analysis.scenarios.ground import Ground
 from analysis.scenarios.trade import Bought
 from analysis.scenarios.transfer import TransferResult, Wallet
-from analysis.stage import NotRun, Play, Played, next_blocks, read_play
+from analysis.stage import NotRun, Play, Played, next_blocks
 from config.primitives import ZERO_ADDRESS, Address
 from sql.rows import EvidenceRow
 
@@ -51,7 +53,10 @@ async def play_buys(
         transfer.write_play(look.pin, look.scenery, token, wallet, block=block)
         for wallet in wallets
     ]
-    played = await _send(desk.node, [transfers, *buys])
+    turns = [
+        [_turn(ground, play) for play in plays] for ground, plays in zip(grounds, buys, strict=True)
+    ]
+    played = await _send(desk, look, [[Turn(play=play) for play in transfers], *turns])
     bought, evidence = [], list[EvidenceRow]()
     for ground, plays, results in zip(grounds, buys, played[1:], strict=True):
         settled = trade.read_buys(ground, results)
@@ -77,10 +82,17 @@ async def play_sales(desk: Desk, look: Look, buys: Buys, *, special: Collection[
     sales = [
         trade.write_sales(ground, bought, supply_raw=supply_raw) for ground, bought in buys.bought
     ]
-    sendings = [trade.write_sending(ground, bought) for ground, bought in buys.bought]
-    sending = next((one for one in sendings if one is not None), None)
-    groups = [[sale.play for sale in ways] for ways in sales]
-    sent, *played = await _send(desk.node, [[sending[0]] if sending else [], *groups])
+    sendings = (
+        (_turn(ground, written[0]), written[1])
+        for ground, bought in buys.bought
+        if (written := trade.write_sending(ground, bought)) is not None
+    )
+    sending = next(sendings, None)
+    groups = [
+        [_turn(ground, sale.play) for sale in ways]
+        for (ground, _), ways in zip(buys.bought, sales, strict=True)
+    ]
+    sent, *played = await _send(desk, look, [[sending[0]] if sending else [], *groups])
     trades = dict(buys.refused)
     senders = transfer.choose([wallet for wallet, _, _ in buys.sendings], special)
     result, evidence = _judge_transfers(
@@ -96,7 +108,7 @@ async def play_sales(desk: Desk, look: Look, buys: Buys, *, special: Collection[
         by_buyer = transfer.read_result(sending[1], sent[0])
         if by_buyer.success is not None:
             result = by_buyer
-            evidence += _evidence("transfer", transfer.VERSION, sending[:1], sent, by_buyer)
+            evidence += _evidence("transfer", transfer.VERSION, [sending[0].play], sent, by_buyer)
     return Sales(trades=trades, transfer=result, evidence=tuple(evidence))
 
 
@@ -147,11 +159,17 @@ def _grounds(
     return grounds, refused
 
 
-async def _send(node: Node, groups: Sequence[Sequence[Play]]) -> list[list[Played | NotRun]]:
-    """Play every group in one batch; results come grouped as the plays were."""
-    plays = [play for group in groups for play in group]
-    answers = await node.batch([play.request() for play in plays]) if plays else []
-    results = iter([read_play(play, answer) for play, answer in zip(plays, answers, strict=True)])
+def _turn(ground: Ground, play: Play) -> Turn:
+    candidate = ground.candidate
+    return Turn(play=play, pool=candidate.pool, has_witness=candidate.dex.kind in READABLE_KINDS)
+
+
+async def _send(
+    desk: Desk, look: Look, groups: Sequence[Sequence[Turn]]
+) -> list[list[Played | NotRun]]:
+    """Have every group played together; results come grouped as the plays were."""
+    turns = [turn for group in groups for turn in group]
+    results = iter(await perform(desk.node, desk.powers, turns, codes=look.codes))
     return [[next(results) for _ in group] for group in groups]
 
 

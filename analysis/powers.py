@@ -16,6 +16,8 @@ class Power:
     def __init__(self, now_s: Callable[[], float] = monotonic) -> None:
         self._now_s = now_s
         self._lacking_until_s = 0.0
+        self.is_proven = False
+        """Seen to work, and not refused since."""
 
     @property
     def is_worth_trying(self) -> bool:
@@ -23,7 +25,8 @@ class Power:
         return self._now_s() >= self._lacking_until_s
 
     def note_refusal(self) -> None:
-        """The node said that it cannot."""
+        """The node said that it cannot, or could not."""
+        self.is_proven = False
         self._lacking_until_s = self._now_s() + _AGAIN_AFTER_S
 
 

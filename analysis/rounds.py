@@ -25,7 +25,7 @@ from analysis.pack import (
     read_pack,
 )
 from analysis.pin import Header
-from analysis.powers import Powers
+from analysis.powers import Power, Powers
 from config.jsonrpc import RpcFault, RpcRequest
 from config.primitives import Address, Hash32
 
@@ -151,25 +151,35 @@ class Round:
             ]
         )
         self._answers.update(zip(alone, answers, strict=False))
-        others = [
+        left = [
             pack
             for pack, answer in zip(packs, answers[len(alone) :], strict=True)
             if not self._take(pack, answer)
         ]
-        is_refused = bool(others) and not self._is_newest
-        if others and self._is_newest:
-            is_refused = await self._send_again(node, others)
+        if left and self._is_newest:
+            left = await self._send_again(node, left)
         await self._finish(node)
-        if powers is not None and is_refused and self._was_answered(others):
-            powers.packs.note_refusal()
+        if powers is not None and packs:
+            self._note(powers.packs, packs, left)
 
-    async def _send_again(self, node: Node, packs: Sequence[_Pack]) -> bool:
-        """Packs that the head ran away from are asked by its hash; whether one was refused."""
+    async def _send_again(self, node: Node, packs: Sequence[_Pack]) -> list[_Pack]:
+        """Ask packs that the head ran away from by its hash; those that were refused."""
         block = {"blockHash": self.header.ref.hash}
         answers = await node.batch([pack.request(block) for pack in packs])
         self._is_newest = False
-        took = [self._take(pack, answer) for pack, answer in zip(packs, answers, strict=True)]
-        return not all(took)
+        return [
+            pack
+            for pack, answer in zip(packs, answers, strict=True)
+            if not self._take(pack, answer)
+        ]
+
+    def _note(self, power: Power, packs: Sequence[_Pack], refused: Sequence[_Pack]) -> None:
+        """Remember whether the node takes packs. It does not where it refuses all and is well; one
+        alone may have been refused for what was in it, once others have been taken."""
+        if len(refused) < len(packs):
+            power.is_proven = True
+        elif self._was_answered(refused) and (len(packs) > 1 or not power.is_proven):
+            power.note_refusal()
 
     async def _finish(self, node: Node) -> None:
         """Ask plainly for all that is still open, as soon as its address is known."""
@@ -252,8 +262,14 @@ class Round:
                     first_bytes=self._first_bytes.get(index),
                 )
             )
-        least = 1 if self._is_newest else _FEWEST
-        return [pack for pack in packs.values() if len(pack.steps) >= least]
+        return [pack for pack in packs.values() if self._is_worthwhile(pack)]
+
+    def _is_worthwhile(self, pack: _Pack) -> bool:
+        """A pack saves calls, or a trip where something depends on something; and in a round of
+        the newest block it is the only way that tells which block it was."""
+        if self._is_newest or any(step.ref is not None for step in pack.steps):
+            return bool(pack.steps)
+        return len(pack.steps) >= _FEWEST
 
 
 class PackingNode:

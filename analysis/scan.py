@@ -103,7 +103,7 @@ async def scan(desk: Desk, token: Address) -> AsyncIterator[Report]:
         inquiry = _inquiry(desk, seen, token, state, judged.leads, owners=owners, stored=stored)
         sales, custody = await asyncio.gather(
             play_sales(desk, seen, buys, special={*owners, *judged.leads.addresses, *stored}),
-            play_custody(desk.node, inquiry),
+            play_custody(desk.node, desk.powers, inquiry, codes=seen.codes),
         )
         openness = await opening
     settled = msgspec.structs.replace(

@@ -21,7 +21,7 @@ from config.primitives import Address, BlockRef, Hash32, RawAmount
 CALL_GAS = 5_000_000
 """Gas of one simulated transaction: five times the dearest honest swap, far below block limits."""
 
-READ_GAS = 1_000_000
+READ_GAS = 500_000
 """Gas of one read inside a simulation."""
 
 Missing = Literal["HOLDER", "POOL", "NODE", "FUNDS"]
@@ -61,6 +61,11 @@ class SimCall(msgspec.Struct, frozen=True, kw_only=True):
     data: str
     value: int = 0
     gas: int = CALL_GAS
+
+    @property
+    def is_read(self) -> bool:
+        """Whether it is made for its answer only."""
+        return self.gas <= READ_GAS
 
 
 class SimBlock(msgspec.Struct, frozen=True, kw_only=True):
@@ -172,6 +177,8 @@ class Played(msgspec.Struct, frozen=True):
     """The results of a play, by the labels of its calls."""
 
     by_label: Mapping[str, SimResult]
+    by: str = "eth_simulateV1"
+    """The method that the node played it with."""
 
     def __getitem__(self, label: str) -> SimResult:
         return self.by_label[label]
@@ -190,30 +197,39 @@ class Play(msgspec.Struct, frozen=True, kw_only=True):
     code: Mapping[Address, str] = {}
     """0x runtime code put at addresses before the first block."""
 
+    def state_overrides(self) -> dict[str, dict[str, object]]:
+        """The state before the first block, as far as it is not the pinned block's."""
+        state: dict[str, dict[str, object]] = {}
+        for account, wei in self.purses.items():
+            state.setdefault(account, {})["balance"] = hex(wei)
+        for contract, slots in self.storage.items():
+            state.setdefault(contract, {})["stateDiff"] = dict(slots)
+        for address, code in self.code.items():
+            state.setdefault(address, {})["code"] = code
+        return state
+
+    def block_overrides(self, block: SimBlock) -> dict[str, str]:
+        """What a contract can tell of a what-if block."""
+        return {
+            "number": hex(block.number),
+            "time": hex(block.time_s),
+            **self.scenery.block_overrides(block.number),
+        }
+
+    def transaction(self, call: SimCall) -> dict[str, str]:
+        """A call as nodes take it."""
+        return _wire_call(call) | {"gasPrice": hex(self.scenery.gas_price_wei)}
+
     def request(self) -> RpcRequest:
         """The eth_simulateV1 request."""
-        overrides: dict[str, dict[str, object]] = {
-            account: {"balance": hex(wei)} for account, wei in self.purses.items()
-        }
-        for contract, slots in self.storage.items():
-            overrides.setdefault(contract, {})["stateDiff"] = dict(slots)
-        for address, code in self.code.items():
-            overrides.setdefault(address, {})["code"] = code
         state: list[dict[str, object]] = [
             {
-                "blockOverrides": {
-                    "number": hex(block.number),
-                    "time": hex(block.time_s),
-                    **self.scenery.block_overrides(block.number),
-                },
-                "calls": [
-                    _wire_call(call) | {"gasPrice": hex(self.scenery.gas_price_wei)}
-                    for call in block.calls
-                ],
+                "blockOverrides": self.block_overrides(block),
+                "calls": [self.transaction(call) for call in block.calls],
             }
             for block in self.blocks
         ]
-        state[0]["stateOverrides"] = overrides
+        state[0]["stateOverrides"] = self.state_overrides()
         options = {"blockStateCalls": state, "validation": False, "traceTransfers": False}
         return RpcRequest("eth_simulateV1", (options, {"blockHash": self.pin.hash}))
 

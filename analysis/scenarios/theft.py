@@ -23,7 +23,7 @@ from sql.rows import EvidenceRow
 VERSION = 1
 
 _ATTEMPT_GAS = 600_000
-"""Of one call. Nodes bound what one simulation may use, 50 million at Geth and Reth."""
+"""Of one call, above READ_GAS. Nodes bound what one simulation may use, 50 million at Geth."""
 
 ATTEMPTS_A_PLAY = 50
 """Together with its reads, even attempts that burn all their gas stay under that bound."""

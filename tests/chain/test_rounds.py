@@ -12,6 +12,7 @@ from analysis.node import Node, RpcAnswer
 from analysis.pack import pushed_address
 from analysis.powers import Powers
 from analysis.rounds import Round
+from config.errors import TokenRefusedError
 from config.jsonrpc import RpcFault, RpcRequest
 from config.primitives import Address, BlockRef, Hash32
 from demo.layout import World, named_account
@@ -199,3 +200,42 @@ async def test_a_power_is_tried_again_after_a_while() -> None:
     assert powers.simulation.is_worth_trying
     now_s = 3_600.0
     assert powers.packs.is_worth_trying
+
+
+async def test_an_account_that_borrows_code_is_seen_as_one(chain: Chain, desk: Desk) -> None:
+    """EIP-7702: a contract that asks for its code may be told otherwise than we are."""
+    account = named_account("borrows")
+    code = "ef0100" + chain.world.token("honest").address[2:]
+    chain.node.rpc("anvil_setCode", account, "0x" + code)
+    chain.mine()
+    with pytest.raises(TokenRefusedError) as refusal:
+        await judge(desk, account)
+    assert refusal.value.code == "not_a_contract"
+
+
+async def test_one_pack_that_is_refused_says_nothing_of_the_others(
+    chain: Chain, desk: Desk
+) -> None:
+    """Code cannot be put over a contract that the node itself implements, as some tokens are."""
+    token = chain.world.token("honest").address
+
+    class Native(CountingNode):
+        async def batch(self, requests: Sequence[RpcRequest]) -> list[RpcAnswer]:
+            answers = await super().batch(requests)
+            return [
+                raw("0x00") if replaces_code(request, token) else answer
+                for request, answer in zip(requests, answers, strict=True)
+            ]
+
+    whole = await judge(desk, token)
+    desk.node = Native(desk.node)
+    report = await judge(desk, token)
+    assert (report.pools, report.static) == (whole.pools, whole.static)
+    assert desk.powers.packs.is_worth_trying
+
+
+def replaces_code(request: RpcRequest, address: Address) -> bool:
+    match request.params:
+        case ({"to": to}, _, dict(overrides)):
+            return to == address and "code" in overrides.get(address, {})
+    return False

@@ -8,6 +8,8 @@ import pytest
 
 from analysis.desk import Desk
 from analysis.node import RpcAnswer
+from analysis.owner_slots import OwnerSlots, read_owner_slots
+from analysis.static.examine import examine
 from config.jsonrpc import RpcRequest
 from config.settings import AnalysisSettings
 from tests.chain.counting import CountingNode
@@ -108,3 +110,36 @@ async def test_a_head_that_is_known_is_not_asked_for(chain: Chain, desk: Desk) -
     report = await judge(known, token)
     assert report.token.block_hash == head.hash
     assert node.trips == MOST_TRIPS
+
+
+async def test_owner_slots_and_who_is_in_them_take_one_trip(chain: Chain, desk: Desk) -> None:
+    token = chain.world.token("mintable")
+    head = await desk.node.fetch_head()
+    code = str(chain.node.rpc("eth_getCode", token.address, "latest"))
+    slots = examine(bytes.fromhex(code[2:])).owner_slots
+    node = CountingNode(desk.node)
+    packed = await read_owner_slots(node, token.address, slots, block=head.hash, powers=desk.powers)
+    assert packed == OwnerSlots(wallets=(token.owner,), are_vacant=False)
+    assert (node.trips, node.calls) == (1, 1)
+    assert await read_owner_slots(node, token.address, slots, block=head.hash) == packed
+
+
+async def test_a_chain_with_thirty_exchanges_takes_three_trips(chain: Chain, desk: Desk) -> None:
+    """As many factories as the largest built-in chain file names, and every answer the same."""
+    token = chain.world.token("honest").address
+    few = await judge(desk, token)
+    many = [
+        msgspec.structs.replace(dex, name=f"{dex.name} {at}") if at else dex
+        for at in range(8)
+        for dex in desk.chain.dexes
+    ]
+    cold, node = counted(desk)
+    cold.chain = msgspec.structs.replace(desk.chain, dexes=tuple(many))
+    report = await judge(cold, token)
+    assert report.pools is not None
+    assert few.pools is not None
+    assert [pool.pool for pool in report.pools] == [pool.pool for pool in few.pools]
+    packed = [request for request in node.requests if "code" in str(request.params[2:])]
+    assert any(len(str(request.params)) > 50_000 for request in packed)
+    assert node.trips == MOST_TRIPS
+    assert node.calls <= MOST_CALLS

@@ -1,0 +1,103 @@
+"""Protects the choice of how plays are played, and what is remembered of a node."""
+
+from collections.abc import Sequence
+
+import msgspec
+import pytest
+
+from analysis.call_stage import cannot_tell
+from analysis.desk import Desk
+from analysis.node import RpcAnswer
+from analysis.static.opcodes import NUMBER
+from analysis.trace_stage import is_possible
+from config.jsonrpc import RpcFault, RpcRequest
+from tests.chain.back_ends import LACKING, Lacking
+from tests.chain.counting import CountingNode
+from tests.chain.judging import judge
+from tests.chain.verbs import Chain
+
+METHODS = {"simulate": "eth_simulateV1", "traces": "debug_traceCall", "calls": "eth_call"}
+
+
+@pytest.mark.parametrize("back_end", METHODS)
+async def test_the_evidence_names_the_method(chain: Chain, desk: Desk, back_end: str) -> None:
+    desk.node = Lacking(desk.node, LACKING[back_end])
+    report = await judge(desk, chain.world.token("honest").address)
+    bodies = [msgspec.json.decode(row.body) for row in report.evidence if ":" in row.key]
+    assert {body["played_by"] for body in bodies} == {METHODS[back_end]}
+
+
+async def test_what_a_node_lacks_is_not_asked_again_at_once(chain: Chain, desk: Desk) -> None:
+    node = CountingNode(Lacking(desk.node, LACKING["traces"]))
+    desk.node = node
+    token = chain.world.token("honest").address
+    await judge(desk, token)
+    asked = [request.method for request in node.requests]
+    assert "eth_simulateV1" in asked
+    node.requests.clear()
+    await judge(desk, token)
+    methods = [request.method for request in node.requests]
+    assert "debug_traceCall" in methods
+    assert "eth_simulateV1" not in methods
+
+
+@pytest.mark.parametrize("option", ["stateOverrides", "blockOverrides"])
+async def test_traces_without_overrides_are_not_believed(
+    chain: Chain, desk: Desk, option: str
+) -> None:
+    """Such a node would sell in the block of the buy, or from an account that holds nothing."""
+
+    class Deaf(CountingNode):
+        async def batch(self, requests: Sequence[RpcRequest]) -> list[RpcAnswer]:
+            return await super().batch([without(request, option) for request in requests])
+
+    desk.node = Deaf(Lacking(desk.node, LACKING["traces"]))
+    report = await judge(desk, chain.world.token("melting").address)
+    assert report.pools is not None
+    assert [(pool.buy, pool.sell) for pool in report.pools] == [(None, None)]
+    assert not desk.powers.traces.is_worth_trying
+    head = await desk.node.fetch_head()
+    assert await is_possible(desk.node, desk.powers.traces, head) is False
+
+
+def without(request: RpcRequest, option: str) -> RpcRequest:
+    if request.method != "debug_traceCall":
+        return request
+    call, block, options = request.params
+    assert isinstance(options, dict)
+    return RpcRequest(request.method, (call, block, {**options, option: {}}))
+
+
+@pytest.mark.parametrize("name", ["ORIGIN", "NUMBER", "TIMESTAMP", "TLOAD", "CALL", "STATICCALL"])
+def test_a_code_that_may_tell_the_difference_is_known(name: str) -> None:
+    telling = bytes([NUMBER[name]])
+    plain = bytes.fromhex("6001600055")
+    assert cannot_tell([plain])
+    assert not cannot_tell([plain + telling])
+    assert not cannot_tell([plain, plain + telling])
+    # as the operand of a PUSH it is a number and no instruction
+    assert cannot_tell([b"\x60" + telling + plain])
+
+
+def test_a_proxy_may_call_its_implementation_and_nothing_else_may() -> None:
+    proxy, plain = bytes([NUMBER["DELEGATECALL"]]), bytes.fromhex("6001600055")
+    assert cannot_tell([proxy, plain])
+    assert not cannot_tell([proxy])
+    assert not cannot_tell([proxy, proxy])
+
+
+async def test_a_fault_of_one_play_is_no_lack(chain: Chain, desk: Desk) -> None:
+    class Failing(CountingNode):
+        async def batch(self, requests: Sequence[RpcRequest]) -> list[RpcAnswer]:
+            answers = await super().batch(requests)
+            busy = RpcFault(code=-32000, message="execution aborted (timeout = 5s)")
+            return [
+                busy if request.method == "eth_simulateV1" else answer
+                for request, answer in zip(requests, answers, strict=True)
+            ]
+
+    desk.node = Failing(desk.node)
+    report = await judge(desk, chain.world.token("honest").address)
+    assert report.pools is not None
+    assert [(pool.buy, pool.sell) for pool in report.pools] == [(None, None)]
+    assert desk.powers.simulation.is_worth_trying
