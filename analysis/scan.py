@@ -5,7 +5,8 @@
    asks for it, the owner-check slots, the contract's clock and the slots compared with it
                                                     -> first report, trades pending
 3. play: the transfer check and the buys
-4. play: the sales                                  -> settled report
+4. play: the sales, and who but the holder can reach a holder's tokens
+                                                    -> settled report
 """
 
 import asyncio
@@ -85,14 +86,11 @@ async def scan(desk: Desk, token: Address) -> AsyncIterator[Report]:
     special = {*owners, *judged.leads.addresses, *stored}
     is_due = transfer.is_due(known.no_wallet_at_s, now_s=now_s)
     senders = transfer.choose(state.wallets, special) if is_due else ()
-    buys, custody = await asyncio.gather(
-        play_buys(desk, seen, token, traded, senders),
-        play_custody(
-            desk.node,
-            _inquiry(desk, seen, token, state, judged.leads, owners=owners, stored=stored),
-        ),
+    buys = await play_buys(desk, seen, token, traded, senders)
+    inquiry = _inquiry(desk, seen, token, state, judged.leads, owners=owners, stored=stored)
+    sales, custody = await asyncio.gather(
+        play_sales(desk, seen, buys), play_custody(desk.node, inquiry)
     )
-    sales = await play_sales(desk, seen, buys)
     settled = msgspec.structs.replace(
         facts,
         trades=sales.trades,
