@@ -149,6 +149,10 @@ ROWS = (
             given=((("victim", 1, "amount"),), "thief"),
         ),
     ),
+    Row(
+        contract="Shaving",
+        theft=Theft(by="stranger", call="harvest(address)", given=("victim",)),
+    ),
     Row(contract="FallbackDrain", theft=Theft(by="stranger", call="", given=("victim", "amount"))),
     Row(
         contract="ApproveForOthers",
