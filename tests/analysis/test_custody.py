@@ -40,6 +40,7 @@ def seen(thief: Address, *, moved: bool | None, grown: bool = False) -> Seen:
         ([], Bypass(value=None)),
         ([seen(STRANGER, moved=None), seen(OWNER, moved=None)], Bypass(value=None)),
         ([seen(OWNER, moved=False)], Bypass(value=None)),  # no stranger was seen to fail
+        ([seen(STRANGER, moved=False), seen(OWNER, moved=None)], Bypass(value=None)),
         ([seen(STRANGER, moved=False), seen(OWNER, moved=False)], Bypass(value=False)),
         (
             [seen(STRANGER, moved=False), seen(ROUTER, moved=True), seen(OWNER, moved=True)],
