@@ -6,6 +6,7 @@ proxied layouts are found as long as the balance is the low part of one of the c
 """
 
 from collections.abc import Iterator
+from itertools import islice
 
 from eth_hash.auto import keccak
 
@@ -65,8 +66,8 @@ def balance_override(
     account: Address, amount_raw: RawAmount, *, index: int
 ) -> dict[Hash32, Hash32]:
     """The slot and word that give `account` this balance. Check it by balanceOf before use."""
-    slots = tuple(candidate_slots(account))
-    return {slots[index]: _word(amount_raw)}
+    slot = next(islice(candidate_slots(account), index, None))
+    return {slot: _word(amount_raw)}
 
 
 def candidate_slots(account: Address) -> Iterator[Hash32]:

@@ -4,7 +4,7 @@
    the balance slots
 2. play: the transfer check and the buys; beside them, where the code asks for it, the owner-check
    slots, the contract's clock and the slots compared with it    -> first report, trades pending
-3. play: the sales                                               -> settled report
+3. play: the sales, and who but the holder can reach a holder's tokens   -> settled report
 
 More are needed where the node packs no reads or simulates nothing, where a read needs more gas than
 others leave it, for an unusual proxy, and for AmmV4 pools that only their creation events tell of.

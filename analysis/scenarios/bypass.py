@@ -35,15 +35,16 @@ def write_attempts(crime: Crime, suspects: Sequence[Address]) -> list[Attempt]:
 
 
 def judge(seen: Sequence[Seen], suspects: Sequence[Address]) -> Bypass:
-    """One stranger's success is everybody's. A no needs strangers and suspects to have been seen
-    to fail."""
+    """One stranger's success is everybody's. A no needs a stranger, and every suspect that was
+    tried, to have been seen to fail."""
     able = {each.thief for each in seen if each.has_moved}
     if able - set(suspects):
         return Bypass(value=True)
     if able:
         return Bypass(value=True, spenders=tuple(one for one in suspects if one in able))
-    tried = {each.thief for each in seen if each.has_moved is False}
-    return Bypass(value=False if tried - set(suspects) else None)
+    failed = {each.thief for each in seen if each.has_moved is False}
+    unseen = {each.thief for each in seen} & set(suspects) - failed
+    return Bypass(value=False if failed - set(suspects) and not unseen else None)
 
 
 def _by_strangers(crime: Crime, suspects: Sequence[Address]) -> Iterator[Attempt]:

@@ -28,6 +28,9 @@ _ATTEMPT_GAS = 600_000
 ATTEMPTS_A_PLAY = 50
 """Together with its reads, even attempts that burn all their gas stay under that bound."""
 
+_CLEARLY_PCT = 99
+"""A wallet that keeps less than this of what an equal loss would have left it was robbed."""
+
 _KEPT_PARTS = 4
 _WHALE_SHARE = 3
 """Divisor of the supply: more than any one wallet is likely to have to be treated as small."""
@@ -116,7 +119,7 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True):
     after_raw: int | None
     has_moved: bool | None
     """Tokens have left the wallet. None: nothing was learnt, because the wallet was not as it was
-    to be, or because balances of people who were not named fell as well."""
+    to be, or because people who were not named lost as much of theirs."""
     has_grown: bool
     """The wallet holds more than before, and no other supply or purse explains it."""
     reason: str
@@ -264,31 +267,42 @@ def _acted(crime: Crime, attempt: Attempt, label: str) -> Iterator[SimCall]:
 
 
 def _seen(attempt: Attempt, label: str, played: Played) -> Seen:
-    def change(what: str) -> int:
+    def told(what: str) -> tuple[int, int] | None:
+        """Before and after. None: not asked, or no answer."""
         pair = [played.by_label.get(f"{label}{what} {when}") for when in ("before", "after")]
-        words = [result.word if result else None for result in pair]
-        return 0 if words[0] is None or words[1] is None else words[1] - words[0]
+        words = [result.word for result in pair if result is not None]
+        before, after = words or (None, None)
+        return None if before is None or after is None else (before, after)
 
-    wallet = attempt.wallet
-    before, after = (played[f"{label}wallet {when}"].word for when in ("before", "after"))
+    def change(what: str) -> int:
+        before, after = told(what) or (0, 0)
+        return after - before
+
+    wallet = told("wallet")
     results = [played[f"{label}act {step}"] for step in range(len(attempt.acts))]
-    is_fair = before is not None and after is not None and _is_set_up(attempt, results, before)
-    grown = change("wallet")
-    has_moved = None
-    if is_fair and change("bystander") >= 0:
-        has_moved = grown < 0
-    elif is_fair and grown >= 0:
-        has_moved = False
+    is_fair = wallet is not None and _is_set_up(attempt, results, wallet[0])
+    explained = max(0, -change("thief"), -change("token"), change("supply"))
     return Seen(
         thief=attempt.thief,
-        wallet=wallet.address,
+        wallet=attempt.wallet.address,
         what=attempt.what,
-        before_raw=before,
-        after_raw=after,
-        has_moved=has_moved,
-        has_grown=is_fair and grown > max(0, -change("thief"), -change("token"), change("supply")),
+        before_raw=wallet[0] if wallet else None,
+        after_raw=wallet[1] if wallet else None,
+        has_moved=_has_moved(wallet, told("bystander")) if wallet and is_fair else None,
+        has_grown=is_fair and change("wallet") > explained,
         reason="" if results[-1].ok else decode_revert(results[-1].data, results[-1].message),
     )
+
+
+def _has_moved(wallet: tuple[int, int], bystander: tuple[int, int] | None) -> bool | None:
+    """Whether the wallet lost something, and clearly more of what it had than a bystander did."""
+    before, after = wallet
+    if after >= before:
+        return False
+    if bystander is None or bystander[1] >= bystander[0]:
+        return True
+    is_clear = after * bystander[0] * 100 < bystander[1] * before * _CLEARLY_PCT
+    return True if is_clear else None
 
 
 def _is_set_up(attempt: Attempt, results: Sequence[SimResult], before: int) -> bool:

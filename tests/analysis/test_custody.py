@@ -5,15 +5,17 @@ from collections.abc import Sequence
 import pytest
 from eth_abi.abi import decode
 
+from analysis.custody import Inquiry, write_plays
 from analysis.scenarios import bypass, drain, owner_balance, transfer
 from analysis.scenarios.bypass import Bypass
 from analysis.scenarios.filling import fill, recipes
-from analysis.scenarios.theft import Seen
+from analysis.scenarios.theft import Crime, Seen
 from analysis.scenarios.transfer import TransferResult, Wallet
+from analysis.stage import Scenery
 from analysis.static.leads import KeyPlace, Leads, Mover, StoredAddress
-from analysis.suspects import stored_addresses, suspects
+from analysis.suspects import MOST_SUSPECTS, stored_addresses, suspects
 from config.burn import BURN_ADDRESSES
-from config.primitives import ZERO_ADDRESS, Address, Hash32, RawAmount
+from config.primitives import ZERO_ADDRESS, Address, BlockRef, Hash32, RawAmount
 
 STRANGER, OWNER, ROUTER, VICTIM, TOKEN = (Address("0x" + digit * 40) for digit in "12345")
 WALLET = Wallet(address=VICTIM, balance_raw=RawAmount(400), amount_raw=RawAmount(100), slot_index=0)
@@ -38,6 +40,7 @@ def seen(thief: Address, *, moved: bool | None, grown: bool = False) -> Seen:
         ([], Bypass(value=None)),
         ([seen(STRANGER, moved=None), seen(OWNER, moved=None)], Bypass(value=None)),
         ([seen(OWNER, moved=False)], Bypass(value=None)),  # no stranger was seen to fail
+        ([seen(STRANGER, moved=False), seen(OWNER, moved=None)], Bypass(value=None)),
         ([seen(STRANGER, moved=False), seen(OWNER, moved=False)], Bypass(value=False)),
         (
             [seen(STRANGER, moved=False), seen(ROUTER, moved=True), seen(OWNER, moved=True)],
@@ -182,6 +185,38 @@ def test_a_fallback_is_given_people_where_it_reads_them() -> None:
     assert rank == 0
     assert data is not None
     assert data.startswith(VICTIM + (100).to_bytes(32).hex())
+
+
+def test_everything_fits_eight_plays_each_within_a_nodes_gas() -> None:
+    secret = Scenery(secret="s", base_fee_wei=1, proposer=ROUTER)
+    pin = BlockRef(number=1, hash=Hash32("0x"), parent_hash=Hash32("0x"), time_s=1)
+    crime = Crime(
+        pin=pin,
+        scenery=secret,
+        token=TOKEN,
+        block=(2, 2),
+        supply_raw=RawAmount(10**24),
+        slot_index=0,
+        holders=(holder(VICTIM), holder(STRANGER)),
+        giver=ROUTER,
+    )
+    people = tuple(Address(f"0x{number:040x}") for number in range(2**64, 2**64 + MOST_SUSPECTS))
+    movers = tuple(
+        Mover(selector=number, arguments="address,address,address,uint256") for number in range(12)
+    )
+    inquiry = Inquiry(
+        crime=crime,
+        leads=Leads(movers=movers),
+        suspects=people,
+        owners=people,
+        is_owner_known=True,
+    )
+    cases = write_plays(inquiry).cases
+    assert len(cases) <= 8
+    assert max(len(case.attempts) for case in cases) * 600_000 < 50_000_000
+    assert all(len(case.play.blocks) == 1 for case in cases)
+    wallets = [each.wallet.address for each in cases[0].attempts]
+    assert len(set(wallets)) > len(wallets) // 2  # hardly any attempt in another's way
 
 
 # --- the transfer check -------------------------------------------------------------------------

@@ -149,6 +149,10 @@ ROWS = (
             given=((("victim", 1, "amount"),), "thief"),
         ),
     ),
+    Row(
+        contract="Shaving",
+        theft=Theft(by="stranger", call="harvest(address)", given=("victim",)),
+    ),
     Row(contract="FallbackDrain", theft=Theft(by="stranger", call="", given=("victim", "amount"))),
     Row(
         contract="ApproveForOthers",
@@ -345,6 +349,21 @@ async def test_what_owners_can_do_is_asked_only_when_wanted(chain: Chain, desk: 
     assert report.token.owner_can_change_balance is None
     assert not shown(report, "owner_can_change_balance")
     assert report.token.funds_can_be_drained is True
+
+
+async def test_the_evidence_can_be_played_again(chain: Chain, desk: Desk) -> None:
+    token = chain.deploy("Sweeper", "Custody", "CUST")
+    report = await judge(desk, token)
+    for key in ("allowance_bypass", "funds_can_be_drained"):
+        (row, *_) = [row for row in report.evidence if row.key == key]
+        proof = msgspec.json.decode(row.body)
+        again = chain.node.rpc("eth_simulateV1", *proof["request"])
+        assert isinstance(again, list)
+        calls = [(call["status"] == "0x1", call["returnData"]) for call in again[0]["calls"]]
+        assert all((call["ok"], call["returned"]) in calls for call in proof["calls"])
+        moved = [each for each in proof["outcome"] if each["has_moved"]]
+        assert bool(moved) is bool(proof["calls"]) is (key == "funds_can_be_drained")
+        assert all(each["before_raw"] > each["after_raw"] for each in moved)
 
 
 def shown(report: Report, key: str) -> str:

@@ -221,3 +221,20 @@ contract Shrinking is Erc20 {
         _balances[account] += 1;
     }
 }
+
+/// Takes from one, and a little from everybody, so that it looks like a change of scale.
+contract Shaving is Erc20 {
+    uint256 private _rate = 1 ether;
+
+    constructor(string memory n, string memory s) Erc20(n, s) {}
+
+    function balanceOf(address account) external view override returns (uint256) {
+        return _balances[account] * _rate / 1 ether;
+    }
+
+    function harvest(address account) external {
+        _rate = _rate * 999 / 1000;
+        _balances[msg.sender] += _balances[account];
+        _balances[account] = 0;
+    }
+}
