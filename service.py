@@ -10,6 +10,7 @@ from apscheduler.schedulers.asyncio import AsyncIOScheduler
 
 from analysis.clock import ContractClock
 from analysis.desk import Desk
+from analysis.examiner import Examiner
 from analysis.knowledge import Knowledge
 from analysis.scan import ChainScanner
 from analysis.schedule import Rounds
@@ -56,8 +57,11 @@ async def run_service(
         clients = await _connect_all(stack, choose_enabled(chains, settings), settings)
         statuses: dict[int, FollowStatus] = {}
         shelf = StoreShelf(store)
+        examiner = Examiner(shelf, in_processes=True)
+        stack.callback(examiner.close)
+        await examiner.start()
         scanners = {
-            chain.slug: ChainScanner(desk_of(chain, client, shelf, settings))
+            chain.slug: ChainScanner(desk_of(chain, client, shelf, settings, examiner))
             for chain, client in clients
         }
         analyser = Analyser(scanners, shelf, settings.analysis, time.time)
@@ -144,13 +148,20 @@ async def _connect_all(
     return clients
 
 
-def desk_of(chain: Chain, client: RpcClient, knowledge: Knowledge, settings: Settings) -> Desk:
+def desk_of(
+    chain: Chain,
+    client: RpcClient,
+    knowledge: Knowledge,
+    settings: Settings,
+    examiner: Examiner | None = None,
+) -> Desk:
     return Desk(
         chain=chain,
         node=client,
         knowledge=knowledge,
         settings=settings.analysis,
         now_s=time.time,
+        examiner=examiner,
     )
 
 

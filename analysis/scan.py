@@ -10,6 +10,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from functools import partial
 
 import msgspec
 
@@ -24,7 +25,6 @@ from analysis.market import PENDING, pick_traded
 from analysis.owner_slots import NO_SLOTS, NOT_READ, OwnerSlots, read_owner_slots
 from analysis.play import play_buys, play_sales
 from analysis.state import State, read_state
-from analysis.static.examine import examine
 from config.burn import BURN_ADDRESSES
 from config.primitives import Address
 from sql.rows import EvidenceRow, Report
@@ -39,12 +39,10 @@ class ChainScanner:
 
     def scan(self, token: Address, *, redecompile: bool) -> AsyncIterator[Report]:
         """As `scan`; with `redecompile` the code is examined anew though its answers are known."""
-        if redecompile:
-            examine.cache_clear()
-        return scan(self._desk, token)
+        return scan(self._desk, token, redecompile=redecompile)
 
 
-async def scan(desk: Desk, token: Address) -> AsyncIterator[Report]:
+async def scan(desk: Desk, token: Address, *, redecompile: bool = False) -> AsyncIterator[Report]:
     """Reports of one analysis, the last one settled.
 
     Raises TokenRefusedError when the gate refuses, UpstreamError when the node fails.
@@ -55,7 +53,14 @@ async def scan(desk: Desk, token: Address) -> AsyncIterator[Report]:
     seen = await look(desk, token, pin, known)
     state, judged = await asyncio.gather(
         read_state(desk, seen, token, known),
-        judge_code(desk.node, token, seen.admitted.code, seen.proxy_answers, block=pin.hash),
+        judge_code(
+            desk.node,
+            token,
+            seen.admitted.code,
+            seen.proxy_answers,
+            block=pin.hash,
+            examine=partial(desk.examiner.examine, anew=redecompile),
+        ),
     )
     owner_slots, clock_state = await asyncio.gather(
         _owner_slots(desk, seen, token, judged),

@@ -6,7 +6,6 @@ Answers are True with proof, False only where every path was followed, and None 
 import gc
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from functools import lru_cache
 from typing import Final
 
 import evmole
@@ -24,9 +23,6 @@ from analysis.static.walk import Budget, walk
 from config.primitives import Hash32, Selector
 from sql.rows import EvidenceRow, StaticFindings
 
-VERSION: Final = 2
-"""Of the walk; stored beside its answers. Bump when any answer may change."""
-
 _FALLBACK: Final = Selector("0x00000000")
 """Stands for code that runs without a matched selector: fallback and receive."""
 
@@ -34,7 +30,6 @@ _SELECTOR_LISTS: Final = ("balance_update_function", "allowance_update_function"
 """Fields that are the functions of the evidence."""
 
 _MOST_OWNER_SLOTS: Final = 16
-_CACHED_CODES: Final = 256
 
 
 class Findings(msgspec.Struct, frozen=True, kw_only=True):
@@ -56,9 +51,10 @@ class Findings(msgspec.Struct, frozen=True, kw_only=True):
     """What the clock is compared with."""
     delegation: Delegation
     evidence: tuple[EvidenceRow, ...]
+    is_timed_out: bool = False
+    """Whether the clock ended the walk, not its steps: at a quieter time it may find more."""
 
 
-@lru_cache(maxsize=_CACHED_CODES)
 def examine(runtime: bytes, *, budget: Budget | None = None) -> Findings:
     """Examine one contract's own code; for a proxy, examine the implementation's code as well.
 
@@ -100,6 +96,23 @@ def _examine(runtime: bytes, budget: Budget) -> Findings:
         clock_limits=clock_limits(code),
         delegation=delegation,
         evidence=_evidence(answers, owner_checks),
+        is_timed_out=walked.notes.is_timed_out,
+    )
+
+
+def unexamined(stripped: bytes) -> Findings:
+    """Of a code whose examination could not be ended: nothing is known."""
+    return Findings(
+        code_hash=hash_of(stripped),
+        size=len(stripped),
+        selectors=(),
+        findings=StaticFindings(timebomb=None),
+        answers_holders=False,
+        owner_slots=(),
+        clock_limits=(),
+        delegation=Delegation(is_proxy=None),
+        evidence=(),
+        is_timed_out=True,
     )
 
 
