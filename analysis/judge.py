@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable, Sequence
 import msgspec
 
 from analysis import proxy
+from analysis.cap_rules import CapRules
 from analysis.clock_limits import ClockLimit
 from analysis.node import Node, RpcAnswer
 from analysis.static.examine import Findings
@@ -23,6 +24,8 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True):
     """Slots of the token that the judged code compares with the caller."""
     clock_limits: tuple[ClockLimit, ...] = ()
     """What the judged code compares with the clock; slots are the token's."""
+    cap_rules: CapRules = CapRules()
+    """How the judged code enforces caps; slots are the token's."""
     evidence: tuple[EvidenceRow, ...]
 
 
@@ -57,6 +60,7 @@ async def judge_code(
         findings=msgspec.structs.replace(judged.findings, is_proxy=trail.is_proxy),
         owner_slots=judged.owner_slots,
         clock_limits=judged.clock_limits,
+        cap_rules=judged.cap_rules,
         evidence=judged.evidence if judged is own else (*judged.evidence, *_of_proxy(own)),
     )
 

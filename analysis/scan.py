@@ -2,7 +2,8 @@
 
 1. look: the gate, burns, owner getters, the oracle, the factories, the balance slots
 2. read: pool states, holders; beside it the implementation behind a proxy. Then, where the code
-   asks for it, the owner-check slots, the contract's clock and the slots compared with it
+   asks for it, the owner-check slots, the contract's clock and the slots compared with it, and
+   those that decide on caps
                                                     -> first report, trades pending
 3. play: the transfer check and the buys
 4. play: the sales                                  -> settled report
@@ -15,6 +16,8 @@ from functools import partial
 import msgspec
 
 from analysis import ownership
+from analysis.cap_state import read_cap_words
+from analysis.caps import with_caps
 from analysis.clock import clock_at
 from analysis.clock_state import ClockState, read_clock_state
 from analysis.combine import Facts, combine
@@ -62,10 +65,19 @@ async def scan(desk: Desk, token: Address, *, redecompile: bool = False) -> Asyn
             examine=partial(desk.examiner.examine, anew=redecompile),
         ),
     )
-    owner_slots, clock_state = await asyncio.gather(
+    owner_slots, clock_state, cap_words = await asyncio.gather(
         _owner_slots(desk, seen, token, judged),
         read_clock_state(desk.node, token, judged.clock_limits, block=pin.hash),
+        read_cap_words(desk.node, token, judged.cap_rules, block=pin.hash),
     )
+    static = with_caps(
+        judged.findings,
+        judged.cap_rules,
+        cap_words,
+        supply_raw=seen.admitted.metadata.supply_raw,
+        clock=clock_state.reading,
+    )
+    judged = msgspec.structs.replace(judged, findings=static)
     facts = _facts(desk, seen, token, state, judged, owner_slots, clock_state)
     traded = pick_traded(
         state.pools,

@@ -19,6 +19,7 @@ _ROOT: Final = Path(__file__).resolve().parents[1]
 
 SOURCES: Final = (
     "analysis/calldata.py",
+    "analysis/cap_rules.py",
     "analysis/clock_limits.py",
     "analysis/detector.py",
     "analysis/detectors/*.py",

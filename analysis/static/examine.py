@@ -11,10 +11,12 @@ from typing import Final
 import evmole
 import msgspec
 
+from analysis.cap_rules import CapRules
 from analysis.clock_limits import ClockLimit
 from analysis.detector import Answer, Evidence
 from analysis.registry import DETECTORS
 from analysis.static.bytecode import hash_of, split, strip_metadata
+from analysis.static.caps import cap_rules
 from analysis.static.clock_values import clock_limits
 from analysis.static.code import Code
 from analysis.static.delegation import Delegation, find_delegation, slot_name
@@ -49,6 +51,8 @@ class Findings(msgspec.Struct, frozen=True, kw_only=True):
     answer holders itself: its checks are about its admin."""
     clock_limits: tuple[ClockLimit, ...]
     """What the clock is compared with."""
+    cap_rules: CapRules
+    """How caps are enforced, for those who know what storage holds."""
     delegation: Delegation
     evidence: tuple[EvidenceRow, ...]
     is_timed_out: bool = False
@@ -94,6 +98,7 @@ def _examine(runtime: bytes, budget: Budget) -> Findings:
         answers_holders=code.answers_holders,
         owner_slots=_slots_of(owner_checks)[:_MOST_OWNER_SLOTS],
         clock_limits=clock_limits(code),
+        cap_rules=cap_rules(code),
         delegation=delegation,
         evidence=_evidence(answers, owner_checks),
         is_timed_out=walked.notes.is_timed_out,
@@ -110,6 +115,7 @@ def unexamined(stripped: bytes) -> Findings:
         answers_holders=False,
         owner_slots=(),
         clock_limits=(),
+        cap_rules=CapRules(),
         delegation=Delegation(is_proxy=None),
         evidence=(),
         is_timed_out=True,
