@@ -1,6 +1,6 @@
 """Whether a cap is in force: the code's own rule, run with what storage holds. Pure.
 
-The question is whether an ordinary transfer of the whole supply can be refused by the cap. What
+The question is whether an ordinary transfer of no more than there is can be refused by the cap. What
 depends on who sends or receives is left open, so a cap from which some are exempt is one.
 """
 
@@ -57,11 +57,19 @@ def _in_force(
 ) -> bool | None:
     if not has_functionality or rule is None or any(slot not in words for slot in rule.slots):
         return has_functionality
-    amount = supply_raw
+    largest = supply_raw
     if rule.constant is not None:
         # a cap in the code counts whatever the supply is
-        amount = RawAmount(max(amount, int(rule.constant, 16) + 1))
-    return _reaches_refusal(rule, _results(rule.steps, words, amount, clock))
+        largest = RawAmount(max(largest, int(rule.constant, 16) + 1))
+    return any(
+        _reaches_refusal(rule, _results(rule.steps, words, amount, clock))
+        for amount in _amounts(largest)
+    )
+
+
+def _amounts(largest: RawAmount) -> tuple[int, ...]:
+    """A cap bites the largest first, but a rule may let the whole supply through by name."""
+    return largest, max(0, largest - 1), largest // 2
 
 
 def _reaches_refusal(rule: CapRule, results: list[Values]) -> bool:
@@ -85,7 +93,7 @@ def _reaches_refusal(rule: CapRule, results: list[Values]) -> bool:
 def _results(
     steps: tuple[Step, ...],
     words: Mapping[Hash32, int],
-    amount: RawAmount,
+    amount: int,
     clock: Reading | None,
 ) -> list[Values]:
     results: list[Values] = []

@@ -188,3 +188,13 @@ contract UntilBlock is Token {
         if (block.number < last) require(amount <= 5e18, "cap");
     }
 }
+
+contract AllButAll is Token {
+    uint256 public cap;
+
+    function set(uint256 value) external onlyOwner { cap = value; }
+
+    function check(address, address, uint256 amount) internal override {
+        if (amount != totalSupply) require(amount <= cap, "cap");
+    }
+}
