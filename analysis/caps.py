@@ -1,7 +1,7 @@
 """Whether a cap is in force: the code's own rule, run with what storage holds. Pure.
 
-The question is whether an ordinary transfer of no more than there is can be refused by the cap. What
-depends on who sends or receives is left open, so a cap from which some are exempt is one.
+The question is whether an ordinary transfer of no more than there is can be refused by the cap.
+What depends on who sends or receives is left open, so a cap from which some are exempt is one.
 """
 
 from collections.abc import Mapping
