@@ -3,18 +3,33 @@
 import os
 import signal
 import threading
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Callable
+from concurrent.futures import Future, ProcessPoolExecutor
 from multiprocessing import get_context, parent_process
+from typing import ParamSpec, TypeVar
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class _Pool(ProcessPoolExecutor):
+    """Ctrl-C goes to every process of a terminal; what to do about it is for us to say. So workers
+    are born, which is when work is submitted, with it blocked."""
+
+    def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            return super().submit(fn, *args, **kwargs)
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def process_pool(count: int) -> ProcessPoolExecutor:
     """Workers that start on demand, leave Ctrl-C to us, and end when we end, however we do."""
-    return ProcessPoolExecutor(count, mp_context=get_context("spawn"), initializer=_begin)
+    return _Pool(count, mp_context=get_context("spawn"), initializer=_begin)
 
 
 def _begin() -> None:
-    # Ctrl-C goes to every process of a terminal; who started this one decides what to do about it.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
 
