@@ -17,6 +17,8 @@ _METADATA_KEYS = (b"ipfs", b"bzzr0", b"bzzr1", b"solc", b"experimental", b"vyper
 _CBOR_SMALL_LISTS = range(0x81, 0x90)
 _CBOR_SMALL_MAPS = range(0xA1, 0xB0)
 _LENGTH_BYTES = 2
+_MOST_TRAILERS = 8
+"""That are taken away; code with more is made for making us look."""
 
 _PUSHES = b"|".join(b"\\x%02x.{%d}" % (0x5F + size, size) for size in range(1, 33))
 _ENDS = frozenset(
@@ -45,10 +47,11 @@ def strip_metadata(runtime: bytes) -> bytes:
     Source: Solidity documentation, "Contract Metadata"; Vyper counts the length itself in or not,
     depending on its version.
     """
-    start = _start_of_metadata(runtime)
-    while start is not None:
-        runtime = runtime[:start]
+    for _ in range(_MOST_TRAILERS):
         start = _start_of_metadata(runtime)
+        if start is None:
+            break
+        runtime = runtime[:start]
     return runtime
 
 
