@@ -7,6 +7,7 @@ import asyncio
 import logging
 import os
 import secrets
+import signal
 import sys
 import tempfile
 import time
@@ -67,6 +68,8 @@ def cli() -> None:
 
 def main() -> None:
     """Entry point: one command; our errors become one line and an exit code."""
+    # polars has system calls go on after Ctrl-C: who waits for input would not notice it
+    signal.siginterrupt(signal.SIGINT, True)
     structlog.configure(
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),
         wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
@@ -263,7 +266,7 @@ def static(file: IO[bytes]) -> None:
     """
     for line in examine_lines(file):
         sys.stdout.buffer.write(line + b"\n")
-    sys.stdout.buffer.flush()
+        sys.stdout.buffer.flush()
 
 
 @cli.group()

@@ -12,6 +12,7 @@ from apscheduler.schedulers.asyncio import AsyncIOScheduler
 
 from analysis.clock import ContractClock
 from analysis.desk import Desk
+from analysis.examiner import Examiner
 from analysis.knowledge import Knowledge
 from analysis.outside.connect import Outside, connect_outside
 from analysis.price import TokenPrice, find_price
@@ -66,6 +67,9 @@ async def run_service(
         outside = await stack.enter_async_context(connect_outside(settings))
         statuses: dict[int, FollowStatus] = {}
         shelf = StoreShelf(store)
+        examiner = Examiner(shelf, in_processes=True)
+        stack.callback(examiner.close)
+        await examiner.start()
         scanners = {
             chain.slug: ChainScanner(
                 desk_of(
@@ -75,6 +79,7 @@ async def run_service(
                     settings,
                     newest=partial(newest_of, chain, statuses),
                     outside=outside,
+                    examiner=examiner,
                 )
             )
             for chain, client in clients
@@ -181,6 +186,7 @@ def desk_of(
     *,
     newest: Callable[[], BlockRef | None] = lambda: None,
     outside: Outside | None = None,
+    examiner: Examiner | None = None,
 ) -> Desk:
     return Desk(
         chain=chain,
@@ -190,6 +196,7 @@ def desk_of(
         now_s=time.time,
         newest=newest,
         outside=outside,
+        examiner=examiner,
     )
 
 

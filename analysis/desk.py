@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 
+from analysis.examiner import Examiner
 from analysis.knowledge import Knowledge
 from analysis.node import Node, RpcAnswer
 from analysis.outside.connect import Outside
@@ -27,6 +28,7 @@ class Desk:
         now_s: Callable[[], float],
         newest: Callable[[], BlockRef | None] = lambda: None,
         outside: Outside | None = None,
+        examiner: Examiner | None = None,
     ) -> None:
         """`newest`: the head, where somebody follows the chain; None: it has to be asked for.
         `outside` None: nobody beside the chain is asked."""
@@ -40,6 +42,8 @@ class Desk:
         self.powers = Powers()
         self.has_oracle = False
         """The oracle had a good price when it was last asked: pools need not be asked beside it."""
+        self.examiner = Examiner() if examiner is None else examiner
+        """Shared by all chains of a service; of its own where no tables stand behind it."""
         self.routers: dict[Address, RouterFacts] = {}
         """Routers that were seen to have code."""
         self.quote_slots: dict[Address, int] = {}

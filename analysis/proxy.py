@@ -22,7 +22,7 @@ from analysis.abi import (
 )
 from analysis.node import RpcAnswer
 from analysis.static.delegation import Delegation, slot_name
-from analysis.static.examine import examine
+from analysis.static.examine import Findings
 from config.jsonrpc import RpcRequest
 from config.primitives import ZERO_ADDRESS, Address, Hash32
 
@@ -60,6 +60,12 @@ class CodeOf(msgspec.Struct, frozen=True, kw_only=True):
     address: Address
 
 
+class FactsOf(msgspec.Struct, frozen=True, kw_only=True):
+    """Next: what this code tells by itself. No question to the node."""
+
+    code: bytes
+
+
 class WordsAt(msgspec.Struct, frozen=True, kw_only=True):
     """Next: slots of the token that the code names and that were not read yet."""
 
@@ -86,8 +92,12 @@ class Trail(msgspec.Struct, frozen=True, kw_only=True):
     """The token's storage that was read."""
     declared: Address | None = None
     """What the token answers to `implementation()`."""
-    wants: CodeOf | WordsAt | AskBeacon | None = None
-    """What to ask the node next. None: the search has ended."""
+    own: Findings | None = None
+    """What the token's own code tells. None: it has none, or was not examined yet."""
+    found: Findings | None = None
+    """What `code` tells. None: not examined yet."""
+    wants: CodeOf | FactsOf | WordsAt | AskBeacon | None = None
+    """What to find out next. None: the search has ended."""
 
     @property
     def implementation(self) -> Address | None:
@@ -109,7 +119,7 @@ def beacon_requests(beacon: Address, *, block: Hash32) -> tuple[RpcRequest, ...]
 def begin(token: Address, *, code: bytes, answers: Sequence[RpcAnswer]) -> Trail:
     """Start from the token's own code and the answers to `first_requests`.
 
-    Examines the code, which can take a second of CPU. Raises UpstreamError.
+    Raises UpstreamError.
     """
     *slots, getter = answers
     words = map(read_word, slots)
@@ -120,11 +130,11 @@ def begin(token: Address, *, code: bytes, answers: Sequence[RpcAnswer]) -> Trail
         words=dict(zip(STANDARD_SLOTS, words, strict=True)),
         declared=decode_address(read_reply(getter)),
     )
-    return _judge_code(trail, code)
+    return _look_into(trail, code)
 
 
 def requests(trail: Trail, *, block: Hash32) -> tuple[RpcRequest, ...]:
-    """What the trail wants next; empty at its end."""
+    """What the trail wants of the node next; empty at its end."""
     match trail.wants:
         case CodeOf(address=address):
             return (code_at(address, block=block),)
@@ -132,7 +142,7 @@ def requests(trail: Trail, *, block: Hash32) -> tuple[RpcRequest, ...]:
             return tuple(word_at(trail.token, slot, block=block) for slot in slots)
         case AskBeacon(beacon=beacon):
             return beacon_requests(beacon, block=block)
-        case None:
+        case FactsOf() | None:
             return ()
 
 
@@ -141,28 +151,37 @@ def read(trail: Trail, answers: Sequence[RpcAnswer]) -> Trail:
     match trail.wants:
         case CodeOf(address=address):
             found = msgspec.structs.replace(trail, hops=(*trail.hops, address), wants=None)
-            return _judge_code(found, read_code(answers[0]))
+            return _look_into(found, read_code(answers[0]))
         case WordsAt(slots=slots):
             words = dict(zip(slots, map(read_word, answers), strict=True))
             known = msgspec.structs.replace(trail, words=trail.words | words)
-            return _search(known, examine(trail.code or b"").delegation)
+            return _search(known, _delegation(trail))
         case AskBeacon():
             return _go_to(trail, decode_address(read_reply(answers[0])))
-        case None:
+        case FactsOf() | None:
             return trail
 
 
-def _judge_code(trail: Trail, code: bytes) -> Trail:
-    """Stop at code that does not delegate, or answers a holder's calls itself; else go on."""
-    if not code:
-        return _lost(trail)
-    here = msgspec.structs.replace(trail, code=code)
-    found = examine(code)
+def learn(trail: Trail, found: Findings) -> Trail:
+    """Take what the code of a FactsOf tells: stop at code that does not delegate, or answers a
+    holder's calls itself; else go on."""
+    here = msgspec.structs.replace(trail, found=found, wants=None)
     if not trail.hops:
-        here = msgspec.structs.replace(here, is_proxy=found.delegation.is_proxy)
+        is_proxy = found.delegation.is_proxy
+        here = msgspec.structs.replace(here, own=found, is_proxy=is_proxy)
     if found.delegation.is_proxy is False or found.answers_holders:
         return here
     return _search(here, found.delegation)
+
+
+def _look_into(trail: Trail, code: bytes) -> Trail:
+    if not code:
+        return _lost(trail)
+    return msgspec.structs.replace(trail, code=code, found=None, wants=FactsOf(code=code))
+
+
+def _delegation(trail: Trail) -> Delegation:
+    return Delegation(is_proxy=None) if trail.found is None else trail.found.delegation
 
 
 def _search(trail: Trail, delegation: Delegation) -> Trail:

@@ -3,7 +3,8 @@
 1. look: the gate, burns, owner getters, the code behind a proxy, prices, pools and what they hold,
    the balance slots
 2. play: the transfer check and the buys; beside them, where the code asks for it, the owner-check
-   slots, the contract's clock and the slots compared with it    -> first report, trades pending
+   slots, the contract's clock, the slots compared with it, and those that decide on caps
+                                                                 -> first report, trades pending
 3. play: the sales, and who but the holder can reach a holder's tokens   -> settled report
 
 More are needed where the node packs no reads or simulates nothing, where a read needs more gas than
@@ -13,11 +14,14 @@ others leave it, for an unusual proxy, and for AmmV4 pools that only their creat
 import asyncio
 from collections.abc import AsyncIterator, Coroutine, Iterator, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import TypeVar
 
 import msgspec
 
 from analysis import ownership
+from analysis.cap_state import read_cap_words
+from analysis.caps import with_caps
 from analysis.clock import clock_at
 from analysis.clock_state import ClockState, read_clock_state
 from analysis.combine import Facts, combine
@@ -32,7 +36,6 @@ from analysis.play import play_buys, play_sales, what_if_blocks
 from analysis.scenarios import transfer
 from analysis.scenarios.theft import Crime
 from analysis.state import State, read_state
-from analysis.static.examine import examine
 from analysis.static.leads import Leads
 from analysis.suspects import suspects
 from config.burn import BURN_ADDRESSES
@@ -51,12 +54,10 @@ class ChainScanner:
 
     def scan(self, token: Address, *, redecompile: bool) -> AsyncIterator[Report]:
         """As `scan`; with `redecompile` the code is examined anew though its answers are known."""
-        if redecompile:
-            examine.cache_clear()
-        return scan(self._desk, token)
+        return scan(self._desk, token, redecompile=redecompile)
 
 
-async def scan(desk: Desk, token: Address) -> AsyncIterator[Report]:
+async def scan(desk: Desk, token: Address, *, redecompile: bool = False) -> AsyncIterator[Report]:
     """Reports of one analysis, the last one settled.
 
     Raises TokenRefusedError when the gate refuses, UpstreamError when the node fails.
@@ -69,7 +70,12 @@ async def scan(desk: Desk, token: Address) -> AsyncIterator[Report]:
     state, judged = await asyncio.gather(
         read_state(desk, seen, token),
         judge_code(
-            desk.reads(seen.memory), token, seen.admitted.code, seen.proxy_answers, block=block
+            desk.reads(seen.memory),
+            token,
+            seen.admitted.code,
+            seen.proxy_answers,
+            block=block,
+            examine=partial(desk.examiner.examine, anew=redecompile),
         ),
     )
     traded = pick_traded(
@@ -84,11 +90,20 @@ async def scan(desk: Desk, token: Address) -> AsyncIterator[Report]:
         _beside(play_buys(desk, seen, token, traded, senders)) as playing,
         _beside(_openness(desk, token, judged)) as opening,
     ):
-        owner_slots, clock_state, stored = await asyncio.gather(
+        owner_slots, clock_state, cap_words, stored = await asyncio.gather(
             _owner_slots(desk, seen, token, judged),
             read_clock_state(desk.reads(), token, judged.clock_limits, block=block),
+            read_cap_words(desk.reads(), token, judged.cap_rules, block=block),
             read_stored(desk.reads(), token, judged.leads.stored, block=block),
         )
+        static = with_caps(
+            judged.findings,
+            judged.cap_rules,
+            cap_words,
+            supply_raw=seen.admitted.metadata.supply_raw,
+            clock=clock_state.reading,
+        )
+        judged = msgspec.structs.replace(judged, findings=static)
         facts = _facts(desk, seen, token, state, judged, owner_slots, clock_state)
         pending = {pool.candidate.key: PENDING for pool in traded}
         yield _report(

@@ -74,7 +74,7 @@ class Analyser:
         self._shelf = shelf
         self._settings = settings
         self._now_s = now_s
-        self._runs: dict[tuple[str, Address], _Run] = {}
+        self._runs: dict[tuple[str, Address, bool], _Run] = {}
         # One chain whose node hangs must not keep the others waiting.
         self._slots = {slug: asyncio.Semaphore(settings.concurrency) for slug in scanners}
 
@@ -142,7 +142,8 @@ class Analyser:
             raise
 
     def _join(self, chain: str, scanner: Scanner, token: Address, *, redecompile: bool) -> _Run:
-        key = (chain, token)
+        # A run that looks codes up is none that works them out: who asks for that joins no other.
+        key = (chain, token, redecompile)
         run = self._runs.get(key)
         if run is not None:
             return run
@@ -155,7 +156,7 @@ class Analyser:
         run.task.add_done_callback(lambda task: self._leave(key, task))
         return run
 
-    def _leave(self, key: tuple[str, Address], task: asyncio.Task[Report]) -> None:
+    def _leave(self, key: tuple[str, Address, bool], task: asyncio.Task[Report]) -> None:
         del self._runs[key]
         if task.cancelled():
             return

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 
 from analysis.knowledge import Known
 from config.chains import Chain, Dex
-from config.primitives import ZERO_ADDRESS, Address, BlockRef
+from config.primitives import ZERO_ADDRESS, Address, BlockRef, Hash32
+from sql.codes import delete_other_versions, read_found, write_found
 from sql.pools import coverage_of, pools_of
 from sql.reports import read_report, walletless_check_of, write_refusal, write_report
 from sql.rows import CoverageRow, RefusalRow, Report
@@ -20,7 +21,7 @@ not asked again for the few pools that are younger."""
 
 
 class StoreShelf:
-    """Knowledge and Shelf over the DuckDB store. Every call runs in a thread of its own."""
+    """Knowledge, Codes and Shelf over the DuckDB store. Every call runs in a thread of its own."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -30,6 +31,27 @@ class StoreShelf:
     ) -> Known:
         """Indexed pools against `quotes`, factories fully indexed, holders by transfers."""
         return await asyncio.to_thread(self._known, chain, token, quotes, pin)
+
+    async def find_code(self, code_hash: Hash32, version: str) -> str | None:
+        """What this version of the static analysis found in the code. None: nothing is kept."""
+        return await asyncio.to_thread(
+            read_found, self._store, code_hash=code_hash, version=version
+        )
+
+    async def keep_code(self, code_hash: Hash32, version: str, *, size: int, found: str) -> None:
+        """Keep it in the place of what was kept before."""
+        await asyncio.to_thread(
+            write_found,
+            self._store,
+            code_hash=code_hash,
+            version=version,
+            size=size,
+            found=found,
+        )
+
+    async def forget_codes(self, *, but_of_version: str) -> None:
+        """Remove what other versions of the static analysis found."""
+        await asyncio.to_thread(delete_other_versions, self._store, version=but_of_version)
 
     async def read(self, chain_id: int, token: Address) -> Report | None:
         """The last report. None: there is none."""

@@ -4,26 +4,47 @@
 
 CORPUS holds runtime.jsonl (`{"id", "runtime"}`) and labels.jsonl (`{"id", "labels": {field: true |
 false | "unsure" | [selectors]}}`). An unsure label is left out; an answer that is unknown costs
-recall where the label is true, never precision; selector lists count as exact sets. Speed is that
-of one core, in turn with evmole, which extracts selectors, arguments, mutability and storage.
+recall where the label is true, never precision; selector lists count as exact sets.
+
+Speed is processor time on the same contracts in one run, so that other work on the machine changes
+little of the ratios: ours; evmole, which extracts selectors, arguments, mutability and storage;
+heimdall, which decompiles (its Python package gives interface and storage, not source text). Then
+the same codes as known ones: looked up by a service that has just been started.
 """
 
+import asyncio
+import importlib
+import importlib.util
+import random
 import statistics
 import sys
+import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import closing, suppress
 from pathlib import Path
 
 import evmole
 import msgspec
 
+from analysis.examiner import Examiner
+from analysis.shelf import StoreShelf
 from analysis.static.examine import examine
+from analysis.workers import process_pool
 from benchmarks._machine import ROOT, describe
+from sql.store import Store
 
 DEFAULT_CORPUS = ROOT.parent / "shared" / "corpus"
 FEW = 5
 """Fields with fewer true labels are shown, but stay out of the averages."""
+
+DECOMPILED = 100
+"""Contracts of the corpus that heimdall gets, drawn with SEED."""
+SEED = 7
+DECOMPILE_LIMIT_S = 20
+"""For one contract; one that takes longer counts with this."""
 
 
 class Runtime(msgspec.Struct):
@@ -31,6 +52,11 @@ class Runtime(msgspec.Struct):
 
     id: str
     runtime: str
+
+    @property
+    def code(self) -> bytes:
+        """The bytes."""
+        return bytes.fromhex(self.runtime.removeprefix("0x"))
 
 
 class Labelled(msgspec.Struct):
@@ -99,12 +125,8 @@ def print_scores(scores: dict[str, Score]) -> None:
     )
 
 
-def main() -> None:
-    """Print accuracy, then speed."""
-    corpus = Path(sys.argv[1]) if len(sys.argv) > 1 else DEFAULT_CORPUS
-    if not (corpus / "labels.jsonl").is_file():
-        print(f"no labelled corpus at {corpus.name}: name its folder")
-        return
+def print_accuracy(rows: list[Runtime], corpus: Path) -> None:
+    """Score every label."""
     labelled = {
         row.id: row.labels
         for row in (
@@ -112,29 +134,131 @@ def main() -> None:
         )
     }
     scores: dict[str, Score] = {}
-    ours_ms, evmole_ms = [], []
-    for line in read_lines(corpus / "runtime.jsonl"):
-        row = msgspec.json.decode(line, type=Runtime)
-        code = bytes.fromhex(row.runtime.removeprefix("0x"))
-        started = time.perf_counter()
-        found = examine(code)
-        between = time.perf_counter()
-        evmole.contract_info(
+    for row in rows:
+        labels = labelled.get(row.id)
+        if labels:
+            findings = examine(row.code).findings
+            for key, label in labels.items():
+                scores.setdefault(key, Score()).add(label, getattr(findings, key, None))
+    print_scores(scores)
+
+
+def cpu_ms(work: Callable[[], object]) -> float:
+    """Processor time of this process, all threads."""
+    started = time.process_time()
+    work()
+    return 1000 * (time.process_time() - started)
+
+
+def evmole_ms(code: bytes) -> float:
+    """Everything that evmole extracts."""
+    return cpu_ms(
+        lambda: evmole.contract_info(
             code, selectors=True, arguments=True, state_mutability=True, storage=True
         )
-        ended = time.perf_counter()
-        ours_ms.append(1000 * (between - started))
-        evmole_ms.append(1000 * (ended - between))
-        for key, label in labelled.get(row.id, {}).items():
-            scores.setdefault(key, Score()).add(label, getattr(found.findings, key, None))
-    print(describe(f"{len(ours_ms)} labelled tokens"))
-    print_scores(scores)
-    ours, theirs = statistics.median(ours_ms), statistics.median(evmole_ms)
-    print(
-        f"one contract, one core: median {ours:.1f} ms, "
-        f"p95 {statistics.quantiles(ours_ms, n=20)[-1]:.1f} ms, longest {max(ours_ms):.0f} ms; "
-        f"evmole (extraction only) median {theirs:.1f} ms: {ours / theirs:.0f} times as long"
     )
+
+
+def decompile_ms(code: bytes) -> float:
+    """One decompilation, without its cache and without asking the network for names.
+
+    What it refuses counts with the time until then.
+    """
+    heimdall = importlib.import_module("heimdall_py")
+
+    def decompile() -> None:
+        with suppress(heimdall.DecompileError, heimdall.DecompileTimeoutError):
+            heimdall.decompile_code(
+                "0x" + code.hex(),
+                skip_resolving=True,
+                use_cache=False,
+                timeout_secs=DECOMPILE_LIMIT_S,
+            )
+
+    return cpu_ms(decompile)
+
+
+def decompile_all(codes: list[bytes]) -> list[float]:
+    """In a process of its own, which a crash ends alone; a crash counts as the limit."""
+    found = []
+    pool = process_pool(1)
+    for code in codes:
+        try:
+            found.append(pool.submit(decompile_ms, code).result())
+        except BrokenProcessPool:
+            pool = process_pool(1)
+            found.append(1000.0 * DECOMPILE_LIMIT_S)
+    pool.shutdown()
+    return found
+
+
+def known_ms(codes: list[bytes]) -> list[float]:
+    """Wall time of each code after a restart: from the code to all that it tells."""
+
+    async def run(*, is_timed: bool) -> list[float]:
+        with closing(Store.open(path)) as store:
+            examiner = Examiner(StoreShelf(store))
+            took = []
+            for code in codes:
+                started = time.perf_counter()
+                await examiner.examine(code)
+                took.append(1000 * (time.perf_counter() - started))
+            examiner.close()
+        return took if is_timed else []
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "known.duckdb"
+        asyncio.run(run(is_timed=False))
+        return asyncio.run(run(is_timed=True))
+
+
+def print_times(name: str, found_ms: list[float]) -> None:
+    """One line."""
+    print(
+        f"{name:44} median {statistics.median(found_ms):8.2f} ms, "
+        f"p95 {statistics.quantiles(found_ms, n=20)[-1]:8.2f} ms, longest {max(found_ms):7.0f} ms"
+    )
+
+
+def print_ratio(name: str, theirs_ms: list[float], ours_ms: list[float]) -> None:
+    """How many times as long as ours."""
+    ratio = statistics.median(theirs_ms) / statistics.median(ours_ms)
+    whole = sum(theirs_ms) / sum(ours_ms)
+    print(f"{name:44} {ratio:8.2f} times by the medians, {whole:.2f} by the sums")
+
+
+def print_speed(codes: list[bytes]) -> None:
+    """Side by side on the same contracts."""
+    drawn = random.Random(SEED).sample(codes, min(DECOMPILED, len(codes)))
+    print(f"speed, processor time of {len(drawn)} contracts drawn with seed {SEED}:")
+    ours_ms = [cpu_ms(lambda code=code: examine(code)) for code in drawn]  # type: ignore[misc]
+    print_times("assay, code not seen before", ours_ms)
+    extracted_ms = [evmole_ms(code) for code in drawn]
+    print_times("evmole, extraction only", extracted_ms)
+    looked_up_ms = known_ms(drawn)
+    print_times("assay, known code after a restart (wall)", looked_up_ms)
+    print_ratio("assay takes, of evmole", ours_ms, extracted_ms)
+    if importlib.util.find_spec("heimdall_py") is None:
+        print("heimdall is published for Linux on x86-64 only: not measured here")
+        return
+    theirs_ms = decompile_all(drawn)
+    print_times(f"heimdall, at most {DECOMPILE_LIMIT_S} s each", theirs_ms)
+    print_ratio("heimdall takes, of assay on a new code", theirs_ms, ours_ms)
+    print_ratio("heimdall takes, of assay on a known code", theirs_ms, looked_up_ms)
+
+
+def main() -> None:
+    """Print accuracy, then speed."""
+    corpus = Path(sys.argv[1]) if len(sys.argv) > 1 else DEFAULT_CORPUS
+    if not (corpus / "labels.jsonl").is_file():
+        print(f"no labelled corpus at {corpus.name}: name its folder")
+        return
+    rows = [
+        msgspec.json.decode(line, type=Runtime) for line in read_lines(corpus / "runtime.jsonl")
+    ]
+    print(describe(f"{len(rows)} labelled tokens"))
+    print_accuracy(rows, corpus)
+    print_speed([row.code for row in rows])
 
 
 if __name__ == "__main__":

@@ -1,29 +1,50 @@
-"""Static answers, kept once per distinct code and detector version."""
+"""What the static analysis found, kept once per distinct code and version of the analysis."""
 
-import msgspec
+import hashlib
 
 from config.primitives import Hash32
-from sql.rows import CodeAnswerRow, CodeRow, StaticFindings
+from sql.rows import CodeAnswerRow
 from sql.store import Readable, Store
 
-
-def read_findings(store: Readable, *, code_hash: Hash32, version: int) -> StaticFindings | None:
-    """What the detectors of this version found in the code; None when they have not looked."""
-    row = store.fetch_one("codes/find_answer", CodeAnswerRow, code_hash=code_hash, version=version)
-    return None if row is None else msgspec.json.decode(row.findings, type=StaticFindings)
+_KEY_BYTES = 8
 
 
-def write_findings(
-    store: Store, *, code_hash: Hash32, size: int, version: int, findings: StaticFindings
-) -> None:
-    """Keep the answers in the place of those of any other version.
+def read_found(store: Readable, *, code_hash: Hash32, version: str) -> str | None:
+    """What an analysis of this version found in the code; None when it has not looked.
 
-    `size` is that of the stripped code, in bytes.
+    Raises StoreError.
     """
-    text = msgspec.json.encode(findings).decode()
-    answer = CodeAnswerRow(code_hash=code_hash, version=version, findings=text)
+    key = _key_of(code_hash, version)
+    for row in store.fetch("codes/find_answer", CodeAnswerRow, code_key=key):
+        if row.code_hash == code_hash and row.version == version:
+            return row.found
+    return None
+
+
+def write_found(store: Store, *, code_hash: Hash32, version: str, size: int, found: str) -> None:
+    """Keep it, in the place of what was found before. Raises StoreError.
+
+    `size` is that of the code as it was hashed, in bytes.
+    """
+    row = CodeAnswerRow(
+        code_key=_key_of(code_hash, version),
+        code_hash=code_hash,
+        version=version,
+        size=size,
+        found=found,
+    )
     with store.transaction() as tx:
-        tx.execute("codes/delete_code", code_hash=code_hash)
-        tx.execute("codes/delete_answers", code_hash=code_hash)
-        tx.insert("code", [CodeRow(code_hash=code_hash, size=size)])
-        tx.insert("code_answer", [answer])
+        tx.execute("codes/delete_answer", code_key=row.code_key)
+        tx.insert("code_answer", [row])
+
+
+def delete_other_versions(store: Store, *, version: str) -> None:
+    """Forget what other versions of the analysis have found. Raises StoreError."""
+    with store.transaction() as tx:
+        tx.execute("codes/delete_other_versions", version=version)
+
+
+def _key_of(code_hash: Hash32, version: str) -> int:
+    """One integer for both: a look-up by it takes an index, one by two columns scans."""
+    digest = hashlib.sha256(f"{version} {code_hash}".encode()).digest()
+    return int.from_bytes(digest[:_KEY_BYTES], signed=True)

@@ -28,7 +28,6 @@ TABLES: Mapping[str, type[msgspec.Struct]] = {
     "request": rows.RequestRow,
     "pool": rows.PoolRow,
     "undecoded": rows.UndecodedRow,
-    "code": rows.CodeRow,
     "code_answer": rows.CodeAnswerRow,
     "report": rows.ReportRow,
     "report_static": rows.StaticFindings,

@@ -136,14 +136,6 @@ class CoverageRow(Row, frozen=True, kw_only=True):
 # --- code ------------------------------------------------------------------------------------
 
 
-class CodeRow(Row, frozen=True, kw_only=True):
-    """One distinct runtime code, metadata stripped."""
-
-    code_hash: Hash32
-    """keccak256 of the stripped code."""
-    size: int
-
-
 class StaticFindings(Row, frozen=True, kw_only=True):
     """What the code can do. Definitions: the specification, "Static analysis".
 
@@ -176,12 +168,18 @@ class StaticFindings(Row, frozen=True, kw_only=True):
 
 
 class CodeAnswerRow(Row, frozen=True, kw_only=True):
-    """The static answers for one code at one version of the detectors."""
+    """What one version of the static analysis found in one distinct runtime code."""
 
+    code_key: int
+    """The first 64 bits of a hash of the next two."""
     code_hash: Hash32
-    version: int
-    findings: str
-    """StaticFindings as JSON."""
+    """keccak256 of the code without a compiler's metadata."""
+    version: str
+    """Of everything that decides on what is found."""
+    size: int
+    """Bytes of the code as it was hashed."""
+    found: str
+    """JSON, in the shape that the analysis of that version writes."""
 
 
 # --- reports ---------------------------------------------------------------------------------

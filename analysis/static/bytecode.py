@@ -1,5 +1,8 @@
 """Runtime code as the EVM reads it: instructions, jump destinations, no metadata."""
 
+import re
+from collections.abc import Iterable
+
 import msgspec
 from eth_hash.auto import keccak
 
@@ -14,25 +17,67 @@ _METADATA_KEYS = (b"ipfs", b"bzzr0", b"bzzr1", b"solc", b"experimental", b"vyper
 _CBOR_SMALL_LISTS = range(0x81, 0x90)
 _CBOR_SMALL_MAPS = range(0xA1, 0xB0)
 _LENGTH_BYTES = 2
+_MOST_TRAILERS = 8
+"""That are taken away; code with more is made for making us look."""
+
+_PUSHES = b"|".join(b"\\x%02x.{%d}" % (0x5F + size, size) for size in range(1, 33))
+_ENDS = frozenset(
+    opcode
+    for opcode, row in enumerate(OPCODES)
+    if row is None or row.name in ("STOP", "JUMP", "RETURN", "REVERT", "INVALID", "SELFDESTRUCT")
+)
+"""Instructions after which the next one does not run."""
+
+
+def _whole(excluded: Iterable[int]) -> bytes:
+    """Pattern of whole instructions other than these. A loop over them would be slow."""
+    names = b"".join(b"\\x%02x" % opcode for opcode in excluded)
+    return rb"(?:[^\x60-\x7f" + names + rb"]++|" + _PUSHES + rb")*+"
+
+
+_UP_TO_END = re.compile(_whole(_ENDS), re.DOTALL)
+_LAST_DESTINATION = re.compile(rb"(?:" + _whole((JUMPDEST,)) + rb"(\x5b))*+", re.DOTALL)
 
 
 def strip_metadata(runtime: bytes) -> bytes:
-    """The code without the compiler's CBOR trailer, which differs between builds of one source.
+    """The code without the CBOR trailers of compilers, which differ between builds of one source.
 
+    Only what cannot run is taken away: no jump destination in it, and nothing that falls through to
+    it. Code disguised as metadata stays. Of what is left the same can be said whatever the trailer.
     Source: Solidity documentation, "Contract Metadata"; Vyper counts the length itself in or not,
     depending on its version.
     """
-    length = int.from_bytes(runtime[-_LENGTH_BYTES:])
-    for start in (len(runtime) - _LENGTH_BYTES - length, len(runtime) - length):
-        if 0 < start < len(runtime) - _LENGTH_BYTES and _is_metadata(runtime[start:]):
-            return runtime[:start]
+    for _ in range(_MOST_TRAILERS):
+        start = _start_of_metadata(runtime)
+        if start is None:
+            break
+        runtime = runtime[:start]
     return runtime
 
 
-def _is_metadata(tail: bytes) -> bool:
-    return (tail[0] in _CBOR_SMALL_MAPS or tail[0] in _CBOR_SMALL_LISTS) and any(
+def _start_of_metadata(code: bytes) -> int | None:
+    length = int.from_bytes(code[-_LENGTH_BYTES:])
+    for start in (len(code) - _LENGTH_BYTES - length, len(code) - length):
+        if 0 < start < len(code) - _LENGTH_BYTES and _is_metadata(code, start):
+            return start
+    return None
+
+
+def _is_metadata(code: bytes, start: int) -> bool:
+    tail = code[start:]
+    is_named = (tail[0] in _CBOR_SMALL_MAPS or tail[0] in _CBOR_SMALL_LISTS) and any(
         key in tail for key in _METADATA_KEYS
     )
+    return is_named and _is_inert(code, start)
+
+
+def _is_inert(code: bytes, start: int) -> bool:
+    """Whether the EVM can never run anything from here on: somewhere between the last jump
+    destination and here an instruction ends execution. Strings may stand before metadata."""
+    found = _LAST_DESTINATION.match(code)
+    last = -1 if found is None else found.start(1)
+    end = _UP_TO_END.match(code, last + 1)
+    return last < start and end is not None and end.end() < start and code[end.end()] in _ENDS
 
 
 def hash_of(stripped: bytes) -> Hash32:

@@ -6,27 +6,25 @@ Answers are True with proof, False only where every path was followed, and None 
 import gc
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from functools import lru_cache
 from typing import Final
 
 import evmole
 import msgspec
 
+from analysis.cap_rules import CapRules
 from analysis.clock_limits import ClockLimit
 from analysis.detector import Answer, Evidence
 from analysis.registry import DETECTORS
 from analysis.static.bytecode import hash_of, split, strip_metadata
+from analysis.static.caps import cap_rules
 from analysis.static.clock_values import clock_limits
 from analysis.static.code import Code
 from analysis.static.delegation import Delegation, find_delegation, slot_name
-from analysis.static.leads import Leads, find_leads
+from analysis.static.leads import UNKNOWN_LEADS, Leads, find_leads
 from analysis.static.path import HOLDER_FUNCTIONS, Note, Notes
 from analysis.static.walk import Budget, walk
 from config.primitives import Hash32, Selector
 from sql.rows import EvidenceRow, StaticFindings
-
-VERSION: Final = 2
-"""Of the walk; stored beside its answers. Bump when any answer may change."""
 
 _FALLBACK: Final = Selector("0x00000000")
 """Stands for code that runs without a matched selector: fallback and receive."""
@@ -35,7 +33,6 @@ _SELECTOR_LISTS: Final = ("balance_update_function", "allowance_update_function"
 """Fields that are the functions of the evidence."""
 
 _MOST_OWNER_SLOTS: Final = 16
-_CACHED_CODES: Final = 256
 
 
 class Findings(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,13 +52,16 @@ class Findings(msgspec.Struct, frozen=True, kw_only=True):
     answer holders itself: its checks are about its admin."""
     clock_limits: tuple[ClockLimit, ...]
     """What the clock is compared with."""
+    cap_rules: CapRules
+    """How caps are enforced, for those who know what storage holds."""
     delegation: Delegation
     leads: Leads
     """What simulations are to try."""
     evidence: tuple[EvidenceRow, ...]
+    is_timed_out: bool = False
+    """Whether the clock ended the walk, not its steps: at a quieter time it may find more."""
 
 
-@lru_cache(maxsize=_CACHED_CODES)
 def examine(runtime: bytes, *, budget: Budget | None = None) -> Findings:
     """Examine one contract's own code; for a proxy, examine the implementation's code as well.
 
@@ -102,11 +102,31 @@ def _examine(runtime: bytes, budget: Budget) -> Findings:
         answers_holders=code.answers_holders,
         owner_slots=_slots_of(owner_checks)[:_MOST_OWNER_SLOTS],
         clock_limits=clock_limits(code),
+        cap_rules=cap_rules(code),
         delegation=delegation,
         leads=find_leads(
             code, {entry: types for entry, types in functions.items() if types is not None}
         ),
         evidence=_evidence(answers, owner_checks),
+        is_timed_out=walked.notes.is_timed_out,
+    )
+
+
+def unexamined(stripped: bytes) -> Findings:
+    """Of a code whose examination could not be ended: nothing is known."""
+    return Findings(
+        code_hash=hash_of(stripped),
+        size=len(stripped),
+        selectors=(),
+        findings=StaticFindings(timebomb=None),
+        answers_holders=False,
+        owner_slots=(),
+        clock_limits=(),
+        cap_rules=CapRules(),
+        delegation=Delegation(is_proxy=None),
+        leads=UNKNOWN_LEADS,
+        evidence=(),
+        is_timed_out=True,
     )
 
 

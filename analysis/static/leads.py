@@ -79,7 +79,8 @@ class Leads(msgspec.Struct, frozen=True, kw_only=True):
     need not be among the above."""
 
 
-NO_LEADS: Final = Leads()
+UNKNOWN_LEADS: Final = Leads(skips_allowance=True)
+"""Of code that was not examined: it may do anything, so attempts that fail settle nothing."""
 
 
 def find_leads(code: Code, arguments: Mapping[int, str]) -> Leads:

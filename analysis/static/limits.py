@@ -25,6 +25,8 @@ class Cap(msgspec.Struct, frozen=True, kw_only=True):
     """Variables that hold the cap. Empty: it is a constant."""
     switches: frozenset[Variable]
     """Variables that turn it on and off."""
+    constant: int | None = None
+    """A cap that is written in the code."""
 
 
 def _exceeding(code: Code, reading: Reading) -> Iterator[tuple[Word, Word]]:
@@ -69,7 +71,9 @@ def _variables(code: Code, word: Word) -> frozenset[Variable]:
 
 def _cap(code: Code, guard: Guard, large: Word, small: Word) -> Cap | None:
     limits = _variables(code, small)
-    if not limits and (not isinstance(code.sources.single(small), int) or small == 0):
+    number = code.sources.single(small)
+    constant = number if isinstance(number, int) else None
+    if not limits and (constant is None or small == 0):
         return None
     if any(root in code.roles.allowances for root, _ in limits):
         return None
@@ -83,6 +87,7 @@ def _cap(code: Code, guard: Guard, large: Word, small: Word) -> Cap | None:
         guard=guard,
         limits=limits - code.roles.supply,
         switches=frozenset(switches) - limits,
+        constant=constant,
     )
 
 

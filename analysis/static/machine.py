@@ -160,10 +160,11 @@ def _codecopy(machine: Machine, path: Path, _pc: int) -> None:
     path.memory.forget(place, length)
     if isinstance(place, int) and isinstance(source, int) and isinstance(length, int):
         start = place + length - _WORD
-        if length <= _WORD and start >= 0:
+        code = machine.program.code
+        # what stands behind the code, metadata or nothing, is not told apart: it stays unknown
+        if length <= _WORD and start >= 0 and source + length <= len(code):
             # scratch space whose upper bytes are still zero: how Vyper reads its jump tables
-            copied = machine.program.code[source : source + length].ljust(length, b"\0")
-            path.memory.store(start, int.from_bytes(copied))
+            path.memory.store(start, int.from_bytes(code[source : source + length]))
 
 
 def _returndatacopy(machine: Machine, path: Path, _pc: int) -> None:

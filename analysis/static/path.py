@@ -90,6 +90,8 @@ class Notes:
         self.unfinished: set[Entry] = set()
         """Entries with a path that was not followed to its end: an unknown jump, deep recursion, or
         the budget ran out. None among them may stand for any function."""
+        self.is_timed_out = False
+        """Whether it was the budget's seconds that ran out."""
 
     @staticmethod
     def add(notes: dict[tuple[object, ...], Note], path: Path, pc: int, *words: Word) -> None:

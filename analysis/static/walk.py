@@ -114,7 +114,8 @@ class _Walk:
 
     def _is_spent(self) -> bool:
         self._next_look = max(0, self._steps_left - _CLOCK_EVERY)
-        return self._steps_left <= 0 or time.thread_time() > self._stop_at_s
+        self.notes.is_timed_out |= time.thread_time() > self._stop_at_s
+        return self._steps_left <= 0 or self.notes.is_timed_out
 
     def _pay_for_copy(self, path: Path) -> None:
         """Large states cost more steps, so that hostile code cannot fill our memory with them."""

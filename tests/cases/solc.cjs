@@ -7,8 +7,12 @@ const wrapper = require("solc/wrapper");
 const { package: name, requests } = JSON.parse(fs.readFileSync(0, "utf8"));
 const compiler = wrapper(require(`${name}/soljson.js`));
 
+const compiled = new Map(); // several contracts of one file are compiled together
+
 function answer({ input, file, contract }) {
-  const output = JSON.parse(compiler.compile(JSON.stringify(input)));
+  const text = JSON.stringify(input);
+  if (!compiled.has(text)) compiled.set(text, JSON.parse(compiler.compile(text)));
+  const output = compiled.get(text);
   const errors = (output.errors ?? []).filter((each) => each.severity === "error");
   if (errors.length > 0) return { refused: errors.map((each) => each.formattedMessage).join("\n") };
   const { object, immutableReferences } = output.contracts[file][contract].evm.deployedBytecode;

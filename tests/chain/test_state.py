@@ -57,6 +57,9 @@ class Reader:
         answers = self.batch(proxy.first_requests(token, block=self.block.hash))
         trail = proxy.begin(token, code=read_code(code), answers=answers)
         while trail.wants is not None:
+            if isinstance(trail.wants, proxy.FactsOf):
+                trail = proxy.learn(trail, examine(trail.wants.code))
+                continue
             asked = proxy.requests(trail, block=self.block.hash)
             trail = proxy.read(trail, self.batch(asked))
         return trail

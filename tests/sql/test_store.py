@@ -9,11 +9,11 @@ import pytest
 
 from config.errors import StoreError
 from sql.blocks import list_blocks, list_checkpoints, write_checkpoint
-from sql.codes import read_findings, write_findings
+from sql.codes import delete_other_versions, read_found, write_found
 from sql.columns import encode
 from sql.connection import MEMORY
 from sql.pools import insert_pools, pools_of
-from sql.rows import BlockRow, CheckpointRow, PoolRow, StaticFindings
+from sql.rows import BlockRow, CheckpointRow, PoolRow
 from sql.store import Store
 from sql.tokens import read_token, track_token_frame, track_tokens, tracked
 from tests.sql.samples import address, block, hash32, pool
@@ -162,16 +162,26 @@ def test_a_token_keeps_its_number_its_first_sight_and_its_best_reason(store: Sto
     assert read_token(store, chain_id=56, address=TOKEN) is None
 
 
-def test_static_answers_are_kept_for_one_version_of_a_code(store: Store) -> None:
-    code = hash32(1)
-    first = StaticFindings(is_proxy=True, timebomb=False)
-    write_findings(store, code_hash=code, size=10, version=1, findings=first)
-    assert read_findings(store, code_hash=code, version=1) == first
-    second = StaticFindings(is_proxy=False)
-    write_findings(store, code_hash=code, size=10, version=2, findings=second)
-    assert read_findings(store, code_hash=code, version=1) is None
-    assert read_findings(store, code_hash=code, version=2) == second
-    assert read_findings(store, code_hash=hash32(2), version=2) is None
+def test_what_a_code_tells_is_kept_per_version(store: Store) -> None:
+    code, other = hash32(1), hash32(2)
+    write_found(store, code_hash=code, version="1", size=10, found="old")
+    write_found(store, code_hash=code, version="1", size=10, found="first")
+    write_found(store, code_hash=code, version="2", size=10, found="second")
+    assert read_found(store, code_hash=code, version="1") == "first"
+    assert read_found(store, code_hash=code, version="2") == "second"
+    assert read_found(store, code_hash=other, version="2") is None
+    delete_other_versions(store, version="2")
+    assert read_found(store, code_hash=code, version="1") is None
+    assert read_found(store, code_hash=code, version="2") == "second"
+
+
+def test_codes_that_share_a_key_are_told_apart(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sql.codes._key_of", lambda code_hash, version: 7)
+    write_found(store, code_hash=hash32(1), version="1", size=10, found="first")
+    assert read_found(store, code_hash=hash32(2), version="1") is None
+    assert read_found(store, code_hash=hash32(1), version="2") is None
 
 
 def test_memory_stores_are_apart() -> None:

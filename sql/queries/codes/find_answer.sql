@@ -1,6 +1,6 @@
--- One row, or none: the static answers for the code $code_hash at the detectors' $version.
-select code_hash, version, findings
+-- One row, or none: what was found in the code and at the version that $code_key stands for. Of two
+-- codes that share a key, which 64 bits make unlikely, both, in any order: sorted, or with a limit,
+-- it would be a scan.
+select code_key, code_hash, version, size, found
 from code_answer
-where code_hash = $code_hash and version = $version
-order by version
-limit 1
+where code_key = $code_key

@@ -1,0 +1,155 @@
+"""Examines each code once: what is known of it is looked up, what is not is worked out and kept.
+
+Known are, in this order: codes seen lately, codes being examined for somebody else, codes in the
+tables. Working it out is a second of processor time at worst, so a service does it in processes of
+its own: in a thread it would keep the interpreter from answering requests.
+"""
+
+import asyncio
+import os
+from collections import OrderedDict
+from concurrent.futures import Executor, ThreadPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from typing import Final, Protocol
+
+import msgspec
+import structlog
+
+from analysis.static.bytecode import hash_of, strip_metadata
+from analysis.static.examine import Findings, examine, unexamined
+from analysis.version import analysis_version
+from analysis.workers import process_pool
+from config.errors import StoreError
+from config.primitives import Hash32
+
+_LOG = structlog.get_logger(__name__)
+
+_MOST_IN_MEMORY: Final = 512
+"""Codes; what is found in one takes some ten kilobytes."""
+
+_SMALL: Final = 256
+"""Bytes. Smaller codes are not kept: fronts of clones, which differ by what is written into them,
+are examined as fast as they would be looked up; what answers for them is their target's code."""
+
+_MOST_PROCESSES: Final = 4
+
+
+class Codes(Protocol):
+    """The tables, or nothing at all."""
+
+    async def find_code(self, code_hash: Hash32, version: str) -> str | None:
+        """What was kept. None: nothing."""
+        ...
+
+    async def keep_code(self, code_hash: Hash32, version: str, *, size: int, found: str) -> None:
+        """Keep it in the place of what was kept before."""
+        ...
+
+    async def forget_codes(self, *, but_of_version: str) -> None:
+        """Remove what was kept of other versions."""
+        ...
+
+
+class NoCodes:
+    """No tables: nothing is kept."""
+
+    async def find_code(self, code_hash: Hash32, version: str) -> str | None:
+        """Nothing."""
+
+    async def keep_code(self, code_hash: Hash32, version: str, *, size: int, found: str) -> None:
+        """Drop it."""
+
+    async def forget_codes(self, *, but_of_version: str) -> None:
+        """There is nothing."""
+
+
+class Examiner:
+    """What codes tell by themselves. One for all chains: the same code says the same on each."""
+
+    def __init__(self, codes: Codes | None = None, *, in_processes: bool = False) -> None:
+        self._codes = NoCodes() if codes is None else codes
+        self._in_processes = in_processes
+        self._workers = self._new_workers()
+        self._recent: OrderedDict[bytes, Findings] = OrderedDict()
+        self._under_way: dict[bytes, asyncio.Task[Findings]] = {}
+
+    async def examine(self, code: bytes, *, anew: bool = False) -> Findings:
+        """What the code tells; with `anew`, worked out again whatever is known, and kept so.
+
+        What a code keeps us from working out is not known; it is no error.
+        """
+        stripped = strip_metadata(code)
+        known = None if anew else self._recent.get(stripped)
+        if known is not None:
+            self._recent.move_to_end(stripped)
+            return known
+        task = self._under_way.get(stripped)
+        if task is None or anew:
+            task = asyncio.create_task(self._find(stripped, anew=anew))
+            self._under_way[stripped] = task
+            task.add_done_callback(lambda done: self._forget(stripped, done))
+        return await asyncio.shield(task)
+
+    async def start(self) -> None:
+        """Forget what other versions of us found, and start a worker: the first token need not
+        wait for one."""
+        try:
+            await self._codes.forget_codes(but_of_version=analysis_version())
+        except StoreError as error:
+            _LOG.warning("old answers not removed", why=str(error))
+        await self._work_out(b"")
+
+    def close(self) -> None:
+        """End the workers; what they are at is lost."""
+        self._workers.shutdown(wait=False, cancel_futures=True)
+
+    def _forget(self, stripped: bytes, done: asyncio.Task[Findings]) -> None:
+        if self._under_way.get(stripped) is done:
+            del self._under_way[stripped]
+
+    async def _find(self, stripped: bytes, *, anew: bool) -> Findings:
+        is_kept = len(stripped) > _SMALL
+        code_hash = hash_of(stripped)
+        found = await self._look_up(code_hash) if is_kept and not anew else None
+        if found is None:
+            found = await self._work_out(stripped)
+            if is_kept and not found.is_timed_out:
+                await self._keep(code_hash, len(stripped), found)
+        self._recent[stripped] = found
+        while len(self._recent) > _MOST_IN_MEMORY:
+            self._recent.popitem(last=False)
+        return found
+
+    async def _look_up(self, code_hash: Hash32) -> Findings | None:
+        try:
+            kept = await self._codes.find_code(code_hash, analysis_version())
+            return None if kept is None else msgspec.json.decode(kept, type=Findings)
+        except (StoreError, msgspec.DecodeError) as error:
+            _LOG.warning("code not looked up", code=code_hash, why=str(error))
+            return None
+
+    async def _keep(self, code_hash: Hash32, size: int, found: Findings) -> None:
+        text = msgspec.json.encode(found).decode()
+        try:
+            await self._codes.keep_code(code_hash, analysis_version(), size=size, found=text)
+        except StoreError as error:
+            _LOG.warning("what a code tells not stored", code=code_hash, why=str(error))
+
+    async def _work_out(self, stripped: bytes) -> Findings:
+        loop = asyncio.get_running_loop()
+        for _ in range(2):
+            workers = self._workers
+            try:
+                return await loop.run_in_executor(workers, examine, stripped)
+            except BrokenProcessPool as error:
+                # Whoever notices first replaces them; the others go on with the new ones.
+                if self._workers is workers:
+                    self._workers = self._new_workers()
+                _LOG.error("a worker died of a code", code=hash_of(stripped), why=str(error))
+        return unexamined(stripped)
+
+    def _new_workers(self) -> Executor:
+        count = max(1, min(_MOST_PROCESSES, (os.cpu_count() or 1) - 1))
+        if self._in_processes:
+            return process_pool(count)
+        return ThreadPoolExecutor(count, thread_name_prefix="examine")

@@ -1,0 +1,2 @@
+-- Removes what is kept under $code_key.
+delete from code_answer where code_key = $code_key

@@ -1,0 +1,65 @@
+"""Protects the rule of a cap where storage does not settle it: what may refuse is a cap."""
+
+import pytest
+
+from analysis.cap_rules import REFUSED, CapRule, CapRules, Choice, Step
+from analysis.caps import with_caps
+from analysis.clock import Reading
+from config.primitives import Hash32, RawAmount
+from sql.rows import StaticFindings
+
+SLOT = Hash32("0x" + "00" * 31 + "07")
+ONE = Hash32("0x" + "00" * 31 + "01")
+MAX = Hash32("0x" + "ff" * 32)
+CAPPED = StaticFindings(has_trading_cap_functionality=True)
+
+
+def in_force(*steps: Step, held: int | None = None, clock: Reading | None = None) -> bool | None:
+    """Of a token that refuses when the last step is not zero."""
+    refusing = Choice(condition=len(steps) - 1, if_true=(REFUSED,), if_false=())
+    rule = CapRule(steps=steps, choices=(refusing,), starts=(0,), constant=None)
+    words = {} if held is None else {SLOT: held}
+    rules = CapRules(trading=rule)
+    found = with_caps(CAPPED, rules, words, supply_raw=RawAmount(1000), clock=clock)
+    return found.has_trading_cap
+
+
+AMOUNT, STORED, UNKNOWN = Step("amount"), Step("slot", (), SLOT), Step("unknown")
+
+
+@pytest.mark.parametrize(("held", "bites"), [(10, True), (999, True), (1000, False), (None, True)])
+def test_a_stored_cap(held: int | None, *, bites: bool) -> None:
+    assert in_force(AMOUNT, STORED, Step("GT", (0, 1)), held=held) is bites
+
+
+@pytest.mark.parametrize(
+    ("steps", "bites"),
+    [
+        ((UNKNOWN, Step("ISZERO", (0,))), True),
+        ((UNKNOWN, Step("number", (), ONE), Step("OR", (0, 1)), Step("ISZERO", (2,))), False),
+        ((UNKNOWN, Step("number", (), MAX), Step("GT", (0, 1))), False),
+        ((UNKNOWN, Step("number", (), MAX), Step("LT", (1, 0))), False),
+        ((UNKNOWN, Step("number", (), ONE), Step("GT", (0, 1))), True),
+        ((AMOUNT, UNKNOWN, Step("either", (0, 1)), Step("ISZERO", (2,))), True),
+        ((AMOUNT, Step("number", (), ONE), Step("either", (0, 1)), Step("ISZERO", (2,))), False),
+        ((UNKNOWN, Step("something new", (0,))), True),
+        ((Step("block"), Step("number", (), ONE), Step("EQ", (0, 1))), True),
+    ],
+)
+def test_what_is_not_known_may_be_anything(steps: tuple[Step, ...], *, bites: bool) -> None:
+    assert in_force(*steps) is bites
+
+
+def test_the_clock_decides_where_it_was_read() -> None:
+    steps = (Step("block"), Step("slot", (), SLOT), Step("LT", (0, 1)))
+    clock = Reading(block_number=100, time_s=5)
+    assert in_force(*steps, held=101, clock=clock) is True
+    assert in_force(*steps, held=100, clock=clock) is False
+    assert in_force(*steps, held=100) is True
+
+
+@pytest.mark.parametrize("told", [True, False, None])
+def test_without_a_rule_it_is_what_the_code_tells(told: bool | None) -> None:
+    static = StaticFindings(has_trading_cap_functionality=told, has_trading_cap=None)
+    found = with_caps(static, CapRules(), {}, supply_raw=RawAmount(1), clock=None)
+    assert found.has_trading_cap is told

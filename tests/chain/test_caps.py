@@ -1,0 +1,239 @@
+"""Protects "now in force": a cap is one exactly while the real code refuses because of it."""
+
+import asyncio
+import time
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from analysis import cap_state
+from analysis.cap_state import read_cap_words
+from analysis.caps import with_caps
+from analysis.clock_state import read_clock_state
+from analysis.desk import Desk
+from analysis.node import Node, RpcAnswer
+from analysis.revert_reason import decode_revert
+from analysis.scan import scan
+from analysis.static.examine import Findings, examine
+from config.errors import UpstreamError
+from config.jsonrpc import RpcFault, RpcRequest
+from config.primitives import Address, BlockRef, Hash32, RawAmount
+from demo.abi import call_data
+from demo.layout import named_account
+from indexer.rpc import RpcClient
+from sql.rows import StaticFindings
+from tests.analysis.cases_compile import BUILDS, Build, _filled, _run
+from tests.chain.verbs import Chain
+
+pytestmark = pytest.mark.chain
+
+SOURCE = Path(__file__).parent / "caps" / "Capped.sol"
+SUPPLY = 1000 * 10**18
+MAX = 2**256 - 1
+NAMES = ("0.6-opt", "0.8", "0.8-opt", "0.8-ir")
+
+STATES = {
+    "StoredCap": (SUPPLY // 100, SUPPLY - 1, SUPPLY, SUPPLY + 1, MAX, 0),
+    "StrictCap": (SUPPLY // 100, SUPPLY, SUPPLY + 1, MAX),
+    "ZeroIsOff": (0, 1, SUPPLY // 100, SUPPLY),
+    "Switched": (0, 1),
+    "EitherSwitch": (0, 1, 2, 3),
+    "ShareOfSupply": (0, 100, 9_999, 10_000),
+    "ConstantCap": (0,),
+    "SwitchedConstant": (0, 1),
+    "RemoveLimits": (0, 1),
+    "WalletCap": (SUPPLY // 50, SUPPLY, MAX, 0),
+    "UntilBlock": (0, 10**9),
+    "AllButAll": (SUPPLY // 100, SUPPLY),
+}
+"""What `set` is called with, one after another."""
+
+
+@cache
+def runtimes() -> dict[tuple[str, str], bytes]:
+    """By contract and build."""
+    found = {}
+    for package in {build.package for build in BUILDS if build.name in NAMES}:
+        wanted = [
+            (contract, build)
+            for contract in STATES
+            for build in BUILDS
+            if build.package == package and build.name in NAMES
+        ]
+        answers = _run(package, [_request(*each) for each in wanted])
+        for (contract, build), answer in zip(wanted, answers, strict=True):
+            code = _filled(answer)
+            assert isinstance(code, bytes), code
+            found[contract, build.name] = code
+    return found
+
+
+def _request(contract: str, build: Build) -> dict[str, object]:
+    settings: dict[str, object] = {
+        "optimizer": {"enabled": build.optimise == "on", "runs": 200},
+        "outputSelection": {"*": {"*": ["evm.deployedBytecode"]}},
+    }
+    return {
+        "file": SOURCE.name,
+        "contract": contract,
+        "input": {
+            "language": "Solidity",
+            "sources": {SOURCE.name: {"content": SOURCE.read_text()}},
+            "settings": settings | ({"viaIR": True} if build.is_new else {}),
+        },
+    }
+
+
+class Actors(msgspec.Struct, frozen=True):
+    """Of one token."""
+
+    token: Address
+    owner: Address
+    holder: Address
+    """Has the whole supply."""
+    pair: Address
+    """Has the whole supply."""
+    half: Address
+    """Has half of the supply."""
+
+
+def install(chain: Chain, code: bytes) -> Actors:
+    names = (named_account(f"{name} {time.monotonic_ns()}") for name in ("a", "b", "c", "d"))
+    token, holder, pair, half = names
+    chain.node.rpc("anvil_setCode", token, "0x" + code.hex())
+    owner = chain.world.owner
+    init = "init(uint256,address,address,address)"
+    assert chain.send(owner, token, init, SUPPLY, holder, pair, half).success
+    return Actors(token=token, owner=owner, holder=holder, pair=pair, half=half)
+
+
+async def refused_for(node: Node, actors: Actors, block: Hash32) -> set[str]:
+    """Why ordinary transfers fail that move no more than there is."""
+    newcomer = named_account("newcomer")
+    asked = [
+        RpcRequest(
+            "eth_call",
+            (
+                {
+                    "from": sender,
+                    "to": actors.token,
+                    "data": call_data("transfer(address,uint256)", receiver, amount),
+                },
+                {"blockHash": block},
+            ),
+        )
+        for sender in (actors.holder, actors.pair)
+        for receiver, amount in (
+            (newcomer, SUPPLY // 2),
+            (newcomer, SUPPLY),
+            (actors.half, 1),
+            (actors.half, SUPPLY // 2),
+        )
+    ]
+    told = await node.batch(asked)
+    faults = (answer for answer in told if isinstance(answer, RpcFault))
+    return {decode_revert(bytes.fromhex((each.data or "")[2:]), each.message) for each in faults}
+
+
+async def found_now(node: Node, actors: Actors, found: Findings) -> StaticFindings:
+    pin = await node.fetch_head()
+    clock = await read_clock_state(node, actors.token, found.clock_limits, block=pin.hash)
+    words = await read_cap_words(node, actors.token, found.cap_rules, block=pin.hash)
+    return with_caps(
+        found.findings,
+        found.cap_rules,
+        words,
+        supply_raw=RawAmount(SUPPLY),
+        clock=clock.reading,
+    )
+
+
+@pytest.mark.parametrize("build", NAMES)
+@pytest.mark.parametrize("contract", STATES)
+async def test_a_cap_is_in_force_while_the_code_refuses(
+    chain: Chain, client: RpcClient, contract: str, build: str
+) -> None:
+    code = runtimes()[contract, build]
+    found = examine(code)
+    actors = install(chain, code)
+    for state in STATES[contract]:
+        assert chain.send(actors.owner, actors.token, "set(uint256)", state).success
+        now = await found_now(client, actors, found)
+        head = await client.fetch_head()
+        reasons = await refused_for(client, actors, head.hash)
+        answers = (now.has_trading_cap, now.has_position_cap)
+        assert answers == ("cap" in reasons, "wallet" in reasons), state
+
+
+CLONE = "363d3d373d3d3d363d73{}5af43d82803e903d91602b57fd5bf3"
+"""EIP-1167."""
+
+
+def clone_of(chain: Chain, contract: str) -> Actors:
+    """A token whose code is elsewhere and whose storage is its own."""
+    target = named_account(f"target {time.monotonic_ns()}")
+    chain.node.rpc("anvil_setCode", target, "0x" + runtimes()[contract, "0.8-opt"].hex())
+    return install(chain, bytes.fromhex(CLONE.format(target[2:])))
+
+
+async def caps_of(desk: Desk, token: Address) -> tuple[object, ...]:
+    """As reported: in force, and whether the code could."""
+    *_, report = [report async for report in scan(desk, token)]
+    static = report.static
+    return (
+        static.has_trading_cap,
+        static.has_position_cap,
+        static.has_trading_cap_functionality,
+        static.has_position_cap_functionality,
+    )
+
+
+@pytest.mark.parametrize("is_clone", [False, True])
+async def test_a_report_tells_what_is_in_force(chain: Chain, desk: Desk, is_clone: bool) -> None:
+    code = runtimes()["RemoveLimits", "0.8-opt"]
+    actors = clone_of(chain, "RemoveLimits") if is_clone else install(chain, code)
+    assert await caps_of(desk, actors.token) == (True, True, True, True)
+    assert chain.send(actors.owner, actors.token, "set(uint256)", 1).success
+    assert await caps_of(desk, actors.token) == (False, False, True, True)
+
+
+class Deaf:
+    """A real node that does not answer for storage: not in time, or not at all."""
+
+    def __init__(self, node: Node, *, is_slow: bool) -> None:
+        self._node = node
+        self._is_slow = is_slow
+
+    async def fetch_head(self) -> BlockRef:
+        return await self._node.fetch_head()
+
+    async def batch(self, requests: Sequence[RpcRequest]) -> list[RpcAnswer]:
+        if self._is_slow:
+            await asyncio.sleep(60)
+        raise UpstreamError(service="node", reason="gone")
+
+
+@pytest.mark.parametrize("is_slow", [False, True])
+async def test_unread_storage_leaves_what_the_code_tells(
+    chain: Chain, client: RpcClient, monkeypatch: pytest.MonkeyPatch, is_slow: bool
+) -> None:
+    monkeypatch.setattr(cap_state, "CAP_SLOTS_WAIT_S", 0.05)
+    code = runtimes()["RemoveLimits", "0.8-opt"]
+    actors = install(chain, code)
+    assert chain.send(actors.owner, actors.token, "set(uint256)", 1).success
+    assert (await found_now(client, actors, examine(code))).has_trading_cap is False
+    now = await found_now(Deaf(client, is_slow=is_slow), actors, examine(code))
+    assert (now.has_trading_cap, now.has_position_cap) == (True, True)
+
+
+async def test_a_constant_cap_counts_whatever_the_supply(chain: Chain, client: RpcClient) -> None:
+    code = runtimes()["ConstantCap", "0.8-opt"]
+    found = examine(code)
+    for supply in (0, 10**18, SUPPLY):
+        now = with_caps(
+            found.findings, found.cap_rules, {}, supply_raw=RawAmount(supply), clock=None
+        )
+        assert now.has_trading_cap is True

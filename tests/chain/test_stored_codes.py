@@ -1,0 +1,92 @@
+"""Protects stored answers in a whole analysis: used for every clone, replaced on `redecompile`."""
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from analysis import examiner as module
+from analysis.desk import Desk
+from analysis.examiner import Examiner
+from analysis.scan import ChainScanner
+from analysis.shelf import StoreShelf
+from analysis.static.bytecode import hash_of, strip_metadata
+from analysis.static.examine import Findings, examine
+from analysis.version import analysis_version
+from config.primitives import Address
+from demo.anvil import AnvilNode
+from demo.layout import named_account
+from sql.codes import read_found, write_found
+from sql.rows import StaticFindings
+from sql.store import Store
+from tests.chain.verbs import Chain
+
+pytestmark = pytest.mark.chain
+
+FRONTS = {
+    "EIP-1167": "363d3d373d3d3d363d73{}5af43d82803e903d91602b57fd5bf3",
+    "EIP-7511": "365f5f375f5f365f73{}5af43d5f5f3e5f3d91602a57fd5bf3",
+    "with arguments behind it": "363d3d373d3d3d363d73{}5af43d82803e903d91602b57fd5bf3" + "11" * 60,
+}
+
+
+def put(node: AnvilNode, code: str) -> Address:
+    """A clone of the zoo's honest token: nothing in its storage, and all of its code."""
+    address = named_account(f"clone {code}")
+    node.rpc("anvil_setCode", address, "0x" + code)
+    # what the gate asks for is constant in that token
+    node.mine()
+    return address
+
+
+async def static_of(
+    desk: Desk, store: Store, token: Address, *, redecompile: bool = False
+) -> StaticFindings:
+    """By a service that has just been started."""
+    restarted = Desk(
+        chain=desk.chain,
+        node=desk.node,
+        knowledge=desk.knowledge,
+        settings=desk.settings,
+        now_s=desk.now_s,
+        examiner=Examiner(StoreShelf(store)),
+    )
+    scanner = ChainScanner(restarted)
+    *_, report = [each async for each in scanner.scan(token, redecompile=redecompile)]
+    return report.static
+
+
+async def test_clones_share_one_row_and_redecompile_replaces_it(
+    chain: Chain, desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = Store.open(Path(":memory:"))
+    target = chain.world.token("mintable").address
+    code = bytes.fromhex(str(chain.node.rpc("eth_getCode", target, "latest"))[2:])
+    done: list[bytes] = []
+
+    def counted(stripped: bytes) -> Findings:
+        done.append(stripped)
+        return examine(stripped)
+
+    monkeypatch.setattr(module, "examine", counted)
+    true = await static_of(desk, store, target)
+    assert true.mint_or_burn_function is True
+    clones = [put(chain.node, front.format(target[2:])) for front in FRONTS.values()]
+    for clone in clones:
+        found = await static_of(desk, store, clone)
+        assert found.is_proxy is True
+        assert msgspec.structs.replace(found, is_proxy=False) == true
+    assert done.count(strip_metadata(code)) == 1
+
+    # what is stored is what is served, until somebody asks for the code to be looked at again
+    wrong = examine(code)
+    wrong = msgspec.structs.replace(wrong, findings=StaticFindings(timebomb=None))
+    planted = msgspec.json.encode(wrong).decode()
+    key = hash_of(strip_metadata(code))
+    write_found(store, code_hash=key, version=analysis_version(), size=1, found=planted)
+    assert (await static_of(desk, store, clones[0])).mint_or_burn_function is None
+    again = await static_of(desk, store, clones[0], redecompile=True)
+    assert again.mint_or_burn_function is True
+    kept = read_found(store, code_hash=key, version=analysis_version())
+    assert kept is not None
+    assert msgspec.json.decode(kept, type=Findings) == examine(code)
