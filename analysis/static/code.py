@@ -13,9 +13,9 @@ from analysis.static.delegation import Delegation
 from analysis.static.flow import Flow, Literal, Refusal
 from analysis.static.graph import Branch, Deed, Entry, Node
 from analysis.static.opcodes import NUMBER
-from analysis.static.path import ALLOWANCE, BALANCE_OF
-from analysis.static.places import Place, Places, Root, written_bits
-from analysis.static.reading import Reader, Reading, Roles, Variable
+from analysis.static.path import ALLOWANCE, APPROVE, BALANCE_OF, Note
+from analysis.static.places import UNKNOWN, Place, Places, Root, written_bits
+from analysis.static.reading import VOICES, Reader, Reading, Roles, Variable
 from analysis.static.sources import CALLERS, Sources
 from analysis.static.terms import Term, Word, address_in
 from analysis.static.walk import Walked
@@ -122,8 +122,24 @@ class Code:
 
     @cached_property
     def balances(self) -> Writers:
-        """Who stores to what `balanceOf` returns."""
-        return writers_of(self.notes, BALANCE_OF)
+        """Who stores to what `balanceOf` returns: of several mappings, to those with the amounts
+        that transfers move, not to what is counted on top of them."""
+        writers = writers_of(self.notes, BALANCE_OF)
+        moved = {write.place.root for write in self.writes if self._moves(write)}
+        if not moved:
+            return writers
+        notes = (note for note in writers.notes if self._roots_of(note) & (moved | {UNKNOWN}))
+        return msgspec.structs.replace(writers, notes=tuple(notes))
+
+    def _moves(self, write: Write) -> bool:
+        return (
+            write.entry == TRANSFER
+            and write.place.root in self.roles.balances
+            and self.reader.has_amount(write.value, VOICES[TRANSFER])
+        )
+
+    def _roots_of(self, note: Note) -> frozenset[Root]:
+        return frozenset(place.root for place in self.places.of(note.words[0]))
 
     @cached_property
     def allowances(self) -> Writers:
@@ -135,7 +151,7 @@ class Code:
         """What the getters tell about storage."""
         return Roles(
             balances=frozenset(self._keyed_by(BALANCE_OF, {4})),
-            allowances=frozenset(self._keyed_by(ALLOWANCE, {4, 36})),
+            allowances=frozenset(self._keyed_by(ALLOWANCE, {4, 36})) or self._approved(),
             supply=frozenset((place.root, bits) for place, bits in self._returned_by(TOTAL_SUPPLY)),
             scale=frozenset(
                 (place.root, bits)
@@ -169,6 +185,11 @@ class Code:
             }
             if given.issuperset(arguments):
                 yield place.root
+
+    def _approved(self) -> frozenset[Root]:
+        """Of a token without `allowance`: the mappings that `writers_of` takes for it."""
+        stores = (note for note in self.allowances.notes if note.entry == APPROVE)
+        return frozenset(root for note in stores for root in self._roots_of(note))
 
     @cached_property
     def writes(self) -> tuple[Write, ...]:

@@ -6,7 +6,7 @@ from typing import Final
 import msgspec
 
 from analysis.static.callers import caller_checks
-from analysis.static.code import MOVERS, Code, Guard
+from analysis.static.code import MOVERS, Code, Guard, Write
 from analysis.static.parts import parts
 from analysis.static.places import Root
 from analysis.static.reading import FROM, PEOPLE, TO, VOICES, Reading, Variable
@@ -119,8 +119,17 @@ def _grows(code: Code, word: Word, entry: int | None) -> bool:
         write.entry == entry
         and write.slot in slots
         and write.place.root not in code.roles.balances | code.roles.allowances
-        and code.reader.has_amount(write.value, voice)
+        and (code.reader.has_amount(write.value, voice) or _adds_an_answer(code, write))
         for write in code.writes
+    )
+
+
+def _adds_an_answer(code: Code, write: Write) -> bool:
+    """Whether it adds what another contract says, such as the amount's worth, to somebody's sum."""
+    return (
+        bool(write.place.keys)
+        and any(slot is write.slot for slot, _ in code.sources.reads(write.value))
+        and any(atom.operation == "result" for atom in code.sources.atoms(write.value))
     )
 
 
@@ -191,7 +200,7 @@ def pauses(code: Code) -> Iterator[tuple[Guard, frozenset[Variable]]]:
         test = guard.test
         if guard in capped or test.has_answer or test.has_amount or _is_funds_check(test):
             continue
-        if _is_zero_test(test):
+        if _is_zero_test(test) or (test.has_clock and test.lists):
             continue
         if not (test.globals or test.addresses) and _refuses_only_some(code, test):
             continue

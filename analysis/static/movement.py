@@ -156,7 +156,16 @@ def _rates(code: Code, by: Sum, write: Write) -> frozenset[Variable]:
             if copied.entry in MOVERS
             for variable in _variables(code, copied.value, write)
         }
-    return frozenset(found - code.roles.supply - code.roles.scale)
+    found -= code.roles.supply | code.roles.scale
+    return frozenset(variable for variable in found if not _is_total(code, variable))
+
+
+def _is_total(code: Code, variable: Variable) -> bool:
+    """Whether transfers add amounts to it or take them away: what is reflected, or collected."""
+    return any(
+        write.entry in MOVERS and code.reader.has_amount(write.value, VOICES[write.entry or 0])
+        for write in code.writes_to(variable)
+    )
 
 
 def _variables(code: Code, word: Word, write: Write) -> Iterator[Variable]:

@@ -12,7 +12,8 @@ BALANCE_OF: Final = 0x70A08231
 ALLOWANCE: Final = 0xDD62ED3E
 """Selectors of the two getters whose storage is looked for."""
 
-HOLDER_FUNCTIONS: Final = frozenset({0xA9059CBB, 0x23B872DD, 0x095EA7B3})
+APPROVE: Final = 0x095EA7B3
+HOLDER_FUNCTIONS: Final = frozenset({0xA9059CBB, 0x23B872DD, APPROVE})
 """`transfer`, `transferFrom`, `approve`: what every holder calls."""
 
 _MOST_NOTES: Final = 4096

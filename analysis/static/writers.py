@@ -4,11 +4,12 @@ The storage is recognised by what the getter returns: words read from a mapping 
 getter's arguments. Whoever stores to the same mapping, under any key, is a writer.
 """
 
+from collections.abc import Iterator
 from typing import Final
 
 import msgspec
 
-from analysis.static.path import BALANCE_OF, Note, Notes
+from analysis.static.path import ALLOWANCE, APPROVE, BALANCE_OF, Note, Notes
 from analysis.static.terms import Term, Word, subterms
 
 _FIRST_ARGUMENT = 4
@@ -62,7 +63,20 @@ def _shapes_behind(notes: Notes, getter: int) -> set[Shape]:
         shapes = {shape for shape in shapes if _has_hash(shape)}
         if shapes:
             return shapes
-    return set()
+    return set(_shapes_approved(notes)) if getter == ALLOWANCE else set()
+
+
+def _shapes_approved(notes: Notes) -> Iterator[Shape]:
+    """Of a token without `allowance`: what `approve` stores to by caller and first argument."""
+    if any(note.entry == ALLOWANCE for note in notes.returns.values()):
+        return
+    for note in notes.writes.values():
+        slot, value = note.words
+        is_amount = isinstance(value, Term) and value.arguments == (_SECOND_ARGUMENT,)
+        is_callers = any(term.operation == "CALLER" for term in subterms(slot))
+        is_keyed = is_callers and _is_keyed(slot, {_FIRST_ARGUMENT})
+        if note.entry == APPROVE and is_amount and is_keyed:
+            yield _shape(slot)
 
 
 def _is_keyed(slot: Word, keys: set[int]) -> bool:
