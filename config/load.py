@@ -7,8 +7,9 @@ from typing import Annotated, get_args
 
 import msgspec
 
-from config.chains import Anchor, BlockNumber, Chain, Clock, Dex, Launchpad, Oracle
+from config.chains import Anchor, BlockNumber, Chain, Clock, Dex, Oracle
 from config.errors import ConfigError
+from config.launchpads import Launchpad, Registry
 from config.primitives import Address
 from config.settings import ENVIRONMENT, Settings
 from config.toml import SourceOf, decode, decode_address, load_toml
@@ -164,7 +165,7 @@ def _address_fields() -> frozenset[str]:
     """Names of the keys that hold addresses, read from the types."""
     return frozenset(
         field.name
-        for struct in (Anchor, Oracle, Dex, Launchpad)
+        for struct in (Anchor, Oracle, Dex, Launchpad, Registry)
         for field in msgspec.structs.fields(struct)
         if _mentions_address(field.type)
     )

@@ -1,5 +1,6 @@
 """Protects the chain facts: the six built-in files load, and a mistake in any file is named."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -26,6 +27,8 @@ CHAINS = [
 FACTORY = "0x5C69bEe701ef814a2B6a3EDD4B1652CB9cc5aA6f"
 STABLE = "0xdAC17F958D2ee523a2206206994597C13D831ec7"
 OTHER_STABLE = "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48"
+
+ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}")
 
 DEX = f'[[dex]]\nname = "Local"\nkind = "AmmV2"\nfactory = "{FACTORY}"\n'
 
@@ -56,8 +59,9 @@ def test_all_six_load_with_their_anchors() -> None:
 @pytest.mark.parametrize("slug", [slug for _, slug, _, _ in CHAINS])
 def test_every_built_in_address_is_written_with_its_checksum(slug: str) -> None:
     for key, value in walk(load_toml(BUILT_IN / f"{slug}.toml")):
-        if isinstance(value, str) and value.startswith("0x"):
-            assert value == checksum(Address(value.lower())), key
+        for text in value if isinstance(value, list) else [value]:
+            if isinstance(text, str) and ADDRESS.fullmatch(text):
+                assert text == checksum(Address(text.lower())), key
 
 
 def test_every_family_is_covered_and_v4_can_be_read() -> None:
