@@ -18,10 +18,11 @@ LOG_SCHEMA = {
     "topic2": pl.String,
     "topic3": pl.String,
     "data": pl.String,
+    "tx_hash": pl.String,
 }
-"""Columns of a log frame. Hex is lower case with 0x; a topic that is not there is empty."""
+"""Columns of a log frame. Hex is lower case with 0x; what is not there is empty."""
 
-_TEXTS = ("block_hash", "address", "topic0", "topic1", "topic2", "topic3", "data")
+_TEXTS = ("block_hash", "address", "topic0", "topic1", "topic2", "topic3", "data", "tx_hash")
 _ADDRESS = r"^0x[0-9a-f]{40}$"
 _HASH = r"^0x[0-9a-f]{64}$"
 _TOPIC = r"^(0x[0-9a-f]{64})?$"
@@ -35,6 +36,7 @@ class _WireLog(msgspec.Struct, rename="camel", gc=False):
     block_number: str
     block_hash: str
     log_index: str
+    transaction_hash: str = ""
     removed: bool = False
 
 
@@ -60,6 +62,7 @@ def decode_logs(body: bytes | msgspec.Raw) -> pl.DataFrame:
             "topic_count": pl.Series([len(some) for some in topics], dtype=pl.UInt8),
             **{f"topic{at}": _nth(topics, at) for at in range(4)},
             "data": [log.data for log in logs],
+            "tx_hash": [log.transaction_hash for log in logs],
         }
     )
     if any(log.removed for log in logs):
@@ -90,6 +93,7 @@ def _checked(frame: pl.DataFrame) -> pl.DataFrame:
         block_hash=pl.col("block_hash").str.contains(_HASH).all(),
         topics=pl.all_horizontal(pl.col("^topic[0-3]$").str.contains(_TOPIC)).all(),
         data=pl.col("data").str.contains(_DATA).all(),
+        tx_hash=pl.col("tx_hash").str.contains(_TOPIC).all(),
     )
     for column, is_formed in formed.row(0, named=True).items():
         if not is_formed:
