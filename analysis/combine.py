@@ -10,6 +10,8 @@ import msgspec
 
 from analysis import timebomb
 from analysis.clock import ContractClock
+from analysis.curves.pools import ValuedCurve, with_curves
+from analysis.launchpads.verdict import Origin
 from analysis.market import TradeResult, ValuedPool, pool_rows
 from analysis.metadata import Metadata
 from analysis.ownership import Ownership
@@ -37,6 +39,8 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     """None: nothing is compared with it, or the chain did not answer."""
     clock_limits: tuple[ClockLimitRow, ...]
     pools: tuple[ValuedPool, ...]
+    curves: tuple[ValuedCurve, ...]
+    origin: Origin
     is_every_pool_known: bool
     """False: there may be more. Where none is known at all, pools count as not resolved."""
     trades: Mapping[str, TradeResult | str]
@@ -49,7 +53,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
 def combine(facts: Facts, *, is_settled: bool, now_s: int, min_liquidity_usd: float) -> Report:
     """The report. What no check has answered yet is None."""
     transfer = facts.transfer
-    is_resolved = bool(facts.pools) or facts.is_every_pool_known
+    is_resolved = bool(facts.pools or facts.curves) or facts.is_every_pool_known
     return Report(
         token=ReportRow(
             chain_id=facts.chain_id,
@@ -79,8 +83,8 @@ def combine(facts: Facts, *, is_settled: bool, now_s: int, min_liquidity_usd: fl
             privileged_spenders=(),
             funds_can_be_drained=None,
             owner_can_change_balance=None,
-            is_launchpad_token=None,
-            launchpad_name=None,
+            is_launchpad_token=facts.origin.is_launchpad,
+            launchpad_name=facts.origin.name,
             creator_address=None,
             creator_balance_raw=None,
             owner_slots_vacant=facts.owner_slots_vacant,
@@ -89,7 +93,11 @@ def combine(facts: Facts, *, is_settled: bool, now_s: int, min_liquidity_usd: fl
         ),
         static=facts.static,
         pools=(
-            pool_rows(facts.pools, facts.trades, min_liquidity_usd=min_liquidity_usd)
+            with_curves(
+                pool_rows(facts.pools, facts.trades, min_liquidity_usd=min_liquidity_usd),
+                facts.curves,
+                min_liquidity_usd=min_liquidity_usd,
+            )
             if is_resolved
             else None
         ),

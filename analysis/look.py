@@ -11,6 +11,8 @@ from analysis.desk import Desk
 from analysis.discovery import Candidate, candidates_of, find_lookups
 from analysis.gate import Admitted
 from analysis.knowledge import Known
+from analysis.launchpads import origin
+from analysis.launchpads.origin import Lead
 from analysis.node import RpcAnswer
 from analysis.rounds import Round
 from analysis.routers import RouterFacts
@@ -38,6 +40,8 @@ class Look(msgspec.Struct, frozen=True, kw_only=True):
     """Pools against the anchors, indexed ones and asked ones, each once."""
     is_all_asked: bool
     """False: a node refused a question about pools, so there may be more of them."""
+    lead: Lead
+    """What is known so far of who issued the token."""
     token_slot_index: int | None
     """Index of the token's balance slot. None: not found."""
 
@@ -51,6 +55,7 @@ async def look(desk: Desk, token: Address, pin: BlockRef, known: Known) -> Look:
     lookups = find_lookups(unasked, token, quotes)
     new_routers = routers.unread(chain.dexes, desk.routers)
     new_stables = [stable for stable in stables if stable not in desk.quote_slots]
+    inquiry = origin.begin(chain.launchpads, token, known.launches, known.covered_launches)
     prober = Address("0x" + secrets.token_hex(20))
 
     trip = Round()
@@ -69,6 +74,7 @@ async def look(desk: Desk, token: Address, pin: BlockRef, known: Known) -> Look:
         for dex in unasked
         if dex.kind == "AmmV4" and dex.variant is None
     ]
+    asked_origin = trip.ask(origin.requests(inquiry, pin=pin))
     asked_lookups = trip.ask([lookup.request(block=block) for lookup in lookups])
     await trip.send(desk.node)
 
@@ -103,6 +109,7 @@ async def look(desk: Desk, token: Address, pin: BlockRef, known: Known) -> Look:
         is_all_asked=not any(
             isinstance(answer, RpcFault) for _, at in asked_v4 for answer in trip[at]
         ),
+        lead=origin.read(inquiry, trip[asked_origin]),
         token_slot_index=token_slot,
     )
 

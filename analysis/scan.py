@@ -109,10 +109,12 @@ def _facts(
         clock=None if reading is None else clock_at(reading, block_interval_s=interval_s),
         clock_limits=clock_state.limits,
         pools=state.pools,
+        curves=state.curves,
+        origin=state.origin,
         is_every_pool_known=state.is_complete,
         trades={},
         transfer=None,
-        evidence=judged.evidence,
+        evidence=(*judged.evidence, state.origin.evidence),
     )
 
 

@@ -6,10 +6,14 @@ import msgspec
 
 from analysis import native_price, pool_state
 from analysis.abi import call, code_at, decode_address, decode_uint, read_code, read_reply
+from analysis.curves import pools as curves
+from analysis.curves.pools import ValuedCurve
 from analysis.desk import Desk
 from analysis.discovery import Candidate, find_lookups
 from analysis.gate import is_delegated_account
 from analysis.knowledge import Known
+from analysis.launchpads import verdict
+from analysis.launchpads.verdict import Origin
 from analysis.look import Look
 from analysis.market import PoolState, ValuedPool, rank_pools
 from analysis.rounds import Round
@@ -27,6 +31,9 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
 
     pools: tuple[ValuedPool, ...]
     """Deepest first."""
+    curves: tuple[ValuedCurve, ...]
+    """Bonding curves the token is sold on now."""
+    origin: Origin
     is_complete: bool
     """False: there may be pools beside these, which could not be found, read or priced."""
     wallets: tuple[Wallet, ...]
@@ -50,6 +57,8 @@ async def read_state(desk: Desk, look: Look, token: Address, known: Known) -> St
     asked_balances = trip.ask(
         [call(token, "balanceOf(address)", holder, block=block) for holder in holders]
     )
+    asked_origin = trip.ask(verdict.confirm_requests(look.lead, block=block))
+    asked_curve = trip.ask(curves.requests(look.lead, block=block))
     await trip.send(desk.node)
 
     states = [
@@ -62,12 +71,24 @@ async def read_state(desk: Desk, look: Look, token: Address, known: Known) -> St
     if native_usd is None:
         native_usd = await _price_from_pools(desk, look)
     prices = native_price.anchor_prices(desk.chain, native_usd)
+    curve = curves.read(look.lead, trip[asked_curve])
+    valued = rank_pools(states, prices)
     balances = [decode_uint(read_reply(answer)) or 0 for answer in trip[asked_balances]]
     codes = [read_code(answer) for answer in trip[asked_codes]]
     accounts = [not code or is_delegated_account(code) for code in codes]
     return State(
-        pools=rank_pools(states, prices),
-        is_complete=look.is_all_asked and _is_all_known(desk, states, native_usd),
+        pools=valued,
+        curves=curves.value(look.lead, curve, token, prices),
+        origin=verdict.conclude(
+            look.lead,
+            trip[asked_origin],
+            code=look.admitted.code,
+            metadata=look.admitted.metadata,
+            has_pool=bool(valued),
+        ),
+        is_complete=look.is_all_asked
+        and _is_all_known(desk, states, native_usd)
+        and not curves.may_be_missing(curve, native_usd),
         wallets=_wallets(look, token, list(zip(holders, balances, accounts, strict=True))),
     )
 

@@ -11,6 +11,8 @@ from config.primitives import Address, Hash32
 CurveKind = Literal["curve_a", "curve_b", "curve_c", "curve_d", "curve_e"]
 """Bonding curves that can be read; also the value of `liquidity_type`."""
 
+Confidence = Literal["seen", "recalled"]
+
 Slug = Annotated[str, msgspec.Meta(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")]
 Hash = Annotated[str, msgspec.Meta(pattern=r"^0x[0-9a-f]{64}$")]
 Read = Annotated[str, msgspec.Meta(pattern=r"^\w+\((address)?\)$")]
@@ -99,6 +101,14 @@ class Registry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """This word is not zero."""
     denies_by: Literal["zero", "revert"] = "zero"
     """What it does for a token it does not know. A revert of one that says zero is no answer."""
+    confidence: Confidence = "seen"
+    """recalled: from memory only. It then has to show that it does not know everything."""
+
+    def __post_init__(self) -> None:
+        places = (self.token_word, self.contract_word, self.set_word)
+        if any(place is not None and place >= self.words for place in places):
+            message = f"a word is looked for behind the {self.words} words of the record"
+            raise ValueError(message)
 
 
 class Launchpad(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -125,7 +135,7 @@ class Launchpad(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     """Last digits of its tokens' addresses. Anybody can mine them: the last resort."""
     from_block: Height | None = None
     """At or before its first token. None: unknown."""
-    confidence: Literal["seen", "recalled"] = "seen"
+    confidence: Confidence = "seen"
     """recalled: from memory only. Its events then count only with its registry's word for them."""
 
     @property
