@@ -134,7 +134,7 @@ def _print_zoo(zoo: EmbeddedChain, key: str, base_url: str) -> None:
     table = Table(title="The demo's tokens, on the chain ethereum")
     for heading in ("token", "what it does", "address"):
         table.add_column(heading, no_wrap=True)
-    for token in zoo.world.tokens:
+    for token in (*zoo.world.tokens, *zoo.world.launched):
         table.add_row(token.symbol, token.trait, checksum(token.address))
     # An address cut short is no use, however narrow the terminal is.
     Console(width=_ZOO_WIDTH).print(table)

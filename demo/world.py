@@ -6,6 +6,7 @@ from config.jsonrpc import RpcRequest
 from config.primitives import ZERO_ADDRESS, Address
 from demo.anvil import ETHER, AnvilNode
 from demo.compile import load_artifacts
+from demo.launchpads import build_launchpads
 from demo.layout import Pool, Venues, World, ZooToken, named_account, native_worth
 from demo.pipeline import Pipeline, created2_address, created_address
 from demo.seeding import (
@@ -40,6 +41,7 @@ def build_world(node: AnvilNode) -> World:
     _share_stables(pipeline, venues, deployer, (owner, *traders))
     _seed_anchors(pipeline, venues, deployer)
     tokens = _Zoo(pipeline, venues, owner).build(node)
+    launchpads, launched = build_launchpads(pipeline, venues, node.accounts()[-1])
     return World(
         venues=venues,
         tokens=tokens,
@@ -47,6 +49,8 @@ def build_world(node: AnvilNode) -> World:
         owner=owner,
         traders=tuple(traders),
         launcher=launcher,
+        launchpads=launchpads,
+        launched=launched,
     )
 
 
