@@ -134,8 +134,10 @@ def _print_zoo(zoo: EmbeddedChain, key: str, base_url: str) -> None:
     table = Table(title="The demo's tokens, on the chain ethereum")
     for heading in ("token", "what it does", "address"):
         table.add_column(heading, no_wrap=True)
-    for token in (*zoo.world.tokens, *zoo.world.launched):
+    for token in zoo.world.tokens:
         table.add_row(token.symbol, token.trait, checksum(token.address))
+    for issued in zoo.world.launched:
+        table.add_row(issued.symbol, issued.trait, checksum(issued.address))
     # An address cut short is no use, however narrow the terminal is.
     Console(width=_ZOO_WIDTH).print(table)
     address = checksum(zoo.world.tokens[0].address)

@@ -55,7 +55,7 @@ async def look(desk: Desk, token: Address, pin: BlockRef, known: Known) -> Look:
     lookups = find_lookups(unasked, token, quotes)
     new_routers = routers.unread(chain.dexes, desk.routers)
     new_stables = [stable for stable in stables if stable not in desk.quote_slots]
-    inquiry = origin.begin(chain.launchpads, token, known.launches, known.covered_launches)
+    inquiry = origin.begin(chain.launchpads, token, known.launches, known.covered_launches, pin=pin)
     prober = Address("0x" + secrets.token_hex(20))
 
     trip = Round()

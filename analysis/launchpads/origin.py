@@ -67,6 +67,8 @@ def begin(
     token: Address,
     launches: Sequence[LaunchRow],
     covered: frozenset[str],
+    *,
+    pin: BlockRef,
 ) -> Inquiry:
     """Decide whom to ask.
 
@@ -83,7 +85,7 @@ def begin(
         claims=() if seen else tuple(pad for pad in pads if pad.getter and pad.registry),
         searches=()
         if seen
-        else sightings.searches_for(pad for pad in pads if pad.subject not in covered),
+        else sightings.searches_for((pad for pad in pads if pad.subject not in covered), pin=pin),
     )
 
 

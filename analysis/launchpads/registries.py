@@ -76,9 +76,8 @@ def read(question: Question, token: Address, answers: Sequence[RpcAnswer]) -> Wo
         decoy = told(answers[1])
         if decoy == "unread":
             return "unread"
-        itself = _read(question, question.at, decoy)
-        if isinstance(itself, Record):
-            return "silent"
+        if decoy == told(answers[0]) or isinstance(_read(question, question.at, decoy), Record):
+            return "silent"  # it says the same of everything
     return said[0]
 
 

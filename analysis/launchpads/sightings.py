@@ -51,9 +51,14 @@ def indexed(pads: Sequence[Launchpad], rows: Iterable[LaunchRow]) -> tuple[Sight
     )
 
 
-def searches_for(pads: Iterable[Launchpad]) -> tuple[Search, ...]:
-    """At most three questions, whatever the number of platforms."""
-    unasked = [pad for pad in pads if not pad.registry and pad.confidence == "seen"]
+def searches_for(pads: Iterable[Launchpad], *, pin: BlockRef) -> tuple[Search, ...]:
+    """At most three questions, whatever the number of platforms. Those that begin above the pinned
+    block (this chain is not the public one) have issued nothing."""
+    unasked = [
+        pad
+        for pad in pads
+        if not pad.registry and pad.confidence == "seen" and (pad.from_block or 0) <= pin.number
+    ]
     searches = (
         Search(
             topic=topic,
