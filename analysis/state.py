@@ -73,22 +73,23 @@ async def read_state(desk: Desk, look: Look, token: Address, known: Known) -> St
     prices = native_price.anchor_prices(desk.chain, native_usd)
     curve = curves.read(look.lead, trip[asked_curve])
     valued = rank_pools(states, prices)
+    origin = verdict.conclude(
+        look.lead,
+        trip[asked_origin],
+        code=look.admitted.code,
+        metadata=look.admitted.metadata,
+        has_pool=bool(valued),
+    )
     balances = [decode_uint(read_reply(answer)) or 0 for answer in trip[asked_balances]]
     codes = [read_code(answer) for answer in trip[asked_codes]]
     accounts = [not code or is_delegated_account(code) for code in codes]
     return State(
         pools=valued,
         curves=curves.value(look.lead, curve, token, prices),
-        origin=verdict.conclude(
-            look.lead,
-            trip[asked_origin],
-            code=look.admitted.code,
-            metadata=look.admitted.metadata,
-            has_pool=bool(valued),
-        ),
+        origin=origin,
         is_complete=look.is_all_asked
         and _is_all_known(desk, states, native_usd)
-        and not curves.may_be_missing(curve, native_usd),
+        and not curves.may_be_missing(curve, origin, native_usd),
         wallets=_wallets(look, token, list(zip(holders, balances, accounts, strict=True))),
     )
 

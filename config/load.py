@@ -146,7 +146,8 @@ def _has(over: dict[str, object], key: str) -> bool:
 
 
 def _twins(file: _ChainFile) -> Iterator[tuple[str, str]]:
-    """Keys whose address stands twice: one token as two anchors, one factory as two venues."""
+    """Keys of what stands twice: one token as two anchors, one factory as two venues, one platform
+    as two entries that say the same."""
     seen: dict[Address, str] = {file.wrapped_native.address: "wrapped_native.address"}
     for at, anchor in enumerate(file.stable):
         key = f"stable[{at}].address"
@@ -159,6 +160,10 @@ def _twins(file: _ChainFile) -> Iterator[tuple[str, str]]:
         if dex.factory in factories:
             yield key, factories[dex.factory]
         factories[dex.factory] = key
+    for at, pad in enumerate(file.launchpad):
+        first = file.launchpad.index(pad)
+        if first < at:
+            yield f"launchpad[{at}].slug", f"launchpad[{first}].slug"
 
 
 def _address_fields() -> frozenset[str]:

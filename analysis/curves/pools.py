@@ -12,6 +12,7 @@ from analysis.curves import curve_a, curve_b, curve_c, curve_d, curve_e
 from analysis.curves.curve import Curve, CurveState, Standing
 from analysis.launchpads.origin import Lead
 from analysis.launchpads.registries import Record, told
+from analysis.launchpads.verdict import Origin
 from analysis.liquidity import PoolValue, Price, value_pool
 from analysis.node import RpcAnswer
 from config.jsonrpc import RpcRequest
@@ -77,12 +78,15 @@ def value(
     return (ValuedCurve(kind=pad.curve, platform=pad.slug, state=standing, value=worth),)
 
 
-def may_be_missing(standing: Standing | None, native_usd: float | None) -> bool:
-    """Whether there may be a curve that is not among the pools, beside one with an unpriced quote,
-    which is left out as any other pool is."""
+def may_be_missing(standing: Standing | None, origin: Origin, native_usd: float | None) -> bool:
+    """Whether there may be a curve that is not among the pools: one that could not be read, that
+    awaits the native coin's price, or of a platform that was recognised without its registry.
+
+    One whose quote has no price is left out like any other pool.
+    """
     if isinstance(standing, CurveState):
         return standing.quote == ZERO_ADDRESS and native_usd is None
-    return standing == "unread"
+    return standing == "unread" or origin.signal in ("code", "getter")
 
 
 def with_curves(

@@ -3,20 +3,25 @@ tokens, on the curve, graduated, and between the two."""
 
 from typing import Literal
 
+import msgspec
 import pytest
 
 from analysis.curves import pools
 from analysis.curves.curve import CurveState, Standing
+from analysis.desk import Desk
 from analysis.launchpads import origin
 from analysis.launchpads.origin import Lead
 from analysis.node import Node
 from config.launchpads import Launchpad
 from config.load import load_chains
 from config.primitives import ZERO_ADDRESS, Address
+from demo.abi import call_data
 from demo.anvil import ETHER
 from demo.layout import named_account
 from demo.reads import read
 from indexer.rpc import RpcClient
+from tests.chain.judging import judge
+from tests.chain.test_scan import with_chain
 from tests.chain.verbs import Chain
 
 TOKEN = named_account("a launched token")
@@ -235,9 +240,18 @@ async def test_a_curve_that_does_not_answer_is_unread_and_not_closed(
     recorder = chain.deploy("Recorder")
     words = [TOKEN, QUOTE, TOKEN, TOKEN, ZERO_ADDRESS, *("0x0",) * 9, "0x1"]
     answer = bytes.fromhex("".join(word[2:].rjust(64, "0") for word in words))
-    question = bytes.fromhex("3cf28b5a" + TOKEN[2:].rjust(64, "0"))
+    question = bytes.fromhex(call_data("getLaunchedToken(address)", TOKEN)[2:])
     chain.send(chain.world.owner, recorder, "record(bytes,bytes)", question, answer)
-    pad = pad_of("curve_c", recorder)
-    found = await standing(client, pad)
-    assert found == "unread"
-    assert pools.may_be_missing(found, native_usd=3_000.0)
+    assert await standing(client, pad_of("curve_c", recorder)) == "unread"
+
+
+async def test_pools_are_not_resolved_where_a_curve_could_not_be_read(
+    chain: Chain, desk: Desk
+) -> None:
+    """The platform has curves, and none that we can read; the token has no other pool."""
+    (demo, direct) = desk.chain.launchpads
+    pads = (msgspec.structs.replace(demo, curve=None), direct)
+    facts = msgspec.structs.replace(desk.chain, launchpads=pads)
+    report = await judge(with_chain(desk, facts), chain.world.issued("curve").address)
+    assert report.pools is None
+    assert report.token.launchpad_name == demo.slug

@@ -10,6 +10,8 @@ from analysis.knowledge import Known
 from api.native import render_native
 from config.chains import Chain as ChainFacts
 from config.jsonrpc import RpcFault
+from config.launchpads import Launchpad
+from config.load import load_chains
 from config.primitives import ZERO_ADDRESS, Address, BlockRef
 from demo.anvil import ETHER
 from demo.launchpads import CURVE_PAD, DIRECT_PAD
@@ -17,7 +19,7 @@ from demo.layout import NATIVE_USD
 from demo.reads import balance_of
 from sql.rows import LaunchRow, PoolResultRow, Report
 from tests.chain.judging import judge
-from tests.chain.test_scan import Hindered, with_node
+from tests.chain.test_scan import Hindered, with_chain, with_node
 from tests.chain.verbs import Chain
 
 
@@ -157,3 +159,26 @@ async def test_where_the_index_has_looked_no_logs_are_asked_for(
 def without_v4(facts: ChainFacts) -> ChainFacts:
     kept = tuple(dex for dex in facts.dexes if dex.kind != "AmmV4")
     return msgspec.structs.replace(facts, dexes=kept)
+
+
+async def test_a_token_may_name_whom_it_likes(chain: Chain, desk: Desk) -> None:
+    """Only a factory that confirms it makes it a launchpad's, and one without a name here."""
+    known, fork, denying = (chain.deploy("LaunchFactory") for _ in range(3))
+    pons = next(pad for pad in public_pads("chain_4663") if pad.getter == "launchFactory()")
+    pads = (msgspec.structs.replace(pons, contracts=(known,)),)
+    with_pons = with_chain(desk, msgspec.structs.replace(desk.chain, launchpads=pads))
+    told, resolved = {}, {}
+    for factory in (known, fork, denying, chain.deploy("HonestToken", "No", "FACTORY")):
+        token = chain.deploy("ClaimingToken", factory)
+        if factory == fork:
+            chain.send(chain.world.owner, fork, "launch(address,address)", token, ZERO_ADDRESS)
+        report = await judge(with_pons, token)
+        told[factory] = report.token.launchpad_name
+        resolved[factory] = report.pools is not None
+    assert told == {factory: "launchpad" if factory == fork else None for factory in told}
+    # The fork's curve is not known here, so nobody can say that there is no pool.
+    assert resolved == {factory: factory != fork for factory in told}
+
+
+def public_pads(slug: str) -> tuple[Launchpad, ...]:
+    return next(chain.launchpads for chain in load_chains(None) if chain.slug == slug)

@@ -31,6 +31,8 @@ OTHER_STABLE = "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48"
 ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}")
 
 DEX = f'[[dex]]\nname = "Local"\nkind = "AmmV2"\nfactory = "{FACTORY}"\n'
+PAD = f'[[launchpad]]\nslug = "local"\nkind = "direct"\ncontracts = ["{FACTORY}"]\n'
+EVENT = "[[launchpad.event]]\ndeclared = 'Made(address token)'\ntoken = 'token'\n"
 
 
 def stable(address: str, decimals: int = 6) -> str:
@@ -127,6 +129,22 @@ def test_an_overlay_replaces_a_list_whole(ethereum: Path) -> None:
         (
             '[[launchpad]]\nslug = "x"\nkind = "curve"\ncontracts = ["0x1"]',
             "launchpad[0].contracts[0]",
+            "not an EVM address",
+        ),
+        (PAD + PAD, "launchpad[1].slug", "same as launchpad[0].slug"),
+        (PAD.replace("local", "Local Pad"), "launchpad[0].slug", "regex"),
+        (PAD + 'curve = "curve_z"', "launchpad[0].curve", "Invalid enum value"),
+        (PAD + "contracts = []", "the file", "overwrite"),
+        (PAD + EVENT.replace("= 'token'", "= 'coin'"), "launchpad[0].event[0]", "token"),
+        (PAD + EVENT + "word = 1", "launchpad[0].event[0].word", "not a known key"),
+        (
+            PAD + "[[launchpad.registry]]\nread = 'made(uint256)'",
+            "launchpad[0].registry[0].read",
+            "regex",
+        ),
+        (
+            PAD + f"[[launchpad.registry]]\nread = 'made(address)'\nat = ['{FACTORY}0']",
+            "launchpad[0].registry[0].at[0]",
             "not an EVM address",
         ),
         ("[chain", "the file", "end of document"),
