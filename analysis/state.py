@@ -89,7 +89,9 @@ async def read_state(desk: Desk, look: Look, token: Address, known: Known) -> St
         origin=origin,
         is_complete=look.is_all_asked
         and _is_all_known(desk, states, native_usd)
-        and not curves.may_be_missing(curve, origin, native_usd),
+        and not curves.may_be_missing(
+            curve, origin, priceless=_natives(desk) if native_usd is None else ()
+        ),
         wallets=_wallets(look, token, list(zip(holders, balances, accounts, strict=True))),
     )
 
@@ -107,10 +109,15 @@ def _is_all_known(
     desk: Desk, states: Sequence[tuple[Candidate, PoolState | None]], native_usd: float | None
 ) -> bool:
     """Whether every pool was read, and priced if it has an anchor on one side."""
-    native = {desk.chain.wrapped_native.address, ZERO_ADDRESS}
+    native = _natives(desk)
     is_unread = any(state is None and pool.dex.kind == "AmmV4" for pool, state in states)
     is_unpriced = native_usd is None and any(pool.quote in native for pool, _ in states)
     return not is_unread and not is_unpriced
+
+
+def _natives(desk: Desk) -> set[Address]:
+    """The native coin, wrapped and not."""
+    return {desk.chain.wrapped_native.address, ZERO_ADDRESS}
 
 
 def _possible_holders(look: Look, token: Address, known: Known) -> list[Address]:

@@ -4,7 +4,7 @@ A curve is never traded on stage: its results are None, and no verdict on buying
 Source: the specification, "Pools" and "Liquidity notes".
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import msgspec
 
@@ -17,7 +17,7 @@ from analysis.liquidity import PoolValue, Price, value_pool
 from analysis.node import RpcAnswer
 from config.jsonrpc import RpcRequest
 from config.launchpads import CurveKind
-from config.primitives import ZERO_ADDRESS, Address, Hash32
+from config.primitives import Address, Hash32
 from sql.rows import PoolResultRow
 
 CURVES: Mapping[CurveKind, Curve] = {
@@ -78,14 +78,17 @@ def value(
     return (ValuedCurve(kind=pad.curve, platform=pad.slug, state=standing, value=worth),)
 
 
-def may_be_missing(standing: Standing | None, origin: Origin, native_usd: float | None) -> bool:
-    """Whether there may be a curve that is not among the pools: one that could not be read, that
-    awaits the native coin's price, or of a platform that was recognised without its registry.
+def may_be_missing(
+    standing: Standing | None, origin: Origin, *, priceless: Collection[Address]
+) -> bool:
+    """Whether there may be a curve that is not among the pools: one that could not be read, of a
+    platform that was recognised without its registry, or quoted in a coin that has a price and
+    whose price is just not known (`priceless`).
 
-    One whose quote has no price is left out like any other pool.
+    One whose quote has no price at all is left out like any other pool.
     """
     if isinstance(standing, CurveState):
-        return standing.quote == ZERO_ADDRESS and native_usd is None
+        return standing.quote in priceless
     return standing == "unread" or origin.signal in ("code", "getter")
 
 

@@ -25,11 +25,13 @@ class Inquiry(msgspec.Struct, frozen=True, kw_only=True):
     pads: tuple[Launchpad, ...]
     """Of the chain, in order: which stands first names a token that several know."""
     seen: tuple[Sighting, ...]
-    """Indexed; the rest need not be asked then."""
+    """Indexed."""
     questions: tuple[Question, ...]
     claims: tuple[Launchpad, ...]
     """Platforms whose tokens name their issuer."""
     searches: tuple[Search, ...]
+    unasked: tuple[str, ...]
+    """Platforms that only the index can see, and it has not looked at all of their past."""
 
 
 class Lead(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,6 +46,8 @@ class Lead(msgspec.Struct, frozen=True, kw_only=True):
     unread: tuple[str, ...]
     """Who could not be asked because the node failed."""
     unread_pads: tuple[Launchpad, ...]
+    unasked: tuple[str, ...]
+    """As in Inquiry: the blind spot of an answer without a full index."""
     claims: tuple[Question, ...]
     """To issuers that the token itself names and that are not configured."""
 
@@ -73,19 +77,21 @@ def begin(
     """Decide whom to ask.
 
     `covered` are the subjects of platforms whose every event up to our tip is in the index. Where
-    the index has seen the token, only who announced it is asked.
+    an indexed event settles it, only who announced the token is asked.
     """
     seen = sightings.indexed(pads, launches)
-    asked = [one.pad for one in seen] if seen else list(pads)
+    is_settled = any(one.pad.confidence == "seen" for one in seen)
+    uncovered = [pad for pad in pads if pad.subject not in covered]
     return Inquiry(
         token=token,
         pads=tuple(pads),
         seen=seen,
-        questions=registries.questions_to(dict.fromkeys(asked)),
-        claims=() if seen else tuple(pad for pad in pads if pad.getter and pad.registry),
-        searches=()
-        if seen
-        else sightings.searches_for((pad for pad in pads if pad.subject not in covered), pin=pin),
+        questions=registries.questions_to(
+            dict.fromkeys(one.pad for one in seen) if is_settled else pads
+        ),
+        claims=() if is_settled else tuple(pad for pad in pads if pad.getter and pad.registry),
+        searches=() if is_settled else sightings.searches_for(uncovered, pin=pin),
+        unasked=tuple(pad.slug for pad in uncovered if sightings.is_for_the_index(pad)),
     )
 
 
@@ -136,6 +142,7 @@ def read(inquiry: Inquiry, answers: Sequence[RpcAnswer]) -> Lead:
         records=tuple(word for _, word in words if isinstance(word, Record)),
         denied=tuple(question.pad for question, word in words if word == "denied"),
         unread=tuple(unread),
+        unasked=inquiry.unasked,
         unread_pads=tuple(question.pad for question, word in words if word == "unread"),
         claims=tuple(claims),
     )

@@ -74,6 +74,12 @@ def searches_for(pads: Iterable[Launchpad], *, pin: BlockRef) -> tuple[Search, .
     return tuple(search for search in searches if search.told)
 
 
+def is_for_the_index(pad: Launchpad) -> bool:
+    """Whether a platform can be seen nowhere else: no registry, and the token in no topic."""
+    in_data = [event for event in pad.event if event.token_place.source == "word"]
+    return bool(in_data) and not pad.registry
+
+
 def request(search: Search, token: Address, *, pin: BlockRef) -> RpcRequest:
     """The logs of these emitters that name the token. A node may refuse the range."""
     heights = [pad.from_block or 0 for pad, _ in search.told]

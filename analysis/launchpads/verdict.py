@@ -33,6 +33,8 @@ class Origin(msgspec.Struct, frozen=True, kw_only=True):
     issuer: Address | None
     """The contract that announced, recorded or confirmed it."""
     unread: tuple[str, ...]
+    unasked: tuple[str, ...]
+    """Platforms that only the index can see, where it has not looked at all of their past."""
 
     @property
     def evidence(self) -> EvidenceRow:
@@ -43,6 +45,7 @@ class Origin(msgspec.Struct, frozen=True, kw_only=True):
                 "signal": self.signal,
                 "issuer": self.issuer,
                 "not_read": self.unread,
+                "not_asked": self.unasked,
             }
         )
         return EvidenceRow(key="is_launchpad_token", body=body.decode())
@@ -96,8 +99,16 @@ def conclude(
         signal=None,
         issuer=None,
         unread=tuple(unread),
+        unasked=lead.unasked,
     )
 
 
 def _yes(lead: Lead, name: str, signal: Signal, issuer: Address | None) -> Origin:
-    return Origin(is_launchpad=True, name=name, signal=signal, issuer=issuer, unread=lead.unread)
+    return Origin(
+        is_launchpad=True,
+        name=name,
+        signal=signal,
+        issuer=issuer,
+        unread=lead.unread,
+        unasked=lead.unasked,
+    )

@@ -76,6 +76,15 @@ def test_an_indexed_event_needs_no_read_at_all() -> None:
     assert (origin.name, origin.signal, origin.issuer) == ("pad", "event", FACTORY)
 
 
+def test_an_event_from_memory_keeps_nobody_else_from_being_asked() -> None:
+    remembered = pad("remembered", contracts=(HUB,), registry=(REGISTRY,), confidence="recalled")
+    answer = node({HUB: ZEROS, FACTORY: KNOWN})
+    seen = [row("remembered", HUB)]
+    assert conclude([remembered], TOKEN, answer, launches=seen).is_launchpad is False
+    both = [remembered, pad(registry=(REGISTRY,))]
+    assert conclude(both, TOKEN, answer, launches=seen).name == "pad"
+
+
 @pytest.mark.parametrize("bad", [row("gone"), row(emitter=HUB)])
 def test_an_indexed_event_of_who_is_not_configured_is_nothing(bad: LaunchRow) -> None:
     assert conclude([pad()], TOKEN, node({}), launches=[bad]).is_launchpad is False
@@ -171,6 +180,17 @@ def test_naming_a_platform_is_no_proof(named: Address) -> None:
     one = pad(registry=(REGISTRY,), getter="issuer()")
     answers = {TOKEN: claiming(named), FACTORY: ZEROS}
     assert conclude([one], TOKEN, node(answers)).is_launchpad is False
+
+
+def test_a_platform_that_only_the_index_can_see_is_named_where_it_has_not_looked() -> None:
+    in_data = Creation(declared="Made(address token)", token="token")
+    hidden = pad("hidden", event=(in_data,))
+    blind = conclude([hidden, pad()], TOKEN, node({}))
+    assert (blind.is_launchpad, blind.unasked) == (False, ("hidden",))
+    assert "hidden" in blind.evidence.body
+    assert conclude([hidden], TOKEN, node({}), covered=frozenset({hidden.subject})).unasked == ()
+    seen = msgspec.structs.replace(hidden, registry=(REGISTRY,))
+    assert conclude([seen], TOKEN, node({})).unasked == ()
 
 
 # --- the address, last ---------------------------------------------------------------------------
