@@ -27,21 +27,26 @@ _SEEDED = "TokenLaunched(address indexed token,address indexed creator,uint256 s
 
 class _OnCurve(msgspec.Struct, frozen=True, kw_only=True):
     key: str
+    symbol: str
     trait: str
     paid_wei: int
     graduates: bool = False
 
 
 _ON_CURVE = (
-    _OnCurve(key="curve", trait="sold on a bonding curve", paid_wei=5 * ETHER),
-    _OnCurve(key="curve_fresh", trait="just created on a bonding curve", paid_wei=0),
+    _OnCurve(key="curve", symbol="CURVE", trait="sold on a bonding curve", paid_wei=5 * ETHER),
+    _OnCurve(
+        key="curve_fresh", symbol="FRESH", trait="just created on a bonding curve", paid_wei=0
+    ),
     _OnCurve(
         key="curve_sold_out",
+        symbol="GAP",
         trait="sold out, and no pool yet: nowhere to trade",
         paid_wei=30 * ETHER,
     ),
     _OnCurve(
         key="graduated",
+        symbol="GRAD",
         trait="graduated from a bonding curve to a pool",
         paid_wei=30 * ETHER,
         graduates=True,
@@ -67,7 +72,7 @@ def build_launchpads(
     pipeline.call(
         direct,
         "launch(string,string)",
-        *("Demo Seeded", "SEEDED"),
+        *("Demo Seed", "SEED"),
         sender=operator,
         value_wei=4 * ETHER,
     )
@@ -76,7 +81,7 @@ def build_launchpads(
             key="seeded",
             trait="a launch platform seeded its pool directly",
             address=created_address(direct, 1),
-            symbol="SEEDED",
+            symbol="SEED",
             launchpad=DIRECT_PAD,
             pad=direct,
         )
@@ -104,12 +109,11 @@ def render_launchpads(pads: Sequence[Launchpad]) -> str:
 def _sell(
     pipeline: Pipeline, pad: Address, operator: Address, one: _OnCurve, *, nonce: int
 ) -> LaunchedToken:
-    symbol = one.key.replace("_", "").upper()
     token = created_address(pad, nonce)
     pipeline.call(
         pad,
         "createToken(string,string,uint256)",
-        *(f"Demo {symbol.title()}", symbol, _RAISED_WEI),
+        *(f"Demo {one.symbol.title()}", one.symbol, _RAISED_WEI),
         sender=operator,
     )
     if one.paid_wei:
@@ -120,7 +124,7 @@ def _sell(
         key=one.key,
         trait=one.trait,
         address=token,
-        symbol=symbol,
+        symbol=one.symbol,
         launchpad=CURVE_PAD,
         pad=pad,
     )

@@ -26,6 +26,8 @@ LAUNCH_SCHEMA = {
 }
 """Columns of a frame of launches: LaunchRow without its chain."""
 
+_HASH = r"^0x[0-9a-f]{64}$"
+
 
 class DecodedLaunches(msgspec.Struct, frozen=True, kw_only=True):
     """What the logs of known launch platforms told."""
@@ -95,12 +97,13 @@ def _is_well_formed(event: Creation) -> pl.Expr:
 
 def _launch_columns(event: Creation) -> list[pl.Expr]:
     creator = event.creator_place
+    tx_hash = pl.col("tx_hash").str.to_lowercase()
     columns = {
         "token": to_address(_place(event.token_place)),
         "slug": pl.col("slug"),
         "emitter": pl.col("address"),
         "creator": pl.lit(None) if creator is None else to_address(_place(creator)),
-        "tx_hash": pl.col("tx_hash").replace("", None),
+        "tx_hash": pl.when(tx_hash.str.contains(_HASH)).then(tx_hash),
         "block_number": pl.col("block_number"),
         "log_index": pl.col("log_index"),
     }

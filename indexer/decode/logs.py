@@ -20,9 +20,10 @@ LOG_SCHEMA = {
     "data": pl.String,
     "tx_hash": pl.String,
 }
-"""Columns of a log frame. Hex is lower case with 0x; what is not there is empty."""
+"""Columns of a log frame. Hex is lower case with 0x; a topic that is not there is empty. `tx_hash`
+alone is as the node sent it: few logs need it, so whoever does checks it."""
 
-_TEXTS = ("block_hash", "address", "topic0", "topic1", "topic2", "topic3", "data", "tx_hash")
+_TEXTS = ("block_hash", "address", "topic0", "topic1", "topic2", "topic3", "data")
 _ADDRESS = r"^0x[0-9a-f]{40}$"
 _HASH = r"^0x[0-9a-f]{64}$"
 _TOPIC = r"^(0x[0-9a-f]{64})?$"
@@ -93,7 +94,6 @@ def _checked(frame: pl.DataFrame) -> pl.DataFrame:
         block_hash=pl.col("block_hash").str.contains(_HASH).all(),
         topics=pl.all_horizontal(pl.col("^topic[0-3]$").str.contains(_TOPIC)).all(),
         data=pl.col("data").str.contains(_DATA).all(),
-        tx_hash=pl.col("tx_hash").str.contains(_TOPIC).all(),
     )
     for column, is_formed in formed.row(0, named=True).items():
         if not is_formed:
