@@ -15,7 +15,8 @@ Confidence = Literal["seen", "recalled"]
 
 Slug = Annotated[str, msgspec.Meta(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")]
 Hash = Annotated[str, msgspec.Meta(pattern=r"^0x[0-9a-f]{64}$")]
-Read = Annotated[str, msgspec.Meta(pattern=r"^\w+\((address)?\)$")]
+Read = Annotated[str, msgspec.Meta(pattern=r"^\w+\(address\)$")]
+Getter = Annotated[str, msgspec.Meta(pattern=r"^\w+\(\)$")]
 Suffix = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{4,8}$")]
 Word = Annotated[int, msgspec.Meta(ge=0, le=63)]
 Height = Annotated[int, msgspec.Meta(ge=0)]
@@ -124,7 +125,7 @@ class Launchpad(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     """How the curve is read. None: it cannot be, or there is none."""
     event: tuple[Creation, ...] = ()
     registry: tuple[Registry, ...] = ()
-    getter: Read | None = None
+    getter: Getter | None = None
     """A read of the token that names who issued it. Anybody can answer it, so whoever is named
     has to confirm the token in the first registry's own form."""
     clones_of: tuple[Address, ...] = ()

@@ -34,6 +34,8 @@ class Curve(msgspec.Struct, frozen=True, kw_only=True):
     """One kind of curve: what to ask besides the registry's record, and what it all means."""
 
     key: CurveKind
+    words: int
+    """The record's length at least; a shorter one is not of this kind."""
     requests: Callable[[Record, Hash32], tuple[RpcRequest, ...]]
     """Reads at one block. Empty: the record tells everything."""
     read: Callable[[Record, Sequence[Reply]], Standing]

@@ -13,13 +13,18 @@ from analysis.curves.curve import Curve, CurveState, Standing, no_requests
 from analysis.launchpads.registries import Record
 from config.primitives import Address, RawAmount
 
+_MANAGERS_WORDS = 13
+"""Of the manager's record; the helper's, which is known by naming the manager, has one less."""
+
 _COMPLETED = 3
 """Status of the manager's record once liquidity is added."""
 
 
 def _read(record: Record, _replies: Sequence[Reply]) -> Standing:
     words = record.words
-    if record.question.registry.token_word == 0:
+    if record.question.registry.contract_word is None:
+        if len(words) < _MANAGERS_WORDS:
+            return "unread"
         manager: Address | None = record.question.at
         quote = address_of(words[1])
         offers, funds, is_done = words[7], words[8], words[12] == _COMPLETED
@@ -38,4 +43,4 @@ def _read(record: Record, _replies: Sequence[Reply]) -> Standing:
     )
 
 
-CURVE = Curve(key="curve_a", requests=no_requests, read=_read)
+CURVE = Curve(key="curve_a", words=12, requests=no_requests, read=_read)

@@ -33,4 +33,4 @@ def _read(record: Record, _replies: Sequence[Reply]) -> Standing:
     )
 
 
-CURVE = Curve(key="curve_b", requests=no_requests, read=_read)
+CURVE = Curve(key="curve_b", words=18, requests=no_requests, read=_read)

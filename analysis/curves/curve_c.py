@@ -43,4 +43,4 @@ def _read(record: Record, replies: Sequence[Reply]) -> Standing:
     )
 
 
-CURVE = Curve(key="curve_c", requests=_requests, read=_read)
+CURVE = Curve(key="curve_c", words=15, requests=_requests, read=_read)

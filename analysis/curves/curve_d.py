@@ -44,4 +44,4 @@ def _is_selling(record: Record) -> bool:
     return bool(record.words[_TRADING]) and not record.words[_ON_UNISWAP]
 
 
-CURVE = Curve(key="curve_d", requests=_requests, read=_read)
+CURVE = Curve(key="curve_d", words=13, requests=_requests, read=_read)

@@ -26,4 +26,4 @@ def _read(record: Record, _replies: Sequence[Reply]) -> Standing:
     )
 
 
-CURVE = Curve(key="curve_e", requests=no_requests, read=_read)
+CURVE = Curve(key="curve_e", words=6, requests=no_requests, read=_read)

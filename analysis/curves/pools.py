@@ -109,7 +109,10 @@ def _curve_of(lead: Lead) -> tuple[Curve, Record] | None:
         return None
     pad = lead.proof[0]
     record = next((one for one in lead.records if one.question.pad == pad), None)
-    return None if pad.curve is None or record is None else (CURVES[pad.curve], record)
+    if pad.curve is None or record is None:
+        return None
+    curve = CURVES[pad.curve]
+    return (curve, record) if len(record.words) >= curve.words else None
 
 
 def _row(curve: ValuedCurve, min_liquidity_usd: float) -> PoolResultRow:

@@ -8,11 +8,12 @@ import pytest
 
 from analysis.curves import pools
 from analysis.curves.curve import CurveState, Standing
+from analysis.curves.pools import CURVES
 from analysis.desk import Desk
 from analysis.launchpads import origin
 from analysis.launchpads.origin import Lead
 from analysis.node import Node
-from config.launchpads import Launchpad
+from config.launchpads import Launchpad, Registry
 from config.load import load_chains
 from config.primitives import ZERO_ADDRESS, Address
 from demo.abi import call_data
@@ -243,6 +244,22 @@ async def test_a_curve_that_does_not_answer_is_unread_and_not_closed(
     question = bytes.fromhex(call_data("getLaunchedToken(address)", TOKEN)[2:])
     chain.send(chain.world.owner, recorder, "record(bytes,bytes)", question, answer)
     assert await standing(client, pad_of("curve_c", recorder)) == "unread"
+
+
+async def test_a_record_that_is_too_short_for_its_curve_is_unread(
+    chain: Chain, client: RpcClient
+) -> None:
+    """An overlay may name a registry that is not the curve's."""
+    (demo, _) = chain.world.launchpads
+    found = Registry(read="exists(address)", set_word=0)
+    recorder = chain.deploy("Recorder")
+    yes = bytes(31) + b"\x01"
+    chain.send(chain.world.owner, recorder, "recordUnknown(bytes,bool)", yes, False)
+    for curve in CURVES:
+        pad = msgspec.structs.replace(
+            demo, curve=curve, contracts=(recorder,), registry=(found,), event=()
+        )
+        assert await standing(client, pad) == "unread"
 
 
 async def test_pools_are_not_resolved_where_a_curve_could_not_be_read(

@@ -134,6 +134,7 @@ def test_an_overlay_replaces_a_list_whole(ethereum: Path) -> None:
         (PAD + PAD, "launchpad[1].slug", "same as launchpad[0].slug"),
         (PAD.replace("local", "Local Pad"), "launchpad[0].slug", "regex"),
         (PAD + 'curve = "curve_z"', "launchpad[0].curve", "Invalid enum value"),
+        (PAD + "getter = 'issuer(address)'", "launchpad[0].getter", "regex"),
         (PAD + "contracts = []", "the file", "overwrite"),
         (PAD + EVENT.replace("= 'token'", "= 'coin'"), "launchpad[0].event[0]", "token"),
         (PAD + EVENT + "word = 1", "launchpad[0].event[0].word", "not a known key"),
