@@ -141,6 +141,8 @@ def _print_zoo(zoo: EmbeddedChain, key: str, base_url: str) -> None:
         table.add_column(heading, no_wrap=True)
     for token in zoo.world.tokens:
         table.add_row(token.symbol, token.trait, checksum(token.address))
+    for issued in zoo.world.launched:
+        table.add_row(issued.symbol, issued.trait, checksum(issued.address))
     # An address cut short is no use, however narrow the terminal is.
     Console(width=_ZOO_WIDTH).print(table)
     address = checksum(zoo.world.tokens[0].address)

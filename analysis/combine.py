@@ -10,7 +10,9 @@ import msgspec
 
 from analysis import timebomb
 from analysis.clock import ContractClock
+from analysis.curves.pools import ValuedCurve, with_curves
 from analysis.custody import Custody
+from analysis.launchpads.verdict import Origin
 from analysis.market import TradeResult, ValuedPool, pool_rows
 from analysis.metadata import Metadata
 from analysis.openness import Openness
@@ -39,6 +41,8 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     """None: nothing is compared with it, or the chain did not answer."""
     clock_limits: tuple[ClockLimitRow, ...]
     pools: tuple[ValuedPool, ...]
+    curves: tuple[ValuedCurve, ...]
+    origin: Origin
     is_every_pool_known: bool
     """False: there may be more. Where none is known at all, pools count as not resolved."""
     trades: Mapping[str, TradeResult | str]
@@ -56,7 +60,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
 def combine(facts: Facts, *, is_settled: bool, now_s: int, min_liquidity_usd: float) -> Report:
     """The report. What no check has answered yet is None."""
     transfer, custody = facts.transfer, facts.custody
-    is_resolved = bool(facts.pools) or facts.is_every_pool_known
+    is_resolved = bool(facts.pools or facts.curves) or facts.is_every_pool_known
     return Report(
         token=ReportRow(
             chain_id=facts.chain_id,
@@ -86,8 +90,8 @@ def combine(facts: Facts, *, is_settled: bool, now_s: int, min_liquidity_usd: fl
             privileged_spenders=custody.privileged_spenders if custody else (),
             funds_can_be_drained=custody.funds_can_be_drained if custody else None,
             owner_can_change_balance=custody.owner_can_change_balance if custody else None,
-            is_launchpad_token=None,
-            launchpad_name=None,
+            is_launchpad_token=facts.origin.is_launchpad,
+            launchpad_name=facts.origin.name,
             creator_address=None,
             creator_balance_raw=None,
             owner_slots_vacant=facts.owner_slots_vacant,
@@ -96,7 +100,11 @@ def combine(facts: Facts, *, is_settled: bool, now_s: int, min_liquidity_usd: fl
         ),
         static=facts.static,
         pools=(
-            pool_rows(facts.pools, facts.trades, min_liquidity_usd=min_liquidity_usd)
+            with_curves(
+                pool_rows(facts.pools, facts.trades, min_liquidity_usd=min_liquidity_usd),
+                facts.curves,
+                min_liquidity_usd=min_liquidity_usd,
+            )
             if is_resolved
             else None
         ),

@@ -7,7 +7,7 @@ import msgspec
 
 from config.chains import Chain
 from config.primitives import Address, BlockRef, RawAmount
-from sql.rows import PoolRow
+from sql.rows import LaunchRow, PoolRow
 
 
 class Known(msgspec.Struct, frozen=True, kw_only=True):
@@ -16,6 +16,10 @@ class Known(msgspec.Struct, frozen=True, kw_only=True):
     pools: tuple[PoolRow, ...] = ()
     covered_factories: frozenset[Address] = frozenset()
     """Factories whose every pool up to our tip is in the index; the others have to be asked."""
+    launches: tuple[LaunchRow, ...] = ()
+    """Launch platforms that announced the token."""
+    covered_launches: frozenset[str] = frozenset()
+    """Launchpad.subject of those whose every event up to our tip is in the index."""
     holders: tuple[tuple[Address, RawAmount], ...] = ()
     """Largest first, by indexed transfers; may be incomplete, so balances are read again."""
     no_wallet_at_s: int | None = None

@@ -17,6 +17,8 @@ from analysis.desk import Desk
 from analysis.discovery import Candidate
 from analysis.gate import DELEGATION_BYTES, Admitted, is_delegated_account
 from analysis.knowledge import Known
+from analysis.launchpads import origin
+from analysis.launchpads.origin import Lead
 from analysis.market import PoolState
 from analysis.native_pools import NativePools
 from analysis.node import RpcAnswer
@@ -67,6 +69,8 @@ class Look(msgspec.Struct, frozen=True, kw_only=True):
     """False: a node refused a question about pools, so there may be more of them."""
     holders: tuple[Holder, ...]
     """The largest of the index, largest first."""
+    lead: Lead
+    """What is known so far of who issued the token."""
     token_slot_index: int | None
     """Index of the token's balance slot. None: not found."""
 
@@ -99,7 +103,10 @@ async def look(desk: Desk, token: Address, newest: BlockRef | None, known: Known
     asked_codes = trip.ask(
         [code_at(holder, block=block) for holder in holders], first_bytes=DELEGATION_BYTES
     )
-    pools.ask_states(to_block=newest.number if newest else None)
+    inquiry = origin.begin(chain.launchpads, token, known.launches, known.covered_launches)
+    height = newest.number if newest else None
+    asked_origin = trip.ask(origin.requests(inquiry, block=block, to_block=height))
+    pools.ask_states(to_block=height)
     await trip.send(desk.node, desk.powers)
 
     header = trip.header
@@ -127,6 +134,7 @@ async def look(desk: Desk, token: Address, newest: BlockRef | None, known: Known
         is_all_asked=found.is_all_asked,
         holders=_read_holders(holders, trip[asked_balances], trip[asked_codes]),
         token_slot_index=slots.read(trip, desk),
+        lead=origin.read(inquiry, trip[asked_origin], height=header.ref.number),
     )
 
 

@@ -27,6 +27,7 @@ from analysis.clock_state import ClockState, read_clock_state
 from analysis.combine import Facts, combine
 from analysis.custody import Inquiry, play_custody, read_stored
 from analysis.desk import Desk
+from analysis.issue import Issue, read_issue
 from analysis.judge import Judged, judge_code
 from analysis.look import Look, look
 from analysis.market import PENDING, pick_traded
@@ -90,11 +91,12 @@ async def scan(desk: Desk, token: Address, *, redecompile: bool = False) -> Asyn
         _beside(play_buys(desk, seen, token, traded, senders)) as playing,
         _beside(_openness(desk, token, judged)) as opening,
     ):
-        owner_slots, clock_state, cap_words, stored = await asyncio.gather(
+        owner_slots, clock_state, cap_words, stored, issued = await asyncio.gather(
             _owner_slots(desk, seen, token, judged),
             read_clock_state(desk.reads(), token, judged.clock_limits, block=block),
             read_cap_words(desk.reads(), token, judged.cap_rules, block=block),
             read_stored(desk.reads(), token, judged.leads.stored, block=block),
+            read_issue(desk, seen, token, has_pool=bool(state.pools)),
         )
         static = with_caps(
             judged.findings,
@@ -104,7 +106,7 @@ async def scan(desk: Desk, token: Address, *, redecompile: bool = False) -> Asyn
             clock=clock_state.reading,
         )
         judged = msgspec.structs.replace(judged, findings=static)
-        facts = _facts(desk, seen, token, state, judged, owner_slots, clock_state)
+        facts = _facts(desk, seen, token, state, judged, owner_slots, clock_state, issued)
         pending = {pool.candidate.key: PENDING for pool in traded}
         yield _report(
             desk,
@@ -175,6 +177,7 @@ def _facts(
     judged: Judged,
     owner_slots: OwnerSlots,
     clock_state: ClockState,
+    issued: Issue,
 ) -> Facts:
     reading = clock_state.reading
     interval_s = desk.chain.clock_block_time_s
@@ -191,13 +194,15 @@ def _facts(
         clock=None if reading is None else clock_at(reading, block_interval_s=interval_s),
         clock_limits=clock_state.limits,
         pools=state.pools,
-        is_every_pool_known=state.is_complete,
+        is_every_pool_known=state.is_complete and issued.is_complete,
         trades={},
         transfer=None,
         transfer_checked_at_s=None,
         custody=None,
         openness=NOT_ASKED,
-        evidence=judged.evidence,
+        curves=issued.curves,
+        origin=issued.origin,
+        evidence=(*judged.evidence, issued.origin.evidence),
     )
 
 

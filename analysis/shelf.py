@@ -1,12 +1,14 @@
 """The tables behind an analysis: what is known of a token, and where its report goes."""
 
 import asyncio
+import sys
 from collections.abc import Sequence
 
 from analysis.knowledge import Known
-from config.chains import Chain, Dex
+from config.chains import Chain
 from config.primitives import ZERO_ADDRESS, Address, BlockRef, Hash32
 from sql.codes import delete_other_versions, read_found, write_found
+from sql.launches import launches_of
 from sql.pools import coverage_of, pools_of
 from sql.reports import read_report, walletless_check_of, write_refusal, write_report
 from sql.rows import CoverageRow, RefusalRow, Report
@@ -73,26 +75,41 @@ class StoreShelf:
         with self._store.snapshot() as reader:
             pools = pools_of(reader, chain_id=chain.id, token=token, quotes=[*quotes, ZERO_ADDRESS])
             holders = holders_of(reader, chain_id=chain.id, token=token, at_most=_HOLDERS_READ)
+            coverage = _Coverage(reader, chain, pin)
             return Known(
                 pools=tuple(pools),
-                covered_factories=_covered(reader, chain, pin),
+                covered_factories=frozenset(
+                    dex.factory
+                    for dex in chain.dexes
+                    if coverage.has(f"pools:{dex.factory}", since=dex.from_block)
+                ),
+                launches=tuple(launches_of(reader, chain_id=chain.id, token=token)),
+                covered_launches=frozenset(
+                    pad.subject
+                    for pad in chain.launchpads
+                    if coverage.has(pad.subject, since=pad.from_block)
+                ),
                 holders=tuple((holder.owner, holder.amount_raw) for holder in holders),
                 no_wallet_at_s=walletless_check_of(reader, chain_id=chain.id, token=token),
             )
 
 
-def _covered(reader: Reader, chain: Chain, pin: BlockRef | None) -> frozenset[Address]:
-    if pin is None:
-        return frozenset()
-    needed = pin.number - int(_LAG_S / chain.block_time_s)
-    ranges: dict[str, list[CoverageRow]] = {}
-    for row in coverage_of(reader, chain_id=chain.id):
-        ranges.setdefault(row.subject, []).append(row)
+class _Coverage:
+    """What of a chain has been gone through."""
 
-    def is_covered(dex: Dex) -> bool:
+    def __init__(self, reader: Reader, chain: Chain, pin: BlockRef | None) -> None:
+        """`pin` None: how far it would have to reach is not known, so nothing is covered."""
+        if pin is None:
+            self._needed = sys.maxsize
+        else:
+            self._needed = pin.number - int(_LAG_S / chain.block_time_s)
+        self._ranges: dict[str, list[CoverageRow]] = {}
+        for row in coverage_of(reader, chain_id=chain.id):
+            self._ranges.setdefault(row.subject, []).append(row)
+
+    def has(self, subject: str, *, since: int | None) -> bool:
+        """Whether all of a subject from that block (None: from the first) to the pin is indexed."""
         return any(
-            row.from_block <= (dex.from_block or 0) and row.to_block >= needed
-            for row in ranges.get(f"pools:{dex.factory}", ())
+            row.from_block <= (since or 0) and row.to_block >= self._needed
+            for row in self._ranges.get(subject, ())
         )
-
-    return frozenset(dex.factory for dex in chain.dexes if is_covered(dex))

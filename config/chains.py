@@ -4,6 +4,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
+from config.launchpads import Launchpad
 from config.primitives import Address
 
 DexKind = Literal["AmmV2", "AmmV3", "AmmV4", "Solid", "SolidV3"]
@@ -65,16 +66,6 @@ class Listing(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     dexscreener: str = ""
     geckoterminal: str = ""
     defillama: str = ""
-
-
-class Launchpad(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One token launch platform. Nothing reads these yet beyond checking their form."""
-
-    slug: str
-    kind: Literal["curve", "direct"]
-    contracts: tuple[Address, ...]
-    curve: str | None = None
-    from_block: BlockNumber | None = None
 
 
 class Chain(msgspec.Struct, frozen=True, kw_only=True):

@@ -7,8 +7,9 @@ from typing import Annotated, get_args
 
 import msgspec
 
-from config.chains import Anchor, BlockNumber, Chain, Clock, Dex, Launchpad, Listing, Oracle
+from config.chains import Anchor, BlockNumber, Chain, Clock, Dex, Listing, Oracle
 from config.errors import ConfigError
+from config.launchpads import Launchpad, Registry
 from config.primitives import Address
 from config.settings import ENVIRONMENT, Settings
 from config.toml import SourceOf, decode, decode_address, load_toml
@@ -147,7 +148,8 @@ def _has(over: dict[str, object], key: str) -> bool:
 
 
 def _twins(file: _ChainFile) -> Iterator[tuple[str, str]]:
-    """Keys whose address stands twice: one token as two anchors, one factory as two venues."""
+    """Keys of what stands twice: one token as two anchors, one factory as two venues, one platform
+    as two entries that say the same."""
     seen: dict[Address, str] = {file.wrapped_native.address: "wrapped_native.address"}
     for at, anchor in enumerate(file.stable):
         key = f"stable[{at}].address"
@@ -160,13 +162,17 @@ def _twins(file: _ChainFile) -> Iterator[tuple[str, str]]:
         if dex.factory in factories:
             yield key, factories[dex.factory]
         factories[dex.factory] = key
+    for at, pad in enumerate(file.launchpad):
+        first = file.launchpad.index(pad)
+        if first < at:
+            yield f"launchpad[{at}].slug", f"launchpad[{first}].slug"
 
 
 def _address_fields() -> frozenset[str]:
     """Names of the keys that hold addresses, read from the types."""
     return frozenset(
         field.name
-        for struct in (Anchor, Oracle, Dex, Launchpad)
+        for struct in (Anchor, Oracle, Dex, Launchpad, Registry)
         for field in msgspec.structs.fields(struct)
         if _mentions_address(field.type)
     )

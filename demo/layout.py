@@ -7,6 +7,7 @@ from eth_utils.crypto import keccak
 
 from config.chains import Anchor, Dex, DexKind, Oracle
 from config.errors import InternalError
+from config.launchpads import Launchpad
 from config.primitives import ZERO_ADDRESS, Address, Hash32
 from demo.anvil import ETHER
 
@@ -76,6 +77,20 @@ class ZooToken(msgspec.Struct, frozen=True, kw_only=True):
     """The address with powers over other wallets, where the trait is one. Never trades."""
 
 
+class LaunchedToken(msgspec.Struct, frozen=True, kw_only=True):
+    """One token that a launch platform of the demo issued."""
+
+    key: str
+    trait: str
+    """One phrase, for the table that `assay demo` prints."""
+    address: Address
+    symbol: str
+    launchpad: str
+    """The platform's slug in the overlay."""
+    pad: Address
+    """The contract that issued it; where there is a curve, it holds the reserves."""
+
+
 class Venues(msgspec.Struct, frozen=True, kw_only=True):
     """Where everything that is not a token of the zoo stands."""
 
@@ -140,6 +155,16 @@ class World(msgspec.Struct, frozen=True, kw_only=True):
     """Unlocked accounts with native coins and stables, for the trader."""
     launcher: Address
     """Unlocked account that creates new tokens while the demo runs."""
+    launchpads: tuple[Launchpad, ...] = ()
+    launched: tuple[LaunchedToken, ...] = ()
+    """What those issued."""
+
+    def issued(self, key: str) -> LaunchedToken:
+        """The launched token with this key. Raises KeyError."""
+        for token in self.launched:
+            if token.key == key:
+                return token
+        raise KeyError(key)
 
     def token(self, key: str) -> ZooToken:
         """The token with this key. Raises KeyError."""

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import msgspec
 
+from demo.launchpads import render_launchpads
 from demo.layout import World
 
 _FINALITY_BLOCKS = 16
@@ -23,7 +24,8 @@ def write_overlay(world: World, directory: Path) -> Path:
 
 
 def render_overlay(world: World) -> str:
-    """The chain file: this world's anchors, oracle and venues instead of the public chain's."""
+    """The chain file: this world's anchors, oracle, venues and launch platforms instead of the
+    public chain's."""
     sections = [
         _section(
             "[chain]",
@@ -34,8 +36,9 @@ def render_overlay(world: World) -> str:
         _section("[oracle]", _fields(world.venues.oracle)),
         *(_section("[[dex]]", _fields(dex)) for dex in world.venues.dexes),
     ]
-    # The empty list takes the place of the built-in launchpads, none of which is on this chain.
-    return "launchpad = []\n\n" + "\n".join(sections)
+    # A bare list has to stand before every table.
+    launchpads = render_launchpads(world.launchpads)
+    return "\n".join([*sections, launchpads] if world.launchpads else [launchpads, *sections])
 
 
 def _fields(value: msgspec.Struct) -> dict[str, object]:

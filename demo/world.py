@@ -9,6 +9,7 @@ from demo.animal import Animal
 from demo.anvil import ETHER, AnvilNode
 from demo.compile import load_artifacts
 from demo.concentrated import open_concentrated
+from demo.launchpads import build_launchpads
 from demo.layout import Pool, Sides, Venues, World, ZooToken, named_account, native_worth
 from demo.pipeline import Pipeline, created2_address, created_address
 from demo.seeding import PAIRS, approve_stables, fetch_addresses, seed
@@ -41,6 +42,7 @@ def build_world(node: AnvilNode) -> World:
         )
     _seed_anchors(pipeline, venues, deployer)
     tokens = Zoo(pipeline, venues, owner).build(node)
+    launchpads, launched = build_launchpads(pipeline, venues, node.accounts()[-1])
     return World(
         venues=venues,
         tokens=tokens,
@@ -48,6 +50,8 @@ def build_world(node: AnvilNode) -> World:
         owner=owner,
         traders=tuple(traders),
         launcher=launcher,
+        launchpads=launchpads,
+        launched=launched,
     )
 
 

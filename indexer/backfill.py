@@ -134,8 +134,8 @@ class _Run:
         self._client = client
         self._store = store
         self._commit_rows = settings.commit_rows
-        self._spans = SpanReader(client, settings)
         self._ingest = Ingest(chain)
+        self._spans = SpanReader(client, settings, topics=self._ingest.topics)
         self._from = from_block
         self._to = to_block
         self._stream = f"backfill:{from_block}:{to_block}"
@@ -162,7 +162,8 @@ class _Run:
             present = [header for header in headers if header is not None]
             if len(present) < len(headers):
                 raise UpstreamError(service=self._client.services, reason=f"lacks block {last}")
-            await self._save(await fetch_blocks(self._client, present), hold=True)
+            piece = await fetch_blocks(self._client, present, topics=self._ingest.topics)
+            await self._save(piece, hold=True)
             yield self._progress(last)
 
     async def _gathered(self, first: int, last: int) -> AsyncGenerator[Piece, None]:

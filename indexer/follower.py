@@ -36,7 +36,7 @@ class Follower:
         self._client = client
         self._store = store
         self._ingest = Ingest(chain)
-        self._spans = SpanReader(client, settings)
+        self._spans = SpanReader(client, settings, topics=self._ingest.topics)
         self._log = _log.bind(chain=chain.slug)
         self._window: dict[int, BlockRef] = {}
         self._next: int | None = None
@@ -141,7 +141,7 @@ class Follower:
         return self.tip is None or header.ref.parent_hash == self.tip.hash
 
     async def _store_blocks(self, headers: Sequence[Header]) -> None:
-        piece = await fetch_blocks(self._client, headers)
+        piece = await fetch_blocks(self._client, headers, topics=self._ingest.topics)
         # Counted from what is stored, not from the head: nothing has confirmed its number.
         await self._store_piece(piece, keep_from=piece.last - self._chain.finality_blocks)
 
@@ -157,6 +157,7 @@ class Follower:
             last=piece.last,
             logs=written.logs,
             pools=written.pools,
+            launches=written.launches,
             transfers=written.transfers,
             undecoded=written.undecoded,
         )

@@ -6,16 +6,18 @@ import msgspec
 import polars as pl
 
 from config.chains import Chain
-from config.primitives import ZERO_ADDRESS
+from config.primitives import ZERO_ADDRESS, Hash32
 from indexer.coverage import extend_all
+from indexer.decode.launches import LaunchDecoder
 from indexer.decode.pools import PoolDecoder
 from indexer.decode.transfers import decode_transfers
-from indexer.reads import Piece
+from indexer.reads import TOPICS, Piece
 from sql.blocks import insert_blocks, unwind_from, write_checkpoint
+from sql.launches import insert_launches
 from sql.pools import insert_pools
 from sql.rows import BlockRow, CheckpointRow
 from sql.store import Transaction
-from sql.tokens import track_token_frame
+from sql.tokens import Because, track_token_frame
 from sql.transfers import insert_transfers
 
 FOLLOW = "follow"
@@ -28,19 +30,21 @@ class Written(msgspec.Struct, frozen=True, kw_only=True):
 
     logs: int = 0
     pools: int = 0
+    launches: int = 0
     transfers: int = 0
     undecoded: int = 0
 
     @property
     def rows(self) -> int:
         """All kinds together."""
-        return self.pools + self.transfers + self.undecoded
+        return self.pools + self.launches + self.transfers + self.undecoded
 
     def plus(self, other: "Written") -> "Written":
         """The sum."""
         return Written(
             logs=self.logs + other.logs,
             pools=self.pools + other.pools,
+            launches=self.launches + other.launches,
             transfers=self.transfers + other.transfers,
             undecoded=self.undecoded + other.undecoded,
         )
@@ -52,8 +56,15 @@ class Ingest:
     def __init__(self, chain: Chain) -> None:
         self._chain_id = chain.id
         self._decoder = PoolDecoder(chain.dexes)
+        self._launches = LaunchDecoder(chain.launchpads)
+        self.topics: tuple[Hash32, ...] = tuple(dict.fromkeys((*TOPICS, *self._launches.topics)))
+        """Of the logs that have to be asked for."""
         self._never_tracked = [ZERO_ADDRESS, *(anchor.address for anchor in chain.anchors)]
-        self._subjects = [TRANSFERS, *(f"pools:{dex.factory}" for dex in chain.dexes)]
+        self._subjects = [
+            TRANSFERS,
+            *(f"pools:{dex.factory}" for dex in chain.dexes),
+            *(pad.subject for pad in chain.launchpads if pad.event),
+        ]
 
     def write(self, tx: Transaction, piece: Piece, *, stream: str) -> Written:
         """Store a piece and move the stream's checkpoint to its end. Raises StoreError.
@@ -70,7 +81,10 @@ class Ingest:
         )
         decoded = self._decoder.decode(piece.logs)
         pools = self._named(decoded.pools)
-        self._track(tx, pools)
+        launched = self._launches.decode(piece.logs)
+        launches = self._named(launched.launches)
+        self._track(tx, launches.select("block_number", address="token"), because="launch")
+        self._track(tx, _sides(pools), because="pool")
         tokens = tx.fetch_frame("tokens/list_tracked", chain_id=self._chain_id)
         if stream == FOLLOW:
             self._complete_transfers(tx, tokens, first=piece.first)
@@ -78,12 +92,13 @@ class Ingest:
             piece.logs,
             tokens.select("address", from_block=pl.col("first_seen_block").cast(pl.Int64)),
         )
-        undecoded = self._named(pl.concat([decoded.undecoded, transfers.undecoded]))
+        undecoded = self._named(_once(decoded.undecoded, launched.undecoded, transfers.undecoded))
         if was_here_before:
             undecoded = self._only_new(tx, undecoded)
         written = Written(
             logs=piece.logs.height,
             pools=insert_pools(tx, pools),
+            launches=insert_launches(tx, launches),
             transfers=insert_transfers(tx, self._named(transfers.transfers)),
             undecoded=tx.insert_frame("undecoded", undecoded),
         )
@@ -148,16 +163,25 @@ class Ingest:
     def _named(self, frame: pl.DataFrame) -> pl.DataFrame:
         return frame.with_columns(chain_id=pl.lit(self._chain_id, dtype=pl.Int32))
 
-    def _track(self, tx: Transaction, pools: pl.DataFrame) -> None:
-        sides = pl.concat(
-            [
-                pools.select("block_number", address=pl.col("token0")),
-                pools.select("block_number", address=pl.col("token1")),
-            ]
-        )
+    def _track(self, tx: Transaction, seen: pl.DataFrame, *, because: Because) -> None:
         track_token_frame(
             tx,
             chain_id=self._chain_id,
-            because="pool",
-            frame=sides.filter(~pl.col("address").is_in(self._never_tracked)),
+            because=because,
+            frame=seen.filter(~pl.col("address").is_in(self._never_tracked)),
         )
+
+
+def _sides(pools: pl.DataFrame) -> pl.DataFrame:
+    """Both tokens of each pool."""
+    return pl.concat(
+        [
+            pools.select("block_number", address=pl.col("token0")),
+            pools.select("block_number", address=pl.col("token1")),
+        ]
+    )
+
+
+def _once(*undecoded: pl.DataFrame) -> pl.DataFrame:
+    """Logs that nobody could read; two decoders may have wanted the same."""
+    return pl.concat(undecoded).unique(["block_number", "log_index"], maintain_order=True)

@@ -26,7 +26,7 @@ from indexer.rpc import RpcClient
 from indexer.wire import RpcAnswer
 
 TOPICS: tuple[Hash32, ...] = (*CREATION_TOPICS, TRANSFER_TOPIC)
-"""Everything that is ingested. Asked for without addresses: tokens are too many to list."""
+"""What is ingested on every chain. Asked for without addresses: tokens are too many to list."""
 
 _RANGE_ATTEMPTS = 2
 """A range that is too much is better made smaller than asked for again and again."""
@@ -74,7 +74,9 @@ async def fetch_headers(client: RpcClient, first: int, last: int) -> list[Header
     return await client.ask([header_request(number) for number in numbers], believe)
 
 
-async def fetch_blocks(client: RpcClient, headers: Sequence[Header]) -> Piece:
+async def fetch_blocks(
+    client: RpcClient, headers: Sequence[Header], *, topics: Sequence[Hash32] = TOPICS
+) -> Piece:
     """These blocks, which must follow one another, with their logs asked by block hash.
 
     Raises UpstreamError.
@@ -82,7 +84,7 @@ async def fetch_blocks(client: RpcClient, headers: Sequence[Header]) -> Piece:
     for parent, child in itertools.pairwise(headers):
         check_link(parent.ref, child.ref)
     requests = [
-        RpcRequest("eth_getLogs", ({"blockHash": header.ref.hash, "topics": [TOPICS]},))
+        RpcRequest("eth_getLogs", ({"blockHash": header.ref.hash, "topics": [topics]},))
         for header in headers
     ]
 
@@ -90,7 +92,7 @@ async def fetch_blocks(client: RpcClient, headers: Sequence[Header]) -> Piece:
         frames = []
         for header, answer in zip(headers, answers, strict=True):
             logs = _read_logs(answer, asked=f"logs of block {header.ref.hash}")
-            check_block_logs(logs, header, topics=TOPICS)
+            check_block_logs(logs, header, topics=topics)
             frames.append(logs)
         return frames
 
@@ -98,7 +100,7 @@ async def fetch_blocks(client: RpcClient, headers: Sequence[Header]) -> Piece:
     doubtful = [
         at
         for at, (logs, header) in enumerate(zip(frames, headers, strict=True))
-        if is_suspiciously_empty(logs, header, topics=TOPICS)
+        if is_suspiciously_empty(logs, header, topics=topics)
     ]
     if doubtful:
         # A node that has the block but not yet its logs answers with none. The second answer
@@ -113,7 +115,9 @@ async def fetch_blocks(client: RpcClient, headers: Sequence[Header]) -> Piece:
     )
 
 
-async def fetch_range(client: RpcClient, first: int, last: int) -> Piece:
+async def fetch_range(
+    client: RpcClient, first: int, last: int, *, topics: Sequence[Hash32] = TOPICS
+) -> Piece:
     """Blocks that are final, with their logs asked by range.
 
     Raises RangeRefusedError when this is too much for the node, UpstreamError otherwise.
@@ -121,7 +125,7 @@ async def fetch_range(client: RpcClient, first: int, last: int) -> Piece:
     requests = [
         RpcRequest(
             "eth_getLogs",
-            ({"fromBlock": hex(first), "toBlock": hex(last), "topics": [TOPICS]},),
+            ({"fromBlock": hex(first), "toBlock": hex(last), "topics": [topics]},),
         ),
         header_request(first),
         header_request(last),
@@ -138,7 +142,7 @@ async def fetch_range(client: RpcClient, first: int, last: int) -> Piece:
                 message=message, suggested=parse_suggestion(message, first=first)
             )
         logs = _read_logs(answers[0], asked=f"logs of blocks {first} to {last}")
-        check_range_logs(logs, first=first, last=last, topics=TOPICS, headers=ends)
+        check_range_logs(logs, first=first, last=last, topics=topics, headers=ends)
         return Piece(
             first=first,
             last=last,

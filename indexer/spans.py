@@ -1,5 +1,8 @@
 """Final blocks by range: as large as the nodes allow, smaller when they refuse."""
 
+from collections.abc import Sequence
+
+from config.primitives import Hash32
 from config.settings import IndexerSettings
 from indexer.failures import (
     AnswerTimeoutError,
@@ -15,8 +18,11 @@ from indexer.rpc import RpcClient
 class SpanReader:
     """Learns how many blocks can be asked for at once; several fetches may share one."""
 
-    def __init__(self, client: RpcClient, settings: IndexerSettings) -> None:
+    def __init__(
+        self, client: RpcClient, settings: IndexerSettings, *, topics: Sequence[Hash32]
+    ) -> None:
         self._client = client
+        self._topics = topics
         self._range = LogRange(size=settings.initial_log_range, largest=settings.max_log_range)
 
     @property
@@ -42,7 +48,7 @@ class SpanReader:
     async def _try(self, first: int, last: int) -> Piece | None:
         asked = last - first + 1
         try:
-            piece = await fetch_range(self._client, first, last)
+            piece = await fetch_range(self._client, first, last, topics=self._topics)
         except RangeRefusedError as error:
             if asked == 1:
                 raise

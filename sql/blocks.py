@@ -56,8 +56,9 @@ def prune_blocks(tx: Transaction, *, chain_id: int, below: int) -> None:
 def unwind_from(tx: Transaction, *, chain_id: int, number: int) -> None:
     """Take back all that was stored of the blocks from `number` on, as if they had never come.
 
-    Pools, transfers, undecoded logs and blocks go; so do tokens that are left without a pool,
-    with their reports, unless somebody asked for them. Coverage and checkpoints end right below.
+    Pools, launches, transfers, undecoded logs and blocks go; so do tokens that are left without
+    pool and launch, with their reports, unless somebody asked for them. Coverage and checkpoints
+    end right below.
     """
     where = {"chain_id": chain_id, "number": number}
     orphans = tx.fetch("tokens/list_orphans", _Orphan, **where)
@@ -66,7 +67,9 @@ def unwind_from(tx: Transaction, *, chain_id: int, number: int) -> None:
         "kept_token", _id_frame([orphan.token_id for orphan in orphans if orphan.is_asked_for])
     ):
         tx.execute("tokens/demote_tokens")
+    tx.execute("tokens/reset_launched", **where)
     tx.execute("pools/delete_from", **where)
+    tx.execute("launches/delete_from", **where)
     tx.execute("transfers/delete_from", **where)
     tx.execute("transfers/delete_undecoded_from", **where)
     tx.execute("blocks/delete_from", **where)

@@ -27,6 +27,7 @@ TABLES: Mapping[str, type[msgspec.Struct]] = {
     "token": rows.TokenRow,
     "request": rows.RequestRow,
     "pool": rows.PoolRow,
+    "launch": rows.LaunchRow,
     "undecoded": rows.UndecodedRow,
     "code_answer": rows.CodeAnswerRow,
     "report": rows.ReportRow,

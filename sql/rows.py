@@ -47,12 +47,13 @@ class CheckpointRow(Row, frozen=True, kw_only=True):
 
 
 class TokenRow(Row, frozen=True, kw_only=True):
-    """One tracked token: it has a pool, or somebody asked for it."""
+    """One tracked token: it has a pool, a launch platform issued it, or somebody asked for it."""
 
     token_id: int
     chain_id: int
     address: Address
-    tracked_because: Literal["pool", "request"]
+    tracked_because: Literal["pool", "launch", "request"]
+    """The first of these that holds."""
     first_seen_block: int
     transfers_from_block: int | None
     """Transfers are complete from this block on. None: none stored yet."""
@@ -98,6 +99,24 @@ class PoolRow(Row, frozen=True, kw_only=True):
     log_index: int
 
 
+class LaunchRow(Row, frozen=True, kw_only=True):
+    """One token that a launch platform issued, as its creation event told. A token that two
+    platforms announced (one stands in front of the other) has a row for each."""
+
+    chain_id: int
+    token: Address
+    slug: str
+    """The platform."""
+    emitter: Address
+    """The contract that sent the event; the log has been matched by it."""
+    creator: Address | None
+    """The wallet the event names. None: it names none."""
+    tx_hash: Hash32 | None
+    """None: the node did not tell."""
+    block_number: int
+    log_index: int
+
+
 class TransferRow(Row, frozen=True, kw_only=True):
     """One ERC-20 Transfer of a tracked token."""
 
@@ -128,7 +147,8 @@ class CoverageRow(Row, frozen=True, kw_only=True):
 
     chain_id: int
     subject: str
-    """`pools:<factory address>` or `transfers`."""
+    """`pools:<factory address>`, `launches:<platform>:<digest of emitters and events>` or
+    `transfers`."""
     from_block: int
     to_block: int
 

@@ -9,7 +9,7 @@ from config.primitives import Address
 from sql.rows import TokenRow
 from sql.store import Readable, Transaction
 
-Because = Literal["pool", "request"]
+Because = Literal["pool", "launch", "request"]
 
 
 def track_tokens(
@@ -22,8 +22,8 @@ def track_tokens(
 ) -> None:
     """Track these tokens from now on; those tracked already stay, with the earliest sight.
 
-    `block_number` is where they were seen: the pool's block, or the head at a request. A request
-    is remembered, so that the token stays when its pools are reorganised away.
+    `block_number` is where they were seen: the block of pool or launch, or the head at a request.
+    A request is remembered, so that the token stays when its pools are reorganised away.
     """
     frame = pl.DataFrame({"address": pl.Series(addresses, dtype=pl.String)})
     seen = frame.with_columns(pl.lit(block_number, pl.Int64).alias("block_number"))

@@ -18,8 +18,10 @@ LOG_SCHEMA = {
     "topic2": pl.String,
     "topic3": pl.String,
     "data": pl.String,
+    "tx_hash": pl.String,
 }
-"""Columns of a log frame. Hex is lower case with 0x; a topic that is not there is empty."""
+"""Columns of a log frame. Hex is lower case with 0x; a topic that is not there is empty. `tx_hash`
+alone is as the node sent it: few logs need it, so whoever does checks it."""
 
 _TEXTS = ("block_hash", "address", "topic0", "topic1", "topic2", "topic3", "data")
 _ADDRESS = r"^0x[0-9a-f]{40}$"
@@ -35,6 +37,7 @@ class _WireLog(msgspec.Struct, rename="camel", gc=False):
     block_number: str
     block_hash: str
     log_index: str
+    transaction_hash: str = ""
     removed: bool = False
 
 
@@ -60,6 +63,7 @@ def decode_logs(body: bytes | msgspec.Raw) -> pl.DataFrame:
             "topic_count": pl.Series([len(some) for some in topics], dtype=pl.UInt8),
             **{f"topic{at}": _nth(topics, at) for at in range(4)},
             "data": [log.data for log in logs],
+            "tx_hash": [log.transaction_hash for log in logs],
         }
     )
     if any(log.removed for log in logs):

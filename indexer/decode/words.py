@@ -50,6 +50,14 @@ def has_shape(*, topics: int, words: int) -> pl.Expr:
     )
 
 
+def has_words(words: int, *, is_open: bool) -> pl.Expr:
+    """Whether a log's data is so many words; whole words, at least so many, where it is open."""
+    digits = pl.col("data").str.len_bytes() - _PREFIX_CHARS
+    if not is_open:
+        return digits == _WORD_CHARS * words
+    return (digits >= _WORD_CHARS * words) & (digits % _WORD_CHARS == 0)
+
+
 def to_address(place: Place) -> pl.Expr:
     """The address in a word, as 0x text."""
     return pl.lit("0x") + place.text().str.slice(_WORD_CHARS - _ADDRESS_CHARS)

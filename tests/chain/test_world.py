@@ -47,7 +47,7 @@ def test_the_service_accepts_the_overlay_and_sees_this_world(world: World, tmp_p
     assert ethereum.anchors == (venues.wrapped_native, *venues.stables)
     assert ethereum.oracle == venues.oracle
     assert ethereum.dexes == venues.dexes
-    assert ethereum.launchpads == ()
+    assert ethereum.launchpads == world.launchpads
     assert ethereum.start_block == 0
 
 

@@ -1,5 +1,6 @@
 """Protects the chain facts: the six built-in files load, and a mistake in any file is named."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -27,7 +28,11 @@ FACTORY = "0x5C69bEe701ef814a2B6a3EDD4B1652CB9cc5aA6f"
 STABLE = "0xdAC17F958D2ee523a2206206994597C13D831ec7"
 OTHER_STABLE = "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48"
 
+ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}")
+
 DEX = f'[[dex]]\nname = "Local"\nkind = "AmmV2"\nfactory = "{FACTORY}"\n'
+PAD = f'[[launchpad]]\nslug = "local"\nkind = "direct"\ncontracts = ["{FACTORY}"]\n'
+EVENT = "[[launchpad.event]]\ndeclared = 'Made(address token)'\ntoken = 'token'\n"
 
 
 def stable(address: str, decimals: int = 6) -> str:
@@ -56,8 +61,9 @@ def test_all_six_load_with_their_anchors() -> None:
 @pytest.mark.parametrize("slug", [slug for _, slug, _, _ in CHAINS])
 def test_every_built_in_address_is_written_with_its_checksum(slug: str) -> None:
     for key, value in walk(load_toml(BUILT_IN / f"{slug}.toml")):
-        if isinstance(value, str) and value.startswith("0x"):
-            assert value == checksum(Address(value.lower())), key
+        for text in value if isinstance(value, list) else [value]:
+            if isinstance(text, str) and ADDRESS.fullmatch(text):
+                assert text == checksum(Address(text.lower())), key
 
 
 def test_every_family_is_covered_and_v4_can_be_read() -> None:
@@ -123,6 +129,23 @@ def test_an_overlay_replaces_a_list_whole(ethereum: Path) -> None:
         (
             '[[launchpad]]\nslug = "x"\nkind = "curve"\ncontracts = ["0x1"]',
             "launchpad[0].contracts[0]",
+            "not an EVM address",
+        ),
+        (PAD + PAD, "launchpad[1].slug", "same as launchpad[0].slug"),
+        (PAD.replace("local", "Local Pad"), "launchpad[0].slug", "regex"),
+        (PAD + 'curve = "curve_z"', "launchpad[0].curve", "Invalid enum value"),
+        (PAD + "getter = 'issuer(address)'", "launchpad[0].getter", "regex"),
+        (PAD + "contracts = []", "the file", "overwrite"),
+        (PAD + EVENT.replace("= 'token'", "= 'coin'"), "launchpad[0].event[0]", "token"),
+        (PAD + EVENT + "word = 1", "launchpad[0].event[0].word", "not a known key"),
+        (
+            PAD + "[[launchpad.registry]]\nread = 'made(uint256)'",
+            "launchpad[0].registry[0].read",
+            "regex",
+        ),
+        (
+            PAD + f"[[launchpad.registry]]\nread = 'made(address)'\nat = ['{FACTORY}0']",
+            "launchpad[0].registry[0].at[0]",
             "not an EVM address",
         ),
         ("[chain", "the file", "end of document"),

@@ -32,6 +32,7 @@ CODE = python_files("sql", "indexer", "analysis", "api", *WIRING)
 FRAMES = (
     "create view incoming_block as select * from block",
     "create view incoming_pool as select * from pool",
+    "create view incoming_launch as select * from launch",
     "create table incoming_token (address varchar, block_number bigint)",
     "create table incoming_transfer (chain_id integer, block_number bigint, log_index integer,"
     " token varchar, sender varchar, recipient varchar,"

@@ -11,6 +11,7 @@ from sql.rows import (
     ClockLimitRow,
     EvidenceRow,
     HolderRow,
+    LaunchRow,
     PoolResultRow,
     PoolRow,
     Report,
@@ -59,6 +60,20 @@ def pool(at: int, token: Address, *, block_number: int, quote: Address | None = 
         hooks=None,
         block_number=block_number,
         log_index=at % 1000,
+    )
+
+
+def launch(token: Address, *, block_number: int, slug: str = "a-pad") -> LaunchRow:
+    """A launch on chain 1."""
+    return LaunchRow(
+        chain_id=1,
+        token=token,
+        slug=slug,
+        emitter=address(7),
+        creator=None,
+        tx_hash=hash32(block_number),
+        block_number=block_number,
+        log_index=1,
     )
 
 

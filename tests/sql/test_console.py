@@ -125,7 +125,9 @@ async def test_every_value_is_one_that_json_carries(ask: Ask, sql: str, expected
 async def test_every_view_answers(ask: Ask) -> None:
     views = await ask("select view_name from duckdb_views() where not internal order by 1")
     names = [str(row[0]) for row in views.rows]
-    assert {"v_pools", "v_tokens", "v_findings", "v_transfers", "v_holders"} <= set(names)
+    assert {"v_pools", "v_tokens", "v_findings", "v_transfers", "v_holders", "v_launches"} <= set(
+        names
+    )
     assert {"v_coverage", "v_checkpoints"} <= set(names)
     for name in names:
         assert (await ask(f"from {name}")).columns

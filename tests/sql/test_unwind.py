@@ -16,27 +16,35 @@ from sql.blocks import (
     write_checkpoint,
 )
 from sql.connection import MEMORY
+from sql.launches import insert_launches, launches_of
 from sql.pools import coverage_of, extend_coverage, insert_pools, pools_of
 from sql.reports import read_report, write_report
 from sql.rows import CheckpointRow, UndecodedRow
 from sql.store import Store, Transaction
-from sql.tokens import read_token, track_tokens, tracked
+from sql.tokens import Because, read_token, track_tokens, tracked
 from sql.transfers import insert_transfers, list_undecoded, transfers_of
-from tests.sql.samples import address, bare_report, block, hash32, pool
+from tests.sql.samples import address, bare_report, block, hash32, launch, pool
 
 TOKENS = [address(0x100 + at) for at in range(6)]
 QUOTE = address(2)
 
 
 class Facts(msgspec.Struct, frozen=True, kw_only=True):
-    """What one block brings: the token of a new pool, and how many transfers of each token."""
+    """What one block brings: the tokens of a launch and of a new pool, and how many transfers of
+    each token."""
 
+    new_launch: int | None
     new_pool: int | None
     transfers: int
 
 
 histories = st.lists(
-    st.builds(Facts, new_pool=st.none() | st.integers(0, 5), transfers=st.integers(0, 3)),
+    st.builds(
+        Facts,
+        new_launch=st.none() | st.integers(0, 5),
+        new_pool=st.none() | st.integers(0, 5),
+        transfers=st.integers(0, 3),
+    ),
     min_size=1,
     max_size=8,
 )
@@ -44,9 +52,17 @@ histories = st.lists(
 
 def take_in(store: Store, history: list[Facts], *, first: int) -> None:
     """Ingest blocks `first` onwards, each in a transaction with its checkpoint."""
-    known = {fact.new_pool for fact in history[:first] if fact.new_pool is not None}
+    seen = [at for fact in history[:first] for at in (fact.new_launch, fact.new_pool)]
+    known = {at for at in seen if at is not None}
     for number, facts in enumerate(history[first:], start=first):
         with store.transaction() as tx:
+            if facts.new_launch is not None:
+                known.add(facts.new_launch)
+                token = TOKENS[facts.new_launch]
+                insert_launches(tx, [launch(token, block_number=number)])
+                track_tokens(
+                    tx, chain_id=1, addresses=[token], because="launch", block_number=number
+                )
             if facts.new_pool is not None:
                 known.add(facts.new_pool)
                 token = TOKENS[facts.new_pool]
@@ -97,6 +113,7 @@ def everything(store: Store) -> list[object]:
         list_checkpoints(store, chain_id=1),
         coverage_of(store, chain_id=1),
         pools_of(store, chain_id=1, token=QUOTE),
+        [launches_of(store, chain_id=1, token=token) for token in TOKENS],
         sorted(
             (row.address, row.first_seen_block, row.tracked_because)
             for row in tracked(store, chain_id=1)
@@ -106,7 +123,7 @@ def everything(store: Store) -> list[object]:
     ]
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(history=histories, data=st.data())
 def test_unwind_leaves_what_was_and_append_restores_all(
     history: list[Facts], data: st.DataObject
@@ -165,6 +182,57 @@ def test_a_token_with_an_older_pool_stays(store: Store) -> None:
     assert token
     assert token.first_seen_block == 10
     assert [row.block_number for row in pools_of(store, chain_id=1, token=TOKENS[0])] == [10]
+
+
+def make_launch(tx: Transaction, at: int, *, block_number: int) -> None:
+    insert_launches(tx, [launch(TOKENS[at], block_number=block_number)])
+    track_tokens(
+        tx, chain_id=1, addresses=[TOKENS[at]], because="launch", block_number=block_number
+    )
+
+
+def test_a_launched_token_outlives_its_pools_and_not_its_launch(store: Store) -> None:
+    with store.transaction() as tx:
+        for at in (0, 1, 2):
+            make_launch(tx, at, block_number=10 + at)
+            make_token(tx, at, block_number=20 + at)
+        make_token(tx, 3, block_number=10)
+        make_launch(tx, 3, block_number=25)
+    with store.transaction() as tx:
+        unwind_from(tx, chain_id=1, number=21)
+    reasons = {row.address: row.tracked_because for row in tracked(store, chain_id=1)}
+    assert reasons == dict(zip(TOKENS, ("pool", "launch", "launch", "pool"), strict=False))
+    with store.transaction() as tx:
+        unwind_from(tx, chain_id=1, number=12)
+    reasons = {row.address: row.tracked_because for row in tracked(store, chain_id=1)}
+    assert reasons == {TOKENS[0]: "launch", TOKENS[1]: "launch", TOKENS[3]: "pool"}
+    assert launches_of(store, chain_id=1, token=TOKENS[2]) == []
+
+
+def test_a_launch_is_kept_once_a_platform(store: Store) -> None:
+    with store.transaction() as tx:
+        first = [launch(TOKENS[0], block_number=at) for at in (12, 11)]
+        assert insert_launches(tx, first) == 1
+        assert insert_launches(tx, [launch(TOKENS[0], block_number=13)]) == 0
+        assert insert_launches(tx, [launch(TOKENS[0], block_number=14, slug="front")]) == 1
+        assert insert_launches(tx, []) == 0
+    found = launches_of(store, chain_id=1, token=TOKENS[0])
+    assert [(row.slug, row.block_number) for row in found] == [("a-pad", 11), ("front", 14)]
+    assert launches_of(store, chain_id=56, token=TOKENS[0]) == []
+
+
+def test_a_launch_is_a_stronger_reason_than_a_request_and_a_weaker_one_than_a_pool(
+    store: Store,
+) -> None:
+    with store.transaction() as tx:
+        given: list[tuple[int, Because]] = [
+            *((0, "request"), (0, "launch"), (1, "launch"), (1, "request")),
+            *((2, "pool"), (2, "launch"), (2, "request")),
+        ]
+        for at, because in given:
+            track_tokens(tx, chain_id=1, addresses=[TOKENS[at]], because=because, block_number=5)
+    reasons = {row.address: row.tracked_because for row in tracked(store, chain_id=1)}
+    assert reasons == {TOKENS[0]: "launch", TOKENS[1]: "launch", TOKENS[2]: "pool"}
 
 
 def test_another_chain_is_left_alone(store: Store) -> None:

@@ -1,4 +1,4 @@
--- One row per token with a pool on $chain_id that was never judged, whose report is unsettled, or
+-- One row per token with a pool or a launch on $chain_id that was never judged, whose report is unsettled, or
 -- whose report or refusal is from $before_s or earlier. The three kinds take turns, so that none
 -- waits for another's queue; within the first the newest token comes first, else the oldest answer.
 with answered as (
@@ -10,7 +10,7 @@ with answered as (
     from token
     left join report on report.token_id = token.token_id
     left join refusal on refusal.token_id = token.token_id
-    where token.chain_id = $chain_id and token.tracked_because = 'pool'
+    where token.chain_id = $chain_id and token.tracked_because <> 'request'
 ),
 due as (
     select

@@ -1,0 +1,52 @@
+"""The second round's question who issued the token, and what its bonding curve holds."""
+
+import msgspec
+
+from analysis import native_price
+from analysis.curves import pools as curves
+from analysis.curves.pools import ValuedCurve
+from analysis.desk import Desk
+from analysis.launchpads import verdict
+from analysis.launchpads.verdict import Origin
+from analysis.look import Look
+from analysis.rounds import Round
+from config.primitives import ZERO_ADDRESS, Address
+
+
+class Issue(msgspec.Struct, frozen=True, kw_only=True):
+    """What is known of a token's beginnings."""
+
+    origin: Origin
+    curves: tuple[ValuedCurve, ...]
+    """Bonding curves the token is sold on now."""
+    is_complete: bool
+    """False: there may be a curve beside these."""
+
+
+async def read_issue(desk: Desk, look: Look, token: Address, *, has_pool: bool) -> Issue:
+    """`has_pool` tells of ordinary pools. One round, or none where nothing is left to ask.
+
+    Raises UpstreamError.
+    """
+    trip = Round()
+    block = look.pin.hash
+    asked_origin = trip.ask(verdict.confirm_requests(look.lead, block=block))
+    asked_curve = trip.ask(curves.requests(look.lead, block=block))
+    await trip.send(desk.node, desk.powers)
+    standing = curves.read(look.lead, trip[asked_curve])
+    origin = verdict.conclude(
+        look.lead,
+        trip[asked_origin],
+        code=look.admitted.code,
+        metadata=look.admitted.metadata,
+        has_pool=has_pool,
+    )
+    prices = native_price.anchor_prices(desk.chain, look.native_usd)
+    natives = {desk.chain.wrapped_native.address, ZERO_ADDRESS}
+    return Issue(
+        origin=origin,
+        curves=curves.value(look.lead, standing, token, prices),
+        is_complete=not curves.may_be_missing(
+            standing, origin, priceless=natives if look.native_usd is None else ()
+        ),
+    )

@@ -1,0 +1,29 @@
+"""Platforms by their tokens' code: a clone of an implementation of theirs, or the very same code.
+
+Anybody can clone an implementation, so this counts only where no registry of the platform denies
+the token.
+"""
+
+from collections.abc import Iterable
+
+from eth_hash.auto import keccak
+
+from analysis.static.examine import examine
+from config.launchpads import Launchpad
+
+_LONGEST_CLONE = 128
+"""Bytes. EIP-1167 takes 45, its successors with stored arguments somewhat more."""
+
+
+def platforms_of(code: bytes, pads: Iterable[Launchpad]) -> tuple[Launchpad, ...]:
+    """The platforms whose code this is, in their order."""
+    known = [pad for pad in pads if pad.clones_of or pad.code_hashes]
+    if not known or not code:
+        return ()
+    targets = examine(code).delegation.targets if len(code) <= _LONGEST_CLONE else ()
+    digest = "0x" + keccak(code).hex()
+    return tuple(
+        pad
+        for pad in known
+        if digest in pad.code_hashes or any(target in pad.clones_of for target in targets)
+    )

@@ -1,0 +1,159 @@
+"""The first round of the question who issued a token: events, registries, and whom it names."""
+
+from collections.abc import Sequence
+from typing import Literal
+
+import msgspec
+
+from analysis.abi import Reply, call, decode_address
+from analysis.launchpads import registries, sightings
+from analysis.launchpads.registries import Question, Record, Word
+from analysis.launchpads.sightings import Search, Sighting
+from analysis.node import RpcAnswer
+from config.jsonrpc import RpcRequest
+from config.launchpads import Launchpad
+from config.primitives import ZERO_ADDRESS, Address, Hash32
+from sql.rows import LaunchRow
+
+Signal = Literal["event", "registry", "code", "getter", "address"]
+
+
+class Inquiry(msgspec.Struct, frozen=True, kw_only=True):
+    """What is asked about one token in the first round."""
+
+    token: Address
+    pads: tuple[Launchpad, ...]
+    """Of the chain, in order: which stands first names a token that several know."""
+    seen: tuple[Sighting, ...]
+    """Indexed."""
+    questions: tuple[Question, ...]
+    claims: tuple[Launchpad, ...]
+    """Platforms whose tokens name their issuer."""
+    searches: tuple[Search, ...]
+    unasked: tuple[str, ...]
+    """Platforms that only the index can see, and it has not looked at all of their past."""
+
+
+class Lead(msgspec.Struct, frozen=True, kw_only=True):
+    """What the first round brought."""
+
+    token: Address
+    pads: tuple[Launchpad, ...]
+    sightings: tuple[Sighting, ...]
+    records: tuple[Record, ...]
+    denied: tuple[Launchpad, ...]
+    """Their registries do not know the token."""
+    unread: tuple[str, ...]
+    """Who could not be asked because the node failed."""
+    unread_pads: tuple[Launchpad, ...]
+    unasked: tuple[str, ...]
+    """As in Inquiry: the blind spot of an answer without a full index."""
+    claims: tuple[Question, ...]
+    """To issuers that the token itself names and that are not configured."""
+
+    @property
+    def proof(self) -> tuple[Launchpad, Signal, Address] | None:
+        """The platform that an event or a registry proves, and the contract that did so.
+
+        None: neither does. An event that is known from memory only needs its registry's word.
+        """
+        recorded = [one.question.pad for one in self.records]
+        for sighting in self.sightings:
+            if sighting.pad.confidence == "seen" or sighting.pad in recorded:
+                return sighting.pad, "event", sighting.emitter
+        for record in self.records:
+            return record.question.pad, "registry", record.question.at
+        return None
+
+
+def begin(
+    pads: Sequence[Launchpad],
+    token: Address,
+    launches: Sequence[LaunchRow],
+    covered: frozenset[str],
+) -> Inquiry:
+    """Decide whom to ask.
+
+    `covered` are the subjects of platforms whose every event up to our tip is in the index. Where
+    an indexed event settles it, only who announced the token is asked.
+    """
+    seen = sightings.indexed(pads, launches)
+    is_settled = any(one.pad.confidence == "seen" for one in seen)
+    uncovered = [pad for pad in pads if pad.subject not in covered]
+    return Inquiry(
+        token=token,
+        pads=tuple(pads),
+        seen=seen,
+        questions=registries.questions_to(
+            dict.fromkeys(one.pad for one in seen) if is_settled else pads
+        ),
+        claims=() if is_settled else tuple(pad for pad in pads if pad.getter and pad.registry),
+        searches=() if is_settled else sightings.searches_for(uncovered),
+        unasked=tuple(pad.slug for pad in uncovered if sightings.is_for_the_index(pad)),
+    )
+
+
+def requests(inquiry: Inquiry, *, block: Hash32, to_block: int | None) -> tuple[RpcRequest, ...]:
+    """The reads of the first round. `to_block` None: logs up to the newest block."""
+    token = inquiry.token
+    return (
+        *(
+            one
+            for question in inquiry.questions
+            for one in registries.requests(question, token, block=block)
+        ),
+        *(call(token, pad.getter or "", block=block) for pad in inquiry.claims),
+        *(sightings.request(search, token, to_block=to_block) for search in inquiry.searches),
+    )
+
+
+def read(inquiry: Inquiry, answers: Sequence[RpcAnswer], *, height: int) -> Lead:
+    """What the answers to `requests` tell, as of the block at this height."""
+    rest = iter(answers)
+    words: list[tuple[Question, Word]] = []
+    for question in inquiry.questions:
+        own = [next(rest) for _ in range(2 if question.needs_proof else 1)]
+        words.append((question, registries.read(question, inquiry.token, own)))
+    unread = [
+        f"{question.pad.slug}: {question.registry.read}"
+        for question, word in words
+        if word == "unread"
+    ]
+    claims: list[Question] = []
+    for pad in inquiry.claims:
+        named = registries.told(next(rest))
+        if named == "unread":
+            unread.append(f"{pad.slug}: {pad.getter} of the token")
+        elif (claim := _claim(inquiry, pad, named)) is not None:
+            claims.append(claim)
+    found = list(inquiry.seen)
+    for search in inquiry.searches:
+        told = sightings.read(search, inquiry.token, next(rest), height=height)
+        if told is None:
+            unread.append(f"creation events: {_names(search)}")
+        else:
+            found += told
+    return Lead(
+        token=inquiry.token,
+        pads=inquiry.pads,
+        sightings=tuple(sorted(found, key=lambda one: inquiry.pads.index(one.pad))),
+        records=tuple(word for _, word in words if isinstance(word, Record)),
+        denied=tuple(question.pad for question, word in words if word == "denied"),
+        unread=tuple(unread),
+        unasked=inquiry.unasked,
+        unread_pads=tuple(question.pad for question, word in words if word == "unread"),
+        claims=tuple(claims),
+    )
+
+
+def _claim(inquiry: Inquiry, pad: Launchpad, named: Reply) -> Question | None:
+    """Whom the token names, unless it is nobody or one that is asked anyway."""
+    issuer = decode_address(named)
+    asked = {question.at for question in inquiry.questions}
+    if issuer is None or issuer in (ZERO_ADDRESS, inquiry.token) or issuer in asked:
+        return None
+    return Question(pad=pad, registry=pad.registry[0], at=issuer, is_claimed=True)
+
+
+def _names(search: Search) -> str:
+    return ", ".join(dict.fromkeys(pad.slug for pad, _ in search.told))

@@ -1,0 +1,127 @@
+"""What the platforms' own registries say of a token: one read each, all in the first round.
+
+A registry that is known from memory only, or whose record is not known word by word, is asked about
+itself as well: one that also knows a contract which is no token does not do what we think.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Literal
+
+import msgspec
+
+from analysis.abi import WORD, NoAnswer, Reply, call, read_reply
+from analysis.node import RpcAnswer
+from config.errors import UpstreamError
+from config.jsonrpc import RpcRequest
+from config.launchpads import Launchpad, Registry
+from config.primitives import Address, Hash32
+
+_OFFSET_TO_STRUCT = WORD
+
+
+class Question(msgspec.Struct, frozen=True, kw_only=True):
+    """One registry of one platform."""
+
+    pad: Launchpad
+    registry: Registry
+    at: Address
+    is_claimed: bool = False
+    """It is the token itself that names this registry."""
+
+    @property
+    def needs_proof(self) -> bool:
+        """Whether the registry has to show that it does not know everything."""
+        if self.is_claimed:
+            return True
+        one = self.registry
+        is_vague = one.token_word is one.contract_word is one.set_word is None
+        return is_vague or "recalled" in (one.confidence, self.pad.confidence)
+
+
+class Record(msgspec.Struct, frozen=True, kw_only=True):
+    """A registry knows the token."""
+
+    question: Question
+    words: tuple[int, ...]
+    """As answered, without the offset of a struct."""
+
+
+Nothing = Literal["denied", "silent", "unread"]
+"""denied: it does not know the token. silent: no such contract, or an answer of another form.
+unread: the node failed, so nobody knows what it would have said."""
+
+Word = Record | Nothing
+
+
+def questions_to(pads: Iterable[Launchpad]) -> tuple[Question, ...]:
+    """Every registry of these platforms."""
+    return tuple(
+        Question(pad=pad, registry=registry, at=at)
+        for pad in pads
+        for registry in pad.registry
+        for at in registry.at or pad.contracts
+    )
+
+
+def requests(question: Question, token: Address, *, block: Hash32) -> tuple[RpcRequest, ...]:
+    """The read, and where proof is needed the same of the registry itself."""
+    asked = (token, question.at) if question.needs_proof else (token,)
+    return tuple(call(question.at, question.registry.read, one, block=block) for one in asked)
+
+
+def read(question: Question, token: Address, answers: Sequence[RpcAnswer]) -> Word:
+    """What the answers to `requests` mean."""
+    said = [_read(question, token, told(answer)) for answer in answers]
+    if len(said) > 1 and isinstance(said[0], Record):
+        decoy = told(answers[1])
+        if decoy == "unread":
+            return "unread"
+        if decoy == told(answers[0]) or isinstance(_read(question, question.at, decoy), Record):
+            return "silent"  # it says the same of everything
+    return said[0]
+
+
+def told(answer: RpcAnswer) -> Reply | Literal["unread"]:
+    """What the contract said. Who issued a token is not worth losing the whole analysis for, so a
+    fault of the node is no error here."""
+    try:
+        return read_reply(answer)
+    except UpstreamError:
+        return "unread"
+
+
+def _read(question: Question, token: Address, reply: Reply | Literal["unread"]) -> Word:
+    registry = question.registry
+    if isinstance(reply, str):
+        return "unread"
+    if isinstance(reply, NoAnswer):
+        return "denied" if registry.denies_by == "revert" else "silent"
+    words = _words(reply, at_least=registry.words)
+    if words is None:
+        return "silent"
+    if not _knows(registry, words, token=token, contracts=question.pad.contracts):
+        return "denied"
+    return Record(question=question, words=words)
+
+
+def _words(reply: bytes, *, at_least: int) -> tuple[int, ...] | None:
+    """The record. None: the answer is too short to be one."""
+    words = tuple(
+        int.from_bytes(reply[at : at + WORD]) for at in range(0, len(reply) - WORD + 1, WORD)
+    )
+    if len(words) > at_least and words[0] == _OFFSET_TO_STRUCT:
+        words = words[1:]
+    return words if len(words) >= at_least else None
+
+
+def _knows(
+    registry: Registry, words: tuple[int, ...], *, token: Address, contracts: Sequence[Address]
+) -> bool:
+    checks = []
+    if registry.token_word is not None:
+        checks.append(words[registry.token_word] == int(token, 16))
+    if registry.contract_word is not None:
+        checks.append(words[registry.contract_word] in {int(one, 16) for one in contracts})
+    if registry.set_word is not None:
+        checks.append(words[registry.set_word] != 0)
+    return all(checks) if checks else any(words)

@@ -1,0 +1,135 @@
+"""Creation events: those that are indexed, and a search of the logs where the index did not look.
+
+A search needs the token in a topic, so platforms that keep it in the data are seen only where they
+are indexed. It is made for platforms that have no registry to ask.
+"""
+
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from analysis.node import RpcAnswer
+from config.jsonrpc import RpcFault, RpcRequest
+from config.launchpads import Creation, Launchpad
+from config.primitives import Address
+from sql.rows import LaunchRow
+
+_TOPICS = (1, 2, 3)
+
+
+class Sighting(msgspec.Struct, frozen=True, kw_only=True):
+    """A platform announced the token."""
+
+    pad: Launchpad
+    emitter: Address
+    block_number: int | None
+    """None: the log does not tell."""
+
+
+class Search(msgspec.Struct, frozen=True, kw_only=True):
+    """One question to the logs: every platform that keeps its token in the same topic."""
+
+    topic: int
+    told: tuple[tuple[Launchpad, Creation], ...]
+
+    @property
+    def from_block(self) -> int:
+        """Nothing was announced below it."""
+        return min(pad.from_block or 0 for pad, _ in self.told)
+
+
+class _Log(msgspec.Struct, frozen=True, rename="camel"):
+    address: str
+    topics: tuple[str, ...]
+    block_number: str | None = None
+
+
+def indexed(pads: Sequence[Launchpad], rows: Iterable[LaunchRow]) -> tuple[Sighting, ...]:
+    """What the index saw, in the order of the platforms; only configured ones count."""
+    emitters = {(row.slug, row.emitter): row for row in rows}
+    return tuple(
+        Sighting(pad=pad, emitter=contract, block_number=row.block_number)
+        for pad in pads
+        if pad.event
+        for contract in pad.contracts
+        if (row := emitters.get((pad.slug, contract))) is not None
+    )
+
+
+def searches_for(pads: Iterable[Launchpad]) -> tuple[Search, ...]:
+    """At most three questions, whatever the number of platforms."""
+    unasked = [pad for pad in pads if not pad.registry and pad.confidence == "seen"]
+    searches = (
+        Search(
+            topic=topic,
+            told=tuple(
+                (pad, event)
+                for pad in unasked
+                for event in pad.event
+                if (event.token_place.source, event.token_place.index) == ("topic", topic)
+            ),
+        )
+        for topic in _TOPICS
+    )
+    return tuple(search for search in searches if search.told)
+
+
+def is_for_the_index(pad: Launchpad) -> bool:
+    """Whether a platform can be seen nowhere else: no registry, and the token in no topic."""
+    in_data = [event for event in pad.event if event.token_place.source == "word"]
+    return bool(in_data) and not pad.registry
+
+
+def request(search: Search, token: Address, *, to_block: int | None) -> RpcRequest:
+    """The logs of these emitters that name the token. A node may refuse the range.
+
+    `to_block` None: up to the newest block.
+    """
+    topics = sorted({event.topic for _, event in search.told})
+    skipped: list[None] = [None] * (search.topic - 1)
+    where = {
+        "address": sorted({contract for pad, _ in search.told for contract in pad.contracts}),
+        "topics": [topics, *skipped, _as_topic(token)],
+        "fromBlock": hex(search.from_block),
+        "toBlock": "latest" if to_block is None else hex(to_block),
+    }
+    return RpcRequest("eth_getLogs", (where,))
+
+
+def read(
+    search: Search, token: Address, answer: RpcAnswer, *, height: int
+) -> tuple[Sighting, ...] | None:
+    """Who announced the token. None: the node did not say.
+
+    Who begins above `height` (this chain is not the public one) has announced nothing.
+    """
+    if search.from_block > height:
+        return ()
+    if isinstance(answer, RpcFault):
+        return None
+    try:
+        logs = msgspec.json.decode(answer, type=tuple[_Log, ...])
+    except msgspec.DecodeError:
+        return None
+    return tuple(
+        Sighting(
+            pad=pad,
+            emitter=Address(log.address.lower()),
+            block_number=None if log.block_number is None else int(log.block_number, 16),
+        )
+        for pad, event in search.told
+        for log in logs
+        if log.address.lower() in pad.contracts
+        and _is_of(event, log, topic=search.topic, token=token)
+    )
+
+
+def _is_of(event: Creation, log: _Log, *, topic: int, token: Address) -> bool:
+    form = event.form
+    count = len(log.topics)
+    has_topics = count > topic if form is None else count == form.topics
+    return has_topics and (log.topics[0], log.topics[topic]) == (event.topic, _as_topic(token))
+
+
+def _as_topic(token: Address) -> str:
+    return "0x" + token[2:].rjust(64, "0")

@@ -1,0 +1,145 @@
+"""Events as interfaces declare them, read into topic 0 and the places of their arguments.
+
+Source: Solidity ABI specification, "Events" and "Formal Specification of the Encoding".
+"""
+
+import re
+from functools import cache
+from typing import Literal
+
+import msgspec
+from eth_hash.auto import keccak
+
+from config.primitives import Hash32
+
+_DECLARED = re.compile(r"(?P<name>\w+)\((?P<arguments>.*)\)")
+_STATIC = re.compile(r"address|bool|u?int\d+|bytes\d+")
+_DYNAMIC = re.compile(r"string|bytes|.+\[\]")
+_ANONYMOUS_TOPICS = 3
+"""Arguments that can be indexed beside the event's own hash."""
+
+
+class EventPlace(msgspec.Struct, frozen=True):
+    """Where a log keeps one argument."""
+
+    source: Literal["topic", "word"]
+    index: int
+    """Topics count from 0, the event's own hash; words are those of the data."""
+
+
+class EventForm(msgspec.Struct, frozen=True, kw_only=True):
+    """One event: how its logs look, and where what it tells stands in them."""
+
+    topic0: Hash32
+    topics: int
+    """Topic 0 included."""
+    words: int
+    """32-byte words of the data; at least so many where `is_open`."""
+    is_open: bool
+    """Text, bytes or lists follow the words."""
+    places: dict[str, EventPlace]
+    """By argument name; a member of a tuple is `tuple.member`. Indexed tuples and texts, of which
+    only a hash is kept, are left out, and so is what stands behind an offset."""
+
+
+class _Argument(msgspec.Struct, frozen=True):
+    name: str
+    abi_type: str
+    is_indexed: bool
+    members: tuple["_Argument", ...]
+    """Of a tuple."""
+
+    @property
+    def is_dynamic(self) -> bool:
+        if self.abi_type.startswith("(") and not self.abi_type.endswith("]"):
+            return any(member.is_dynamic for member in self.members)
+        return _DYNAMIC.fullmatch(self.abi_type) is not None
+
+    @property
+    def words(self) -> int:
+        """Of the head: one for everything but a static tuple."""
+        if self.is_dynamic or not self.members:
+            return 1
+        return sum(member.words for member in self.members)
+
+
+@cache
+def parse_event(declared: str) -> EventForm:
+    """Read `Name(type [indexed] name,...)`; a tuple is `(type name,...) name`.
+
+    Raises ValueError, with the reason, for another form.
+    """
+    match = _DECLARED.fullmatch(declared)
+    if match is None:
+        message = f"{declared} is not Name(type name,...)"
+        raise ValueError(message)
+    arguments = _arguments(match["arguments"])
+    indexed = [one for one in arguments if one.is_indexed]
+    plain = [one for one in arguments if not one.is_indexed]
+    if len(indexed) > _ANONYMOUS_TOPICS:
+        message = f"{declared} has more than {_ANONYMOUS_TOPICS} indexed arguments"
+        raise ValueError(message)
+    types = ",".join(one.abi_type for one in arguments)
+    return EventForm(
+        topic0=Hash32("0x" + keccak(f"{match['name']}({types})".encode()).hex()),
+        topics=1 + len(indexed),
+        words=sum(one.words for one in plain),
+        is_open=any(one.is_dynamic for one in plain),
+        places={
+            **{
+                one.name: EventPlace("topic", at)
+                for at, one in enumerate(indexed, start=1)
+                if not one.is_dynamic and not one.members
+            },
+            **_word_places(plain, start=0, prefix=""),
+        },
+    )
+
+
+def _word_places(
+    arguments: tuple[_Argument, ...] | list[_Argument], *, start: int, prefix: str
+) -> dict[str, EventPlace]:
+    places: dict[str, EventPlace] = {}
+    at = start
+    for one in arguments:
+        if one.members and not one.is_dynamic:
+            places |= _word_places(one.members, start=at, prefix=f"{prefix}{one.name}.")
+        elif not one.is_dynamic:
+            places[prefix + one.name] = EventPlace("word", at)
+        at += one.words
+    return places
+
+
+def _arguments(text: str) -> tuple[_Argument, ...]:
+    return tuple(_argument(part) for part in _split(text)) if text else ()
+
+
+def _argument(text: str) -> _Argument:
+    """`type [indexed] name`, the type perhaps a tuple of arguments, perhaps in a list."""
+    body, closing, rest = text.strip().rpartition(")")
+    members = _arguments(body.removeprefix("(")) if closing else ()
+    words = rest.split()
+    if closing:
+        suffix = words.pop(0) if words and words[0].startswith("[") else ""
+        abi_type = f"({','.join(member.abi_type for member in members)}){suffix}"
+    else:
+        abi_type = words.pop(0) if words else ""
+    is_indexed = words[:1] == ["indexed"]
+    names = words[1:] if is_indexed else words
+    is_type = members or _STATIC.fullmatch(abi_type) or _DYNAMIC.fullmatch(abi_type)
+    if not is_type or len(names) != 1:
+        message = f"{text.strip() or 'nothing'} is not an argument"
+        raise ValueError(message)
+    return _Argument(names[0], abi_type, is_indexed, members)
+
+
+def _split(text: str) -> list[str]:
+    """At the commas that are in no bracket."""
+    parts, depth = [""], 0
+    for letter in text:
+        depth += (letter == "(") - (letter == ")")
+        if letter == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += letter
+    return parts

@@ -1,0 +1,40 @@
+"""Tokens that launch platforms issued."""
+
+from collections.abc import Sequence
+
+import msgspec
+import polars as pl
+
+from config.primitives import Address
+from sql.columns import encode, table_schema
+from sql.rows import LaunchRow
+from sql.store import Readable, Transaction
+
+
+class _Count(msgspec.Struct, frozen=True, kw_only=True):
+    count: int
+
+
+def insert_launches(tx: Transaction, launches: pl.DataFrame | Sequence[LaunchRow]) -> int:
+    """Store the launches that are not stored yet; returns how many those were.
+
+    A frame has the columns of LaunchRow, in any order.
+    """
+    frame = launches if isinstance(launches, pl.DataFrame) else encode(launches, LaunchRow)
+    if not frame.height:
+        return 0
+    schema = table_schema("launch")
+    before = _count(tx)
+    with tx.frame("incoming_launch", frame.select(pl.col(n).cast(t) for n, t in schema.items())):
+        tx.execute("launches/insert_new")
+    return _count(tx) - before
+
+
+def launches_of(store: Readable, *, chain_id: int, token: Address) -> list[LaunchRow]:
+    """Who announced the token, in order of the events. Empty: no platform that is indexed."""
+    return store.fetch("launches/list_of_token", LaunchRow, chain_id=chain_id, token=token)
+
+
+def _count(tx: Transaction) -> int:
+    found = tx.fetch_one("launches/count_all", _Count)
+    return 0 if found is None else found.count

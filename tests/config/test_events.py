@@ -1,0 +1,112 @@
+"""Protects how events are read: topics and places, held against eth-utils and eth-abi."""
+
+import pytest
+from eth_abi.abi import encode
+from eth_utils.abi import event_signature_to_log_topic
+
+from config.events import EventPlace, parse_event
+from config.launchpads import Creation, Launchpad, Registry
+from config.load import load_chains
+from config.primitives import Address
+
+PLAIN = "Made(address indexed token,address by,string name,uint256 at)"
+NESTED = (
+    "Made(bytes32 indexed id,(address a,(uint8 b,bool c) d) first,(string e,address f) second,"
+    "address[] list,address token)"
+)
+
+
+@pytest.mark.parametrize(
+    ("declared", "canonical"),
+    [
+        (PLAIN, "Made(address,address,string,uint256)"),
+        (NESTED, "Made(bytes32,(address,(uint8,bool)),(string,address),address[],address)"),
+        ("Made()", "Made()"),
+    ],
+)
+def test_topic_0_is_the_hash_of_the_types(declared: str, canonical: str) -> None:
+    assert parse_event(declared).topic0 == "0x" + event_signature_to_log_topic(canonical).hex()
+
+
+def test_places_are_those_of_the_encoding() -> None:
+    form = parse_event(NESTED)
+    token, inner = "0x" + "aa" * 20, "0x" + "bb" * 20
+    types = ["(address,(uint8,bool))", "(string,address)", "address[]", "address"]
+    values = [(inner, (7, True)), ("text", token), [token], token]
+    data = encode(types, values)
+    words = [data[at : at + 32] for at in range(0, len(data), 32)]
+    assert form.places["token"] == EventPlace("word", 5)
+    assert words[5][12:].hex() == token[2:]
+    assert words[form.places["first.a"].index][12:].hex() == inner[2:]
+    assert words[form.places["first.d.b"].index][-1] == 7
+    assert form.places["id"] == EventPlace("topic", 1)
+    # What stands behind an offset has no place of its own.
+    assert not {"second", "second.f", "list"} & form.places.keys()
+    assert (form.topics, form.words, form.is_open) == (2, 6, True)
+
+
+@pytest.mark.parametrize(
+    "declared",
+    [
+        "Made",
+        "Made(address)",
+        "Made(address a b)",
+        "Made(text token)",
+        "Made(address a,)",
+        "Made(uint256[2] a)",
+        "Made(address indexed a,address indexed b,address indexed c,address indexed d)",
+    ],
+)
+def test_another_form_is_refused(declared: str) -> None:
+    with pytest.raises(ValueError, match=r"is not|indexed"):
+        parse_event(declared)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"declared": PLAIN, "token": "name"},
+        {"declared": PLAIN, "token": None},
+        {"declared": PLAIN, "token": "token", "creator": "nobody"},
+        {"declared": PLAIN, "token": "token", "topic0": "0x" + "1" * 64},
+        {"topic0": "0x" + "1" * 64},
+        {"topic0": "0x" + "1" * 64, "token_topic": 1, "token": "token"},
+        {},
+    ],
+)
+def test_an_event_says_where_its_token_is(fields: dict[str, str]) -> None:
+    with pytest.raises(ValueError, match=r"token|creator"):
+        Creation(**fields)  # type: ignore[arg-type]
+
+
+def test_a_registry_looks_for_nothing_behind_its_record() -> None:
+    with pytest.raises(ValueError, match="behind the 2 words"):
+        Registry(read="made(address)", words=2, token_word=2)
+
+
+def test_coverage_is_of_the_events_and_emitters_as_they_are() -> None:
+    event = Creation(declared=PLAIN, token="token")
+    here, there = Address("0x" + "11" * 20), Address("0x" + "22" * 20)
+    one = Launchpad(slug="a", kind="direct", contracts=(here,), event=(event,))
+    same = Launchpad(slug="a", kind="curve", contracts=(here,), event=(event,), from_block=5)
+    other = Launchpad(slug="a", kind="direct", contracts=(here, there), event=(event,))
+    third = Launchpad(
+        slug="a",
+        kind="direct",
+        contracts=(here,),
+        event=(Creation(declared=PLAIN, token="by"),),
+    )
+    assert one.subject == same.subject
+    assert len({one.subject, other.subject, third.subject}) == 3
+
+
+def test_every_built_in_platform_can_be_recognised() -> None:
+    for chain in load_chains(None):
+        assert chain.launchpads
+        subjects = [pad.subject for pad in chain.launchpads if pad.event]
+        assert len(subjects) == len(set(subjects)), chain.slug
+        for pad in chain.launchpads:
+            assert pad.event or pad.registry, pad.slug
+            assert pad.kind == "curve" or pad.curve is None, pad.slug
+            assert not pad.getter or pad.registry, pad.slug
+            assert pad.confidence == "seen" or pad.registry, pad.slug

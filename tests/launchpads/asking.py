@@ -1,0 +1,80 @@
+"""Both rounds of the question who issued a token, on a real node or over answers at hand."""
+
+from collections.abc import Callable, Sequence
+
+import msgspec
+
+from analysis.launchpads import origin, verdict
+from analysis.launchpads.verdict import Origin
+from analysis.metadata import Metadata
+from analysis.node import Node, RpcAnswer
+from config.jsonrpc import RpcFault, RpcRequest
+from config.launchpads import Launchpad
+from config.primitives import Address, BlockRef, Hash32, RawAmount
+from sql.rows import LaunchRow
+
+METADATA = Metadata(name="Any", symbol="ANY", decimals=18, supply_raw=RawAmount(10**27))
+PIN = BlockRef(
+    number=50_000_000,
+    hash=Hash32("0x" + "11" * 32),
+    parent_hash=Hash32("0x" + "22" * 32),
+    time_s=1_790_000_000,
+)
+REVERT = RpcFault(code=3, message="execution reverted")
+REFUSAL = RpcFault(code=-32005, message="limit exceeded")
+PLAIN_CODE = bytes.fromhex("60006000fd")
+
+
+async def ask(
+    node: Node,
+    pads: Sequence[Launchpad],
+    token: Address,
+    *,
+    launches: Sequence[LaunchRow] = (),
+    covered: frozenset[str] = frozenset(),
+) -> Origin:
+    """As an analysis asks a node."""
+    pin = await node.fetch_head()
+    inquiry = origin.begin(pads, token, launches, covered)
+    asked = origin.requests(inquiry, block=pin.hash, to_block=pin.number)
+    lead = origin.read(inquiry, await node.batch(asked) if asked else [], height=pin.number)
+    more = verdict.confirm_requests(lead, block=pin.hash)
+    answers = await node.batch(more) if more else []
+    return verdict.conclude(lead, answers, code=PLAIN_CODE, metadata=METADATA, has_pool=True)
+
+
+def conclude(
+    pads: Sequence[Launchpad],
+    token: Address,
+    answer: Callable[[RpcRequest], RpcAnswer],
+    *,
+    launches: Sequence[LaunchRow] = (),
+    covered: frozenset[str] = frozenset(),
+    code: bytes = PLAIN_CODE,
+    metadata: Metadata = METADATA,
+    has_pool: bool = True,
+) -> Origin:
+    """As `ask`, each request answered by a function."""
+    inquiry = origin.begin(pads, token, launches, covered)
+    lead = origin.read(
+        inquiry,
+        [answer(one) for one in origin.requests(inquiry, block=PIN.hash, to_block=PIN.number)],
+        height=PIN.number,
+    )
+    more = verdict.confirm_requests(lead, block=PIN.hash)
+    return verdict.conclude(
+        lead, [answer(one) for one in more], code=code, metadata=metadata, has_pool=has_pool
+    )
+
+
+def told(hex_data: str) -> msgspec.Raw:
+    """An answer of a contract, as it comes over the wire."""
+    return msgspec.Raw(msgspec.json.encode(hex_data))
+
+
+def called(request: RpcRequest) -> tuple[str, str]:
+    """Who is called with which data; empty for what is no call."""
+    (first, *_) = request.params
+    if request.method != "eth_call" or not isinstance(first, dict):
+        return "", ""
+    return str(first["to"]), str(first["data"])

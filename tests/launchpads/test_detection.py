@@ -1,0 +1,196 @@
+"""Every researched platform is recognised on a real node: by an event its contract really sent, in
+the index and without one, and by what its registry really answers."""
+
+from collections.abc import AsyncIterator, Iterator
+
+import msgspec
+import pytest
+
+from analysis.shelf import StoreShelf
+from config.chains import Chain
+from config.jsonrpc import RpcRequest
+from config.launchpads import Launchpad
+from config.primitives import Address
+from config.settings import IndexerSettings, RpcSettings
+from demo.anvil import AnvilNode
+from demo.compile import load_artifacts
+from demo.pipeline import Pipeline
+from indexer.backfill import backfill
+from indexer.rpc import RpcClient
+from sql.connection import MEMORY
+from sql.rows import LaunchRow
+from sql.store import Store
+from tests.launchpads.asking import ask
+from tests.launchpads.platforms import (
+    CHAINS,
+    EVENTS,
+    REGISTRIES,
+    Announced,
+    Recorded,
+    other_address,
+)
+
+
+class Here:
+    """The platforms of one chain, each contract played by a recorder at its own address."""
+
+    def __init__(self, node: AnvilNode, public: Chain) -> None:
+        self.node = node
+        self.events = [one for one in EVENTS if one.chain == public.id]
+        self.registries = [one for one in REGISTRIES if one.chain == public.id]
+        # Heights of the public chain are out of reach here.
+        pads = [msgspec.structs.replace(pad, from_block=None) for pad in public.launchpads]
+        self.chain = msgspec.structs.replace(
+            public, id=node.chain_id, launchpads=tuple(pads), finality_blocks=0
+        )
+        self._sender = node.accounts()[0]
+        self._pipeline = Pipeline(node, load_artifacts())
+        self._place_recorders()
+
+    @property
+    def pads(self) -> tuple[Launchpad, ...]:
+        return self.chain.launchpads
+
+    def announce(self, event: Announced, emitter: Address, token: Address) -> None:
+        """Queue the event of a launch."""
+        topics, data = event.log(token)
+        raw = [bytes.fromhex(topic[2:]) for topic in topics]
+        self._call(emitter, "announce(bytes32[],bytes)", raw, bytes.fromhex(data[2:]))
+
+    def record(self, registry: Recorded, at: Address, token: Address) -> None:
+        """Queue an entry in the registry."""
+        question, answer = registry.question(token), registry.answer(token)
+        self._call(
+            at, "record(bytes,bytes)", bytes.fromhex(question[2:]), bytes.fromhex(answer[2:])
+        )
+
+    def flush(self) -> None:
+        """Mine what is queued."""
+        self._pipeline.flush()
+
+    def _place_recorders(self) -> None:
+        made = self._pipeline.deploy("Recorder", sender=self._sender)
+        self._pipeline.flush()
+        code = self.node.rpc("eth_getCode", made, "latest")
+        everybody = {emitter for event in self.events for emitter in event.emitters}
+        everybody |= {at for registry in self.registries for at in registry.at}
+        self.node.rpc_batch([RpcRequest("anvil_setCode", (one, code)) for one in sorted(everybody)])
+        for registry in self.registries:
+            unknown = registry.unknown_answer
+            answer = bytes.fromhex((unknown or "0x")[2:])
+            for at in registry.at:
+                self._call(at, "recordUnknown(bytes,bool)", answer, unknown is None)
+        self.flush()
+
+    def _call(self, to: Address, signature: str, *values: object) -> None:
+        self._pipeline.call(to, signature, *values, sender=self._sender)
+
+
+@pytest.fixture(scope="module")
+def anvil() -> Iterator[AnvilNode]:
+    with AnvilNode() as node:
+        yield node
+
+
+@pytest.fixture(params=sorted(CHAINS))
+def here(request: pytest.FixtureRequest, anvil: AnvilNode) -> Iterator[Here]:
+    snapshot = anvil.snapshot()
+    yield Here(anvil, CHAINS[request.param])
+    anvil.revert(snapshot)
+
+
+@pytest.fixture
+async def client(anvil: AnvilNode) -> AsyncIterator[RpcClient]:
+    client = await RpcClient.connect((anvil.url,), anvil.chain_id, RpcSettings())
+    yield client
+    await client.aclose()
+
+
+async def test_an_event_that_is_indexed(here: Here, client: RpcClient) -> None:
+    launched = {
+        other_address((event.topic0, emitter)): (event, emitter)
+        for event in here.events
+        for emitter in event.emitters
+    }
+    for token, (event, emitter) in launched.items():
+        here.announce(event, emitter, token)
+    here.flush()
+
+    store = Store.open(MEMORY)
+    pin = await client.fetch_head()
+    await backfill(here.chain, client, store, IndexerSettings(), from_block=0, to_block=pin.number)
+    shelf = StoreShelf(store)
+    wrong = {}
+    for token, (event, emitter) in launched.items():
+        known = await shelf.known(here.chain, token, (), pin)
+        assert {row.emitter for row in known.launches} == {emitter}
+        told = await ask(
+            client, here.pads, token, launches=known.launches, covered=known.covered_launches
+        )
+        expected = (None, False) if event.needs_registry else (event.platform, True)
+        if (told.name, told.is_launchpad) != expected:
+            wrong[event.platform] = told
+    assert not wrong
+    stranger = await shelf.known(here.chain, other_address("stranger"), (), pin)
+    assert stranger.launches == ()
+    assert stranger.covered_launches == {pad.subject for pad in here.pads if pad.event}
+
+
+async def test_an_event_that_is_not_indexed_is_searched_for(here: Here, client: RpcClient) -> None:
+    """Where the token is a topic, and there is no registry to ask instead."""
+    silent = {one.platform for one in here.registries}
+    searched = [
+        (event, emitter)
+        for event in here.events
+        if event.token.startswith("topic") and event.platform not in silent
+        for emitter in event.emitters
+    ]
+    for event, emitter in searched:
+        here.announce(event, emitter, other_address((event.topic0, emitter)))
+    here.flush()
+    for event, emitter in searched:
+        told = await ask(client, here.pads, other_address((event.topic0, emitter)))
+        assert (told.name, told.signal) == (event.platform, "event")
+        assert told.issuer == emitter
+
+
+async def test_a_registry_that_knows_the_token(here: Here, client: RpcClient) -> None:
+    listed = [(registry, at) for registry in here.registries for at in registry.at]
+    for registry, at in listed:
+        here.record(registry, at, other_address((registry.selector, at)))
+    here.flush()
+    for registry, at in listed:
+        told = await ask(client, here.pads, other_address((registry.selector, at)))
+        assert (told.name, told.signal, told.issuer) == (registry.platform, "registry", at)
+
+
+async def test_a_token_of_nobody_is_nobodys(here: Here, client: RpcClient) -> None:
+    told = await ask(client, here.pads, other_address("stranger"))
+    assert (told.is_launchpad, told.name, told.unread) == (False, None, ())
+
+
+async def test_an_event_from_memory_counts_with_its_registrys_word(
+    anvil: AnvilNode, client: RpcClient
+) -> None:
+    snapshot = anvil.snapshot()
+    here = Here(anvil, CHAINS[8453])
+    event = next(one for one in here.events if one.needs_registry)
+    emitter = event.emitters[0]
+    registry = next(one for one in here.registries if emitter in one.at)
+    token = other_address("remembered")
+    row = LaunchRow(
+        chain_id=here.chain.id,
+        token=token,
+        slug=event.platform,
+        emitter=emitter,
+        creator=None,
+        tx_hash=None,
+        block_number=1,
+        log_index=0,
+    )
+    assert (await ask(client, here.pads, token, launches=[row])).is_launchpad is False
+    here.record(registry, emitter, token)
+    here.flush()
+    told = await ask(client, here.pads, token, launches=[row])
+    anvil.revert(snapshot)
+    assert (told.name, told.signal) == (event.platform, "event")
