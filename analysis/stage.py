@@ -194,7 +194,6 @@ class Play(msgspec.Struct, frozen=True, kw_only=True):
     """Wei that codeless accounts are given."""
     storage: Mapping[Address, Mapping[Hash32, Hash32]]
     """Slots overridden before the first block, by contract."""
-
     code: Mapping[Address, str] = {}
     """0x runtime code put at addresses before the first block."""
 
