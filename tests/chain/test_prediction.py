@@ -28,7 +28,7 @@ UNTOLD = {
         # they look at the clock, or at the block's number
         *("cooldown", "timebomb_constant", "timebomb_stored", "evades_clock", "melting"),
         # they call others, who might
-        *("dumping", "evades_rich", "evades_round"),
+        *("dumping", "evades_rich", "evades_round", "proxy_beacon"),
     }
 }
 """Tokens of which a back end learns nothing, and says so: within one block it cannot play what
