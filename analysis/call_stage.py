@@ -17,9 +17,12 @@ from analysis.abi import WORD, code_at, decode_uint, read_code, read_reply
 from analysis.balance_slot import candidate_slots
 from analysis.calldata import selector_of, topic_of
 from analysis.node import Node, RpcAnswer
+from analysis.pack import pushed_address
+from analysis.proxy import STANDARD_SLOTS
 from analysis.stage import NotRun, Play, Played, SimCall, SimLog, SimResult
 from analysis.static.bytecode import split, strip_metadata
-from analysis.static.opcodes import NUMBER
+from analysis.static.examine import examine
+from analysis.static.opcodes import NUMBER, OPCODES
 from config.errors import UpstreamError
 from config.jsonrpc import RpcFault, RpcRequest
 from config.primitives import Address, Hash32
@@ -46,7 +49,7 @@ _TELLING = frozenset(
         *("CALL", "CALLCODE", "DELEGATECALL", "STATICCALL", "CREATE", "CREATE2"),
     )
 )
-_TO_IMPLEMENTATION = frozenset({NUMBER["DELEGATECALL"], NUMBER["STATICCALL"]})
+_DELEGATES = frozenset({NUMBER["DELEGATECALL"]})
 
 _NONE_LEARNT = {
     "telling": "this node plays within one block, and the token's code may look beyond it",
@@ -67,13 +70,39 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True):
 def cannot_tell(codes: Sequence[bytes]) -> bool:
     """Whether a token of these codes meets nothing that differs here from a real transaction.
 
-    The code at its own address comes first. Where there are more, it is a proxy to them, and calls
-    them and their beacon; else it has to get along without anybody.
+    The code at its own address comes first. Where there are more, it may be a proxy to them, and
+    then delegates; else it has to get along without anybody. One that could delegate to a place
+    that was not looked into, or asks a beacon, which may look at the clock itself, can tell.
     """
-    programs = [split(strip_metadata(code)).opcodes for code in codes]
-    own, *behind = programs
-    allowed = _TO_IMPLEMENTATION if behind else frozenset()
-    return not (own - allowed) & _TELLING and not any(code & _TELLING for code in behind)
+    own, *behind = codes
+    allowed = _DELEGATES if behind and _is_seen_through(own) else frozenset[int]()
+    return not (_opcodes(own) - allowed) & _TELLING and not any(
+        _opcodes(code) & _TELLING for code in behind
+    )
+
+
+def _opcodes(code: bytes) -> frozenset[int]:
+    return split(strip_metadata(code)).opcodes
+
+
+def _is_seen_through(proxy: bytes) -> bool:
+    """Whether it delegates to one place only, and that one was looked into."""
+    found = examine(proxy).delegation
+    places = {*found.slots, *found.targets}
+    if found.is_proxy is not True or found.beacon_slots or found.beacons or len(places) != 1:
+        return False
+    is_all_of_it = _count(proxy, NUMBER["DELEGATECALL"]) == len(found.pcs)
+    return is_all_of_it and places <= {*STANDARD_SLOTS, pushed_address(proxy)}
+
+
+def _count(code: bytes, opcode: int) -> int:
+    """How often it is an instruction of the code."""
+    found, pc = 0, 0
+    while pc < len(code):
+        row = OPCODES[code[pc]]
+        found += code[pc] == opcode
+        pc += 1 if row is None else row.size
+    return found
 
 
 async def perform(

@@ -1,6 +1,7 @@
 """One node of several: how well it has been doing, and what has been learnt about it."""
 
 import asyncio
+from collections.abc import Iterable
 
 from indexer.failures import RateLimitedError
 from indexer.pace import backoff_s
@@ -14,6 +15,8 @@ _FIRST_COOL_S = 0.5
 _MOST_COOL_S = 30.0
 _WRONG_CHAIN_S = 60.0
 """How long an endpoint of another chain is left alone before it is asked again."""
+_LACKING_S = 600.0
+"""How long a method that an endpoint does not know is asked of others first."""
 _SINGLES_AT_ONCE = 16
 
 
@@ -67,6 +70,7 @@ class Endpoint:
         self.wrong_chain_id = 0
         """What it served when it was last seen on another chain."""
         self.gate = asyncio.Semaphore(_SINGLES_AT_ONCE)
+        self._lacking_until_s: dict[str, float] = {}
 
     def __repr__(self) -> str:
         return f"Endpoint({self.service})"
@@ -81,6 +85,14 @@ class Endpoint:
         """Its chain id is ours."""
         self.is_verified = True
         self.wrong_until_s = None
+
+    def note_lack(self, method: str, *, now_s: float) -> None:
+        """It said that it does not know this method."""
+        self._lacking_until_s[method] = now_s + _LACKING_S
+
+    def lacks(self, methods: Iterable[str], *, now_s: float) -> bool:
+        """Whether it said so of one of these, not too long ago."""
+        return any(now_s < self._lacking_until_s.get(method, 0.0) for method in methods)
 
     def is_excluded(self, *, now_s: float) -> bool:
         """Whether it was seen on another chain a short while ago."""

@@ -14,6 +14,7 @@ from indexer.failures import (
 )
 from indexer.wire import RpcAnswer, decode_answers, encode_requests, is_passing
 
+_METHOD_NOT_FOUND = -32601
 _STATUSES_OF_REFUSED_BATCHES = frozenset({400, 405, 413, 415, 422, 501})
 
 
@@ -22,6 +23,7 @@ class Question:
 
     def __init__(self, requests: Sequence[RpcRequest]) -> None:
         self.requests = tuple(requests)
+        self._methods = frozenset(request.method for request in self.requests)
         self._answers: dict[int, RpcAnswer] = {}
 
     def open_indices(self) -> list[int]:
@@ -36,10 +38,27 @@ class Question:
         """All answers in the order asked. Only complete questions have them."""
         return [self._answers[index] for index in range(len(self.requests))]
 
+    @property
+    def methods(self) -> frozenset[str]:
+        """All that it asks for."""
+        return self._methods
+
+    def unknown_methods(self) -> set[str]:
+        """Those that the endpoint said it does not know (JSON-RPC 2.0, section 5.1)."""
+        return {
+            self.requests[index].method
+            for index, answer in self._answers.items()
+            if isinstance(answer, RpcFault) and answer.code == _METHOD_NOT_FOUND
+        }
+
+    def forget(self) -> None:
+        """Drop all answers: they come from elsewhere."""
+        self._answers.clear()
+
     def forget_unless_partial(self, error: UpstreamError) -> None:
         """Drop all answers, unless they are good and only some are missing for a rate limit."""
         if not isinstance(error, RateLimitedError):
-            self._answers.clear()
+            self.forget()
 
 
 async def exchange(endpoint: Endpoint, question: Question, ids: Iterator[int]) -> None:

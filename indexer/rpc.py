@@ -37,6 +37,8 @@ _FIRST_BACKOFF_S = 0.25
 _MOST_BACKOFF_S = 8.0
 _MOST_BARRED_S = 30.0
 """A longer `Retry-After` is waited for no longer than this within one question."""
+_LACK_COST_S = 0.3
+"""An endpoint that knows all methods of a question is waited for so long, and no longer."""
 _CHAIN_ID = RpcRequest("eth_chainId")
 
 T = TypeVar("T")
@@ -160,21 +162,27 @@ class RpcClient:
         if not requests:
             return believe([])
         question = Question(requests)
+        spare: list[RpcAnswer] | None = None
         failures: dict[str, UpstreamError] = {}
         tried: Counter[Endpoint] = Counter()
         for _ in range(attempts or max(self._settings.attempts, len(self._endpoints))):
-            endpoint, pause_s = self._choose(tried, failures)
+            endpoint, pause_s = self._choose(tried, failures, question)
             if pause_s > 0:
                 await self._clock.sleep(pause_s)
             tried[endpoint] += 1
             try:
                 await self._attempt(endpoint, question)
-                return believe(question.answers())
+                if not self._is_known_elsewhere(endpoint, question, tried):
+                    return believe(question.answers())
+                spare = question.answers()
+                question.forget()
             except UpstreamError as error:
                 failures.pop(endpoint.service, None)
                 failures[endpoint.service] = error
                 self._penalise(endpoint, error)
                 question.forget_unless_partial(error)
+        if spare is not None:
+            return believe(spare)
         raise _sum_up(failures)
 
     async def announced_heads(self) -> AsyncIterator[Header]:
@@ -207,9 +215,12 @@ class RpcClient:
     # --- one endpoint -------------------------------------------------------------------------
 
     def _choose(
-        self, tried: Counter[Endpoint], failures: dict[str, UpstreamError]
+        self, tried: Counter[Endpoint], failures: dict[str, UpstreamError], question: Question
     ) -> tuple[Endpoint, float]:
-        """The endpoint that can be asked soonest, best first; and the seconds to wait for it."""
+        """The endpoint that can be asked soonest, best first; and the seconds to wait for it.
+
+        One that lacks a method of the question counts as one to be waited for.
+        """
         now_s = self._clock.now_s()
         candidates = [one for one in self._endpoints if not one.is_excluded(now_s=now_s)]
         if not candidates:
@@ -217,9 +228,28 @@ class RpcClient:
         pauses = {one: _pause_s(one, tries=tried[one], now_s=now_s) for one in candidates}
         best = min(
             candidates,
-            key=lambda one: (pauses[one], one.is_cooling(now_s=now_s), one.health.score_s),
+            key=lambda one: (
+                pauses[one] + _LACK_COST_S * one.lacks(question.methods, now_s=now_s),
+                one.is_cooling(now_s=now_s),
+                one.health.score_s,
+            ),
         )
         return best, pauses[best]
+
+    def _is_known_elsewhere(
+        self, endpoint: Endpoint, question: Question, tried: Counter[Endpoint]
+    ) -> bool:
+        """Whether the endpoint does not know a method that an untried one may know."""
+        now_s = self._clock.now_s()
+        unknown = question.unknown_methods()
+        for method in unknown:
+            endpoint.note_lack(method, now_s=now_s)
+        return bool(unknown) and any(
+            not tried[other]
+            and not other.is_excluded(now_s=now_s)
+            and not other.lacks(question.methods, now_s=now_s)
+            for other in self._endpoints
+        )
 
     async def _attempt(self, endpoint: Endpoint, question: Question) -> None:
         if not endpoint.is_verified:

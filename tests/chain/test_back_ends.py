@@ -11,6 +11,7 @@ from analysis.node import RpcAnswer
 from analysis.static.opcodes import NUMBER
 from analysis.trace_stage import is_possible
 from config.jsonrpc import RpcFault, RpcRequest
+from tests.analysis.static.test_delegation import CLONES
 from tests.chain.back_ends import LACKING, Lacking
 from tests.chain.counting import CountingNode
 from tests.chain.judging import judge
@@ -79,11 +80,16 @@ def test_a_code_that_may_tell_the_difference_is_known(name: str) -> None:
     assert cannot_tell([b"\x60" + telling + plain])
 
 
-def test_a_proxy_may_call_its_implementation_and_nothing_else_may() -> None:
-    proxy, plain = bytes([NUMBER["DELEGATECALL"]]), bytes.fromhex("6001600055")
-    assert cannot_tell([proxy, plain])
-    assert not cannot_tell([proxy])
-    assert not cannot_tell([proxy, proxy])
+def test_a_proxy_may_delegate_to_what_was_looked_into_and_nowhere_else() -> None:
+    plain, telling = bytes.fromhex("6001600055"), bytes([NUMBER["NUMBER"]])
+    clone = bytes.fromhex(CLONES["EIP-1167"][0].format("be" * 20))
+    assert cannot_tell([clone, plain])
+    assert not cannot_tell([clone, telling])
+    assert not cannot_tell([clone])
+    # delegates to whatever is in a slot of its own, and shows an innocent elsewhere
+    decoy = bytes.fromhex("365f5f375f5f365f60075460018060a01b03165af43d5f5f3e3d5ff3")
+    assert not cannot_tell([decoy, plain])
+    assert not cannot_tell([bytes([NUMBER["STATICCALL"]]), plain])
 
 
 async def test_a_fault_of_one_play_is_no_lack(chain: Chain, desk: Desk) -> None:

@@ -31,11 +31,14 @@ UNTOLD = {
         # they look at the clock, or at the block's number
         *("cooldown", "timebomb_constant", "timebomb_stored", "evades_clock", "melting"),
         # they call others, who might
-        *("dumping", "evades_rich", "evades_round"),
+        *("dumping", "evades_rich", "evades_round", "proxy_beacon"),
     }
 }
 """Tokens of which a back end learns nothing, and says so: within one block it cannot play what
 depends on another."""
+
+UNTRADED = {"calls": {"Uniswap V4", "Algebra"}}
+"""Exchanges whose swaps a back end cannot watch, and says so."""
 
 
 @pytest.fixture(params=LACKING)
@@ -91,7 +94,10 @@ async def test_the_prediction_is_what_then_happens(
     assert report.pools is not None
     (pool,) = report.pools
     assert (pool.pool, pool.kind) == (token.pool.address, token.pool.kind)
+    is_untraded = pool.dex in UNTRADED.get(back_end, ())
     if pool.error_code == "liquidity_too_low" or token.pool.kind not in SIMULATED_KINDS:
+        is_untraded = True
+    if is_untraded:
         assert (pool.buy, pool.sell) == (None, None)
         return
     assert_pool_agrees(pool, real)

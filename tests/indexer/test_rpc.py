@@ -203,6 +203,31 @@ async def test_a_revert_comes_back_and_is_not_asked_again() -> None:
     assert len(node.calls) == 2
 
 
+async def test_a_method_that_one_endpoint_lacks_is_asked_of_another() -> None:
+    plain, archive = Node(), Node()
+    plain.always = faulty(-32601, "the method echo does not exist", at=0)
+    clock = SkippingClock()
+    async with running(plain, archive), client_of(plain, archive, clock=clock) as client:
+        for _ in range(3):
+            assert texts(await client.batch(echo("a", "b"))) == ["a", "b"]
+        assert len(plain.calls) <= 2  # it is remembered
+        assert clock.waits == []
+        archive.always = status(500)
+        lacking, second = await client.batch(echo("a", "b"))
+        assert isinstance(lacking, RpcFault)  # the best that is to be had
+        assert texts([second]) == ["b"]
+
+
+async def test_a_method_that_nobody_knows_is_asked_of_each_once() -> None:
+    nodes = Node(), Node()
+    for node in nodes:
+        node.always = faulty(-32601, "the method echo does not exist")
+    async with running(*nodes), client_of(*nodes) as client:
+        [answer] = await client.batch(echo("a"))
+        assert isinstance(answer, RpcFault)
+        assert [len(node.calls) for node in nodes] == [1, 1]
+
+
 async def test_long_batches_are_split() -> None:
     node = Node()
     words = [str(number) for number in range(35)]
