@@ -34,6 +34,7 @@ class Tables(msgspec.Struct, frozen=True):
     undecoded: list[Cells]
     checkpoint: int | None
     coverage: list[Cells]
+    launches: list[Cells] = []
 
 
 def expect(canonical: Sequence[Block], *, start: int = 0) -> Tables:
@@ -128,6 +129,10 @@ def read(store: Store) -> Tables:
             pools=rows(
                 "select kind, pool, factory, token0, token1, block_number, log_index from pool "
                 "order by block_number, log_index"
+            ),
+            launches=rows(
+                "select slug, token, emitter, creator, tx_hash, block_number, log_index "
+                "from launch order by block_number, log_index"
             ),
             tokens=rows(
                 "select address, tracked_because, first_seen_block, transfers_from_block "

@@ -12,7 +12,7 @@ from eth_abi.abi import decode
 from eth_utils.crypto import keccak
 
 from config.chains import Chain
-from config.primitives import ZERO_ADDRESS
+from config.primitives import ZERO_ADDRESS, Address
 from demo.anvil import AnvilNode
 from tests.indexer.ledger_of_chain import Cells, Tables
 from tests.indexer.wire_logs import Event, parse_event
@@ -30,6 +30,7 @@ class _Log(msgspec.Struct, rename="camel"):
     data: str
     block_number: str
     log_index: str
+    transaction_hash: str
 
     @property
     def place(self) -> tuple[int, int]:
@@ -41,9 +42,12 @@ def expect_of_node(node: AnvilNode, chain: Chain) -> Tables:
     answer = node.rpc("eth_getLogs", {"fromBlock": "0x0", "toBlock": "latest"})
     logs = msgspec.convert(answer, list[_Log])
     kinds = {str(dex.factory): str(dex.kind) for dex in chain.dexes}
+    launches = _launches(logs, chain)
     anchors = {anchor.address for anchor in chain.anchors} | {ZERO_ADDRESS}
     pools: list[Cells] = []
-    tracked: dict[str, int] = {}
+    launched = {str(token): int(str(at)) for _, token, _, _, _, at, _ in launches}
+    tracked = dict(launched)
+    with_pool: set[str] = set()
     for log in logs:
         event = _EVENTS.get((kinds.get(log.address, ""), log.topics[0] if log.topics else ""))
         if event is None:
@@ -54,6 +58,7 @@ def expect_of_node(node: AnvilNode, chain: Chain) -> Tables:
         pools.append((kinds[log.address], pool, log.address, *sides, *log.place))
         for side in set(sides) - anchors:
             tracked.setdefault(side, log.place[0])
+            with_pool.add(side)
     sent = [
         log
         for log in logs
@@ -62,9 +67,14 @@ def expect_of_node(node: AnvilNode, chain: Chain) -> Tables:
     plain = [log for log in sent if len(log.topics) == 3 and len(log.data) == 66]
     head = node.head_number()
     subjects = ["transfers", *(f"pools:{dex.factory}" for dex in chain.dexes)]
+    subjects += [pad.subject for pad in chain.launchpads]
     return Tables(
         pools=pools,
-        tokens=sorted((own, "pool", first, first) for own, first in tracked.items()),
+        launches=launches,
+        tokens=sorted(
+            (own, "pool" if own in with_pool else "launch", first, first)
+            for own, first in tracked.items()
+        ),
         transfers=[
             (
                 *log.place,
@@ -78,6 +88,27 @@ def expect_of_node(node: AnvilNode, chain: Chain) -> Tables:
         checkpoint=head,
         coverage=sorted((subject, 0, head) for subject in subjects),
     )
+
+
+def _launches(logs: list[_Log], chain: Chain) -> list[Cells]:
+    """Of platforms whose events are declared without tuples, as the demo's are."""
+    told = {
+        (contract, event.topic0): (pad.slug, event, creation)
+        for pad in chain.launchpads
+        for creation in pad.event
+        for event in [parse_event(f"event {creation.declared}".replace(",", ", "))]
+        for contract in pad.contracts
+    }
+    found: list[Cells] = []
+    for log in logs:
+        key = (Address(log.address), log.topics[0] if log.topics else "")
+        if key not in told:
+            continue
+        slug, event, creation = told[key]
+        values = _values(event, log)
+        token, creator = values[creation.token or ""], values[creation.creator or ""]
+        found.append((slug, token, log.address, creator, log.transaction_hash, *log.place))
+    return found
 
 
 def _values(event: Event, log: _Log) -> dict[str, Any]:

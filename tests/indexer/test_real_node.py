@@ -112,10 +112,11 @@ async def test_a_back_fill_equals_following(live: LiveChain, tmp_path: Path) -> 
         result = await backfill(live.chain, client, store, SETTINGS, from_block=0, to_block=head)
         held, expected = read(store), expect_of_node(live.node, live.chain)
         assert held.pools == expected.pools
+        assert held.launches == expected.launches != []
         assert held.transfers == expected.transfers
         assert held.undecoded == expected.undecoded
         assert held.coverage == expected.coverage
-        rows = len(held.pools) + len(held.transfers) + len(held.undecoded)
+        rows = len(held.pools) + len(held.launches) + len(held.transfers) + len(held.undecoded)
         assert result.rows == rows
         assert result.logs >= rows
         assert result.seconds > 0
