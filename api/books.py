@@ -13,7 +13,7 @@ import structlog
 from config.errors import StoreError
 from sql.ledger import Calls, Ledger, Usage, utc_day
 
-VISIT_EVERY_S = 0.25
+VISIT_EVERY_S = 0.5
 """A counted call waits this long for its visit."""
 
 MOST_UNWRITTEN_S = 1.0
