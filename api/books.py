@@ -13,11 +13,15 @@ import structlog
 from config.errors import StoreError
 from sql.ledger import Calls, Ledger, Usage, utc_day
 
-VISIT_EVERY_S = 0.25
+VISIT_EVERY_S = 0.4
 """A counted call waits this long for its visit."""
 
-MOST_UNWRITTEN_S = 1.0
-"""Calls are let through only while none has waited longer than this: what a kill can lose."""
+LOST_AT_MOST_S = 1.0
+"""A kill may cost the counts of the calls in its last second, and no others."""
+
+HOLD_AFTER_S = 0.7
+"""When a counted call has waited so long, new ones are held until it is written; what is left of
+the second is for that. A ledger that cannot be written at all stops them here."""
 
 LOOK_EVERY_S = 1.0
 """While keys are asked for, changes of other processes are looked for this often."""
@@ -119,7 +123,7 @@ class Books:
     def is_late(self) -> bool:
         """A counted call has waited too long to be written."""
         since = self._waiting_since if self._writing_since is None else self._writing_since
-        return since is not None and time.monotonic() - since > MOST_UNWRITTEN_S
+        return since is not None and time.monotonic() - since > HOLD_AFTER_S
 
     async def catch_up(self) -> None:
         """Wait until no call is late. Raises StoreError when the ledger cannot be written."""

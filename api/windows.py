@@ -102,7 +102,8 @@ class LocalWindows:
             self._sweep(now_s)
 
     def _begin(self, windows: Sequence[Window], key: str) -> tuple[_Times, ...]:
-        held = tuple((window, deque[float]()) for window in windows)
+        # More than the limit's newest calls never matter, whether anybody looks or not.
+        held = tuple((window, deque[float](maxlen=window.limit)) for window in windows)
         if held:
             self._held[key] = held
         return held

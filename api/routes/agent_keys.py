@@ -132,7 +132,9 @@ async def require_json(connection: ASGIConnection[Any, Any, Any, Any], _: BaseRo
         413: documented(DetailBody, "The body is too large"),
         422: documented(ValidationBody, "reason is missing or a value is wrong"),
         429: documented(CallerRefusalBody, "agent_registration_throttled; see Retry-After"),
-        503: documented(DetailBody, "This deployment issues no trial keys"),
+        503: documented(
+            DetailBody, "This deployment issues no trial keys; or their ledger is out of reach"
+        ),
     },
 )
 async def issue_trial_key(

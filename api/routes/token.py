@@ -51,6 +51,7 @@ async def require_chain(
 
 
 _CALLER_RESPONSES = {
+    304: documented(None, "The answer is the one that If-None-Match names"),
     400: documented(DetailBody, "Not a well-formed request"),
     401: documented(
         CallerRefusalBody | DetailBody,
@@ -58,7 +59,9 @@ _CALLER_RESPONSES = {
     ),
     402: documented(CallerRefusalBody, "free_quota_exhausted: never retry"),
     429: documented(DetailBody, "A rate limit or quota; the headers tell which"),
-    503: documented(DetailBody, "Chain not served by this deployment"),
+    503: documented(
+        DetailBody, "Chain not served by this deployment; or the ledger of keys is out of reach"
+    ),
 }
 
 _ANALYSED = (

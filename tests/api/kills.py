@@ -20,7 +20,7 @@ from pathlib import Path
 
 import msgspec
 
-from api.books import MOST_UNWRITTEN_S, Books
+from api.books import LOST_AT_MOST_S, Books
 from api.keys import Caller, Keyring
 from api.limits import Limits
 from api.windows import LocalWindows
@@ -116,7 +116,7 @@ def _round(path: Path, digests: dict[str, str], dice: random.Random, outcome: Ou
     after = _held(path)
     life = sum(name == b"l" for name, _ in said)
     told_at_s = sorted(at_s for name, at_s in said if name == b"d")
-    settled = sum(at_s < killed_at_s - MOST_UNWRITTEN_S for at_s in told_at_s)
+    settled = sum(at_s < killed_at_s - LOST_AT_MOST_S for at_s in told_at_s)
     counted_life, counted_day = (after[name] - before[name] for name in ("life", "day"))
     outcome.kills += 1
     outcome.calls += len(said)

@@ -67,7 +67,7 @@ async def test_a_visit_comes_by_itself_and_soon(
     await count(books, key_id, 1, clock.now_s)
     assert ledger.usage(key_id, clock.now_s).lifetime == 0
     await asyncio.sleep(0)
-    async with asyncio.timeout(module.MOST_UNWRITTEN_S):
+    async with asyncio.timeout(module.LOST_AT_MOST_S):
         written = 0
         while not written:
             await asyncio.sleep(0.01)
@@ -140,7 +140,7 @@ async def test_late_calls_are_an_error_until_they_are_written(
     def broken(*_: object) -> None:
         raise StoreError(path="ledger", reason="locked")
 
-    monkeypatch.setattr(module, "MOST_UNWRITTEN_S", 0.05)
+    monkeypatch.setattr(module, "HOLD_AFTER_S", 0.05)
     with monkeypatch.context() as patch:
         patch.setattr(Ledger, "add_calls", broken)
         await count(books, key_id, 1, clock.now_s)

@@ -83,7 +83,7 @@ async def test_the_schema_names_routes_key_and_errors(client: httpx.AsyncClient)
     token = schema["paths"]["/token/{chain}/{address}"]["get"]
     assert token["security"] == [{"ApiKey": []}]
     assert set(token["responses"]) == {
-        *("200", "400", "401", "402", "403", "422", "429", "500", "503")
+        *("200", "304", "400", "401", "402", "403", "422", "429", "500", "503")
     }
     issue = schema["paths"]["/agent-keys"]["post"]
     assert "security" not in issue

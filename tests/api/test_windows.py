@@ -147,6 +147,15 @@ async def test_two_processes_share_a_window(pair: tuple[SharedWindows, SharedWin
     assert await call(first, "of another key") is None
 
 
+async def test_a_key_that_calls_for_ever_takes_no_more_memory(
+    pair: tuple[SharedWindows, SharedWindows],
+) -> None:
+    for _ in range(50):
+        await pair[0].take(BOTH, "for ever")
+    held = pair[0]._local._held["for ever"]
+    assert [len(times) for _, times in held] == [BURST.limit, MINUTE.limit]
+
+
 async def test_many_at_once_in_two_processes_get_no_more_than_the_limit(
     pair: tuple[SharedWindows, SharedWindows],
 ) -> None:
