@@ -36,9 +36,10 @@ PATIENCE_S = 3_600
 _FEE_OR_TAX = 0.5
 """Share of what is paid in from which a pool's fee counts as tax."""
 
-_BUY_SHARES = (20, 200, 20_000)
+_BUY_SHARES = (23, 230, 23_000)
 """Divisors of the pool's quote reserve, largest buy first: a maximum transaction or wallet refuses
-the first sizes, never all; the largest that works measures tax best."""
+the first sizes, never all; the largest that works measures tax best. No round share is within a
+tenth of any of them, so none is drawn by chance."""
 
 _SALE_SHARES = (1, 10)
 _SALE_WORDS = ("", "part ")
