@@ -26,8 +26,7 @@ READS_TABLE: Final = "CODECOPY"
 """A copy of code from a place that is not a constant."""
 
 _ENDS: Final = {
-    NUMBER[name]: name
-    for name in ("JUMP", "JUMPI", "RETURN", "SELFDESTRUCT", "STOP", "REVERT")
+    NUMBER[name]: name for name in ("JUMP", "JUMPI", "RETURN", "SELFDESTRUCT", "STOP", "REVERT")
 }
 _JUMPS: Final = ("JUMP", "JUMPI")
 _FAILING: Final = frozenset({"REVERT", FAILS})
@@ -47,8 +46,8 @@ _TOUCHING: Final = frozenset(
 COMPUTES: Final = 0
 COMPUTES_OF_TWO: Final = 1
 ACTS: Final = 2
-"""Kinds of steps: a word worked out of words; the same of two words, which is most of them; anything
-with an effect, or that hangs on more than its operands."""
+"""Kinds of steps: a word worked out of words; the same of two words, as most are; what has an
+effect, or hangs on more than its operands."""
 
 _Drafted = tuple[str, int, tuple[int, ...], bool]
 """Instruction, program counter, operands, whether it leaves a word."""
@@ -107,8 +106,8 @@ class Block:
 
 
 class _Stack:
-    """The stack while a block is taken apart. Words are numbered: those below the start -1, -2, ...;
-    constants and results from 0 on."""
+    """The stack while a block is taken apart. Words are numbered: those below the start -1, -2 and
+    so on; constants and results from 0 on."""
 
     def __init__(self) -> None:
         self.words: list[int] = []
@@ -283,10 +282,10 @@ class _Maker:
         used = {*stack.words[kept:], *block.operands}
         used.update(each for draft in self._drafted for each in draft[2])
         places = {-1 - depth: stack.needs - 1 - depth for depth in range(stack.needs)}
-        for number, word in self._values.items():
+        for number, constant in self._values.items():
             if number in used:
                 places[number] = stack.needs + len(block.constants)
-                block.constants.append(word)
+                block.constants.append(constant)
         results = iter(sorted(set(range(self._count)) - self._values.keys()))
         at = stack.needs + len(block.constants)
         for name, pc, operands, leaves in self._drafted:

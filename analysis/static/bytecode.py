@@ -64,8 +64,8 @@ class Program(msgspec.Struct, frozen=True, kw_only=True):
     """Jump destinations to which only one way leads, unless a jump is computed: one jump whose
     target is pushed right before it, or the instruction before."""
     return_targets: frozenset[int]
-    """Jump destinations that are pushed only to be jumped to later: where calls inside the code come
-    back. A word that merely equals one may be among them."""
+    """Jump destinations that are pushed to be jumped to later: where calls inside the code come
+    back. A number that merely equals one may be among them."""
     single_returns: frozenset[int]
     """Those that are pushed at one place only, and that nothing else leads to."""
     pushed: dict[int, int]

@@ -14,7 +14,7 @@ REVERTS: Final = "reverts"
 FAILS: Final = "fails"
 DESTRUCTS: Final = "destructs"
 LOST: Final = "lost"
-"""How a node can end execution; fails: it surely reverts, so nobody has looked at what it does until
+"""How a node can end execution; fails: it surely reverts, and nobody looked at what it does until
 then; lost: a jump that is not known, or the budget ran out."""
 
 

@@ -95,7 +95,7 @@ class Machine:
         whom = address_in(target)
         if isinstance(out_length, int):
             count = min(out_length // _WORD, _MOST_RETURNED)
-            answer = [self.pool.leaf("result", whom, _WORD * i) for i in range(count)]
+            answer: list[Word] = [self.pool.leaf("result", whom, _WORD * i) for i in range(count)]
             path.memory.store_words(out, answer, count * _WORD)
         else:
             path.memory.store(out, self.pool.leaf("result", whom, 0))
@@ -154,9 +154,7 @@ def _calldatacopy(
     pool = machine.pool
     if isinstance(length, int) and length <= _MOST_COPIED:
         words = [
-            machine._as_known(
-                path, pool.make("CALLDATALOAD", pool.make("ADD", offset, source))
-            )
+            machine._as_known(path, pool.make("CALLDATALOAD", pool.make("ADD", offset, source)))
             for offset in range(0, length, _WORD)
         ]
         path.memory.store_words(place, words, length)
@@ -199,9 +197,7 @@ def _returndatacopy(
         path.memory.store(place, pool.leaf("result", whom, source))
 
 
-def _mcopy(
-    machine: Machine, path: Path, _pc: int, place: Word, source: Word, length: Word
-) -> None:
+def _mcopy(machine: Machine, path: Path, _pc: int, place: Word, source: Word, length: Word) -> None:
     if isinstance(length, int) and length <= _MOST_COPIED:
         words = [
             path.memory.load(machine.pool.make("ADD", offset, source))
@@ -259,4 +255,4 @@ EFFECTS: Final[dict[str, Handler]] = {
     "DELEGATECALL": _calling("DELEGATECALL"),
     "CALLCODE": _calling("CALLCODE"),
 }
-"""Everything whose result hangs on more than its operands, or that does more than leave a result."""
+"""What does more than leave a result, or whose result hangs on more than its operands."""

@@ -37,11 +37,6 @@ class Meeting:
         """Places whose merged state has grown. They wait until no exact path is left, so that one
         round takes in all that has come along meanwhile."""
 
-    def unsettled(self) -> list[Node]:
-        """The node of every place that has grown, for want of which nothing is known of what
-        follows."""
-        return [place.node for place in self._grown.values() if place.node is not None]
-
     def arrive(self, key: tuple[object, ...], path: Path, *, exact_visits: int) -> bool:
         """Whether the path goes on by itself: it is one of the first to come here.
 

@@ -14,6 +14,7 @@ from typing import Final
 from analysis.static.terms import Pool, Term, Word
 
 _WORD: Final = 32
+_SELECTOR: Final = 4
 _LOW_BITS: Final = _WORD - 1
 _MOST_CELLS: Final = 160
 """Beyond this the oldest are forgotten."""
@@ -74,8 +75,8 @@ class Memory:
                 case (int() | Term() as one, int() | Term() as two):
                     found.cells[_FREE_POINTER] = join(one, two)
         found._is_aligned = self._is_aligned or other._is_aligned
-        known = len(found.cells)
-        found.is_clean = self.is_clean and other.is_clean and known == len(self.cells) == len(theirs)
+        is_all = len(found.cells) == len(self.cells) == len(theirs)
+        found.is_clean = is_all and self.is_clean and other.is_clean
         return found
 
     def _own(self) -> dict[Word, Cell]:
@@ -159,7 +160,7 @@ class Memory:
         for cell in self.cells:
             if cell.__class__ is int:
                 if base is None:
-                    yield cell, cell  # type: ignore[misc]  # an int, which mypy cannot see
+                    yield cell, cell
             elif base is not None:
                 other, offset = _split(cell)
                 if other is base:
@@ -173,8 +174,8 @@ class Memory:
     def load(self, place: Word) -> Word:
         """MLOAD. Bytes that are not known give a term named after the place."""
         cell = self.cells.get(place)
-        if cell is not None and cell.__class__ is not tuple:
-            return cell  # type: ignore[return-value]  # no fragment
+        if cell is not None and not isinstance(cell, tuple):
+            return cell
         if self._is_aligned and _is_aligned(place):
             return self._unknown(place)
         return self._composed(place)
@@ -182,10 +183,10 @@ class Memory:
     def head(self, place: Word) -> Word:
         """The word at the place; of a call's input, its selector alone where that is known."""
         cell = self.cells.get(place)
-        if cell.__class__ is tuple:
-            word, first, count = _parts(cell)  # type: ignore[arg-type]  # there is one
-            if word.__class__ is int and not first and count >= 4:  # noqa: PLR2004 - a selector
-                return word & ~(2 ** (8 * (_WORD - count)) - 1)  # type: ignore[operator,return-value]
+        if isinstance(cell, tuple):
+            word, first, count = cell
+            if isinstance(word, int) and not first and count >= _SELECTOR:
+                return word >> (below := 8 * (_WORD - count)) << below
         return self.load(place)
 
     def _unknown(self, place: Word) -> Word:
@@ -201,13 +202,9 @@ class Memory:
         base, start = _split(place)
         for at, (word, first, count) in self._parts_of(base, start, start + _WORD):
             mask = (2 ** (8 * count) - 1) << 8 * (_WORD - at - count)
-            if at > first:
-                word = make("SHR", 8 * (at - first), word)
-            elif at < first:
-                word = make("SHL", 8 * (first - at), word)
-            if mask != 2**256 - 1:
-                word = make("AND", mask, word)
-            whole = make("OR", whole, word)
+            direction, bytes_off = ("SHR", at - first) if at > first else ("SHL", first - at)
+            part = make("AND", mask, make(direction, 8 * bytes_off, word))
+            whole = make("OR", whole, part)
             missing &= ~mask
         if not missing or (self.is_clean and base is None):
             return whole

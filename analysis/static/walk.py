@@ -31,8 +31,8 @@ _EXACT_LATER_VISITS: Final = 4
 """Paths that reach one place with the same return addresses and are told apart, before one more
 that takes in all the others."""
 
-_ENTRIES_SERVED: Final = 3
-"""Functions that can each use all the steps one function gets."""
+_SHARES: Final = 3
+"""One function gets at most this part of the steps that are left."""
 
 _DEEPEST_RECURSION: Final = 3
 """Frames of one call that may wait on the stack."""
@@ -60,7 +60,7 @@ class Budget(msgspec.Struct, frozen=True, kw_only=True):
 
     steps: int = 650_000
     """Instructions. A count, so that answers do not depend on the machine. One function gets at
-    most a third of them, so that none uses up what the others need."""
+    most a third of what is left, so that none uses up what the others need."""
     seconds: float = 2.5
     """Of the thread's processor time, for a slow machine."""
 
@@ -82,42 +82,51 @@ class _Walk:
         self._machine = Machine(program, self.pool, self.notes)
         self._blocks = Blocks(program, self.pool)
         self._conditions = Conditions(self.pool)
-        self._waiting: list[Path] = []
         self._named: dict[Word, int] = {target: target for target in program.jump_targets}
         self.graph = Graph()
         self._meeting = Meeting(self.pool, self.graph)
+        self._waiting: list[Path] = []
+        """Paths of the function that is being followed."""
+        self._entered: dict[Entry, list[Path]] = {}
+        """Where others begin."""
         self._steps_left = budget.steps
-        self._steps_each = budget.steps // _ENTRIES_SERVED
-        self._steps_of: Counter[Entry] = Counter()
+        self._spent = 0
+        """By the function that is being followed, and how much it may spend."""
+        self._limit = 0
         self._next_look = budget.steps
         self._stop_at_s = time.thread_time() + budget.seconds
         self._is_over = False
 
     def run(self, entry: Entry) -> None:
+        """Follow all paths from the start of the code, then all functions they find."""
         first = Path(0, [], Memory(self.pool), entry, None)
         first.is_arriving = 0 in self.program.jump_targets
         first.node = self.graph.add(entry, 0)
         self.graph.roots.setdefault(entry, []).append(first.node)
-        self._waiting.append(first)
-        while not self._is_over:
+        self._entered[entry] = [first]
+        while self._entered:
+            following = min(self._entered, key=_rank)
+            self._waiting = self._entered.pop(following)
+            self._run_function()
+
+    def _run_function(self) -> None:
+        self._meeting = Meeting(self.pool, self.graph)
+        self._spent = 0
+        self._limit = max(0, self._steps_left) // _SHARES
+        while True:
             path = self._waiting.pop() if self._waiting else self._meeting.take()
             if path is None:
                 return
             self._follow(path)
-        for left in self._waiting:
-            self._lose(left.node)
-        for node in self._meeting.unsettled():
-            self._lose(node)
-        self._waiting.clear()
 
     def _pay(self, path: Path, steps: int) -> bool:
         """Count steps. False: there are none left, and the path is lost."""
         self._steps_left -= steps
-        self._steps_of[path.entry] = spent = self._steps_of[path.entry] + steps
+        self._spent += steps
         if self._steps_left <= self._next_look:
             self._next_look = self._steps_left - _CLOCK_EVERY
-            self._is_over = self._steps_left <= 0 or time.thread_time() > self._stop_at_s
-        if self._is_over or spent > self._steps_each:
+            self._is_over |= self._steps_left <= 0 or time.thread_time() > self._stop_at_s
+        if self._is_over or self._spent > self._limit:
             self._lose(path.node)
             return False
         return True
@@ -237,7 +246,6 @@ class _Walk:
         last = len(spread.words) - 1
         for number, word in enumerate(spread.words):
             self._pay_for_copy(path)
-            self._steps_left -= 1
             side = path.fork()
             side.node = rest
             condition = self.pool.make("EQ", number, spread.index)
@@ -253,6 +261,7 @@ class _Walk:
         decided = bool(condition) if asked is None else _decided(asked, path)
         if asked is None or decided is not None:
             return self._jump(path, block, target) if decided else self._fall(path, block)
+        start = path.entry
         self._pay_for_copy(path)
         jumps, falls = self._fork(path, block, asked, target)
         can_fall = not self._blocks.at(block.next_pc).is_hopeless
@@ -264,27 +273,30 @@ class _Walk:
             goes_on = self._jump(side, block, target)
             if not can_fall:
                 falls.end = FAILS
-                return goes_on
-            if goes_on:
+                return goes_on and not self._has_left(side, start)
+            if goes_on and not self._has_left(side, start):
                 self._waiting.append(side)
         if not can_fall:
             falls.end = FAILS
             return False
         self._take(path, asked, falls, holds=not asked.when)
-        return self._fall(path, block)
+        return self._fall(path, block) and not self._has_left(path, start)
 
-    def _fork(
-        self, path: Path, block: Block, asked: Condition, target: Word
-    ) -> tuple[Node, Node]:
+    def _has_left(self, path: Path, before: Entry) -> bool:
+        """Whether the path has come into another function, which is followed later."""
+        if path.entry == before:
+            return False
+        self._entered.setdefault(path.entry, []).append(path)
+        return True
+
+    def _fork(self, path: Path, block: Block, asked: Condition, target: Word) -> tuple[Node, Node]:
         """Where a branch leads that jumps, and one that does not."""
         entries = [path.entry, path.entry]
         starts = [block.end_pc if isinstance(target, Term) else target, block.next_pc]
         if asked.selector is not None:
             self.notes.selectors.add(asked.selector)
             entries[not asked.is_selector_when] = asked.selector
-        nodes = [
-            self.graph.add(entry, pc) for entry, pc in zip(entries, starts, strict=True)
-        ]
+        nodes = [self.graph.add(entry, pc) for entry, pc in zip(entries, starts, strict=True)]
         for node in nodes:
             if node.entry != path.entry:
                 self.graph.roots.setdefault(node.entry, []).append(node)
@@ -341,14 +353,19 @@ class _Walk:
 
     def _exact_visits(self, entry: Entry) -> int:
         """Fewer the more a function has used of its steps: simple code is followed exactly."""
-        spent = self._steps_of[entry]
-        if entry not in HOLDER_FUNCTIONS or spent > self._steps_each // 4:
-            return _EXACT_VISITS if spent < self._steps_each // 2 else 1
-        return _EXACT_HOLDER_VISITS if spent < self._steps_each // 8 else _EXACT_LATER_VISITS
+        spent, limit = self._spent, self._limit
+        if entry not in HOLDER_FUNCTIONS or spent > limit // 4:
+            return _EXACT_VISITS if spent < limit // 2 else 1
+        return _EXACT_HOLDER_VISITS if spent < limit // 8 else _EXACT_LATER_VISITS
 
     def _lose(self, node: Node) -> None:
         node.end = LOST
         self.notes.unfinished.add(node.entry)
+
+
+def _rank(entry: Entry) -> tuple[bool, bool, int]:
+    """The dispatcher comes first, then what holders call."""
+    return entry is not None, entry not in HOLDER_FUNCTIONS, entry or 0
 
 
 def _is_deep_recursion(returns: tuple[int | None, ...]) -> bool:
@@ -383,12 +400,10 @@ def walk(program: Program, *, selectors: Iterable[int] = (), budget: Budget) -> 
     """Follow every path of the code.
 
     Paths learn their selector in the dispatcher; those that match none are the fallback's.
-    `selectors` known from elsewhere are entered one by one where the dispatcher did not show them
-    (it computes its jumps, as Vyper's does).
+    `selectors` known from elsewhere are entered one by one where the dispatcher did not show them.
     """
     walker = _Walk(program, budget)
     walker.run(None)
-    if walker.notes.unresolved:
-        for selector in sorted(set(selectors) - walker.notes.selectors):
-            walker.run(selector)
+    for selector in sorted(set(selectors) - walker.notes.selectors):
+        walker.run(selector)
     return Walked(notes=walker.notes, graph=walker.graph, pool=walker.pool)

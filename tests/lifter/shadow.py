@@ -1,7 +1,7 @@
 """A run laid over the graph of a walk: whatever the run did, the walk must have foreseen.
 
-A node of the graph is left by its branch, by a jump destination at which paths meet, or by its end.
-Where the graph cannot tell which of two nodes the run is in, both are followed; the run is
+A node of the graph is left by its branch, by a jump destination at which paths meet, or by its
+end. Where the graph cannot tell which of two nodes the run is in, both are followed; the run is
 unforeseen when none is left.
 """
 
@@ -10,7 +10,17 @@ from typing import Final
 
 import msgspec
 
-from analysis.static.graph import DESTRUCTS, FAILS, LOST, RETURNS, REVERTS, Branch, Deed, Graph, Node
+from analysis.static.graph import (
+    DESTRUCTS,
+    FAILS,
+    LOST,
+    RETURNS,
+    REVERTS,
+    Branch,
+    Deed,
+    Graph,
+    Node,
+)
 from analysis.static.terms import FOLDED, Term, Word
 from tests.lifter.runs import CALLER, TOKEN, Run, Step
 
@@ -25,8 +35,6 @@ _ENDS: Final = {
 }
 _TOUCHING: Final = frozenset({"SSTORE", "RETURN", "STOP", "SELFDESTRUCT", *_CALLS})
 """What a run that surely reverts, and that nobody has looked at, must not do."""
-
-_TABLES: Final = frozenset({"CODECOPY", "JUMP"})
 
 
 class Spot(msgspec.Struct, frozen=True, eq=False):
@@ -74,19 +82,21 @@ def _next(run: Run, spots: Iterable[Spot], step: Step) -> Iterator[Spot]:
         elif step.op in _CALLS or step.op == "SSTORE":
             if _does(run, spot, step):
                 yield Spot(spot.node, spot.done + 1)
-        elif step.op in _TABLES:
-            yield from _entries(run, spot, step)
-        elif step.op == "JUMPI":
-            yield spot  # the walk knew which way it goes; what comes next tells whether it was right
-            if _branches(spot, step):
-                yield from _sides(run, spot.node.branch, step)
-        elif step.op == "JUMPDEST":
-            yield from _arrivals(spot, step)
         elif step.op not in _ENDS or _ends(spot, step):
-            yield spot
+            yield from _FORKS.get(step.op, _stays)(run, spot, step)
 
 
-def _arrivals(spot: Spot, step: Step) -> Iterator[Spot]:
+def _stays(_run: Run, spot: Spot, _step: Step) -> Iterator[Spot]:
+    yield spot
+
+
+def _decides(run: Run, spot: Spot, step: Step) -> Iterator[Spot]:
+    yield spot  # the walk knew which way it goes; the next steps tell whether it was right
+    if _branches(spot, step):
+        yield from _sides(run, spot.node.branch, step)
+
+
+def _arrives(_run: Run, spot: Spot, step: Step) -> Iterator[Spot]:
     """Paths meet at the destination, or the walk goes through it."""
     following = spot.node.following
     if following is not None and following.pc == step.pc and spot.done == len(spot.node.deeds):
@@ -128,6 +138,15 @@ def _sides(run: Run, branch: Branch | None, step: Step) -> Iterator[Spot]:
     for side in (branch.if_true, branch.if_false):
         if side.pc in starts:
             yield Spot(side)
+
+
+_FORKS: Final[dict[str, Callable[[Run, Spot, Step], Iterator[Spot]]]] = {
+    "JUMPDEST": _arrives,
+    "JUMPI": _decides,
+    "JUMP": _entries,
+    "CODECOPY": _entries,
+}
+"""Instructions at which the graph may go on in more than one way."""
 
 
 def _does(run: Run, spot: Spot, step: Step) -> bool:
