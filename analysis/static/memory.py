@@ -262,12 +262,10 @@ class Memory:
 
 def _is_aligned(place: Word) -> bool:
     """Whether the place is a whole number of words behind the term it builds on."""
-    if place.__class__ is int:
-        return not place & _LOW_BITS  # type: ignore[operator]  # an int
-    if place.operation == "ADD":  # type: ignore[union-attr]
-        first = place.arguments[0]  # type: ignore[union-attr]
-        return first.__class__ is not int or not first & _LOW_BITS
-    return True
+    if isinstance(place, Term):
+        first = place.arguments[0] if place.operation == "ADD" else 0
+        return not isinstance(first, int) or not first & _LOW_BITS
+    return not place & _LOW_BITS
 
 
 def _split(place: Word) -> tuple[Term | None, int]:

@@ -7,9 +7,7 @@ solved, only those that fold to a number, and those on the selector, decide.
 """
 
 import time
-from collections import Counter
 from collections.abc import Iterable, Iterator
-from itertools import groupby
 from typing import Final
 
 import msgspec
@@ -22,6 +20,7 @@ from analysis.static.machine import Machine, copy_code
 from analysis.static.meeting import Meeting
 from analysis.static.memory import Memory
 from analysis.static.path import HOLDER_FUNCTIONS, Notes, Path
+from analysis.static.recursion import is_deep
 from analysis.static.tables import Spread, spread_of
 from analysis.static.terms import Pool, Term, Word
 
@@ -34,15 +33,6 @@ that takes in all the others."""
 _SHARES: Final = 3
 """One function gets at most this part of the steps that are left."""
 
-_DEEPEST_RECURSION: Final = 3
-"""Frames of one call that may wait on the stack."""
-
-_LONGEST_CHAIN: Final = 7
-"""Equal return addresses in a row: `a.sub(b).sub(c)` leaves several on the stack."""
-
-_LARGEST_SMALL_NUMBER: Final = 0xFF
-
-_STACK_LIMIT: Final = 1024
 _CLOCK_EVERY: Final = 1024
 """Steps between two looks at the clock."""
 
@@ -345,7 +335,7 @@ class _Walk:
         """Whether the path goes on by itself."""
         self._pay_for_copy(path)
         returns = tuple(map(self._named.get, path.stack))
-        if _is_deep_recursion(returns):
+        if is_deep(returns):
             self._lose(path.node)
             return False
         key = (path.pc, path.entry, path.called is None, path.facts, returns)
@@ -366,24 +356,6 @@ class _Walk:
 def _rank(entry: Entry) -> tuple[bool, bool, int]:
     """The dispatcher comes first, then what holders call."""
     return entry is not None, entry not in HOLDER_FUNCTIONS, entry or 0
-
-
-def _is_deep_recursion(returns: tuple[int | None, ...]) -> bool:
-    """Whether some call waits on the stack too often to be worth following further.
-
-    Small numbers are more often data that happens to equal a jump destination.
-    """
-    distinct = len(set(returns)) - 1
-    if len(returns) - returns.count(None) < distinct + _DEEPEST_RECURSION:
-        return False
-    large = (word for word in returns if word is not None and word > _LARGEST_SMALL_NUMBER)
-    runs = [(word, len(list(run))) for word, run in groupby(large)]
-    frames = Counter(word for word, _ in runs)
-    chains = (length for _, length in runs)
-    return (
-        max(frames.values(), default=0) > _DEEPEST_RECURSION
-        or max(chains, default=0) > _LONGEST_CHAIN
-    )
 
 
 def _decided(asked: Condition, path: Path) -> bool | None:
