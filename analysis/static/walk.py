@@ -33,6 +33,9 @@ that takes in all the others."""
 _SHARES: Final = 3
 """One function gets at most this part of the steps that are left."""
 
+_SMALL_SHARES: Final = 24
+"""And this part of that at first, so that what is simple is done before large functions are."""
+
 _CLOCK_EVERY: Final = 1024
 """Steps between two looks at the clock."""
 
@@ -63,6 +66,21 @@ class Walked(msgspec.Struct, frozen=True, kw_only=True):
     pool: Pool
 
 
+class _Function:
+    """What of one function is still to be followed."""
+
+    __slots__ = ("meeting", "spent", "waiting")
+
+    def __init__(self, meeting: Meeting) -> None:
+        self.meeting = meeting
+        self.waiting: list[Path] = []
+        self.spent = 0
+
+    def take(self) -> Path | None:
+        """The next path. None: all is settled."""
+        return self.waiting.pop() if self.waiting else self.meeting.take()
+
+
 class _Walk:
     def __init__(self, program: Program, budget: Budget) -> None:
         self.program = program
@@ -74,15 +92,14 @@ class _Walk:
         self._conditions = Conditions(self.pool)
         self._named: dict[Word, int] = {target: target for target in program.jump_targets}
         self.graph = Graph()
-        self._meeting = Meeting(self.pool, self.graph)
-        self._waiting: list[Path] = []
-        """Paths of the function that is being followed."""
-        self._entered: dict[Entry, list[Path]] = {}
-        """Where others begin."""
+        self._functions: dict[Entry, _Function] = {}
+        """Those that are not followed to their end."""
+        self._function = _Function(Meeting(self.pool, self.graph))
+        """The one that is being followed."""
         self._steps_left = budget.steps
-        self._spent = 0
-        """By the function that is being followed, and how much it may spend."""
+        self._share = budget.steps // _SHARES
         self._limit = 0
+        """How much the function may spend."""
         self._next_look = budget.steps
         self._stop_at_s = time.thread_time() + budget.seconds
         self._is_over = False
@@ -93,31 +110,44 @@ class _Walk:
         first.is_arriving = 0 in self.program.jump_targets
         first.node = self.graph.add(entry, 0)
         self.graph.roots.setdefault(entry, []).append(first.node)
-        self._entered[entry] = [first]
-        while self._entered:
-            following = min(self._entered, key=_rank)
-            self._waiting = self._entered.pop(following)
-            self._run_function()
+        self._function_of(entry).waiting.append(first)
+        self._limit = self._share
+        self._run_function(entry)
+        for small in sorted(self._functions, key=_rank):
+            self._limit = self._share // _SMALL_SHARES
+            self._run_function(small)
+        for large in sorted(self._functions, key=_rank):
+            function = self._functions[large]
+            self._limit = function.spent + max(0, self._steps_left) // _SHARES
+            self._run_function(large)
+            while (path := function.take()) is not None:
+                self._lose(path.node)
+        self._functions.clear()
 
-    def _run_function(self) -> None:
-        self._meeting = Meeting(self.pool, self.graph)
-        self._spent = 0
-        self._limit = max(0, self._steps_left) // _SHARES
-        while True:
-            path = self._waiting.pop() if self._waiting else self._meeting.take()
+    def _function_of(self, entry: Entry) -> "_Function":
+        if entry not in self._functions:
+            self._functions[entry] = _Function(Meeting(self.pool, self.graph))
+        return self._functions[entry]
+
+    def _run_function(self, entry: Entry) -> None:
+        """Follow a function's paths, as far as its steps last."""
+        self._function = function = self._functions[entry]
+        while function.spent <= self._limit and not self._is_over:
+            path = function.take()
             if path is None:
+                del self._functions[entry]
                 return
             self._follow(path)
 
     def _pay(self, path: Path, steps: int) -> bool:
-        """Count steps. False: there are none left, and the path is lost."""
+        """Count steps. False: there are none left, and the path waits."""
         self._steps_left -= steps
-        self._spent += steps
+        self._function.spent += steps
         if self._steps_left <= self._next_look:
             self._next_look = self._steps_left - _CLOCK_EVERY
             self._is_over |= self._steps_left <= 0 or time.thread_time() > self._stop_at_s
-        if self._is_over or self._spent > self._limit:
-            self._lose(path.node)
+        if self._is_over or self._function.spent > self._limit:
+            self._function.waiting.append(path)
             return False
         return True
 
@@ -214,7 +244,7 @@ class _Walk:
             return False
         for side, place in self._each(path, block, spread):
             if self._jump(side, block, place):
-                self._waiting.append(side)
+                self._function.waiting.append(side)
         return False
 
     def _copy(self, path: Path, block: Block, place: Word, source: Word, length: Word) -> bool:
@@ -227,7 +257,7 @@ class _Walk:
         for side, start in self._each(path, block, spread):
             copy_code(self._machine, side, block.end_pc, place, start, length)
             self._fall(side, block)
-            self._waiting.append(side)
+            self._function.waiting.append(side)
         return False
 
     def _each(self, path: Path, block: Block, spread: Spread) -> Iterator[tuple[Path, int]]:
@@ -265,7 +295,7 @@ class _Walk:
                 falls.end = FAILS
                 return goes_on and not self._has_left(side, start)
             if goes_on and not self._has_left(side, start):
-                self._waiting.append(side)
+                self._function.waiting.append(side)
         if not can_fall:
             falls.end = FAILS
             return False
@@ -276,7 +306,7 @@ class _Walk:
         """Whether the path has come into another function, which is followed later."""
         if path.entry == before:
             return False
-        self._entered.setdefault(path.entry, []).append(path)
+        self._function_of(path.entry).waiting.append(path)
         return True
 
     def _fork(self, path: Path, block: Block, asked: Condition, target: Word) -> tuple[Node, Node]:
@@ -339,14 +369,14 @@ class _Walk:
             self._lose(path.node)
             return False
         key = (path.pc, path.entry, path.called is None, path.facts, returns)
-        return self._meeting.arrive(key, path, exact_visits=self._exact_visits(path.entry))
+        return self._function.meeting.arrive(key, path, exact_visits=self._exact_visits(path.entry))
 
     def _exact_visits(self, entry: Entry) -> int:
         """Fewer the more a function has used of its steps: simple code is followed exactly."""
-        spent, limit = self._spent, self._limit
-        if entry not in HOLDER_FUNCTIONS or spent > limit // 4:
-            return _EXACT_VISITS if spent < limit // 2 else 1
-        return _EXACT_HOLDER_VISITS if spent < limit // 8 else _EXACT_LATER_VISITS
+        spent, share = self._function.spent, self._share
+        if entry not in HOLDER_FUNCTIONS or spent > share // 4:
+            return _EXACT_VISITS if spent < share // 4 else int(spent < share // 2)
+        return _EXACT_HOLDER_VISITS if spent < share // 8 else _EXACT_LATER_VISITS
 
     def _lose(self, node: Node) -> None:
         node.end = LOST
