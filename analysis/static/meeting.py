@@ -104,3 +104,19 @@ class Meeting:
             joined = place.names[name] = self._pool.either()
         self._pool.join(joined, a, b)
         return joined
+
+
+class Function:
+    """What of one function is still to be followed."""
+
+    __slots__ = ("meeting", "spent", "waiting")
+
+    def __init__(self, meeting: Meeting) -> None:
+        self.meeting = meeting
+        self.waiting: list[Path] = []
+        self.spent = 0
+        """Steps."""
+
+    def take(self) -> Path | None:
+        """The next path. None: all is settled."""
+        return self.waiting.pop() if self.waiting else self.meeting.take()

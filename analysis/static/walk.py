@@ -17,7 +17,7 @@ from analysis.static.bytecode import Program
 from analysis.static.conditions import Condition, Conditions
 from analysis.static.graph import DESTRUCTS, FAILS, LOST, RETURNS, Branch, Entry, Graph, Node
 from analysis.static.machine import Machine, copy_code
-from analysis.static.meeting import Meeting
+from analysis.static.meeting import Function, Meeting
 from analysis.static.memory import Memory
 from analysis.static.path import HOLDER_FUNCTIONS, Notes, Path
 from analysis.static.recursion import is_deep
@@ -66,21 +66,6 @@ class Walked(msgspec.Struct, frozen=True, kw_only=True):
     pool: Pool
 
 
-class _Function:
-    """What of one function is still to be followed."""
-
-    __slots__ = ("meeting", "spent", "waiting")
-
-    def __init__(self, meeting: Meeting) -> None:
-        self.meeting = meeting
-        self.waiting: list[Path] = []
-        self.spent = 0
-
-    def take(self) -> Path | None:
-        """The next path. None: all is settled."""
-        return self.waiting.pop() if self.waiting else self.meeting.take()
-
-
 class _Walk:
     def __init__(self, program: Program, budget: Budget) -> None:
         self.program = program
@@ -92,9 +77,9 @@ class _Walk:
         self._conditions = Conditions(self.pool)
         self._named: dict[Word, int] = {target: target for target in program.jump_targets}
         self.graph = Graph()
-        self._functions: dict[Entry, _Function] = {}
+        self._functions: dict[Entry, Function] = {}
         """Those that are not followed to their end."""
-        self._function = _Function(Meeting(self.pool, self.graph))
+        self._function = Function(Meeting(self.pool, self.graph))
         """The one that is being followed."""
         self._steps_left = budget.steps
         self._share = budget.steps // _SHARES
@@ -124,9 +109,9 @@ class _Walk:
                 self._lose(path.node)
         self._functions.clear()
 
-    def _function_of(self, entry: Entry) -> "_Function":
+    def _function_of(self, entry: Entry) -> Function:
         if entry not in self._functions:
-            self._functions[entry] = _Function(Meeting(self.pool, self.graph))
+            self._functions[entry] = Function(Meeting(self.pool, self.graph))
         return self._functions[entry]
 
     def _run_function(self, entry: Entry) -> None:
