@@ -101,13 +101,14 @@ class _Walk:
         for small in sorted(self._functions, key=_rank):
             self._limit = self._share // _SMALL_SHARES
             self._run_function(small)
-        for large in sorted(self._functions, key=_rank):
+        while self._functions:
+            large = min(self._functions, key=_rank)
             function = self._functions[large]
             self._limit = function.spent + max(0, self._steps_left) // _SHARES
             self._run_function(large)
             while (path := function.take()) is not None:
                 self._lose(path.node)
-        self._functions.clear()
+            self._functions.pop(large, None)
 
     def _function_of(self, entry: Entry) -> Function:
         if entry not in self._functions:
