@@ -33,7 +33,7 @@ def _look(code: Code) -> Answer:
 
 DETECTOR = Detector(
     key="view_function_modifies_state",
-    version=1,
+    version=2,
     true_when="a getter of the token standard, or of the owner, can reach a store",
     not_when=("view code that only reads",),
     look=_look,

@@ -24,7 +24,7 @@ from analysis.static.walk import Budget, walk
 from config.primitives import Hash32, Selector
 from sql.rows import EvidenceRow, StaticFindings
 
-VERSION: Final = 2
+VERSION: Final = 3
 """Of the walk; stored beside its answers. Bump when any answer may change."""
 
 _FALLBACK: Final = Selector("0x00000000")
