@@ -17,7 +17,8 @@ _SWAP1, _SWAP16 = NUMBER["SWAP1"], NUMBER["SWAP16"]
 _JUMP, _POP, _CODECOPY = NUMBER["JUMP"], NUMBER["POP"], NUMBER["CODECOPY"]
 
 FALLS: Final = "falls"
-"""How a block ends that runs into a jump destination; the others end with an instruction."""
+"""How a block ends that runs into a jump destination or is too long; others end with an
+instruction."""
 FAILS: Final = "fails"
 """An instruction that does not exist."""
 LEAVES: Final = "leaves"
@@ -32,7 +33,7 @@ _JUMPS: Final = ("JUMP", "JUMPI")
 _FAILING: Final = frozenset({"REVERT", FAILS})
 _STACK_LIMIT: Final = 1024
 _LONGEST: Final = 400
-"""Instructions of one block."""
+"""Instructions of one block, so that many that share code cost no more than they run."""
 
 _NOTHING: Final = frozenset({"LOG0", "LOG1", "LOG2", "LOG3", "LOG4", "TSTORE"})
 """What pops words and leaves no trace that we follow."""
@@ -180,7 +181,8 @@ class _Maker:
             row = OPCODES[opcode]
             if row is None:
                 break
-            if opcode == JUMPDEST and block.cost and not is_inside and not self._runs_into(pc):
+            is_met = opcode == JUMPDEST and block.cost > 0 and not is_inside
+            if block.cost == _LONGEST or (is_met and not self._is_quiet(pc)):
                 block.end = FALLS
                 break
             is_inside = False
@@ -203,14 +205,11 @@ class _Maker:
         self._number()
         return block
 
-    def _runs_into(self, pc: int) -> bool:
-        return self._is_quiet(pc) and self._block.cost <= _LONGEST
-
     def _goes_on(self, target: int) -> bool:
         """Whether the block may take in the code behind a jump: only where paths that are there
         under the same return addresses have all come this way. So it is at the start of a function
         that is called, and where the only call of its kind returns to."""
-        if target not in self._program.jump_targets or self._block.cost > _LONGEST:
+        if target not in self._program.jump_targets:
             return False
         if self._is_quiet(target) or target in self._program.single_returns:
             return True

@@ -196,7 +196,7 @@ class _Walk:
             return self._jump(path, block, *operands)
         if end == FALLS:
             path.pc = pc
-            path.is_arriving = True
+            path.is_arriving = pc in self.program.jump_targets
             return True
         if end == READS_TABLE:
             return self._copy(path, block, *operands)

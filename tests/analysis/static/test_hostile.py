@@ -74,6 +74,13 @@ def diamonds(count: int, between: str) -> bytes:
     return assemble(f"CALLDATASIZE {' '.join(parts)} STOP")
 
 
+def calls_of_a_long_function(callers: int, length: int) -> bytes:
+    """Many branches, each of which leads to a call of the same long stretch without a jump."""
+    asks = " ".join(f"CALLVALUE @c{at} JUMPI" for at in range(callers))
+    calls = " ".join(f"c{at}: @back @long JUMP" for at in range(callers))
+    return assemble(f"{asks} STOP {calls} back: STOP long: {'CALLVALUE POP ' * length} JUMP")
+
+
 HOSTILE: Final = {
     "noise": chance_of(1).randbytes(49_152),
     "jumpdests": b"\x5b" * 24_576,
@@ -85,6 +92,7 @@ HOSTILE: Final = {
     "way down": maze(6, 3000, is_forward=True),
     "calls": calls_inside(50),
     "many calls": calls_inside(3000),
+    "calls of a long function": calls_of_a_long_function(2000, 8000),
     "diamonds": diamonds(5000, "CALLDATALOAD"),
     "diamonds that store": diamonds(2000, "DUP1 MSIZE 32 MUL MSTORE CALLVALUE ADD"),
     "powers": bytes.fromhex("3435") + b"\x80\x0a" * 24_000,
