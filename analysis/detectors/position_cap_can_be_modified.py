@@ -21,7 +21,7 @@ def _look(code: Code) -> Answer:
 
 DETECTOR = Detector(
     key="position_cap_can_be_modified",
-    version=1,
+    version=2,
     true_when="a function stores to the cap or to its switch",
     not_when=("a constant cap with no switch",),
     look=_look,

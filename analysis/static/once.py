@@ -14,12 +14,12 @@ def runs_once(code: Code, entry: Entry) -> bool:
 
 
 def _closes(code: Code, guard: Guard, mine: list[Write]) -> bool:
-    later = _stores_after(code, guard)
     for variable in guard.test.globals:
         root, _ = variable
-        own = [write for write in mine if write.place.root == root and write.pc in later]
+        own = [write for write in mine if write.place.root == root]
         others = [write for write in code.writes_to(variable) if write not in own]
-        if own and all(_shuts(code, guard, write, root) for write in [*own, *others]):
+        is_door = own and all(_shuts(code, guard, write, root) for write in [*own, *others])
+        if is_door and not _stores_after(code, guard).isdisjoint(write.pc for write in own):
             return True
     return False
 
