@@ -1,0 +1,114 @@
+"""POST /mcp: the Model Context Protocol's streamable HTTP, with read-only tools."""
+
+import asyncio
+import gc
+import importlib
+from collections.abc import Awaitable, Callable
+from typing import Any, Protocol
+
+import msgspec
+from litestar import Request, post
+from litestar.connection import ASGIConnection
+from litestar.handlers import BaseRouteHandler
+from litestar.types import ASGIApp, Receive, Scope, Send
+
+from api.errors import CallerRefusalBody, DetailBody, NotJsonError, documented
+from api.keys import require_key_or_token
+
+
+class Served(Protocol):
+    """A started server of the protocol."""
+
+    async def start(self) -> None:
+        """Begin."""
+
+    async def aclose(self) -> None:
+        """End, in the task that began."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """One request."""
+
+
+class RpcAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """JSON-RPC 2.0, as the protocol has it."""
+
+    jsonrpc: str
+    id: str | int | None = None
+    result: dict[str, Any] | None = None
+    error: dict[str, Any] | None = None
+
+
+class McpDoor:
+    """Starts the server at the first call: who runs no agents pays nothing for it."""
+
+    def __init__(self, make: Callable[[Any], Served]):
+        self._make = make
+        """The module `api.mcp_server` -> the server."""
+        self._ready: asyncio.Future[Served] | None = None
+        self._ends = asyncio.Event()
+        self._keeper: asyncio.Task[None] | None = None
+
+    async def server(self) -> Served:
+        """The one server, started."""
+        if self._ready is None:
+            self._ready = asyncio.get_running_loop().create_future()
+            self._keeper = asyncio.create_task(self._keep(self._ready))
+        return await asyncio.shield(self._ready)
+
+    async def aclose(self) -> None:
+        """End the server, if it was started."""
+        self._ends.set()
+        if self._keeper is not None:
+            await self._keeper
+
+    async def _keep(self, ready: asyncio.Future[Served]) -> None:
+        """Start and end in one task, as the server's group of tasks demands."""
+        try:
+            module = await asyncio.to_thread(importlib.import_module, "api.mcp_server")
+            gc.freeze()  # walking over what stays would stop every answer
+            server = self._make(module)
+            await server.start()
+        except Exception as error:  # noqa: BLE001 - goes to those who wait for the server
+            ready.set_exception(error)
+            return
+        ready.set_result(server)
+        await self._ends.wait()
+        await server.aclose()
+
+
+async def require_json_type(
+    connection: ASGIConnection[Any, Any, Any, Any], _: BaseRouteHandler
+) -> None:
+    """Guard: the one refusal that the SDK would word as plain text."""
+    kind = connection.headers.get("Content-Type", "").partition(";")[0].strip().lower()
+    if kind != "application/json":
+        raise NotJsonError
+
+
+@post(
+    "/mcp",
+    status_code=200,
+    guards=[require_key_or_token, require_json_type],
+    security=[{"ApiKey": []}, {"Token": []}],
+    summary="Model Context Protocol for AI agents",
+    tags=["agents"],
+    responses={
+        200: documented(RpcAnswer, "The answer; a refused tool call has isError in its result"),
+        202: documented(None, "A notification was taken"),
+        400: documented(RpcAnswer | DetailBody, "Not a request of the protocol"),
+        401: documented(CallerRefusalBody | DetailBody, "No key, key past its end, unknown key"),
+        406: documented(RpcAnswer, "Accept must name application/json"),
+        413: documented(RpcAnswer | DetailBody, "The body is too large"),
+        503: documented(DetailBody, "The ledger of keys is out of reach"),
+    },
+)
+async def post_mcp(request: Request[Any, Any, Any]) -> ASGIApp:
+    """Streamable HTTP without sessions: one JSON answer for each request.
+
+    Tools: check_token, token_report, token_evidence, list_chains, usage. A tool that judges a token
+    counts as one call, as the route by HTTP does; the others are free. What is refused (limits
+    too) is an error of the tool, its text the reason as JSON.
+    """
+    door: McpDoor = request.app.state.mcp
+    server: Callable[[Scope, Receive, Send], Awaitable[None]] = await door.server()
+    return server
