@@ -36,8 +36,6 @@ from api.service import ApiDeps
 from api.usage import read_usage
 from config.errors import StoreError
 
-MAX_BODY_BYTES = 65_536
-
 INSTRUCTIONS = (
     "Token-safety findings for EVM chains. null, an absent key and `pending` mean unknown: never "
     "take them for safe. `pending` resolves, so ask again some seconds later."
@@ -97,9 +95,7 @@ class McpServer:
             on_list_tools=self._list_tools,
             on_call_tool=self._call_tool,
         )
-        self._manager = StreamableHTTPSessionManager(
-            server, json_response=True, stateless=True, max_request_body_size=MAX_BODY_BYTES
-        )
+        self._manager = StreamableHTTPSessionManager(server, json_response=True, stateless=True)
         self._stack = AsyncExitStack()
 
     async def start(self) -> None:

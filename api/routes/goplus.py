@@ -10,7 +10,7 @@ from typing import Annotated, Any, Generic, TypeVar
 import msgspec
 import structlog
 from litestar import MediaType, Request, Response, get
-from litestar.exceptions import HTTPException
+from litestar.exceptions import HTTPException, ValidationException
 from litestar.params import Parameter
 from litestar.types import ExceptionHandlersMap
 
@@ -33,7 +33,7 @@ from api.many import MOST_TOKENS, Many, Outcome, tell
 from api.packing import pack_once
 from api.routes.token import chain_of, coding_for, require_chain, respond
 from api.shapes import Shape
-from config.errors import InvalidAddressError
+from config.errors import InvalidAddressError, StoreError
 from config.primitives import parse_address
 
 _log = structlog.get_logger(__name__)
@@ -104,7 +104,9 @@ def _refuse(request: Request[Any, Any, Any], error: Exception) -> Response[bytes
 _HANDLERS: ExceptionHandlersMap = {
     # The most exact one wins, so those of the application for these have to be named here.
     RefusalError: _refuse,
+    ValidationException: _refuse,
     HTTPException: _refuse,
+    StoreError: _refuse,
     Exception: _refuse,
 }
 
@@ -174,7 +176,6 @@ def _answer(outcomes: list[Outcome]) -> GoPlusAnswer[msgspec.Raw]:
     if not is_complete and (result or len(missing) < len(outcomes)):
         return GoPlusAnswer(code=PARTIAL, message="Partial data; ask again.", result=result)
     if missing and not result:
-        # All of them are missing: what can be mended comes before what cannot.
-        code, message = max(missing)
+        code, message = max(missing)  # a failure of ours before what asking again does not mend
         return GoPlusAnswer(code=code, message=message, result={})
     return GoPlusAnswer(code=COMPLETE, message="OK", result=result)

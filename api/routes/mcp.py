@@ -3,17 +3,27 @@
 import asyncio
 import gc
 import importlib
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from typing import Any, Protocol
 
 import msgspec
 from litestar import Request, post
 from litestar.connection import ASGIConnection
 from litestar.handlers import BaseRouteHandler
-from litestar.types import ASGIApp, Receive, Scope, Send
+from litestar.types import (
+    ASGIApp,
+    HTTPReceiveMessage,
+    Receive,
+    Scope,
+    Send,
+    WebSocketReceiveMessage,
+)
 
 from api.errors import CallerRefusalBody, DetailBody, NotJsonError, documented
 from api.keys import require_key_or_token
+from api.routes.agent_keys import require_json
+
+MAX_BODY_BYTES = 65_536
 
 
 class Served(Protocol):
@@ -88,7 +98,8 @@ async def require_json_type(
 @post(
     "/mcp",
     status_code=200,
-    guards=[require_key_or_token, require_json_type],
+    guards=[require_key_or_token, require_json_type, require_json],
+    request_max_body_size=MAX_BODY_BYTES,
     security=[{"ApiKey": []}, {"Token": []}],
     summary="Model Context Protocol for AI agents",
     tags=["agents"],
@@ -98,7 +109,7 @@ async def require_json_type(
         400: documented(RpcAnswer | DetailBody, "Not a request of the protocol"),
         401: documented(CallerRefusalBody | DetailBody, "No key, key past its end, unknown key"),
         406: documented(RpcAnswer, "Accept must name application/json"),
-        413: documented(RpcAnswer | DetailBody, "The body is too large"),
+        413: documented(DetailBody, "The body is too large"),
         503: documented(DetailBody, "The ledger of keys is out of reach"),
     },
 )
@@ -110,5 +121,21 @@ async def post_mcp(request: Request[Any, Any, Any]) -> ASGIApp:
     too) is an error of the tool, its text the reason as JSON.
     """
     door: McpDoor = request.app.state.mcp
-    server: Callable[[Scope, Receive, Send], Awaitable[None]] = await door.server()
-    return server
+    server, body = await door.server(), await request.body()
+
+    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+        await server(scope, _again(body, receive), send)
+
+    return answer
+
+
+def _again(body: bytes, receive: Receive) -> Receive:
+    """A body that has been read, for somebody else to read; then what still comes."""
+    read: list[HTTPReceiveMessage] = [
+        {"type": "http.request", "body": body, "more_body": False},
+    ]
+
+    async def replay() -> HTTPReceiveMessage | WebSocketReceiveMessage:
+        return read.pop() if read else await receive()
+
+    return replay
