@@ -7,7 +7,7 @@ and is 1 where every trade that was tried failed. Every such rule is a row of `T
 Source: GoPlus Security API, "Token Security API" response details, and its Python SDK 0.2.6.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any, Literal
 
 import msgspec
@@ -16,7 +16,7 @@ from msgspec import UNSET, UnsetType
 from api.amounts import decimal_text, number_text
 from api.compat import Digit, digit, either
 from api.native import holders_of
-from api.shapes import NativeFeatures, Pending, Shape, figure
+from api.shapes import NativeFeatures, Shape, figure
 from api.summary import can_trade
 from config.burn import BURN_ADDRESSES
 from config.primitives import Address
@@ -117,13 +117,7 @@ def _native(name: str) -> Rule:
 
 def _code_has(*names: str) -> Rule:
     """Any of them, as the code is, whoever owns the contract."""
-    return lambda known: digit(
-        _settled_either(getattr(known.report.static, name) for name in names)
-    )
-
-
-def _settled_either(values: Iterable[bool | Pending | None]) -> bool | None:
-    return either(*values)
+    return lambda known: digit(either(*(getattr(known.report.static, name) for name in names)))
 
 
 def _owner(known: _Known) -> str | None:
@@ -141,21 +135,20 @@ def _hidden_owner(known: _Known) -> Digit | None:
     return digit(native.allowance_bypass)
 
 
-def _can_sell(native: NativeFeatures) -> bool | None:
-    return can_trade(pool.sell_success for pool in native.dex)
-
-
 def _honeypot(known: _Known) -> Digit | None:
-    """'1' when nobody could sell, or not even send. '0' needs a sale and no way found to rob.
+    """'1' when it can be bought, and nobody could sell or even send it.
 
-    A token whose holders can be robbed is neither, and what was not tried is not known.
+    '0' needs a sale, and no way found to rob a holder. A token that can be robbed is neither; nor is
+    one that nobody can buy, which may only not have opened yet; what was not tried is not known.
     """
     native = known.native
-    if _can_sell(native) is False or native.transfer_success is False:
-        return "1"
+    can_buy = can_trade(pool.buy_success for pool in native.dex)
+    can_sell = can_trade(pool.sell_success for pool in native.dex)
+    if can_sell is False or native.transfer_success is False:
+        return None if can_buy is False else "1"
     robbers = (native.funds_can_be_drained, native.allowance_bypass)
     is_clean = native.transfer_success is True and all(found is False for found in robbers)
-    return "0" if _can_sell(native) and is_clean else None
+    return "0" if can_sell and is_clean else None
 
 
 def _tax(success: str, tax: str) -> Rule:

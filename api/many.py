@@ -6,7 +6,6 @@ before it are answered and counted; those behind it are refused and cost nothing
 
 import asyncio
 from collections.abc import Sequence
-from typing import Literal
 
 import msgspec
 
@@ -16,6 +15,7 @@ from api.errors import CallerRefusalBody, DetailBody, LedgerDownError, RefusalEr
 from api.keys import Caller
 from api.limits import Limits
 from api.render import Format
+from api.shapes import Pending
 from config.errors import StoreError
 
 MOST_TOKENS = 50
@@ -26,8 +26,6 @@ AT_ONCE = 8
 
 GRACE_S = 0.5
 """An analysis gives what it has when its own wait is over; that much later the call ends."""
-
-Pending = Literal["pending"]
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):

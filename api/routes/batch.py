@@ -65,7 +65,7 @@ class Batch(Shape, Generic[Result], frozen=True, kw_only=True):
     tags=["tokens"],
     responses={
         200: documented(
-            Batch[Envelope[NativeFeatures]] | Batch[Envelope[CompatFeatures]] | Batch[Summary],
+            Batch[Envelope[NativeFeatures] | Envelope[CompatFeatures] | Summary],
             "Results, errors and what is pending, apart",
         ),
         413: documented(DetailBody, "The body is too large"),

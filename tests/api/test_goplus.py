@@ -98,6 +98,7 @@ def pool(**changes: Any) -> PoolResultRow:
 
 
 FAILED = {"sell": "refused", "sell_tax": None}
+SHUT = {"buy": "refused", "buy_tax": None}
 UNTRIED = {"sell": None, "sell_tax": None}
 
 
@@ -129,6 +130,10 @@ def test_a_tax_is_that_of_a_trade(pools: Any, sent: str) -> None:
         ((pool(),), {}, "0"),
         ((pool(**FAILED),), {}, "1"),
         ((pool(**FAILED), pool()), {}, "0"),
+        ((pool(**FAILED, **SHUT),), {}, "absent"),
+        ((pool(**SHUT, **FAILED),), {"transfer_success": False}, "absent"),
+        ((pool(**FAILED, **SHUT), pool(**FAILED)), {}, "1"),
+        ((pool(**FAILED, buy=None, buy_tax=None),), {}, "1"),
         ((pool(),), {"transfer_success": False}, "1"),
         ((pool(),), {"transfer_success": None}, "absent"),
         ((pool(),), {"funds_can_be_drained": True}, "absent"),
