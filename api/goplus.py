@@ -136,15 +136,17 @@ def _hidden_owner(known: _Known) -> Digit | None:
 
 
 def _honeypot(known: _Known) -> Digit | None:
-    """'1' when it can be bought, and nobody could sell or even send it.
+    """'1' when it can be bought and nobody could sell; or no sale was tried, and none could send.
 
-    '0' needs a sale, and no way found to rob a holder. A token that can be robbed is neither; nor is
-    one that nobody can buy, which may only not have opened yet; what was not tried is not known.
+    '0' needs a sale, and no way found to rob a holder. A token that can be robbed is neither; nor
+    is one that nobody can buy, which may only not have opened yet; what was not tried is not known.
     """
     native = known.native
     can_buy = can_trade(pool.buy_success for pool in native.dex)
     can_sell = can_trade(pool.sell_success for pool in native.dex)
-    if can_sell is False or native.transfer_success is False:
+    if can_sell is None and native.transfer_success is False:
+        can_sell = False
+    if can_sell is False:
         return None if can_buy is False else "1"
     robbers = (native.funds_can_be_drained, native.allowance_bypass)
     is_clean = native.transfer_success is True and all(found is False for found in robbers)
