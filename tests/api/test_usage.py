@@ -6,6 +6,7 @@ from typing import Any
 import httpx
 import pytest
 
+from api import books
 from api import windows as module
 from config.secret import Secret
 from tests.api.redis_server import RedisServer
@@ -142,3 +143,15 @@ async def test_windows_that_are_shared_are_told_as_shared(
         assert (seen["burst"]["used"], seen["minute"]["remaining"]) == (3, 117)
     server.stop()  # each node goes by what it has let through itself
     assert [(await usage(node, key))["burst"]["used"] for node in nodes] == [2, 1]
+
+
+async def test_calls_that_are_not_yet_in_the_ledger_are_seen(
+    world: World, client: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(books, "VISIT_EVERY_S", 3600.0)
+    new = world.ledger.create_key(PLANS["pro"], "test", MINED_AT_S)
+    for _ in range(2):
+        await client.get(f"/token/1/{TOKEN}", headers={"X-API-Key": new.plaintext})
+    assert world.ledger.usage(new.row.key_id, MINED_AT_S).day == 0
+    seen = await usage(client, new.plaintext)
+    assert [seen[name]["used"] for name in ("day", "month", "lifetime")] == [2, 2, 2]
