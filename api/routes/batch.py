@@ -25,7 +25,7 @@ Result = TypeVar("Result")
 class BatchRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Which tokens, and in which format."""
 
-    addresses: Annotated[tuple[str, ...], msgspec.Meta(min_length=1, max_length=MOST_TOKENS)]
+    addresses: Annotated[list[str], msgspec.Meta(min_length=1, max_length=MOST_TOKENS)]
     response_format: Literal["native", "compat", "summary"] = "native"
 
 

@@ -82,8 +82,10 @@ class McpDoor:
             ready.set_exception(error)
             return
         ready.set_result(server)
-        await self._ends.wait()
-        await server.aclose()
+        try:
+            await self._ends.wait()
+        finally:
+            await server.aclose()
 
 
 async def require_json_type(
