@@ -19,11 +19,13 @@ from litestar.types import (
     WebSocketReceiveMessage,
 )
 
-from api.errors import CallerRefusalBody, DetailBody, NotJsonError, documented
+from api.errors import CallerRefusalBody, DetailBody, NotJsonError, RefusalError, documented
 from api.keys import require_key_or_token
 from api.routes.agent_keys import require_json
 
 MAX_BODY_BYTES = 65_536
+
+_READS_JSON = {"application/json", "application/*", "*/*"}
 
 
 class Served(Protocol):
@@ -88,19 +90,34 @@ class McpDoor:
             await server.aclose()
 
 
-async def require_json_type(
+class NotAcceptableError(RefusalError):
+    """The caller would not read what is sent here."""
+
+    def __init__(self) -> None:
+        super().__init__(status=406, body=DetailBody(detail="Accept must name application/json."))
+
+
+async def require_json_both_ways(
     connection: ASGIConnection[Any, Any, Any, Any], _: BaseRouteHandler
 ) -> None:
-    """Guard: the one refusal that the SDK would word as plain text."""
-    kind = connection.headers.get("Content-Type", "").partition(";")[0].strip().lower()
-    if kind != "application/json":
+    """Guard: the headers that the SDK would refuse in plain text, or without a word."""
+    sent, accepted = (
+        {
+            part.partition(";")[0].strip().lower()
+            for part in connection.headers.get(name, "").split(",")
+        }
+        for name in ("Content-Type", "Accept")
+    )
+    if sent != {"application/json"}:
         raise NotJsonError
+    if accepted.isdisjoint(_READS_JSON):
+        raise NotAcceptableError
 
 
 @post(
     "/mcp",
     status_code=200,
-    guards=[require_key_or_token, require_json_type, require_json],
+    guards=[require_key_or_token, require_json_both_ways, require_json],
     request_max_body_size=MAX_BODY_BYTES,
     security=[{"ApiKey": []}, {"Token": []}],
     summary="Model Context Protocol for AI agents",
@@ -110,7 +127,8 @@ async def require_json_type(
         202: documented(None, "A notification was taken"),
         400: documented(RpcAnswer | DetailBody, "Not a request of the protocol"),
         401: documented(CallerRefusalBody | DetailBody, "No key, key past its end, unknown key"),
-        406: documented(RpcAnswer, "Accept must name application/json"),
+        404: documented(RpcAnswer, "No such method"),
+        406: documented(DetailBody, "Accept must name application/json"),
         413: documented(DetailBody, "The body is too large"),
         503: documented(DetailBody, "The ledger of keys is out of reach"),
     },

@@ -197,6 +197,18 @@ async def test_a_ledger_out_of_reach_is_an_error_of_the_tool(world: World) -> No
 # --- refused before the protocol is looked at --------------------------------------------------
 
 PING = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+MODERN = {"Mcp_Protocol_Version": "2026-07-28"}
+NO_METHOD = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "nothing",
+    "params": {
+        "_meta": {
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientCapabilities": {},
+        }
+    },
+}
 
 
 async def post(
@@ -231,6 +243,9 @@ async def test_who_may_not_call_learns_nothing_of_the_tools(
         (b'{"jsonrpc": "1.0"}', {}, 400),
         (json.dumps(PING).encode(), {"Content_Type": "text/plain"}, 400),
         (json.dumps(PING).encode(), {"Accept": "text/html"}, 406),
+        (json.dumps(PING).encode(), {"Accept": "text/html", **MODERN}, 406),
+        (json.dumps(PING).encode(), MODERN, 400),
+        (json.dumps(NO_METHOD).encode(), {**MODERN, "Mcp_Method": "nothing"}, 404),
         (b'"' + b"a" * 70_000 + b'"', {}, 413),
     ],
 )
