@@ -13,7 +13,7 @@ import tempfile
 import time
 from contextlib import AsyncExitStack, closing
 from pathlib import Path
-from typing import IO, Literal
+from typing import IO
 
 import click
 import msgspec
@@ -28,7 +28,7 @@ from analysis.outside.connect import connect_outside
 from analysis.price import TokenPrice, find_price
 from analysis.scan import scan
 from analysis.static.stream import examine_lines
-from api.render import FORMATS, Format, render_evidence, render_refusal, render_report
+from api.render import FORMATS, Format, render_refusal, render_report
 from api.serve import check_address, stop_on_signals
 from config.chains import Chain
 from config.errors import AssayError, ConfigError, TokenRefusedError, UpstreamError
@@ -215,32 +215,28 @@ def _start_of(chain: Chain) -> int:
 @click.option(
     "--format",
     "form",
-    type=click.Choice((*FORMATS, "evidence")),
+    type=click.Choice(FORMATS),
     default="native",
     show_default=True,
 )
 @click.option("--price", is_flag=True, help="Fill the four price fields.")
-def scan_command(chain: str, address: str, form: Format | Literal["evidence"], price: bool) -> None:
+def scan_command(chain: str, address: str, form: Format, price: bool) -> None:
     """Judge one token and print the answer as JSON; needs a node, but no server and no store.
 
     Example: ASSAY_RPC_1=http://127.0.0.1:8545 assay scan ethereum 0x6B17...1d0F
     """
     settings = load_settings(os.environ)
     found = _find_chain(settings, chain)
-    shown: Format = "native" if form == "evidence" else form
     try:
         report, worth = asyncio.run(_scan(settings, found, address, is_priced=price))
     except TokenRefusedError as error:
-        click.echo(render_refusal(found, address, shown, error))
+        click.echo(render_refusal(found, address, form, error))
         raise
-    if form == "evidence":
-        click.echo(render_evidence(report, found))
-    else:
-        limit_usd = settings.analysis.min_liquidity_usd
-        body = render_report(
-            report, found, shown, now_s=time.time(), liquid_above_usd=limit_usd, price=worth
-        )
-        click.echo(body)
+    limit_usd = settings.analysis.min_liquidity_usd
+    body = render_report(
+        report, found, form, now_s=time.time(), liquid_above_usd=limit_usd, price=worth
+    )
+    click.echo(body)
 
 
 async def _scan(

@@ -175,8 +175,10 @@ class Answers:
             raise
         except Exception as error:
             raise BrokenAnalysisError from error
-        keep_s = self._keep_s if is_final(report) else min(UNSETTLED_CACHE_S, self._keep_s)
-        return answer, keep_s
+        if is_final(report):
+            return answer, self._keep_s
+        unsettled = msgspec.structs.replace(answer, is_final=False)
+        return unsettled, min(UNSETTLED_CACHE_S, self._keep_s)
 
     async def _price(self, ask: Ask, report: Report) -> TokenPrice | None:
         if not ask.is_priced or self._deps.read_price is None:

@@ -16,10 +16,17 @@ from api.errors import EXCEPTION_HANDLERS
 from api.front import Front
 from api.keys import KEY_HEADER, Keyring, add_expiry_headers
 from api.limits import Limits
+from api.many import Many
 from api.networks import parse_networks
 from api.routes.agent_keys import issue_trial_key, trial_terms
+from api.routes.batch import post_tokens
+from api.routes.evidence import get_evidence
+from api.routes.goplus import get_token_security
+from api.routes.llms import get_llms_text
+from api.routes.mcp import McpDoor, post_mcp
 from api.routes.status import get_health, get_metrics, get_ready
 from api.routes.token import get_summary, get_token
+from api.routes.usage import get_usage
 from api.service import ApiDeps
 from api.windows import LocalWindows, SharedWindows
 
@@ -34,6 +41,8 @@ def create_app(deps: ApiDeps) -> Front:
     local = LocalWindows(deps.monotonic_s)
     windows = local if deps.redis_url is None else SharedWindows(deps.redis_url, local)
     limits = Limits(deps.ledger, books, windows, now_s=deps.now_s)
+    many = Many(answers, limits, wait_s=deps.batch_wait_s)
+    door = McpDoor(lambda module: module.McpServer(deps, answers, limits, version=VERSION))
 
     @asynccontextmanager
     async def run(_: Litestar) -> AsyncIterator[None]:
@@ -44,6 +53,12 @@ def create_app(deps: ApiDeps) -> Front:
         route_handlers=[
             get_token,
             get_summary,
+            get_evidence,
+            post_tokens,
+            get_token_security,
+            post_mcp,
+            get_usage,
+            get_llms_text,
             issue_trial_key,
             get_health,
             get_ready,
@@ -55,6 +70,8 @@ def create_app(deps: ApiDeps) -> Front:
                 "answers": answers,
                 "keyring": keyring,
                 "limits": limits,
+                "many": many,
+                "mcp": door,
                 "trial": trial_terms(deps.plans),
                 "trusted_proxies": parse_networks(deps.settings.trusted_proxies),
             }
@@ -75,6 +92,7 @@ def create_app(deps: ApiDeps) -> Front:
         answers=answers,
         chains={name: chain.slug for chain in served for name in (chain.slug, str(chain.id))},
         now_s=deps.now_s,
+        closes=(many.aclose, door.aclose),
     )
     return front
 
@@ -97,7 +115,8 @@ def _openapi() -> OpenAPIConfig:
             security_schemes={
                 "ApiKey": SecurityScheme(
                     type="apiKey", name=KEY_HEADER, security_scheme_in="header"
-                )
+                ),
+                "Token": SecurityScheme(type="http", scheme="bearer"),
             }
         ),
     )

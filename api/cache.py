@@ -26,6 +26,8 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     """All that depend on the body alone, names in lower case."""
     tag: bytes | None = None
     """The opaque part of the ETag, quotes included. None: it has none."""
+    is_final: bool = True
+    """False: a part is still being worked out; asked for again it will say more."""
 
     @property
     def held_bytes(self) -> int:

@@ -5,7 +5,7 @@ Nothing here waits for a database, but for the count of a key with a lifetime.
 """
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from functools import cache
 
 import msgspec
@@ -55,6 +55,7 @@ class Front:
         answers: Answers,
         chains: Mapping[str, str],
         now_s: Callable[[], float],
+        closes: Sequence[Callable[[], Awaitable[None]]] = (),
     ):
         self.router = router
         self._keyring = keyring
@@ -63,6 +64,8 @@ class Front:
         self._chains = chains
         """Slugs of the served chains, by slug and by id."""
         self._now_s = now_s
+        self._closes = closes
+        """What routes of their own have to end, before what they build on."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One call, from memory or by the router."""
@@ -86,6 +89,8 @@ class Front:
 
     async def aclose(self) -> None:
         """End what is being worked out, write what was counted."""
+        for close in self._closes:
+            await close()
         await self._answers.aclose()
         await self._limits.aclose()
 

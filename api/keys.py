@@ -113,10 +113,30 @@ class Keyring:
 
 
 async def require_key(connection: ASGIConnection[Any, Any, Any, Any], _: BaseRouteHandler) -> None:
-    """Guard: know the caller, or refuse."""
+    """Guard: know the caller by the header that every route of the specification takes."""
+    await _require(connection, connection.headers.get(KEY_HEADER, "").strip())
+
+
+async def require_key_or_token(
+    connection: ASGIConnection[Any, Any, Any, Any], _: BaseRouteHandler
+) -> None:
+    """Guard for clients that were written for others: the key may also come as `Authorization`.
+
+    With or without `Bearer` before it. Where both headers are sent, X-API-Key decides.
+    """
+    text = connection.headers.get(KEY_HEADER, "").strip()
+    if not text:
+        text = connection.headers.get("Authorization", "").strip()
+        scheme, _sep, rest = text.partition(" ")
+        if scheme.lower() == "bearer":
+            text = rest.strip()
+    await _require(connection, text)
+
+
+async def _require(connection: ASGIConnection[Any, Any, Any, Any], text: str) -> None:
+    """Know the caller, or refuse."""
     deps: ApiDeps = connection.app.state.deps
     keyring: Keyring = connection.app.state.keyring
-    text = connection.headers.get(KEY_HEADER, "").strip()
     if not text:
         raise KeyRequiredError
     caller = await keyring.find(digest_of(text))

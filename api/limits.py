@@ -8,9 +8,9 @@ from datetime import UTC, datetime, timedelta
 from api.books import Books, Tally
 from api.errors import LifetimeSpentError, LimitedError
 from api.keys import Caller
-from api.windows import Full, LocalWindows, SharedWindows
+from api.windows import Full, LocalWindows, SharedWindows, WindowUse
 from config.plans import Plan
-from sql.ledger import Ledger, utc_day
+from sql.ledger import Ledger, Usage, utc_day
 
 
 class Limits:
@@ -53,6 +53,21 @@ class Limits:
         else:
             async with caller.tally.in_turn:
                 await self._admit_in_turn(caller)
+
+    async def look(self, caller: Caller) -> tuple[Usage, list[WindowUse]]:
+        """What the key has used, as far as this process and the ledger know. Counts nothing.
+
+        Raises StoreError when the ledger cannot be read.
+        """
+        tally, now_s = caller.tally, self._now_s()
+        written = await asyncio.to_thread(self._ledger.usage, tally.key_id, now_s)
+        self._books.turn_to(tally, now_s)
+        used = Usage(
+            lifetime=max(written.lifetime, tally.lifetime),
+            day=max(written.day, tally.day_calls),
+            month=max(written.month, tally.month_calls),
+        )
+        return used, await self._windows.look(caller.windows, caller.key.digest)
 
     async def aclose(self) -> None:
         """Write what was counted; give connections up."""

@@ -3,11 +3,13 @@
 Source: RFC 9110, sections 8.8.3 (ETag), 12.5.3 (Accept-Encoding), 13.1.2 (If-None-Match).
 """
 
+import asyncio
 import gzip
 import hashlib
 from functools import lru_cache
 from typing import Literal, get_args
 
+import msgspec
 import zstandard
 
 from api.cache import Answer, RawHeaders
@@ -29,6 +31,8 @@ _JSON = (b"content-type", b"application/json")
 
 # Of one URL and one key; asked for again with the tag, it may well be the same.
 _STORED = ((b"cache-control", b"private, no-cache"), (b"vary", b"accept-encoding"))
+
+_PASSING = ((b"cache-control", b"no-store"), (b"vary", b"accept-encoding"))
 
 
 def pack(status: int, body: bytes) -> Answer:
@@ -53,6 +57,15 @@ def compress(answer: Answer, coding: Coding) -> Answer:
     tagged = () if answer.tag is None else _tagged(answer.tag)
     headers = (_JSON, _length(body), (b"content-encoding", coding.encode()), *tagged)
     return Answer(status=answer.status, body=body, tag=answer.tag, headers=headers)
+
+
+async def pack_once(body: bytes, coding: Coding | None) -> Answer:
+    """A finding that is put together for one caller: not to be kept, so it has no tag."""
+    plain = Answer(status=_OK, body=body, headers=(_JSON, _length(body), *_PASSING))
+    if coding is None or len(body) < SMALLEST_COMPRESSED:
+        return plain
+    packed = await asyncio.to_thread(compress, plain, coding)
+    return msgspec.structs.replace(packed, headers=(*packed.headers, *_PASSING))
 
 
 def unless_known(answer: Answer, if_none_match: bytes | None) -> Answer:

@@ -1,6 +1,6 @@
 """A report, or a refusal, -> the body of one format, as API and command line both send it."""
 
-from typing import Literal
+from typing import Literal, get_args
 
 import msgspec
 
@@ -8,6 +8,7 @@ from analysis.clock import ContractClock, Reading, clock_at
 from analysis.price import TokenPrice
 from api.amounts import whole_tokens
 from api.compat import render_compat
+from api.goplus import render_goplus
 from api.native import render_native
 from api.shapes import Envelope, Features, Shape
 from api.summary import refuse_summary, render_summary
@@ -16,9 +17,9 @@ from config.errors import InvalidAddressError, TokenRefusedError
 from config.primitives import checksum, parse_address
 from sql.rows import Report, ReportRow
 
-Format = Literal["native", "compat", "summary"]
+Format = Literal["native", "compat", "summary", "goplus", "evidence"]
 
-FORMATS: tuple[Format, ...] = ("native", "compat", "summary")
+FORMATS: tuple[Format, ...] = get_args(Format)
 
 HIGHEST_MARKET_CAP_USD = 1e13
 HIGHEST_PRICE_USD = 1e9
@@ -38,11 +39,15 @@ def render_report(
     price: TokenPrice | None = None,
 ) -> bytes:
     """The body for a token that was analysed. Without a clock, the report's is moved on to now."""
+    if form == "evidence":
+        return _render_evidence(report, chain)
     native = render_native(
         report,
         clock=clock or clock_after(report, chain, now_s=now_s),
         liquid_above_usd=liquid_above_usd,
     )
+    if form == "goplus":
+        return _encode(render_goplus(report, native))
     address = checksum(report.token.address)
     if form == "summary":
         summary = render_summary(
@@ -145,7 +150,7 @@ class EvidenceBody(Shape, frozen=True, kw_only=True):
     """By API field or scenario; simulated calls come as they were sent, so they can be replayed."""
 
 
-def render_evidence(report: Report, chain: Chain) -> bytes:
+def _render_evidence(report: Report, chain: Chain) -> bytes:
     """The proofs behind a report, as JSON."""
     token = report.token
     body = EvidenceBody(

@@ -70,6 +70,8 @@ class ApiDeps(msgspec.Struct, frozen=True, kw_only=True):
     """The newest clock known for a chain, by slug. None: answers use the report's block."""
     answer_within_s: float = 30.0
     """Bound on one analysis as the caller waits for it, behind the analyser's own."""
+    batch_wait_s: float = 8.0
+    """Bound on a call about several tokens: what is not done by then is pending."""
     now_s: Callable[[], float] = time.time
     """Unix time: expiry, quotas, deadlines."""
     monotonic_s: Callable[[], float] = time.monotonic

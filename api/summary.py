@@ -93,8 +93,8 @@ def render_summary(
     )
     flags = _in_order(resolve(check, judged) for check in CATALOGUE)
     counts = Counter[Status](flag.status for flag in flags)
-    can_buy = _can_trade(pool.buy_success for pool in native.dex)
-    can_sell = _can_trade(pool.sell_success for pool in native.dex)
+    can_buy = can_trade(pool.buy_success for pool in native.dex)
+    can_sell = can_trade(pool.sell_success for pool in native.dex)
     reasons = _reasons(counts, can_buy, can_sell, judged.has_enough_liquidity)
     return Summary(
         chain=chain,
@@ -175,7 +175,7 @@ def _has_enough_liquidity(report: Report, liquid_above_usd: float) -> bool | Non
     return any(pool.liquidity_usd > liquid_above_usd for pool in report.pools)
 
 
-def _can_trade(results: Iterable[bool | Pending | None]) -> bool | None:
+def can_trade(results: Iterable[bool | Pending | None]) -> bool | None:
     """True: it passed in one pool. False: it failed in every settled one. None: none settled."""
     answers = [answer for answer in map(settled, results) if answer is not None]
     return any(answers) if answers else None

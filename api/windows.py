@@ -39,10 +39,13 @@ _SWEEP_EVERY_S = 60.0
 _log = structlog.get_logger(__name__)
 
 
+WindowKind = Literal["burst", "minute"]
+
+
 class Window(msgspec.Struct, frozen=True, kw_only=True):
     """One window of a plan."""
 
-    kind: Literal["burst", "minute"]
+    kind: WindowKind
     limit: int
     """Calls within any `span_s` seconds."""
     span_s: int
@@ -51,6 +54,15 @@ class Window(msgspec.Struct, frozen=True, kw_only=True):
     def item(self) -> RateLimitItem:
         """As `limits` has it."""
         return RateLimitItemPerSecond(self.limit, self.span_s, self.kind)
+
+
+class WindowUse(msgspec.Struct, frozen=True, kw_only=True):
+    """What a key has used of one window."""
+
+    window: Window
+    used: int
+    frees_in_s: int | None
+    """Seconds until the oldest call leaves. None: there is none."""
 
 
 _Times = tuple[Window, deque[float]]
@@ -101,6 +113,17 @@ class LocalWindows:
         if now_s >= self._sweep_at_s:
             self._sweep(now_s)
 
+    def look_now(self, windows: Sequence[Window], key: str) -> list[WindowUse]:
+        """What is used of every window; takes nothing."""
+        now_s = self._now_s()
+        found = self._held.get(key) or tuple((window, deque[float]()) for window in windows)
+        uses = []
+        for window, times in found:
+            inside = [time_s for time_s in times if time_s >= now_s - window.span_s]
+            wait_s = _retry_after_s(inside[0] + window.span_s - now_s) if inside else None
+            uses.append(WindowUse(window=window, used=len(inside), frees_in_s=wait_s))
+        return uses
+
     def _begin(self, windows: Sequence[Window], key: str) -> tuple[_Times, ...]:
         # More than the limit's newest calls never matter, whether anybody looks or not.
         held = tuple((window, deque[float](maxlen=window.limit)) for window in windows)
@@ -116,6 +139,10 @@ class LocalWindows:
         """As `take_now`."""
         self.take_now(windows, key)
         return None
+
+    async def look(self, windows: Sequence[Window], key: str) -> list[WindowUse]:
+        """As `look_now`."""
+        return self.look_now(windows, key)
 
     async def aclose(self) -> None:
         """Nothing is held."""
@@ -181,6 +208,20 @@ class SharedWindows:
                         return _full(window, window.span_s)
         return None
 
+    async def look(self, windows: Sequence[Window], key: str) -> list[WindowUse]:
+        """What is used of every window, by all processes; takes nothing."""
+
+        async def look_at(window: Window) -> WindowUse:
+            reset_s, left = await self._limiter.get_window_stats(window.item, key)
+            used = window.limit - left
+            wait_s = _retry_after_s(reset_s - time.time()) if used else None
+            return WindowUse(window=window, used=used, frees_in_s=wait_s)
+
+        if not self._is_resting():
+            async with self._within_patience():
+                return list(await asyncio.gather(*map(look_at, windows)))
+        return self._local.look_now(windows, key)
+
     async def aclose(self) -> None:
         """Give the connections up."""
         await self._pool.aclose()
@@ -202,5 +243,9 @@ class SharedWindows:
 
 
 def _full(window: Window, wait_s: float) -> Full:
+    return Full(window=window, retry_after_s=_retry_after_s(wait_s))
+
+
+def _retry_after_s(wait_s: float) -> int:
     """A call at the very end of the window is still in it, hence the whole second more."""
-    return Full(window=window, retry_after_s=max(0, math.floor(wait_s)) + 1)
+    return max(0, math.floor(wait_s)) + 1

@@ -9,22 +9,19 @@ from litestar.params import Parameter
 
 from api.answers import Answers
 from api.cache import Answer
+from api.chains import find_chain
 from api.compat import CompatFeatures
 from api.errors import (
     CallerRefusalBody,
-    ChainNotServedError,
     DetailBody,
-    InvalidInputError,
-    InvalidItem,
     PlanRequiredError,
     ValidationBody,
     documented,
 )
 from api.keys import caller_of, require_key
 from api.limits import Limits
-from api.packing import choose_coding, unless_known
+from api.packing import Coding, choose_coding, unless_known
 from api.render import Format
-from api.service import ApiDeps
 from api.shapes import Envelope, NativeFeatures
 from api.summary import Summary
 
@@ -35,22 +32,25 @@ async def require_chain(
     connection: ASGIConnection[Any, Any, Any, Any], _: BaseRouteHandler
 ) -> None:
     """Guard: the path names a supported chain by slug or id, and it is served here."""
-    deps: ApiDeps = connection.app.state.deps
     named = connection.path_params["chain"]
-    slug = next((c.slug for c in deps.chains if named in (c.slug, str(c.id))), None)
-    if slug is None:
-        known = ", ".join(f"{c.slug} ({c.id})" for c in deps.chains)
-        raise InvalidInputError(
-            InvalidItem(
-                loc=("path", "chain"), msg=f"Unknown chain; one of {known}.", type="unknown_chain"
-            )
-        )
-    if slug not in deps.served:
-        raise ChainNotServedError(slug=slug)
-    connection.scope["state"][_CHAIN] = slug
+    connection.scope["state"][_CHAIN] = find_chain(
+        connection.app.state.deps, named, asked_in="path"
+    )
 
 
-_CALLER_RESPONSES = {
+def chain_of(request: Request[Any, Any, Any]) -> str:
+    """The slug that `require_chain` found."""
+    slug: str = request.scope["state"][_CHAIN]
+    return slug
+
+
+def coding_for(request: Request[Any, Any, Any]) -> Coding | None:
+    """The content coding that the caller likes best. None: as it is."""
+    accepted = request.headers.get("Accept-Encoding")
+    return None if accepted is None else choose_coding(accepted.encode("latin-1"))
+
+
+CALLER_RESPONSES = {
     304: documented(None, "The answer is the one that If-None-Match names"),
     400: documented(DetailBody, "Not a well-formed request"),
     401: documented(
@@ -64,7 +64,7 @@ _CALLER_RESPONSES = {
     ),
 }
 
-_ANALYSED = (
+ANALYSED = (
     "A token is refused with invalid_address, burn_address, not_a_contract, not_a_token or "
     "invalid_token_data; "
 )
@@ -83,10 +83,10 @@ _PLAN_EFFECT = "Needs an enterprise plan or an admin key."
         403: documented(DetailBody, "refresh or redecompile without such a plan"),
         422: documented(
             Envelope[None] | ValidationBody,
-            f"{_ANALYSED}an unknown chain or query value gives the validation list",
+            f"{ANALYSED}an unknown chain or query value gives the validation list",
         ),
         500: documented(Envelope[None], "analysis_failed: retry with backoff"),
-        **_CALLER_RESPONSES,
+        **CALLER_RESPONSES,
     },
 )
 async def get_token(
@@ -109,7 +109,7 @@ async def get_token(
     """Everything known about one token contract."""
     if (refresh or redecompile) and not caller_of(request.scope).plan.may_refresh:
         raise PlanRequiredError
-    answer = await _answer(
+    answer = await answer_counted(
         request,
         address,
         response_format,
@@ -117,7 +117,7 @@ async def get_token(
         refresh=refresh,
         redecompile=redecompile,
     )
-    return _response(answer)
+    return respond(answer)
 
 
 @get(
@@ -130,10 +130,10 @@ async def get_token(
         200: documented(Summary, "The verdict and its flags"),
         422: documented(
             Summary | ValidationBody,
-            f"{_ANALYSED}an unknown chain gives the validation list",
+            f"{ANALYSED}an unknown chain gives the validation list",
         ),
         500: documented(Summary, "analysis_failed: retry with backoff"),
-        **_CALLER_RESPONSES,
+        **CALLER_RESPONSES,
     },
 )
 async def get_summary(
@@ -142,10 +142,10 @@ async def get_summary(
     address: Annotated[str, Parameter(description="Token address, letter case ignored")],
 ) -> Response[bytes]:
     """A compact verdict with counted flags."""
-    return _response(await _answer(request, address, "summary"))
+    return respond(await answer_counted(request, address, "summary"))
 
 
-async def _answer(
+async def answer_counted(
     request: Request[Any, Any, Any],
     address: str,
     form: Format,
@@ -158,13 +158,12 @@ async def _answer(
     limits: Limits = request.app.state.limits
     answers: Answers = request.app.state.answers
     await limits.admit(caller_of(request.scope))
-    accepted = request.headers.get("Accept-Encoding")
     known = request.headers.get("If-None-Match")
     answer = await answers.answer(
-        chain=request.scope["state"][_CHAIN],
+        chain=chain_of(request),
         address=address,
         form=form,
-        coding=None if accepted is None else choose_coding(accepted.encode("latin-1")),
+        coding=coding_for(request),
         is_priced=is_priced,
         refresh=refresh,
         redecompile=redecompile,
@@ -172,6 +171,7 @@ async def _answer(
     return unless_known(answer, None if known is None else known.encode("latin-1"))
 
 
-def _response(answer: Answer) -> Response[bytes]:
+def respond(answer: Answer) -> Response[bytes]:
+    """The answer as it is sent."""
     headers = {name.decode(): value.decode() for name, value in answer.headers}
     return Response(answer.body, status_code=answer.status, headers=headers)

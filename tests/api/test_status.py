@@ -71,6 +71,12 @@ async def test_the_schema_names_routes_key_and_errors(client: httpx.AsyncClient)
     assert set(schema["paths"]) == {
         "/token/{chain}/{address}",
         "/token/{chain}/{address}/summary",
+        "/token/{chain}/{address}/evidence",
+        "/tokens/{chain}",
+        "/goplus/api/v1/token_security/{chain}",
+        "/mcp",
+        "/usage",
+        "/llms.txt",
         "/agent-keys",
         "/health",
         "/ready",

@@ -61,7 +61,8 @@ def test_every_locked_python_package_has_its_hashes_and_no_source() -> None:
 def test_the_locks_agree_on_every_version() -> None:
     def pins(name: str) -> set[str]:
         text = (ROOT / name).read_text(encoding="utf-8").replace("\\\n", " ")
-        return {line.split(" --hash")[0].strip() for line in text.splitlines()}
+        # For which platform a package is wanted may differ: more packages want it in one.
+        return {line.split(" ")[0] for line in text.splitlines()}
 
     developer = pins("requirements-dev.txt")
     assert pins("requirements.txt") <= developer

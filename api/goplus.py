@@ -1,0 +1,263 @@
+"""A report -> one token as the GoPlus Security API tells of it, which other clients can read.
+
+Its rules, where they differ from our compat format: a share or a tax is a fraction (1 is 100 %), a
+key whose value is not known is absent, addresses are in lower case, and no flag depends on who
+owns the contract: it says what the code has. A tax is that of a trade, never of a plain transfer,
+and is 1 where every trade that was tried failed. Every such rule is a row of `TABLE`.
+Source: GoPlus Security API, "Token Security API" response details, and its Python SDK 0.2.6.
+"""
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from api.amounts import decimal_text, number_text
+from api.compat import Digit, digit, either
+from api.native import holders_of
+from api.shapes import NativeFeatures, Shape, figure
+from api.summary import can_trade
+from config.burn import BURN_ADDRESSES
+from config.primitives import Address
+from sql.rows import HolderRow, PoolResultRow, Report
+
+_HUNDRED_PCT = 100
+
+_ALL_IS_LOST = "1"
+"""The tax of a trade that cannot be made."""
+
+_LIQUIDITY_TYPES = {"AmmV2": "UniV2", "AmmV3": "UniV3", "AmmV4": "UniV4"}
+"""Ours -> theirs; a kind that they have no word for keeps ours."""
+
+
+class GoPlusDex(Shape, frozen=True, kw_only=True):
+    """One pool."""
+
+    liquidity_type: str
+    name: str
+    liquidity: str
+    """USD."""
+    pair: str
+    """For UniV4 the id of the pool, of 32 bytes."""
+    pool_manager: str | UnsetType = UNSET
+    """UniV4 only."""
+
+
+class GoPlusHolder(Shape, frozen=True, kw_only=True):
+    """One of the largest holders."""
+
+    address: str
+    tag: str
+    """Empty: we have no name for it."""
+    is_contract: Literal[0, 1] | UnsetType = UNSET
+    """Absent: not known."""
+    balance: str
+    """Whole tokens."""
+    percent: str
+    """Share of total supply, 0 to 1."""
+    is_locked: Literal[0, 1]
+    """1: it is a burn address. No lockers are known here, so 0 does not say that it can be sold."""
+
+
+class GoPlusToken(Shape, frozen=True, kw_only=True):
+    """What is known of one token. Whatever is not known is absent."""
+
+    token_name: str
+    token_symbol: str
+    total_supply: str
+    """Whole tokens."""
+    is_open_source: Digit | UnsetType = UNSET
+    is_proxy: Digit | UnsetType = UNSET
+    is_mintable: Digit | UnsetType = UNSET
+    owner_address: str | UnsetType = UNSET
+    """Empty: there is no owner, or none can be found."""
+    owner_change_balance: Digit | UnsetType = UNSET
+    hidden_owner: Digit | UnsetType = UNSET
+    selfdestruct: Digit | UnsetType = UNSET
+    external_call: Digit | UnsetType = UNSET
+    is_in_dex: Digit | UnsetType = UNSET
+    buy_tax: str | UnsetType = UNSET
+    """Fraction; '1' also where it cannot be bought."""
+    sell_tax: str | UnsetType = UNSET
+    """Fraction; '1' also where it cannot be sold."""
+    cannot_buy: Digit | UnsetType = UNSET
+    is_honeypot: Digit | UnsetType = UNSET
+    slippage_modifiable: Digit | UnsetType = UNSET
+    transfer_pausable: Digit | UnsetType = UNSET
+    is_blacklisted: Digit | UnsetType = UNSET
+    is_whitelisted: Digit | UnsetType = UNSET
+    is_anti_whale: Digit | UnsetType = UNSET
+    anti_whale_modifiable: Digit | UnsetType = UNSET
+    trading_cooldown: Digit | UnsetType = UNSET
+    creator_address: str | UnsetType = UNSET
+    creator_balance: str | UnsetType = UNSET
+    """Whole tokens."""
+    creator_percent: str | UnsetType = UNSET
+    """Share of total supply, 0 to 1."""
+    dex: tuple[GoPlusDex, ...] | UnsetType = UNSET
+    """Deepest first."""
+    holders: tuple[GoPlusHolder, ...] | UnsetType = UNSET
+    """At most ten, largest first."""
+
+
+class _Known(msgspec.Struct, frozen=True, kw_only=True):
+    """What the rules look at."""
+
+    report: Report
+    native: NativeFeatures
+
+
+Rule = Callable[[_Known], str | None]
+
+
+def _native(name: str) -> Rule:
+    return lambda known: digit(getattr(known.native, name))
+
+
+def _code_has(*names: str) -> Rule:
+    """Any of them, as the code is, whoever owns the contract."""
+    return lambda known: digit(either(*(getattr(known.report.static, name) for name in names)))
+
+
+def _owner(known: _Known) -> str | None:
+    token = known.report.token
+    if token.owner_address is not None:
+        return token.owner_address
+    return "" if known.native.ownership_renounced else None
+
+
+def _hidden_owner(known: _Known) -> Digit | None:
+    """A bypass that anyone may use has no owner behind it: no answer."""
+    native = known.native
+    if native.allowance_bypass and not native.privileged_spenders:
+        return None
+    return digit(native.allowance_bypass)
+
+
+def _honeypot(known: _Known) -> Digit | None:
+    """'1' when it can be bought and nobody could sell; or no sale was tried, and none could send.
+
+    '0' needs a sale, and no way found to rob a holder. A token that can be robbed is neither; nor
+    is one that nobody can buy, which may only not have opened yet; what was not tried is not known.
+    """
+    native = known.native
+    can_buy = can_trade(pool.buy_success for pool in native.dex)
+    can_sell = can_trade(pool.sell_success for pool in native.dex)
+    if can_sell is None and native.transfer_success is False:
+        can_sell = False
+    if can_sell is False:
+        return None if can_buy is False else "1"
+    robbers = (native.funds_can_be_drained, native.allowance_bypass)
+    is_clean = native.transfer_success is True and all(found is False for found in robbers)
+    return "0" if can_sell and is_clean else None
+
+
+def _tax(success: str, tax: str) -> Rule:
+    """Of the deepest pool that has a figure; all is lost where every trade failed."""
+
+    def read(known: _Known) -> str | None:
+        pools = known.native.dex
+        if can_trade(getattr(pool, success) for pool in pools) is False:
+            return _ALL_IS_LOST
+        pct = next(
+            (p for p in (figure(getattr(pool, tax)) for pool in pools) if p is not None), None
+        )
+        return None if pct is None else number_text(pct / _HUNDRED_PCT)
+
+    return read
+
+
+def _creator_balance(known: _Known) -> str | None:
+    token = known.report.token
+    if token.creator_balance_raw is None:
+        return None
+    return decimal_text(token.creator_balance_raw, decimals=token.decimals)
+
+
+def _creator_share(known: _Known) -> str | None:
+    token = known.report.token
+    held = token.creator_balance_raw
+    return None if held is None else _share(held, token.supply_raw)
+
+
+TABLE: dict[str, Rule] = {
+    "token_name": lambda known: known.native.name,
+    "token_symbol": lambda known: known.native.symbol,
+    "total_supply": lambda known: decimal_text(
+        known.report.token.supply_raw, decimals=known.report.token.decimals
+    ),
+    "is_open_source": _native("is_open_source"),
+    "is_proxy": _native("is_proxy"),
+    "is_mintable": _native("mint_or_burn_function"),
+    "owner_address": _owner,
+    "owner_change_balance": _native("owner_can_change_balance"),
+    "hidden_owner": _hidden_owner,
+    "selfdestruct": _native("can_selfdestruct"),
+    "external_call": _native("external_call"),
+    "is_in_dex": _native("is_in_dex"),
+    "buy_tax": _tax("buy_success", "buy_tax"),
+    "sell_tax": _tax("sell_success", "sell_tax"),
+    "cannot_buy": _native("cannot_buy"),
+    "is_honeypot": _honeypot,
+    "slippage_modifiable": _native("tax_can_be_modified"),
+    "transfer_pausable": _native("has_pause_functionality"),
+    # The two lists cannot be told apart in bytecode.
+    "is_blacklisted": _native("has_blacklist_or_whitelist"),
+    "is_whitelisted": _native("has_blacklist_or_whitelist"),
+    "is_anti_whale": _code_has("has_trading_cap_functionality", "has_position_cap_functionality"),
+    "anti_whale_modifiable": _code_has(
+        "trading_cap_can_be_modified", "position_cap_can_be_modified"
+    ),
+    "trading_cooldown": _native("trading_cooldown"),
+    "creator_address": lambda known: known.report.token.creator_address,
+    "creator_balance": _creator_balance,
+    "creator_percent": _creator_share,
+}
+"""Their key -> its value. None: not known, so the key is absent."""
+
+
+def render_goplus(report: Report, native: NativeFeatures) -> GoPlusToken:
+    """The token in their shape. `native` is the same report as it stands now."""
+    known = _Known(report=report, native=native)
+    values: dict[str, Any] = {key: rule(known) for key, rule in TABLE.items()}
+    if report.pools is not None:
+        values["dex"] = tuple(map(_dex, report.pools))
+    holders = holders_of(report.holders, "top")
+    if holders:
+        values["holders"] = tuple(_holder(row, report) for row in holders)
+    return GoPlusToken(**{key: value for key, value in values.items() if value is not None})
+
+
+def _dex(pool: PoolResultRow) -> GoPlusDex:
+    return GoPlusDex(
+        liquidity_type=_LIQUIDITY_TYPES.get(pool.kind, pool.kind),
+        name=_name(pool.dex),
+        liquidity=number_text(pool.liquidity_usd),
+        pair=pool.pool_id or pool.pool,
+        pool_manager=pool.pool if pool.pool_id else UNSET,
+    )
+
+
+def _holder(row: HolderRow, report: Report) -> GoPlusHolder:
+    token = report.token
+    pools: dict[Address, str] = {pool.pool: pool.dex for pool in report.pools or ()}
+    is_burnt = row.owner in BURN_ADDRESSES
+    tag = "Burn Address" if is_burnt else _name(pools.get(row.owner, ""))
+    return GoPlusHolder(
+        address=row.owner,
+        tag=tag,
+        is_contract=1 if row.owner in pools else UNSET,
+        balance=decimal_text(row.amount_raw, decimals=token.decimals),
+        percent=_share(row.amount_raw, token.supply_raw),
+        is_locked=1 if is_burnt else 0,
+    )
+
+
+def _name(dex: str) -> str:
+    """As they write names: UniswapV2."""
+    return dex.replace(" ", "")
+
+
+def _share(part_raw: int, of_raw: int) -> str:
+    return number_text(part_raw / of_raw if of_raw else 0.0)

@@ -1,0 +1,144 @@
+"""Many tokens in one call: each is counted as one call, and a slow one does not hold the others.
+
+Calls are counted token by token, in the order asked. Where a limit ends in the middle, the tokens
+before it are answered and counted; those behind it are refused and cost nothing.
+"""
+
+import asyncio
+from collections.abc import Sequence
+
+import msgspec
+
+from api.answers import Answers
+from api.cache import Answer
+from api.errors import CallerRefusalBody, DetailBody, LedgerDownError, RefusalError, ValidationBody
+from api.keys import Caller
+from api.limits import Limits
+from api.render import Format
+from api.shapes import Pending
+from config.errors import StoreError
+
+MOST_TOKENS = 50
+"""Addresses in one call."""
+
+AT_ONCE = 8
+"""Tokens of one call that are worked out at the same time; the analyser has a bound of its own."""
+
+GRACE_S = 0.5
+"""An analysis gives what it has when its own wait is over; that much later the call ends."""
+
+
+class Outcome(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of one token of a call."""
+
+    address: str
+    """As the caller wrote it first."""
+    found: Answer | RefusalError | Pending
+    """The answer; why the caller did not get one; or that it is still being worked out."""
+
+
+class ToldRefusal(msgspec.Struct, frozen=True, kw_only=True):
+    """A refusal that travels inside a body, where it has no status line and no headers."""
+
+    status: int
+    error_code: str | None
+    error: str
+    retry_after_s: int | None
+    """None: waiting does not help, or nobody can tell how long."""
+
+
+class _RefusedToken(msgspec.Struct, frozen=True, kw_only=True):
+    """What every body of a refused token says, whatever its format."""
+
+    error_code: str
+    error: str
+
+
+def tell(refused: RefusalError | Answer) -> ToldRefusal:
+    """What a caller, or an answer for a token that was refused, is told."""
+    if isinstance(refused, Answer):
+        token = msgspec.json.decode(refused.body, type=_RefusedToken)
+        return ToldRefusal(
+            status=refused.status,
+            error_code=token.error_code,
+            error=token.error,
+            retry_after_s=None,
+        )
+    body, wait = refused.body, refused.headers.get("Retry-After")
+    if isinstance(body, CallerRefusalBody):
+        code, error = body.error_code, f"{body.error}: {body.detail}"
+    elif isinstance(body, DetailBody):
+        code, error = None, body.detail
+    elif isinstance(body, ValidationBody):
+        code, error = None, " ".join(f"{item.loc[-1]}: {item.msg}" for item in body.detail)
+    else:
+        raise TypeError(type(body).__name__)
+    return ToldRefusal(
+        status=refused.status,
+        error_code=code,
+        error=error,
+        retry_after_s=None if wait is None else int(wait),
+    )
+
+
+class Many:
+    """Answers calls about several tokens of one chain."""
+
+    def __init__(self, answers: Answers, limits: Limits, *, wait_s: float):
+        self._answers = answers
+        self._limits = limits
+        self._wait_s = wait_s + GRACE_S
+        self._running: set[asyncio.Task[Answer]] = set()
+
+    async def ask(
+        self, caller: Caller, *, chain: str, addresses: Sequence[str], form: Format
+    ) -> list[Outcome]:
+        """One outcome for each distinct address, in order.
+
+        Letter case does not make an address another one. Raises RefusalError or StoreError when not
+        even the first token is let through.
+        """
+        wanted: dict[str, str] = {}
+        for address in addresses:
+            wanted.setdefault(address.lower(), address)
+        admitted, refusal = await self._admit(caller, list(wanted.values()))
+        slots = asyncio.Semaphore(AT_ONCE)
+
+        async def run(address: str) -> Answer:
+            async with slots:
+                return await self._answers.answer(chain=chain, address=address, form=form)
+
+        runs = {address: asyncio.create_task(run(address)) for address in admitted}
+        for task in runs.values():
+            self._running.add(task)
+            task.add_done_callback(self._running.discard)
+        await asyncio.wait(runs.values(), timeout=self._wait_s)
+
+        def outcome(address: str) -> Answer | RefusalError | Pending:
+            task = runs.get(address)
+            if task is not None:
+                return task.result() if task.done() else "pending"
+            assert refusal is not None  # noqa: S101 - what is not run was refused
+            return refusal
+
+        return [Outcome(address=address, found=outcome(address)) for address in wanted.values()]
+
+    async def aclose(self) -> None:
+        """Stop what callers no longer wait for."""
+        for task in self._running:
+            task.cancel()
+        await asyncio.gather(*self._running, return_exceptions=True)
+
+    async def _admit(
+        self, caller: Caller, addresses: Sequence[str]
+    ) -> tuple[list[str], RefusalError | None]:
+        """Those that were let through and counted, and why the next one was not."""
+        for at in range(len(addresses)):
+            try:
+                await self._limits.admit(caller)
+            except (RefusalError, StoreError) as error:
+                if at == 0:
+                    raise
+                refusal = error if isinstance(error, RefusalError) else LedgerDownError()
+                return list(addresses[:at]), refusal
+        return list(addresses), None

@@ -1,0 +1,112 @@
+"""POST /tokens/{chain}: findings on many tokens of one chain in one call."""
+
+from typing import Annotated, Any, Generic, Literal, TypeVar
+
+import msgspec
+from litestar import Request, Response, post
+from litestar.params import JSONBody, Parameter
+
+from api.cache import Answer
+from api.compat import CompatFeatures
+from api.errors import DetailBody, RefusalError, ValidationBody, documented
+from api.keys import caller_of, require_key
+from api.many import MOST_TOKENS, Many, Outcome, tell
+from api.packing import pack_once
+from api.routes.agent_keys import MAX_BODY_BYTES, require_json
+from api.routes.token import CALLER_RESPONSES, chain_of, coding_for, require_chain, respond
+from api.shapes import Envelope, NativeFeatures, Shape
+from api.summary import Summary
+
+_OK = 200
+
+Result = TypeVar("Result")
+
+
+class BatchRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Which tokens, and in which format."""
+
+    addresses: Annotated[list[str], msgspec.Meta(min_length=1, max_length=MOST_TOKENS)]
+    response_format: Literal["native", "compat", "summary"] = "native"
+
+
+class BatchError(Shape, frozen=True, kw_only=True):
+    """A token that has no result."""
+
+    contract_address: str
+    """As it was sent."""
+    status: int
+    """What the route for one token would have answered with."""
+    error_code: str | None
+    error: str
+    retry_after_s: int | None
+    """null: waiting does not help, or nobody can tell how long."""
+
+
+class Batch(Shape, Generic[Result], frozen=True, kw_only=True):
+    """Each address of the call, once, in one of the three."""
+
+    chain: str
+    """Slug."""
+    results: tuple[Result, ...]
+    """In the order asked."""
+    errors: tuple[BatchError, ...]
+    """In the order asked."""
+    pending: tuple[str, ...]
+    """Still being worked out; ask again."""
+
+
+@post(
+    "/tokens/{chain:str}",
+    status_code=_OK,
+    guards=[require_key, require_chain, require_json],
+    security=[{"ApiKey": []}],
+    request_max_body_size=MAX_BODY_BYTES,
+    summary="Findings on many tokens",
+    tags=["tokens"],
+    responses={
+        200: documented(
+            Batch[Envelope[NativeFeatures] | Envelope[CompatFeatures] | Summary],
+            "Results, errors and what is pending, apart",
+        ),
+        413: documented(DetailBody, "The body is too large"),
+        422: documented(
+            ValidationBody, f"An unknown chain, no address or more than {MOST_TOKENS}, a bad value"
+        ),
+        **CALLER_RESPONSES,
+    },
+)
+async def post_tokens(
+    request: Request[Any, Any, Any],
+    chain: Annotated[str, Parameter(description="Slug or numeric chain id")],
+    data: JSONBody[BatchRequest],
+) -> Response[bytes]:
+    """Each distinct address counts as one call, in order.
+
+    When a limit ends in the middle, the tokens before it are answered and counted; those after it
+    stand under `errors` with status 402 or 429 and cost nothing. The call itself is refused only
+    when not even the first token is let through. `refresh` is not possible here.
+    """
+    many: Many = request.app.state.many
+    slug = chain_of(request)
+    outcomes = await many.ask(
+        caller_of(request.scope),
+        chain=slug,
+        addresses=data.addresses,
+        form=data.response_format,
+    )
+    body = msgspec.json.encode(_batch(slug, outcomes))
+    return respond(await pack_once(body, coding_for(request)))
+
+
+def _batch(chain: str, outcomes: list[Outcome]) -> Batch[msgspec.Raw]:
+    results, errors, pending = list[msgspec.Raw](), list[BatchError](), list[str]()
+    for outcome in outcomes:
+        found = outcome.found
+        if found == "pending":
+            pending.append(outcome.address)
+        elif isinstance(found, Answer) and found.status == _OK:
+            results.append(msgspec.Raw(found.body))
+        elif isinstance(found, Answer | RefusalError):
+            told = msgspec.structs.asdict(tell(found))
+            errors.append(BatchError(contract_address=outcome.address, **told))
+    return Batch(chain=chain, results=tuple(results), errors=tuple(errors), pending=tuple(pending))

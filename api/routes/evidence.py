@@ -1,0 +1,37 @@
+"""GET /token/{chain}/{address}/evidence: what the findings rest on."""
+
+from typing import Annotated, Any
+
+from litestar import Request, Response, get
+from litestar.params import Parameter
+
+from api.errors import ValidationBody, documented
+from api.keys import require_key
+from api.render import EvidenceBody
+from api.routes.token import ANALYSED, CALLER_RESPONSES, answer_counted, require_chain, respond
+from api.shapes import Envelope
+
+
+@get(
+    "/token/{chain:str}/{address:str}/evidence",
+    guards=[require_key, require_chain],
+    security=[{"ApiKey": []}],
+    summary="Proofs behind the findings on one token",
+    tags=["tokens"],
+    responses={
+        200: documented(EvidenceBody, "The proofs, by finding"),
+        422: documented(
+            Envelope[None] | ValidationBody,
+            f"{ANALYSED}an unknown chain gives the validation list",
+        ),
+        500: documented(Envelope[None], "analysis_failed: retry with backoff"),
+        **CALLER_RESPONSES,
+    },
+)
+async def get_evidence(
+    request: Request[Any, Any, Any],
+    chain: Annotated[str, Parameter(description="Slug or numeric chain id")],
+    address: Annotated[str, Parameter(description="Token address, letter case ignored")],
+) -> Response[bytes]:
+    """Functions, storage slots and program counters; simulated calls as they were sent."""
+    return respond(await answer_counted(request, address, "evidence"))

@@ -1,0 +1,181 @@
+"""GET /goplus/api/v1/token_security/{chain_id}: for clients of the GoPlus Security API.
+
+As there, the status is always 200 and `code` says what happened: their SDK raises on any other
+status, before its caller sees the code.
+"""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Generic, TypeVar
+
+import msgspec
+import structlog
+from litestar import MediaType, Request, Response, get
+from litestar.exceptions import HTTPException, ValidationException
+from litestar.params import Parameter
+from litestar.types import ExceptionHandlersMap
+
+from api.cache import Answer
+from api.errors import (
+    ChainNotServedError,
+    DetailBody,
+    InvalidInputError,
+    KeyExpiredError,
+    KeyRequiredError,
+    LifetimeSpentError,
+    LimitedError,
+    RefusalError,
+    UnknownKeyError,
+    documented,
+)
+from api.goplus import GoPlusToken
+from api.keys import caller_of, require_key_or_token
+from api.many import MOST_TOKENS, Many, Outcome, tell
+from api.packing import pack_once
+from api.routes.token import chain_of, coding_for, require_chain, respond
+from api.shapes import Shape
+from config.errors import InvalidAddressError, StoreError
+from config.primitives import parse_address
+
+_log = structlog.get_logger(__name__)
+
+_OK = 200
+
+COMPLETE, PARTIAL = 1, 2
+ADDRESS_FORMAT, CHAIN_NOT_SUPPORTED, NOT_A_CONTRACT, NO_INFORMATION = 2004, 2018, 2020, 2021
+INVALID_TOKEN, TOKEN_NOT_FOUND, TOO_FREQUENT = 4022, 4023, 4029
+SERVER_ERROR, PARAMETER_ERROR = 5000, 5006
+"""Their codes. Source: `goplus.errorcode` of their Python SDK."""
+
+_CODES: dict[type[Exception], int] = {
+    KeyRequiredError: TOKEN_NOT_FOUND,
+    UnknownKeyError: INVALID_TOKEN,
+    KeyExpiredError: INVALID_TOKEN,
+    # Not 4029: that one says wait, and here no waiting helps.
+    LifetimeSpentError: INVALID_TOKEN,
+    LimitedError: TOO_FREQUENT,
+    InvalidInputError: CHAIN_NOT_SUPPORTED,
+    ChainNotServedError: CHAIN_NOT_SUPPORTED,
+}
+"""A refusal of the caller -> its code; any other is 5000."""
+
+_REFUSED = {"not_a_contract": NOT_A_CONTRACT, "analysis_failed": SERVER_ERROR}
+"""A token without a result -> its code; any other is 2021."""
+
+Token = TypeVar("Token")
+
+
+class GoPlusAnswer(Shape, Generic[Token], frozen=True, kw_only=True):
+    """What goes around the tokens."""
+
+    code: int
+    """1: complete. 2: something is missing or unfinished; ask again. Else nothing was found."""
+    message: str
+    result: dict[str, Token]
+    """By address, in lower case. A token that has no result is absent."""
+
+
+class _ParameterError(Exception):
+    """The query is not what it should be."""
+
+    def __init__(self, code: int, message: str):
+        super().__init__(message)
+        self.code = code
+        self.message = message
+
+
+def _refuse(request: Request[Any, Any, Any], error: Exception) -> Response[bytes]:
+    headers: Mapping[str, str] = {}
+    if isinstance(error, _ParameterError):
+        code, message = error.code, error.message
+    elif isinstance(error, RefusalError):
+        code, message = _CODES.get(type(error), SERVER_ERROR), tell(error).error
+        headers = error.headers
+    elif isinstance(error, HTTPException) and error.status_code < 500:  # noqa: PLR2004 - HTTP's
+        code, message = PARAMETER_ERROR, error.detail
+    else:
+        _log.error("request failed", path=request.url.path, exc_info=error)
+        code, message = SERVER_ERROR, "Internal server error."
+    body = GoPlusAnswer[GoPlusToken](code=code, message=message, result={})
+    return Response(
+        msgspec.json.encode(body), status_code=_OK, headers=headers, media_type=MediaType.JSON
+    )
+
+
+_HANDLERS: ExceptionHandlersMap = {
+    # The most exact one wins, so those of the application for these have to be named here.
+    RefusalError: _refuse,
+    ValidationException: _refuse,
+    HTTPException: _refuse,
+    StoreError: _refuse,
+    Exception: _refuse,
+}
+
+
+@get(
+    "/goplus/api/v1/token_security/{chain:str}",
+    guards=[require_key_or_token, require_chain],
+    security=[{"ApiKey": []}, {"Token": []}],
+    exception_handlers=_HANDLERS,
+    summary="Findings in the shape of the GoPlus Security API",
+    tags=["tokens"],
+    responses={
+        200: documented(GoPlusAnswer[GoPlusToken], "The findings, or in `code` why there are none"),
+        400: documented(DetailBody, "Not a well-formed request"),
+    },
+)
+async def get_token_security(
+    request: Request[Any, Any, Any],
+    chain: Annotated[str, Parameter(description="Numeric chain id, or slug")],
+    contract_addresses: Annotated[
+        str, Parameter(description=f"Up to {MOST_TOKENS} addresses, separated by commas")
+    ] = "",
+) -> Response[bytes]:
+    """The key comes as X-API-Key or as Authorization, with or without `Bearer`.
+
+    Each distinct address counts as one call. Codes: 1 complete, 2 partial (ask again), 2004 bad
+    address, 2018 unknown chain, 2020 no contract, 2021 no token, 4022 key not valid or spent,
+    4023 no key, 4029 limit, 5000 our failure, 5006 bad parameter.
+    """
+    many: Many = request.app.state.many
+    addresses = _read_addresses(contract_addresses)
+    outcomes = await many.ask(
+        caller_of(request.scope), chain=chain_of(request), addresses=addresses, form="goplus"
+    )
+    body = msgspec.json.encode(_answer(outcomes))
+    return respond(await pack_once(body, coding_for(request)))
+
+
+def _read_addresses(text: str) -> list[str]:
+    """In lower case. Raises _ParameterError, before anything is counted."""
+    listed = [part.strip() for part in text.split(",") if part.strip()]
+    if not 0 < len(listed) <= MOST_TOKENS:
+        message = f"contract_addresses takes 1 to {MOST_TOKENS} addresses, separated by commas."
+        raise _ParameterError(PARAMETER_ERROR, message)
+    try:
+        return [parse_address(address) for address in listed]
+    except InvalidAddressError as error:
+        raise _ParameterError(ADDRESS_FORMAT, error.reason) from error
+
+
+def _answer(outcomes: list[Outcome]) -> GoPlusAnswer[msgspec.Raw]:
+    result: dict[str, msgspec.Raw] = {}
+    missing: list[tuple[int, str]] = []
+    is_complete = True
+    for outcome in outcomes:
+        found = outcome.found
+        if isinstance(found, Answer) and found.status == _OK:
+            result[outcome.address] = msgspec.Raw(found.body)
+            is_complete &= found.is_final
+        elif isinstance(found, Answer):
+            told = tell(found)
+            code = _REFUSED.get(told.error_code or "", NO_INFORMATION)
+            missing.append((code, told.error))
+            is_complete &= code != SERVER_ERROR
+        else:
+            is_complete = False
+    if not is_complete and (result or len(missing) < len(outcomes)):
+        return GoPlusAnswer(code=PARTIAL, message="Partial data; ask again.", result=result)
+    if missing and not result:
+        code, message = max(missing)  # a failure of ours before what asking again does not mend
+        return GoPlusAnswer(code=code, message=message, result={})
+    return GoPlusAnswer(code=COMPLETE, message="OK", result=result)

@@ -1,0 +1,161 @@
+"""POST /mcp: the Model Context Protocol's streamable HTTP, with read-only tools."""
+
+import asyncio
+import gc
+import importlib
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import msgspec
+from litestar import Request, post
+from litestar.connection import ASGIConnection
+from litestar.handlers import BaseRouteHandler
+from litestar.types import (
+    ASGIApp,
+    HTTPReceiveMessage,
+    Receive,
+    Scope,
+    Send,
+    WebSocketReceiveMessage,
+)
+
+from api.errors import CallerRefusalBody, DetailBody, NotJsonError, RefusalError, documented
+from api.keys import require_key_or_token
+from api.routes.agent_keys import require_json
+
+MAX_BODY_BYTES = 65_536
+
+_READS_JSON = {"application/json", "application/*", "*/*"}
+
+
+class Served(Protocol):
+    """A started server of the protocol."""
+
+    async def start(self) -> None:
+        """Begin."""
+
+    async def aclose(self) -> None:
+        """End, in the task that began."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """One request."""
+
+
+class RpcAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """JSON-RPC 2.0, as the protocol has it."""
+
+    jsonrpc: str
+    id: str | int | None = None
+    result: dict[str, Any] | None = None
+    error: dict[str, Any] | None = None
+
+
+class McpDoor:
+    """Starts the server at the first call: who runs no agents pays nothing for it."""
+
+    def __init__(self, make: Callable[[Any], Served]):
+        self._make = make
+        """The module `api.mcp_server` -> the server."""
+        self._ready: asyncio.Future[Served] | None = None
+        self._ends = asyncio.Event()
+        self._keeper: asyncio.Task[None] | None = None
+
+    async def server(self) -> Served:
+        """The one server, started."""
+        if self._ready is None:
+            self._ready = asyncio.get_running_loop().create_future()
+            self._keeper = asyncio.create_task(self._keep(self._ready))
+        return await asyncio.shield(self._ready)
+
+    async def aclose(self) -> None:
+        """End the server, if it was started."""
+        self._ends.set()
+        if self._keeper is not None:
+            await self._keeper
+
+    async def _keep(self, ready: asyncio.Future[Served]) -> None:
+        """Start and end in one task, as the server's group of tasks demands."""
+        try:
+            module = await asyncio.to_thread(importlib.import_module, "api.mcp_server")
+            gc.freeze()  # walking over what stays would stop every answer
+            server = self._make(module)
+            await server.start()
+        except Exception as error:  # noqa: BLE001 - goes to those who wait for the server
+            ready.set_exception(error)
+            return
+        ready.set_result(server)
+        try:
+            await self._ends.wait()
+        finally:
+            await server.aclose()
+
+
+class NotAcceptableError(RefusalError):
+    """The caller would not read what is sent here."""
+
+    def __init__(self) -> None:
+        super().__init__(status=406, body=DetailBody(detail="Accept must name application/json."))
+
+
+async def require_json_both_ways(
+    connection: ASGIConnection[Any, Any, Any, Any], _: BaseRouteHandler
+) -> None:
+    """Guard: the headers that the SDK would refuse in plain text, or without a word."""
+    sent, accepted = (
+        {
+            part.partition(";")[0].strip().lower()
+            for part in connection.headers.get(name, "").split(",")
+        }
+        for name in ("Content-Type", "Accept")
+    )
+    if sent != {"application/json"}:
+        raise NotJsonError
+    if accepted.isdisjoint(_READS_JSON):
+        raise NotAcceptableError
+
+
+@post(
+    "/mcp",
+    status_code=200,
+    guards=[require_key_or_token, require_json_both_ways, require_json],
+    request_max_body_size=MAX_BODY_BYTES,
+    security=[{"ApiKey": []}, {"Token": []}],
+    summary="Model Context Protocol for AI agents",
+    tags=["agents"],
+    responses={
+        200: documented(RpcAnswer, "The answer; a refused tool call has isError in its result"),
+        202: documented(None, "A notification was taken"),
+        400: documented(RpcAnswer | DetailBody, "Not a request of the protocol"),
+        401: documented(CallerRefusalBody | DetailBody, "No key, key past its end, unknown key"),
+        404: documented(RpcAnswer, "No such method"),
+        406: documented(DetailBody, "Accept must name application/json"),
+        413: documented(DetailBody, "The body is too large"),
+        503: documented(DetailBody, "The ledger of keys is out of reach"),
+    },
+)
+async def post_mcp(request: Request[Any, Any, Any]) -> ASGIApp:
+    """Streamable HTTP without sessions: one JSON answer for each request.
+
+    Tools: check_token, token_report, token_evidence, list_chains, usage. A tool that judges a token
+    counts as one call, as the route by HTTP does; the others are free. What is refused (limits
+    too) is an error of the tool, its text the reason as JSON.
+    """
+    door: McpDoor = request.app.state.mcp
+    server, body = await door.server(), await request.body()
+
+    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+        await server(scope, _again(body, receive), send)
+
+    return answer
+
+
+def _again(body: bytes, receive: Receive) -> Receive:
+    """A body that has been read, for somebody else to read; then what still comes."""
+    read: list[HTTPReceiveMessage] = [
+        {"type": "http.request", "body": body, "more_body": False},
+    ]
+
+    async def replay() -> HTTPReceiveMessage | WebSocketReceiveMessage:
+        return read.pop() if read else await receive()
+
+    return replay

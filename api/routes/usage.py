@@ -1,0 +1,33 @@
+"""GET /usage: what the calling key has used, and when it gets more."""
+
+from typing import Any
+
+from litestar import Request, Response, get
+
+from api.errors import CallerRefusalBody, DetailBody, documented
+from api.keys import caller_of, require_key
+from api.service import ApiDeps
+from api.usage import KeyUsage, read_usage
+
+
+@get(
+    "/usage",
+    guards=[require_key],
+    security=[{"ApiKey": []}],
+    summary="What the key has used",
+    tags=["keys"],
+    responses={
+        200: documented(KeyUsage, "The plan, and what is left of it"),
+        401: documented(
+            CallerRefusalBody | DetailBody,
+            "No key (api_key_required), key past its end (api_key_expired), unknown key",
+        ),
+        503: documented(DetailBody, "The ledger of keys is out of reach"),
+    },
+)
+async def get_usage(request: Request[Any, Any, Any]) -> Response[KeyUsage]:
+    """Answers for a key that has spent its quota too; does not count as a call."""
+    deps: ApiDeps = request.app.state.deps
+    caller = caller_of(request.scope)
+    usage = await read_usage(request.app.state.limits, caller, now_s=deps.now_s())
+    return Response(usage, headers={"Cache-Control": "no-store"})

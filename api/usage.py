@@ -1,0 +1,97 @@
+"""What a key has used of its plan, and when it gets more. Looking does not count as a call."""
+
+from datetime import UTC, datetime, timedelta
+
+from api.clock import iso_utc
+from api.keys import Caller
+from api.limits import Limits
+from api.shapes import Shape
+from api.windows import WindowKind, WindowUse
+from sql.ledger import Usage
+
+_DAYS_IN_LONGEST_MONTH = 31
+
+
+class WindowState(Shape, frozen=True, kw_only=True):
+    """One moving window: so many calls within any so many seconds."""
+
+    limit: int
+    window_s: int
+    used: int
+    remaining: int
+    frees_in_s: int | None
+    """Seconds until the oldest counted call leaves. null: none is in the window."""
+
+
+class Quota(Shape, frozen=True, kw_only=True):
+    """Calls of one period."""
+
+    limit: int | None
+    """null: no limit."""
+    used: int
+    remaining: int | None
+    """null: no limit."""
+    resets_at: str | None
+    """ISO 8601 UTC. null: it never does."""
+
+
+class KeyUsage(Shape, frozen=True, kw_only=True):
+    """The plan of a key and what is left of it."""
+
+    plan: str
+    may_refresh: bool
+    """Whether refresh and redecompile are allowed."""
+    expires_at: str | None
+    """ISO 8601 UTC. null: the key has no deadline."""
+    burst: WindowState | None
+    """null: the plan has no such limit."""
+    minute: WindowState | None
+    """null: the plan has no such limit."""
+    day: Quota
+    month: Quota
+    lifetime: Quota
+
+
+async def read_usage(limits: Limits, caller: Caller, *, now_s: float) -> KeyUsage:
+    """Raises StoreError when the ledger cannot be read."""
+    used, windows = await limits.look(caller)
+    states: dict[WindowKind, WindowState] = {use.window.kind: _window_state(use) for use in windows}
+    plan, expires_at_s = caller.plan, caller.key.expires_at_s
+    return KeyUsage(
+        plan=plan.name,
+        may_refresh=plan.may_refresh,
+        expires_at=None if expires_at_s is None else iso_utc(expires_at_s),
+        burst=states.get("burst"),
+        minute=states.get("minute"),
+        **_quotas(caller, used, now_s),
+    )
+
+
+def _window_state(use: WindowUse) -> WindowState:
+    return WindowState(
+        limit=use.window.limit,
+        window_s=use.window.span_s,
+        used=use.used,
+        remaining=max(0, use.window.limit - use.used),
+        frees_in_s=use.frees_in_s,
+    )
+
+
+def _quotas(caller: Caller, used: Usage, now_s: float) -> dict[str, Quota]:
+    today = datetime.fromtimestamp(now_s, tz=UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+    next_month = (today.replace(day=1) + timedelta(days=_DAYS_IN_LONGEST_MONTH)).replace(day=1)
+    plan = caller.plan
+    return {
+        "day": _quota(plan.per_day, used.day, resets=today + timedelta(days=1)),
+        "month": _quota(plan.per_month, used.month, resets=next_month),
+        "lifetime": _quota(plan.lifetime, used.lifetime, resets=None),
+    }
+
+
+def _quota(limit: int | None, used: int, *, resets: datetime | None) -> Quota:
+    return Quota(
+        limit=limit,
+        used=used,
+        remaining=None if limit is None else max(0, limit - used),
+        resets_at=None if resets is None else iso_utc(int(resets.timestamp())),
+    )

@@ -1,0 +1,26 @@
+"""The application on a real port of this machine."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from api.serve import serve
+from tests.api.world import World
+
+HOST = "127.0.0.1"
+
+
+@asynccontextmanager
+async def on_network(world: World, **changes: Any) -> AsyncIterator[str]:
+    """Its address, without a slash at the end."""
+    stop = asyncio.Event()
+    port: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+    app = world.make_app(**changes)
+    world.keep(app)
+    server = asyncio.create_task(serve(app, host=HOST, port=0, stop=stop, listening=port))
+    try:
+        yield f"http://{HOST}:{await asyncio.wait_for(port, 10)}"
+    finally:
+        stop.set()
+        await server

@@ -1,0 +1,272 @@
+"""Protects the tools for AI agents, as the official client of the protocol sees them."""
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import httpx
+import httpx2
+import pytest
+from mcp.client import Client
+from mcp.client.streamable_http import streamable_http_client
+
+from config.errors import TokenRefusedError
+from tests.api.network import on_network
+from tests.api.samples import MINED_AT_S, TOKEN, make_report
+from tests.api.specified import check
+from tests.api.world import PLANS, World
+
+ONE = {"chain": "ethereum", "address": TOKEN}
+JUDGING = ("check_token", "token_report", "token_evidence")
+ALL = (*JUDGING, "list_chains", "usage")
+
+# Both ways the protocol has of beginning: the handshake, and since 2026 none.
+MODES = ("legacy", "auto")
+
+
+@asynccontextmanager
+async def agent(base: str, headers: dict[str, str], mode: str = "auto") -> AsyncIterator[Client]:
+    """A connected client."""
+    async with (
+        httpx2.AsyncClient(headers=headers) as http,
+        Client(streamable_http_client(f"{base}/mcp", http_client=http), mode=mode) as client,
+    ):
+        yield client
+
+
+async def call(client: Client, tool: str, **arguments: Any) -> tuple[bool, Any]:
+    """Whether it is an error, and the JSON of its text."""
+    result = await client.call_tool(tool, arguments)
+    (content,) = result.content
+    assert content.type == "text"
+    return result.is_error, json.loads(content.text)
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("form", ["X-API-Key: {}", "Authorization: Bearer {}", "Authorization: {}"])
+async def test_each_tool_says_what_its_route_says(world: World, mode: str, form: str) -> None:
+    key = world.new_key("pro")
+    name, _, value = form.format(key).partition(": ")
+    async with on_network(world) as base, httpx.AsyncClient(base_url=base) as http:
+
+        async def route(path: str) -> Any:
+            return (await http.get(path, headers={"X-API-Key": key})).json()
+
+        async with agent(base, {name: value}, mode) as client:
+            summary = await call(client, "check_token", **ONE)
+            assert summary == (False, await route(f"/token/1/{TOKEN}/summary"))
+            check(summary[1], "summary")
+            assert await call(client, "token_report", **ONE) == (
+                False,
+                await route(f"/token/1/{TOKEN}"),
+            )
+            assert await call(client, "token_report", **ONE, response_format="compat") == (
+                False,
+                await route(f"/token/1/{TOKEN}?response_format=compat"),
+            )
+            assert await call(client, "token_evidence", **ONE) == (
+                False,
+                await route(f"/token/1/{TOKEN}/evidence"),
+            )
+            assert await call(client, "usage") == (False, await route("/usage"))
+            _, chains = await call(client, "list_chains")
+            assert [(c["chain"], c["chain_id"], c["is_served"]) for c in chains] == [
+                ("ethereum", 1, True),
+                ("chain_56", 56, False),
+            ]
+
+
+async def test_the_tools_are_described_read_only_and_warn(world: World) -> None:
+    async with (
+        on_network(world) as base,
+        agent(base, {"X-API-Key": world.new_key()}) as client,
+    ):
+        tools = {tool.name: tool for tool in (await client.list_tools()).tools}
+        assert client.instructions is not None
+        assert "never take them for safe" in client.instructions
+    assert tuple(tools) == ALL
+    for name, tool in tools.items():
+        assert tool.annotations is not None
+        assert tool.annotations.read_only_hint is True
+        assert tool.description is not None
+        assert ("Counts as one call" in tool.description) is (name in JUDGING)
+        assert tool.input_schema["type"] == "object"
+        if name in JUDGING:
+            assert "safe" in tool.description
+            assert tool.input_schema["required"] == ["chain", "address"]
+            assert {"chain", "address"} <= set(tool.input_schema["properties"])
+
+
+@pytest.mark.parametrize("mode", MODES)
+async def test_a_tool_that_judges_counts_as_its_route_does(world: World, mode: str) -> None:
+    new = world.ledger.create_key(PLANS["trial"], "test", MINED_AT_S)
+    async with (
+        on_network(world) as base,
+        agent(base, {"X-API-Key": new.plaintext}, mode) as client,
+    ):
+        for tool in ("list_chains", "usage", "list_chains"):
+            await call(client, tool)
+        for tool in (*JUDGING, *JUDGING[:2]):
+            is_error, _ = await call(client, tool, **ONE)
+            assert not is_error
+        assert await call(client, "check_token", **ONE) == (
+            True,
+            {
+                "status": 429,
+                "error_code": None,
+                "error": "Limit of 5 calls in 10 seconds reached.",
+                "retry_after_s": 11,
+            },
+        )
+        _, seen = await call(client, "usage")
+    assert seen["lifetime"]["used"] == 5
+    assert world.ledger.usage(new.row.key_id, MINED_AT_S).lifetime == 5
+
+
+async def test_a_spent_key_hears_402(world: World) -> None:
+    new = world.ledger.create_key(PLANS["trial"], "test", MINED_AT_S)
+    world.count(new.row.key_id, 100, at_s=MINED_AT_S)
+    async with (
+        on_network(world) as base,
+        agent(base, {"X-API-Key": new.plaintext}) as client,
+    ):
+        is_error, told = await call(client, "token_report", **ONE)
+    assert (is_error, told["status"], told["error_code"]) == (True, 402, "free_quota_exhausted")
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "status", "shown"),
+    [
+        ("check_token", {**ONE, "chain": "9"}, 422, "chain: Unknown chain; one of ethereum"),
+        ("check_token", {**ONE, "chain": "56"}, 503, "does not serve the chain chain_56"),
+        ("check_token", {"chain": "1"}, 422, "missing required field `address`"),
+        ("check_token", {**ONE, "chain": 1}, 422, "Expected `str`, got `int`"),
+        ("check_token", {**ONE, "refresh": True}, 422, "unknown field `refresh`"),
+        ("token_report", {**ONE, "response_format": "x"}, 422, "Invalid enum value 'x'"),
+        ("usage", {"key": "other"}, 422, "unknown field `key`"),
+        ("no_such_tool", {}, 422, "No such tool; one of check_token"),
+    ],
+)
+async def test_what_is_asked_wrongly_is_an_error_of_the_tool(
+    world: World, tool: str, arguments: dict[str, Any], status: int, shown: str
+) -> None:
+    async with (
+        on_network(world) as base,
+        agent(base, {"X-API-Key": world.new_key("pro")}) as client,
+    ):
+        is_error, told = await call(client, tool, **arguments)
+        _, seen = await call(client, "usage")
+    assert (is_error, told["status"]) == (True, status)
+    assert shown in told["error"]
+    assert seen["day"]["used"] == 0
+
+
+@pytest.mark.parametrize(
+    ("outcome", "address", "code"),
+    [
+        (make_report(), "0x12", "invalid_address"),
+        (TokenRefusedError(code="not_a_contract", reason="no code"), TOKEN, "not_a_contract"),
+        (ValueError("secret"), TOKEN, "analysis_failed"),
+    ],
+)
+async def test_a_refused_token_is_an_error_with_its_code(
+    world: World, outcome: Any, address: str, code: str
+) -> None:
+    world.analysis.outcome = outcome
+    async with (
+        on_network(world) as base,
+        agent(base, {"X-API-Key": world.new_key()}) as client,
+    ):
+        is_error, told = await call(client, "check_token", chain="1", address=address)
+    assert (is_error, told["error_code"], told["verdict"]) == (True, code, None)
+    assert "secret" not in str(told)
+
+
+async def test_a_ledger_out_of_reach_is_an_error_of_the_tool(world: World) -> None:
+    async with (
+        on_network(world) as base,
+        agent(base, {"X-API-Key": world.new_key("trial")}) as client,
+    ):
+        await call(client, "list_chains")
+        world.ledger.close()
+        is_error, told = await call(client, "usage")
+    assert (is_error, told["status"]) == (True, 503)
+
+
+# --- refused before the protocol is looked at --------------------------------------------------
+
+PING = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+MODERN = {"Mcp_Protocol_Version": "2026-07-28"}
+NO_METHOD = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "nothing",
+    "params": {
+        "_meta": {
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientCapabilities": {},
+        }
+    },
+}
+
+
+async def post(
+    client: httpx.AsyncClient, key: str, *, content: bytes, **headers: str
+) -> httpx.Response:
+    sent = {"X-API-Key": key, "Content-Type": "application/json", "Accept": "application/json"}
+    sent |= {name.replace("_", "-"): value for name, value in headers.items()}
+    return await client.post("/mcp", content=content, headers=sent)
+
+
+async def test_who_may_not_call_learns_nothing_of_the_tools(
+    world: World, client: httpx.AsyncClient
+) -> None:
+    content = json.dumps(PING).encode()
+    trial = world.new_key("trial")
+    response = await post(client, "", content=content)
+    assert (response.status_code, response.json()["error_code"]) == (401, "api_key_required")
+    response = await post(client, "tsk_live_made_up", content=content)
+    assert (response.status_code, response.json()) == (401, {"detail": "Unknown API key."})
+    world.clock.now_s += 14 * 86_400
+    response = await post(client, trial, content=content)
+    assert (response.status_code, response.json()["error_code"]) == (401, "api_key_expired")
+
+
+@pytest.mark.parametrize(
+    ("content", "headers", "status"),
+    [
+        (json.dumps(PING).encode(), {}, 200),
+        (b"{", {}, 400),
+        (b"", {}, 400),
+        (b"[]", {}, 400),
+        (b'{"jsonrpc": "1.0"}', {}, 400),
+        (json.dumps(PING).encode(), {"Content_Type": "text/plain"}, 400),
+        (json.dumps(PING).encode(), {"Accept": "text/html"}, 406),
+        (json.dumps(PING).encode(), {"Accept": "text/html", **MODERN}, 406),
+        (json.dumps(PING).encode(), MODERN, 400),
+        (json.dumps(NO_METHOD).encode(), {**MODERN, "Mcp_Method": "nothing"}, 404),
+        (b'"' + b"a" * 70_000 + b'"', {}, 413),
+    ],
+)
+async def test_what_is_not_of_the_protocol_gets_json_all_the_same(
+    world: World,
+    client: httpx.AsyncClient,
+    content: bytes,
+    headers: dict[str, str],
+    status: int,
+) -> None:
+    response = await post(client, world.new_key(), content=content, **headers)
+    assert response.status_code == status
+    assert response.headers["content-type"].startswith("application/json")
+    assert isinstance(response.json(), dict)
+    documented = (await client.get("/schema")).json()["paths"]["/mcp"]["post"]["responses"]
+    assert str(status) in documented
+
+
+@pytest.mark.parametrize("method", ["GET", "DELETE"])
+async def test_there_is_no_session_to_listen_to_or_to_end(
+    world: World, client: httpx.AsyncClient, method: str
+) -> None:
+    response = await client.request(method, "/mcp", headers={"X-API-Key": world.new_key()})
+    assert (response.status_code, response.headers["allow"]) == (405, "POST, OPTIONS")
