@@ -115,6 +115,8 @@ async def run_service(
                 liquid_above_usd=settings.analysis.min_liquidity_usd,
                 has_billing=settings.billing_secret is not None,
                 redis_url=settings.redis_url,
+                oidc=settings.oidc,
+                sign_in=settings.sign_in,
                 read_clock=read_clock,
                 read_price=read_price,
                 read_states=lambda: _follow_states([chain for chain, _ in clients], statuses),

@@ -50,6 +50,12 @@ async def require_chain(
     connection.scope["state"][_CHAIN] = slug
 
 
+def chain_of(request: Request[Any, Any, Any]) -> str:
+    """The slug that `require_chain` found."""
+    slug: str = request.scope["state"][_CHAIN]
+    return slug
+
+
 _CALLER_RESPONSES = {
     400: documented(DetailBody, "Not a well-formed request"),
     401: documented(
@@ -158,7 +164,7 @@ async def _answer(
     accepted = request.headers.get("Accept-Encoding")
     known = request.headers.get("If-None-Match")
     answer = await answers.answer(
-        chain=request.scope["state"][_CHAIN],
+        chain=chain_of(request),
         address=address,
         form=form,
         coding=None if accepted is None else choose_coding(accepted.encode("latin-1")),
