@@ -50,7 +50,9 @@ async def look_up(chain: FromQuery[str] = "", address: FromQuery[str] = "") -> R
 
 
 @get("/t/{chain:str}/{address:str}", guards=[require_chain], include_in_schema=False)
-async def show_token(request: Request[Any, Any, Any], chain: FromPath[str], address: FromPath[str]) -> Response[str]:
+async def show_token(
+    request: Request[Any, Any, Any], chain: FromPath[str], address: FromPath[str]
+) -> Response[str]:
     """The verdict, if a key comes with the call or with the session; else a form that asks."""
     visitor = await find_visitor(request)
     text = request.headers.get(KEY_HEADER, "").strip()
@@ -69,7 +71,9 @@ async def show_token(request: Request[Any, Any, Any], chain: FromPath[str], addr
     status_code=200,
     include_in_schema=False,
 )
-async def show_token_for_key(request: Request[Any, Any, Any], address: FromPath[str]) -> Response[str]:
+async def show_token_for_key(
+    request: Request[Any, Any, Any], address: FromPath[str]
+) -> Response[str]:
     """The verdict, counted on the key in the form. The key is kept nowhere."""
     text = (await form_field(request, "api_key")).strip()
     if not text:
