@@ -52,13 +52,13 @@ async def test_login_goes_to_the_issuer_with_pkce_state_and_nonce(
     }
     assert response.headers["Cache-Control"] == "no-store"
     again = await browser.client.get(f"{PUBLIC}/login")
-    assert not set(secrets) & set(parse_qs(urlsplit(again.headers["Location"]).query))
+    assert not any(secret in again.headers["Location"] for secret in secrets)
 
 
 async def test_a_person_signs_in_and_out(browser: Browser) -> None:
     page = await browser.sign_in("alice")
     assert (page.status_code, page.url) == (200, f"{PUBLIC}/dashboard")
-    assert "alice@people.example" in read(page).text or "alice" in read(page).text
+    assert "alice@people.example" in read(page).text
     assert cookies_of(browser) == {"__Host-assay_session"}
     gone = await browser.send("/logout")
     assert (gone.status_code, gone.headers["Location"]) == (303, "/")
