@@ -3,6 +3,7 @@
 Source: OpenID Connect Core 1.0 (3.1, code flow) and Discovery 1.0; RFC 7636 (PKCE); RFC 9207 (iss).
 """
 
+import asyncio
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any, TypeVar
 
@@ -28,6 +29,7 @@ LEEWAY_S = 60
 """How far the issuer's clock may be from ours."""
 
 _KEEP_S = 3600
+_MOST_AT_ONCE = 16
 _SCOPE = "openid email"
 _MOST_BYTES = 1 << 20
 _MOST_CHARS = 255
@@ -94,6 +96,7 @@ class Issuer:
         self._now_s = now_s
         # Callers at the same time share one fetch; a failure is not kept.
         self._metadata = alru_cache(maxsize=1, ttl=_KEEP_S)(self._fetch_metadata)
+        self._redeeming = asyncio.Semaphore(_MOST_AT_ONCE)
         self._keys = alru_cache(maxsize=1, ttl=_KEEP_S)(self._fetch_keys)
 
     @property
@@ -126,9 +129,15 @@ class Issuer:
         return named == metadata.issuer
 
     async def redeem(self, code: str, attempt: Attempt) -> Identity:
-        """Who the code stands for. Raises IssuerDownError, CodeRefusedError, UnverifiedError."""
+        """Who the code stands for. Raises IssuerDownError, CodeRefusedError, UnverifiedError.
+
+        Anybody can send us codes that are none, so only `_MOST_AT_ONCE` are asked about at a time.
+        """
         metadata = await self._metadata()
-        tokens = await self._fetch_tokens(metadata, code, attempt)
+        if self._redeeming.locked():
+            raise IssuerDownError
+        async with self._redeeming:
+            tokens = await self._fetch_tokens(metadata, code, attempt)
         try:
             return self._verify(tokens, metadata, await self._keys(), attempt)
         except _DOUBTS:
@@ -222,7 +231,7 @@ class Issuer:
         timeout = aiohttp.ClientTimeout(total=self._timeout_s)
         try:
             async with (
-                aiohttp.ClientSession(timeout=timeout, trust_env=True) as session,
+                aiohttp.ClientSession(timeout=timeout) as session,
                 session.request(
                     method, url, headers=headers, data=data, allow_redirects=False
                 ) as response,

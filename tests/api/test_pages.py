@@ -121,8 +121,9 @@ async def test_a_key_in_the_form_pays_for_the_verdict(
     assert "Verdict:" in page.text
     assert "X-API-Key-Expires-At" in response.headers
     summary = await client.get(f"/token/1/{TOKEN}/summary", headers={"X-API-Key": world.new_key()})
+    said = {True: "yes", False: "no", None: "unknown"}
     for flag in summary.json()["flags"]:
-        assert f"{flag['status']} {flag['label']}" in page.text
+        assert f"{flag['status']} {flag['label']}: {said[flag['value']]}" in page.text
     assert f"Verdict: {summary.json()['verdict'].replace('_', ' ')}" in page.text
 
 

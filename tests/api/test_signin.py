@@ -57,7 +57,7 @@ async def test_login_goes_to_the_issuer_with_pkce_state_and_nonce(
 
 async def test_a_person_signs_in_and_out(browser: Browser) -> None:
     page = await browser.sign_in("alice")
-    assert (page.status_code, page.url) == (200, f"{PUBLIC}/dashboard")
+    assert (page.status_code, str(page.url)) == (200, f"{PUBLIC}/dashboard")
     assert "alice@people.example" in read(page).text
     assert cookies_of(browser) == {"__Host-assay_session"}
     gone = await browser.send("/logout")
@@ -93,7 +93,7 @@ async def test_cookies_are_for_the_browser_and_https_alone(browser: Browser) -> 
 async def test_on_a_machine_of_ones_own_plain_http_will_do(street: Street) -> None:
     browser = street.browser(public_url=PLAIN)
     page = await browser.sign_in("alice", origin=PLAIN)
-    assert (page.status_code, page.url) == (200, f"{PLAIN}/dashboard")
+    assert (page.status_code, str(page.url)) == (200, f"{PLAIN}/dashboard")
     assert cookies_of(browser) == {"assay_session"}
 
 
@@ -201,25 +201,22 @@ async def test_an_attempt_lasts_ten_minutes(world: World, browser: Browser) -> N
 
 
 @pytest.mark.parametrize(
-    "change",
+    ("name", "value"),
     [
-        {"state": "A" * 43},
-        {"state": ""},
-        {"state": "\u00e9"},
-        {"iss": "https://issuer.example"},
-        {"iss": None},
+        ("state", "A" * 43),
+        ("state", ""),
+        ("state", "\u00e9"),
+        ("iss", "https://issuer.example"),
+        ("iss", None),
     ],
 )
 async def test_an_answer_of_another_attempt_or_issuer_is_refused(
-    browser: Browser, change: dict[str, str | None]
+    browser: Browser, name: str, value: str | None
 ) -> None:
     callback = httpx.URL(await browser.reach_callback("alice"))
-    for name, value in change.items():
-        altered = (
-            callback.copy_remove_param(name)
-            if value is None
-            else callback.copy_set_param(name, value)
-        )
+    altered = callback.copy_remove_param(name)
+    if value is not None:
+        altered = altered.copy_add_param(name, value)
     page = await browser.open(str(altered))
     assert page.status_code == 400
     assert not await is_signed_in(browser)
