@@ -121,6 +121,8 @@ async def run_service(
                 has_billing=settings.billing_secret is not None,
                 redis_url=settings.redis_url,
                 batch_wait_s=settings.analysis.wait_s,
+                oidc=settings.oidc,
+                sign_in=settings.sign_in,
                 read_clock=read_clock,
                 read_price=read_price,
                 read_states=lambda: _follow_states([chain for chain, _ in clients], statuses),

@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from litestar import Litestar
+from litestar import Litestar, Router
 from litestar.datastructures import State
 from litestar.openapi import OpenAPIConfig
 from litestar.openapi.plugins import JsonRenderPlugin
@@ -18,6 +18,8 @@ from api.keys import KEY_HEADER, Keyring, add_expiry_headers
 from api.limits import Limits
 from api.many import Many
 from api.networks import parse_networks
+from api.pages.render import explain
+from api.routes import dashboard, root, signin, token_page
 from api.routes.agent_keys import issue_trial_key, trial_terms
 from api.routes.batch import post_tokens
 from api.routes.evidence import get_evidence
@@ -28,7 +30,9 @@ from api.routes.status import get_health, get_metrics, get_ready
 from api.routes.token import get_summary, get_token
 from api.routes.usage import get_usage
 from api.service import ApiDeps
+from api.sign_in.issuer import Issuer
 from api.windows import LocalWindows, SharedWindows
+from sql.accounts import Accounts
 
 VERSION = "0.1.0"
 
@@ -63,6 +67,8 @@ def create_app(deps: ApiDeps) -> Front:
             get_health,
             get_ready,
             get_metrics,
+            root.send_asset,
+            _pages(),
         ],
         state=State(
             {
@@ -72,6 +78,8 @@ def create_app(deps: ApiDeps) -> Front:
                 "limits": limits,
                 "many": many,
                 "mcp": door,
+                "accounts": Accounts(deps.ledger),
+                "issuer": _issuer(deps),
                 "trial": trial_terms(deps.plans),
                 "trusted_proxies": parse_networks(deps.settings.trusted_proxies),
             }
@@ -95,6 +103,32 @@ def create_app(deps: ApiDeps) -> Front:
         closes=(many.aclose, door.aclose),
     )
     return front
+
+
+def _pages() -> Router:
+    """What people see, and how they are told of errors."""
+    return Router(
+        path="/",
+        route_handlers=[
+            root.browse,
+            signin.begin,
+            signin.come_back,
+            signin.sign_out,
+            dashboard.show,
+            dashboard.create,
+            dashboard.revoke,
+            token_page.look_up,
+            token_page.show_token,
+            token_page.show_token_for_key,
+        ],
+        exception_handlers=dict.fromkeys(EXCEPTION_HANDLERS, explain),
+    )
+
+
+def _issuer(deps: ApiDeps) -> Issuer | None:
+    if deps.oidc is None:
+        return None
+    return Issuer(deps.oidc, timeout_s=deps.sign_in.timeout_s, now_s=deps.now_s)
 
 
 def _metrics() -> PrometheusConfig:

@@ -12,7 +12,8 @@ from config.chains import Chain
 from config.plans import Plan
 from config.primitives import Address
 from config.secret import Secret
-from config.settings import ApiSettings
+from config.settings import ApiSettings, SignInSettings
+from config.sign_in import OidcClient
 from sql.ledger import Ledger
 from sql.rows import Report
 
@@ -62,6 +63,9 @@ class ApiDeps(msgspec.Struct, frozen=True, kw_only=True):
     """A billing secret is configured, so trial keys are issued."""
     redis_url: Secret | None = None
     """Server that shares the rate-limit windows with other processes. None: they are our own."""
+    oidc: OidcClient | None = None
+    """Who people sign in with. None: nobody can."""
+    sign_in: SignInSettings = msgspec.field(default_factory=SignInSettings)
     read_states: Callable[[], Awaitable[tuple[ChainState, ...]]]
     """The state of every served chain."""
     read_price: Callable[[str, Report], Awaitable[TokenPrice | None]] | None = None

@@ -11,6 +11,7 @@ import msgspec
 
 from config.errors import ConfigError
 from config.secret import Secret, mask_url
+from config.sign_in import OidcClient, load_oidc_client
 from config.toml import decode, load_toml, walk
 
 BUILT_IN = Path(__file__).parent / "settings.toml"
@@ -132,6 +133,13 @@ class ApiSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     """One of them alone: what the proxy does not write, its caller may have written."""
 
 
+class SignInSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How people sign in."""
+
+    session_s: Seconds = _default("sign_in.session_s")
+    timeout_s: Seconds = _default("sign_in.timeout_s")
+
+
 class _Files(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What files and single variables can set, with all layers merged."""
 
@@ -143,6 +151,7 @@ class _Files(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     analysis: AnalysisSettings
     market_data: MarketDataSettings
     sources: SourceSettings
+    sign_in: SignInSettings
     api: ApiSettings
 
 
@@ -161,6 +170,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """None: each process keeps its own rate-limit windows."""
     etherscan_key: Secret | None
     """None: Etherscan is not asked for sources."""
+    oidc: OidcClient | None
+    """None: nobody can sign in; keys are made with the command line."""
     rpc_urls: dict[int, tuple[str, ...]]
     """Endpoints by chain id, in the order given. A chain without one is not served."""
     rpc: RpcSettings
@@ -168,6 +179,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     analysis: AnalysisSettings
     market_data: MarketDataSettings
     sources: SourceSettings
+    sign_in: SignInSettings
     api: ApiSettings
 
     @property
@@ -219,12 +231,14 @@ def load_settings(env: Mapping[str, str]) -> Settings:
         billing_secret=_secret(env, "ASSAY_BILLING_SECRET"),
         redis_url=_redis_url(env),
         etherscan_key=_secret(env, "ASSAY_ETHERSCAN_KEY"),
+        oidc=load_oidc_client(env, source=ENVIRONMENT),
         rpc_urls=_rpc_urls(env),
         rpc=files.rpc,
         indexer=files.indexer,
         analysis=files.analysis,
         market_data=files.market_data,
         sources=files.sources,
+        sign_in=files.sign_in,
         api=files.api,
     )
 

@@ -105,6 +105,11 @@ class Ledger:
         self._key_revision = self.read_key_revision()
 
     @property
+    def file(self) -> LedgerFile:
+        """Where it is kept, for what else is kept there."""
+        return self._file
+
+    @property
     def key_revision(self) -> int:
         """Changes when a key was changed: at once by this object, on the next read by others."""
         return self._key_revision
@@ -127,7 +132,11 @@ class Ledger:
     def create_key(self, plan: Plan, label: str, now_s: float) -> NewKey:
         """A new key; it expires when its plan says so."""
         with self._file.transaction() as write:
-            return _create(write, _LIVE, plan, label, int(now_s))
+            return self.create_within(write, plan, label, now_s)
+
+    def create_within(self, write: LedgerWrite, plan: Plan, label: str, now_s: float) -> NewKey:
+        """The same, as a part of what the transaction does."""
+        return _create(write, _LIVE, plan, label, int(now_s))
 
     def find(self, digest: str) -> KeyRow | None:
         """The key with this digest, be it live, expired or revoked. None: there never was one."""
@@ -173,6 +182,10 @@ class Ledger:
     def usage(self, key_id: int, now_s: float) -> Usage:
         """The counts as they are, without counting."""
         return _usage(self._file, key_id, utc_day(now_s))
+
+    def usages(self, key_ids: Iterable[int], now_s: float) -> dict[int, Usage]:
+        """The counts of several keys, by key; one that never called is absent."""
+        return _usages(self._file, key_ids, utc_day(now_s))
 
     def issue_trial(
         self, network: str, reason: str, contact: str | None, plan: Plan, now_s: float

@@ -1,13 +1,14 @@
 """One deployment of the API for each test."""
 
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import httpx
 import pytest
 
 from sql.ledger import Ledger
+from tests.api.people import Browser, Provider, Street
 from tests.api.world import Get, World
 
 
@@ -35,3 +36,29 @@ def get(world: World, client: httpx.AsyncClient) -> Get:
         return await client.get(f"/token/1/{rest}", headers={"X-API-Key": key})
 
     return ask
+
+
+@pytest.fixture(scope="session")
+def running_provider() -> Iterator[Provider]:
+    provider = Provider()
+    yield provider
+    provider.stop()
+
+
+@pytest.fixture
+def provider(running_provider: Provider) -> Iterator[Provider]:
+    """One that tells the truth until the test has it lie."""
+    yield running_provider
+    running_provider.lie(None)
+
+
+@pytest.fixture
+async def street(world: World, provider: Provider) -> AsyncIterator[Street]:
+    opened = Street(world, provider)
+    yield opened
+    await opened.aclose()
+
+
+@pytest.fixture
+def browser(street: Street) -> Browser:
+    return street.browser()

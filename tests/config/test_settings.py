@@ -20,7 +20,8 @@ def test_without_anything_said_the_table_holds() -> None:
     settings = load_settings({})
     for row in load_setting_rows():
         table, _, key = row.name.rpartition(".")
-        value = getattr(getattr(settings, table) if table else settings, key)
+        holder = getattr(settings, table) if table else settings
+        value = None if holder is None else getattr(holder, key)
         if row.default is None:
             assert not value
         elif row.name == "store":

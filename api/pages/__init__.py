@@ -1,0 +1,1 @@
+"""What people see: pages, rendered here, that load nothing from anywhere else."""

@@ -1,0 +1,94 @@
+"""A template and values -> a page, with the headers that keep it to itself."""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from litestar import MediaType, Request, Response
+from litestar.datastructures import Cookie
+
+from api.clock import iso_utc
+from api.errors import EXCEPTION_HANDLERS, DetailBody, ValidationBody
+
+_TEMPLATES = Environment(
+    loader=FileSystemLoader(Path(__file__).parent / "templates"),
+    autoescape=True,  # names and labels are written by strangers
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
+_TEMPLATES.filters["time"] = iso_utc
+
+_KEPT_IN = "base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+
+POLICIES = {
+    # No script at all, so none that a stranger wrote.
+    "plain": f"default-src 'none'; style-src 'self'; img-src data:; {_KEPT_IN}",
+    # The API browser is a program: its own files, calls to this service, pictures in its styles.
+    "program": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; "
+        f"img-src 'self' data:; connect-src 'self'; {_KEPT_IN}"
+    ),
+}
+
+GUARDED = {
+    "Cache-Control": "no-store",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    # Not no-referrer: browsers then hide the origin of forms, which is checked.
+    "Referrer-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+}
+"""Headers of all pages, and of their errors."""
+
+
+def page(
+    template: str,
+    *,
+    status: int = 200,
+    policy: Literal["plain", "program"] = "plain",
+    headers: Mapping[str, str] | None = None,
+    cookies: Iterable[Cookie] = (),
+    **values: Any,
+) -> Response[str]:
+    """A page for people."""
+    return Response(
+        _TEMPLATES.get_template(template).render(values),
+        status_code=status,
+        media_type=MediaType.HTML,
+        headers={**(headers or {}), **GUARDED, "Content-Security-Policy": POLICIES[policy]},
+        cookies=list(cookies),
+    )
+
+
+def wants_page(request: Request[Any, Any, Any]) -> bool:
+    """A browser asks, and not a program."""
+    return "text/html" in request.headers.get("Accept", "")
+
+
+def explain(request: Request[Any, Any, Any], error: Exception) -> Response[Any]:
+    """Handler of errors: what any route would answer, as a page for those who read pages."""
+    kind = next(kind for kind in type(error).__mro__ if kind in EXCEPTION_HANDLERS)
+    answer = EXCEPTION_HANDLERS[kind](request, error)
+    headers = {name: value for name, value in answer.headers.items() if name != "content-length"}
+    if not wants_page(request):
+        return Response(
+            answer.content,
+            status_code=answer.status_code,
+            media_type=MediaType.JSON,
+            headers={**headers, **GUARDED},
+        )
+    return page(
+        "error.html",
+        status=answer.status_code or 500,
+        headers=headers,
+        detail=_say(answer.content),
+    )
+
+
+def _say(body: object) -> str:
+    if isinstance(body, ValidationBody):
+        return " ".join(item.msg for item in body.detail)
+    detail = body.detail if isinstance(body, DetailBody) else getattr(body, "detail", None)
+    return detail if isinstance(detail, str) else "Something went wrong."

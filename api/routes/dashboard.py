@@ -1,0 +1,130 @@
+"""/dashboard: a person's keys, made, looked after and revoked."""
+
+import asyncio
+from typing import Any
+
+import msgspec
+from litestar import Request, Response, get, post
+from litestar.params import FromPath
+from litestar.response import Redirect
+
+from api.errors import InvalidInputError, InvalidItem
+from api.pages.render import GUARDED, explain, page, wants_page
+from api.service import ApiDeps
+from api.sign_in.browser import form_field, require_own_form, require_visitor, visitor_of
+from api.sign_in.refusals import (
+    NoSuchKeyError,
+    NotSignedInError,
+    TooManyKeysError,
+    TooManyNewKeysError,
+)
+from sql.accounts import MOST_LIVE_KEYS, AccountKey, Accounts, TooManyKeys, TooManyNewKeys
+from sql.ledger import Usage
+
+PLAN = "developer"
+"""What a person gives themselves; the other plans are the operator's to give."""
+
+MOST_LABEL_CHARS = 100
+
+_MAX_BODY_BYTES = 16_384
+
+_NOTHING = Usage(lifetime=0, day=0, month=0)
+
+
+class _Row(msgspec.Struct, frozen=True, kw_only=True):
+    """One key as the page shows it."""
+
+    key: AccountKey
+    usage: Usage
+    state: str
+
+
+def _to_sign_in(request: Request[Any, Any, Any], error: NotSignedInError) -> Response[Any]:
+    """Handler: a person who opens the page is sent to sign in, a program is told."""
+    if wants_page(request):
+        return Redirect("/login", status_code=303, headers=GUARDED)
+    return explain(request, error)
+
+
+@get(
+    "/dashboard",
+    guards=[require_visitor],
+    exception_handlers={NotSignedInError: _to_sign_in},
+    include_in_schema=False,
+)
+async def show(request: Request[Any, Any, Any]) -> Response[str]:
+    """Keys and what they have used, to the last second or so."""
+    deps: ApiDeps = request.app.state.deps
+    accounts: Accounts = request.app.state.accounts
+    visitor = visitor_of(request)
+    now_s = deps.now_s()
+    keys = await asyncio.to_thread(accounts.list_keys, visitor.account_id, now_s)
+    usages = await asyncio.to_thread(accounts.usage_of, keys, now_s)
+    rows = [
+        _Row(key=key, usage=usages.get(key.key_id, _NOTHING), state=_state(key, now_s))
+        for key in keys
+    ]
+    return page(
+        "dashboard.html",
+        visitor=visitor,
+        rows=rows,
+        plan=deps.plans[PLAN],
+        live=sum(row.state == "live" for row in rows),
+        most=MOST_LIVE_KEYS,
+        most_label_chars=MOST_LABEL_CHARS,
+        chains=[chain for chain in deps.chains if chain.slug in deps.served],
+    )
+
+
+@post(
+    "/dashboard/keys",
+    guards=[require_visitor, require_own_form],
+    request_max_body_size=_MAX_BODY_BYTES,
+    include_in_schema=False,
+)
+async def create(request: Request[Any, Any, Any]) -> Response[str]:
+    """A new key, shown on the page that answers and never again."""
+    deps: ApiDeps = request.app.state.deps
+    accounts: Accounts = request.app.state.accounts
+    label = (await form_field(request, "label")).strip()
+    if len(label) > MOST_LABEL_CHARS or not label.isprintable():
+        message = f"A label has at most {MOST_LABEL_CHARS} characters, all of them printable."
+        raise InvalidInputError(InvalidItem(loc=("body", "label"), msg=message, type="value_error"))
+    made = await asyncio.to_thread(
+        accounts.create_key,
+        visitor_of(request).account_id,
+        deps.plans[PLAN],
+        label,
+        deps.now_s(),
+    )
+    if isinstance(made, TooManyKeys):
+        raise TooManyKeysError
+    if isinstance(made, TooManyNewKeys):
+        raise TooManyNewKeysError(retry_after_s=made.retry_after_s)
+    return page("created.html", status=201, plaintext=made.plaintext, key=made.row)
+
+
+@post(
+    "/dashboard/keys/{key_id:int}/revoke",
+    guards=[require_visitor, require_own_form],
+    request_max_body_size=_MAX_BODY_BYTES,
+    status_code=303,
+    include_in_schema=False,
+)
+async def revoke(request: Request[Any, Any, Any], key_id: FromPath[int]) -> Redirect:
+    """End one of the account's own keys, at once."""
+    deps: ApiDeps = request.app.state.deps
+    accounts: Accounts = request.app.state.accounts
+    account_id = visitor_of(request).account_id
+    is_known = key_id < 1 << 63  # what a row number can be
+    if not is_known or not await asyncio.to_thread(
+        accounts.revoke, account_id, key_id, deps.now_s()
+    ):
+        raise NoSuchKeyError
+    return Redirect("/dashboard", status_code=303, headers=GUARDED)
+
+
+def _state(key: AccountKey, now_s: float) -> str:
+    if key.is_live(now_s):
+        return "live"
+    return "revoked" if key.revoked_at_s is not None else "expired"

@@ -1,0 +1,84 @@
+"""/: an interactive browser of the API; and the files that this and the other pages need."""
+
+import gzip
+import hashlib
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import msgspec
+import swagger_ui
+from litestar import Request, Response, get
+from litestar.exceptions import NotFoundException
+from litestar.params import FromPath
+
+import api.pages
+from api.pages.render import page
+from api.sign_in.browser import find_visitor
+
+_OURS = files(api.pages) / "assets"
+_SWAGGER = files(swagger_ui) / "static"
+
+# Every file that is served, by name: nothing else in those folders can be asked for.
+_ASSETS = {
+    "pages.css": (_OURS / "pages.css", "text/css"),
+    "browse.js": (_OURS / "browse.js", "text/javascript"),
+    "swagger-ui.css": (_SWAGGER / "swagger-ui.css", "text/css"),
+    "swagger-ui-bundle.js": (_SWAGGER / "swagger-ui-bundle.js", "text/javascript"),
+}
+
+_KEEP_S = 3600
+_NOT_MODIFIED = 304
+
+
+class _Asset(msgspec.Struct, frozen=True, kw_only=True):
+    body: bytes
+    packed: bytes
+    """By gzip."""
+    tag: str
+    media_type: str
+
+
+@get("/", include_in_schema=False)
+async def browse(request: Request[Any, Any, Any]) -> Response[str]:
+    """The OpenAPI document, to read and to try."""
+    visitor = await find_visitor(request)
+    can_sign_in = request.app.state.issuer is not None
+    return page("browse.html", policy="program", visitor=visitor, can_sign_in=can_sign_in)
+
+
+@get("/assets/{name:str}", include_in_schema=False)
+async def send_asset(request: Request[Any, Any, Any], name: FromPath[str]) -> Response[bytes]:
+    """One file of a page."""
+    asset = _load().get(name)
+    if asset is None:
+        raise NotFoundException
+    headers = {
+        "Cache-Control": f"public, max-age={_KEEP_S}",
+        "ETag": asset.tag,
+        "Vary": "Accept-Encoding",
+        "X-Content-Type-Options": "nosniff",
+    }
+    if request.headers.get("If-None-Match") == asset.tag:
+        return Response(b"", status_code=_NOT_MODIFIED, headers=headers)
+    is_packed = "gzip" in request.headers.get("Accept-Encoding", "")
+    return Response(
+        asset.packed if is_packed else asset.body,
+        media_type=asset.media_type,
+        headers={**headers, **({"Content-Encoding": "gzip"} if is_packed else {})},
+    )
+
+
+@cache
+def _load() -> Mapping[str, _Asset]:
+    found = {}
+    for name, (file, media_type) in _ASSETS.items():
+        body = file.read_bytes()
+        found[name] = _Asset(
+            body=body,
+            packed=gzip.compress(body, mtime=0),
+            tag=f'W/"{hashlib.sha256(body).hexdigest()[:24]}"',
+            media_type=media_type,
+        )
+    return found

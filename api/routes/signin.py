@@ -1,0 +1,109 @@
+"""/login, the way back from the issuer, and /logout."""
+
+import asyncio
+import hmac
+import re
+from typing import Any
+
+from litestar import Request, Response, get, post
+from litestar.response import Redirect
+
+from api.errors import RefusalError
+from api.pages.render import GUARDED, explain
+from api.service import ApiDeps
+from api.sign_in.attempt import Attempt
+from api.sign_in.browser import (
+    attempt_cookie,
+    cookie_name,
+    gone_cookie,
+    issuer_of,
+    require_own_form,
+    require_visitor,
+    session_cookie,
+    session_token,
+)
+from api.sign_in.issuer import CALLBACK_PATH
+from api.sign_in.refusals import AttemptGoneError, DeniedError
+from sql.accounts import Accounts
+
+# What RFC 6749 (4.1.2.1) and its extensions define; anything else is not repeated to people.
+_ERROR_CODE = re.compile(r"[a-z_]{1,40}")
+
+
+@get("/login", include_in_schema=False)
+async def begin(request: Request[Any, Any, Any]) -> Redirect:
+    """Send the browser to the issuer. There is no way to name where it ends up afterwards."""
+    issuer = issuer_of(request)
+    attempt = Attempt.begin()
+    return Redirect(
+        await issuer.authorization_url(attempt),
+        status_code=307,
+        headers=GUARDED,
+        cookies=[attempt_cookie(issuer, attempt.secret)],
+    )
+
+
+@get(CALLBACK_PATH, include_in_schema=False)
+async def come_back(request: Request[Any, Any, Any]) -> Response[Any]:
+    """The issuer sends the browser back: with a code that says who it is, or with a refusal."""
+    issuer = issuer_of(request)
+    try:
+        token = await _sign_in(request)
+    except AttemptGoneError:
+        raise  # whoever sent this browser here, its own attempt goes on
+    except RefusalError as error:
+        answer = explain(request, error)
+        answer.set_cookie(gone_cookie(issuer, "attempt"))
+        return answer
+    return Redirect(
+        "/dashboard",
+        status_code=303,
+        headers=GUARDED,
+        cookies=[session_cookie(request, token), gone_cookie(issuer, "attempt")],
+    )
+
+
+@post(
+    "/logout",
+    guards=[require_visitor, require_own_form],
+    status_code=303,
+    include_in_schema=False,
+)
+async def sign_out(request: Request[Any, Any, Any]) -> Redirect:
+    """End the session here; the one at the issuer is the issuer's."""
+    accounts: Accounts = request.app.state.accounts
+    token = session_token(request)
+    if token is not None:
+        await asyncio.to_thread(accounts.sign_out, token)
+    cookies = [gone_cookie(issuer_of(request), "session")]
+    return Redirect("/", status_code=303, headers=GUARDED, cookies=cookies)
+
+
+async def _sign_in(request: Request[Any, Any, Any]) -> str:
+    """The token of a new session. Raises the refusals of `api/sign_in/refusals.py`."""
+    issuer = issuer_of(request)
+    deps: ApiDeps = request.app.state.deps
+    accounts: Accounts = request.app.state.accounts
+    query = request.query_params
+    secret = request.cookies.get(cookie_name(issuer, "attempt"))
+    if not secret:
+        raise AttemptGoneError
+    attempt = Attempt(secret=secret)
+    if not hmac.compare_digest(query.get("state", "").encode(), attempt.state.encode()):
+        raise AttemptGoneError
+    if not await issuer.is_from(query.get("iss")):
+        raise AttemptGoneError
+    code, refusal = query.get("code"), query.get("error")
+    if refusal is not None or not code:
+        known = _ERROR_CODE.fullmatch(refusal or "")
+        raise DeniedError(code=known.group() if known else "no reason that is known")
+    identity = await issuer.redeem(code, attempt)
+    return await asyncio.to_thread(
+        accounts.sign_in,
+        issuer=issuer.client.issuer,
+        subject=identity.subject,
+        shown_as=identity.shown_as,
+        now_s=deps.now_s(),
+        session_s=deps.sign_in.session_s,
+        instead_of=session_token(request),
+    )

@@ -1,0 +1,130 @@
+"""/t/{chain}/{address}: the verdict on a token, for people.
+
+An analysis costs the node work, so it is nobody's for free: a look-up counts on a key, as the same
+question by a program does. That is a key of the account that is signed in, one that is typed into
+the page's form, or one in the header. A link to the page can be shared; who opens it needs a key.
+"""
+
+import asyncio
+from typing import Any
+from urllib.parse import quote
+
+import msgspec
+from litestar import Request, Response, get, post
+from litestar.params import FromPath, FromQuery
+from litestar.response import Redirect
+
+from api.answers import Answers
+from api.errors import KeyExpiredError, KeyRequiredError, UnknownKeyError
+from api.keys import KEY_HEADER, Caller, Keyring
+from api.limits import Limits
+from api.pages.render import GUARDED, page
+from api.routes.token import chain_of, require_chain
+from api.service import ApiDeps
+from api.sign_in.browser import Visitor, find_visitor, form_field
+from api.sign_in.refusals import NoKeyToChargeError
+from api.summary import Summary
+from sql.accounts import Accounts
+from sql.ledger import digest_of
+
+_MAX_BODY_BYTES = 16_384
+_MOST_KEY_CHARS = 200
+
+
+class _Named(msgspec.Struct, frozen=True, kw_only=True):
+    name: str
+    symbol: str
+
+
+class _Envelope(msgspec.Struct, frozen=True, kw_only=True):
+    """As much of the native answer as the page says."""
+
+    features: _Named | None
+
+
+@get("/t", include_in_schema=False)
+async def look_up(chain: FromQuery[str] = "", address: FromQuery[str] = "") -> Redirect:
+    """From the form of the pages to the page of the token."""
+    path = f"/t/{quote(chain, safe='')}/{quote(address.strip(), safe='')}"
+    return Redirect(path if chain and address.strip() else "/", status_code=303, headers=GUARDED)
+
+
+@get("/t/{chain:str}/{address:str}", guards=[require_chain], include_in_schema=False)
+async def show_token(
+    request: Request[Any, Any, Any], chain: FromPath[str], address: FromPath[str]
+) -> Response[str]:
+    """The verdict, if a key comes with the call or with the session; else a form that asks."""
+    visitor = await find_visitor(request)
+    text = request.headers.get(KEY_HEADER, "").strip()
+    if text:
+        return await _judge(request, await _find_caller(request, digest_of(text)), address, visitor)
+    if visitor is not None:
+        return await _judge(request, await _charged(request, visitor), address, visitor)
+    can_sign_in = request.app.state.issuer is not None
+    return page("ask.html", chain=chain, address=address, can_sign_in=can_sign_in)
+
+
+@post(
+    "/t/{chain:str}/{address:str}",
+    guards=[require_chain],
+    request_max_body_size=_MAX_BODY_BYTES,
+    status_code=200,
+    include_in_schema=False,
+)
+async def show_token_for_key(
+    request: Request[Any, Any, Any], address: FromPath[str]
+) -> Response[str]:
+    """The verdict, counted on the key in the form. The key is kept nowhere."""
+    text = (await form_field(request, "api_key")).strip()
+    if not text:
+        raise KeyRequiredError
+    caller = await _find_caller(request, digest_of(text[:_MOST_KEY_CHARS]))
+    return await _judge(request, caller, address, await find_visitor(request))
+
+
+async def _charged(request: Request[Any, Any, Any], visitor: Visitor) -> Caller:
+    """The account's oldest live key."""
+    deps: ApiDeps = request.app.state.deps
+    accounts: Accounts = request.app.state.accounts
+    now_s = deps.now_s()
+    keys = await asyncio.to_thread(accounts.list_keys, visitor.account_id, now_s)
+    live = [key for key in keys if key.is_live(now_s)]
+    if not live:
+        raise NoKeyToChargeError
+    return await _find_caller(request, live[-1].digest)
+
+
+async def _find_caller(request: Request[Any, Any, Any], digest: str) -> Caller:
+    deps: ApiDeps = request.app.state.deps
+    keyring: Keyring = request.app.state.keyring
+    caller = await keyring.find(digest)
+    if caller is None:
+        raise UnknownKeyError
+    if caller.key.expires_at_s is not None and caller.is_expired(deps.now_s()):
+        raise KeyExpiredError(expires_at_s=caller.key.expires_at_s)
+    return caller
+
+
+async def _judge(
+    request: Request[Any, Any, Any], caller: Caller, address: str, visitor: Visitor | None
+) -> Response[str]:
+    limits: Limits = request.app.state.limits
+    answers: Answers = request.app.state.answers
+    deps: ApiDeps = request.app.state.deps
+    await limits.admit(caller)
+    slug = chain_of(request)
+    answer = await answers.answer(chain=slug, address=address, form="summary")
+    summary = msgspec.json.decode(answer.body, type=Summary)
+    named = None
+    if summary.verdict is not None:
+        native = await answers.answer(chain=slug, address=address, form="native")
+        named = msgspec.json.decode(native.body, type=_Envelope).features
+    headers = {name.decode(): value.decode() for name, value in caller.expiry_headers(deps.now_s())}
+    return page(
+        "token.html",
+        status=answer.status,
+        headers=headers,
+        summary=summary,
+        named=named,
+        visitor=visitor,
+    )

@@ -1,0 +1,82 @@
+"""Who people sign in with: one OpenID Connect client of one issuer, from the environment."""
+
+import ipaddress
+from collections.abc import Mapping
+from urllib.parse import urlsplit
+
+import msgspec
+
+from config.errors import ConfigError
+from config.secret import Secret
+
+
+class OidcClient(msgspec.Struct, frozen=True, kw_only=True):
+    """This deployment, as its issuer knows it."""
+
+    issuer: str
+    """As the issuer's own documents write it, to the last slash."""
+    client_id: str
+    client_secret: Secret | None
+    """None: a public client, which proves itself by PKCE alone."""
+    public_url: str
+    """Scheme, host and port under which people reach us: an origin, so without a last slash."""
+
+    @property
+    def is_secure(self) -> bool:
+        """People reach us over https, so cookies go over nothing else."""
+        return self.public_url.startswith("https://")
+
+
+def load_oidc_client(env: Mapping[str, str], *, source: str) -> OidcClient | None:
+    """None: no issuer is named. Raises ConfigError for half a client, and for http on a network.
+
+    Over plain http whoever carries the packets could sign in as anybody; it is allowed within one
+    machine, where it serves trials.
+    """
+    issuer = env.get("ASSAY_OIDC_ISSUER")
+    if not issuer:
+        return None
+    for name in ("ASSAY_OIDC_CLIENT_ID", "ASSAY_PUBLIC_URL"):
+        if not env.get(name):
+            raise ConfigError(source=source, key=name, reason="is needed with ASSAY_OIDC_ISSUER")
+    public_url = env["ASSAY_PUBLIC_URL"].removesuffix("/")
+    _check(issuer, source=source, key="ASSAY_OIDC_ISSUER")
+    _check(public_url, source=source, key="ASSAY_PUBLIC_URL")
+    if urlsplit(public_url).path or public_url != public_url.lower():
+        raise ConfigError(
+            source=source, key="ASSAY_PUBLIC_URL", reason="expects a lower-case origin, no path"
+        )
+    secret = env.get("ASSAY_OIDC_CLIENT_SECRET")
+    return OidcClient(
+        issuer=issuer,
+        client_id=env["ASSAY_OIDC_CLIENT_ID"],
+        client_secret=Secret(secret) if secret else None,
+        public_url=public_url,
+    )
+
+
+def is_safe_url(url: str) -> bool:
+    """https, or http that does not leave this machine; with neither user nor query."""
+    try:
+        parts = urlsplit(url)
+        extra = parts.username is not None or parts.query or parts.fragment or parts.port == 0
+    except ValueError:
+        return False
+    if extra or not parts.hostname:
+        return False
+    return parts.scheme == "https" or (parts.scheme == "http" and _is_this_machine(parts.hostname))
+
+
+def _is_this_machine(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _check(url: str, *, source: str, key: str) -> None:
+    if not is_safe_url(url):
+        reason = "expects an https:// address, or http:// on this machine, with no user or query"
+        raise ConfigError(source=source, key=key, reason=reason)

@@ -1,0 +1,175 @@
+"""People in the ledger: who has signed in, from which browsers, and which keys are theirs."""
+
+import secrets
+
+import msgspec
+
+from config.plans import Plan
+from sql.ledger import Ledger, NewKey, Usage, digest_of
+from sql.rows import KeyRow
+
+MOST_LIVE_KEYS = 5
+"""Of one account; decisions.md, "Keys, plans, sign-in"."""
+
+MOST_NEW_KEYS = 20
+"""In any 24 hours of one account: a new key comes with new quotas, revoking the old one is free."""
+
+LISTED_KEYS = 50
+
+_MOST_SESSIONS = 10
+_TOKEN_BYTES = 32
+_SHOWN_CHARS = len("tsk_live_") + 4
+_DAY_S = 86_400
+
+
+class Session(msgspec.Struct, frozen=True, kw_only=True):
+    """A browser in which somebody is signed in."""
+
+    account_id: int
+    shown_as: str
+    """What the issuer called the person, for the person: an address or a number."""
+
+
+class AccountKey(KeyRow, frozen=True, kw_only=True):
+    """One key of an account."""
+
+    prefix: str
+    """The beginning of the key, as much of it as may be shown again."""
+
+    def is_live(self, now_s: float) -> bool:
+        """Neither revoked nor past its deadline."""
+        return self.revoked_at_s is None and (
+            self.expires_at_s is None or self.expires_at_s > int(now_s)
+        )
+
+
+class TooManyKeys(msgspec.Struct, frozen=True, kw_only=True):
+    """The account has as many live keys as it may have."""
+
+
+class TooManyNewKeys(msgspec.Struct, frozen=True, kw_only=True):
+    """The account has made as many keys as it may make in a day."""
+
+    retry_after_s: int
+
+
+class _AccountId(msgspec.Struct, frozen=True, kw_only=True):
+    account_id: int
+
+
+class _Counts(msgspec.Struct, frozen=True, kw_only=True):
+    live: int
+    recent: int
+    oldest_recent_s: int | None
+
+
+class Accounts:
+    """The accounts of one open ledger; thread-safe and raising StoreError as the ledger does."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+
+    def sign_in(
+        self,
+        *,
+        issuer: str,
+        subject: str,
+        shown_as: str,
+        now_s: float,
+        session_s: float,
+        instead_of: str | None,
+    ) -> str:
+        """Open a session and give its token, which nobody else is ever told.
+
+        `instead_of` is the token of the session that the browser had: it ends with this.
+        """
+        token = secrets.token_urlsafe(_TOKEN_BYTES)
+        with self._ledger.file.transaction() as write:
+            (account,) = write.fetch(
+                "insert_account",
+                _AccountId,
+                issuer=issuer,
+                subject=subject,
+                created_at_s=int(now_s),
+            )
+            if instead_of is not None:
+                write.execute("delete_session", digest=digest_of(instead_of))
+            write.execute(
+                "insert_session",
+                digest=digest_of(token),
+                account_id=account.account_id,
+                shown_as=shown_as,
+                expires_at_s=int(now_s + session_s),
+            )
+            write.execute(
+                "delete_old_sessions",
+                now_s=int(now_s),
+                account_id=account.account_id,
+                most=_MOST_SESSIONS,
+            )
+        return token
+
+    def find_session(self, token: str, *, issuer: str, now_s: float) -> Session | None:
+        """Who is signed in. None: nobody, any more, or through another issuer than today's."""
+        found = self._ledger.file.fetch(
+            "find_session", Session, digest=digest_of(token), issuer=issuer, now_s=int(now_s)
+        )
+        return found[0] if found else None
+
+    def sign_out(self, token: str) -> None:
+        """End the session, if there is one."""
+        with self._ledger.file.transaction() as write:
+            write.execute("delete_session", digest=digest_of(token))
+
+    def create_key(
+        self, account_id: int, plan: Plan, label: str, now_s: float
+    ) -> NewKey | TooManyKeys | TooManyNewKeys:
+        """A new key of the account. However many ask at once, no key is one too many."""
+        with self._ledger.file.transaction() as write:
+            (counts,) = write.fetch(
+                "count_account_keys",
+                _Counts,
+                account_id=account_id,
+                now_s=int(now_s),
+                since_s=int(now_s) - _DAY_S,
+            )
+            if counts.live >= MOST_LIVE_KEYS:
+                return TooManyKeys()
+            if counts.recent >= MOST_NEW_KEYS and counts.oldest_recent_s is not None:
+                wait_s = counts.oldest_recent_s + _DAY_S - int(now_s)
+                return TooManyNewKeys(retry_after_s=max(1, wait_s))
+            new = self._ledger.create_within(write, plan, label, now_s)
+            write.execute(
+                "insert_account_key",
+                key_id=new.row.key_id,
+                account_id=account_id,
+                prefix=new.plaintext[:_SHOWN_CHARS],
+            )
+            return new
+
+    def list_keys(self, account_id: int, now_s: float) -> list[AccountKey]:
+        """The account's keys, live ones first, each kind newest first; at most `LISTED_KEYS`."""
+        return self._ledger.file.fetch(
+            "list_account_keys",
+            AccountKey,
+            account_id=account_id,
+            now_s=int(now_s),
+            at_most=LISTED_KEYS,
+        )
+
+    def usage_of(self, keys: list[AccountKey], now_s: float) -> dict[int, Usage]:
+        """What the ledger has counted, by key; a key that was never used is absent."""
+        return self._ledger.usages([key.key_id for key in keys], now_s)
+
+    def revoke(self, account_id: int, key_id: int, now_s: float) -> bool:
+        """End one of the account's keys at once. False: it has no such live key."""
+        with self._ledger.file.transaction() as write:
+            ended = write.fetch(
+                "revoke_account_key",
+                KeyRow,
+                key_id=key_id,
+                account_id=account_id,
+                revoked_at_s=int(now_s),
+            )
+        self._ledger.read_key_revision()
+        return bool(ended)

@@ -1,0 +1,2 @@
+-- Ends the session :digest.
+delete from session where digest = :digest

@@ -1,0 +1,30 @@
+-- People who have signed in, their sessions, and the keys that are theirs. SQLite.
+
+create table account (
+    account_id integer primary key autoincrement,
+    issuer text not null,
+    subject text not null,
+    created_at_s integer not null,
+    unique (issuer, subject)
+);
+
+-- One row per browser that is signed in. The token is in its cookie, its SHA-256 here.
+create table session (
+    digest text primary key,
+    account_id integer not null references account (account_id),
+    shown_as text not null,
+    expires_at_s integer not null
+) without rowid;
+
+create index session_account on session (account_id);
+
+-- One row per key that a person made. A key of the command line has none.
+create table account_key (
+    key_id integer primary key references api_key (key_id),
+    account_id integer not null references account (account_id),
+    prefix text not null
+);
+
+create index account_key_account on account_key (account_id);
+
+pragma user_version = 3;
