@@ -30,7 +30,7 @@ from api.chains import find_chain, list_chains
 from api.errors import InvalidInputError, InvalidItem, LedgerDownError, RefusalError
 from api.keys import Caller, caller_of
 from api.limits import Limits
-from api.many import tell
+from api.many import ToldRefusal, tell
 from api.render import Format
 from api.service import ApiDeps
 from api.usage import read_usage
@@ -168,19 +168,28 @@ class McpServer:
         """Whatever goes wrong is an error of the tool: the agent reads it and can act on it."""
         scope: HTTPScope = context.request.scope  # type: ignore[union-attr]  # always over HTTP
         try:
-            tool = self._tools.get(params.name)
-            if tool is None:
-                raise _invalid("name", f"No such tool; one of {', '.join(self._tools)}.")
-            try:
-                arguments = msgspec.convert(params.arguments or {}, tool.takes)
-            except msgspec.ValidationError as error:
-                raise _invalid("arguments", str(error)) from error
-            return await tool.run(_Called(caller=caller_of(scope), arguments=arguments))
+            return await self._run(params, caller_of(scope))
         except RefusalError as error:
             return _refused(error)
         except StoreError as error:
             _log.error("ledger out of reach", tool=params.name, reason=str(error))
             return _refused(LedgerDownError())
+        except Exception as error:  # noqa: BLE001 - the SDK would tell the caller what it says
+            _log.error("tool failed", tool=params.name, exc_info=error)
+            told = ToldRefusal(
+                status=500, error_code=None, error="Internal server error.", retry_after_s=None
+            )
+            return _result(msgspec.json.encode(told), is_error=True)
+
+    async def _run(self, params: CallToolRequestParams, caller: Caller) -> CallToolResult:
+        tool = self._tools.get(params.name)
+        if tool is None:
+            raise _invalid("name", f"No such tool; one of {', '.join(self._tools)}.")
+        try:
+            arguments = msgspec.convert(params.arguments or {}, tool.takes)
+        except msgspec.ValidationError as error:
+            raise _invalid("arguments", str(error)) from error
+        return await tool.run(_Called(caller=caller, arguments=arguments))
 
     async def _answer(self, called: _Called, form: Format) -> CallToolResult:
         """In the order of the HTTP route: chain, limits, address."""

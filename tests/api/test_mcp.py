@@ -194,6 +194,21 @@ async def test_a_ledger_out_of_reach_is_an_error_of_the_tool(world: World) -> No
     assert (is_error, told["status"]) == (True, 503)
 
 
+async def test_a_fault_of_ours_tells_nothing(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with (
+        on_network(world) as base,
+        agent(base, {"X-API-Key": world.new_key("pro")}) as client,
+    ):
+        await call(client, "usage")
+
+        def fail(*_: object) -> None:
+            raise LookupError("secret")
+
+        monkeypatch.setattr(world.ledger, "usage", fail)
+        is_error, told = await call(client, "usage")
+    assert (is_error, told["status"], told["error"]) == (True, 500, "Internal server error.")
+
+
 # --- refused before the protocol is looked at --------------------------------------------------
 
 PING = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
