@@ -16,6 +16,7 @@ const publicText = keys.publicKey.export({ type: "spki", format: "pem" });
 // What becomes of the token's header and claims, and who signs.
 const LIES = {
   audience: [{}, { aud: "somebody-else" }, rs256(keys)],
+  audience_for_us: [{}, { aud: "somebody-else", azp: "assay" }, rs256(keys)],
   second_audience: [{}, { aud: ["assay", "somebody-else"], azp: "somebody-else" }, rs256(keys)],
   issuer: [{}, { iss: "https://issuer.example" }, rs256(keys)],
   issuers: [{}, { iss: ["https://issuer.example", null] }, rs256(keys)],

@@ -18,7 +18,17 @@ from tests.api.people import (
 from tests.api.world import World
 
 LIES = (
-    *("audience", "second_audience", "issuer", "issuers", "expired", "no_end", "future", "nonce"),
+    *(
+        "audience",
+        "audience_for_us",
+        "second_audience",
+        "issuer",
+        "issuers",
+        "expired",
+        "no_end",
+        "future",
+        "nonce",
+    ),
     *("no_nonce", "no_subject", "empty_subject", "access_token", "key", "unknown_key", "unsigned"),
     *("shared_secret", "public_key", "signature", "garbage"),
 )
