@@ -73,7 +73,7 @@ class PoolQuestions:
         ]
         single = [pool for pool in (*self._indexed, *named) if pool is not None]
         self.places = [pool.pool for pool in single] + [dex.factory for dex in self._managers]
-        self._asked = [trip.ask(pool_state.requests(pool, block=trip.block)) for pool in pools]
+        self._asked = [trip.ask(pool_state.requests(pool, block=trip.block)) for pool in single]
         for dex in self._managers:
             pools = self._pools_by_id(dex)
             if pools:
