@@ -11,6 +11,7 @@ import structlog
 from apscheduler.schedulers.asyncio import AsyncIOScheduler
 
 from analysis.clock import ContractClock
+from analysis.creators import Creators
 from analysis.desk import Desk
 from analysis.examiner import Examiner
 from analysis.knowledge import Knowledge
@@ -70,20 +71,19 @@ async def run_service(
         examiner = Examiner(shelf, in_processes=True)
         stack.callback(examiner.close)
         await examiner.start()
-        scanners = {
-            chain.slug: ChainScanner(
-                desk_of(
-                    chain,
-                    client,
-                    shelf,
-                    settings,
-                    newest=partial(newest_of, chain, statuses),
-                    outside=outside,
-                    examiner=examiner,
-                )
+        desks = {
+            chain.slug: desk_of(
+                chain,
+                client,
+                shelf,
+                settings,
+                newest=partial(newest_of, chain, statuses),
+                outside=outside,
+                examiner=examiner,
             )
             for chain, client in clients
         }
+        scanners = {slug: ChainScanner(desk) for slug, desk in desks.items()}
         analyser = Analyser(scanners, shelf, settings.analysis, time.time)
         stack.push_async_callback(analyser.aclose)
         scheduler = AsyncIOScheduler()
@@ -95,6 +95,8 @@ async def run_service(
             now_s=time.time,
         )
         rounds.schedule(scheduler)
+        creators = Creators(desks=desks, store=store, settings=settings.analysis, now_s=time.time)
+        creators.schedule(scheduler)
         scheduler.start()
         stack.callback(scheduler.shutdown, wait=False)
         await stack.enter_async_context(serve_console(store, settings.store))
