@@ -15,12 +15,14 @@ from analysis.creators import Creators
 from analysis.desk import Desk
 from analysis.examiner import Examiner
 from analysis.knowledge import Knowledge
+from analysis.native_price import anchor_prices
 from analysis.outside.connect import Outside, connect_outside
 from analysis.price import TokenPrice, find_price
 from analysis.scan import ChainScanner
 from analysis.schedule import Rounds
 from analysis.service import Analyser
 from analysis.shelf import StoreShelf
+from analysis.trades import StoredTrades
 from api.app import create_app
 from api.serve import check_address, serve, stop_on_signals
 from api.service import ApiDeps, ChainState
@@ -108,9 +110,16 @@ async def run_service(
         async def read_price(slug: str, report: Report) -> TokenPrice | None:
             chain = next(chain for chain, _ in clients if chain.slug == slug)
             return await find_price(
-                chain, report, market_data=outside.market_data, now_s=time.time()
+                chain,
+                report,
+                market_data=outside.market_data,
+                now_s=time.time(),
+                trades=trades,
             )
 
+        trades = StoredTrades(
+            store, lambda chain: anchor_prices(chain, desks[chain.slug].native_usd)
+        )
         app = create_app(
             ApiDeps(
                 analysis=analyser,

@@ -130,6 +130,7 @@ async def look(desk: Desk, token: Address, newest: BlockRef | None, known: Known
         },
     )
     found = pools.read()
+    native_usd = desk.native_usd = await _read_price(desk, trip, native, trip[asked_oracle][0])
     burned = supply.read(trip[asked_burns])
     plain = _read_holders(holders, trip[asked_balances], trip[asked_codes])
     return Look(
@@ -141,7 +142,7 @@ async def look(desk: Desk, token: Address, newest: BlockRef | None, known: Known
         codes=(admitted.code, *_codes(trip[behind][1:])),
         burned=burned,
         owners=ownership.read(trip[asked_owners]),
-        native_usd=await _read_price(desk, trip, native, trip[asked_oracle][0]),
+        native_usd=native_usd,
         states=found.states,
         unread=found.unread,
         is_all_asked=found.is_all_asked,
