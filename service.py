@@ -11,15 +11,18 @@ import structlog
 from apscheduler.schedulers.asyncio import AsyncIOScheduler
 
 from analysis.clock import ContractClock
+from analysis.creators import Creators
 from analysis.desk import Desk
 from analysis.examiner import Examiner
 from analysis.knowledge import Knowledge
+from analysis.native_price import anchor_prices
 from analysis.outside.connect import Outside, connect_outside
 from analysis.price import TokenPrice, find_price
 from analysis.scan import ChainScanner
 from analysis.schedule import Rounds
 from analysis.service import Analyser
 from analysis.shelf import StoreShelf
+from analysis.trades import StoredTrades
 from api.app import create_app
 from api.serve import check_address, serve, stop_on_signals
 from api.service import ApiDeps, ChainState
@@ -70,20 +73,19 @@ async def run_service(
         examiner = Examiner(shelf, in_processes=True)
         stack.callback(examiner.close)
         await examiner.start()
-        scanners = {
-            chain.slug: ChainScanner(
-                desk_of(
-                    chain,
-                    client,
-                    shelf,
-                    settings,
-                    newest=partial(newest_of, chain, statuses),
-                    outside=outside,
-                    examiner=examiner,
-                )
+        desks = {
+            chain.slug: desk_of(
+                chain,
+                client,
+                shelf,
+                settings,
+                newest=partial(newest_of, chain, statuses),
+                outside=outside,
+                examiner=examiner,
             )
             for chain, client in clients
         }
+        scanners = {slug: ChainScanner(desk) for slug, desk in desks.items()}
         analyser = Analyser(scanners, shelf, settings.analysis, time.time)
         stack.push_async_callback(analyser.aclose)
         scheduler = AsyncIOScheduler()
@@ -95,6 +97,8 @@ async def run_service(
             now_s=time.time,
         )
         rounds.schedule(scheduler)
+        creators = Creators(desks=desks, store=store, settings=settings.analysis, now_s=time.time)
+        creators.schedule(scheduler)
         scheduler.start()
         stack.callback(scheduler.shutdown, wait=False)
         await stack.enter_async_context(serve_console(store, settings.store))
@@ -106,9 +110,16 @@ async def run_service(
         async def read_price(slug: str, report: Report) -> TokenPrice | None:
             chain = next(chain for chain, _ in clients if chain.slug == slug)
             return await find_price(
-                chain, report, market_data=outside.market_data, now_s=time.time()
+                chain,
+                report,
+                market_data=outside.market_data,
+                now_s=time.time(),
+                trades=trades,
             )
 
+        trades = StoredTrades(
+            store, lambda chain: anchor_prices(chain, desks[chain.slug].native_usd)
+        )
         app = create_app(
             ApiDeps(
                 analysis=analyser,

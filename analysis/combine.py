@@ -12,6 +12,7 @@ from analysis import timebomb
 from analysis.clock import ContractClock
 from analysis.curves.pools import ValuedCurve, with_curves
 from analysis.custody import Custody
+from analysis.holders import Holdings
 from analysis.launchpads.verdict import Origin
 from analysis.market import TradeResult, ValuedPool, pool_rows
 from analysis.metadata import Metadata
@@ -31,6 +32,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     pin: BlockRef
     metadata: Metadata
     burned: Burned
+    holdings: Holdings
     ownership: Ownership
     owner_slots_vacant: bool | None
     """None: not read, or not all."""
@@ -92,8 +94,8 @@ def combine(facts: Facts, *, is_settled: bool, now_s: int, min_liquidity_usd: fl
             owner_can_change_balance=custody.owner_can_change_balance if custody else None,
             is_launchpad_token=facts.origin.is_launchpad,
             launchpad_name=facts.origin.name,
-            creator_address=None,
-            creator_balance_raw=None,
+            creator_address=facts.holdings.creator,
+            creator_balance_raw=facts.holdings.creator_balance_raw,
             owner_slots_vacant=facts.owner_slots_vacant,
             clock_block=facts.clock.block_number if facts.clock else None,
             clock_time_s=facts.clock.time_s if facts.clock else None,
@@ -108,7 +110,7 @@ def combine(facts: Facts, *, is_settled: bool, now_s: int, min_liquidity_usd: fl
             if is_resolved
             else None
         ),
-        holders=facts.burned.holders,
+        holders=(*facts.burned.holders, *facts.holdings.top),
         clock_limits=facts.clock_limits,
         evidence=facts.evidence,
     )

@@ -40,6 +40,8 @@ class Desk:
         self.newest = newest
         self.outside = outside
         self.powers = Powers()
+        self.native_usd: float | None = None
+        """What the native coin was worth at the last analysis. None: not known."""
         self.has_oracle = False
         """The oracle had a good price when it was last asked: pools need not be asked beside it."""
         self.examiner = Examiner() if examiner is None else examiner

@@ -22,6 +22,8 @@ class Known(msgspec.Struct, frozen=True, kw_only=True):
     """Launchpad.subject of those whose every event up to our tip is in the index."""
     holders: tuple[tuple[Address, RawAmount], ...] = ()
     """Largest first, by indexed transfers; may be incomplete, so balances are read again."""
+    creator: Address | None = None
+    """Who sent the transaction that made the token, as its final block told. None: not known."""
     no_wallet_at_s: int | None = None
     """When the last transfer check was made, if it found no wallet to check with."""
 

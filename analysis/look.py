@@ -16,6 +16,7 @@ from analysis.balance_slot import probe_request, read_probe
 from analysis.desk import Desk
 from analysis.discovery import Candidate
 from analysis.gate import DELEGATION_BYTES, Admitted, is_delegated_account
+from analysis.holders import HolderQuestions, Holdings, creators_named
 from analysis.knowledge import Known
 from analysis.launchpads import origin
 from analysis.launchpads.origin import Lead
@@ -69,6 +70,7 @@ class Look(msgspec.Struct, frozen=True, kw_only=True):
     """False: a node refused a question about pools, so there may be more of them."""
     holders: tuple[Holder, ...]
     """The largest of the index, largest first."""
+    holdings: Holdings
     lead: Lead
     """What is known so far of who issued the token."""
     token_slot_index: int | None
@@ -107,6 +109,15 @@ async def look(desk: Desk, token: Address, newest: BlockRef | None, known: Known
     height = newest.number if newest else None
     asked_origin = trip.ask(origin.requests(inquiry, block=block, to_block=height))
     pools.ask_states(to_block=height)
+    owners = (trip.promise(at) for at in range(asked_owners.start, asked_owners.stop))
+    issuers = (question.at for question in inquiry.questions)
+    held = HolderQuestions(
+        trip,
+        token,
+        known,
+        places=(*owners, *pools.places, *issuers),
+        asked_already=holders,
+    )
     await trip.send(desk.node, desk.powers)
 
     header = trip.header
@@ -119,6 +130,9 @@ async def look(desk: Desk, token: Address, newest: BlockRef | None, known: Known
         },
     )
     found = pools.read()
+    native_usd = desk.native_usd = await _read_price(desk, trip, native, trip[asked_oracle][0])
+    burned = supply.read(trip[asked_burns])
+    plain = _read_holders(holders, trip[asked_balances], trip[asked_codes])
     return Look(
         pin=header.ref,
         scenery=draw_scenery(header),
@@ -126,13 +140,19 @@ async def look(desk: Desk, token: Address, newest: BlockRef | None, known: Known
         proxy_answers=tuple(trip[asked_proxy]),
         memory=trip.memory(behind),
         codes=(admitted.code, *_codes(trip[behind][1:])),
-        burned=supply.read(trip[asked_burns]),
+        burned=burned,
         owners=ownership.read(trip[asked_owners]),
-        native_usd=await _read_price(desk, trip, native, trip[asked_oracle][0]),
+        native_usd=native_usd,
         states=found.states,
         unread=found.unread,
         is_all_asked=found.is_all_asked,
-        holders=_read_holders(holders, trip[asked_balances], trip[asked_codes]),
+        holders=plain,
+        holdings=held.read(
+            {
+                **{row.owner: row.amount_raw for row in burned.holders},
+                **{holder.address: holder.balance_raw for holder in plain},
+            }
+        ),
         token_slot_index=slots.read(trip, desk),
         lead=origin.read(inquiry, trip[asked_origin], height=header.ref.number),
     )
@@ -174,6 +194,7 @@ def _codes(answers: Sequence[RpcAnswer]) -> list[bytes]:
 def _possible_holders(token: Address, known: Known) -> list[Address]:
     """Indexed holders that are nobody special, as far as is known before anything is asked."""
     special = {token, *BURN_ADDRESSES, *(pool.pool for pool in known.pools)}
+    special |= set(creators_named(known))
     plain = (holder for holder, _ in known.holders if holder not in special)
     return [holder for holder, _ in zip(plain, range(_HOLDERS_ASKED), strict=False)]
 

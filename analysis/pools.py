@@ -55,6 +55,8 @@ class PoolQuestions:
         self._managers = [dex for dex in dexes if dex.kind == "AmmV4" and dex.variant is None]
         self._unasked = unasked
         self._asked: list[slice] = []
+        self.places: list[Address] = []
+        """Where tokens in pools lie: pools, some of them promised, and managers."""
         self._asked_v4: list[tuple[Sequence[Candidate], slice]] = []
         self._created: list[tuple[Dex, slice]] = []
 
@@ -69,11 +71,9 @@ class PoolQuestions:
             lookup.candidate(promised)
             for lookup, promised in zip(self._lookups, self._promises(), strict=True)
         ]
-        self._asked = [
-            trip.ask(pool_state.requests(pool, block=trip.block))
-            for pool in (*self._indexed, *named)
-            if pool is not None
-        ]
+        single = [pool for pool in (*self._indexed, *named) if pool is not None]
+        self.places = [pool.pool for pool in single] + [dex.factory for dex in self._managers]
+        self._asked = [trip.ask(pool_state.requests(pool, block=trip.block)) for pool in single]
         for dex in self._managers:
             pools = self._pools_by_id(dex)
             if pools:

@@ -111,6 +111,10 @@ class Round:
         index = int(promised[-8:], 16)
         return address_in(_step_of(self._requests[index]) or _ANY, self._answers[index])
 
+    def settled(self, address: Address) -> Address | None:
+        """The address itself, or what it came to where it is a promise. None: nothing."""
+        return self.kept(address) if address[2:].startswith(self._mark) else address
+
     def __getitem__(self, asked: slice) -> list[RpcAnswer]:
         return [self._answers[index] for index in range(asked.start, asked.stop)]
 

@@ -187,6 +187,7 @@ def _facts(
         pin=seen.pin,
         metadata=seen.admitted.metadata,
         burned=seen.burned,
+        holdings=seen.holdings,
         ownership=ownership.judge(seen.owners, owner_slots.wallets),
         owner_slots_vacant=owner_slots.are_vacant,
         implementation=judged.implementation,
@@ -220,7 +221,7 @@ def _inquiry(
     known = suspects(
         token=token,
         owners=owners,
-        creator=None,
+        creator=seen.holdings.creator,
         leads=leads,
         stored=stored,
         venues=_venues(state),

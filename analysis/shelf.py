@@ -8,6 +8,7 @@ from analysis.knowledge import Known
 from config.chains import Chain
 from config.primitives import ZERO_ADDRESS, Address, BlockRef, Hash32
 from sql.codes import delete_other_versions, read_found, write_found
+from sql.creators import read_creator
 from sql.launches import launches_of
 from sql.pools import coverage_of, pools_of
 from sql.reports import read_report, walletless_check_of, write_refusal, write_report
@@ -75,6 +76,7 @@ class StoreShelf:
         with self._store.snapshot() as reader:
             pools = pools_of(reader, chain_id=chain.id, token=token, quotes=[*quotes, ZERO_ADDRESS])
             holders = holders_of(reader, chain_id=chain.id, token=token, at_most=_HOLDERS_READ)
+            made = read_creator(reader, chain_id=chain.id, token=token)
             coverage = _Coverage(reader, chain, pin)
             return Known(
                 pools=tuple(pools),
@@ -90,6 +92,7 @@ class StoreShelf:
                     if coverage.has(pad.subject, since=pad.from_block)
                 ),
                 holders=tuple((holder.owner, holder.amount_raw) for holder in holders),
+                creator=None if made is None else made.creator,
                 no_wallet_at_s=walletless_check_of(reader, chain_id=chain.id, token=token),
             )
 

@@ -125,19 +125,24 @@ def _creator_holds_supply(judged: Judged) -> bool | None:
 
 
 def _holder_concentration(judged: Judged) -> bool | None:
-    """Whether one holder that is neither a burn address nor a pool has over a fifth."""
+    """Whether one holder that is neither a burn address nor a pool has over a fifth.
+
+    The list names who is known: while more than a fifth of the supply lies with nobody on it, one
+    that is missing may have it. None then.
+    """
     report = judged.report
     top = holders_of(report.holders, "top")
     if not top:
         return None
-    large = {
-        row.owner
-        for row in top
-        if row.amount_raw * 100 > report.token.supply_raw * CONCENTRATED_PCT
-    } - BURN_ADDRESSES
-    if report.pools is None:
-        return None if large else False  # it may be a pool
-    return bool(large - {pool.pool for pool in report.pools})
+    fifth_of_100 = report.token.supply_raw * CONCENTRATED_PCT
+    large = {row.owner for row in top if row.amount_raw * 100 > fifth_of_100} - BURN_ADDRESSES
+    if report.pools is not None and large - {pool.pool for pool in report.pools}:
+        return True
+    listed = {row.owner: row.amount_raw for row in report.holders}
+    unlisted_raw = report.token.supply_raw - sum(listed.values())
+    is_unsure = unlisted_raw * 100 > fifth_of_100
+    may_be_a_pool = report.pools is None and large
+    return None if is_unsure or may_be_a_pool else False
 
 
 # --- the catalogue ---------------------------------------------------------------------------

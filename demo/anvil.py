@@ -21,7 +21,8 @@ NODE_MODULES = PROJECT_ROOT / "node_modules"
 
 ETHER = 10**18
 _STATES_KEPT = 64
-"""Old block states in memory. Without a bound anvil writes them to the home folder for ever."""
+"""Old block states in memory, unless more are wanted. Without
+a bound anvil writes them to the home folder for ever."""
 _BLOCK_GAS = 60_000_000
 _BEHIND_S = 10
 """How long before now the chain begins, so that what is built in one go is not in the future."""
@@ -82,8 +83,11 @@ class AnvilNode:
     NodeRefusedError when it answers with an error.
     """
 
-    def __init__(self, *, chain_id: int = 1, port: int | None = None) -> None:
+    def __init__(
+        self, *, chain_id: int = 1, port: int | None = None, states_kept: int = _STATES_KEPT
+    ) -> None:
         """`port` None: a free one, chosen at start."""
+        self._states_kept = states_kept
         self.chain_id = chain_id
         self._wanted_port = port
         self._port = 0
@@ -172,7 +176,7 @@ class AnvilNode:
                 "--host=127.0.0.1",
                 f"--port={self._port}",
                 f"--chain-id={self.chain_id}",
-                f"--prune-history={_STATES_KEPT}",
+                f"--prune-history={self._states_kept}",
                 f"--gas-limit={_BLOCK_GAS}",
                 f"--timestamp={int(time.time()) - _BEHIND_S}",
                 "--auto-impersonate",

@@ -162,7 +162,7 @@ class _Run:
             present = [header for header in headers if header is not None]
             if len(present) < len(headers):
                 raise UpstreamError(service=self._client.services, reason=f"lacks block {last}")
-            piece = await fetch_blocks(self._client, present, topics=self._ingest.topics)
+            piece = await fetch_blocks(self._client, present, topics=self._ingest.block_topics)
             await self._save(piece, hold=True)
             yield self._progress(last)
 

@@ -141,7 +141,7 @@ class Follower:
         return self.tip is None or header.ref.parent_hash == self.tip.hash
 
     async def _store_blocks(self, headers: Sequence[Header]) -> None:
-        piece = await fetch_blocks(self._client, headers, topics=self._ingest.topics)
+        piece = await fetch_blocks(self._client, headers, topics=self._ingest.block_topics)
         # Counted from what is stored, not from the head: nothing has confirmed its number.
         await self._store_piece(piece, keep_from=piece.last - self._chain.finality_blocks)
 
@@ -159,6 +159,7 @@ class Follower:
             pools=written.pools,
             launches=written.launches,
             transfers=written.transfers,
+            trades=written.trades,
             undecoded=written.undecoded,
         )
 

@@ -10,6 +10,7 @@ from config.primitives import ZERO_ADDRESS, Hash32
 from indexer.coverage import extend_all
 from indexer.decode.launches import LaunchDecoder
 from indexer.decode.pools import PoolDecoder
+from indexer.decode.trades import SWAP_TOPICS, decode_trades
 from indexer.decode.transfers import decode_transfers
 from indexer.reads import TOPICS, Piece
 from sql.blocks import insert_blocks, unwind_from, write_checkpoint
@@ -18,6 +19,7 @@ from sql.pools import insert_pools
 from sql.rows import BlockRow, CheckpointRow
 from sql.store import Transaction
 from sql.tokens import Because, track_token_frame
+from sql.trades import insert_trades
 from sql.transfers import insert_transfers
 
 FOLLOW = "follow"
@@ -32,12 +34,13 @@ class Written(msgspec.Struct, frozen=True, kw_only=True):
     pools: int = 0
     launches: int = 0
     transfers: int = 0
+    trades: int = 0
     undecoded: int = 0
 
     @property
     def rows(self) -> int:
         """All kinds together."""
-        return self.pools + self.launches + self.transfers + self.undecoded
+        return self.pools + self.launches + self.transfers + self.trades + self.undecoded
 
     def plus(self, other: "Written") -> "Written":
         """The sum."""
@@ -46,6 +49,7 @@ class Written(msgspec.Struct, frozen=True, kw_only=True):
             pools=self.pools + other.pools,
             launches=self.launches + other.launches,
             transfers=self.transfers + other.transfers,
+            trades=self.trades + other.trades,
             undecoded=self.undecoded + other.undecoded,
         )
 
@@ -59,7 +63,10 @@ class Ingest:
         self._launches = LaunchDecoder(chain.launchpads)
         self.topics: tuple[Hash32, ...] = tuple(dict.fromkeys((*TOPICS, *self._launches.topics)))
         """Of the logs that have to be asked for."""
-        self._never_tracked = [ZERO_ADDRESS, *(anchor.address for anchor in chain.anchors)]
+        self.block_topics: tuple[Hash32, ...] = (*self.topics, *SWAP_TOPICS)
+        """The same, where blocks are asked one by one: only there the time of trades is known."""
+        self._anchors = [ZERO_ADDRESS, *(anchor.address for anchor in chain.anchors)]
+        """Never tracked: they have pools without number."""
         self._subjects = [
             TRANSFERS,
             *(f"pools:{dex.factory}" for dex in chain.dexes),
@@ -95,11 +102,13 @@ class Ingest:
         undecoded = self._named(_once(decoded.undecoded, launched.undecoded, transfers.undecoded))
         if was_here_before:
             undecoded = self._only_new(tx, undecoded)
+        trades = decode_trades(piece.logs, (header.ref for header in piece.headers))
         written = Written(
             logs=piece.logs.height,
             pools=insert_pools(tx, pools),
             launches=insert_launches(tx, launches),
             transfers=insert_transfers(tx, self._named(transfers.transfers)),
+            trades=insert_trades(tx, self._named(trades), anchors=self._anchors),
             undecoded=tx.insert_frame("undecoded", undecoded),
         )
         write_checkpoint(
@@ -168,7 +177,7 @@ class Ingest:
             tx,
             chain_id=self._chain_id,
             because=because,
-            frame=seen.filter(~pl.col("address").is_in(self._never_tracked)),
+            frame=seen.filter(~pl.col("address").is_in(self._anchors)),
         )
 
 

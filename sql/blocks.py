@@ -71,6 +71,7 @@ def unwind_from(tx: Transaction, *, chain_id: int, number: int) -> None:
     tx.execute("pools/delete_from", **where)
     tx.execute("launches/delete_from", **where)
     tx.execute("transfers/delete_from", **where)
+    tx.execute("trades/delete_from", **where)
     tx.execute("transfers/delete_undecoded_from", **where)
     tx.execute("blocks/delete_from", **where)
     tx.execute("coverage/delete_from", **where)

@@ -28,6 +28,7 @@ TABLES: Mapping[str, type[msgspec.Struct]] = {
     "request": rows.RequestRow,
     "pool": rows.PoolRow,
     "launch": rows.LaunchRow,
+    "creator": rows.CreatorRow,
     "undecoded": rows.UndecodedRow,
     "code_answer": rows.CodeAnswerRow,
     "report": rows.ReportRow,

@@ -3,7 +3,7 @@
 import msgspec
 
 from config.errors import StoreError
-from config.primitives import Address
+from config.primitives import Address, Hash32, RawAmount
 from sql.rows import (
     ClockLimitRow,
     EvidenceRow,
@@ -51,9 +51,37 @@ def write_report(store: Store, report: Report) -> None:
         tx.insert("report_holder", report.holders, token_id=token_id)
         tx.insert("report_clock_limit", report.clock_limits, token_id=token_id)
         tx.insert("report_evidence", report.evidence, token_id=token_id)
-        if len(report.pools or ()) <= _MOST_POOLS_IN_BODY:
-            body = msgspec.json.encode(_in_order(report)).decode()
-            tx.execute("reports/insert_body", token_id=token_id, body=body)
+        _insert_body(tx, token_id, report)
+
+
+def set_creator(
+    store: Store,
+    *,
+    chain_id: int,
+    address: Address,
+    block_hash: Hash32,
+    creator: Address,
+    balance_raw: RawAmount | None,
+) -> None:
+    """Name the creator in the token's report, if it is still the one of that block.
+
+    `balance_raw` is the creator's at that block; None: not known.
+    """
+    with store.transaction() as tx:
+        token = read_token(tx, chain_id=chain_id, address=address)
+        if token is None:
+            return
+        tx.execute(
+            "reports/update_creator",
+            token_id=token.token_id,
+            block_hash=block_hash,
+            creator=creator,
+            balance_raw=None if balance_raw is None else str(balance_raw),
+        )
+        report = _read(tx, token.token_id)
+        if report is not None:
+            tx.execute("reports/delete_body", token_id=token.token_id)
+            _insert_body(tx, token.token_id, report)
 
 
 def read_report(store: Store, *, chain_id: int, address: Address) -> Report | None:
@@ -134,6 +162,12 @@ def _tracked_id(tx: Transaction, head: ReportRow) -> int:
     return token.token_id
 
 
+def _insert_body(tx: Transaction, token_id: int, report: Report) -> None:
+    if len(report.pools or ()) <= _MOST_POOLS_IN_BODY:
+        body = msgspec.json.encode(_in_order(report)).decode()
+        tx.execute("reports/insert_body", token_id=token_id, body=body)
+
+
 def _in_order(report: Report) -> Report:
     """As the tables give it back."""
     pools = report.pools
@@ -155,7 +189,7 @@ def _read_body(reader: Reader, token_id: int) -> Report | None:
         return None
 
 
-def _read(reader: Reader, token_id: int) -> Report | None:
+def _read(reader: Readable, token_id: int) -> Report | None:
     head = reader.fetch_one("reports/find_head", ReportRow, token_id=token_id)
     static = reader.fetch_one("reports/find_findings", StaticFindings, token_id=token_id)
     resolved = reader.fetch_one("reports/find_pools_resolved", _Resolved, token_id=token_id)

@@ -117,6 +117,18 @@ class LaunchRow(Row, frozen=True, kw_only=True):
     log_index: int
 
 
+class CreatorRow(Row, frozen=True, kw_only=True):
+    """Who made one token, as a final block told."""
+
+    chain_id: int
+    token: Address
+    creator: Address | None
+    """The account that sent the transaction. None: the block does not tell; it never will."""
+    block_number: int
+    tx_hash: Hash32 | None
+    """None: the block does not tell."""
+
+
 class TransferRow(Row, frozen=True, kw_only=True):
     """One ERC-20 Transfer of a tracked token."""
 

@@ -122,6 +122,9 @@ def test_the_verdict_is_that_of_the_first_reason(report: Report) -> None:
 WHALE = make_holder(OWNER, 21 * 10**22)
 """Just over a fifth."""
 
+FIVE_FIFTHS = tuple(make_holder(Address(f"0x{at:040x}"), 2 * 10**23, at=at) for at in range(9, 14))
+"""All of the supply, and nobody over a fifth."""
+
 RULES: list[tuple[str, dict[str, Any], str, bool | None]] = [
     ("allowance_bypass", {"allowance_bypass": True}, "danger", True),
     ("allowance_bypass", {"allowance_bypass": None}, "unknown", None),
@@ -160,11 +163,15 @@ RULES: list[tuple[str, dict[str, Any], str, bool | None]] = [
     ("ownership_not_renounced", {"ownership_renounced": None}, "unknown", None),
     ("holder_concentration", {"holders": ()}, "unknown", None),
     ("holder_concentration", {"holders": (WHALE,)}, "warning", True),
-    ("holder_concentration", {"holders": (make_holder(OWNER, 2 * 10**23),)}, "safe", False),
+    ("holder_concentration", {"holders": (make_holder(OWNER, 2 * 10**23),)}, "unknown", None),
+    ("holder_concentration", {"holders": FIVE_FIFTHS}, "safe", False),
+    ("holder_concentration", {"holders": FIVE_FIFTHS[:-1]}, "safe", False),
+    ("holder_concentration", {"holders": FIVE_FIFTHS[:-2]}, "unknown", None),
     ("holder_concentration", {"holders": (make_holder(DEAD, 10**24),)}, "safe", False),
     ("holder_concentration", {"holders": (make_holder(PAIR, 10**24),)}, "safe", False),
     ("holder_concentration", {"holders": (WHALE,), "pools": None}, "unknown", None),
-    ("holder_concentration", {"holders": (make_holder(OWNER, 1),), "pools": None}, "safe", False),
+    ("holder_concentration", {"holders": (make_holder(OWNER, 1),), "pools": None}, "unknown", None),
+    ("holder_concentration", {"holders": FIVE_FIFTHS, "pools": None}, "safe", False),
     ("creator_holds_supply", {"creator_balance_raw": 501 * 10**20}, "warning", True),
     ("creator_holds_supply", {"creator_balance_raw": 5 * 10**22}, "safe", False),
     ("creator_holds_supply", {"creator_balance_raw": None}, "unknown", None),

@@ -37,6 +37,9 @@ FRAMES = (
     "create table incoming_transfer (chain_id integer, block_number bigint, log_index integer,"
     " token varchar, sender varchar, recipient varchar,"
     " word0 ubigint, word1 ubigint, word2 ubigint, word3 ubigint, amount double)",
+    "create table incoming_trade (chain_id integer, block_number bigint, log_index integer,"
+    " time_s bigint, emitter varchar, pool_key varchar, kinds varchar[],"
+    " amount0 double, amount1 double)",
     "create table gone_token (token_id integer)",
     "create table kept_token (token_id integer)",
 )

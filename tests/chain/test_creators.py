@@ -1,0 +1,181 @@
+"""Protects who is said to have made a token: an account, found in a final block, or nobody."""
+
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from analysis.creation import find_creation
+from analysis.creators import Creators
+from analysis.desk import Desk
+from analysis.node import RpcAnswer
+from analysis.shelf import StoreShelf
+from config.chains import Chain as ChainFacts
+from config.errors import UpstreamError
+from config.jsonrpc import RpcFault, RpcRequest
+from config.load import load_chains
+from config.primitives import Address
+from demo.abi import call_data
+from demo.anvil import ETHER, AnvilNode, quantity
+from demo.compile import Artifacts
+from demo.launchpads import DIRECT_PAD
+from demo.layout import World
+from demo.overlay import write_overlay
+from demo.pipeline import created_address
+from demo.swaps import Call
+from demo.world import build_world
+from sql.creators import read_creator
+from sql.reports import read_report, write_report
+from sql.store import Store
+from tests.chain.counting import CountingNode
+from tests.chain.judging import judge
+from tests.chain.test_scan import Hindered
+from tests.chain.verbs import Chain
+
+SUPPLY = 1_000_000 * 10**18
+
+
+@pytest.fixture(scope="module")
+def anvil_node() -> Iterator[AnvilNode]:
+    """A node that has every old state: taking a world back, as other tests do, loses them."""
+    with AnvilNode(states_kept=10_000) as node:
+        yield node
+
+
+@pytest.fixture(scope="module")
+def world(anvil_node: AnvilNode) -> World:
+    return build_world(anvil_node)
+
+
+@pytest.fixture(scope="module")
+def facts(world: World, tmp_path_factory: pytest.TempPathFactory) -> ChainFacts:
+    overlay = write_overlay(world, tmp_path_factory.mktemp("overlay"))
+    return next(chain for chain in load_chains(overlay) if chain.slug == "ethereum")
+
+
+@pytest.fixture
+def chain(anvil_node: AnvilNode, world: World, artifacts: Artifacts) -> Chain:
+    return Chain(anvil_node, world, artifacts)
+
+
+@pytest.fixture
+def store() -> Iterator[Store]:
+    store = Store.open(Path(":memory:"))
+    yield store
+    store.close()
+
+
+def next_made_by(chain: Chain, maker: Address) -> Address:
+    nonce = quantity(chain.node.rpc("eth_getTransactionCount", maker, "latest"))
+    return created_address(maker, nonce)
+
+
+def deploy(chain: Chain, creator: Address) -> Address:
+    return chain.deploy("HonestToken", "Made", "MADE", sender=creator)
+
+
+def launch(chain: Chain, creator: Address) -> Address:
+    (pad,) = {one.pad for one in chain.world.launched if one.launchpad == DIRECT_PAD}
+    token = next_made_by(chain, pad)
+    call = Call(to=pad, data=call_data("launch(string,string)", "Pad", "PAD"), value_wei=ETHER)
+    assert chain.node.execute(call.sent_by(creator, gas=6_000_000))["status"] == "0x1"
+    return token
+
+
+def clone(chain: Chain, creator: Address) -> Address:
+    """By a factory; the token says nothing before another transaction wakes it."""
+    implementation = chain.world.token("clone_1167").address
+    factory = chain.world.venues.clones
+    token = next_made_by(chain, factory)
+    assert chain.send(creator, factory, "clone(address)", implementation).success
+    return token
+
+
+@pytest.mark.parametrize("make", [deploy, launch, clone])
+async def test_whose_transaction_made_it_is_found(chain: Chain, desk: Desk, make: object) -> None:
+    assert callable(make)
+    chain.mine(70)
+    creator = chain.fresh_account()
+    token = make(chain, creator)
+    born = chain.node.head_number()
+    assert await find_creation(desk.node, token, final=born - 1) is None
+    chain.mine(70)
+    chain.transfer(token, creator, chain.fresh_account(), 1)
+    counting = CountingNode(desk.node)
+    found = await find_creation(counting, token, final=chain.node.head_number())
+    assert found is not None
+    assert (found.creator, found.block_number) == (creator, born)
+    assert counting.calls < 70
+    receipt = chain.node.rpc("eth_getTransactionReceipt", found.tx_hash)
+    assert msgspec.convert(receipt, dict[str, object])["from"] == creator
+
+
+async def test_a_node_that_has_forgotten_is_not_believed(chain: Chain, desk: Desk) -> None:
+    forgotten = RpcFault(code=-32000, message="missing trie node")
+    for method in ("eth_getCode", "eth_getBlockReceipts"):
+        node = Hindered(desk.node, method, answer=forgotten)
+        with pytest.raises(UpstreamError):
+            await find_creation(
+                node, chain.world.token("honest").address, final=chain.node.head_number()
+            )
+
+
+async def test_a_node_that_lies_about_old_code_names_nobody(chain: Chain, desk: Desk) -> None:
+    """It has no old state and says there was no code: the first block it shows is a trade's."""
+    token = chain.world.token("honest")
+    trader = chain.fresh_account()
+    bought = chain.buy(token, trader)
+    assert bought.success
+
+    class Forgetful(CountingNode):
+        async def batch(self, requests: Sequence[RpcRequest]) -> list[RpcAnswer]:
+            answers = await super().batch(requests)
+            return [
+                msgspec.Raw(b'"0x"')
+                if request.method == "eth_getCode"
+                and int(str(request.params[1]), 16) < bought.sent.block_number
+                else answer
+                for request, answer in zip(requests, answers, strict=True)
+            ]
+
+    found = await find_creation(Forgetful(desk.node), token.address, final=chain.node.head_number())
+    assert found is not None
+    assert (found.block_number, found.creator) == (bought.sent.block_number, None)
+
+
+async def test_the_report_is_amended_and_the_next_one_knows(
+    chain: Chain, desk: Desk, store: Store
+) -> None:
+    creator = chain.fresh_account()
+    token = deploy(chain, creator)
+    assert chain.transfer(token, creator, chain.fresh_account(), SUPPLY // 4).success
+    known = Desk(
+        chain=desk.chain,
+        node=desk.node,
+        knowledge=StoreShelf(store),
+        settings=desk.settings,
+        now_s=desk.now_s,
+    )
+    clock = [time.time()]
+    creators = Creators(
+        desks={"ethereum": known}, store=store, settings=desk.settings, now_s=lambda: clock[0]
+    )
+    write_report(store, await judge(known, token))
+    await creators.go("ethereum")
+    young = read_report(store, chain_id=1, address=token)
+    assert young is not None
+    assert young.token.creator_address is None  # its block is not final
+    chain.mine(desk.chain.finality_blocks)
+    clock[0] += 3_601
+    assert chain.transfer(token, creator, chain.fresh_account(), SUPPLY // 4).success
+    await creators.go("ethereum")
+    report = read_report(store, chain_id=1, address=token)
+    assert report is not None
+    assert report.token.creator_address == creator
+    assert report.token.creator_balance_raw == SUPPLY * 3 // 4  # at the report's block
+    assert read_creator(store, chain_id=1, token=token) is not None
+    again = await judge(known, token)
+    assert again.token.creator_address == creator
+    assert again.token.creator_balance_raw == chain.balance(token, creator) == SUPPLY // 2

@@ -1,0 +1,115 @@
+"""Protects stored trades: those of every kind of pool, with the amounts that really moved, and the
+price that the last one shows."""
+
+import time
+from pathlib import Path
+
+import pytest
+
+from analysis.desk import Desk
+from analysis.native_price import anchor_prices
+from analysis.outside.market_data import MarketData
+from analysis.price import find_price
+from analysis.shelf import StoreShelf
+from analysis.trades import StoredTrades
+from config.primitives import Address
+from config.settings import AnalysisSettings, RpcSettings
+from demo.compile import load_artifacts
+from indexer.rpc import RpcClient
+from sql.store import Store
+from tests.chain.judging import judge
+from tests.chain.verbs import Chain
+from tests.indexer.conftest import LiveChain
+from tests.indexer.test_real_node import following, opened, until_level
+
+pytestmark = pytest.mark.chain
+
+
+def stored(store: Store) -> list[tuple[str, float, float]]:
+    """Pool and amounts, oldest first."""
+    with store.cursor() as cursor:
+        query = "select pool_key, amount0, amount1 from trade order by block_number, log_index"
+        return [(str(row[0]), row[1], row[2]) for row in cursor.execute(query).fetchall()]
+
+
+def one_token_a_venue(live: LiveChain) -> list[str]:
+    keys = {token.pool.venue: token.key for token in reversed(live.world.tokens)}
+    return list(keys.values())
+
+
+async def test_every_kind_of_pool_tells_what_moved(live: LiveChain, tmp_path: Path) -> None:
+    chain = Chain(live.node, live.world, load_artifacts())
+    expected: list[tuple[str, float, float]] = []
+    keys = one_token_a_venue(live)
+    assert len(keys) == 8
+    with opened(tmp_path / "store.duckdb") as store:
+        async with following(live, store, live.node.ws_url) as board:
+            for key in keys:
+                token = chain.world.token(key)
+                trader = chain.fresh_account()
+                for moved in (chain.buy(token, trader), chain.sell(token, trader)):
+                    if not moved.pool_quote_in and not moved.pool_quote_out:
+                        continue  # refused: the trait of that token
+                    own = moved.pool_in - moved.pool_out
+                    other = moved.pool_quote_in - moved.pool_quote_out
+                    sides = (own, other) if token.address < token.pool.quote else (other, own)
+                    name = str(token.pool.pool_id or token.pool.address)
+                    expected.append((name, float(sides[0]), float(sides[1])))
+            await until_level(board, live)
+            told = stored(store)[-len(expected) :]
+            assert [row[0] for row in told] == [row[0] for row in expected]
+            for row, real in zip(told, expected, strict=True):
+                assert row[1:] == pytest.approx(real[1:], rel=1e-12)
+            assert len({row[0] for row in expected}) == 8
+            before = len(stored(store))
+            live.node.reorg(1)
+            await until_level(board, live)
+            assert stored(store)[-1:] != told[-1:]
+            assert len(stored(store)) == before - 1
+
+
+class Nowhere(MarketData):
+    """No aggregator is reached."""
+
+    def __init__(self) -> None:
+        pass
+
+    async def token_price(self, chain: object, token: Address) -> float | None:
+        return None
+
+
+@pytest.mark.parametrize("key", ["honest", "v2_usdc", "v4_honest"])
+async def test_the_last_trade_prices_the_token(live: LiveChain, tmp_path: Path, key: str) -> None:
+    chain = Chain(live.node, live.world, load_artifacts())
+    token = chain.world.token(key)
+    trader = chain.fresh_account()
+    with opened(tmp_path / "store.duckdb") as store:
+        async with following(live, store, live.node.ws_url) as board:
+            moved = chain.buy(token, trader, chain.quote_worth(token, 300))
+            chain.buy(token, trader, 10)  # a few units: no price
+            await until_level(board, live)
+        client = await RpcClient.connect([live.node.url], live.chain.id, RpcSettings())
+        desk = Desk(
+            chain=live.chain,
+            node=client,
+            knowledge=StoreShelf(store),
+            settings=AnalysisSettings(),
+            now_s=time.time,
+        )
+        report = await judge(desk, token.address)
+        trades = StoredTrades(store, lambda facts: anchor_prices(facts, desk.native_usd))
+        traded_at_s = chain.node.head_time() - (chain.node.head_number() - moved.sent.block_number)
+        price = await find_price(
+            live.chain,
+            report,
+            market_data=Nowhere(),
+            now_s=traded_at_s + 77,
+            trades=trades,
+        )
+        assert price is not None
+        assert price.source == "network_token_info"
+        assert price.usd == pytest.approx(300 * 10**token.decimals / moved.pool_out, rel=1e-6)
+        assert price.age_s == pytest.approx(77, abs=3)
+        unpriced = StoredTrades(store, lambda _: {})
+        assert await unpriced.last_trade(live.chain, report) is None
+        await client.aclose()
