@@ -17,9 +17,9 @@ from demo.seeding import UNLIMITED, fetch_addresses
 from sql.rows import PoolResultRow, Report
 from tests.chain.forks import fork_v2
 from tests.chain.judging import judge
-from tests.chain.matrix import CASES, KINDS, animal_of
+from tests.chain.matrix import BEHAVIOURS, CASES, KINDS, animal_of
 from tests.chain.oracle import real_trade
-from tests.chain.test_prediction import SPENT_USD, assert_pool_agrees
+from tests.chain.test_prediction import assert_pool_agrees
 from tests.chain.verbs import Chain
 
 WITHOUT_ROUTERS = (
@@ -45,9 +45,14 @@ async def test_the_prediction_is_what_then_happens(
     chain: Chain, desk: Desk, behaviour: str, kind: str
 ) -> None:
     token = chain.place(animal_of(behaviour, kind))
+    trade = BEHAVIOURS[behaviour].trade
+    if trade.at_even_block and chain.node.head_number() % 2 == 0:
+        chain.mine()
     pool = pool_of(await judge(desk, token.address), token)
-    spend_usd = SPENT_USD.get(behaviour, 30)
-    assert_pool_agrees(pool, real_trade(chain, token, spend_usd=spend_usd))
+    real = real_trade(
+        chain, token, spend_usd=trade.spend_usd, parts=trade.parts, is_first=trade.is_first
+    )
+    assert_pool_agrees(pool, real)
 
 
 @pytest.mark.parametrize("kind", KINDS)
