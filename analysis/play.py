@@ -89,8 +89,8 @@ async def play_sales(desk: Desk, look: Look, buys: Buys, *, special: Collection[
     )
     sending = next(sendings, None)
     groups = [
-        [_turn(ground, sale.play) for sale in ways]
-        for (ground, _), ways in zip(buys.bought, sales, strict=True)
+        [_turn(ground, sale.play)] if sale else []
+        for (ground, _), sale in zip(buys.bought, sales, strict=True)
     ]
     sent, *played = await _send(desk, look, [[sending[0]] if sending else [], *groups])
     trades = dict(buys.refused)
@@ -98,11 +98,11 @@ async def play_sales(desk: Desk, look: Look, buys: Buys, *, special: Collection[
     result, evidence = _judge_transfers(
         [sending for sending in buys.sendings if sending[0] in senders]
     )
-    for (ground, bought), ways, results in zip(buys.bought, sales, played, strict=True):
+    for (ground, bought), sale, results in zip(buys.bought, sales, played, strict=True):
         key = ground.candidate.key
-        sell = trade.read_sales(ground, bought, ways, results)
+        sell = trade.read_sales(ground, bought, sale, results)
         trades[key] = TradeResult(buy=bought.outcome, sell=sell)
-        plays = [sale.play for sale in ways]
+        plays = [sale.play] if sale else []
         evidence += _evidence(f"sell:{key}", trade.VERSION, plays, results, sell)
     if sending is not None:
         by_buyer = transfer.read_result(sending[1], sent[0])

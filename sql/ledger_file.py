@@ -2,6 +2,7 @@
 
 import sqlite3
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,6 +18,8 @@ T = TypeVar("T", bound=msgspec.Struct)
 _WAIT_S = 3.0
 """How long a statement waits for another process, and a thread for another thread."""
 
+_LOOK_EVERY_S = 0.002
+
 
 class LedgerFile:
     """Two connections: a read does not wait until a write has reached the disk."""
@@ -31,6 +34,7 @@ class LedgerFile:
             path.touch(mode=0o600, exist_ok=True)
             self._writer = self._connect()
             try:
+                self._writer.execute("pragma busy_timeout = 0")  # `_begin` waits instead
                 self._migrate()
                 self._reader = self._connect()
             except BaseException:
@@ -55,7 +59,7 @@ class LedgerFile:
         Raises StoreError, also when another process holds the file for longer than the wait.
         """
         with self._held(self._writing), self._translated():
-            self._writer.execute("begin immediate")
+            self._begin()
             try:
                 yield LedgerWrite(self._writer)
                 self._writer.execute("commit")
@@ -63,6 +67,21 @@ class LedgerFile:
                 if self._writer.in_transaction:
                     self._writer.execute("rollback")
                 raise
+
+    def _begin(self) -> None:
+        """SQLite's own wait looks every tenth of a second in the end, and is passed over for long
+        where others write all the time."""
+        until_s = time.monotonic() + self._wait_s
+        while True:
+            try:
+                self._writer.execute("begin immediate")
+            except sqlite3.OperationalError as error:
+                is_locked = error.sqlite_errorcode == sqlite3.SQLITE_BUSY
+                if not is_locked or time.monotonic() >= until_s:
+                    raise
+                time.sleep(_LOOK_EVERY_S)
+            else:
+                return
 
     def _connect(self) -> sqlite3.Connection:
         connection = sqlite3.connect(

@@ -22,7 +22,7 @@ _VIEWS = frozenset(
 
 
 def _hits(code: Code) -> Iterator[Evidence]:
-    for write in code.writes:
+    for write in (*code.writes, *code.writes_inside):
         if write.entry in _VIEWS:
             yield Evidence(entry=write.entry, pc=write.pc)
 
@@ -33,7 +33,7 @@ def _look(code: Code) -> Answer:
 
 DETECTOR = Detector(
     key="view_function_modifies_state",
-    version=1,
+    version=2,
     true_when="a getter of the token standard, or of the owner, can reach a store",
     not_when=("view code that only reads",),
     look=_look,

@@ -1,6 +1,6 @@
 """The ground a pool's trades are played on, and the plays themselves. Pure."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -12,6 +12,10 @@ from analysis.venues.swap import Moved, Swap, Way
 from config.primitives import ZERO_ADDRESS, Address, BlockRef, Hash32, RawAmount
 
 _UNLIMITED = 2**256 - 1
+
+Orders = Mapping[str, RawAmount]
+"""Amounts to sell in one block, tried one after the other, by the words that name each try. A
+refused one changes nothing for the next."""
 
 
 class Ground(msgspec.Struct, frozen=True, kw_only=True):
@@ -58,14 +62,13 @@ def buy_play(ground: Ground, amount_in: RawAmount) -> Play:
     return _play(ground, trader, calls, funds, coins=amount_in)
 
 
-def sale_play(ground: Ground, amount_in: RawAmount, amounts: tuple[RawAmount, RawAmount]) -> Play:
-    """Buy as `buy_play` did, from the same account, and sell in the later blocks."""
+def sale_play(ground: Ground, amount_in: RawAmount, orders: Sequence[Orders]) -> Play:
+    """Buy as `buy_play` did, from the same account, and sell in the later blocks.
+
+    `orders`: for each of the two later blocks, what is tried one after the other.
+    """
     trader = ground.trader(f"buy {amount_in}")
-    calls = (
-        _buying(ground, trader, amount_in),
-        _selling(ground, trader, amounts[0], "at sale"),
-        _selling(ground, trader, amounts[1], "later"),
-    )
+    calls = (_buying(ground, trader, amount_in), *_sellings(ground, trader, orders))
     funds = _quote_funds(ground, trader, amount_in)
     return _play(ground, trader, calls, funds, coins=amount_in)
 
@@ -82,15 +85,13 @@ def sending_play(ground: Ground, amount_in: RawAmount, amount: RawAmount) -> Pla
     return _play(ground, trader, calls, funds, coins=amount_in)
 
 
-def funded_sale_play(ground: Ground, amount: RawAmount, *, slot_index: int) -> Play:
-    """Sell from an account that was given the token on stage."""
+def funded_sale_play(
+    ground: Ground, amount: RawAmount, orders: Sequence[Orders], *, slot_index: int
+) -> Play:
+    """Sell, as in `sale_play`, from an account that was given the token on stage."""
     trader = ground.trader(f"funded {amount}")
-    calls = (
-        (_balance(ground.candidate.token, trader, "balance given"),),
-        _selling(ground, trader, amount, "at sale"),
-        _selling(ground, trader, amount, "later"),
-    )
     token = ground.candidate.token
+    calls = ((_balance(token, trader, "balance given"),), *_sellings(ground, trader, orders))
     return _play(ground, trader, calls, {token: balance_override(trader, amount, index=slot_index)})
 
 
@@ -155,13 +156,28 @@ def _paying(ground: Ground, trader: Address, amount_in: RawAmount) -> tuple[SimC
     )
 
 
-def _selling(ground: Ground, trader: Address, amount: RawAmount, when: str) -> tuple[SimCall, ...]:
+def _sellings(
+    ground: Ground, trader: Address, orders: Sequence[Orders]
+) -> Iterator[tuple[SimCall, ...]]:
+    """The orders of each block, the router allowed to take the token before the first."""
+    for block_orders in orders:
+        yield tuple(
+            call
+            for at, (when, amount) in enumerate(block_orders.items())
+            for call in _selling(ground, trader, amount, when, is_first=at == 0)
+        )
+
+
+def _selling(
+    ground: Ground, trader: Address, amount: RawAmount, when: str, *, is_first: bool
+) -> tuple[SimCall, ...]:
     quote, token = ground.candidate.quote, ground.candidate.token
     swap = _swap(ground, trader, token_in=token, token_out=quote, amount_in=amount)
+    approval = _approve(token, trader, ground.way.router, f"approve {when}")
     return (
         _balance(token, trader, f"balance before sale {when}"),
         *_quote_balance(ground, trader, f"quote before sale {when}"),
-        _approve(token, trader, ground.way.router, f"approve {when}"),
+        *((approval,) if is_first else ()),
         *_expected(ground, swap, f"expected {when}"),
         _trade(ground, swap, f"sell {when}"),
         _balance(token, trader, f"balance after sale {when}"),

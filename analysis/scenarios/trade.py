@@ -17,6 +17,7 @@ from analysis.abi import WORD
 from analysis.revert_reason import decode_revert
 from analysis.scenarios.ground import (
     Ground,
+    Orders,
     buy_play,
     funded_sale_play,
     sale_play,
@@ -35,12 +36,15 @@ PATIENCE_S = 3_600
 _FEE_OR_TAX = 0.5
 """Share of what is paid in from which a pool's fee counts as tax."""
 
-_BUY_SHARES = (20, 200, 20_000)
+_BUY_SHARES = (23, 230, 23_000)
 """Divisors of the pool's quote reserve, largest buy first: a maximum transaction or wallet refuses
-the first sizes, never all; the largest that works measures tax best."""
+the first sizes, never all; the largest that works measures tax best. No round share is within a
+tenth of any of them, so none is drawn by chance."""
 
 _SALE_SHARES = (1, 10)
-"""Divisors of what is held: all of it, and a part, should only selling everything be refused."""
+_SALE_WORDS = ("", "part ")
+"""Divisors of what is held, and their names: all of it, and a part, should only selling everything
+be refused."""
 
 
 class Bought(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,11 +59,11 @@ class Bought(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Sale(msgspec.Struct, frozen=True, kw_only=True):
-    """One way to sell: its play, and the amounts it asks to sell."""
+    """How it is tried to sell: one play, whose first try that works counts."""
 
     play: Play
-    amounts: tuple[RawAmount, RawAmount]
-    """At the sale and at the patient sale."""
+    orders: tuple[Orders, Orders]
+    """In the block of the sale, and in that of the patient sale."""
 
 
 def write_buys(ground: Ground) -> tuple[Play, ...]:
@@ -81,44 +85,40 @@ def read_buys(ground: Ground, played: Sequence[Played | NotRun]) -> Bought:
     )
 
 
-def write_sales(ground: Ground, bought: Bought, *, supply_raw: RawAmount) -> tuple[Sale, ...]:
-    """Ways to sell what was bought. Empty: there is nothing to sell.
+def write_sales(ground: Ground, bought: Bought, *, supply_raw: RawAmount) -> Sale | None:
+    """How what was bought is sold. None: there is nothing to sell.
 
     Where buying was refused, an account funded on stage sells: whoever holds the token already
     still wants to know.
     """
     if bought.held is not None:
         if not any(bought.held):
-            return ()
-        parts = dict.fromkeys(_part(bought.held, share) for share in _SALE_SHARES)
-        return tuple(
-            Sale(play=sale_play(ground, bought.amount_in, part), amounts=part) for part in parts
-        )
+            return None
+        orders = _orders(bought.held)
+        return Sale(play=sale_play(ground, bought.amount_in, orders), orders=orders)
     slot = ground.token_slot_index
     if not isinstance(bought.outcome, Refused) or slot is None:
-        return ()
+        return None
     amount = sent_share(supply_raw, ground.scenery)
-    sizes = dict.fromkeys(RawAmount(max(1, amount // share)) for share in _SALE_SHARES)
-    return tuple(
-        Sale(play=funded_sale_play(ground, size, slot_index=slot), amounts=(size, size))
-        for size in sizes
-    )
+    orders = _orders((amount, amount))
+    return Sale(play=funded_sale_play(ground, amount, orders, slot_index=slot), orders=orders)
 
 
 def read_sales(
-    ground: Ground, bought: Bought, sales: Sequence[Sale], played: Sequence[Played | NotRun]
+    ground: Ground, bought: Bought, sale: Sale | None, played: Sequence[Played | NotRun]
 ) -> Outcome:
-    """The first sale that worked; the next block's before the patient one's."""
-    if not sales:
+    """The first try that worked; the next block's before the patient ones."""
+    if sale is None:
         if bought.held is not None:
             return Refused(reason="what was bought is gone in the next block")
         if isinstance(bought.outcome, Passed):
             return NotRun(missing="HOLDER", reason="balanceOf does not tell what was bought")
         return NotRun(missing="FUNDS", reason="the buy did not pass, so there was nothing to sell")
+    [result] = played
     outcomes = [
-        _read_sale(ground, result, when, asked=sale.amounts[at])
-        for at, when in enumerate(("at sale", "later"))
-        for sale, result in zip(sales, played, strict=True)
+        _read_sale(ground, result, when, asked=amount)
+        for orders in sale.orders
+        for when, amount in orders.items()
     ]
     passed = next((outcome for outcome in outcomes if isinstance(outcome, Passed)), None)
     # A balance that is gone by the patient sale does not take back a refusal seen before.
@@ -152,8 +152,15 @@ def _sizes(ground: Ground) -> tuple[RawAmount, ...]:
     )
 
 
-def _part(held: tuple[RawAmount, RawAmount], share: int) -> tuple[RawAmount, RawAmount]:
-    return RawAmount(max(1, held[0] // share)), RawAmount(max(1, held[1] // share))
+def _orders(held: tuple[RawAmount, RawAmount]) -> tuple[Orders, Orders]:
+    at_sale, later = (
+        {
+            f"{words}{when}": RawAmount(max(1, amount // share))
+            for words, share in zip(_SALE_WORDS, _SALE_SHARES, strict=True)
+        }
+        for when, amount in zip(("at sale", "later"), held, strict=True)
+    )
+    return at_sale, later
 
 
 def _unlearnt(outcomes: Sequence[Outcome]) -> NotRun | None:

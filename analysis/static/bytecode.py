@@ -1,6 +1,7 @@
 """Runtime code as the EVM reads it: instructions, jump destinations, no metadata."""
 
 import re
+from collections import Counter
 from collections.abc import Iterable
 
 import msgspec
@@ -12,6 +13,18 @@ from config.primitives import Hash32
 JUMPDEST = NUMBER["JUMPDEST"]
 PUSH0 = NUMBER["PUSH0"]
 PUSH32 = NUMBER["PUSH32"]
+STOP = NUMBER["STOP"]
+
+_JUMPS = frozenset({NUMBER["JUMP"], NUMBER["JUMPI"]})
+_LEAVING = frozenset(
+    {
+        NUMBER["JUMP"],
+        STOP,
+        *(NUMBER[name] for name in ("RETURN", "REVERT", "SELFDESTRUCT")),
+        *(number for number, row in enumerate(OPCODES) if row is None),
+    }
+)
+"""Opcodes behind which execution does not go on."""
 
 _METADATA_KEYS = (b"ipfs", b"bzzr0", b"bzzr1", b"solc", b"experimental", b"vyper")
 _CBOR_SMALL_LISTS = range(0x81, 0x90)
@@ -91,6 +104,14 @@ class Program(msgspec.Struct, frozen=True, kw_only=True):
 
     code: bytes
     jump_targets: frozenset[int]
+    quiet_targets: frozenset[int]
+    """Jump destinations to which only one way leads, unless a jump is computed: one jump whose
+    target is pushed right before it, or the instruction before."""
+    return_targets: frozenset[int]
+    """Jump destinations that are pushed to be jumped to later: where calls inside the code come
+    back. A number that merely equals one may be among them."""
+    single_returns: frozenset[int]
+    """Those that are pushed at one place only, and that nothing else leads to."""
     pushed: dict[int, int]
     """By program counter of a PUSH: the constant."""
     opcodes: frozenset[int]
@@ -102,21 +123,46 @@ def split(code: bytes) -> Program:
     jump_targets = set()
     pushed = {}
     opcodes = set()
+    direct: Counter[int] = Counter()
+    falls = set()
     pc = 0
+    last = JUMPDEST  # the start is a way in, too
+    constant = -1
     while pc < len(code):
         opcode = code[pc]
         opcodes.add(opcode)
-        row = OPCODES[opcode]
-        size = 1 if row is None else row.size
-        if opcode == JUMPDEST:
-            jump_targets.add(pc)
-        elif PUSH0 <= opcode <= PUSH32:
+        if PUSH0 <= opcode <= PUSH32:
+            size = opcode - PUSH0 + 1
             # an operand cut off by the end of the code reads as zeros
-            pushed[pc] = int.from_bytes(code[pc + 1 : pc + size].ljust(size - 1, b"\0"))
+            constant = int.from_bytes(code[pc + 1 : pc + size].ljust(size - 1, b"\0"))
+            pushed[pc] = constant
+        else:
+            size = 1
+            if opcode == JUMPDEST:
+                jump_targets.add(pc)
+                if last not in _LEAVING:
+                    falls.add(pc)
+            elif opcode in _JUMPS and PUSH0 <= last <= PUSH32:
+                direct[constant] += 1
+        last = opcode
         pc += size
+    named = Counter(pushed.values())
     return Program(
         code=code,
         jump_targets=frozenset(jump_targets),
+        quiet_targets=frozenset(
+            target
+            for target in jump_targets
+            if named[target] == direct[target] and direct[target] + (target in falls) == 1
+        ),
+        return_targets=frozenset(
+            target for target in jump_targets if named[target] > direct[target]
+        ),
+        single_returns=frozenset(
+            target
+            for target in jump_targets
+            if named[target] == 1 and not direct[target] and target not in falls
+        ),
         pushed=pushed,
         opcodes=frozenset(opcodes),
     )

@@ -26,6 +26,9 @@ TRANSFER: Final = 0xA9059CBB
 TRANSFER_FROM: Final = 0x23B872DD
 MOVERS: Final = (TRANSFER, TRANSFER_FROM)
 
+_WRITING_CALLS: Final = frozenset({"CALL", "CALLCODE", "DELEGATECALL"})
+_SELECTOR_SHIFT: Final = 224
+
 _MOSTLY: Final = 3
 """Times more often that a shared branch is a check than not, for all of its uses to be one."""
 
@@ -127,9 +130,9 @@ class Code:
         writers = writers_of(self.notes, BALANCE_OF)
         moved = {write.place.root for write in self.writes if self._moves(write)}
         if not moved:
-            return writers
+            return self._with_callers(writers)
         notes = (note for note in writers.notes if self._roots_of(note) & (moved | {UNKNOWN}))
-        return msgspec.structs.replace(writers, notes=tuple(notes))
+        return self._with_callers(msgspec.structs.replace(writers, notes=tuple(notes)))
 
     def _moves(self, write: Write) -> bool:
         return (
@@ -144,7 +147,48 @@ class Code:
     @cached_property
     def allowances(self) -> Writers:
         """Who stores to what `allowance` returns."""
-        return writers_of(self.notes, ALLOWANCE)
+        return self._with_callers(writers_of(self.notes, ALLOWANCE))
+
+    def _with_callers(self, writers: Writers) -> Writers:
+        """The writers, and the functions that write by calling one of these on their own contract:
+        the store is the called function's, the entry the caller's."""
+        notes = [
+            msgspec.structs.replace(note, entry=caller)
+            for note in writers.notes
+            for caller in self.callers_inside.get(note.entry, ())
+        ]
+        return msgspec.structs.replace(
+            writers, notes=tuple(dict.fromkeys((*writers.notes, *notes)))
+        )
+
+    @cached_property
+    def callers_inside(self) -> dict[Entry, set[Entry]]:
+        """By function: those that call it on their own contract (`this.f()`), by whatever detour.
+
+        Only calls whose selector is a constant: one that comes from the caller's data is not known.
+        """
+        called = {entry: self._called_inside(entry) for entry in self.entries}
+        found: dict[Entry, set[Entry]] = {}
+        for entry in called:
+            waiting = [entry]
+            seen: set[Entry] = set()
+            while waiting:
+                fresh = called.get(waiting.pop(), set()) - seen
+                seen |= fresh
+                waiting.extend(fresh)
+            for each in seen - {entry}:
+                found.setdefault(each, set()).add(entry)
+        return found
+
+    def _called_inside(self, entry: Entry) -> set[Entry]:
+        found: set[Entry] = set()
+        for _, deed in self.flow(entry).deeds():
+            if deed.kind not in _WRITING_CALLS:
+                continue
+            target, head = (self.sources.single(word) for word in deed.words[:2])
+            if isinstance(head, int) and is_own_address(target):
+                found.add(head >> _SELECTOR_SHIFT)
+        return found
 
     @cached_property
     def roles(self) -> Roles:
@@ -208,6 +252,15 @@ class Code:
             if deed.kind == "SSTORE"
             for slot, value in [(deed.words[0], deed.words[1])]
             for place in self.places.of(slot)
+        )
+
+    @cached_property
+    def writes_inside(self) -> tuple[Write, ...]:
+        """Stores of functions that others call on their own contract, as the callers'."""
+        return tuple(
+            msgspec.structs.replace(write, entry=caller)
+            for write in self.writes
+            for caller in self.callers_inside.get(write.entry, ())
         )
 
     def writes_to(self, variable: Variable) -> Iterator[Write]:
@@ -336,6 +389,12 @@ class Code:
         """Declared slots of variables, where they are plain numbers."""
         slots = (Place(root=root).slot for root, _ in variables)
         return {slot for slot in slots if slot is not None}
+
+
+def is_own_address(word: Word) -> bool:
+    """Whether it is the contract's own address."""
+    bare = address_in(word)
+    return isinstance(bare, Term) and bare.operation == "ADDRESS"
 
 
 def _contradict(one: Literal, other: Literal) -> bool:

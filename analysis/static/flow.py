@@ -1,6 +1,7 @@
 """One function's part of the graph: what can still succeed, where it refuses, and on what terms."""
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import cached_property
 
 import msgspec
 
@@ -63,22 +64,29 @@ class Flow:
                 waiting.extend(node.successors())
         return found
 
-    def deeds(self) -> Iterator[tuple[Node, Deed]]:
+    def deeds(self) -> tuple[tuple[Node, Deed], ...]:
         """What is done on ways that can succeed."""
-        for node in self.nodes:
-            if node in self.alive:
-                for deed in node.deeds:
-                    yield node, deed
+        return self._deeds
 
-    def branches(self) -> Iterator[Branch]:
+    def branches(self) -> tuple[Branch, ...]:
         """Branches on ways that can succeed."""
-        return (branch for _, branch in self.branching())
+        return self._branches
 
     def branching(self) -> Iterator[tuple[Node, Branch]]:
         """Nodes that end in a branch, on ways that can succeed."""
         for node in self.nodes:
             if node in self.alive and node.branch is not None:
                 yield node, node.branch
+
+    @cached_property
+    def _deeds(self) -> tuple[tuple[Node, Deed], ...]:
+        alive = (node for node in self.nodes if node in self.alive)
+        return tuple((node, deed) for node in alive for deed in node.deeds)
+
+    @cached_property
+    def _branches(self) -> tuple[Branch, ...]:
+        alive = (node.branch for node in self.nodes if node in self.alive)
+        return tuple(branch for branch in alive if branch is not None)
 
     def refusals(self) -> list[Refusal]:
         """Branches of which one side surely reverts."""

@@ -11,9 +11,11 @@ Entry = int | None
 
 RETURNS: Final = "returns"
 REVERTS: Final = "reverts"
+FAILS: Final = "fails"
 DESTRUCTS: Final = "destructs"
 LOST: Final = "lost"
-"""How a node can end execution; lost: a jump that is not known, or the budget ran out."""
+"""How a node can end execution; fails: it surely reverts, and nobody looked at what it does until
+then; lost: a jump that is not known, or the budget ran out."""
 
 
 class Deed(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,6 +47,7 @@ class Node:
         self.number = number
         self.entry = entry
         self.pc = pc
+        """Where it starts; a jump to where is not known, or one of many places, at the jump."""
         self.clear()
 
     def clear(self) -> None:

@@ -1,27 +1,30 @@
-"""What single instructions do to a path's stack and memory, and what of it is worth a note.
+"""What single instructions do to a path's memory and the world, and what of it is worth a note.
 
-Jumps and ends of execution are the walk's; everything else is here.
+Jumps and ends of execution are the walk's; shuffles of the stack are done away with in `blocks`.
 """
 
 from collections.abc import Callable
 from typing import Final
 
 from analysis.static.bytecode import Program
-from analysis.static.opcodes import Opcode
 from analysis.static.path import ALLOWANCE, BALANCE_OF, Notes, Path
 from analysis.static.terms import Pool, Term, Word, address_in
 
 _WORD: Final = 32
 _SELECTOR_SHIFT: Final = 224
-_SELECTOR_IN_SCRATCH = (28, 0, 4)
-"""CALLDATACOPY(28, 0, 4): Vyper up to 0.2 reads the selector into the low bytes of word 0."""
 
 _EQUALITIES: Final = ("EQ", "SUB", "XOR")
+COMPARISONS: Final = frozenset({*_EQUALITIES, "LT", "GT", "SLT", "SGT"})
+"""Instructions that may compare the caller with a slot, or the clock with anything."""
+
 _WITH_VALUE: Final = ("CALL", "CALLCODE")
 _DELEGATING: Final = ("DELEGATECALL", "CALLCODE")
 
 _MOST_RETURNED: Final = 4
-"""Words of one RETURN that are noted."""
+"""Words of one RETURN, or of a call's answer, that are followed."""
+
+_MOST_COPIED: Final = 512
+"""Bytes of one copy whose words are followed."""
 
 
 class Machine:
@@ -31,63 +34,72 @@ class Machine:
         self.program = program
         self.pool = pool
         self.notes = notes
+        self.known: dict[tuple[object, ...], Word] = {}
+        """What instructions make of words, by name and operands, where it is the same on every
+        path and nothing of it is noted."""
 
-    def run(self, row: Opcode, path: Path, pc: int) -> None:
-        """Do one instruction that neither jumps nor ends execution; the stack is deep enough."""
-        handler = _HANDLERS.get(row.name)
-        if handler is not None:
-            handler(self, path, pc)
-            return
-        words = [path.stack.pop() for _ in range(row.pops)]
-        if row.pushes:
-            self._push(path, self.pool.make(row.name, *words))
+    def work_out(self, path: Path, pc: int, name: str, words: tuple[Word, ...]) -> Word:
+        """The word an instruction without effects leaves."""
+        word = self.pool.make(name, *words)
+        if name in COMPARISONS and self._is_noted(path, pc, name, words, word):
+            return word
+        if word is self.pool.selector or word is self.pool.selector_high:
+            return self._as_known(path, word)
+        self.known[name, *words] = word
+        return word
 
-    def note_return(self, path: Path, pc: int) -> None:
-        """RETURN, before the path ends."""
-        place, length = path.stack[-1], path.stack[-2]
+    def note_return(self, path: Path, pc: int, place: Word, length: Word) -> None:
+        """RETURN."""
         count = -(-length // _WORD) if isinstance(length, int) else 2
         places = (
             self.pool.make("ADD", _WORD * i, place) for i in range(min(count, _MOST_RETURNED))
         )
-        words = [path.memory.load(self.pool, each) for each in places]
+        words = [path.memory.load(each) for each in places]
         self.notes.add(self.notes.returns, path, pc, *words)
 
-    def _push(self, path: Path, word: Word) -> None:
-        """Push, with the selector filled in where the path has matched one."""
+    def _as_known(self, path: Path, word: Word) -> Word:
+        """The word, with the selector filled in where the path has matched one."""
         if path.entry is not None:
             if word is self.pool.selector:
-                word = path.entry
-            elif word is self.pool.selector_high:
-                word = path.entry << _SELECTOR_SHIFT
-        path.stack.append(word)
+                return path.entry
+            if word is self.pool.selector_high:
+                return path.entry << _SELECTOR_SHIFT
+        return word
 
-    def _compare(self, path: Path, pc: int, operation: str) -> None:
-        a, b = path.stack.pop(), path.stack.pop()
-        for one, other in ((a, b), (b, a)):
-            slot = _owner_slot(other) if operation in _EQUALITIES and _is_caller(one) else None
-            if slot is not None:
-                self.notes.add(self.notes.caller_checks, path, pc, slot)
-        word = self.pool.make(operation, a, b)
-        if isinstance(word, Term) and word.has_clock:
-            self.notes.add(self.notes.clocks, path, pc, word, a, b)
-        self._push(path, word)
+    def _is_noted(
+        self, path: Path, pc: int, name: str, words: tuple[Word, ...], result: Word
+    ) -> bool:
+        """Note a comparison that matters. False: it does not."""
+        a, b = words
+        noted = False
+        if name in _EQUALITIES:
+            for one, other in ((a, b), (b, a)):
+                slot = _owner_slot(other) if _is_caller(one) else None
+                if slot is not None:
+                    noted = True
+                    self.notes.add(self.notes.caller_checks, path, pc, slot)
+        if isinstance(result, Term) and result.has_clock:
+            noted = True
+            self.notes.add(self.notes.clocks, path, pc, result, a, b)
+        return noted
 
-    def _call(self, path: Path, pc: int, kind: str) -> None:
-        stack = path.stack
-        stack.pop()
-        target = stack.pop()
-        if kind in _WITH_VALUE:
-            stack.pop()
-        given, given_length, out, out_length = (stack.pop() for _ in range(4))
-        head = path.memory.load(self.pool, given)
+    def _call(self, path: Path, pc: int, kind: str, words: tuple[Word, ...]) -> Word:
+        target = words[1]
+        given, given_length, out, out_length = words[-4:]
+        head = path.memory.head(given)
         if kind in _DELEGATING:
             self.notes.add(self.notes.delegations, path, pc, target, head, given_length)
         path.do(kind, pc, target, head, out_length)
         path.called = target
         path.memory.forget(out, out_length)
-        if out_length != 0:
-            path.memory.store(out, self.pool.leaf("result", address_in(target), 0))
-        stack.append(self.pool.leaf("success", pc, address_in(target)))
+        whom = address_in(target)
+        if isinstance(out_length, int):
+            count = min(out_length // _WORD, _MOST_RETURNED)
+            answer: list[Word] = [self.pool.leaf("result", whom, _WORD * i) for i in range(count)]
+            path.memory.store_words(out, answer, count * _WORD)
+        else:
+            path.memory.store(out, self.pool.leaf("result", whom, 0))
+        return self.pool.leaf("success", pc, whom)
 
 
 def _is_caller(word: Word) -> bool:
@@ -103,118 +115,133 @@ def _owner_slot(word: Word) -> int | None:
     return None
 
 
-def _calldataload(machine: Machine, path: Path, _pc: int) -> None:
-    path.stack.append(machine.pool.leaf("CALLDATALOAD", path.stack.pop()))
+def _mload(machine: Machine, path: Path, _pc: int, place: Word) -> Word:
+    word = path.memory.load(place)
+    if word.__class__ is not int:
+        if word.operation == "result":  # type: ignore[union-attr]  # a term
+            machine.notes.answers_used.add(word.arguments[0])  # type: ignore[union-attr]
+        elif word is machine.pool.selector or word is machine.pool.selector_high:
+            return machine._as_known(path, word)
+    return word
 
 
-def _mload(machine: Machine, path: Path, _pc: int) -> None:
-    word = path.memory.load(machine.pool, path.stack.pop())
-    if isinstance(word, Term) and word.operation == "result":
-        machine.notes.answers_used.add(word.arguments[0])
-    machine._push(path, word)
+def _mstore(_machine: Machine, path: Path, _pc: int, place: Word, word: Word) -> None:
+    path.memory.store(place, word)
 
 
-def _mstore(_machine: Machine, path: Path, _pc: int) -> None:
-    place = path.stack.pop()
-    path.memory.store(place, path.stack.pop())
+def _mstore8(_machine: Machine, path: Path, _pc: int, place: Word, word: Word) -> None:
+    path.memory.store_byte(place, word)
 
 
-def _mstore8(_machine: Machine, path: Path, _pc: int) -> None:
-    place = path.stack.pop()
-    path.stack.pop()
-    path.memory.forget(place, 1)
-
-
-def _sload(machine: Machine, path: Path, pc: int) -> None:
-    slot = path.stack.pop()
-    path.stack.append(machine.pool.leaf("SLOAD", slot))
+def _sload(machine: Machine, path: Path, pc: int, slot: Word) -> Word:
     if path.entry in (BALANCE_OF, ALLOWANCE):
         machine.notes.add(machine.notes.reads, path, pc, slot)
+    return machine.pool.leaf("SLOAD", slot)
 
 
-def _sstore(machine: Machine, path: Path, pc: int) -> None:
-    slot = path.stack.pop()
-    value = path.stack.pop()
+def _sstore(machine: Machine, path: Path, pc: int, slot: Word, value: Word) -> None:
     machine.notes.add(machine.notes.writes, path, pc, slot, value)
     path.do("SSTORE", pc, slot, value)
 
 
-def _hash(machine: Machine, path: Path, _pc: int) -> None:
-    place = path.stack.pop()
-    path.stack.append(path.memory.hash(machine.pool, place, path.stack.pop()))
+def _hash(_machine: Machine, path: Path, _pc: int, place: Word, length: Word) -> Word:
+    return path.memory.hash(place, length)
 
 
-def _calldatacopy(machine: Machine, path: Path, _pc: int) -> None:
-    place, source, length = (path.stack.pop() for _ in range(3))
+def _calldatacopy(
+    machine: Machine, path: Path, _pc: int, place: Word, source: Word, length: Word
+) -> None:
+    pool = machine.pool
+    if isinstance(length, int) and length <= _MOST_COPIED:
+        words = [
+            machine._as_known(path, pool.make("CALLDATALOAD", pool.make("ADD", offset, source)))
+            for offset in range(0, length, _WORD)
+        ]
+        path.memory.store_words(place, words, length)
+        return
     path.memory.forget(place, length)
-    if (place, source, length) == _SELECTOR_IN_SCRATCH:
-        path.memory.store(0, machine.pool.selector)
-    elif length == _WORD:
-        path.memory.store(place, machine.pool.leaf("CALLDATALOAD", source))
-    elif source == 0:
-        path.memory.store(place, machine.pool.leaf("input"))
+    if source == 0:
+        path.memory.store(place, pool.leaf("input"))
 
 
-def _codecopy(machine: Machine, path: Path, _pc: int) -> None:
-    place, source, length = (path.stack.pop() for _ in range(3))
+def copy_code(
+    machine: Machine, path: Path, _pc: int, place: Word, source: Word, length: Word
+) -> None:
+    """CODECOPY. What stands behind the code, metadata or nothing, is not told apart: unknown."""
+    code = machine.program.code
+    if (
+        isinstance(source, int)
+        and isinstance(length, int)
+        and length <= _MOST_COPIED
+        and source + length <= len(code)
+    ):
+        copied = code[source : source + length]
+        words: list[Word] = [
+            int.from_bytes(copied[at : at + _WORD].ljust(_WORD, b"\0"))
+            for at in range(0, length, _WORD)
+        ]
+        path.memory.store_words(place, words, length)
+    else:
+        path.memory.forget(place, length)
+
+
+def _returndatacopy(
+    machine: Machine, path: Path, _pc: int, place: Word, source: Word, length: Word
+) -> None:
+    pool = machine.pool
     path.memory.forget(place, length)
-    if isinstance(place, int) and isinstance(source, int) and isinstance(length, int):
-        start = place + length - _WORD
-        code = machine.program.code
-        # what stands behind the code, metadata or nothing, is not told apart: it stays unknown
-        if length <= _WORD and start >= 0 and source + length <= len(code):
-            # scratch space whose upper bytes are still zero: how Vyper reads its jump tables
-            path.memory.store(start, int.from_bytes(code[source : source + length]))
+    if path.called is None or length == 0:
+        return
+    whom = address_in(path.called)
+    if isinstance(length, int) and length <= _MOST_COPIED:
+        words: list[Word] = [
+            pool.leaf("result", whom, pool.make("ADD", offset, source))
+            for offset in range(0, length, _WORD)
+        ]
+        path.memory.store_words(place, words, length)
+    else:
+        path.memory.store(place, pool.leaf("result", whom, source))
 
 
-def _returndatacopy(machine: Machine, path: Path, _pc: int) -> None:
-    place, source, length = (path.stack.pop() for _ in range(3))
+def _mcopy(machine: Machine, path: Path, _pc: int, place: Word, source: Word, length: Word) -> None:
+    if isinstance(length, int) and length <= _MOST_COPIED:
+        words = [
+            path.memory.load(machine.pool.make("ADD", offset, source))
+            for offset in range(0, length, _WORD)
+        ]
+        path.memory.store_words(place, words, length)
+    else:
+        path.memory.forget(place, length)
+
+
+def _extcodecopy(
+    _machine: Machine, path: Path, _pc: int, _whose: Word, place: Word, _from: Word, length: Word
+) -> None:
     path.memory.forget(place, length)
-    if path.called is not None:
-        path.memory.store(place, machine.pool.leaf("result", address_in(path.called), source))
 
 
-def _mcopy(_machine: Machine, path: Path, _pc: int) -> None:
-    place, _source, length = (path.stack.pop() for _ in range(3))
-    path.memory.forget(place, length)
+def _returndatasize(machine: Machine, path: Path, _pc: int) -> Word:
+    return 0 if path.called is None else machine.pool.leaf("RETURNDATASIZE", path.called)
 
 
-def _extcodecopy(_machine: Machine, path: Path, _pc: int) -> None:
-    _address, place, _source, length = (path.stack.pop() for _ in range(4))
-    path.memory.forget(place, length)
+def _create(machine: Machine, path: Path, pc: int, *_words: Word) -> Word:
+    path.called = machine.pool.leaf("created", pc)
+    return path.called
 
 
-def _returndatasize(machine: Machine, path: Path, _pc: int) -> None:
-    size = 0 if path.called is None else machine.pool.leaf("RETURNDATASIZE", path.called)
-    path.stack.append(size)
+def no_effect(_machine: Machine, _path: Path, _pc: int, *_words: Word) -> None:
+    """Of what is not in `EFFECTS`."""
 
 
-def _counter(_machine: Machine, path: Path, pc: int) -> None:
-    path.stack.append(pc)
-
-
-Handler = Callable[[Machine, Path, int], None]
-
-
-def _comparison(operation: str) -> Handler:
-    return lambda machine, path, pc: machine._compare(path, pc, operation)
+Handler = Callable[..., Word | None]
+"""Takes machine, path, program counter and operands, the top of the stack first."""
 
 
 def _calling(kind: str) -> Handler:
-    return lambda machine, path, pc: machine._call(path, pc, kind)
+    return lambda machine, path, pc, *words: machine._call(path, pc, kind, words)
 
 
-def _creating(operands: int) -> Handler:
-    def create(machine: Machine, path: Path, pc: int) -> None:
-        del path.stack[-operands:]
-        path.called = machine.pool.leaf("created", pc)
-        path.stack.append(path.called)
-
-    return create
-
-
-_HANDLERS: Final[dict[str, Handler]] = {
-    "CALLDATALOAD": _calldataload,
+EFFECTS: Final[dict[str, Handler]] = {
     "MLOAD": _mload,
     "MSTORE": _mstore,
     "MSTORE8": _mstore8,
@@ -222,23 +249,16 @@ _HANDLERS: Final[dict[str, Handler]] = {
     "SSTORE": _sstore,
     "SHA3": _hash,
     "CALLDATACOPY": _calldatacopy,
-    "CODECOPY": _codecopy,
+    "CODECOPY": copy_code,
     "RETURNDATACOPY": _returndatacopy,
     "MCOPY": _mcopy,
     "EXTCODECOPY": _extcodecopy,
     "RETURNDATASIZE": _returndatasize,
-    "CREATE": _creating(operands=3),
-    "CREATE2": _creating(operands=4),
-    "GETPC": _counter,
-    "EQ": _comparison("EQ"),
-    "SUB": _comparison("SUB"),
-    "XOR": _comparison("XOR"),
-    "LT": _comparison("LT"),
-    "GT": _comparison("GT"),
-    "SLT": _comparison("SLT"),
-    "SGT": _comparison("SGT"),
+    "CREATE": _create,
+    "CREATE2": _create,
     "CALL": _calling("CALL"),
     "STATICCALL": _calling("STATICCALL"),
     "DELEGATECALL": _calling("DELEGATECALL"),
     "CALLCODE": _calling("CALLCODE"),
 }
+"""What does more than leave a result, or whose result hangs on more than its operands."""

@@ -1,15 +1,11 @@
 """Where paths meet: the first few are followed as they are, later ones are merged, so walks end."""
 
-from typing import Final
-
 from analysis.static.graph import Graph, Node
 from analysis.static.memory import Memory
 from analysis.static.path import Path
 from analysis.static.terms import Pool, Word
 
-_FREE_POINTER: Final = 0x40
-
-_State = tuple[tuple[Word, ...], dict[Word, Word]]
+_State = tuple[tuple[Word, ...], Memory]
 
 
 class Place:
@@ -41,10 +37,6 @@ class Meeting:
         """Places whose merged state has grown. They wait until no exact path is left, so that one
         round takes in all that has come along meanwhile."""
 
-    def waiting(self) -> list[Path]:
-        """One path of every place that has grown."""
-        return [place.grown for place in self._grown.values() if place.grown is not None]
-
     def arrive(self, key: tuple[object, ...], path: Path, *, exact_visits: int) -> bool:
         """Whether the path goes on by itself: it is one of the first to come here.
 
@@ -53,24 +45,24 @@ class Meeting:
         place = self._places.get(key)
         if place is None:
             place = self._places[key] = Place(len(self._places))
-        stack, cells = tuple(path.stack), path.memory.cells
-        for (known, known_cells), node in place.exact:
-            if known == stack and known_cells == cells:
+        stack, memory = tuple(path.stack), path.memory
+        for (known, known_memory), node in place.exact:
+            if known == stack and known_memory.is_same(memory):
                 path.node.following = node
                 return False
         if len(place.exact) < exact_visits:
             path.node.following = node = self._graph.add(path.entry, path.pc)
-            place.exact.append(((stack, dict(cells)), node))
+            place.exact.append(((stack, memory.copy()), node))
             path.node = node
             return True
         if place.merged is None or place.node is None:
             place.node = self._graph.add(path.entry, path.pc)
-            merged = (stack, dict(cells))
+            place.merged = (stack, memory.copy())
+            is_grown = True
         else:
-            merged = self._merge(place, place.merged, (stack, cells))
+            is_grown = self._merge(place, place.merged, (stack, memory))
         path.node.following = place.node
-        if merged != place.merged:
-            place.merged = merged
+        if is_grown:
             place.grown = path
             self._grown[place.number] = place
         return False
@@ -83,25 +75,28 @@ class Meeting:
         like = place.grown
         if place.merged is None or place.node is None or like is None:
             return None
-        stack, cells = place.merged
+        stack, memory = place.merged
         place.node.clear()
-        here = Path(like.pc + 1, list(stack), Memory(dict(cells)), like.entry, like.called)
+        here = Path(like.pc, list(stack), memory.copy(), like.entry, like.called)
         here.node = place.node
         here.facts = like.facts
         return here
 
-    def _merge(self, place: Place, known: _State, new: _State) -> _State:
-        """What the place has seen and the new state in one; memory as far as they agree."""
-        stack = tuple(
-            a if a is b or a == b else self._join(place, index, a, b)
-            for index, (a, b) in enumerate(zip(known[0], new[0], strict=True))
-        )
-        others = new[1]
-        cells = {cell: word for cell, word in known[1].items() if others.get(cell) == word}
-        if _FREE_POINTER in known[1] and _FREE_POINTER in others and _FREE_POINTER not in cells:
-            now = self._join(place, "free", known[1][_FREE_POINTER], others[_FREE_POINTER])
-            cells[_FREE_POINTER] = now
-        return stack, cells
+    def _merge(self, place: Place, known: _State, new: _State) -> bool:
+        """Take the new state in; memory as far as both agree. Whether that changed anything."""
+        is_grown = False
+        stack = list(known[0])
+        for index, (a, b) in enumerate(zip(known[0], new[0], strict=True)):
+            if a is not b and a != b:
+                stack[index] = self._join(place, index, a, b)
+                is_grown |= stack[index] is not a
+        memory = known[1]
+        if not memory.is_same(new[1]):
+            memory = memory.common(new[1], lambda a, b: self._join(place, "free", a, b))
+            is_grown |= not memory.is_same(known[1])
+        if is_grown:
+            place.merged = (tuple(stack), memory)
+        return is_grown
 
     def _join(self, place: Place, name: int | str, a: Word, b: Word) -> Word:
         joined = place.names.get(name)
@@ -109,3 +104,19 @@ class Meeting:
             joined = place.names[name] = self._pool.either()
         self._pool.join(joined, a, b)
         return joined
+
+
+class Function:
+    """What of one function is still to be followed."""
+
+    __slots__ = ("meeting", "spent", "waiting")
+
+    def __init__(self, meeting: Meeting) -> None:
+        self.meeting = meeting
+        self.waiting: list[Path] = []
+        self.spent = 0
+        """Steps."""
+
+    def take(self) -> Path | None:
+        """The next path. None: all is settled."""
+        return self.waiting.pop() if self.waiting else self.meeting.take()

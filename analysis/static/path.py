@@ -23,7 +23,7 @@ _MOST_NOTES: Final = 4096
 class Path:
     """One way through the code, so far."""
 
-    __slots__ = ("called", "entry", "facts", "memory", "node", "pc", "stack")
+    __slots__ = ("called", "entry", "facts", "is_arriving", "memory", "node", "pc", "stack")
 
     facts: frozenset[tuple[Term, bool]]
     """Addresses among the arguments that are known to be zero, or not to be."""
@@ -35,6 +35,8 @@ class Path:
         self, pc: int, stack: list[Word], memory: Memory, entry: Entry, called: Word | None
     ) -> None:
         self.pc = pc
+        self.is_arriving = False
+        """Whether it has come to a place where others may have been, and that is not looked at."""
         self.facts = frozenset()
         self.stack = stack
         self.memory = memory
@@ -46,10 +48,11 @@ class Path:
         """Write a deed down in the graph."""
         self.node.deeds.append(Deed(kind=kind, pc=pc, words=words))
 
-    def fork(self, pc: int) -> "Path":
-        """The same path, going on elsewhere."""
-        path = Path(pc, list(self.stack), self.memory.copy(), self.entry, self.called)
+    def fork(self) -> "Path":
+        """The same path, to go on elsewhere."""
+        path = Path(self.pc, list(self.stack), self.memory.copy(), self.entry, self.called)
         path.facts = self.facts
+        path.node = self.node
         return path
 
 

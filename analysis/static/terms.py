@@ -42,7 +42,10 @@ _CUTS = frozenset({"SLOAD", "keccak", "packed", "success", "result", "BLOCKHASH"
 """Where a clock among the operands says nothing of the result."""
 
 _CHANGING = frozenset(
-    {"SLOAD", "TLOAD", "GAS", "MSIZE", "memory", "result", "BALANCE", "SELFBALANCE", "opaque"}
+    {
+        *("SLOAD", "TLOAD", "GAS", "MSIZE", "memory", "result", "BALANCE", "SELFBALANCE", "opaque"),
+        "either",  # in a loop it stands for something else each time
+    }
 )
 
 

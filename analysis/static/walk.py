@@ -7,21 +7,22 @@ solved, only those that fold to a number, and those on the selector, decide.
 """
 
 import time
-from collections import Counter
-from collections.abc import Iterable
-from itertools import groupby
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 import msgspec
 
-from analysis.static.bytecode import JUMPDEST, PUSH0, PUSH32, Program
-from analysis.static.graph import DESTRUCTS, LOST, RETURNS, Branch, Entry, Graph
-from analysis.static.machine import Machine
-from analysis.static.meeting import Meeting
+from analysis.static.blocks import ACTS, COMPUTES_OF_TWO, FALLS, LEAVES, READS_TABLE, Block, Blocks
+from analysis.static.bytecode import Program
+from analysis.static.conditions import Condition, Conditions
+from analysis.static.graph import DESTRUCTS, FAILS, LOST, RETURNS, Branch, Entry, Graph, Node
+from analysis.static.machine import Machine, copy_code
+from analysis.static.meeting import Function, Meeting
 from analysis.static.memory import Memory
-from analysis.static.opcodes import NUMBER, OPCODES
 from analysis.static.path import HOLDER_FUNCTIONS, Notes, Path
-from analysis.static.terms import Pool, Term, Word, address_in
+from analysis.static.recursion import is_deep
+from analysis.static.tables import Spread, spread_of
+from analysis.static.terms import Pool, Term, Word
 
 _EXACT_VISITS: Final = 2
 _EXACT_HOLDER_VISITS: Final = 10
@@ -29,33 +30,22 @@ _EXACT_LATER_VISITS: Final = 4
 """Paths that reach one place with the same return addresses and are told apart, before one more
 that takes in all the others."""
 
-_ENTRIES_SERVED: Final = 3
-"""Functions that can each use all the steps one function gets."""
+_SHARES: Final = 3
+"""One function gets at most this part of the steps that are left."""
 
-_DEEPEST_RECURSION: Final = 3
-"""Frames of one call that may wait on the stack."""
+_SMALL_SHARES: Final = 24
+"""And this part of that at first, so that what is simple is done before large functions are."""
 
-_LONGEST_CHAIN: Final = 7
-"""Equal return addresses in a row: `a.sub(b).sub(c)` leaves several on the stack."""
-
-_LARGEST_SMALL_NUMBER: Final = 0xFF
-
-_STACK_LIMIT: Final = 1024
 _CLOCK_EVERY: Final = 1024
 """Steps between two looks at the clock."""
 
 _WORDS_A_STEP: Final = 8
 """Words of stack and memory whose copy costs as much as an instruction."""
 
-_DUP1, _DUP16 = NUMBER["DUP1"], NUMBER["DUP16"]
-_SWAP1, _SWAP16 = NUMBER["SWAP1"], NUMBER["SWAP16"]
-_JUMP, _JUMPI = NUMBER["JUMP"], NUMBER["JUMPI"]
-_RETURN, _SELFDESTRUCT = NUMBER["RETURN"], NUMBER["SELFDESTRUCT"]
-_STOP, _REVERT = NUMBER["STOP"], NUMBER["REVERT"]
-_CONTROL = frozenset({_JUMP, _JUMPI, _RETURN, _SELFDESTRUCT, _STOP, _REVERT})
 _SELECTOR_SHIFT: Final = 224
-_BOOLEAN = frozenset({"EQ", "LT", "GT", "SLT", "SGT", "ISZERO", "success"})
-"""Terms that are 0 or 1."""
+
+_WIDEST_ENTRY: Final = 32
+"""Bytes of one entry of a table that is looked through."""
 
 
 class Budget(msgspec.Struct, frozen=True, kw_only=True):
@@ -63,7 +53,7 @@ class Budget(msgspec.Struct, frozen=True, kw_only=True):
 
     steps: int = 650_000
     """Instructions. A count, so that answers do not depend on the machine. One function gets at
-    most a third of them, so that none uses up what the others need."""
+    most a third of what is left, so that none uses up what the others need."""
     seconds: float = 2.5
     """Of the thread's processor time, for a slow machine."""
 
@@ -83,39 +73,70 @@ class _Walk:
         self.notes = Notes()
         self.notes.hashed = self.pool.hashed
         self._machine = Machine(program, self.pool, self.notes)
-        self._waiting: list[Path] = []
+        self._blocks = Blocks(program, self.pool)
+        self._conditions = Conditions(self.pool)
+        self._named: dict[Word, int] = {target: target for target in program.jump_targets}
         self.graph = Graph()
-        self._meeting = Meeting(self.pool, self.graph)
+        self._functions: dict[Entry, Function] = {}
+        """Those that are not followed to their end."""
+        self._function = Function(Meeting(self.pool, self.graph))
+        """The one that is being followed."""
         self._steps_left = budget.steps
-        self._steps_each = budget.steps // _ENTRIES_SERVED
-        self._steps_of: Counter[Entry] = Counter()
+        self._share = budget.steps // _SHARES
+        self._limit = 0
+        """How much the function may spend."""
         self._next_look = budget.steps
         self._stop_at_s = time.thread_time() + budget.seconds
+        self._is_over = False
 
     def run(self, entry: Entry) -> None:
-        first = Path(0, [], Memory(), entry, None)
+        """Follow all paths from the start of the code, then all functions they find."""
+        first = Path(0, [], Memory(self.pool), entry, None)
+        first.is_arriving = 0 in self.program.jump_targets
         first.node = self.graph.add(entry, 0)
         self.graph.roots.setdefault(entry, []).append(first.node)
-        self._waiting.append(first)
-        while True:
-            path = self._waiting.pop() if self._waiting else self._meeting.take()
-            if path is None:
-                return
-            if self._is_spent():
-                for left in (path, *self._waiting, *self._meeting.waiting()):
-                    self._lose(left)
-                return
-            if self._steps_of[path.entry] > self._steps_each:
-                self._lose(path)
-                continue
-            before = self._steps_left
-            self._follow(path)
-            self._steps_of[path.entry] += before - self._steps_left
+        self._function_of(entry).waiting.append(first)
+        self._limit = self._share
+        self._run_function(entry)
+        for small in sorted(self._functions, key=_rank):
+            self._limit = self._share // _SMALL_SHARES
+            self._run_function(small)
+        while self._functions:
+            large = min(self._functions, key=_rank)
+            function = self._functions[large]
+            self._limit = function.spent + max(0, self._steps_left) // _SHARES
+            self._run_function(large)
+            while (path := function.take()) is not None:
+                self._lose(path.node)
+            self._functions.pop(large, None)
 
-    def _is_spent(self) -> bool:
-        self._next_look = max(0, self._steps_left - _CLOCK_EVERY)
-        self.notes.is_timed_out |= time.thread_time() > self._stop_at_s
-        return self._steps_left <= 0 or self.notes.is_timed_out
+    def _function_of(self, entry: Entry) -> Function:
+        if entry not in self._functions:
+            self._functions[entry] = Function(Meeting(self.pool, self.graph))
+        return self._functions[entry]
+
+    def _run_function(self, entry: Entry) -> None:
+        """Follow a function's paths, as far as its steps last."""
+        self._function = function = self._functions[entry]
+        while function.spent <= self._limit and not self._is_over:
+            path = function.take()
+            if path is None:
+                del self._functions[entry]
+                return
+            self._follow(path)
+
+    def _pay(self, path: Path, steps: int) -> bool:
+        """Count steps. False: there are none left, and the path waits."""
+        self._steps_left -= steps
+        self._function.spent += steps
+        if self._steps_left <= self._next_look:
+            self._next_look = self._steps_left - _CLOCK_EVERY
+            self.notes.is_timed_out |= time.thread_time() > self._stop_at_s
+            self._is_over |= self._steps_left <= 0 or self.notes.is_timed_out
+        if self._is_over or self._function.spent > self._limit:
+            self._function.waiting.append(path)
+            return False
+        return True
 
     def _pay_for_copy(self, path: Path) -> None:
         """Large states cost more steps, so that hostile code cannot fill our memory with them."""
@@ -123,97 +144,202 @@ class _Walk:
 
     def _follow(self, path: Path) -> None:
         """Run one path until it ends, meets one that covers it, or the budget is spent."""
-        code, pushed = self.program.code, self.program.pushed
-        stack = path.stack
-        while path.pc < len(code) and len(stack) <= _STACK_LIMIT:
-            self._steps_left -= 1
-            if self._steps_left <= self._next_look and self._is_spent():
-                self._waiting.append(path)
+        goes_on = True
+        while goes_on:
+            if path.is_arriving and not self._is_new(path):
                 return
-            pc = path.pc
-            opcode = code[pc]
-            row = OPCODES[opcode]
-            if row is None or len(stack) < row.pops:
+            path.is_arriving = False
+            block = self._blocks.at(path.pc)
+            stack = path.stack
+            size = len(stack)
+            if not self._pay(path, block.cost) or not block.fits(size):
                 return
-            if PUSH0 <= opcode <= PUSH32:
-                stack.append(pushed[pc])
-            elif _DUP1 <= opcode <= _SWAP16:
-                _shuffle(stack, opcode)
-            elif opcode == JUMPDEST:
-                if not self._is_new(path):
-                    return
-            elif _is_control(opcode):
-                self._control(opcode, path)
-                return
+            words = self._run(path, block)
+            if block.replaced:
+                del stack[-block.replaced :]
+            stack += [words[register] for register in block.left]
+            goes_on = self._go_on(path, block, [words[register] for register in block.operands])
+
+    def _run(self, path: Path, block: Block) -> list[Word]:
+        """Do a block's steps. Its registers."""
+        machine, stack = self._machine, path.stack
+        known = machine.known
+        words = stack[len(stack) - block.needs :] + block.constants
+        for kind, name, pc, registers, handler in block.steps:
+            word: Word | None
+            if kind == COMPUTES_OF_TWO:
+                first, second = registers
+                one, other = words[first], words[second]
+                word = known.get((name, one, other))
+                if word is None:
+                    word = machine.work_out(path, pc, name, (one, other))
+                words.append(word)
+            elif kind == ACTS:
+                word = handler(machine, path, pc, *[words[each] for each in registers])
+                if word is not None:
+                    words.append(word)
             else:
-                self._machine.run(row, path, pc)
-            path.pc = pc + row.size
-        if path.pc >= len(code):
-            path.node.end = RETURNS
+                given = [words[each] for each in registers]
+                word = known.get((name, *given))
+                if word is None:
+                    word = machine.work_out(path, pc, name, tuple(given))
+                words.append(word)
+        return words
 
     # --- control flow -------------------------------------------------------------------------
 
-    def _control(self, opcode: int, path: Path) -> None:
-        if opcode == _JUMP:
-            self._jump(path, path.stack.pop())
-        elif opcode == _JUMPI:
-            self._branch(path)
-        elif opcode == _RETURN:
-            path.node.end = RETURNS
-            self._machine.note_return(path, path.pc)
-        elif opcode == _STOP:
-            path.node.end = RETURNS
-        elif opcode == _SELFDESTRUCT:
+    def _go_on(self, path: Path, block: Block, operands: list[Word]) -> bool:
+        """Take the path to where the block leads. False: it ends, or is lost."""
+        end, pc = block.end, block.end_pc
+        if end == "JUMPI":
+            return self._branch(path, block, *operands)
+        if end == "JUMP":
+            return self._jump(path, block, *operands)
+        if end == FALLS:
+            path.pc = pc
+            path.is_arriving = pc in self.program.jump_targets
+            return True
+        if end == READS_TABLE:
+            return self._copy(path, block, *operands)
+        if end == "SELFDESTRUCT":
             path.node.end = DESTRUCTS
-            self.notes.add(self.notes.destructions, path, path.pc)
+            self.notes.add(self.notes.destructions, path, pc)
+        elif end in (LEAVES, "STOP", "RETURN"):
+            path.node.end = RETURNS
+            if end == "RETURN":
+                self._machine.note_return(path, pc, *operands)
+        return False
 
-    def _jump(self, path: Path, target: Word) -> None:
+    def _jump(self, path: Path, block: Block, target: Word) -> bool:
         if isinstance(target, Term):
-            self.notes.add(self.notes.unresolved, path, path.pc, target)
-            self._lose(path)
-        elif target in self.program.jump_targets:
-            path.pc = target
-            self._waiting.append(path)
+            return self._jump_anywhere(path, block, target)
+        path.pc = target
+        path.is_arriving = not block.jumps_quietly
+        return target in self.program.jump_targets
 
-    def _branch(self, path: Path) -> None:
-        target, condition = path.stack.pop(), path.stack.pop()
-        decided = _decided(condition, path)
-        if isinstance(condition, int) or decided is not None:
-            if decided:
-                self._jump(path, target)
-            else:
-                path.pc += 1
-                self._waiting.append(path)
-            return
+    def _fall(self, path: Path, block: Block) -> bool:
+        path.pc = pc = block.next_pc
+        path.is_arriving = pc in self.program.jump_targets and pc not in self.program.quiet_targets
+        return True
+
+    def _jump_anywhere(self, path: Path, block: Block, target: Term) -> bool:
+        """A jump that is computed: to every place it may lead to, where those can be counted."""
+        spread = spread_of(target)
+        if spread is None:
+            self.notes.add(self.notes.unresolved, path, block.end_pc, target)
+            self._lose(path.node)
+            return False
+        for side, place in self._each(path, block, spread):
+            if self._jump(side, block, place):
+                self._function.waiting.append(side)
+        return False
+
+    def _copy(self, path: Path, block: Block, place: Word, source: Word, length: Word) -> bool:
+        """CODECOPY that may read a table: every entry is looked at by itself."""
+        is_entry = isinstance(length, int) and length <= _WIDEST_ENTRY
+        spread = spread_of(source) if is_entry else None
+        if spread is None:
+            copy_code(self._machine, path, block.end_pc, place, source, length)
+            return self._fall(path, block)
+        for side, start in self._each(path, block, spread):
+            copy_code(self._machine, side, block.end_pc, place, start, length)
+            self._fall(side, block)
+            self._function.waiting.append(side)
+        return False
+
+    def _each(self, path: Path, block: Block, spread: Spread) -> Iterator[tuple[Path, int]]:
+        """The path once for every value of an index; in the graph, one branch behind the other."""
+        rest, pc = path.node, block.end_pc
+        last = len(spread.words) - 1
+        for number, word in enumerate(spread.words):
+            self._pay_for_copy(path)
+            side = path.fork()
+            side.node = rest
+            condition = self.pool.make("EQ", number, spread.index)
+            if number < last and isinstance(condition, Term):
+                side.node, node = self.graph.add(path.entry, pc), rest
+                rest = self.graph.add(path.entry, pc)
+                node.branch = Branch(pc=pc, condition=condition, if_true=side.node, if_false=rest)
+            side.stack[:] = [number if each is spread.index else each for each in side.stack]
+            yield side, word
+
+    def _branch(self, path: Path, block: Block, target: Word, condition: Word) -> bool:
+        asked = None if isinstance(condition, int) else self._conditions.of(condition)
+        decided = bool(condition) if asked is None else _decided(asked, path)
+        if asked is None or decided is not None:
+            return self._jump(path, block, target) if decided else self._fall(path, block)
+        start = path.entry
         self._pay_for_copy(path)
-        selector, is_equal_when = _selector_test(self.pool, condition)
-        if selector is not None:
-            self.notes.selectors.add(selector)
-        base, when = _without_negations(condition)
-        sides = {}
-        for is_taken in (True, False):
-            side = path.fork(path.pc)
-            if selector is not None and is_taken is is_equal_when:
-                side.entry = selector
-            side.node = self.graph.add(side.entry, path.pc)
-            sides[is_taken is when] = side.node
-            if side.entry != path.entry:
-                self._enter(side)
-            _assume(side.stack, self.pool, base, is_true=is_taken is when)
-            if _is_address_argument(base):
-                side.facts |= {(base, is_taken is when)}
-            if is_taken:
-                self._jump(side, target)
-            else:
-                side.pc += 1
-                self._waiting.append(side)
-        path.node.branch = Branch(
-            pc=path.pc, condition=base, if_true=sides[True], if_false=sides[False]
-        )
+        jumps, falls = self._fork(path, block, asked, target)
+        can_fall = not self._blocks.at(block.next_pc).is_hopeless
+        if self._is_hopeless(target):
+            jumps.end = FAILS
+        else:
+            side = path.fork() if can_fall else path
+            self._take(side, asked, jumps, holds=asked.when)
+            goes_on = self._jump(side, block, target)
+            if not can_fall:
+                falls.end = FAILS
+                return goes_on and not self._has_left(side, start)
+            if goes_on and not self._has_left(side, start):
+                self._function.waiting.append(side)
+        if not can_fall:
+            falls.end = FAILS
+            return False
+        self._take(path, asked, falls, holds=not asked.when)
+        return self._fall(path, block) and not self._has_left(path, start)
 
-    def _enter(self, path: Path) -> None:
-        selector = path.entry or 0
-        self.graph.roots.setdefault(path.entry, []).append(path.node)
+    def _has_left(self, path: Path, before: Entry) -> bool:
+        """Whether the path has come into another function, which is followed later."""
+        if path.entry == before:
+            return False
+        self._function_of(path.entry).waiting.append(path)
+        return True
+
+    def _fork(self, path: Path, block: Block, asked: Condition, target: Word) -> tuple[Node, Node]:
+        """Where a branch leads that jumps, and one that does not."""
+        entries = [path.entry, path.entry]
+        starts = [block.end_pc if isinstance(target, Term) else target, block.next_pc]
+        if asked.selector is not None:
+            self.notes.selectors.add(asked.selector)
+            entries[not asked.is_selector_when] = asked.selector
+        nodes = [self.graph.add(entry, pc) for entry, pc in zip(entries, starts, strict=True)]
+        for node in nodes:
+            if node.entry != path.entry:
+                self.graph.roots.setdefault(node.entry, []).append(node)
+        if_true, if_false = nodes if asked.when else nodes[::-1]
+        path.node.branch = Branch(
+            pc=block.end_pc, condition=asked.base, if_true=if_true, if_false=if_false
+        )
+        return nodes[0], nodes[1]
+
+    def _is_hopeless(self, target: Word) -> bool:
+        """Whether a jump there surely fails."""
+        if isinstance(target, Term) or target not in self.program.jump_targets:
+            return False
+        return self._blocks.at(target).is_hopeless
+
+    def _take(self, path: Path, asked: Condition, node: Node, *, holds: bool) -> None:
+        """Take one side of a branch, and put what it has decided where the stack still asks it.
+
+        Without that, a try statement's two looks at one success flag would contradict each other.
+        """
+        path.node = node
+        stack = path.stack
+        base, negation = asked.base, asked.negation
+        meant = asked.true if holds else 0
+        for index, word in enumerate(stack):
+            if word is negation:
+                stack[index] = int(not holds)
+            elif word is base and meant is not None:
+                stack[index] = meant
+        if asked.is_address_argument:
+            path.facts |= {(base, holds)}
+        if node.entry != path.entry:
+            self._enter(path, node.entry or 0)
+
+    def _enter(self, path: Path, selector: int) -> None:
+        path.entry = selector
         known: dict[Word, Word] = {
             self.pool.selector: selector,
             self.pool.selector_high: selector << _SELECTOR_SHIFT,
@@ -225,117 +351,37 @@ class _Walk:
     def _is_new(self, path: Path) -> bool:
         """Whether the path goes on by itself."""
         self._pay_for_copy(path)
-        targets = self.program.jump_targets
-        returns = [
-            (index, word)
-            for index, word in enumerate(path.stack)
-            if word.__class__ is int and word in targets
-        ]
-        if _is_deep_recursion([word for _, word in returns]):
-            self._lose(path)
+        returns = tuple(map(self._named.get, path.stack))
+        if is_deep(returns):
+            self._lose(path.node)
             return False
-        key = (path.pc, path.entry, path.called is None, path.facts, len(path.stack), *returns)
-        return self._meeting.arrive(key, path, exact_visits=self._exact_visits(path.entry))
+        key = (path.pc, path.entry, path.called is None, path.facts, returns)
+        return self._function.meeting.arrive(key, path, exact_visits=self._exact_visits(path.entry))
 
     def _exact_visits(self, entry: Entry) -> int:
         """Fewer the more a function has used of its steps: simple code is followed exactly."""
-        spent = self._steps_of[entry]
-        if entry not in HOLDER_FUNCTIONS or spent > self._steps_each // 4:
-            return _EXACT_VISITS if spent < self._steps_each // 2 else 1
-        return _EXACT_HOLDER_VISITS if spent < self._steps_each // 8 else _EXACT_LATER_VISITS
+        spent, share = self._function.spent, self._share
+        if entry not in HOLDER_FUNCTIONS or spent > share // 4:
+            return _EXACT_VISITS if spent < share // 4 else int(spent < share // 2)
+        return _EXACT_HOLDER_VISITS if spent < share // 8 else _EXACT_LATER_VISITS
 
-    def _lose(self, path: Path) -> None:
-        path.node.end = LOST
-        self.notes.unfinished.add(path.entry)
-
-
-def _is_deep_recursion(returns: list[int]) -> bool:
-    """Whether some call waits on the stack too often to be worth following further.
-
-    Small numbers are more often data that happens to equal a jump destination.
-    """
-    if len(returns) <= len(set(returns)) + _DEEPEST_RECURSION - 1:
-        return False
-    large = (word for word in returns if word > _LARGEST_SMALL_NUMBER)
-    runs = [(word, len(list(run))) for word, run in groupby(large)]
-    frames = Counter(word for word, _ in runs)
-    chains = (length for _, length in runs)
-    return (
-        max(frames.values(), default=0) > _DEEPEST_RECURSION
-        or max(chains, default=0) > _LONGEST_CHAIN
-    )
+    def _lose(self, node: Node) -> None:
+        node.end = LOST
+        self.notes.unfinished.add(node.entry)
 
 
-def _is_control(opcode: int) -> bool:
-    return opcode in _CONTROL
+def _rank(entry: Entry) -> tuple[bool, bool, int]:
+    """The dispatcher comes first, then what holders call."""
+    return entry is not None, entry not in HOLDER_FUNCTIONS, entry or 0
 
 
-def _shuffle(stack: list[Word], opcode: int) -> None:
-    if opcode <= _DUP16:
-        stack.append(stack[_DUP1 - opcode - 1])
-    else:
-        deep = _SWAP1 - opcode - 2
-        stack[-1], stack[deep] = stack[deep], stack[-1]
-
-
-def _without_negations(condition: Term) -> tuple[Term, bool]:
-    """The term under a condition's ISZEROs, and whether it is non-zero when the condition is."""
-    holds = True
-    inner: Word = condition
-    while isinstance(inner, Term) and inner.operation == "ISZERO":
-        condition, inner = inner, inner.arguments[0]
-        holds = not holds
-    return (inner, holds) if isinstance(inner, Term) else (condition, not holds)
-
-
-def _decided(condition: Word, path: Path) -> bool | None:
+def _decided(asked: Condition, path: Path) -> bool | None:
     """Whether a condition surely holds on this path, or surely does not. None: it may or not."""
-    if isinstance(condition, int):
-        return bool(condition)
-    base, when = _without_negations(condition)
-    if base.operation in ("CALLER", "ORIGIN", "ADDRESS"):
-        return when
-    return next((is_set is when for term, is_set in path.facts if term is base), None)
-
-
-def _is_address_argument(word: Term) -> bool:
-    """Whether it is an address as the caller gave it."""
-    bare = address_in(word)
-    return bare is not word and isinstance(bare, Term) and bare.operation == "CALLDATALOAD"
-
-
-def _assume(stack: list[Word], pool: Pool, base: Term, *, is_true: bool) -> None:
-    """Put what a branch has decided where the stack still holds the condition.
-
-    Without it, a try statement's two looks at one success flag would contradict each other.
-    """
-    known: dict[Word, Word] = {pool.make("ISZERO", base): int(not is_true)}
-    if not is_true or base.operation in _BOOLEAN:
-        known[base] = int(is_true)
-    stack[:] = [known.get(word, word) for word in stack]
-
-
-def _selector_test(pool: Pool, condition: Term) -> tuple[int | None, bool]:
-    """The selector a condition asks for, and whether the condition is non-zero when it matches.
-
-    None: it asks for something else.
-    """
-    base, holds = _without_negations(condition)
-    if base.operation == "EQ":
-        return _selector_constant(pool, base), holds
-    if base.operation in ("XOR", "SUB"):
-        return _selector_constant(pool, base), not holds
-    return None, True
-
-
-def _selector_constant(pool: Pool, comparison: Term) -> int | None:
-    constants = [word for word in comparison.arguments if isinstance(word, int)]
-    if len(constants) != 1:
-        return None
-    if pool.selector in comparison.arguments:
-        return constants[0]
-    if pool.selector_high in comparison.arguments:
-        return constants[0] >> _SELECTOR_SHIFT
+    if asked.decided is not None:
+        return asked.decided
+    for term, is_set in path.facts:
+        if term is asked.base:
+            return is_set is asked.when
     return None
 
 
@@ -343,12 +389,10 @@ def walk(program: Program, *, selectors: Iterable[int] = (), budget: Budget) -> 
     """Follow every path of the code.
 
     Paths learn their selector in the dispatcher; those that match none are the fallback's.
-    `selectors` known from elsewhere are entered one by one where the dispatcher did not show them
-    (it computes its jumps, as Vyper's does).
+    `selectors` known from elsewhere are entered one by one where the dispatcher did not show them.
     """
     walker = _Walk(program, budget)
     walker.run(None)
-    if walker.notes.unresolved:
-        for selector in sorted(set(selectors) - walker.notes.selectors):
-            walker.run(selector)
+    for selector in sorted(set(selectors) - walker.notes.selectors):
+        walker.run(selector)
     return Walked(notes=walker.notes, graph=walker.graph, pool=walker.pool)

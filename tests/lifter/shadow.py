@@ -1,8 +1,8 @@
 """A run laid over the graph of a walk: whatever the run did, the walk must have foreseen.
 
-A node of the graph is left by its branch, by a jump destination, or by its end. Where the graph
-cannot tell which of two nodes the run is in, both are followed; the run is unforeseen when none is
-left.
+A node of the graph is left by its branch, by a jump destination at which paths meet, or by its
+end. Where the graph cannot tell which of two nodes the run is in, both are followed; the run is
+unforeseen when none is left.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -10,7 +10,17 @@ from typing import Final
 
 import msgspec
 
-from analysis.static.graph import DESTRUCTS, LOST, RETURNS, REVERTS, Branch, Deed, Graph, Node
+from analysis.static.graph import (
+    DESTRUCTS,
+    FAILS,
+    LOST,
+    RETURNS,
+    REVERTS,
+    Branch,
+    Deed,
+    Graph,
+    Node,
+)
 from analysis.static.terms import FOLDED, Term, Word
 from tests.lifter.runs import CALLER, TOKEN, Run, Step
 
@@ -23,7 +33,8 @@ _ENDS: Final = {
     "REVERT": REVERTS,
     "INVALID": REVERTS,
 }
-_LEAVING: Final = frozenset({"JUMPDEST", "JUMPI", *_ENDS})
+_TOUCHING: Final = frozenset({"SSTORE", "RETURN", "STOP", "SELFDESTRUCT", *_CALLS})
+"""What a run that surely reverts, and that nobody has looked at, must not do."""
 
 
 class Spot(msgspec.Struct, frozen=True, eq=False):
@@ -65,39 +76,77 @@ def _is_lost(node: Node) -> bool:
 
 def _next(run: Run, spots: Iterable[Spot], step: Step) -> Iterator[Spot]:
     for spot in spots:
-        node = spot.node
-        if step.op == "SSTORE" or step.op in _CALLS:
+        if spot.node.end == FAILS:
+            if step.op not in _TOUCHING:
+                yield spot
+        elif step.op in _CALLS or step.op == "SSTORE":
             if _does(run, spot, step):
-                yield Spot(node, spot.done + 1)
-        elif step.op not in _LEAVING:
-            yield spot
-        elif node.branch is not None and node.branch.pc == step.pc:
-            yield from _sides(run, spot, node.branch, step)
-        elif step.op == "JUMPI":
-            yield spot  # the walk knew which way it goes; the next step tells whether it was right
-        elif spot.done == len(node.deeds) and _leaves(node, step):
-            yield spot if node.following is None else Spot(node.following)
+                yield Spot(spot.node, spot.done + 1)
+        elif step.op not in _ENDS or _ends(spot, step):
+            yield from _FORKS.get(step.op, _stays)(run, spot, step)
 
 
-def _leaves(node: Node, step: Step) -> bool:
-    if step.op == "JUMPDEST":
-        return node.following is not None and node.following.pc == step.pc
-    return node.following is None and node.end == _ENDS[step.op]
+def _stays(_run: Run, spot: Spot, _step: Step) -> Iterator[Spot]:
+    yield spot
 
 
-def _sides(run: Run, spot: Spot, branch: Branch, step: Step) -> Iterator[Spot]:
-    if spot.done != len(spot.node.deeds):
+def _decides(run: Run, spot: Spot, step: Step) -> Iterator[Spot]:
+    yield spot  # the walk knew which way it goes; the next steps tell whether it was right
+    if _branches(spot, step):
+        yield from _sides(run, spot.node.branch, step)
+
+
+def _arrives(_run: Run, spot: Spot, step: Step) -> Iterator[Spot]:
+    """Paths meet at the destination, or the walk goes through it."""
+    following = spot.node.following
+    if following is not None and following.pc == step.pc and spot.done == len(spot.node.deeds):
+        yield Spot(following)
+    yield spot
+
+
+def _ends(spot: Spot, step: Step) -> bool:
+    node = spot.node
+    is_left = node.following is None and node.branch is None
+    return is_left and spot.done == len(node.deeds) and node.end == _ENDS[step.op]
+
+
+def _branches(spot: Spot, step: Step) -> bool:
+    branch = spot.node.branch
+    return branch is not None and branch.pc == step.pc and spot.done == len(spot.node.deeds)
+
+
+def _entries(run: Run, spot: Spot, step: Step) -> Iterator[Spot]:
+    """A table is one branch after the other, all at one place."""
+    branch = spot.node.branch
+    if branch is None or not _branches(spot, step):
+        yield spot
         return
+    known = value_of(branch.condition, run)
+    for side, when in ((branch.if_true, True), (branch.if_false, False)):
+        if known is None or bool(known) is when:
+            yield from _entries(run, Spot(side), step)
+
+
+def _sides(run: Run, branch: Branch | None, step: Step) -> Iterator[Spot]:
+    assert branch is not None
     known = value_of(branch.condition, run)
     if known is not None:
         yield Spot(branch.if_true if known else branch.if_false)
         return
-    target, is_taken = step.operand(0), step.operand(1) != 0
-    both = (branch.if_true, branch.if_false)
-    jumps = [side for side in both if side.following is not None and side.following.pc == target]
-    goes_on = [side for side in both if side not in jumps] or jumps
-    lost = [side for side in both if _is_lost(side)]
-    yield from (Spot(side) for side in ([*jumps, *lost] if is_taken else goes_on))
+    is_taken = step.operand(1) != 0
+    starts = (step.operand(0), step.pc) if is_taken else (step.pc + 1,)
+    for side in (branch.if_true, branch.if_false):
+        if side.pc in starts:
+            yield Spot(side)
+
+
+_FORKS: Final[dict[str, Callable[[Run, Spot, Step], Iterator[Spot]]]] = {
+    "JUMPDEST": _arrives,
+    "JUMPI": _decides,
+    "JUMP": _entries,
+    "CODECOPY": _entries,
+}
+"""Instructions at which the graph may go on in more than one way."""
 
 
 def _does(run: Run, spot: Spot, step: Step) -> bool:

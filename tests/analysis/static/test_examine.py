@@ -1,17 +1,15 @@
 """What the code says is found with its proof, and what it does not say is never made up."""
 
 import json
-import time
 
 import pytest
-from eth_hash.auto import keccak
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.static.bytecode import hash_of, split, strip_metadata
+from analysis.static.bytecode import hash_of, strip_metadata
 from analysis.static.examine import Findings, examine
 from analysis.static.opcodes import NUMBER, OPCODES
-from analysis.static.walk import Budget, walk
+from analysis.static.walk import Budget
 from config.primitives import Hash32
 from tests.analysis.static.assembler import assemble, functions
 
@@ -187,21 +185,6 @@ def test_a_precompiles_marker_tells_nothing(marker: str) -> None:
     assert findings.can_selfdestruct is findings.is_proxy is findings.timebomb is None
 
 
-def test_a_computed_dispatcher_is_entered_by_selector() -> None:
-    """As Vyper's: the address of a function's body is read from a table in the code."""
-    jump = "0 CALLDATALOAD 0xe0 SHR 1 AND 2 MUL {0} ADD 2 SWAP1 30 CODECOPY 0 MLOAD JUMP"
-    even, odd = "CALLER SELFDESTRUCT", RETURN_TRUE
-    start = len(assemble(jump.format(0)))
-    table = len(assemble(f"{jump.format(0)} even: {even} odd: {odd}"))
-    bodies = (start.to_bytes(2), (start + 1 + len(assemble(even))).to_bytes(2))
-    program = split(assemble(f"{jump.format(table)} even: {even} odd: {odd}") + b"".join(bodies))
-
-    assert walk(program, budget=Budget()).notes.unresolved
-    entered = walk(program, selectors=(TRANSFER, APPROVE, ALLOWANCE), budget=Budget())
-    assert {note.entry for note in entered.notes.destructions.values()} == {ALLOWANCE}
-    assert {note.entry for note in entered.notes.returns.values()} == {TRANSFER, APPROVE}
-
-
 def test_the_opcode_table_knows_todays_chains() -> None:
     today = {"CLZ", "BASEFEE", "BLOBHASH", "BLOBBASEFEE", "TLOAD", "TSTORE", "MCOPY", "PUSH0"}
     assert today <= set(NUMBER)
@@ -215,31 +198,6 @@ def test_the_opcode_table_knows_todays_chains() -> None:
 def test_any_bytes_are_examined(code: bytes) -> None:
     found = examine(code, budget=Budget(steps=20_000))
     assert found.code_hash == hash_of(strip_metadata(code))
-
-
-DIAMONDS = b"".join(
-    bytes.fromhex("363461") + (8 * at + 6).to_bytes(2) + bytes.fromhex("57015b")
-    for at in range(6000)
-)
-
-
-@pytest.mark.parametrize(
-    "code",
-    [
-        b"\x5b" * 49_152,
-        b"\x7f" * 49_152,
-        bytes.fromhex("5b5f600056"),
-        bytes.fromhex("5f35") + b"\x80\x0a" * 20_000,
-        b"\x36" * 1000 + b"\x5b" * 40_000,
-        DIAMONDS,
-        b"".join(keccak(number.to_bytes(2)) for number in range(1536)),
-    ],
-    ids=["jumpdests", "pushes", "growing loop", "powers", "deep stack", "branches", "noise"],
-)
-def test_hostile_code_takes_bounded_time(code: bytes) -> None:
-    started = time.thread_time()
-    examine(code, budget=Budget(seconds=1.0))
-    assert time.thread_time() - started < 3
 
 
 @settings(max_examples=40, deadline=None)

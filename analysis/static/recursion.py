@@ -1,0 +1,31 @@
+"""When a call inside the code waits for itself too often to be worth following further."""
+
+from collections import Counter
+from itertools import groupby
+from typing import Final
+
+_DEEPEST_RECURSION: Final = 3
+"""Frames of one call that may wait on the stack."""
+
+_LONGEST_CHAIN: Final = 7
+"""Equal return addresses in a row: `a.sub(b).sub(c)` leaves several on the stack."""
+
+_LARGEST_SMALL_NUMBER: Final = 0xFF
+
+
+def is_deep(returns: tuple[int | None, ...]) -> bool:
+    """Whether some call waits on the stack too often, by the return addresses on it.
+
+    Small numbers are more often data that happens to equal a jump destination.
+    """
+    distinct = len(set(returns)) - 1
+    if len(returns) - returns.count(None) < distinct + _DEEPEST_RECURSION:
+        return False
+    large = (word for word in returns if word is not None and word > _LARGEST_SMALL_NUMBER)
+    runs = [(word, len(list(run))) for word, run in groupby(large)]
+    frames = Counter(word for word, _ in runs)
+    chains = (length for _, length in runs)
+    return (
+        max(frames.values(), default=0) > _DEEPEST_RECURSION
+        or max(chains, default=0) > _LONGEST_CHAIN
+    )
