@@ -270,8 +270,9 @@ def next_blocks(
     return blocks
 
 
-_MOST_BLOCKS_SKIPPED = 240
-"""In one wait. Geth plays at most 256 blocks, the skipped ones included."""
+_MOST_BLOCKS_SKIPPED = 239
+"""In one wait. Geth plays at most 256 blocks, the skipped ones included; odd, for a token may rest
+in every other block."""
 
 
 def _wire_call(call: SimCall) -> dict[str, str]:
