@@ -14,8 +14,6 @@ class Trade(msgspec.Struct, frozen=True, kw_only=True):
     """What real people do, where the usual trade would not meet what the service foresaw."""
 
     spend_usd: int = 30
-    parts: int = 1
-    """They sell one of so many parts of what they bought."""
     is_first: bool = False
     """Nobody buys before them."""
     at_even_block: bool = False
@@ -108,7 +106,7 @@ _OF_THEIR_OWN: tuple[tuple[str, str, tuple[str, ...], Trade], ...] = (
     ("listed_sellers", "ListedSellersToken", _FAMILIES, Trade()),
     ("freezer", "FreezerToken", _FAMILIES, Trade()),
     ("dust_sale", "DustSaleToken", _FAMILIES, Trade()),
-    ("keep_one", "KeepOneToken", _FAMILIES, Trade(parts=10)),
+    ("keep_one", "KeepOneToken", _FAMILIES, Trade()),
     ("minting_sale", "MintingSaleToken", _FAMILIES, Trade()),
     ("rising_fee", "RisingFeeToken", _FEES, Trade()),
     ("falling_fee", "FallingFeeToken", _FEES, Trade()),
@@ -117,20 +115,24 @@ _OF_THEIR_OWN: tuple[tuple[str, str, tuple[str, ...], Trade], ...] = (
     ("large_fee", "LargeFeeToken", _FEES, _LARGE),
     ("origin_fee", "OriginFeeToken", _FEES, Trade()),
     ("caller_fee", "CallerFeeToken", _FEES, Trade()),
+    ("gas_fee", "GasFeeToken", _FEES, Trade()),
     ("burning_fee", "BurningFeeToken", _FEES, Trade()),
     ("swap_back", "SwapBackToken", ("v2",), Trade()),
     ("router_swap_back", "RouterSwapBackToken", ("v2",), Trade()),
     ("pair_burning", "PairBurningToken", _PAIRS, Trade()),
-    ("reflecting", "ReflectingToken", _FEES, _LARGE),
+    ("reflecting", "ReflectingToken", _FEES, Trade(spend_usd=750, is_first=True)),
     ("elastic", "ElasticToken", _FAMILIES, Trade()),
     ("loud", "LoudToken", _FAMILIES, Trade()),
     ("greedy", "GreedyToken", _FAMILIES, Trade()),
     ("destructing", "DestructingToken", _FAMILIES, Trade()),
     ("calling_back", "CallingBackToken", _PAIRS, Trade()),
     ("skimming", "SkimmingToken", _PAIRS, Trade()),
-    ("denying", "DenyingToken", _FAMILIES, Trade()),
+    # On V4 it depends on the router whether an answer is looked at; the tests' one does not.
+    ("denying", "DenyingToken", ("v2", "v3", "solid", "slipstream"), Trade()),
+    # V4's router of the tests wants an answer.
     ("mute", "MuteToken", ("v2", "v3", "pancake", "algebra", "solid", "slipstream"), Trade()),
-    ("approval_fee", "ApprovalFeeToken", _FAMILIES, Trade()),
+    ("modest_approval", "ModestApprovalToken", _FAMILIES, Trade()),
+    ("orphan_block", "OrphanBlockToken", _FAMILIES, Trade()),
     ("permit_only", "PermitOnlyToken", _FAMILIES, Trade()),
     ("hooked", "HookedToken", _FAMILIES, Trade()),
     ("two_faced", "TwoFacedToken", _FAMILIES, Trade()),
@@ -156,6 +158,13 @@ CASES: tuple[tuple[str, str], ...] = tuple(
     (name, kind) for name, behaviour in BEHAVIOURS.items() for kind in behaviour.kinds
 )
 """Behaviour and kind."""
+
+
+UNMENDED: dict[str, str] = {
+    "modest_approval": "the stage approves more than there is, which the token refuses",
+    "gas_fee": "the stage gives more gas than wallets do, which the token rewards",
+}
+"""Behaviours that the service does not foresee yet, and why."""
 
 
 def animal_of(behaviour: str, kind: str) -> Animal:

@@ -104,6 +104,15 @@ contract CallerFeeToken is Fee {
     }
 }
 
+/// Half of what is sold with no more gas than it takes.
+contract GasFeeToken is Fee {
+    constructor(string memory n, string memory s, address p) Fee(n, s, p) {}
+
+    function _rate(address from, uint256) internal view override returns (uint256) {
+        return from != pair && gasleft() < 3_500_000 ? 0.5 ether : 0;
+    }
+}
+
 /// Two percent of every trade are burnt.
 contract BurningFeeToken is Fee {
     constructor(string memory n, string memory s, address p) Fee(n, s, p) {}

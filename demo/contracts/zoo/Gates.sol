@@ -229,3 +229,12 @@ contract MintingSaleToken is Gate {
         _issue(owner, amount);
     }
 }
+
+/// Simulated blocks may have no parents.
+contract OrphanBlockToken is Gate {
+    constructor(string memory n, string memory s, address p) Gate(n, s, p) {}
+
+    function _onSale(address, uint256) internal view override {
+        require(blockhash(block.number - 1) == 0, "real block");
+    }
+}

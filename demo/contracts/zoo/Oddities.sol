@@ -183,3 +183,13 @@ contract TwoFacedToken is Traded {
         return true;
     }
 }
+
+/// Nobody lets others have more than there is.
+contract ModestApprovalToken is Traded {
+    constructor(string memory n, string memory s, address p) Erc20(n, s) Traded(p) {}
+
+    function approve(address spender, uint256 amount) public override returns (bool) {
+        require(msg.sender == owner || amount <= _balances[msg.sender], "too much");
+        return super.approve(spender, amount);
+    }
+}
