@@ -32,7 +32,7 @@ from config.burn import BURN_ADDRESSES
 from config.jsonrpc import RpcFault
 from config.primitives import Address, BlockRef
 
-_HOLDERS_ASKED = 10
+_HOLDERS_ASKED = 20
 """Some of them will be pools and owners, which is not known when they are asked."""
 
 

@@ -5,6 +5,7 @@ from collections.abc import Collection, Sequence
 import msgspec
 
 from analysis import routers
+from analysis.beyond import beyond
 from analysis.call_stage import Turn
 from analysis.desk import Desk
 from analysis.evidence import play_evidence
@@ -72,11 +73,13 @@ async def play_buys(
     )
 
 
-async def play_sales(desk: Desk, look: Look, buys: Buys, *, special: Collection[Address]) -> Sales:
+async def play_sales(
+    desk: Desk, look: Look, buys: Buys, *, wallets: Sequence[Wallet], special: Collection[Address]
+) -> Sales:
     """Sell what was bought, and send some of it on, in one round trip.
 
-    `special`: wallets whose transfer does not count, for the code may know them.
-    Raises UpstreamError.
+    `wallets`: real holders are among them, who sell for the census. `special`: wallets whose
+    transfer does not count, for the code may know them. Raises UpstreamError.
     """
     supply_raw = look.admitted.metadata.supply_raw
     sales = [
@@ -92,7 +95,11 @@ async def play_sales(desk: Desk, look: Look, buys: Buys, *, special: Collection[
         [_turn(ground, sale.play)] if sale else []
         for (ground, _), sale in zip(buys.bought, sales, strict=True)
     ]
-    sent, *played = await _send(desk, look, [[sending[0]] if sending else [], *groups])
+    extra = beyond(desk, look, buys.bought, wallets=wallets, special=special)
+    extra_turns = extra.turns if extra else []
+    sent, extra_played, *played = await _send(
+        desk, look, [[sending[0]] if sending else [], extra_turns, *groups]
+    )
     trades = dict(buys.refused)
     senders = transfer.choose([wallet for wallet, _, _ in buys.sendings], special)
     result, evidence = _judge_transfers(
@@ -109,6 +116,8 @@ async def play_sales(desk: Desk, look: Look, buys: Buys, *, special: Collection[
         if by_buyer.success is not None:
             result = by_buyer
             evidence += _evidence("transfer", transfer.VERSION, [sending[0].play], sent, by_buyer)
+    if extra is not None:
+        evidence += extra.read(extra_turns, extra_played)
     return Sales(trades=trades, transfer=result, evidence=tuple(evidence))
 
 

@@ -119,7 +119,13 @@ async def scan(desk: Desk, token: Address, *, redecompile: bool = False) -> Asyn
         owners = (*seen.owners, *(owner_slots.wallets or ()))
         inquiry = _inquiry(desk, seen, token, state, judged.leads, owners=owners, stored=stored)
         sales, custody = await asyncio.gather(
-            play_sales(desk, seen, buys, special={*owners, *judged.leads.addresses, *stored}),
+            play_sales(
+                desk,
+                seen,
+                buys,
+                wallets=state.wallets,
+                special={*owners, *judged.leads.addresses, *stored},
+            ),
             play_custody(desk.node, desk.powers, inquiry, codes=seen.codes),
         )
         openness = await opening

@@ -10,6 +10,24 @@ from demo.layout import VenueKey
 from demo.zoo import ZOO
 
 
+class Trade(msgspec.Struct, frozen=True, kw_only=True):
+    """What real people do, where the usual trade would not meet what the service foresaw."""
+
+    spend_usd: int = 30
+    is_first: bool = False
+    """Nobody buys before them."""
+    at_even_block: bool = False
+    """They buy in a block of an even number."""
+
+
+class Behaviour(msgspec.Struct, frozen=True, kw_only=True):
+    """One way a token treats traders."""
+
+    animal: Animal
+    kinds: tuple[str, ...]
+    trade: Trade = Trade()
+
+
 class PoolKind(msgspec.Struct, frozen=True, kw_only=True):
     """One kind of pool."""
 
@@ -32,44 +50,126 @@ KINDS: dict[str, PoolKind] = {
     "slipstream": PoolKind(venue="slipstream"),
 }
 
-BEHAVIOURS: dict[str, Animal] = {
-    animal.key: animal
-    for animal in ZOO
-    if animal.key
-    in {
-        "honest",
-        "buy_tax",
-        "sell_tax",
-        "both_tax",
-        "transfer_tax",
-        "sell_blocked",
-        "not_opened",
-        "blacklist",
-        "cooldown",
-        "max_transaction",
-        "max_wallet",
-        "tiny_transaction",
-        "proxy_1967",
-        "silent_refusal",
-        "evades_free_gas",
-        "evades_rich",
-        "evades_round",
-        "evades_clock",
-        "dumping",
-        "partial_sale",
-        "frozen",
-        "decoy",
-        "melting",
-    }
+_FAMILIES = ("v2", "v3", "v4", "solid", "slipstream")
+"""One kind of each family."""
+
+_FEES = (*_FAMILIES, "algebra")
+"""Algebra's router trades what arrives, the other concentrated ones fail where less does."""
+
+_PAIRS = ("v2", "solid")
+
+_LARGE = Trade(spend_usd=750)
+"""A twentieth of the pool, as the service's largest buy."""
+
+_SPECIAL = {
+    "tiny_transaction": Trade(spend_usd=1),
 }
 
-CASES: tuple[tuple[str, str], ...] = tuple((name, kind) for name in BEHAVIOURS for kind in KINDS)
+_OF_THE_ZOO = (
+    "honest",
+    "buy_tax",
+    "sell_tax",
+    "both_tax",
+    "transfer_tax",
+    "sell_blocked",
+    "not_opened",
+    "blacklist",
+    "cooldown",
+    "max_transaction",
+    "max_wallet",
+    "tiny_transaction",
+    "proxy_1967",
+    "silent_refusal",
+    "evades_free_gas",
+    "evades_rich",
+    "evades_round",
+    "evades_clock",
+    "dumping",
+    "partial_sale",
+    "frozen",
+    "decoy",
+    "melting",
+)
+
+_OF_THEIR_OWN: tuple[tuple[str, str, tuple[str, ...], Trade], ...] = (
+    ("block_cooldown", "BlockCooldownToken", _FAMILIES, Trade()),
+    ("shared_cooldown", "SharedCooldownToken", _FAMILIES, Trade()),
+    ("one_buy", "OneBuyToken", _FAMILIES, Trade()),
+    ("sell_once", "SellOnceToken", _FAMILIES, Trade()),
+    ("origin", "OriginToken", _FAMILIES, Trade()),
+    ("wallets_only", "WalletsOnlyToken", _FAMILIES, Trade()),
+    ("gas_price", "GasPriceToken", _FAMILIES, Trade()),
+    ("opening_limit", "OpeningLimitToken", _FAMILIES, Trade()),
+    ("sniper", "SniperToken", _FAMILIES, Trade()),
+    ("parity", "ParityToken", _FAMILIES, Trade(is_first=True, at_even_block=True)),
+    ("closing", "ClosingToken", _FAMILIES, Trade()),
+    ("listed_sellers", "ListedSellersToken", _FAMILIES, Trade()),
+    ("freezer", "FreezerToken", _FAMILIES, Trade()),
+    ("dust_sale", "DustSaleToken", _FAMILIES, Trade()),
+    ("keep_one", "KeepOneToken", _FAMILIES, Trade()),
+    ("minting_sale", "MintingSaleToken", _FAMILIES, Trade()),
+    ("rising_fee", "RisingFeeToken", _FEES, Trade()),
+    ("falling_fee", "FallingFeeToken", _FEES, Trade()),
+    ("counted_fee", "CountedFeeToken", _FEES, Trade(is_first=True)),
+    ("first_buyer_fee", "FirstBuyerFeeToken", _FEES, Trade(is_first=True)),
+    ("large_fee", "LargeFeeToken", _FEES, _LARGE),
+    ("origin_fee", "OriginFeeToken", _FEES, Trade()),
+    ("caller_fee", "CallerFeeToken", _FEES, Trade()),
+    ("gas_fee", "GasFeeToken", _FEES, Trade()),
+    ("burning_fee", "BurningFeeToken", _FEES, Trade()),
+    ("swap_back", "SwapBackToken", ("v2",), Trade()),
+    ("router_swap_back", "RouterSwapBackToken", ("v2",), Trade()),
+    ("pair_burning", "PairBurningToken", _PAIRS, Trade()),
+    ("reflecting", "ReflectingToken", _FEES, Trade(spend_usd=750, is_first=True)),
+    ("elastic", "ElasticToken", _FAMILIES, Trade()),
+    ("loud", "LoudToken", _FAMILIES, Trade()),
+    ("greedy", "GreedyToken", _FAMILIES, Trade()),
+    ("destructing", "DestructingToken", _FAMILIES, Trade()),
+    ("calling_back", "CallingBackToken", _PAIRS, Trade()),
+    ("skimming", "SkimmingToken", _PAIRS, Trade()),
+    # On V4 it depends on the router whether an answer is looked at; the tests' one does not.
+    ("denying", "DenyingToken", ("v2", "v3", "solid", "slipstream"), Trade()),
+    # V4's router of the tests wants an answer.
+    ("mute", "MuteToken", ("v2", "v3", "pancake", "algebra", "solid", "slipstream"), Trade()),
+    ("modest_approval", "ModestApprovalToken", _FAMILIES, Trade()),
+    ("orphan_block", "OrphanBlockToken", _FAMILIES, Trade()),
+    ("permit_only", "PermitOnlyToken", _FAMILIES, Trade()),
+    ("hooked", "HookedToken", _FAMILIES, Trade()),
+    ("two_faced", "TwoFacedToken", _FAMILIES, Trade()),
+)
+"""Key, contract, kinds of pool, and how it is traded for real."""
+
+BEHAVIOURS: dict[str, Behaviour] = {
+    animal.key: Behaviour(
+        animal=animal, kinds=tuple(KINDS), trade=_SPECIAL.get(animal.key, Trade())
+    )
+    for animal in ZOO
+    if animal.key in _OF_THE_ZOO
+} | {
+    key: Behaviour(
+        animal=Animal(key=key, trait=key, symbol="ODD", contract=contract, extra="pair"),
+        kinds=kinds,
+        trade=trade,
+    )
+    for key, contract, kinds, trade in _OF_THEIR_OWN
+}
+
+CASES: tuple[tuple[str, str], ...] = tuple(
+    (name, kind) for name, behaviour in BEHAVIOURS.items() for kind in behaviour.kinds
+)
 """Behaviour and kind."""
+
+
+UNMENDED: dict[str, str] = {
+    "modest_approval": "the stage approves more than there is, which the token refuses",
+    "gas_fee": "the stage gives more gas than wallets do, which the token rewards",
+}
+"""Behaviours that the service does not foresee yet, and why."""
 
 
 def animal_of(behaviour: str, kind: str) -> Animal:
     """The token to put on the chain."""
     where = KINDS[kind]
     return msgspec.structs.replace(
-        BEHAVIOURS[behaviour], venue=where.venue, quote=where.quote, hook=where.hook
+        BEHAVIOURS[behaviour].animal, venue=where.venue, quote=where.quote, hook=where.hook
     )

@@ -43,22 +43,30 @@ def real_trade(
     spend_usd: int = 30,
     wait_s: int = WAIT_S,
     sender: Address | None = None,
+    is_first: bool = False,
 ) -> RealOutcome:
     """Buy with a fresh account, wait, sell all of it; and transfer half of what `sender` has.
 
     `wait_s` 0: sell in the next block. `sender` None: a second account that bought; where nobody
-    can buy, a holder of the token, who never traded.
+    can buy, a holder of the token, who never traded. `is_first`: nobody buys before, so the second
+    account has nothing. Who cannot sell all tries a tenth.
     """
     trader, friend = chain.fresh_account(), chain.fresh_account()
-    chain.buy(token, friend, chain.quote_worth(token, spend_usd))
+    if not is_first:
+        chain.buy(token, friend, chain.quote_worth(token, spend_usd))
     bought = chain.buy(token, trader, chain.quote_worth(token, spend_usd))
     if wait_s > 0:
         chain.wait(wait_s)
     # What counts as bought is what is still there after the wait.
     arrived = min(bought.token_after, chain.balance(token.address, trader)) - bought.token_before
     buy_success = bought.success and arrived > 0
-    expected = _expected(chain, token, trader) if buy_success else None
-    sold = chain.sell(token, trader) if buy_success else None
+    asked = chain.balance(token.address, trader)
+    expected = _expected(chain, token, asked) if buy_success else None
+    sold = chain.sell(token, trader, asked) if buy_success else None
+    if sold and not sold.success:
+        asked //= 10
+        expected = _expected(chain, token, asked)
+        sold = chain.sell(token, trader, asked)
     has_friend = chain.balance(token.address, friend) > 0
     moved, sent_raw = _transfer_half(
         chain, token, sender or (friend if has_friend else token.holders[0])
@@ -70,7 +78,7 @@ def real_trade(
         buy_success=buy_success,
         buy_tax=_buy_tax(token, bought, arrived) if buy_success else None,
         sell_success=sold.success if sold else None,
-        sell_tax=_sell_tax(token, sold, expected) if sold and sold.success else None,
+        sell_tax=_sell_tax(token, sold, asked, expected) if sold and sold.success else None,
         transfer_success=transfer_success,
         send_tax=_percent(deducted - sent_raw, sent_raw) if transfer_success else None,
         receive_tax=_percent(sent_raw - received, sent_raw) if transfer_success else None,
@@ -83,9 +91,8 @@ def _transfer_half(chain: Chain, token: ZooToken, sender: Address) -> tuple[Move
     return chain.transfer(token.address, sender, receiver, sent_raw), sent_raw
 
 
-def _expected(chain: Chain, token: ZooToken, trader: Address) -> int | None:
-    """What a pair would pay now for all that the trader has. None: another kind of pool."""
-    asked = chain.balance(token.address, trader)
+def _expected(chain: Chain, token: ZooToken, asked: int) -> int | None:
+    """What a pair would pay now for so much. None: another kind of pool."""
     if token.pool.kind == "Solid":
         signature = "getAmountOut(uint256,address)"
         (paid,) = read(chain.node, token.pool.address, signature, asked, token.address)
@@ -118,7 +125,7 @@ def _both(first: float, second: float) -> float:
     return 100 - (100 - first) * (100 - second) / 100
 
 
-def _sell_tax(token: ZooToken, sold: Moved, expected: int | None) -> float:
+def _sell_tax(token: ZooToken, sold: Moved, asked: int, expected: int | None) -> float:
     paid_out = sold.other_after - sold.other_before
     if token.pool.kind == "AmmV4":
         given = sold.token_before - sold.token_after
@@ -126,7 +133,8 @@ def _sell_tax(token: ZooToken, sold: Moved, expected: int | None) -> float:
             _percent(given - sold.pool_in, given),
             _percent(sold.pool_quote_out - paid_out, sold.pool_quote_out),
         )
-    asked = sold.token_before if expected is not None else sold.token_before - sold.token_after
+    if expected is None:
+        asked = sold.token_before - sold.token_after
     share = sold.pool_in / asked
     if expected is not None and paid_out < expected * share / 2:
         return _percent(expected - paid_out, expected)

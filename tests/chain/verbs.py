@@ -252,31 +252,35 @@ def revert_reason(sent: Sent) -> str | None:
 
 
 def _flows(token: ZooToken, sent: Sent) -> Iterator[tuple[int, int]]:
-    """(token, quote) into the pool, negative out of it, for each swap in the token's pool."""
+    """(token, quote) into the pool, negative out of it, for each swap in the token's pool.
+
+    What the token trades for itself meanwhile, paid to its owner, is not the trader's.
+    """
     pool = token.pool
     token_first = token.address < pool.quote
     for log in sent.logs:
         if log.address != pool.address:
             continue
-        amounts = _amounts(token, log)
-        if amounts is not None:
+        for amounts in _amounts(token, log):
             yield amounts if token_first else amounts[::-1]
 
 
-def _amounts(token: ZooToken, log: Log) -> tuple[int, int] | None:
-    """What went into the pool of its first and second coin. None: not a swap in this pool."""
+def _amounts(token: ZooToken, log: Log) -> tuple[tuple[int, int], ...]:
+    """What went into the pool of its first and second coin. Empty: not a swap in this pool."""
     if log.topics[0] == _SWAP_V2:
+        if int(log.topics[2], 16) == int(token.owner, 16):
+            return ()
         in0, in1, out0, out1 = _integers("(uint256,uint256,uint256,uint256)", log)
-        return in0 - out0, in1 - out1
+        return (in0, in1), (-out0, -out1)
     if log.topics[0] in _SWAPS_V3:
         rest = _SWAPS_V3[log.topics[0]]
         first, second, *_ = _integers(f"(int256,int256,uint160,uint128,int24{rest})", log)
-        return first, second
+        return ((first, second),)
     if log.topics[0] == _SWAP_V4 and log.topics[1] == token.pool.pool_id:
         # Signed from the trader's side, unlike V3.
         first, second, *_ = _integers("(int128,int128,uint160,uint128,int24,uint24)", log)
-        return -first, -second
-    return None
+        return ((-first, -second),)
+    return ()
 
 
 def _integers(types: str, log: Log) -> tuple[int, ...]:

@@ -1,0 +1,267 @@
+"""The oracle for what is kept in the evidence only: holders really sell, time really passes."""
+
+import msgspec
+import pytest
+
+from analysis.desk import Desk
+from analysis.knowledge import Known
+from config.primitives import Address, RawAmount
+from demo.animal import Animal
+from demo.layout import VenueKey, ZooToken
+from sql.rows import PoolResultRow, Report
+from tests.chain.back_ends import LACKING, Lacking
+from tests.chain.counting import CountingNode
+from tests.chain.judging import judge
+from tests.chain.oracle import real_trade
+from tests.chain.test_matrix import pool_of
+from tests.chain.test_prediction import TAX_POINTS
+from tests.chain.test_scan import Knowing
+from tests.chain.test_trips import MOST_CALLS, MOST_TRIPS
+from tests.chain.verbs import Chain
+
+DAY_S = 86_400
+VENUES: tuple[VenueKey, ...] = ("v2", "v3", "v4", "solid", "slipstream")
+
+
+class Sold(msgspec.Struct):
+    holder: Address
+    amount_raw: int
+    can_sell: bool | None
+    tax: float | None
+    reason: str
+
+
+class Census(msgspec.Struct):
+    could: int
+    could_not: int
+    not_learnt: int
+    tax_min: float | None
+    tax_median: float | None
+    tax_max: float | None
+    reasons: dict[str, int]
+    sellers: list[Sold]
+
+
+class Moment(msgspec.Struct):
+    when: str
+    time_s: int
+    blocks_left_out: int
+    buy: dict[str, object]
+    sale: dict[str, object]
+    transfer: dict[str, object]
+
+
+class Sweep(msgspec.Struct):
+    changes: list[str]
+    moments: list[Moment]
+
+
+class Body(msgspec.Struct):
+    outcome: msgspec.Raw
+    request: list[object]
+    calls: list[dict[str, object]]
+
+
+def place(chain: Chain, contract: str, venue: VenueKey = "v2") -> ZooToken:
+    return chain.place(
+        Animal(key=contract, trait="", symbol="ODD", contract=contract, extra="pair", venue=venue)
+    )
+
+
+def knowing(desk: Desk, holders: list[Address]) -> Desk:
+    """A desk at which these are the indexed holders."""
+    known = Known(holders=tuple((holder, RawAmount(1)) for holder in holders))
+    return Desk(
+        chain=desk.chain,
+        node=desk.node,
+        knowledge=Knowing(known),
+        settings=desk.settings,
+        now_s=desk.now_s,
+    )
+
+
+def given(chain: Chain, token: ZooToken, count: int) -> list[Address]:
+    """Wallets that the owner gave some to."""
+    made = [chain.fresh_account() for _ in range(count)]
+    for holder in made:
+        assert chain.transfer(token.address, token.owner, holder, 10**20).success
+    return made
+
+
+def body_of(report: Report, key: str) -> Body:
+    (row,) = [row for row in report.evidence if row.key == key]
+    return msgspec.json.decode(row.body, type=Body)
+
+
+def census_of(report: Report) -> Census:
+    return msgspec.json.decode(body_of(report, "sell_census").outcome, type=Census)
+
+
+def sweep_of(report: Report) -> Sweep:
+    return msgspec.json.decode(body_of(report, "time_sweep").outcome, type=Sweep)
+
+
+def sides(pool: PoolResultRow) -> tuple[object, ...]:
+    return pool.buy, pool.buy_tax, pool.sell, pool.sell_tax
+
+
+def really_sell(chain: Chain, token: ZooToken, seller: Sold) -> tuple[bool, float | None]:
+    sold = chain.sell(token, seller.holder, seller.amount_raw)
+    given_up = sold.token_before - sold.token_after
+    return sold.success, 100 - sold.pool_in * 100 / given_up if sold.success else None
+
+
+@pytest.mark.parametrize("venue", VENUES)
+async def test_holders_frozen_one_by_one_are_counted(
+    chain: Chain, desk: Desk, venue: VenueKey
+) -> None:
+    token = place(chain, "FreezerToken", venue)
+    holders = given(chain, token, 20)
+    for holder in holders[3::6]:
+        assert chain.send(token.owner, token.address, "freeze(address)", holder).success
+    report = await judge(knowing(desk, holders), token.address)
+    census = census_of(report)
+    assert (census.could, census.could_not, census.not_learnt) == (17, 3, 0)
+    assert (census.tax_min, census.tax_median, census.tax_max) == (0, 0, 0)
+    assert sum(census.reasons.values()) == 3
+    assert [seller.holder for seller in census.sellers] == holders
+    assert (pool_of(report, token).buy, pool_of(report, token).sell) == ("passed", "passed")
+    for seller in census.sellers:
+        success, tax = really_sell(chain, token, seller)
+        assert seller.can_sell is success
+        assert bool(seller.reason) is not success
+        assert seller.tax == pytest.approx(tax, abs=TAX_POINTS)
+
+
+async def test_early_buyers_cannot_sell_and_others_can(chain: Chain, desk: Desk) -> None:
+    token = place(chain, "SniperToken")
+    buyers = [chain.fresh_account() for _ in range(2)]
+    assert all(chain.buy(token, buyer).success for buyer in buyers)
+    # Nor are the owner, the pool and contracts asked.
+    special = [token.owner, token.pool.address, chain.deploy("HonestToken", "Odd", "ODD")]
+    assert chain.transfer(token.address, token.owner, special[2], 10**20).success
+    holders = [*special, *buyers, *given(chain, token, 2)]
+    census = census_of(await judge(knowing(desk, holders), token.address))
+    assert (census.could, census.could_not) == (2, 2)
+    assert [seller.can_sell for seller in census.sellers] == [False, False, True, True]
+    for seller in census.sellers:
+        assert really_sell(chain, token, seller)[0] is seller.can_sell
+
+
+async def test_taxes_of_sellers_are_spread(chain: Chain, desk: Desk) -> None:
+    """Each seller pays a percent less than the one before."""
+    token = place(chain, "CountedFeeToken")
+    holders = given(chain, token, 5)
+    census = census_of(await judge(knowing(desk, holders), token.address))
+    assert (census.tax_min, census.tax_median, census.tax_max) == pytest.approx((16, 18, 20))
+    for seller in census.sellers:
+        success, tax = really_sell(chain, token, seller)
+        assert success is seller.can_sell is True
+        assert tax == pytest.approx(seller.tax)
+
+
+@pytest.mark.parametrize("venue", VENUES)
+async def test_a_fee_that_rises_with_time_is_foreseen(
+    chain: Chain, desk: Desk, venue: VenueKey
+) -> None:
+    token = place(chain, "RisingFeeToken", venue)
+    report = await judge(desk, token.address)
+    sweep = sweep_of(report)
+    pool = pool_of(report, token)
+    assert sweep.moments[0].buy["tax"] == pytest.approx(pool.buy_tax, abs=TAX_POINTS)
+    assert sweep.moments[0].sale.get("tax") == pytest.approx(pool.sell_tax, abs=TAX_POINTS)
+    for moment, days in zip(sweep.moments[1:], (1, 29), strict=True):
+        assert f"{moment.when}: buy tax" in " ".join(sweep.changes)
+        chain.node.increase_time(days * DAY_S)
+        real = real_trade(chain, token)
+        assert moment.buy["tax"] == pytest.approx(real.buy_tax, abs=TAX_POINTS)
+        assert ("tax" in moment.sale) is real.sell_success
+        assert moment.sale.get("tax") == pytest.approx(real.sell_tax, abs=TAX_POINTS)
+        assert moment.blocks_left_out > 0
+
+
+@pytest.mark.parametrize("venue", VENUES)
+async def test_trading_that_ends_is_foreseen(chain: Chain, desk: Desk, venue: VenueKey) -> None:
+    token = place(chain, "ClosingToken", venue)
+    report = await judge(desk, token.address)
+    assert sides(pool_of(report, token)) == ("passed", 0, "passed", 0)
+    sweep = sweep_of(report)
+    assert sweep.changes == ["+30 days: buy refused", "+30 days: sale refused"]
+    assert [moment.transfer["success"] for moment in sweep.moments] == [True] * 3
+    trader = chain.fresh_account()
+    assert chain.buy(token, trader).success
+    chain.node.increase_time(30 * DAY_S)
+    assert not chain.sell(token, trader).success
+    assert not chain.buy(token, chain.fresh_account()).success
+    assert chain.transfer(token.address, trader, chain.fresh_account(), 10**18).success
+
+
+@pytest.mark.parametrize(
+    "contract",
+    [
+        *("BlockCooldownToken", "OneBuyToken", "SellOnceToken", "OriginToken"),
+        *("LargeFeeToken", "BurningFeeToken", "CallerFeeToken", "ElasticToken"),
+    ],
+)
+async def test_what_time_does_not_change_is_not_said_to_change(
+    chain: Chain, desk: Desk, contract: str
+) -> None:
+    token = place(chain, contract)
+    sweep = sweep_of(await judge(desk, token.address))
+    assert sweep.changes == []
+    assert all("tax" in moment.buy and "tax" in moment.sale for moment in sweep.moments)
+
+
+async def test_who_has_to_wait_can_sell_later(chain: Chain, desk: Desk) -> None:
+    sweep = sweep_of(await judge(desk, place(chain, "SharedCooldownToken").address))
+    assert sweep.changes == ["+1 day: sale passed", "+30 days: sale passed"]
+
+
+async def test_nothing_of_it_decides_anything(chain: Chain, desk: Desk) -> None:
+    """Not even where no holder can sell."""
+    token = place(chain, "FreezerToken")
+    holders = given(chain, token, 3)
+    before = await judge(knowing(desk, holders), token.address)
+    for holder in holders:
+        assert chain.send(token.owner, token.address, "freeze(address)", holder).success
+    report = await judge(knowing(desk, holders), token.address)
+    assert census_of(before).could == census_of(report).could_not == 3
+    assert before.pools is not None
+    assert report.pools is not None
+    assert list(map(sides, report.pools)) == list(map(sides, before.pools))
+    assert report.token.transfer_success is before.token.transfer_success is True
+
+
+async def test_it_can_be_played_again(chain: Chain, desk: Desk) -> None:
+    token = place(chain, "CountedFeeToken")
+    report = await judge(knowing(desk, given(chain, token, 2)), token.address)
+    for key in ("sell_census", "time_sweep"):
+        body = body_of(report, key)
+        again = chain.node.rpc("eth_simulateV1", *body.request)
+        assert isinstance(again, list)
+        calls = [
+            (call["status"] == "0x1", call["returnData"])
+            for block in again
+            for call in block["calls"]
+        ]
+        assert body.calls
+        assert all((call["ok"], call["returned"]) in calls for call in body.calls)
+
+
+async def test_it_waits_for_nothing_more(chain: Chain, desk: Desk) -> None:
+    token = place(chain, "FreezerToken")
+    known = knowing(desk, given(chain, token, 20))
+    node = CountingNode(known.node)
+    known.node = node
+    assert census_of(await judge(known, token.address)).could == 20
+    assert (node.trips <= MOST_TRIPS, node.calls <= MOST_CALLS) == (True, True)
+
+
+@pytest.mark.parametrize("back_end", ["traces", "calls"])
+async def test_a_node_that_does_not_simulate_is_not_asked(
+    chain: Chain, desk: Desk, back_end: str
+) -> None:
+    desk.node = Lacking(desk.node, LACKING[back_end])
+    report = await judge(desk, chain.world.token("honest").address)
+    assert report.token.is_settled
+    assert not {"sell_census", "time_sweep"} & {row.key for row in report.evidence}
