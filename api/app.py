@@ -20,6 +20,7 @@ from api.networks import parse_networks
 from api.routes.agent_keys import issue_trial_key, trial_terms
 from api.routes.status import get_health, get_metrics, get_ready
 from api.routes.token import get_summary, get_token
+from api.schema import ClosedShapes
 from api.service import ApiDeps
 from api.windows import LocalWindows, SharedWindows
 
@@ -64,6 +65,7 @@ def create_app(deps: ApiDeps) -> Front:
         before_send=[add_expiry_headers(deps.now_s)],
         middleware=[_metrics().middleware],
         openapi_config=_openapi(),
+        plugins=[ClosedShapes()],
         logging_config=None,
         debug=False,
     )
