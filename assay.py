@@ -66,14 +66,27 @@ def cli() -> None:
     """
 
 
+def configure_log() -> None:
+    """Log to stderr. A trace names files and lines alone."""
+    structlog.configure(
+        processors=[
+            structlog.contextvars.merge_contextvars,
+            structlog.processors.add_log_level,
+            structlog.processors.StackInfoRenderer(),
+            structlog.processors.TimeStamper(fmt="%Y-%m-%d %H:%M:%S", utc=True),
+            # not the default one: it prints the values of variables, and with them callers' keys
+            structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback),
+        ],
+        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
+    )
+
+
 def main() -> None:
     """Entry point: one command; our errors become one line and an exit code."""
     # polars has system calls go on after Ctrl-C: who waits for input would not notice it
     signal.siginterrupt(signal.SIGINT, True)
-    structlog.configure(
-        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
-        wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
-    )
+    configure_log()
     try:
         sys.exit(cli.main(standalone_mode=False))
     except (click.exceptions.Abort, KeyboardInterrupt):
