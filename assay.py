@@ -4,7 +4,6 @@ Exit codes: 0 good, 1 our failure, 2 bad usage, 3 the token was refused.
 """
 
 import asyncio
-import logging
 import os
 import secrets
 import signal
@@ -17,7 +16,6 @@ from typing import IO, Literal
 
 import click
 import msgspec
-import structlog
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
@@ -33,6 +31,7 @@ from api.serve import check_address, stop_on_signals
 from config.chains import Chain
 from config.errors import AssayError, ConfigError, TokenRefusedError, UpstreamError
 from config.load import choose_enabled, load_chains
+from config.log import configure_log
 from config.plans import load_plans
 from config.primitives import checksum
 from config.settings import Settings, load_settings
@@ -64,22 +63,6 @@ def cli() -> None:
 
     Nodes come from ASSAY_RPC_<chain id>, the store from ASSAY_STORE, an overlay from ASSAY_CONFIG.
     """
-
-
-def configure_log() -> None:
-    """Log to stderr. A trace names files and lines alone."""
-    structlog.configure(
-        processors=[
-            structlog.contextvars.merge_contextvars,
-            structlog.processors.add_log_level,
-            structlog.processors.StackInfoRenderer(),
-            structlog.processors.TimeStamper(fmt="%Y-%m-%d %H:%M:%S", utc=True),
-            # not the default one: it prints the values of variables, and with them callers' keys
-            structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback),
-        ],
-        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
-        wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
-    )
 
 
 def main() -> None:

@@ -21,4 +21,5 @@ def test_every_answer_is_as_the_document_says(tmp_path: Path) -> None:
         judge()
     finally:
         fuzzer.close()
-    assert fuzzer.statuses["GET /token/{chain}/{address} 200"] > 0
+    answered = {answer for answer in fuzzer.statuses if answer.endswith(" 200")}
+    assert any("/token/" in answer for answer in answered)

@@ -3,7 +3,7 @@
 import pytest
 import structlog
 
-from assay import configure_log
+from config.log import configure_log
 from tests.api.samples import MINED_AT_S, TOKEN
 from tests.api.world import PLANS, World
 
