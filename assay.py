@@ -4,7 +4,6 @@ Exit codes: 0 good, 1 our failure, 2 bad usage, 3 the token was refused.
 """
 
 import asyncio
-import logging
 import os
 import secrets
 import signal
@@ -17,7 +16,6 @@ from typing import IO
 
 import click
 import msgspec
-import structlog
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
@@ -33,6 +31,7 @@ from api.serve import check_address, stop_on_signals
 from config.chains import Chain
 from config.errors import AssayError, ConfigError, TokenRefusedError, UpstreamError
 from config.load import choose_enabled, load_chains
+from config.log import configure_log
 from config.plans import load_plans
 from config.primitives import checksum
 from config.settings import Settings, load_settings
@@ -70,10 +69,7 @@ def main() -> None:
     """Entry point: one command; our errors become one line and an exit code."""
     # polars has system calls go on after Ctrl-C: who waits for input would not notice it
     signal.siginterrupt(signal.SIGINT, True)
-    structlog.configure(
-        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
-        wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
-    )
+    configure_log()
     try:
         sys.exit(cli.main(standalone_mode=False))
     except (click.exceptions.Abort, KeyboardInterrupt):

@@ -29,6 +29,7 @@ from api.routes.mcp import McpDoor, post_mcp
 from api.routes.status import get_health, get_metrics, get_ready
 from api.routes.token import get_summary, get_token
 from api.routes.usage import get_usage
+from api.schema import ClosedShapes
 from api.service import ApiDeps
 from api.sign_in.issuer import Issuer
 from api.windows import LocalWindows, SharedWindows
@@ -89,6 +90,7 @@ def create_app(deps: ApiDeps) -> Front:
         before_send=[add_expiry_headers(deps.now_s)],
         middleware=[_metrics().middleware],
         openapi_config=_openapi(),
+        plugins=[ClosedShapes()],
         logging_config=None,
         debug=False,
     )

@@ -9,6 +9,8 @@ from typing import Generic, Literal, TypeVar
 
 import msgspec
 
+from analysis.timebomb import Status as TimebombStatus
+
 Pending = Literal["pending"]
 """Still being worked out; ask again."""
 
@@ -103,7 +105,7 @@ class NativeFeatures(Shape, frozen=True, kw_only=True):
     has_blacklist_or_whitelist: bool | None
     external_call: bool | None
     timebomb: bool | Pending | None
-    timebomb_status: str | None
+    timebomb_status: TimebombStatus | None
     timebomb_deadlines: tuple[Deadline, ...]
     """Earliest first."""
     has_tax_functionality: bool | None

@@ -347,7 +347,7 @@ class Code:
                 continue
             reading = self.reader.read(test, entry)
             context = self.context_of(entry, test) if entry in MOVERS else ()
-            if not any(_contradict(each.literal, test) for each in context):
+            if not any(each.literal.contradicts(test) for each in context):
                 yield Guard(refusal=refusal, test=reading, context=context)
 
     def _is_about_call(self, condition: Term) -> bool:
@@ -395,8 +395,3 @@ def is_own_address(word: Word) -> bool:
     """Whether it is the contract's own address."""
     bare = address_in(word)
     return isinstance(bare, Term) and bare.operation == "ADDRESS"
-
-
-def _contradict(one: Literal, other: Literal) -> bool:
-    """Whether both cannot hold."""
-    return one.condition is other.condition and one.holds is not other.holds

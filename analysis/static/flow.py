@@ -17,6 +17,10 @@ class Literal(msgspec.Struct, frozen=True, kw_only=True):
     holds: bool
     """Whether the condition is non-zero on that way."""
 
+    def contradicts(self, other: "Literal") -> bool:
+        """Whether both cannot hold."""
+        return self.condition is other.condition and self.holds is not other.holds
+
 
 class Refusal(msgspec.Struct, frozen=True, kw_only=True):
     """A branch of which one side surely fails and the other need not."""

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import msgspec
 from litestar import Request, Response, post
 from litestar.connection import ASGIConnection
+from litestar.exceptions import InternalServerException
 from litestar.handlers import BaseRouteHandler
 from litestar.params import JSONBody
 
@@ -36,6 +37,18 @@ MAX_BODY_BYTES = 16_384
 _DAY_S = 86_400
 
 _NETWORK = "assay_network"
+
+BODY_WITHIN_S = 10.0
+"""A body that has not come by then is taken as cut off."""
+
+# It is cut off, which the framework calls a fault of ours; or other text; or nested without end.
+_NOT_JSON = (
+    InternalServerException,
+    TimeoutError,
+    msgspec.DecodeError,
+    UnicodeDecodeError,
+    RecursionError,
+)
 
 
 class TrialRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -113,8 +126,8 @@ async def require_json(connection: ASGIConnection[Any, Any, Any, Any], _: BaseRo
     if not isinstance(connection, Request):
         return
     try:
-        msgspec.json.decode(await connection.body())
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        msgspec.json.decode(await asyncio.wait_for(connection.body(), BODY_WITHIN_S))
+    except _NOT_JSON as error:
         raise NotJsonError from error
 
 

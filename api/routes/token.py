@@ -27,6 +27,17 @@ from api.summary import Summary
 
 _CHAIN = "assay_chain"
 
+ChainName = Annotated[str, Parameter(description="Slug or numeric chain id")]
+
+# The pattern is for readers of the document: what is no address is refused in the envelope.
+TokenAddress = Annotated[
+    str,
+    Parameter(
+        description="Token address, letter case ignored",
+        schema_extra={"pattern": "^0[xX][0-9a-fA-F]{40}$"},
+    ),
+]
+
 
 async def require_chain(
     connection: ASGIConnection[Any, Any, Any, Any], _: BaseRouteHandler
@@ -69,6 +80,8 @@ ANALYSED = (
     "invalid_token_data; "
 )
 
+_FAILED = "analysis_failed: retry with backoff; or a fault outside of the analysis"
+
 _PLAN_EFFECT = "Needs an enterprise plan or an admin key."
 
 
@@ -85,14 +98,14 @@ _PLAN_EFFECT = "Needs an enterprise plan or an admin key."
             Envelope[None] | ValidationBody,
             f"{ANALYSED}an unknown chain or query value gives the validation list",
         ),
-        500: documented(Envelope[None], "analysis_failed: retry with backoff"),
+        500: documented(Envelope[None] | DetailBody, _FAILED),
         **CALLER_RESPONSES,
     },
 )
 async def get_token(
     request: Request[Any, Any, Any],
-    chain: Annotated[str, Parameter(description="Slug or numeric chain id")],
-    address: Annotated[str, Parameter(description="Token address, letter case ignored")],
+    chain: ChainName,
+    address: TokenAddress,
     response_format: Annotated[
         Literal["native", "compat"], Parameter(description="Shape of features")
     ] = "native",
@@ -132,14 +145,14 @@ async def get_token(
             Summary | ValidationBody,
             f"{ANALYSED}an unknown chain gives the validation list",
         ),
-        500: documented(Summary, "analysis_failed: retry with backoff"),
+        500: documented(Summary | DetailBody, _FAILED),
         **CALLER_RESPONSES,
     },
 )
 async def get_summary(
     request: Request[Any, Any, Any],
-    chain: Annotated[str, Parameter(description="Slug or numeric chain id")],
-    address: Annotated[str, Parameter(description="Token address, letter case ignored")],
+    chain: ChainName,
+    address: TokenAddress,
 ) -> Response[bytes]:
     """A compact verdict with counted flags."""
     return respond(await answer_counted(request, address, "summary"))

@@ -5,9 +5,19 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-TABLES: dict[str, dict[str, str]] = tomllib.loads(
-    (Path(__file__).parent / "specified.toml").read_text()
-)
+_FILE: dict[str, Any] = tomllib.loads((Path(__file__).parent / "specified.toml").read_text())
+
+MAPPING: dict[str, list[str]] = _FILE.pop("mapping")
+"""Compat field -> rule, then the native fields it reads."""
+
+VALUES: dict[str, list[str]] = _FILE.pop("values")
+"""Field -> all values it may have."""
+
+ERRORS: dict[str, tuple[int, str]] = {code: tuple(row) for code, row in _FILE.pop("errors").items()}
+"""error_code -> status and kind of body."""
+
+TABLES: dict[str, dict[str, str]] = _FILE
+"""Object -> its fields and their types."""
 
 
 def _is_number(value: Any) -> bool:

@@ -1,0 +1,175 @@
+"""Calls that schemathesis makes up from our own OpenAPI document, and what is wrong with answers.
+
+The application is the real one over a real ledger; what the analysis finds is made up for each
+call. A refusal that the document names is no fault, nor is a failure that was ordered.
+"""
+
+import asyncio
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import httpx
+import msgspec
+import schemathesis
+from hypothesis import strategies as st
+from schemathesis import Case, GenerationMode
+from schemathesis.specs.openapi.checks import (
+    content_type_conformance,
+    response_headers_conformance,
+    response_schema_conformance,
+    status_code_conformance,
+)
+
+from config.errors import TokenRefusedError, UpstreamError
+from sql.ledger import Ledger
+from sql.rows import Report
+from tests.api.samples import TOKEN, addresses, make_report, reports
+from tests.api.world import World
+
+CHECKS = [
+    status_code_conformance,
+    content_type_conformance,
+    response_headers_conformance,
+    response_schema_conformance,
+]
+
+PLANS = ("admin", "admin", "enterprise", "pro", "trial")
+
+CALLERS = 8
+"""That send each call: making one up takes longer than sending it."""
+
+_SERVER_FAULT = 500
+
+_NOT_SERVED = "This deployment does not serve the chain chain_56."
+
+Outcome = Report | TokenRefusedError | UpstreamError
+
+_outcomes: st.SearchStrategy[Outcome] = (
+    reports()
+    | st.just(make_report())
+    | st.sampled_from(["not_a_contract", "not_a_token", "invalid_token_data"]).map(
+        lambda code: TokenRefusedError(code=code, reason="made up")  # type: ignore[arg-type]
+    )
+    | st.just(UpstreamError(service="node", reason="made up"))
+)
+
+_chains = st.sampled_from(["1", "ethereum", "ethereum", "ethereum", "56", "2"])
+
+_HEADERS: tuple[dict[str, str], ...] = (
+    {},
+    {"Accept-Encoding": "gzip", "If-None-Match": "*"},
+    {"Accept-Encoding": "identity;q=0, *", "Cookie": "a=b; ;=;"},
+    {"Accept-Encoding": "zstd;q=x,", "If-None-Match": 'W/"x", "'},
+    {"Content-Type": "text/plain", "X-Forwarded-For": "::1, ,nobody"},
+    {"Content-Type": "multipart/form-data", "Accept": "text/html"},
+)
+
+
+class Caller(msgspec.Struct, frozen=True, kw_only=True):
+    """Who sends a call."""
+
+    key: str | None
+    headers: dict[str, str]
+    peer: str
+    """Address that the call comes from."""
+
+
+class Call(msgspec.Struct, frozen=True, kw_only=True):
+    """One call, who sends it, and what the analysis finds meanwhile."""
+
+    case: Case[Any]
+    outcome: Outcome
+    callers: list[Caller]
+
+
+class Fuzzer:
+    """One deployment and its document."""
+
+    def __init__(self, folder: Path):
+        self._runner = asyncio.Runner()
+        self._ledger = Ledger.open(folder / "ledger.sqlite")
+        self._world = World(self._ledger)
+        self._keys = [*map(self._world.new_key, PLANS), "tsk_live_made_up", "", None]
+        self.statuses: Counter[str] = Counter()
+        """Answers by operation and status."""
+        self._app = self._runner.run(self._make_app())
+        self._transport = httpx.ASGITransport(app=self._app)
+        self._client = httpx.AsyncClient(transport=self._transport)
+        document = schemathesis.openapi.from_dict(self._app.router.openapi_schema.to_schema())
+        self._document = document.exclude(path=["/health", "/ready"])  # nothing to make up
+
+    async def _make_app(self) -> Any:
+        app = self._world.make_app()
+        self._world.keep(app)
+        return app
+
+    def calls(self) -> st.SearchStrategy[Call]:
+        """Any call of any operation, well-formed or not; most of those of a token name one."""
+        cases = self._document.as_strategy(
+            generation_mode=GenerationMode.POSITIVE
+        ) | self._document.as_strategy(generation_mode=GenerationMode.NEGATIVE)
+        callers = st.builds(
+            Caller,
+            key=st.sampled_from(self._keys) | st.just(self._keys[0]),
+            headers=st.sampled_from(_HEADERS),
+            peer=st.integers(0, 2**16 - 1).map(lambda at: f"10.0.{at >> 8}.{at & 255}"),
+        )
+        a_token = st.fixed_dictionaries({"chain": _chains, "address": addresses | st.just(TOKEN)})
+
+        @st.composite
+        def call(draw: st.DrawFn) -> Call:
+            case = draw(cases)
+            if "address" in case.path_parameters and draw(st.integers(0, 7)):
+                case.path_parameters |= draw(a_token)
+            return Call(
+                case=case,
+                outcome=draw(_outcomes),
+                callers=draw(st.lists(callers, min_size=CALLERS, max_size=CALLERS)),
+            )
+
+        return call()
+
+    def judge(self, call: Call) -> None:
+        """Send the call, by each caller. Raises what is wrong with an answer."""
+        for caller in call.callers:
+            response = self._runner.run(self._send(call, caller))
+            operation = f"{call.case.method} {call.case.path}"
+            self.statuses[f"{operation} {response.status_code}"] += 1
+            if response.status_code >= _SERVER_FAULT and not _was_ordered(call, response):
+                raise AssertionError((response.status_code, response.text))
+            call.case.validate_response(response, checks=CHECKS)
+
+    async def _send(self, call: Call, caller: Caller) -> httpx.Response:
+        self._world.analysis.outcome = call.outcome
+        sent = call.case.as_transport_kwargs(base_url="http://assay.test")
+        headers = {**dict(sent["headers"]), **caller.headers}
+        if caller.key is not None:
+            headers["X-API-Key"] = caller.key
+        self._transport.client = (caller.peer, 1)
+        data = sent.get("data")
+        request = self._client.build_request(
+            sent["method"],
+            sent["url"],
+            params=sent.get("params") or None,
+            headers=headers,
+            json=sent.get("json"),
+            content=data if isinstance(data, bytes | str) else None,
+        )
+        return await self._client.send(request)
+
+    def close(self) -> None:
+        """End what was opened."""
+        self._runner.run(self._client.aclose())
+        self._runner.run(self._world.aclose())
+        self._ledger.close()
+        self._runner.close()
+
+
+def _was_ordered(call: Call, response: httpx.Response) -> bool:
+    if response.status_code == 500:
+        return (
+            isinstance(call.outcome, UpstreamError)
+            and response.json()["error_code"] == "analysis_failed"
+        )
+    return response.status_code == 503 and response.json() == {"detail": _NOT_SERVED}
