@@ -7,7 +7,7 @@ import aiohttp
 import structlog
 
 from analysis.outside import defillama, dexscreener, geckoterminal
-from analysis.outside.dexscreener import PoolFigures
+from analysis.outside.dexscreener import BackedPrice, PoolFigures
 from analysis.outside.host import Host
 from config.chains import Chain
 from config.errors import UpstreamError
@@ -56,6 +56,17 @@ class MarketData:
         return await _or_none(
             dexscreener.token_price(self._dexscreener, listing.dexscreener, token, anchors)
         )
+
+    async def backed_price(self, chain: Chain, token: Address) -> BackedPrice | None:
+        """The price of a token that others are quoted in, with the depth behind it. None: a miss.
+
+        DexScreener alone tells the depth, so nobody else is asked.
+        """
+        name = chain.listing.dexscreener
+        if self._dexscreener is None or not name:
+            return None
+        anchors = [anchor.address for anchor in chain.anchors]
+        return await _or_none(dexscreener.backed_price(self._dexscreener, name, token, anchors))
 
     async def pool_figures(
         self, chain: Chain, pool_ids: Sequence[Hash32]
