@@ -44,11 +44,11 @@ _NEXT_TO_NOTHING = 1_000
 _BATCH = 2_000
 
 
-def crowd(node: AnvilNode, chain: Chain, token: ZooToken) -> list[PoolRow]:
-    """Rows of the token's real pool and of others around it, which are made to exist."""
+def crowd(node: AnvilNode, chain: Chain, token: ZooToken, *, count: int) -> list[PoolRow]:
+    """Rows of the token's real V4 pool and of others around it, which are made to exist."""
     dex = next(dex for dex in chain.dexes if dex.kind == "AmmV4")
-    pool_ids = [Hash32("0x" + keccak(b"pool %d" % at).hex()) for at in range(POOLS)]
-    pool_ids[POOLS // 2] = token.pool.pool_id or pool_ids[0]
+    pool_ids = [Hash32("0x" + keccak(b"pool %d" % at).hex()) for at in range(count)]
+    pool_ids[count // 2] = token.pool.pool_id or pool_ids[0]
     slots = {
         key: state_slots(
             Candidate(
@@ -58,7 +58,7 @@ def crowd(node: AnvilNode, chain: Chain, token: ZooToken) -> list[PoolRow]:
         for key in pool_ids
     }
     price = node.rpc(
-        "eth_getStorageAt", dex.factory, "0x" + slots[pool_ids[POOLS // 2]][0].hex(), "latest"
+        "eth_getStorageAt", dex.factory, "0x" + slots[pool_ids[count // 2]][0].hex(), "latest"
     )
     writes = [
         RpcRequest("anvil_setStorageAt", (dex.factory, "0x" + slot.hex(), word))
@@ -142,7 +142,7 @@ async def main() -> None:
         overlay = write_overlay(world, Path(folder))
         chain = next(chain for chain in load_chains(overlay) if chain.id == node.chain_id)
         token = world.token("v4_honest")
-        rows = crowd(node, chain, token)
+        rows = crowd(node, chain, token, count=POOLS)
         client = await RpcClient.connect((node.url,), chain.id, RpcSettings())
         with closing(Store.open(Path(folder) / "store.duckdb")) as store:
             with store.transaction() as tx:
