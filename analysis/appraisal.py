@@ -64,6 +64,8 @@ def appraised(
     state: State, said: Appraisal, anchors: Mapping[Address, Price], *, decimals: int
 ) -> tuple[ValuedPool, ...]:
     """The pools with what others said of them, deepest first. `decimals` are the token's."""
+    if not said.figures and not said.prices:
+        return state.pools
     pools = [_told(pool, said.figures, anchors) for pool in state.pools]
     return by_depth((*pools, *rank_pools(state.unpriced, said.prices, decimals=decimals)))
 
