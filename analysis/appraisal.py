@@ -37,9 +37,16 @@ async def appraise(desk: Desk, state: State) -> Appraisal:
     """Ask about the deepest AmmV4 pools, as many as fit in one request, and the quote tokens."""
     if desk.outside is None:
         return Appraisal()
-    v4 = [pool.candidate.pool_id for pool in state.pools if pool.candidate.pool_id is not None]
+    v4 = [pool for pool in state.pools if pool.candidate.pool_id is not None]
+    is_floor = {
+        Hash32(pool.candidate.key): pool.state.is_floor for pool in v4[:MOST_POOLS_A_REQUEST]
+    }
     figures, prices = await asyncio.gather(
-        desk.outside.market_data.pool_figures(desk.chain, v4[:MOST_POOLS_A_REQUEST]),
+        desk.outside.market_data.pool_figures(
+            desk.chain,
+            list(is_floor),
+            totals_of=[pool_id for pool_id in is_floor if is_floor[pool_id]],
+        ),
         quote_prices(desk, state.quote_decimals),
     )
     return Appraisal(figures=figures, prices=prices)

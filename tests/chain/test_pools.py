@@ -242,6 +242,19 @@ async def test_what_others_do_not_tell_changes_nothing(
     assert row.liquidity_usd == alone.liquidity_usd
 
 
+async def test_a_total_without_sides_counts_where_positions_are_not_told(
+    chain: Chain, desk: Desk, facts: ChainFacts
+) -> None:
+    token = chain.world.token("v4_honest")
+    rows = crowd(chain.node, facts, token, count=1)
+    total = {"attributes": {"address": token.pool.pool_id, "reserve_in_usd": "4321.5"}}
+    async with asking() as (service, outside):
+        service.says({"pairs": None, "data": [total]})
+        blind = desk_with(desk, rows=rows, outside=outside, node=WithoutLogs(desk.node))
+        row = own_pool(await judge(blind, token.address), token)
+    assert row.liquidity_usd == 4321.5
+
+
 async def test_a_total_without_sides_is_no_word_against_positions(chain: Chain, desk: Desk) -> None:
     token = chain.world.token("v4_honest")
     alone = own_pool(await judge(desk, token.address), token)
