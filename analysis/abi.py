@@ -84,7 +84,12 @@ Reply = bytes | NoAnswer
 
 def call(to: Address, signature: str, *arguments: object, block: Hash32) -> RpcRequest:
     """A read of `name(type,...)` at `to`, as the zero address, at one block (EIP-1898)."""
-    transaction = {"to": to, "data": call_data(signature, *arguments), "gas": hex(CALL_GAS)}
+    return call_raw(to, call_data(signature, *arguments), block=block)
+
+
+def call_raw(to: Address, data: str, *, block: Hash32) -> RpcRequest:
+    """As `call`, with 0x calldata that is written already."""
+    transaction = {"to": to, "data": data, "gas": hex(CALL_GAS)}
     return RpcRequest("eth_call", (transaction, _pinned(block)))
 
 

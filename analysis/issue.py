@@ -3,14 +3,19 @@
 import msgspec
 
 from analysis import native_price
+from analysis.abi import call, decode_uint, read_reply
+from analysis.appraisal import quote_prices
 from analysis.curves import pools as curves
+from analysis.curves.curve import CurveState
 from analysis.curves.pools import ValuedCurve
 from analysis.desk import Desk
 from analysis.launchpads import verdict
 from analysis.launchpads.verdict import Origin
+from analysis.liquidity import Price
 from analysis.look import Look
 from analysis.rounds import Round
-from config.primitives import ZERO_ADDRESS, Address
+from analysis.state import MOST_DECIMALS
+from config.primitives import ZERO_ADDRESS, Address, Hash32
 
 
 class Issue(msgspec.Struct, frozen=True, kw_only=True):
@@ -21,6 +26,15 @@ class Issue(msgspec.Struct, frozen=True, kw_only=True):
     """Bonding curves the token is sold on now."""
     is_complete: bool
     """False: there may be a curve beside these."""
+
+
+async def _price_of(desk: Desk, quote: Address, *, block: Hash32) -> dict[Address, Price]:
+    """Of a token that is no anchor. Empty: nobody gives it a price with a market behind it."""
+    [answer] = await desk.reads().batch([call(quote, "decimals()", block=block)])
+    decimals = decode_uint(read_reply(answer))
+    if decimals is None or decimals > MOST_DECIMALS:
+        return {}
+    return await quote_prices(desk, {quote: decimals})
 
 
 async def read_issue(desk: Desk, look: Look, token: Address, *, has_pool: bool) -> Issue:
@@ -43,6 +57,8 @@ async def read_issue(desk: Desk, look: Look, token: Address, *, has_pool: bool) 
     )
     prices = native_price.anchor_prices(desk.chain, look.native_usd)
     natives = {desk.chain.wrapped_native.address, ZERO_ADDRESS}
+    if isinstance(standing, CurveState) and standing.quote not in {*prices, *natives}:
+        prices |= await _price_of(desk, standing.quote, block=block)
     return Issue(
         origin=origin,
         curves=curves.value(look.lead, standing, token, prices),

@@ -14,6 +14,7 @@ class Known(msgspec.Struct, frozen=True, kw_only=True):
     """One token's rows."""
 
     pools: tuple[PoolRow, ...] = ()
+    """All against the quotes asked for, and the first few against other tokens."""
     covered_factories: frozenset[Address] = frozenset()
     """Factories whose every pool up to our tip is in the index; the others have to be asked."""
     launches: tuple[LaunchRow, ...] = ()
@@ -34,7 +35,7 @@ class Knowledge(Protocol):
     async def known(
         self, chain: Chain, token: Address, quotes: Sequence[Address], pin: BlockRef | None
     ) -> Known:
-        """Everything indexed about `token`, its pools against `quotes` only.
+        """Everything indexed about `token`, its pools against `quotes`, and the first few others.
 
         `pin`: the block that a factory must be indexed up to, to count as covered. None: it is not
         known yet, and none counts.

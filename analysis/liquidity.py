@@ -2,9 +2,11 @@
 
 Anchors are the priced tokens: the stables at 1 USD, the wrapped native coin by the oracle. With
 one priced side the pool counts as twice that side: an unpriced token's side is worth what it trades
-for, never its own claim. Source: the specification, "Liquidity notes".
+for, never its own claim. A token that is no anchor has a price where a market with an anchor shows
+one, and counts for no more than that market can pay. Source: the specification, "Liquidity notes".
 """
 
+import math
 from collections.abc import Mapping
 
 import msgspec
@@ -18,10 +20,12 @@ class Price(msgspec.Struct, frozen=True, kw_only=True):
     usd: float
     """USD of one whole token."""
     decimals: int
+    most_usd: float = math.inf
+    """No amount counts for more: what can be had for all of it where the price was made."""
 
     def value_usd(self, amount_raw: RawAmount) -> float:
         """USD of an amount in smallest units."""
-        return float(amount_raw / 10**self.decimals) * self.usd
+        return min(float(amount_raw / 10**self.decimals) * self.usd, self.most_usd)
 
 
 class PoolValue(msgspec.Struct, frozen=True, kw_only=True):

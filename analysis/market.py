@@ -21,6 +21,8 @@ class PoolState(msgspec.Struct, frozen=True, kw_only=True):
     quote_reserve_raw: RawAmount
     in_range_liquidity: int | None
     """Concentrated-liquidity kinds only: 0 means no trade is possible at the current price."""
+    is_floor: bool = False
+    """AmmV4: the reserves are what the pool holds at least; its positions were not added up."""
     price: float | None = None
     """Spot price before fees: smallest units of quote for one of token. None: not known."""
 
@@ -77,7 +79,12 @@ def rank_pools(
         if value is not None:
             usd = _token_usd(candidate, state, prices, decimals=decimals)
             valued.append(ValuedPool(candidate=candidate, state=state, value=value, token_usd=usd))
-    return tuple(sorted(valued, key=lambda pool: (-pool.value.liquidity_usd, pool.candidate.key)))
+    return by_depth(valued)
+
+
+def by_depth(pools: Iterable[ValuedPool]) -> tuple[ValuedPool, ...]:
+    """Deepest first."""
+    return tuple(sorted(pools, key=lambda pool: (-pool.value.liquidity_usd, pool.candidate.key)))
 
 
 def _token_usd(
@@ -128,7 +135,9 @@ def _row(
     ordinal: int, pool: ValuedPool, trade: TradeResult | str | None, min_liquidity_usd: float
 ) -> PoolResultRow:
     buy, buy_tax, sell, sell_tax = _sides(trade)
-    code, message = refusal_before_play(pool, min_liquidity_usd=min_liquidity_usd) or _fault(trade)
+    # What others say of a pool's worth comes after it was played, and does not unmake the play.
+    refusal = refusal_before_play(pool, min_liquidity_usd=min_liquidity_usd)
+    code, message = refusal if refusal and trade is None else _fault(trade)
     candidate = pool.candidate
     return PoolResultRow(
         ordinal=ordinal,

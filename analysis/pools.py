@@ -15,7 +15,7 @@ from analysis.discovery import Candidate, candidates_of, find_lookups, standard_
 from analysis.knowledge import Known
 from analysis.market import PoolState
 from analysis.rounds import Round
-from analysis.venues import amm_v4
+from analysis.venues import amm_v4, v4_sweep
 from config.chains import Dex
 from config.jsonrpc import RpcFault
 from config.primitives import Address
@@ -27,7 +27,8 @@ class PoolsFound(msgspec.Struct, frozen=True, kw_only=True):
     states: tuple[tuple[Candidate, PoolState | None], ...]
     """Each pool once. None: it did not answer as its kind does, or its node did not tell."""
     unread: tuple[Candidate, ...]
-    """AmmV4 pools found by their creation events only, so that their states are to be read."""
+    """AmmV4 pools whose positions are still to be added up: found by their creation events only,
+    or the deepest of too many."""
     is_all_asked: bool
     """False: a node refused a question about pools, so there may be more of them."""
 
@@ -58,6 +59,8 @@ class PoolQuestions:
         self.places: list[Address] = []
         """Where tokens in pools lie: pools, some of them promised, and managers."""
         self._asked_v4: list[tuple[Sequence[Candidate], slice]] = []
+        self._swept: list[tuple[Sequence[Candidate], slice]] = []
+        self._is_bounded = False
         self._created: list[tuple[Dex, slice]] = []
 
     def ask_states(self, *, to_block: int | None) -> None:
@@ -76,7 +79,13 @@ class PoolQuestions:
         self._asked = [trip.ask(pool_state.requests(pool, block=trip.block)) for pool in single]
         for dex in self._managers:
             pools = self._pools_by_id(dex)
-            if pools:
+            if len(pools) > amm_v4.MOST_POOLS:
+                swept = v4_sweep.within_bound(pools)
+                self._is_bounded |= len(swept) < len(pools)
+                self._swept.append(
+                    (swept, trip.ask(v4_sweep.requests(dex, swept, block=trip.block)))
+                )
+            elif pools:
                 asked = amm_v4.state_requests(dex, pools, block=trip.block, to_block=to_block)
                 self._asked_v4.append((pools, trip.ask(asked)))
             if dex in self._unasked:
@@ -88,11 +97,10 @@ class PoolQuestions:
         return [self._trip.promise(at) for at in range(self._found.start, self._found.stop)]
 
     def _pools_by_id(self, dex: Dex) -> Sequence[Candidate]:
-        """As many as are added up: the indexed ones, and those that may be there."""
+        """The indexed ones, and those that may be there."""
         indexed = [pool for pool in self._indexed_v4 if pool.dex == dex]
         usual = standard_v4(dex, self._token, self._quotes) if dex in self._unasked else ()
-        by_key = {pool.key: pool for pool in (*usual, *indexed)}
-        return tuple(by_key.values())[-amm_v4.MOST_POOLS :]
+        return tuple({pool.key: pool for pool in (*usual, *indexed)}.values())
 
     def read(self) -> PoolsFound:
         """Raises UpstreamError."""
@@ -108,11 +116,21 @@ class PoolQuestions:
             for pool, at in zip((*self._indexed, *found), self._asked, strict=True)
             if pool is not None
         }
+        indexed = {pool.key for pool in self._indexed_v4}
         for pools, at in self._asked_v4:
             told = amm_v4.read_states(pools, trip[at])
             for (pool, state), word in zip(told, trip[at][1::2], strict=True):
-                if pool in self._indexed_v4 or decode_uint(read_reply(word)):
+                if pool.key in indexed or decode_uint(read_reply(word)):
                     states[pool.key] = pool, state
+        deepest: list[Candidate] = []
+        for pools, at in self._swept:
+            swept = v4_sweep.read(pools, trip[at])
+            states |= {
+                pool.key: (pool, state)
+                for pool, state in swept
+                if state is not None or pool.key in indexed
+            }
+            deepest += v4_sweep.pick(swept, at_most=amm_v4.MOST_POOLS)
         created = [
             pool
             for dex, at in self._created
@@ -121,8 +139,9 @@ class PoolQuestions:
         unread = {pool.key: pool for pool in created if pool.key not in states}
         return PoolsFound(
             states=tuple(states.values()),
-            unread=tuple(unread.values())[: amm_v4.MOST_POOLS],
-            is_all_asked=not any(
+            unread=(*deepest, *tuple(unread.values())[: amm_v4.MOST_POOLS]),
+            is_all_asked=not self._is_bounded
+            and not any(
                 isinstance(answer, RpcFault) for _, at in self._created for answer in trip[at]
             ),
         )

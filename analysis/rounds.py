@@ -32,6 +32,9 @@ from config.primitives import Address, Hash32
 _FEWEST = 3
 """Reads that are worth a pack; fewer go alone."""
 
+_LONGEST_DATA = 2**14
+"""Characters of calldata. What reads very much at once needs the gas of a call of its own."""
+
 _NOT_ASKED = RpcFault(code=3, message="execution reverted", data="0x")
 _NO_CODE = msgspec.Raw(b'"0x"')
 _LATEST = "latest"
@@ -320,7 +323,8 @@ def _step_of(request: RpcRequest) -> Step | None:
     """The read as a step of a pack. None: it is none."""
     match request:
         case RpcRequest("eth_call", ({"to": str(to), "data": str(data), **rest}, _, *more)):
-            if rest.keys() <= {"gas"} and (not more or _are_marks(more)):
+            is_small = len(data) <= _LONGEST_DATA
+            if is_small and rest.keys() <= {"gas"} and (not more or _are_marks(more)):
                 return Step(kind=Kind.CALL, to=Address(to), data=bytes.fromhex(data[2:]))
         case RpcRequest("eth_getCode", (str(address), _)):
             return Step(kind=Kind.CODE, to=Address(address))

@@ -20,6 +20,7 @@ from typing import TypeVar
 import msgspec
 
 from analysis import ownership
+from analysis.appraisal import appraise, appraised
 from analysis.cap_state import read_cap_words
 from analysis.caps import with_caps
 from analysis.clock import clock_at
@@ -31,6 +32,7 @@ from analysis.issue import Issue, read_issue
 from analysis.judge import Judged, judge_code
 from analysis.look import Look, look
 from analysis.market import PENDING, pick_traded
+from analysis.native_price import anchor_prices
 from analysis.openness import NOT_ASKED, Openness, find_openness
 from analysis.owner_slots import NO_SLOTS, NOT_READ, OwnerSlots, read_owner_slots
 from analysis.play import play_buys, play_sales, what_if_blocks
@@ -90,6 +92,7 @@ async def scan(desk: Desk, token: Address, *, redecompile: bool = False) -> Asyn
     async with (
         _beside(play_buys(desk, seen, token, traded, senders)) as playing,
         _beside(_openness(desk, token, judged)) as opening,
+        _beside(appraise(desk, state)) as appraising,
     ):
         owner_slots, clock_state, cap_words, stored, issued = await asyncio.gather(
             _owner_slots(desk, seen, token, judged),
@@ -128,9 +131,15 @@ async def scan(desk: Desk, token: Address, *, redecompile: bool = False) -> Asyn
             ),
             play_custody(desk.node, desk.powers, inquiry, codes=seen.codes),
         )
-        openness = await opening
+        openness, said = await opening, await appraising
     settled = msgspec.structs.replace(
         facts,
+        pools=appraised(
+            state,
+            said,
+            anchor_prices(desk.chain, seen.native_usd),
+            decimals=seen.admitted.metadata.decimals,
+        ),
         trades=sales.trades,
         transfer=sales.transfer,
         transfer_checked_at_s=transfer.checked_at_s(

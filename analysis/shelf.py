@@ -10,13 +10,16 @@ from config.primitives import ZERO_ADDRESS, Address, BlockRef, Hash32
 from sql.codes import delete_other_versions, read_found, write_found
 from sql.creators import read_creator
 from sql.launches import launches_of
-from sql.pools import coverage_of, pools_of
+from sql.pools import coverage_of, first_pools_beside, pools_of
 from sql.reports import read_report, walletless_check_of, write_refusal, write_report
 from sql.rows import CoverageRow, RefusalRow, Report
 from sql.store import Reader, Store
 from sql.transfers import holders_of
 
 _HOLDERS_READ = 25
+
+_OTHER_POOLS_READ = 20
+"""Pools against tokens that are no anchors; later ones cannot crowd out the first made."""
 
 _LAG_S = 15
 """An index that is this much behind the pinned block still counts as complete: the factories are
@@ -32,7 +35,7 @@ class StoreShelf:
     async def known(
         self, chain: Chain, token: Address, quotes: Sequence[Address], pin: BlockRef | None
     ) -> Known:
-        """Indexed pools against `quotes`, factories fully indexed, holders by transfers."""
+        """Indexed pools, against `quotes` and a few others; factories fully indexed; holders."""
         return await asyncio.to_thread(self._known, chain, token, quotes, pin)
 
     async def find_code(self, code_hash: Hash32, version: str) -> str | None:
@@ -74,12 +77,24 @@ class StoreShelf:
         self, chain: Chain, token: Address, quotes: Sequence[Address], pin: BlockRef | None
     ) -> Known:
         with self._store.snapshot() as reader:
-            pools = pools_of(reader, chain_id=chain.id, token=token, quotes=[*quotes, ZERO_ADDRESS])
+            anchors = [*quotes, ZERO_ADDRESS]
+            pools = pools_of(reader, chain_id=chain.id, token=token, quotes=anchors)
+            others = (
+                []
+                if token in {one.address for one in chain.anchors}
+                else first_pools_beside(
+                    reader,
+                    chain_id=chain.id,
+                    token=token,
+                    quotes=anchors,
+                    at_most=_OTHER_POOLS_READ,
+                )
+            )
             holders = holders_of(reader, chain_id=chain.id, token=token, at_most=_HOLDERS_READ)
             made = read_creator(reader, chain_id=chain.id, token=token)
             coverage = _Coverage(reader, chain, pin)
             return Known(
-                pools=tuple(pools),
+                pools=(*pools, *others),
                 covered_factories=frozenset(
                     dex.factory
                     for dex in chain.dexes

@@ -4,11 +4,12 @@ Only AmmV4 pools that nobody could know of beforehand, found by their creation e
 round trip.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
 from analysis import native_price
+from analysis.abi import call, decode_uint, read_reply
 from analysis.desk import Desk
 from analysis.discovery import Candidate
 from analysis.look import Look
@@ -18,12 +19,19 @@ from analysis.scenarios.transfer import Wallet, funded_wallet, holder_wallet
 from analysis.venues import amm_v4
 from config.primitives import ZERO_ADDRESS, Address, RawAmount
 
+MOST_DECIMALS = 77
+"""More than 256 bits have: no honest token says so."""
+
 
 class State(msgspec.Struct, frozen=True, kw_only=True):
     """Pools and wallets."""
 
     pools: tuple[ValuedPool, ...]
     """Deepest first."""
+    unpriced: tuple[tuple[Candidate, PoolState], ...] = ()
+    """Pools against tokens that are no anchors."""
+    quote_decimals: Mapping[Address, int] = {}
+    """Of those tokens."""
     is_complete: bool
     """False: there may be pools beside these, which could not be found, read or priced."""
     wallets: tuple[Wallet, ...]
@@ -39,14 +47,31 @@ async def read_state(desk: Desk, look: Look, token: Address) -> State:
         pools = [pool for pool in look.unread if pool.dex.factory == factory]
         requests = amm_v4.state_requests(dex, pools, block=look.pin.hash, to_block=look.pin.number)
         asked.append((pools, trip.ask(requests)))
-    if asked:
-        await trip.send(desk.node, desk.powers)
-    states = list(look.states)
-    for pools, at in asked:
-        states += amm_v4.read_states(pools, trip[at])
     prices = native_price.anchor_prices(desk.chain, look.native_usd)
+    anchors = {*native_price.anchor_prices(desk.chain, 1.0)}
+    others = list(dict.fromkeys(pool.quote for pool, _ in look.states if pool.quote not in anchors))
+    asked_others = trip.ask([call(quote, "decimals()", block=look.pin.hash) for quote in others])
+    if asked or others:
+        await trip.send(desk.node, desk.powers)
+    by_key = {pool.key: (pool, state) for pool, state in look.states}
+    for pools, at in asked:
+        told = amm_v4.read_states(pools, trip[at])
+        # Of a pool that was swept before, what it holds at least is known already.
+        by_key |= {
+            pool.key: (pool, state) for pool, state in told if state or pool.key not in by_key
+        }
+    states = tuple(by_key.values())
+    decimals = {
+        quote: number
+        for quote, answer in zip(others, trip[asked_others], strict=True)
+        if (number := decode_uint(read_reply(answer))) is not None and number <= MOST_DECIMALS
+    }
     return State(
         pools=rank_pools(states, prices, decimals=look.admitted.metadata.decimals),
+        unpriced=tuple(
+            (pool, state) for pool, state in states if state is not None and pool.quote in decimals
+        ),
+        quote_decimals=decimals,
         is_complete=look.is_all_asked and _is_all_known(desk, states, look.native_usd),
         wallets=_wallets(look, token, [pool.pool for pool, _ in states]),
     )

@@ -1,5 +1,6 @@
 """The units of the domain: addresses, hashes, raw amounts, blocks."""
 
+from functools import lru_cache
 from typing import NewType
 
 import msgspec
@@ -48,6 +49,7 @@ def parse_address(text: str) -> Address:
     return Address("0x" + digits)
 
 
+@lru_cache(maxsize=4_096)
 def checksum(address: Address) -> str:
     """The address in the mixed-case form of EIP-55."""
     return str(to_checksum_address(address))

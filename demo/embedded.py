@@ -3,13 +3,14 @@
 import tempfile
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import msgspec
 
 from demo.anvil import AnvilNode
 from demo.layout import World
+from demo.outside import run_outside
 from demo.overlay import write_overlay
 from demo.trader import Trader
 from demo.world import build_world
@@ -34,9 +35,12 @@ def run_embedded_chain(port: int | None = None) -> Iterator[EmbeddedChain]:
 
     Raises what `AnvilNode.start` and `build_world` raise.
     """
-    with AnvilNode(port=port) as node, tempfile.TemporaryDirectory(prefix="assay-demo-") as folder:
+    with ExitStack() as stack:
+        node = stack.enter_context(AnvilNode(port=port))
+        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="assay-demo-"))
         world = build_world(node)
-        overlay = write_overlay(world, Path(folder))
+        outside_url = stack.enter_context(run_outside(world))
+        overlay = write_overlay(world, Path(folder), outside_url=outside_url)
         node.set_interval(_BLOCK_TIME_S)
         stop = threading.Event()
         trading = threading.Thread(

@@ -1,4 +1,5 @@
-"""Writes the overlay under which the service serves the demo's world as `ethereum`."""
+"""Writes the overlay under which the service serves the demo's world as `ethereum`, and asks no
+public host."""
 
 import json
 from pathlib import Path
@@ -7,20 +8,38 @@ import msgspec
 
 from demo.launchpads import render_launchpads
 from demo.layout import World
+from demo.outside import DEFILLAMA, DEXSCREENER, GECKOTERMINAL, SOURCIFY
 
 _FINALITY_BLOCKS = 16
 """Few, so that finalised ranges and reorganisations both happen while somebody watches."""
 
 
-def write_overlay(world: World, directory: Path) -> Path:
-    """Write `chains/ethereum.toml` below the directory; answers the directory.
+def write_overlay(world: World, directory: Path, *, outside_url: str = "", more: str = "") -> Path:
+    """Write `chains/ethereum.toml` and `settings.toml` below the directory; answers the directory.
 
-    Raises OSError where it cannot be written.
+    `outside_url`: where `run_outside` serves. Empty: nobody beside the chain is asked; public hosts
+    never are. `more` are further tables of settings. Raises OSError where it cannot be written.
     """
     chains = directory / "chains"
     chains.mkdir(parents=True, exist_ok=True)
     (chains / "ethereum.toml").write_text(render_overlay(world))
+    (directory / "settings.toml").write_text(f"{render_settings(outside_url)}\n{more}")
     return directory
+
+
+def render_settings(outside_url: str) -> str:
+    """The settings that name services beside the chain."""
+
+    def at(service: str) -> str:
+        return f"{outside_url}/{service}" if outside_url else ""
+
+    market_data: dict[str, object] = {
+        "dexscreener_url": at(DEXSCREENER),
+        "geckoterminal_url": at(GECKOTERMINAL),
+        "defillama_url": at(DEFILLAMA),
+    }
+    sources: dict[str, object] = {"sourcify_url": at(SOURCIFY), "etherscan_url": ""}
+    return _section("[market_data]", market_data) + _section("[sources]", sources)
 
 
 def render_overlay(world: World) -> str:

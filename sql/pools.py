@@ -47,6 +47,20 @@ def pools_of(
     )
 
 
+def first_pools_beside(
+    store: Readable, *, chain_id: int, token: Address, quotes: Sequence[Address], at_most: int
+) -> list[PoolRow]:
+    """The token's oldest pools that have none of the quotes on the other side."""
+    return store.fetch(
+        "pools/list_first_beside",
+        PoolRow,
+        chain_id=chain_id,
+        token=token,
+        quotes=list(quotes),
+        at_most=at_most,
+    )
+
+
 def coverage_of(store: Readable, *, chain_id: int) -> list[CoverageRow]:
     """The gapless ranges of a chain; those of one subject neither touch nor overlap."""
     return store.fetch("coverage/list_ranges", CoverageRow, chain_id=chain_id)

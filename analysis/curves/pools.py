@@ -95,7 +95,9 @@ def may_be_missing(
 def with_curves(
     rows: Sequence[PoolResultRow], curves: Sequence[ValuedCurve], *, min_liquidity_usd: float
 ) -> tuple[PoolResultRow, ...]:
-    """Rows of a report, the curves among the pools, deepest first."""
+    """Rows of a report, the curves among the pools, deepest first, as `rows` are already."""
+    if not curves:
+        return tuple(rows)
     every = [*rows, *(_row(curve, min_liquidity_usd) for curve in curves)]
     return tuple(
         msgspec.structs.replace(row, ordinal=ordinal)

@@ -26,6 +26,15 @@ class PoolFigures(msgspec.Struct, frozen=True, kw_only=True):
     quote_amount: float | None = None
 
 
+class BackedPrice(msgspec.Struct, frozen=True, kw_only=True):
+    """A price with what stands behind it."""
+
+    usd: float
+    """Of one whole token."""
+    depth_usd: float
+    """Of an anchor in the pair that shows the price: nobody can be paid more than that."""
+
+
 class _Token(msgspec.Struct, frozen=True):
     address: str = ""
 
@@ -59,6 +68,24 @@ async def token_price(
     with an anchor of the chain count before all others, for anybody can make up a quote token.
     Raises UpstreamError.
     """
+    ranked = await _ranked(host, network, token, anchors)
+    return ranked[2] if ranked else None
+
+
+async def backed_price(
+    host: Host, network: str, token: Address, anchors: Collection[Address]
+) -> BackedPrice | None:
+    """As `token_price`, by pairs with an anchor of the chain alone. Raises UpstreamError."""
+    ranked = await _ranked(host, network, token, anchors)
+    if ranked is None or not ranked[0]:
+        return None
+    return BackedPrice(usd=ranked[2], depth_usd=ranked[1])
+
+
+async def _ranked(
+    host: Host, network: str, token: Address, anchors: Collection[Address]
+) -> tuple[bool, float, float] | None:
+    """Of the best pair: whether its quote is an anchor, how deep that side is, and the price."""
     pairs = await host.get(f"/token-pairs/v1/{network}/{token}", tuple[_Pair, ...]) or ()
     trusted = {*anchors, ZERO_ADDRESS}
     ranked = [
@@ -69,7 +96,7 @@ async def token_price(
         and (price := positive(pair.price_usd)) is not None
         and (depth := _quote_depth_usd(pair)) is not None
     ]
-    return max(ranked)[2] if ranked else None
+    return max(ranked, default=None)
 
 
 async def pool_figures(

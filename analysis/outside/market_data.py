@@ -1,13 +1,13 @@
 """Market-data services behind one face. What none of them answers is a miss, never an error."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from typing import TypeVar
 
 import aiohttp
 import structlog
 
 from analysis.outside import defillama, dexscreener, geckoterminal
-from analysis.outside.dexscreener import PoolFigures
+from analysis.outside.dexscreener import BackedPrice, PoolFigures
 from analysis.outside.host import Host
 from config.chains import Chain
 from config.errors import UpstreamError
@@ -57,11 +57,27 @@ class MarketData:
             dexscreener.token_price(self._dexscreener, listing.dexscreener, token, anchors)
         )
 
+    async def backed_price(self, chain: Chain, token: Address) -> BackedPrice | None:
+        """The price of a token that others are quoted in, with the depth behind it. None: a miss.
+
+        DexScreener alone tells the depth, so nobody else is asked.
+        """
+        name = chain.listing.dexscreener
+        if self._dexscreener is None or not name:
+            return None
+        anchors = [anchor.address for anchor in chain.anchors]
+        return await _or_none(dexscreener.backed_price(self._dexscreener, name, token, anchors))
+
     async def pool_figures(
-        self, chain: Chain, pool_ids: Sequence[Hash32]
+        self,
+        chain: Chain,
+        pool_ids: Sequence[Hash32],
+        *,
+        totals_of: Collection[Hash32] | None = None,
     ) -> dict[Hash32, PoolFigures]:
         """What V4 pools hold: by DexScreener, and in USD alone by GeckoTerminal for the rest.
 
+        `totals_of`: those of the rest that such a total helps with. None: all of them.
         Pools that no service knows are left out.
         """
         found: dict[Hash32, PoolFigures] = {}
@@ -72,7 +88,8 @@ class MarketData:
                 dexscreener.MOST_POOLS_A_REQUEST,
                 lambda part: dexscreener.pool_figures(host, network, part),
             )
-        rest = [pool_id for pool_id in pool_ids if pool_id not in found]
+        wanted = pool_ids if totals_of is None else totals_of
+        rest = [pool_id for pool_id in wanted if pool_id not in found]
         if rest and self._geckoterminal is not None and chain.listing.geckoterminal:
             other, name = self._geckoterminal, chain.listing.geckoterminal
             in_usd = await _by_parts(

@@ -26,6 +26,7 @@ _MODIFY_LIQUIDITY = topic_of("ModifyLiquidity(bytes32,address,int24,int24,int256
 _POOLS_SLOT = 6
 _LIQUIDITY_OFFSET = 3
 _PRICE_BITS = 160
+_TICK_BITS = 24
 _Q96 = 2**96
 _TICK_BASE = 1.0001
 
@@ -93,7 +94,7 @@ def state_requests(
     words = [
         call(dex.factory, "extsload(bytes32)", slot, block=block)
         for pool in pools
-        for slot in _state_slots(pool)
+        for slot in state_slots(pool)
     ]
     return (_logs(dex, [_MODIFY_LIQUIDITY, ids], to_block=to_block), *words)
 
@@ -101,12 +102,19 @@ def state_requests(
 def read_states(
     pools: Sequence[Candidate], answers: Sequence[RpcAnswer]
 ) -> list[tuple[Candidate, PoolState | None]]:
-    """What each pool holds. None: the node did not tell all of it. Raises UpstreamError."""
-    if isinstance(answers[0], RpcFault):
-        return [(pool, None) for pool in pools]
+    """What each pool holds; where the node refuses the logs, what it holds at least.
+
+    None: the node did not tell enough to say. Raises UpstreamError.
+    """
+    is_refused = isinstance(answers[0], RpcFault)
     positions = _read_positions(_read_logs(answers[0]))
     return [
-        (pool, _read_state(pool, positions.get(pool.key, ()), answers[at : at + 2]))
+        (
+            pool,
+            _read_state(
+                pool, None if is_refused else positions.get(pool.key, ()), answers[at : at + 2]
+            ),
+        )
         for pool, at in zip(pools, range(1, len(answers), 2), strict=True)
     ]
 
@@ -126,23 +134,49 @@ def held_amounts(positions: Sequence[Position], *, sqrt_price: float) -> tuple[f
 
 
 def _read_state(
-    pool: Candidate, positions: Sequence[Position], answers: Sequence[RpcAnswer]
+    pool: Candidate, positions: Sequence[Position] | None, answers: Sequence[RpcAnswer]
 ) -> PoolState | None:
+    """`positions` None: not told, so that what is in range is all that is known."""
     replies = [read_reply(answer) for answer in answers]
     words = [int.from_bytes(reply, "big") for reply in replies if not isinstance(reply, NoAnswer)]
-    if len(words) != len(replies):
+    if len(words) != len(replies) or (positions is None and not words[1]):
         return None
-    sqrt_price = (words[0] & (1 << _PRICE_BITS) - 1) / _Q96
+    return state_of(pool, positions, first=words[0], liquidity=words[1])
+
+
+def state_of(
+    pool: Candidate, positions: Sequence[Position] | None, *, first: int, liquidity: int
+) -> PoolState | None:
+    """What these positions come to. `first` is the first word of the pool's state, with price and
+    tick in it; `liquidity` is what is in range. `positions` None: what that comes to at least.
+
+    None: there is no such pool.
+    """
+    sqrt_price = (first & (1 << _PRICE_BITS) - 1) / _Q96
     if not sqrt_price:
         return None
+    is_floor = positions is None
+    if positions is None:
+        positions = (_least_position(pool, first, liquidity),)
     amount_0, amount_1 = held_amounts(positions, sqrt_price=sqrt_price)
     token, quote = (amount_0, amount_1) if pool.token_is_0 else (amount_1, amount_0)
     return PoolState(
         token_reserve_raw=RawAmount(int(token)),
         quote_reserve_raw=RawAmount(int(quote)),
-        in_range_liquidity=words[1],
+        in_range_liquidity=liquidity,
         price=spot_price(sqrt_price, token_is_0=pool.token_is_0),
+        is_floor=is_floor,
     )
+
+
+def _least_position(pool: Candidate, first: int, liquidity: int) -> Position:
+    """What is in range lies in the whole interval of ticks around the price: liquidity changes at
+    multiples of the pool's tick spacing only. Whoever feigns depth has to deposit this much."""
+    tick = first >> _PRICE_BITS & (1 << _TICK_BITS) - 1
+    tick -= tick >> _TICK_BITS - 1 << _TICK_BITS
+    spacing = pool.tick_spacing or 1
+    lower = tick // spacing * spacing
+    return Position(lower=lower, upper=lower + spacing, liquidity=liquidity)
 
 
 def _read_positions(logs: Sequence[_Log]) -> Mapping[str, list[Position]]:
@@ -154,7 +188,8 @@ def _read_positions(logs: Sequence[_Log]) -> Mapping[str, list[Position]]:
     return positions
 
 
-def _state_slots(pool: Candidate) -> tuple[bytes, bytes]:
+def state_slots(pool: Candidate) -> tuple[bytes, bytes]:
+    """Where the manager keeps a pool's price and tick, and its liquidity in range."""
     key = bytes.fromhex(pool.key[2:]) + _POOLS_SLOT.to_bytes(32, "big")
     base = int.from_bytes(keccak(key), "big")
     liquidity = (base + _LIQUIDITY_OFFSET) % 2**256

@@ -4,6 +4,7 @@ import re
 import signal
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import httpx
@@ -13,6 +14,7 @@ import pytest
 from config.primitives import checksum
 from demo.anvil import AnvilNode
 from demo.layout import World
+from demo.outside import run_outside
 from demo.overlay import write_overlay
 from demo.world import build_world
 from tests.chain.program import free_port, run, running, session_members, until
@@ -51,9 +53,11 @@ class Served(msgspec.Struct):
 @pytest.fixture(scope="module")
 def deployment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
     folder = tmp_path_factory.mktemp("deployment")
-    with AnvilNode() as node:
+    with ExitStack() as stack:
+        node = stack.enter_context(AnvilNode())
         world = build_world(node)
-        (write_overlay(world, folder) / "settings.toml").write_text(SETTINGS)
+        outside_url = stack.enter_context(run_outside(world))
+        write_overlay(world, folder, outside_url=outside_url, more=SETTINGS)
         env = {
             "ASSAY_RPC_1": node.url,
             "ASSAY_CONFIG": str(folder),
@@ -108,6 +112,30 @@ def test_unseen_tokens_are_judged_on_request(served: Served) -> None:
     (pool,) = features["dex"]
     assert pool["sell_success"] is True
     assert pool["sell_tax"] > pool["buy_tax"] == 0
+
+
+@pytest.mark.parametrize(
+    ("key", "source"),
+    [("honest", "aggregator"), ("v4_honest", "aggregator"), ("v2_usdc", "pool_spot")],
+)
+def test_prices_say_who_gave_them(served: Served, key: str, source: str) -> None:
+    answer = served.ask(key, "?include_token_price=true").json()
+    assert answer["price_source"] == source
+    assert answer["token_usd_price"] > 0
+    assert answer["market_cap_usd"] > 0
+    assert answer["price_age_seconds"] is None
+
+
+def test_a_stable_that_nobody_prices_is_pinned(served: Served) -> None:
+    """USDT has no pool with a price of its own here: one in a stable curve alone."""
+    stable = served.deployment.world.venues.stables[1].address
+    answer = served.client.get(f"/token/ethereum/{stable}?include_token_price=true").json()
+    assert (answer["price_source"], answer["token_usd_price"]) == ("stablecoin_pin", 1.0)
+
+
+def test_verified_sources_are_told_and_missing_ones_too(served: Served) -> None:
+    assert served.ask("honest").json()["features"]["is_open_source"] is True
+    assert served.ask("v2_usdc").json()["features"]["is_open_source"] is False
 
 
 def test_a_node_that_stops_answering_is_our_failure_and_passes(served: Served) -> None:
