@@ -7,14 +7,14 @@ Source: v4-core Extsload (extsload(bytes32[])).
 
 from collections.abc import Iterator, Sequence
 
-from analysis.abi import WORD, NoAnswer, call_raw, read_reply
+from analysis.abi import WORD, call_raw, read_reply
 from analysis.calldata import selector_of
 from analysis.discovery import Candidate
 from analysis.market import PoolState
 from analysis.node import RpcAnswer
 from analysis.venues import amm_v4
 from config.chains import Dex
-from config.jsonrpc import RpcRequest
+from config.jsonrpc import RpcFault, RpcRequest
 from config.primitives import Hash32
 
 MOST_SWEPT = 30_000
@@ -42,14 +42,15 @@ def requests(dex: Dex, pools: Sequence[Candidate], *, block: Hash32) -> tuple[Rp
 def read(
     pools: Sequence[Candidate], answers: Sequence[RpcAnswer]
 ) -> list[tuple[Candidate, PoolState | None]]:
-    """What each pool holds at least. None: there is no such pool, or the manager did not tell.
+    """What each pool holds at least. None: there is no such pool, or the node did not tell.
 
-    Raises UpstreamError.
+    Raises UpstreamError for what is no answer at all.
     """
     found: list[tuple[Candidate, PoolState | None]] = []
     for part, answer in zip(_parts(pools), answers, strict=True):
-        reply = read_reply(answer)
-        words = b"" if isinstance(reply, NoAnswer) else reply[_ARRAY_HEAD_BYTES:]
+        # A node may find so large a read too much: then these pools are unread, not the token.
+        reply = None if isinstance(answer, RpcFault) else read_reply(answer)
+        words = reply[_ARRAY_HEAD_BYTES:] if isinstance(reply, bytes) else b""
         found += (
             (pool, _floor(pool, words[at : at + 32], words[at + 32 : at + 64]))
             for pool, at in zip(part, range(0, 64 * len(part), 64), strict=True)
