@@ -29,24 +29,21 @@ class Beyond(msgspec.Struct, frozen=True, kw_only=True):
     ground: Ground
     bought: Bought
     sellers: tuple[Wallet, ...]
-    blocks: tuple[tuple[int, int], ...]
-    """Number and time of as many blocks, one after the other, as are needed."""
+    sale_blocks: tuple[tuple[int, int], ...]
+    """Number and time of one block a seller."""
+    sweep_blocks: tuple[tuple[int, int], ...]
+    """The same, of those from which the sweep goes on."""
     block_time_s: float
 
     @property
     def turns(self) -> list[Turn]:
         """The sweep; and the census where there is anybody to ask."""
-        ground, blocks = self.ground, self.blocks
+        ground = self.ground
         plays = [
-            sweep.write_play(
-                ground,
-                self.bought,
-                blocks[: sweep.BUYING_BLOCKS + 1],
-                block_time_s=self.block_time_s,
-            )
+            sweep.write_play(ground, self.bought, self.sweep_blocks, block_time_s=self.block_time_s)
         ]
         if self.sellers:
-            plays.append(census.write_play(ground, self.sellers, blocks[: len(self.sellers)]))
+            plays.append(census.write_play(ground, self.sellers, self.sale_blocks))
         return [Turn(play=play, pool=ground.candidate.pool) for play in plays]
 
     def read(self, turns: Sequence[Turn], played: Sequence[Played | NotRun]) -> list[EvidenceRow]:
@@ -57,7 +54,7 @@ class Beyond(msgspec.Struct, frozen=True, kw_only=True):
             found = sweep.read_play(
                 self.ground,
                 self.bought,
-                self.blocks[: sweep.BUYING_BLOCKS + 1],
+                self.sweep_blocks,
                 swept,
                 block_time_s=self.block_time_s,
             )
@@ -95,7 +92,8 @@ def beyond(
         ground=ground,
         bought=first,
         sellers=sellers,
-        blocks=tuple(blocks),
+        sale_blocks=tuple(blocks[: len(sellers)]),
+        sweep_blocks=tuple(blocks[: sweep.BUYING_BLOCKS + 1]),
         block_time_s=desk.chain.block_time_s,
     )
 
