@@ -222,13 +222,16 @@ class Play(msgspec.Struct, frozen=True, kw_only=True):
 
     def request(self) -> RpcRequest:
         """The eth_simulateV1 request."""
-        state: list[dict[str, object]] = [
-            {
-                "blockOverrides": self.block_overrides(block),
-                "calls": [self.transaction(call) for call in block.calls],
-            }
-            for block in self.blocks
-        ]
+        state: list[dict[str, object]] = []
+        for before, block in zip((None, *self.blocks), self.blocks, strict=False):
+            if before is not None:
+                state += _between(before, block)
+            state.append(
+                {
+                    "blockOverrides": self.block_overrides(block),
+                    "calls": [self.transaction(call) for call in block.calls],
+                }
+            )
         state[0]["stateOverrides"] = self.state_overrides()
         options = {"blockStateCalls": state, "validation": False, "traceTransfers": False}
         return RpcRequest("eth_simulateV1", (options, {"blockHash": self.pin.hash}))
@@ -265,7 +268,8 @@ def next_blocks(
     for wait_s in waits_s:
         skipped = max(1, min(int(wait_s / block_time_s), _MOST_BLOCKS_SKIPPED))
         number += skipped
-        time_s += max(1, round(skipped * block_time_s))
+        # No two simulated blocks have the same time, as those of very fast chains have.
+        time_s += max(skipped, round(skipped * block_time_s))
         blocks.append((number, time_s))
     return blocks
 
@@ -273,6 +277,30 @@ def next_blocks(
 _MOST_BLOCKS_SKIPPED = 239
 """In one wait. Geth plays at most 256 blocks, the skipped ones included; odd, for a token may rest
 in every other block."""
+
+
+_FILLER_STEP_S = 12
+
+
+def _between(before: SimBlock, block: SimBlock) -> list[dict[str, object]]:
+    """Empty blocks for the numbers between two, where the node's own would be too late.
+
+    Geth fills a gap with blocks 12 seconds apart, whatever the chain's pace, and refuses a request
+    whose next block is not after them. Source: go-ethereum internal/ethapi/simulate.go.
+    """
+    gap, passed_s = block.number - before.number - 1, block.time_s - before.time_s
+    if passed_s > gap * _FILLER_STEP_S:
+        return []
+    return [
+        {
+            "blockOverrides": {
+                "number": hex(before.number + at),
+                "time": hex(before.time_s + passed_s * at // (gap + 1)),
+            },
+            "calls": [],
+        }
+        for at in range(1, gap + 1)
+    ]
 
 
 def _wire_call(call: SimCall) -> dict[str, str]:

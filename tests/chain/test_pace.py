@@ -1,0 +1,69 @@
+"""Protects that plays are accepted on chains of any pace, by nodes that keep Geth's order.
+
+Source: go-ethereum internal/ethapi/simulate.go, sanitizeChain.
+"""
+
+from collections.abc import Sequence
+from typing import Any, cast
+
+import msgspec
+import pytest
+
+from analysis.desk import Desk
+from analysis.node import Node, RpcAnswer
+from config.jsonrpc import RpcFault, RpcRequest
+from config.primitives import BlockRef
+from tests.chain.judging import judge
+from tests.chain.verbs import Chain
+
+MOST_BLOCKS = 256
+FILLER_STEP_S = 12
+
+
+class Strict:
+    """A real node that refuses simulations as Geth does."""
+
+    def __init__(self, node: Node) -> None:
+        self._node = node
+        self.simulated = 0
+
+    async def fetch_head(self) -> BlockRef:
+        return await self._node.fetch_head()
+
+    async def batch(self, requests: Sequence[RpcRequest]) -> list[RpcAnswer]:
+        answers = await self._node.batch(requests)
+        return [
+            answer
+            if request.method != "eth_simulateV1"
+            else self._judged(cast("dict[str, Any]", request.params[0]), answer)
+            for request, answer in zip(requests, answers, strict=True)
+        ]
+
+    def _judged(self, options: dict[str, Any], answer: RpcAnswer) -> RpcAnswer:
+        self.simulated += 1
+        wanted = [block["blockOverrides"] for block in options["blockStateCalls"]]
+        places = [(int(block["number"], 16), int(block["time"], 16)) for block in wanted]
+        number, time_s = places[0][0] - 1, places[0][1] - 1
+        if places[-1][0] - number > MOST_BLOCKS:
+            return RpcFault(code=-38026, message="too many blocks")
+        for next_number, next_s in places:
+            time_s += FILLER_STEP_S * (next_number - number - 1)
+            if next_number <= number or next_s <= time_s:
+                return RpcFault(code=-38021, message="block timestamps must be in order")
+            number, time_s = next_number, next_s
+        return answer
+
+
+@pytest.mark.parametrize("block_time_s", [0.1, 0.45, 2.0, 12.0, 30.0])
+async def test_chains_of_any_pace_are_played_on(
+    chain: Chain, desk: Desk, block_time_s: float
+) -> None:
+    desk.chain = msgspec.structs.replace(desk.chain, block_time_s=block_time_s)
+    node = desk.node = Strict(desk.node)
+    report = await judge(desk, chain.world.token("both_tax").address)
+    assert report.pools is not None
+    (pool,) = report.pools
+    assert (pool.buy, pool.buy_tax) == ("passed", pytest.approx(5))
+    assert (pool.sell, pool.sell_tax) == ("passed", pytest.approx(9))
+    assert "time_sweep" in {row.key for row in report.evidence}
+    assert node.simulated > 3
