@@ -63,7 +63,8 @@ async def test_chains_of_any_pace_are_played_on(
     report = await judge(desk, chain.world.token("both_tax").address)
     assert report.pools is not None
     (pool,) = report.pools
-    assert (pool.buy, pool.buy_tax) == ("passed", pytest.approx(5))
-    assert (pool.sell, pool.sell_tax) == ("passed", pytest.approx(9))
+    assert (pool.buy, pool.sell) == ("passed", "passed")
+    assert pool.buy_tax == pytest.approx(5)
+    assert pool.sell_tax == pytest.approx(9)
     assert "time_sweep" in {row.key for row in report.evidence}
     assert node.simulated > 3
