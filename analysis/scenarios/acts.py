@@ -30,7 +30,7 @@ def selling(
     ground: Ground, who: str, amount: RawAmount, *, seller: Address | None = None
 ) -> tuple[SimCall, ...]:
     """Approve and sell. `seller` None: the account that `buying` named so."""
-    calls = _selling(ground, seller or ground.trader(who), amount, "at sale", is_first=True)
+    calls = _selling(ground, seller or ground.trader(who), amount, "at sale", allowed=amount)
     return _named(who, calls)
 
 
@@ -81,7 +81,9 @@ def stage(
 
 def _named(who: str, calls: Sequence[SimCall]) -> tuple[SimCall, ...]:
     return tuple(
-        msgspec.structs.replace(call, label=_prefix(who) + call.label, gas=min(call.gas, ACT_GAS))
+        msgspec.structs.replace(
+            call, label=_prefix(who) + call.label, gas=call.gas if call.is_read else ACT_GAS
+        )
         for call in calls
     )
 

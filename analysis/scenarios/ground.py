@@ -7,11 +7,12 @@ import msgspec
 from analysis.balance_slot import balance_override
 from analysis.calldata import call_data
 from analysis.discovery import Candidate
-from analysis.stage import READ_GAS, Play, Scenery, SimBlock, SimCall, SimLog
+from analysis.stage import CALL_GAS, READ_GAS, Play, Scenery, SimBlock, SimCall, SimLog
 from analysis.venues.swap import Moved, Swap, Way
 from config.primitives import ZERO_ADDRESS, Address, BlockRef, Hash32, RawAmount
 
 _UNLIMITED = 2**256 - 1
+_WALLET_GAS = RawAmount(800_000)
 
 Orders = Mapping[str, RawAmount]
 """Amounts to sell in one block, tried one after the other, by the words that name each try. A
@@ -159,30 +160,48 @@ def _paying(ground: Ground, trader: Address, amount_in: RawAmount) -> tuple[SimC
 def _sellings(
     ground: Ground, trader: Address, orders: Sequence[Orders]
 ) -> Iterator[tuple[SimCall, ...]]:
-    """The orders of each block, the router allowed to take the token before the first."""
-    for block_orders in orders:
-        yield tuple(
-            call
-            for at, (when, amount) in enumerate(block_orders.items())
-            for call in _selling(ground, trader, amount, when, is_first=at == 0)
-        )
+    """The orders of each block, the router allowed to take the token before the first.
+
+    In the first block as much as is sold, later without limit: people do both, and tokens can tell.
+    """
+    for block, block_orders in enumerate(orders):
+        calls: list[SimCall] = []
+        for when, amount in block_orders.items():
+            allowed = None if calls else _UNLIMITED if block else amount
+            calls += _selling(ground, trader, amount, when, allowed=allowed)
+        yield tuple(calls)
 
 
 def _selling(
-    ground: Ground, trader: Address, amount: RawAmount, when: str, *, is_first: bool
+    ground: Ground, trader: Address, amount: RawAmount, when: str, *, allowed: int | None
 ) -> tuple[SimCall, ...]:
+    """`allowed`: what the router may take. None: it was told before, so this is another try, with
+    all the gas that it may want."""
     quote, token = ground.candidate.quote, ground.candidate.token
     swap = _swap(ground, trader, token_in=token, token_out=quote, amount_in=amount)
-    approval = _approve(token, trader, ground.way.router, f"approve {when}")
+    gas = CALL_GAS if allowed is None else _wallet_gas(ground)
     return (
+        *(() if allowed is None else _allowing(ground, trader, when, allowed)),
         _balance(token, trader, f"balance before sale {when}"),
         *_quote_balance(ground, trader, f"quote before sale {when}"),
-        *((approval,) if is_first else ()),
         *_expected(ground, swap, f"expected {when}"),
-        _trade(ground, swap, f"sell {when}"),
+        _trade(ground, swap, f"sell {when}", gas=gas),
         _balance(token, trader, f"balance after sale {when}"),
         *_quote_balance(ground, trader, f"quote after sale {when}"),
     )
+
+
+def _allowing(ground: Ground, trader: Address, when: str, amount: int) -> tuple[SimCall, ...]:
+    token = ground.candidate.token
+    return (
+        _balance(token, trader, f"balance before approval {when}"),
+        _approve(token, trader, ground.way.router, f"approve {when}", amount),
+    )
+
+
+def _wallet_gas(ground: Ground) -> int:
+    """About what wallets send a sale with: a token may be kind to those that bring more."""
+    return ground.scenery.about(_WALLET_GAS, f"{ground.candidate.key}:gas")
 
 
 def _quote_balance(ground: Ground, trader: Address, label: str) -> tuple[SimCall, ...]:
@@ -219,9 +238,11 @@ def _swap(
     )
 
 
-def _trade(ground: Ground, swap: Swap, label: str, *, value: int = 0) -> SimCall:
+def _trade(
+    ground: Ground, swap: Swap, label: str, *, value: int = 0, gas: int = CALL_GAS
+) -> SimCall:
     data = ground.way.swap_data(swap)
-    return SimCall(label=label, sender=swap.trader, to=swap.router, data=data, value=value)
+    return SimCall(label=label, sender=swap.trader, to=swap.router, data=data, value=value, gas=gas)
 
 
 def _expected(ground: Ground, swap: Swap, label: str) -> tuple[SimCall, ...]:
@@ -232,8 +253,10 @@ def _expected(ground: Ground, swap: Swap, label: str) -> tuple[SimCall, ...]:
     return (SimCall(label=label, sender=swap.trader, to=swap.router, data=data, gas=READ_GAS),)
 
 
-def _approve(token: Address, owner: Address, spender: Address, label: str) -> SimCall:
-    data = call_data("approve(address,uint256)", spender, _UNLIMITED)
+def _approve(
+    token: Address, owner: Address, spender: Address, label: str, amount: int = _UNLIMITED
+) -> SimCall:
+    data = call_data("approve(address,uint256)", spender, amount)
     return SimCall(label=label, sender=owner, to=token, data=data)
 
 

@@ -215,7 +215,18 @@ def _read_sale(ground: Ground, played: Played | NotRun, when: str, *, asked: Raw
     moved = ground.moved(sell.logs, is_buy=False)
     if not sell.ok or moved is None:
         return _not_traded(sell)
-    return Passed(tax=_sale_tax(ground, played, when, moved, asked=asked))
+    tax = _sale_tax(ground, played, when, moved, asked=asked)
+    return Passed(tax=None if tax is None else _with_approval(played, when, tax))
+
+
+def _with_approval(played: Played, when: str, tax: float) -> float:
+    """What the approval before the block's first try took is lost to who sells."""
+    first = when.removeprefix(_SALE_WORDS[1])
+    held = played[f"balance before approval {first}"].word
+    left = played[f"balance before sale {first}"].word
+    if held is None or left is None or left >= held:
+        return tax
+    return round(100 - (100 - tax) * left / held, 4)
 
 
 def _sale_tax(

