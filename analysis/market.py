@@ -23,6 +23,8 @@ class PoolState(msgspec.Struct, frozen=True, kw_only=True):
     """Concentrated-liquidity kinds only: 0 means no trade is possible at the current price."""
     is_floor: bool = False
     """AmmV4: the reserves are what the pool holds at least; its positions were not added up."""
+    is_swept: bool = False
+    """One of very many of its token, most of them empty: only the deepest were added up."""
     price: float | None = None
     """Spot price before fees: smallest units of quote for one of token. None: not known."""
 
@@ -94,6 +96,19 @@ def _token_usd(
     if quote is None or state.price is None:
         return None
     return state.price * 10.0 ** (decimals - quote.decimals) * quote.usd
+
+
+def without_doubtful(
+    pools: Sequence[ValuedPool], *, min_liquidity_usd: float
+) -> tuple[ValuedPool, ...]:
+    """The pools but those that only seem to be shallow, as the node did not tell what they hold."""
+    return tuple(
+        pool
+        for pool in pools
+        if not pool.state.is_floor
+        or pool.state.is_swept
+        or pool.value.liquidity_usd > min_liquidity_usd
+    )
 
 
 def pick_traded(

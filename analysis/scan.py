@@ -31,7 +31,7 @@ from analysis.desk import Desk
 from analysis.issue import Issue, read_issue
 from analysis.judge import Judged, judge_code
 from analysis.look import Look, look
-from analysis.market import PENDING, pick_traded
+from analysis.market import PENDING, ValuedPool, pick_traded, without_doubtful
 from analysis.native_price import anchor_prices
 from analysis.openness import NOT_ASKED, Openness, find_openness
 from analysis.owner_slots import NO_SLOTS, NOT_READ, OwnerSlots, read_owner_slots
@@ -109,7 +109,8 @@ async def scan(desk: Desk, token: Address, *, redecompile: bool = False) -> Asyn
             clock=clock_state.reading,
         )
         judged = msgspec.structs.replace(judged, findings=static)
-        facts = _facts(desk, seen, token, state, judged, owner_slots, clock_state, issued)
+        facts = _facts(desk, seen, token, judged, owner_slots, clock_state, issued)
+        facts = _with_pools(desk, facts, state, state.pools, issued)
         pending = {pool.candidate.key: PENDING for pool in traded}
         yield _report(
             desk,
@@ -132,14 +133,14 @@ async def scan(desk: Desk, token: Address, *, redecompile: bool = False) -> Asyn
             play_custody(desk.node, desk.powers, inquiry, codes=seen.codes),
         )
         openness, said = await opening, await appraising
+    pools = appraised(
+        state,
+        said,
+        anchor_prices(desk.chain, seen.native_usd),
+        decimals=seen.admitted.metadata.decimals,
+    )
     settled = msgspec.structs.replace(
-        facts,
-        pools=appraised(
-            state,
-            said,
-            anchor_prices(desk.chain, seen.native_usd),
-            decimals=seen.admitted.metadata.decimals,
-        ),
+        _with_pools(desk, facts, state, pools, issued),
         trades=sales.trades,
         transfer=sales.transfer,
         transfer_checked_at_s=transfer.checked_at_s(
@@ -188,7 +189,6 @@ def _facts(
     desk: Desk,
     seen: Look,
     token: Address,
-    state: State,
     judged: Judged,
     owner_slots: OwnerSlots,
     clock_state: ClockState,
@@ -209,8 +209,8 @@ def _facts(
         static=judged.findings,
         clock=None if reading is None else clock_at(reading, block_interval_s=interval_s),
         clock_limits=clock_state.limits,
-        pools=state.pools,
-        is_every_pool_known=state.is_complete and issued.is_complete,
+        pools=(),
+        is_every_pool_known=False,
         trades={},
         transfer=None,
         transfer_checked_at_s=None,
@@ -219,6 +219,17 @@ def _facts(
         curves=issued.curves,
         origin=issued.origin,
         evidence=(*judged.evidence, issued.origin.evidence),
+    )
+
+
+def _with_pools(
+    desk: Desk, facts: Facts, state: State, pools: Sequence[ValuedPool], issued: Issue
+) -> Facts:
+    sure = without_doubtful(pools, min_liquidity_usd=desk.settings.min_liquidity_usd)
+    return msgspec.structs.replace(
+        facts,
+        pools=sure,
+        is_every_pool_known=state.is_complete and issued.is_complete and len(sure) == len(pools),
     )
 
 

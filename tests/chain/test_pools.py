@@ -7,6 +7,7 @@ from decimal import Decimal, getcontext
 from typing import cast
 
 import aiohttp
+import msgspec
 import pytest
 from eth_utils.crypto import keccak
 
@@ -157,10 +158,13 @@ async def test_v4_pools_are_worth_what_their_ticks_say(chain: Chain, desk: Desk,
 async def test_without_logs_a_v4_pool_is_worth_what_is_surely_in_it(
     chain: Chain, desk: Desk, facts: ChainFacts
 ) -> None:
-    """The part of its one position that lies within the ticks around the price."""
+    """The part of its one position that lies within the ticks around the price. Where that is not
+    enough to call the pool liquid nobody calls it shallow, for it may hold more."""
     token = chain.world.token("v4_usdc")
     node = WithoutLogs(desk.node)
     rows = crowd(chain.node, facts, token, count=1)
+    assert (await judge(desk_with(desk, rows=rows, node=node), token.address)).pools is None
+    desk.settings = msgspec.structs.replace(desk.settings, min_liquidity_usd=1.0)
     row = own_pool(await judge(desk_with(desk, rows=rows, node=node), token.address), token)
     price, liquidity = v4_words(chain, token)
     tick = next(

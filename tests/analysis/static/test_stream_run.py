@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -98,9 +99,12 @@ def test_workers_end_when_their_parent_is_killed(run: subprocess.Popen[bytes]) -
     assert workers
     run.kill()
     run.wait(WAIT_S)
-    # reading ends once the last process that holds the pipe has gone
+    # reading ends once the last process that holds the pipe lets go of it, right before it ends
     assert run.stdout is not None
     run.stdout.read()
+    until = time.monotonic() + WAIT_S
+    while any(map(is_running, workers)) and time.monotonic() < until:
+        time.sleep(0.01)
     assert not [pid for pid in workers if is_running(pid)]
 
 
