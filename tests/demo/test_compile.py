@@ -58,7 +58,7 @@ def test_a_change_of_source_is_compiled_and_an_unchanged_one_is_not(
     assert changed.creation != first.creation
     assert changed.constructor == ()
 
-    monkeypatch.setattr(demo.compile, "_find_node", lambda: "/nowhere/node")
+    monkeypatch.setattr(demo.compile, "find_node", lambda: "/nowhere/node")
     assert load_artifacts()["Tiny"] == changed
 
 
