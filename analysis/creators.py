@@ -12,6 +12,7 @@ from apscheduler.schedulers.asyncio import AsyncIOScheduler
 from analysis.abi import call, decode_uint, read_reply
 from analysis.creation import find_creation
 from analysis.desk import Desk
+from analysis.turns import Patience, schedule_by_chain
 from config.errors import StoreError, UpstreamError
 from config.primitives import Address, RawAmount
 from config.settings import AnalysisSettings
@@ -45,21 +46,12 @@ class Creators:
         self._desks = desks
         self._store = store
         self._settings = settings
-        self._now_s = now_s
-        self._not_before: dict[tuple[str, Address], float] = {}
+        self._patience = Patience(now_s, at_most=_MOST_REMEMBERED)
 
     def schedule(self, scheduler: AsyncIOScheduler) -> None:
-        """Add a job for each chain. One round at a time; a late round is not made up for."""
-        for slug in self._desks:
-            scheduler.add_job(
-                self.go,
-                "interval",
-                args=[slug],
-                seconds=self._settings.rounds_every_s,
-                max_instances=1,
-                coalesce=True,
-                id=f"find creators of {slug}",
-            )
+        """Add a job for each chain."""
+        every_s = self._settings.rounds_every_s
+        schedule_by_chain(scheduler, self.go, self._desks, every_s=every_s, name="find creators")
 
     async def go(self, slug: str) -> None:
         """Look one token of one chain up. What goes wrong is logged."""
@@ -68,20 +60,15 @@ class Creators:
             waiting = await asyncio.to_thread(
                 list_creatorless, self._store, chain_id=desk.chain.id, at_most=_LOOKED_AT
             )
-            due = (one for one in waiting if self._is_due(slug, one.address))
+            due = (one for one in waiting if self._patience.is_over(slug, one.address))
             chosen = next(due, None)
             if chosen is not None:
                 await self._look_up(desk, chosen)
         except (UpstreamError, StoreError) as error:
             _LOG.info("creator not found out", chain=slug, why=str(error))
 
-    def _is_due(self, slug: str, token: Address) -> bool:
-        return self._not_before.get((slug, token), 0.0) <= self._now_s()
-
     async def _look_up(self, desk: Desk, one: Creatorless) -> None:
-        while len(self._not_before) >= _MOST_REMEMBERED:
-            del self._not_before[next(iter(self._not_before))]
-        self._not_before[desk.chain.slug, one.address] = self._now_s() + _PAUSE_S
+        self._patience.begin(desk.chain.slug, one.address, for_s=_PAUSE_S)
         head = await desk.node.fetch_head()
         final = head.number - desk.chain.finality_blocks
         found = await find_creation(desk.node, one.address, final=final) if final >= 0 else None

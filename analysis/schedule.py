@@ -7,6 +7,7 @@ import structlog
 from apscheduler.schedulers.asyncio import AsyncIOScheduler
 
 from analysis.service import Analyser
+from analysis.turns import Patience, schedule_by_chain
 from config.errors import StoreError
 from config.primitives import Address
 from config.settings import AnalysisSettings
@@ -40,20 +41,14 @@ class Rounds:
         self._chains = chains
         self._settings = settings
         self._now_s = now_s
-        self._not_before: dict[tuple[str, Address], float] = {}
+        self._patience = Patience(now_s, at_most=_MOST_REMEMBERED)
 
     def schedule(self, scheduler: AsyncIOScheduler) -> None:
-        """Add a job for each chain. One round at a time; a late round is not made up for."""
-        for slug in self._chains:
-            scheduler.add_job(
-                self.go,
-                "interval",
-                args=[slug],
-                seconds=self._settings.rounds_every_s,
-                max_instances=1,
-                coalesce=True,
-                id=f"judge due tokens of {slug}",
-            )
+        """Add a job for each chain."""
+        every_s = self._settings.rounds_every_s
+        schedule_by_chain(
+            scheduler, self.go, self._chains, every_s=every_s, name="judge due tokens"
+        )
 
     async def go(self, slug: str) -> None:
         """One round of one chain: at most as many tokens as are analysed at the same time."""
@@ -62,7 +57,7 @@ class Rounds:
         except StoreError as error:
             _LOG.error("due tokens cannot be read", chain=slug, why=str(error))
             return
-        worth = [token for token in due if self._is_worth_it(slug, token)]
+        worth = [token for token in due if self._patience.is_over(slug, token)]
         chosen = worth[: self._settings.concurrency]
         # The analyser logs what goes wrong; a round goes on with the other tokens.
         await asyncio.gather(
@@ -79,13 +74,8 @@ class Rounds:
         )
         return [row.address for row in rows]
 
-    def _is_worth_it(self, slug: str, token: Address) -> bool:
-        return self._not_before.get((slug, token), 0.0) <= self._now_s()
-
     async def _judge(self, slug: str, token: Address) -> None:
         """Judge one token. Should it still be due afterwards (the node did not answer, the outcome
         could not be stored), it is left alone for a while."""
-        while len(self._not_before) >= _MOST_REMEMBERED:
-            del self._not_before[next(iter(self._not_before))]
-        self._not_before[slug, token] = self._now_s() + self._settings.refresh_after_s
+        self._patience.begin(slug, token, for_s=self._settings.refresh_after_s)
         await self._analyser.refresh(slug, token)

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from analysis.scenarios.ground import Ground, _buying, _quote_funds, _selling, _sending
+from analysis.scenarios.ground import Ground, buy_calls, quote_funds, sale_calls, sending_calls
 from analysis.stage import Play, Played, SimBlock, SimCall
 from config.primitives import Address, Hash32, RawAmount
 
@@ -23,20 +23,20 @@ class Scene(msgspec.Struct, frozen=True, kw_only=True):
 
 def buying(ground: Ground, who: str, amount_in: RawAmount) -> tuple[SimCall, ...]:
     """A fresh account buys. Read by `trade.read_buy`, beside `holding`."""
-    return _named(who, _buying(ground, ground.trader(who), amount_in))
+    return _named(who, buy_calls(ground, ground.trader(who), amount_in))
 
 
 def selling(
     ground: Ground, who: str, amount: RawAmount, *, seller: Address | None = None
 ) -> tuple[SimCall, ...]:
     """Approve and sell. `seller` None: the account that `buying` named so."""
-    calls = _selling(ground, seller or ground.trader(who), amount, "at sale", allowed=amount)
+    calls = sale_calls(ground, seller or ground.trader(who), amount, "at sale", allowed=amount)
     return _named(who, calls)
 
 
 def sending(ground: Ground, who: str, amount: RawAmount) -> tuple[SimCall, ...]:
     """Send some on."""
-    return _named(who, _sending(ground, ground.trader(who), amount))
+    return _named(who, sending_calls(ground, ground.trader(who), amount))
 
 
 def part(played: Played, who: str) -> Played:
@@ -64,7 +64,7 @@ def stage(
         buyer = ground.trader(who)
         coins = amount_in if ground.quote_slot_index is None else 0
         purses[buyer] = ground.scenery.purse(buyer) + coins
-        for contract, slots in _quote_funds(ground, buyer, amount_in).items():
+        for contract, slots in quote_funds(ground, buyer, amount_in).items():
             storage.setdefault(contract, {}).update(slots)
     return Play(
         pin=ground.pin,

@@ -13,8 +13,8 @@ import msgspec
 
 from analysis.scenarios import acts
 from analysis.scenarios.ground import Ground
-from analysis.scenarios.trade import _read_sale
-from analysis.scenarios.transfer import Wallet
+from analysis.scenarios.trade import read_sale
+from analysis.scenarios.transfer import Wallet, real_holders
 from analysis.stage import Passed, Play, Played, Refused
 from config.primitives import Address, RawAmount
 
@@ -56,10 +56,7 @@ class SellCensus(msgspec.Struct, frozen=True, kw_only=True):
 
 def choose(wallets: Sequence[Wallet], special: frozenset[Address]) -> tuple[Wallet, ...]:
     """Real holders that the code does not know, as they come: largest first."""
-    plain = (
-        wallet for wallet in wallets if wallet.slot_index is None and wallet.address not in special
-    )
-    return tuple(wallet for wallet, _ in zip(plain, range(MOST_SELLERS), strict=False))
+    return real_holders(wallets, special)[:MOST_SELLERS]
 
 
 def write_play(
@@ -102,7 +99,7 @@ def read_play(ground: Ground, sellers: Sequence[Wallet], played: Played) -> Sell
 
 def _read(ground: Ground, seller: Wallet, played: Played) -> Sold:
     amount = seller.amount_raw
-    outcome = _read_sale(ground, acts.part(played, seller.address), "at sale", asked=amount)
+    outcome = read_sale(ground, acts.part(played, seller.address), "at sale", asked=amount)
     is_passed = isinstance(outcome, Passed)
     return Sold(
         holder=seller.address,

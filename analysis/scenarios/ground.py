@@ -55,11 +55,11 @@ def buy_play(ground: Ground, amount_in: RawAmount) -> Play:
     """Buy once, then only watch the balance in the blocks in which a sale would be."""
     trader = ground.trader(f"buy {amount_in}")
     calls = (
-        _buying(ground, trader, amount_in),
-        (_balance(ground.candidate.token, trader, "balance at sale"),),
-        (_balance(ground.candidate.token, trader, "balance later"),),
+        buy_calls(ground, trader, amount_in),
+        (balance_call(ground.candidate.token, trader, "balance at sale"),),
+        (balance_call(ground.candidate.token, trader, "balance later"),),
     )
-    funds = _quote_funds(ground, trader, amount_in)
+    funds = quote_funds(ground, trader, amount_in)
     return _play(ground, trader, calls, funds, coins=amount_in)
 
 
@@ -69,8 +69,8 @@ def sale_play(ground: Ground, amount_in: RawAmount, orders: Sequence[Orders]) ->
     `orders`: for each of the two later blocks, what is tried one after the other.
     """
     trader = ground.trader(f"buy {amount_in}")
-    calls = (_buying(ground, trader, amount_in), *_sellings(ground, trader, orders))
-    funds = _quote_funds(ground, trader, amount_in)
+    calls = (buy_calls(ground, trader, amount_in), *_sellings(ground, trader, orders))
+    funds = quote_funds(ground, trader, amount_in)
     return _play(ground, trader, calls, funds, coins=amount_in)
 
 
@@ -78,11 +78,11 @@ def sending_play(ground: Ground, amount_in: RawAmount, amount: RawAmount) -> Pla
     """Buy as `buy_play` did, from the same account, and after the longest wait send a part on."""
     trader = ground.trader(f"buy {amount_in}")
     calls = (
-        _buying(ground, trader, amount_in),
-        (_balance(ground.candidate.token, trader, "balance at sale"),),
-        _sending(ground, trader, amount),
+        buy_calls(ground, trader, amount_in),
+        (balance_call(ground.candidate.token, trader, "balance at sale"),),
+        sending_calls(ground, trader, amount),
     )
-    funds = _quote_funds(ground, trader, amount_in)
+    funds = quote_funds(ground, trader, amount_in)
     return _play(ground, trader, calls, funds, coins=amount_in)
 
 
@@ -92,7 +92,7 @@ def funded_sale_play(
     """Sell, as in `sale_play`, from an account that was given the token on stage."""
     trader = ground.trader(f"funded {amount}")
     token = ground.candidate.token
-    calls = ((_balance(token, trader, "balance given"),), *_sellings(ground, trader, orders))
+    calls = ((balance_call(token, trader, "balance given"),), *_sellings(ground, trader, orders))
     return _play(ground, trader, calls, {token: balance_override(trader, amount, index=slot_index)})
 
 
@@ -120,25 +120,27 @@ def _play(
     )
 
 
-def _quote_funds(
+def quote_funds(
     ground: Ground, trader: Address, amount: RawAmount
 ) -> dict[Address, dict[Hash32, Hash32]]:
+    """Slots that give the trader the quote token. Empty: it is paid for with coins."""
     if ground.quote_slot_index is None:
         return {}
     quote = ground.candidate.quote
     return {quote: balance_override(trader, amount, index=ground.quote_slot_index)}
 
 
-def _buying(ground: Ground, trader: Address, amount_in: RawAmount) -> tuple[SimCall, ...]:
+def buy_calls(ground: Ground, trader: Address, amount_in: RawAmount) -> tuple[SimCall, ...]:
+    """The quote token in hand, and a buy with it."""
     quote, token = ground.candidate.quote, ground.candidate.token
     swap = _swap(ground, trader, token_in=quote, token_out=token, amount_in=amount_in)
     buy = _trade(ground, swap, "buy", value=amount_in if ground.is_native else 0)
     return (
         *(_expected(ground, swap, "router knows pool") if ground.way.must_quote else ()),
         *_paying(ground, trader, amount_in),
-        _balance(token, trader, "balance before buy"),
+        balance_call(token, trader, "balance before buy"),
         buy,
-        _balance(token, trader, "balance after buy"),
+        balance_call(token, trader, "balance after buy"),
     )
 
 
@@ -153,7 +155,7 @@ def _paying(ground: Ground, trader: Address, amount_in: RawAmount) -> tuple[SimC
     return (
         *((deposit,) if ground.quote_slot_index is None else ()),
         _approve(quote, trader, ground.way.router, "approve quote"),
-        _balance(quote, trader, "quote balance"),
+        balance_call(quote, trader, "quote balance"),
     )
 
 
@@ -168,11 +170,11 @@ def _sellings(
         calls: list[SimCall] = []
         for when, amount in block_orders.items():
             allowed = None if calls else _UNLIMITED if block else amount
-            calls += _selling(ground, trader, amount, when, allowed=allowed)
+            calls += sale_calls(ground, trader, amount, when, allowed=allowed)
         yield tuple(calls)
 
 
-def _selling(
+def sale_calls(
     ground: Ground, trader: Address, amount: RawAmount, when: str, *, allowed: int | None
 ) -> tuple[SimCall, ...]:
     """`allowed`: what the router may take. None: it was told before, so this is another try, with
@@ -182,11 +184,11 @@ def _selling(
     gas = CALL_GAS if allowed is None else _wallet_gas(ground)
     return (
         *(() if allowed is None else _allowing(ground, trader, when, allowed)),
-        _balance(token, trader, f"balance before sale {when}"),
+        balance_call(token, trader, f"balance before sale {when}"),
         *_quote_balance(ground, trader, f"quote before sale {when}"),
         *_expected(ground, swap, f"expected {when}"),
         _trade(ground, swap, f"sell {when}", gas=gas),
-        _balance(token, trader, f"balance after sale {when}"),
+        balance_call(token, trader, f"balance after sale {when}"),
         *_quote_balance(ground, trader, f"quote after sale {when}"),
     )
 
@@ -194,7 +196,7 @@ def _selling(
 def _allowing(ground: Ground, trader: Address, when: str, amount: int) -> tuple[SimCall, ...]:
     token = ground.candidate.token
     return (
-        _balance(token, trader, f"balance before approval {when}"),
+        balance_call(token, trader, f"balance before approval {when}"),
         _approve(token, trader, ground.way.router, f"approve {when}", amount),
     )
 
@@ -206,22 +208,23 @@ def _wallet_gas(ground: Ground) -> int:
 
 def _quote_balance(ground: Ground, trader: Address, label: str) -> tuple[SimCall, ...]:
     """Coins have no balance that a contract tells."""
-    return () if ground.is_native else (_balance(ground.candidate.quote, trader, label),)
+    return () if ground.is_native else (balance_call(ground.candidate.quote, trader, label),)
 
 
-def _sending(ground: Ground, trader: Address, amount: RawAmount) -> tuple[SimCall, ...]:
+def sending_calls(ground: Ground, trader: Address, amount: RawAmount) -> tuple[SimCall, ...]:
+    """A transfer to a friend, both balances read before and after."""
     token, friend = ground.candidate.token, ground.trader("friend")
     return (
-        _balance(token, trader, "sender before"),
-        _balance(token, friend, "recipient before", asker=trader),
+        balance_call(token, trader, "sender before"),
+        balance_call(token, friend, "recipient before", asker=trader),
         SimCall(
             label="transfer",
             sender=trader,
             to=token,
             data=call_data("transfer(address,uint256)", friend, amount),
         ),
-        _balance(token, trader, "sender after"),
-        _balance(token, friend, "recipient after", asker=trader),
+        balance_call(token, trader, "sender after"),
+        balance_call(token, friend, "recipient after", asker=trader),
     )
 
 
@@ -260,7 +263,7 @@ def _approve(
     return SimCall(label=label, sender=owner, to=token, data=data)
 
 
-def _balance(
+def balance_call(
     token: Address, owner: Address, label: str, *, asker: Address | None = None
 ) -> SimCall:
     """`asker` None: the owner itself, who then needs coins for gas."""

@@ -11,8 +11,8 @@ from typing import Final
 import msgspec
 
 from analysis.scenarios import acts
-from analysis.scenarios.ground import Ground, _balance
-from analysis.scenarios.trade import Bought, _read_buy, _read_sale
+from analysis.scenarios.ground import Ground, balance_call
+from analysis.scenarios.trade import Bought, read_buy, read_sale
 from analysis.scenarios.transfer import TransferResult, Wallet, read_result, unsettled
 from analysis.stage import NotRun, Outcome, Passed, Play, Played, Refused, SimCall
 from config.primitives import RawAmount
@@ -102,7 +102,7 @@ def read_play(
             block_number=number,
             time_s=time_s,
             blocks_left_out=left_out,
-            buy=_read_buy(ground, acts.part(played, f"buyer {when}"), paid),
+            buy=read_buy(ground, acts.part(played, f"buyer {when}"), paid),
             sale=_sale(ground, acts.part(played, f"seller {when}"), moved),
             transfer=_transfer(ground, acts.part(played, f"sender {when}"), when, moved),
         )
@@ -143,14 +143,14 @@ def _acts(ground: Ground, when: str, paid: RawAmount, moved: RawAmount) -> Itera
         yield from acts.sending(ground, f"sender {when}", moved)
     buyer = f"buyer {when}"
     yield from acts.buying(ground, buyer, paid)
-    later = _balance(ground.candidate.token, ground.trader(buyer), "balance at sale")
+    later = balance_call(ground.candidate.token, ground.trader(buyer), "balance at sale")
     yield msgspec.structs.replace(later, label=f"{buyer}: {later.label}")
 
 
 def _sale(ground: Ground, played: Played, moved: RawAmount) -> Outcome:
     if not moved:
         return NotRun(missing="FUNDS", reason="the buy did not pass, so there was nothing to sell")
-    return _read_sale(ground, played, "at sale", asked=moved)
+    return read_sale(ground, played, "at sale", asked=moved)
 
 
 def _transfer(ground: Ground, played: Played, when: str, moved: RawAmount) -> TransferResult:

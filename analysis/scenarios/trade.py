@@ -74,7 +74,7 @@ def write_buys(ground: Ground) -> tuple[Play, ...]:
 def read_buys(ground: Ground, played: Sequence[Played | NotRun]) -> Bought:
     """The largest size that worked; refused only when the chain refused every size."""
     outcomes = [
-        _read_buy(ground, result, size) for size, result in zip(_sizes(ground), played, strict=True)
+        read_buy(ground, result, size) for size, result in zip(_sizes(ground), played, strict=True)
     ]
     for size, outcome, result in zip(_sizes(ground), outcomes, played, strict=True):
         if isinstance(outcome, Passed) and isinstance(result, Played):
@@ -116,7 +116,7 @@ def read_sales(
         return NotRun(missing="FUNDS", reason="the buy did not pass, so there was nothing to sell")
     [result] = played
     outcomes = [
-        _read_sale(ground, result, when, asked=amount)
+        read_sale(ground, result, when, asked=amount)
         for orders in sale.orders
         for when, amount in orders.items()
     ]
@@ -174,7 +174,8 @@ def _held(played: Played) -> tuple[RawAmount, RawAmount] | None:
     return RawAmount(at_sale), RawAmount(later)
 
 
-def _read_buy(ground: Ground, played: Played | NotRun, size: RawAmount) -> Outcome:
+def read_buy(ground: Ground, played: Played | NotRun, size: RawAmount) -> Outcome:
+    """What came of a buy of that size."""
     if isinstance(played, NotRun):
         return played
     if not ground.is_native and (played["quote balance"].word or 0) < size:
@@ -205,7 +206,8 @@ def _judge_buy(ground: Ground, played: Played, moved: Moved) -> Outcome:
     )
 
 
-def _read_sale(ground: Ground, played: Played | NotRun, when: str, *, asked: RawAmount) -> Outcome:
+def read_sale(ground: Ground, played: Played | NotRun, when: str, *, asked: RawAmount) -> Outcome:
+    """What came of the try that `when` names, which asked to sell so much."""
     if isinstance(played, NotRun):
         return played
     before = played[f"balance before sale {when}"].word

@@ -83,6 +83,13 @@ def sent_share(supply_raw: RawAmount, scenery: Scenery) -> RawAmount:
 _SHORTLISTED = 3
 
 
+def real_holders(wallets: Sequence[Wallet], special: Collection[Address]) -> tuple[Wallet, ...]:
+    """Those that were not funded on stage and that the code does not know, in order."""
+    return tuple(
+        wallet for wallet in wallets if wallet.slot_index is None and wallet.address not in special
+    )
+
+
 def choose(wallets: Sequence[Wallet], special: Collection[Address]) -> tuple[Wallet, ...]:
     """Who sends: the funded wallet, and the largest real holder that the code does not know.
 
@@ -90,19 +97,13 @@ def choose(wallets: Sequence[Wallet], special: Collection[Address]) -> tuple[Wal
     limits, so they never stand in for others.
     """
     funded = [wallet for wallet in wallets if wallet.slot_index is not None]
-    plain = [
-        wallet for wallet in wallets if wallet.slot_index is None and wallet.address not in special
-    ]
-    return (*funded[:1], *plain[:1])
+    return (*funded[:1], *real_holders(wallets, special)[:1])
 
 
 def shortlist(wallets: Sequence[Wallet], special: Collection[Address]) -> tuple[Wallet, ...]:
     """Who is tried while not everybody special is known yet: more than `choose` will need."""
     funded = [wallet for wallet in wallets if wallet.slot_index is not None]
-    plain = [
-        wallet for wallet in wallets if wallet.slot_index is None and wallet.address not in special
-    ]
-    return (*funded[:1], *plain[:_SHORTLISTED])
+    return (*funded[:1], *real_holders(wallets, special)[:_SHORTLISTED])
 
 
 def is_due(no_wallet_at_s: int | None, *, now_s: float) -> bool:

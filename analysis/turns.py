@@ -1,0 +1,48 @@
+"""What background work on many tokens has in common: a job a chain, and patience after a try."""
+
+from collections.abc import Awaitable, Callable, Iterable
+
+from apscheduler.schedulers.asyncio import AsyncIOScheduler
+
+from config.primitives import Address
+
+
+def schedule_by_chain(
+    scheduler: AsyncIOScheduler,
+    go: Callable[[str], Awaitable[None]],
+    slugs: Iterable[str],
+    *,
+    every_s: float,
+    name: str,
+) -> None:
+    """Add a job for each chain. One round at a time; a late round is not made up for."""
+    for slug in slugs:
+        scheduler.add_job(
+            go,
+            "interval",
+            args=[slug],
+            seconds=every_s,
+            max_instances=1,
+            coalesce=True,
+            id=f"{name} of {slug}",
+        )
+
+
+class Patience:
+    """Tokens that were tried lately, and from when on each may be tried again."""
+
+    def __init__(self, now_s: Callable[[], float], *, at_most: int) -> None:
+        """`at_most`: tokens remembered; the oldest are forgotten first."""
+        self._now_s = now_s
+        self._at_most = at_most
+        self._not_before: dict[tuple[str, Address], float] = {}
+
+    def is_over(self, slug: str, token: Address) -> bool:
+        """Whether the token may be tried."""
+        return self._not_before.get((slug, token), 0.0) <= self._now_s()
+
+    def begin(self, slug: str, token: Address, *, for_s: float) -> None:
+        """It is being tried now."""
+        while len(self._not_before) >= self._at_most:
+            del self._not_before[next(iter(self._not_before))]
+        self._not_before[slug, token] = self._now_s() + for_s
