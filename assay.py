@@ -20,12 +20,12 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
+from analysis.code.stream import examine_lines
 from analysis.gate import admit_address
 from analysis.knowledge import NoKnowledge
 from analysis.outside.connect import connect_outside
 from analysis.price import TokenPrice, find_price
 from analysis.scan import scan
-from analysis.static.stream import examine_lines
 from api.render import FORMATS, Format, render_refusal, render_report
 from api.serve import check_address, stop_on_signals
 from config.chains import Chain

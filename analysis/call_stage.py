@@ -16,13 +16,13 @@ from analysis import probes
 from analysis.abi import WORD, code_at, decode_uint, read_code, read_reply
 from analysis.balance_slot import candidate_slots
 from analysis.calldata import selector_of, topic_of
+from analysis.code.bytecode import split, strip_metadata
+from analysis.code.examine import examine
+from analysis.code.opcodes import NUMBER, OPCODES
 from analysis.node import Node, RpcAnswer
 from analysis.pack import pushed_address
 from analysis.proxy import STANDARD_SLOTS
 from analysis.stage import NotRun, Play, Played, SimCall, SimLog, SimResult
-from analysis.static.bytecode import split, strip_metadata
-from analysis.static.examine import examine
-from analysis.static.opcodes import NUMBER, OPCODES
 from config.errors import UpstreamError
 from config.jsonrpc import RpcFault, RpcRequest
 from config.primitives import Address, Hash32

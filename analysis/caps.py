@@ -12,7 +12,7 @@ import msgspec
 
 from analysis.cap_rules import REFUSED, CapRule, CapRules, Step
 from analysis.clock import Reading
-from analysis.static.terms import FOLDED, MASK
+from analysis.code.terms import FOLDED, MASK
 from config.primitives import Hash32, RawAmount
 from sql.rows import StaticFindings
 

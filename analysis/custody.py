@@ -7,13 +7,13 @@ import msgspec
 
 from analysis.abi import read_word, word_at
 from analysis.call_stage import Turn
+from analysis.code.leads import Leads, StoredAddress
 from analysis.node import Node
 from analysis.perform import perform
 from analysis.powers import Powers
 from analysis.scenarios import bypass, drain, owner_balance
 from analysis.scenarios.theft import Case, Crime, Seen, case_evidence, read_case, write_cases
 from analysis.stage import NotRun, Played
-from analysis.static.leads import Leads, StoredAddress
 from analysis.suspects import stored_addresses
 from config.jsonrpc import RpcFault
 from config.primitives import Address, Hash32

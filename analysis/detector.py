@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterable
 
 import msgspec
 
-from analysis.static.code import Code
-from analysis.static.graph import Entry
+from analysis.code.facts import Code
+from analysis.code.graph import Entry
 
 
 class Evidence(msgspec.Struct, frozen=True, kw_only=True):

@@ -15,8 +15,8 @@ from typing import Final, Protocol
 import msgspec
 import structlog
 
-from analysis.static.bytecode import hash_of, strip_metadata
-from analysis.static.examine import Findings, examine, unexamined
+from analysis.code.bytecode import hash_of, strip_metadata
+from analysis.code.examine import Findings, examine, unexamined
 from analysis.version import analysis_version
 from analysis.workers import process_pool
 from config.errors import StoreError

@@ -7,9 +7,9 @@ import msgspec
 from analysis import proxy
 from analysis.cap_rules import CapRules
 from analysis.clock_limits import ClockLimit
+from analysis.code.examine import Findings
+from analysis.code.leads import UNKNOWN_LEADS, Leads
 from analysis.node import Node, RpcAnswer
-from analysis.static.examine import Findings
-from analysis.static.leads import UNKNOWN_LEADS, Leads
 from config.primitives import Address, Hash32
 from sql.rows import EvidenceRow, StaticFindings
 

@@ -1,7 +1,7 @@
 """Whose code answers at a token's address: its own, or that of an implementation behind it.
 
 The code itself says whether it is a proxy and where it looks for its implementation
-(`static/delegation`); the standard slots and EIP-897 help where it cannot be followed. Storage is
+(`code/delegation`); the standard slots and EIP-897 help where it cannot be followed. Storage is
 always the token's: a delegated contract that delegates on still runs on the token's storage.
 """
 
@@ -20,9 +20,9 @@ from analysis.abi import (
     read_word,
     word_at,
 )
+from analysis.code.delegation import Delegation, slot_name
+from analysis.code.examine import Findings
 from analysis.node import RpcAnswer
-from analysis.static.delegation import Delegation, slot_name
-from analysis.static.examine import Findings
 from config.jsonrpc import RpcRequest
 from config.primitives import ZERO_ADDRESS, Address, Hash32
 

@@ -25,6 +25,7 @@ from analysis.cap_state import read_cap_words
 from analysis.caps import with_caps
 from analysis.clock import clock_at
 from analysis.clock_state import ClockState, read_clock_state
+from analysis.code.leads import Leads
 from analysis.combine import Facts, combine
 from analysis.custody import Inquiry, play_custody, read_stored
 from analysis.desk import Desk
@@ -39,7 +40,6 @@ from analysis.play import play_buys, play_sales, what_if_blocks
 from analysis.scenarios import transfer
 from analysis.scenarios.theft import Crime
 from analysis.state import State, read_state
-from analysis.static.leads import Leads
 from analysis.suspects import suspects
 from config.burn import BURN_ADDRESSES
 from config.primitives import Address, BlockRef

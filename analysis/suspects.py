@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from analysis.abi import address_of
-from analysis.static.leads import Leads, StoredAddress
+from analysis.code.leads import Leads, StoredAddress
 from config.burn import BURN_ADDRESSES
 from config.primitives import Address
 

@@ -13,7 +13,7 @@ from typing import Final
 
 import msgspec
 
-from analysis.static.examine import Findings
+from analysis.code.examine import Findings
 
 _ROOT: Final = Path(__file__).resolve().parents[1]
 
@@ -24,7 +24,7 @@ SOURCES: Final = (
     "analysis/detector.py",
     "analysis/detectors/*.py",
     "analysis/registry.py",
-    "analysis/static/*.py",
+    "analysis/code/*.py",
     "config/burn.py",
     "config/errors.py",
     "config/primitives.py",

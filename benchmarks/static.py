@@ -29,9 +29,9 @@ from pathlib import Path
 import evmole
 import msgspec
 
+from analysis.code.examine import examine
 from analysis.examiner import Examiner
 from analysis.shelf import StoreShelf
-from analysis.static.examine import examine
 from analysis.workers import process_pool
 from benchmarks._machine import ROOT, describe
 from sql.store import Store

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
+from analysis.code.facts import Code
 from analysis.detector import Answer, Detector, Evidence
-from analysis.static.code import Code
 
 
 def _hits(code: Code) -> Iterator[Evidence]:

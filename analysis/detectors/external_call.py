@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
+from analysis.code.facts import Code
+from analysis.code.terms import Term, address_in
 from analysis.detector import Answer, Detector, Evidence
-from analysis.static.code import Code
-from analysis.static.terms import Term, address_in
 
 _LAST_PRECOMPILE = 0x11
 _P256_PRECOMPILE = 0x100

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
+from analysis.code.callers import caller_checks
+from analysis.code.facts import Code
 from analysis.detector import Answer, Detector, Evidence
-from analysis.static.callers import caller_checks
-from analysis.static.code import Code
 
 
 def _hits(code: Code) -> Iterator[Evidence]:

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
+from analysis.code.facts import MOVERS, Code
+from analysis.code.limits import position_caps
 from analysis.detector import Answer, Detector, Evidence
-from analysis.static.code import MOVERS, Code
-from analysis.static.limits import position_caps
 
 
 def _hits(code: Code) -> Iterator[Evidence]:

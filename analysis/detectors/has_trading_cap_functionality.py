@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
+from analysis.code.facts import MOVERS, Code
+from analysis.code.limits import trading_caps
 from analysis.detector import Answer, Detector, Evidence
-from analysis.static.code import MOVERS, Code
-from analysis.static.limits import trading_caps
 
 
 def _hits(code: Code) -> Iterator[Evidence]:

@@ -1,7 +1,7 @@
 """Unknown calls are handed on to an implementation."""
 
+from analysis.code.facts import Code
 from analysis.detector import Answer, Detector, Evidence
-from analysis.static.code import Code
 
 
 def _look(code: Code) -> Answer:

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
+from analysis.code.facts import Code
+from analysis.code.movement import lasting_changes
+from analysis.code.once import runs_once
 from analysis.detector import Answer, Detector, Evidence
-from analysis.static.code import Code
-from analysis.static.movement import lasting_changes
-from analysis.static.once import runs_once
 
 
 def _hits(code: Code) -> Iterator[Evidence]:

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
+from analysis.code.facts import MOVERS, Code
+from analysis.code.limits import is_modifiable, pauses
 from analysis.detector import Answer, Detector, Evidence
-from analysis.static.code import MOVERS, Code
-from analysis.static.limits import is_modifiable, pauses
 
 
 def _hits(code: Code) -> Iterator[Evidence]:

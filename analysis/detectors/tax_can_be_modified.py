@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
+from analysis.code.facts import MOVERS, Code
+from analysis.code.limits import is_modifiable
+from analysis.code.movement import taxes
 from analysis.detector import Answer, Detector, Evidence
-from analysis.static.code import MOVERS, Code
-from analysis.static.limits import is_modifiable
-from analysis.static.movement import taxes
 
 
 def _hits(code: Code) -> Iterator[Evidence]:

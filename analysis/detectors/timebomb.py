@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
+from analysis.code.clocks import clock_comparisons
+from analysis.code.facts import Code
 from analysis.detector import Answer, Detector, Evidence
-from analysis.static.clocks import clock_comparisons
-from analysis.static.code import Code
 
 
 def _hits(code: Code) -> Iterator[Evidence]:

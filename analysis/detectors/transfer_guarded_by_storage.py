@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
+from analysis.code.facts import TRANSFER, Code
+from analysis.code.limits import storage_guards
 from analysis.detector import Answer, Detector, Evidence
-from analysis.static.code import TRANSFER, Code
-from analysis.static.limits import storage_guards
 
 
 def _hits(code: Code) -> Iterator[Evidence]:

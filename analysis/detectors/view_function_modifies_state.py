@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from analysis.calldata import selector_of
+from analysis.code.facts import Code
 from analysis.detector import Answer, Detector, Evidence
-from analysis.static.code import Code
 
 _VIEWS = frozenset(
     int(selector_of(signature), 16)

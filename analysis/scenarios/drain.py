@@ -9,6 +9,7 @@ the specification, "Simulation".
 
 from collections.abc import Sequence
 
+from analysis.code.leads import Mover
 from analysis.scenarios.bypass import disallowed
 from analysis.scenarios.filling import Recipe, fill, recipes
 from analysis.scenarios.theft import (
@@ -20,7 +21,6 @@ from analysis.scenarios.theft import (
     transfer_from,
 )
 from analysis.scenarios.transfer import Wallet
-from analysis.static.leads import Mover
 from config.primitives import Address
 
 _MOST_BY_STRANGERS = ATTEMPTS_A_PLAY

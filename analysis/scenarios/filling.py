@@ -12,9 +12,9 @@ from eth_abi.exceptions import EncodingError, ParseError
 from eth_abi.grammar import ABIType, BasicType, TupleType, parse
 
 from analysis.calldata import call_data
+from analysis.code.facts import TRANSFER
+from analysis.code.leads import KeyPlace, Mover
 from analysis.scenarios.transfer import Wallet
-from analysis.static.code import TRANSFER
-from analysis.static.leads import KeyPlace, Mover
 from config.primitives import Address
 
 Amount = Literal["part", "all", "one", "none", "more"]

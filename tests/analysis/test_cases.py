@@ -5,7 +5,7 @@ from typing import Final
 
 import pytest
 
-from analysis.static.examine import examine
+from analysis.code.examine import examine
 from tests.analysis.cases import (
     CASES,
     FIELDS,

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import pytest
 from eth_abi.abi import decode
 
+from analysis.code.leads import KeyPlace, Leads, Mover, StoredAddress
 from analysis.custody import Inquiry, write_plays
 from analysis.scenarios import bypass, drain, owner_balance, transfer
 from analysis.scenarios.bypass import Bypass
@@ -12,7 +13,6 @@ from analysis.scenarios.filling import fill, recipes
 from analysis.scenarios.theft import Crime, Seen
 from analysis.scenarios.transfer import TransferResult, Wallet
 from analysis.stage import Scenery
-from analysis.static.leads import KeyPlace, Leads, Mover, StoredAddress
 from analysis.suspects import MOST_SUSPECTS, stored_addresses, suspects
 from config.burn import BURN_ADDRESSES
 from config.primitives import ZERO_ADDRESS, Address, BlockRef, Hash32, RawAmount

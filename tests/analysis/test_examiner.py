@@ -9,16 +9,16 @@ from pathlib import Path
 import pytest
 
 from analysis import examiner as module
+from analysis.code.bytecode import hash_of, strip_metadata
+from analysis.code.examine import Findings, examine, unexamined
 from analysis.examiner import Examiner
 from analysis.shelf import StoreShelf
-from analysis.static.bytecode import hash_of, strip_metadata
-from analysis.static.examine import Findings, examine, unexamined
 from analysis.version import analysis_version
 from config.errors import StoreError
 from config.primitives import Hash32
 from sql.codes import read_found, write_found
 from sql.store import Store
-from tests.analysis.static.assembler import assemble
+from tests.analysis.code.assembler import assemble
 
 PADDING = "raw:" + "fe" * 300
 """Behind the code: large enough to be kept."""

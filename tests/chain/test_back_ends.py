@@ -6,12 +6,12 @@ import msgspec
 import pytest
 
 from analysis.call_stage import cannot_tell
+from analysis.code.opcodes import NUMBER
 from analysis.desk import Desk
 from analysis.node import RpcAnswer
-from analysis.static.opcodes import NUMBER
 from analysis.trace_stage import is_possible
 from config.jsonrpc import RpcFault, RpcRequest
-from tests.analysis.static.test_delegation import CLONES
+from tests.analysis.code.test_delegation import CLONES
 from tests.chain.back_ends import LACKING, Lacking
 from tests.chain.counting import CountingNode
 from tests.chain.judging import judge

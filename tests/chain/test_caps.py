@@ -13,11 +13,11 @@ from analysis import cap_state
 from analysis.cap_state import read_cap_words
 from analysis.caps import with_caps
 from analysis.clock_state import read_clock_state
+from analysis.code.examine import Findings, examine
 from analysis.desk import Desk
 from analysis.node import Node, RpcAnswer
 from analysis.revert_reason import decode_revert
 from analysis.scan import scan
-from analysis.static.examine import Findings, examine
 from config.errors import UpstreamError
 from config.jsonrpc import RpcFault, RpcRequest
 from config.primitives import Address, BlockRef, Hash32, RawAmount

@@ -16,8 +16,8 @@ from config.errors import TokenRefusedError
 from config.jsonrpc import RpcFault, RpcRequest
 from config.primitives import Address, BlockRef, Hash32
 from demo.layout import World, named_account
+from tests.analysis.code.test_delegation import CLONES
 from tests.analysis.state.answers import raw
-from tests.analysis.static.test_delegation import CLONES
 from tests.chain.counting import CountingNode
 from tests.chain.judging import judge
 from tests.chain.verbs import Chain

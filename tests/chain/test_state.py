@@ -6,16 +6,16 @@ import pytest
 
 from analysis import gate, ownership, proxy, supply
 from analysis.abi import code_at, read_code
+from analysis.code.examine import examine
 from analysis.node import RpcAnswer
-from analysis.static.examine import examine
 from config.errors import TokenRefusedError, UpstreamError
 from config.jsonrpc import RpcRequest
 from config.primitives import Address, BlockRef, Hash32
 from demo.anvil import AnvilNode, quantity
 from demo.layout import World, named_account
 from demo.wire import NodeRefusedError
+from tests.analysis.code.test_delegation import CLONES
 from tests.analysis.state.answers import raw
-from tests.analysis.static.test_delegation import CLONES
 from tests.chain.verbs import Chain
 
 pytestmark = pytest.mark.chain

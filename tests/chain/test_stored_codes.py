@@ -6,12 +6,12 @@ import msgspec
 import pytest
 
 from analysis import examiner as module
+from analysis.code.bytecode import hash_of, strip_metadata
+from analysis.code.examine import Findings, examine
 from analysis.desk import Desk
 from analysis.examiner import Examiner
 from analysis.scan import ChainScanner
 from analysis.shelf import StoreShelf
-from analysis.static.bytecode import hash_of, strip_metadata
-from analysis.static.examine import Findings, examine
 from analysis.version import analysis_version
 from config.primitives import Address
 from demo.anvil import AnvilNode

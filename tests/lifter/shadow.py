@@ -10,7 +10,7 @@ from typing import Final
 
 import msgspec
 
-from analysis.static.graph import (
+from analysis.code.graph import (
     DESTRUCTS,
     FAILS,
     LOST,
@@ -21,7 +21,7 @@ from analysis.static.graph import (
     Graph,
     Node,
 )
-from analysis.static.terms import FOLDED, Term, Word
+from analysis.code.terms import FOLDED, Term, Word
 from tests.lifter.runs import CALLER, TOKEN, Run, Step
 
 _WORD: Final = 32

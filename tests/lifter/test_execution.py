@@ -10,9 +10,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from analysis.static.bytecode import split, strip_metadata
-from analysis.static.graph import Graph, Node
-from analysis.static.walk import Budget, walk
+from analysis.code.bytecode import split, strip_metadata
+from analysis.code.graph import Graph, Node
+from analysis.code.walk import Budget, walk
 from demo.anvil import NODE_MODULES, AnvilNode
 from tests.analysis.cases import Case, load_cases
 from tests.analysis.cases_compile import HAS_VYPER, Build, builds_of, runtime_of

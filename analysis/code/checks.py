@@ -1,0 +1,136 @@
+"""Conditions that compilers and SafeMath libraries add by themselves: overflow, division by zero,
+array bounds, casts. They refuse nothing that the author of the token meant to refuse."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from analysis.code.sources import Sources
+from analysis.code.terms import MASK, Pool, Term, Word
+
+_ORDERED: Final = frozenset({"LT", "GT"})
+_SIGNED: Final = frozenset({"SLT", "SGT"})
+_SUMS: Final = frozenset({"ADD", "SUB"})
+_DIVISIONS: Final = frozenset({"DIV", "MOD", "SDIV", "SMOD"})
+_LARGEST_PLAIN: Final = 2**32 - 1
+"""Round binary numbers from here on bound a type, not a token's amounts."""
+
+
+class Checks:
+    """Recognises them among the terms of one pool."""
+
+    def __init__(self, pool: Pool, sources: Sources) -> None:
+        self._pool = pool
+        self._sources = sources
+        self._known: dict[Word, bool] = {}
+        self._divisors: set[Word] = set()
+        self._arrays: set[Word] = {words[0] for words in pool.hashed.values() if len(words) == 1}
+        for term in pool.terms():
+            if term.operation in _DIVISIONS:
+                self._divisors.add(term.arguments[1])
+            elif term.operation == "keccak" and len(term.arguments) == 1:
+                self._arrays.add(term.arguments[0])
+
+    def is_check(self, condition: Word) -> bool:
+        """Whether the condition is one of them, on all ways that it comes about."""
+        known = self._known.get(condition)
+        if known is None:
+            meanings = [
+                term for term in self._sources.meanings(condition) if isinstance(term, Term)
+            ]
+            known = bool(meanings) and all(any(map(self._is_one, _parts(m))) for m in meanings)
+            self._known[condition] = known
+        return known
+
+    def is_array(self, slot: object) -> bool:
+        """Whether elements of an array declared at this slot are used."""
+        return slot in self._arrays
+
+    def _is_one(self, term: Term) -> bool:
+        if term in self._divisors or term.operation in _SIGNED:
+            return True
+        if len(term.arguments) != 2:  # noqa: PLR2004 - two operands
+            return False
+        a, b = term.arguments
+        if term.operation in _ORDERED:
+            small, large = (a, b) if term.operation == "LT" else (b, a)
+            return self._is_bound(small, large) or self._is_difference(small, large)
+        if term.operation in ("EQ", "XOR", "SUB"):
+            return _undoes(a, b) or _undoes(b, a) or _is_cast(a, b) or _is_cast(b, a)
+        return False
+
+    def _is_bound(self, small: Word, large: Word) -> bool:
+        """A comparison with a number that bounds a type, a result or an array."""
+        if isinstance(small, int) and isinstance(large, Term):
+            return (small == 0 and large in self._divisors) or _is_limit(small)
+        if isinstance(large, int) and isinstance(small, Term):
+            return _is_limit(large) or _is_complement(small)
+        return any(self._is_length(side) or _is_complement(side) for side in (small, large))
+
+    def _is_length(self, word: Word) -> bool:
+        return (
+            isinstance(word, Term)
+            and word.operation == "SLOAD"
+            and word.arguments[0] in self._arrays
+        )
+
+    def _is_difference(self, small: Word, large: Word) -> bool:
+        """`small < large` asked because small - large or a sum of one is computed."""
+        if small is large or self._pool.has("SUB", small, large):
+            return True
+        for one, other in ((small, large), (large, small)):
+            if isinstance(one, Term) and one.operation in _SUMS:
+                return other in one.arguments or self._differ_by_number(one, other)
+        return False
+
+    @staticmethod
+    def _differ_by_number(one: Term, other: Word) -> bool:
+        return (
+            isinstance(other, Term)
+            and other.operation == "ADD"
+            and isinstance(other.arguments[0], int)
+            and other.arguments[1] in one.arguments
+        )
+
+
+def _parts(condition: Word) -> Iterator[Term]:
+    """The condition, and what it joins with and, or, not."""
+    waiting = [condition]
+    while waiting:
+        term = waiting.pop()
+        if isinstance(term, Term):
+            yield term
+            if term.operation in ("AND", "OR", "ISZERO"):
+                waiting.extend(term.arguments)
+
+
+def _is_limit(number: int) -> bool:
+    """2^n or 2^n - 1, the ends of a type; or so large that only an overflow reaches it."""
+    return number >= _LARGEST_PLAIN and (
+        not number & (number - 1) or not number & (number + 1) or number > MASK >> 8
+    )
+
+
+def _is_complement(word: Word) -> bool:
+    """MAX - x or MAX / x: how far x is from overflowing."""
+    if not isinstance(word, Term):
+        return False
+    first = word.arguments[0] if word.arguments else None
+    if word.operation == "NOT":
+        return True
+    return word.operation in ("SUB", "DIV") and isinstance(first, int) and _is_limit(first)
+
+
+def _undoes(a: Word, b: Word) -> bool:
+    """a is b * x / x."""
+    return (
+        isinstance(a, Term)
+        and a.operation in ("DIV", "SDIV")
+        and isinstance(a.arguments[0], Term)
+        and a.arguments[0].operation == "MUL"
+        and (b in a.arguments[0].arguments or isinstance(b, int))
+    )
+
+
+def _is_cast(a: Word, b: Word) -> bool:
+    """a is b cut to fewer bits."""
+    return isinstance(a, Term) and a.operation == "AND" and b in a.arguments and a is not b

@@ -1,0 +1,210 @@
+"""What runtime code tells by itself, without a node.
+
+Answers are True with proof, False only where every path was followed, and None otherwise.
+"""
+
+import gc
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Final
+
+import evmole
+import msgspec
+
+from analysis.cap_rules import CapRules
+from analysis.clock_limits import ClockLimit
+from analysis.code.bytecode import hash_of, split, strip_metadata
+from analysis.code.caps import cap_rules
+from analysis.code.clock_values import clock_limits
+from analysis.code.delegation import Delegation, find_delegation, slot_name
+from analysis.code.facts import Code
+from analysis.code.leads import UNKNOWN_LEADS, Leads, find_leads
+from analysis.code.path import HOLDER_FUNCTIONS, Note, Notes
+from analysis.code.walk import Budget, walk
+from analysis.detector import Answer, Evidence
+from analysis.registry import DETECTORS
+from config.primitives import Hash32, Selector
+from sql.rows import EvidenceRow, StaticFindings
+
+_FALLBACK: Final = Selector("0x00000000")
+"""Stands for code that runs without a matched selector: fallback and receive."""
+
+_SELECTOR_LISTS: Final = ("balance_update_function", "allowance_update_function")
+"""Fields that are the functions of the evidence."""
+
+_MOST_OWNER_SLOTS: Final = 16
+
+
+class Findings(msgspec.Struct, frozen=True, kw_only=True):
+    """What one runtime code tells."""
+
+    code_hash: Hash32
+    """keccak256 of the code without metadata."""
+    size: int
+    """Bytes without metadata."""
+    selectors: tuple[Selector, ...]
+    findings: StaticFindings
+    answers_holders: bool
+    """Whether `transfer` and `balanceOf` are its own: a fallback that delegates is not what holders
+    meet."""
+    owner_slots: tuple[Hash32, ...]
+    """Storage slots whose whole value is compared with the caller. Empty for a proxy that does not
+    answer holders itself: its checks are about its admin."""
+    clock_limits: tuple[ClockLimit, ...]
+    """What the clock is compared with."""
+    cap_rules: CapRules
+    """How caps are enforced, for those who know what storage holds."""
+    delegation: Delegation
+    leads: Leads
+    """What simulations are to try."""
+    evidence: tuple[EvidenceRow, ...]
+    is_timed_out: bool = False
+    """Whether the clock ended the walk, not its steps: at a quieter time it may find more."""
+
+
+def examine(runtime: bytes, *, budget: Budget | None = None) -> Findings:
+    """Examine one contract's own code; for a proxy, examine the implementation's code as well.
+
+    Any bytes will do. The budget bounds the time; what it cuts off is None.
+    """
+    with _without_garbage_collection():
+        return _examine(runtime, budget or Budget())
+
+
+@contextmanager
+def _without_garbage_collection() -> Iterator[None]:
+    """One examination makes many long-lived objects; looking through them takes a third of it."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+def _examine(runtime: bytes, budget: Budget) -> Findings:
+    stripped = strip_metadata(runtime)
+    program = split(stripped)
+    functions = {int(found.selector, 16): found.arguments for found in _functions(stripped)}
+    listed = set(functions)
+    walked = walk(program, selectors=listed, budget=budget)
+    delegation = find_delegation(program, walked.notes)
+    code = Code(program, walked, listed | walked.notes.selectors, delegation)
+    answers = {detector.key: detector.look(code) for detector in DETECTORS}
+    is_front = delegation.is_proxy and not code.answers_holders
+    owner_checks = [] if is_front else _owner_checks(walked.notes)
+    return Findings(
+        code_hash=hash_of(stripped),
+        size=len(stripped),
+        selectors=tuple(_name(selector) for selector in sorted(code.selectors)),
+        findings=_findings(answers),
+        answers_holders=code.answers_holders,
+        owner_slots=_slots_of(owner_checks)[:_MOST_OWNER_SLOTS],
+        clock_limits=clock_limits(code),
+        cap_rules=cap_rules(code),
+        delegation=delegation,
+        leads=find_leads(
+            code, {entry: types for entry, types in functions.items() if types is not None}
+        ),
+        evidence=_evidence(answers, owner_checks),
+        is_timed_out=walked.notes.is_timed_out,
+    )
+
+
+def unexamined(stripped: bytes) -> Findings:
+    """Of a code whose examination could not be ended: nothing is known."""
+    return Findings(
+        code_hash=hash_of(stripped),
+        size=len(stripped),
+        selectors=(),
+        findings=StaticFindings(timebomb=None),
+        answers_holders=False,
+        owner_slots=(),
+        clock_limits=(),
+        cap_rules=CapRules(),
+        delegation=Delegation(is_proxy=None),
+        leads=UNKNOWN_LEADS,
+        evidence=(),
+        is_timed_out=True,
+    )
+
+
+def _functions(code: bytes) -> list[evmole.Function]:
+    return evmole.contract_info(code, selectors=True, arguments=True).functions or []
+
+
+def _findings(answers: dict[str, Answer]) -> StaticFindings:
+    values: dict[str, bool | tuple[Selector, ...] | None] = {
+        key: answer.value for key, answer in answers.items()
+    }
+    for key in _SELECTOR_LISTS:
+        values[key] = _selectors_of(answers[key].evidence)
+    return msgspec.convert(values, StaticFindings)
+
+
+def _owner_checks(notes: Notes) -> list[Note]:
+    return [
+        note
+        for note in notes.caller_checks.values()
+        if note.entry is not None and note.entry not in HOLDER_FUNCTIONS
+    ]
+
+
+def _slots_of(checks: Iterable[Note]) -> tuple[Hash32, ...]:
+    slots = {word for note in checks for word in note.words if isinstance(word, int)}
+    return tuple(slot_name(slot) for slot in sorted(slots))
+
+
+def _selectors_of(found: Iterable[Note | Evidence]) -> tuple[Selector, ...]:
+    return tuple(sorted({_name(each.entry) for each in found}))
+
+
+def _name(entry: int | None) -> Selector:
+    return _FALLBACK if entry is None else Selector(f"0x{entry:08x}")
+
+
+# --- evidence ---------------------------------------------------------------------------------
+
+
+class Proof(msgspec.Struct, frozen=True, kw_only=True):
+    """Body of an EvidenceRow from code. All *inferred*."""
+
+    selectors: tuple[Selector, ...]
+    """Entry points that reach it; 0x00000000 is the fallback."""
+    pcs: tuple[int, ...]
+    """Program counters in the runtime code."""
+    slots: tuple[Hash32, ...] = ()
+    """Storage slots it is about."""
+    reason: str | None = None
+    """Why there is no answer, where there is none."""
+
+
+def _evidence(answers: dict[str, Answer], owner_checks: list[Note]) -> tuple[EvidenceRow, ...]:
+    proofs = {
+        key: _proof(answer) for key, answer in answers.items() if answer.evidence or answer.reason
+    }
+    if owner_checks:
+        proofs["ownership_renounced"] = Proof(
+            selectors=_selectors_of(owner_checks),
+            pcs=_pcs_of(owner_checks),
+            slots=_slots_of(owner_checks),
+        )
+    return tuple(
+        EvidenceRow(key=key, body=msgspec.json.encode(proof).decode())
+        for key, proof in proofs.items()
+    )
+
+
+def _proof(answer: Answer) -> Proof:
+    slots = {slot for each in answer.evidence for slot in each.slots}
+    return Proof(
+        selectors=_selectors_of(answer.evidence),
+        pcs=_pcs_of(answer.evidence),
+        slots=tuple(slot_name(slot) for slot in sorted(slots)),
+        reason=answer.reason,
+    )
+
+
+def _pcs_of(found: Iterable[Note | Evidence]) -> tuple[int, ...]:
+    return tuple(sorted({each.pc for each in found}))

@@ -1,0 +1,161 @@
+"""One function's part of the graph: what can still succeed, where it refuses, and on what terms."""
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import cached_property
+
+import msgspec
+
+from analysis.code.graph import DESTRUCTS, LOST, RETURNS, Branch, Deed, Entry, Graph, Node
+from analysis.code.terms import Term
+
+
+class Literal(msgspec.Struct, frozen=True, kw_only=True):
+    """One condition on the way to a refusal."""
+
+    pc: int
+    condition: Term
+    holds: bool
+    """Whether the condition is non-zero on that way."""
+
+    def contradicts(self, other: "Literal") -> bool:
+        """Whether both cannot hold."""
+        return self.condition is other.condition and self.holds is not other.holds
+
+
+class Refusal(msgspec.Struct, frozen=True, kw_only=True):
+    """A branch of which one side surely fails and the other need not."""
+
+    entry: Entry
+    test: Literal
+    """What holds when it fails."""
+    is_silent: bool = False
+    """It does not revert: it ends without having moved anything."""
+
+
+class Flow:
+    """The nodes of one function, in the order found."""
+
+    def __init__(self, graph: Graph, entry: Entry) -> None:
+        self.entry = entry
+        self.nodes = _reachable(graph.roots.get(entry, ()), entry)
+        self._before: dict[Node, list[Node]] = {}
+        for node in self.nodes:
+            for after in node.successors():
+                self._before.setdefault(after, []).append(node)
+        self.alive = self.leading_to(node for node in self.nodes if node.end in _GOOD_ENDS)
+        """Nodes from which the call can still succeed."""
+        self.is_whole = all(node.end != LOST for node in self.nodes)
+
+    def leading_to(self, targets: Iterable[Node]) -> set[Node]:
+        """The targets, and every node from which one of them can be reached."""
+        found = set(targets)
+        waiting = list(found)
+        while waiting:
+            for node in self._before.get(waiting.pop(), ()):
+                if node not in found:
+                    found.add(node)
+                    waiting.append(node)
+        return found
+
+    def following(self, starts: Iterable[Node]) -> set[Node]:
+        """Every node that can come after one of these."""
+        found: set[Node] = set()
+        waiting = [after for node in starts for after in node.successors()]
+        while waiting:
+            node = waiting.pop()
+            if node not in found and node.entry == self.entry:
+                found.add(node)
+                waiting.extend(node.successors())
+        return found
+
+    def deeds(self) -> tuple[tuple[Node, Deed], ...]:
+        """What is done on ways that can succeed."""
+        return self._deeds
+
+    def branches(self) -> tuple[Branch, ...]:
+        """Branches on ways that can succeed."""
+        return self._branches
+
+    def branching(self) -> Iterator[tuple[Node, Branch]]:
+        """Nodes that end in a branch, on ways that can succeed."""
+        for node in self.nodes:
+            if node in self.alive and node.branch is not None:
+                yield node, node.branch
+
+    @cached_property
+    def _deeds(self) -> tuple[tuple[Node, Deed], ...]:
+        alive = (node for node in self.nodes if node in self.alive)
+        return tuple((node, deed) for node in alive for deed in node.deeds)
+
+    @cached_property
+    def _branches(self) -> tuple[Branch, ...]:
+        alive = (node.branch for node in self.nodes if node in self.alive)
+        return tuple(branch for branch in alive if branch is not None)
+
+    def refusals(self) -> list[Refusal]:
+        """Branches of which one side surely reverts."""
+        return [
+            Refusal(entry=self.entry, test=_literal(branch, holds=branch.if_false in self.alive))
+            for branch in self.branches()
+            if (branch.if_true in self.alive) is not (branch.if_false in self.alive)
+        ]
+
+    def silent_refusals(self, is_move: Callable[[Deed], bool]) -> list[Refusal]:
+        """Branches before any move of which one side ends well, but never moves."""
+        moving = {node for node, deed in self.deeds() if is_move(deed)}
+        can_move = self.leading_to(moving)
+        moved = self.following(moving) | moving
+        found = []
+        for node in self.nodes:
+            branch = node.branch
+            if branch is None or node in moved or node not in can_move:
+                continue
+            sides = (branch.if_true, branch.if_false)
+            if not all(side in self.alive for side in sides):
+                continue
+            if (sides[0] in can_move) is not (sides[1] in can_move):
+                test = _literal(branch, holds=sides[1] in can_move)
+                found.append(Refusal(entry=self.entry, test=test, is_silent=True))
+        return found
+
+    def context(self, site: Callable[[Branch], bool]) -> list[Literal]:
+        """The conditions that decide whether any branch of a site is met at all."""
+        here = [
+            node
+            for node in self.nodes
+            if node in self.alive and node.branch is not None and site(node.branch)
+        ]
+        return self.leading_literals(here)
+
+    def leading_literals(self, here: Iterable[Node]) -> list[Literal]:
+        """The conditions that decide whether any of these nodes is met."""
+        leading = self.leading_to(here)
+        found = []
+        for node in leading:
+            branch = node.branch
+            if branch is None or node not in self.alive:
+                continue
+            leads = branch.if_true in leading
+            other = branch.if_false if leads else branch.if_true
+            if leads is not (branch.if_false in leading) and other in self.alive:
+                found.append(_literal(branch, holds=leads))
+        return found
+
+
+_GOOD_ENDS = frozenset({RETURNS, DESTRUCTS, LOST})
+
+
+def _literal(branch: Branch, *, holds: bool) -> Literal:
+    return Literal(pc=branch.pc, condition=branch.condition, holds=holds)
+
+
+def _reachable(roots: Iterable[Node], entry: Entry) -> dict[Node, None]:
+    found: dict[Node, None] = {}
+    waiting = list(roots)
+    while waiting:
+        node = waiting.pop()
+        if node in found or node.entry != entry:
+            continue
+        found[node] = None
+        waiting.extend(node.successors())
+    return found

@@ -1,0 +1,78 @@
+"""The paths of a walk as a graph: what is done in which order, and which branch leads where."""
+
+from typing import Final
+
+import msgspec
+
+from analysis.code.terms import Term, Word
+
+Entry = int | None
+"""The selector a path has matched. None: none yet, or none at all (fallback, receive)."""
+
+RETURNS: Final = "returns"
+REVERTS: Final = "reverts"
+FAILS: Final = "fails"
+DESTRUCTS: Final = "destructs"
+LOST: Final = "lost"
+"""How a node can end execution; fails: it surely reverts, and nobody looked at what it does until
+then; lost: a jump that is not known, or the budget ran out."""
+
+
+class Deed(msgspec.Struct, frozen=True, kw_only=True):
+    """Something done to the world outside the path's own stack and memory."""
+
+    kind: str
+    """The instruction: SSTORE, CALL, STATICCALL, DELEGATECALL, CALLCODE, LOG."""
+    pc: int
+    words: tuple[Word, ...]
+    """SSTORE: slot, value. Calls: target, first word of the input, whether an answer is wanted."""
+
+
+class Branch(msgspec.Struct, frozen=True, kw_only=True):
+    """A jump that depends on a word that is not known."""
+
+    pc: int
+    condition: Term
+    if_true: "Node"
+    """Where a condition that is not zero leads."""
+    if_false: "Node"
+
+
+class Node:
+    """A stretch of one path, or of all those that were merged into one."""
+
+    __slots__ = ("branch", "deeds", "end", "entry", "following", "number", "pc")
+
+    def __init__(self, number: int, entry: Entry, pc: int) -> None:
+        self.number = number
+        self.entry = entry
+        self.pc = pc
+        """Where it starts; a jump to where is not known, or one of many places, at the jump."""
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget what happened here: a wider state is about to be followed from here."""
+        self.deeds: list[Deed] = []
+        self.branch: Branch | None = None
+        self.following: Node | None = None
+        self.end: str | None = REVERTS
+
+    def successors(self) -> tuple["Node", ...]:
+        """Where execution goes on."""
+        if self.branch is not None:
+            return (self.branch.if_true, self.branch.if_false)
+        return () if self.following is None else (self.following,)
+
+
+class Graph:
+    """All nodes of one walk."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.roots: dict[Entry, list[Node]] = {}
+        """Where each function is entered; the fallback at the start of the code."""
+
+    def add(self, entry: Entry, pc: int) -> Node:
+        """A new node, not yet linked to from any other."""
+        self.count += 1
+        return Node(self.count, entry, pc)

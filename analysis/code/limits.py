@@ -1,0 +1,335 @@
+"""What guards of transfers amount to: caps, pauses, lists, cooldowns."""
+
+from collections.abc import Iterator
+from typing import Final
+
+import msgspec
+
+from analysis.code.callers import caller_checks
+from analysis.code.facts import MOVERS, Code, Guard, Write
+from analysis.code.parts import parts
+from analysis.code.places import Root
+from analysis.code.reading import FROM, PEOPLE, TO, VOICES, Reading, Variable
+from analysis.code.terms import Term, Word, address_in
+
+_ORDERED: Final = frozenset({"LT", "GT"})
+_EQUAL: Final = frozenset({"EQ"})
+_UNEQUAL: Final = frozenset({"XOR", "SUB"})
+
+
+class Cap(msgspec.Struct, frozen=True, kw_only=True):
+    """A guard that refuses what exceeds something."""
+
+    guard: Guard
+    limits: frozenset[Variable]
+    """Variables that hold the cap. Empty: it is a constant."""
+    switches: frozenset[Variable]
+    """Variables that turn it on and off."""
+    constant: int | None = None
+    """A cap that is written in the code."""
+
+
+def _exceeding(code: Code, reading: Reading) -> Iterator[tuple[Word, Word]]:
+    """Pairs of words: it fails when the first is larger than the second."""
+    literal = reading.literal
+    for term, holds in parts(code, literal.condition, holds=literal.holds):
+        if term.operation in _ORDERED:
+            a, b = term.arguments
+            yield (a, b) if (term.operation == "GT") is holds else (b, a)
+
+
+def _refused(code: Code, guard: Guard) -> Iterator[tuple[Word, Word]]:
+    """The same for a guard; a test of who or whether may stand behind the comparison."""
+    yield from _exceeding(code, guard.test)
+    test = guard.test
+    is_exemption = test.reads_storage and not (
+        test.has_answer or test.has_clock or _is_funds_check(test) or _is_zero_test(test)
+    )
+    if is_exemption:
+        for reading in guard.context:
+            yield from _exceeding(code, reading)
+
+
+def _balances_in(code: Code, word: Word, entry: int | None) -> set[str]:
+    voice = VOICES[entry] if entry in VOICES else VOICES[MOVERS[0]]
+    return {
+        code.reader.party(place.keys[0], voice)
+        for slot, _ in code.sources.reads(word)
+        for place in code.places.of(slot)
+        if place.keys and place.root in code.roles.balances
+    }
+
+
+def _variables(code: Code, word: Word) -> frozenset[Variable]:
+    return frozenset(
+        (place.root, bits)
+        for slot, bits in code.sources.reads(word)
+        for place in code.places.of(slot)
+        if place.root not in code.roles.balances
+    )
+
+
+def _cap(code: Code, guard: Guard, large: Word, small: Word) -> Cap | None:
+    limits = _variables(code, small)
+    number = code.sources.single(small)
+    constant = number if isinstance(number, int) else None
+    if not limits and (constant is None or small == 0):
+        return None
+    if any(root in code.roles.allowances for root, _ in limits):
+        return None
+    switches = {
+        variable
+        for reading in guard.all()
+        for variable in reading.globals
+        if variable not in _variables(code, large)
+    }
+    return Cap(
+        guard=guard,
+        limits=limits - code.roles.supply,
+        switches=frozenset(switches) - limits,
+        constant=constant,
+    )
+
+
+def trading_caps(code: Code) -> Iterator[Cap]:
+    """Guards on the amount of one transfer, or on the sum of an address's transfers."""
+    supply = code.roles.supply
+    for guard in code.move_guards():
+        entry = guard.refusal.entry
+        voice = VOICES[entry or 0]
+        for large, small in _refused(code, guard):
+            if not _grows(code, large, entry) or code.reader.has_amount(small, voice):
+                continue
+            if _balances_in(code, large, entry) - {FROM} or _variables(code, large) & supply:
+                continue
+            if _balances_in(code, small, entry) & PEOPLE:
+                continue
+            cap = _cap(code, guard, large, small)
+            if cap is not None:
+                yield cap
+
+
+def _grows(code: Code, word: Word, entry: int | None) -> bool:
+    """Whether the word is the amount, or a sum of amounts that the transfer adds to."""
+    voice = VOICES[entry or 0]
+    if code.reader.has_amount(word, voice):
+        return True
+    slots = {slot for slot, _ in code.sources.reads(word)}
+    return any(
+        write.entry == entry
+        and write.slot in slots
+        and write.place.root not in code.roles.balances | code.roles.allowances
+        and (code.reader.has_amount(write.value, voice) or _adds_an_answer(code, write))
+        for write in code.writes
+    )
+
+
+def _adds_an_answer(code: Code, write: Write) -> bool:
+    """Whether it adds what another contract says, such as the amount's worth, to somebody's sum."""
+    return (
+        bool(write.place.keys)
+        and any(slot is write.slot for slot, _ in code.sources.reads(write.value))
+        and any(atom.operation == "result" for atom in code.sources.atoms(write.value))
+    )
+
+
+def position_caps(code: Code) -> Iterator[Cap]:
+    """Guards on the balance that the recipient would have."""
+    for guard in code.move_guards():
+        entry = guard.refusal.entry
+        for large, small in _refused(code, guard):
+            if TO not in _balances_in(code, large, entry):
+                continue
+            if _balances_in(code, small, entry) & PEOPLE:
+                continue
+            if FROM in _balances_in(code, large, entry):
+                continue
+            cap = _cap(code, guard, large, small)
+            if cap is not None:
+                yield cap
+
+
+def is_modifiable(code: Code, variables: frozenset[Variable]) -> list[tuple[int | None, int]]:
+    """Entry and pc of stores to one of these by functions other than transfers."""
+    return [
+        (write.entry, write.pc)
+        for variable in variables
+        for write in code.writes_to(variable)
+        if write.entry not in MOVERS
+    ]
+
+
+def _capped(code: Code) -> set[Guard]:
+    return {cap.guard for caps in (trading_caps(code), position_caps(code)) for cap in caps}
+
+
+def _is_funds_check(reading: Reading) -> bool:
+    """Whether it only asks if balance or allowance suffice."""
+    is_about_balance = bool(reading.balances_of) and TO not in reading.balances_of
+    return (reading.is_about_allowance or is_about_balance) and not reading.lists
+
+
+def storage_guards(code: Code, entry: int) -> Iterator[Guard]:
+    """Guards of a transfer function whose condition depends on more than funds."""
+    for guard in code.guards(entry):
+        test = guard.test
+        if _is_funds_check(test) or _is_zero_test(test):
+            continue
+        is_switched = (test.has_amount or test.has_clock) and any(
+            reading.reads_storage for reading in guard.context
+        )
+        if test.reads_storage or (test.has_answer and test.asks_stored) or is_switched:
+            yield guard
+
+
+def _refuses_only_some(code: Code, reading: Reading) -> bool:
+    """Whether the literal holds only for addresses that storage names."""
+    if reading.lists and not reading.globals:
+        return code.reader.holds_for_nobody_special(reading) is False
+    if reading.addresses and not reading.globals:
+        for term, holds in parts(code, reading.literal.condition, holds=reading.literal.holds):
+            if (term.operation in _EQUAL and holds) or (term.operation in _UNEQUAL and not holds):
+                return True
+    return False
+
+
+def pauses(code: Code) -> Iterator[tuple[Guard, frozenset[Variable]]]:
+    """Guards that fail for everybody in one setting of a variable, and these variables."""
+    capped = _capped(code)
+    for guard in code.move_guards():
+        test = guard.test
+        if guard in capped or test.has_answer or test.has_amount or _is_funds_check(test):
+            continue
+        if _is_zero_test(test) or (test.has_clock and test.lists):
+            continue
+        if not (test.globals or test.addresses) and _refuses_only_some(code, test):
+            continue
+        variables = test.globals
+        if not variables and (test.lists or test.addresses):
+            variables = _switches_before(guard)
+        if not variables and test.has_clock:
+            variables = _switches_before(guard)
+        variables = frozenset(each for each in variables if not _is_lock(code, each))
+        if variables:
+            yield guard, variables
+
+
+def _switches_before(guard: Guard) -> frozenset[Variable]:
+    """Variables on the way to a test; addresses where it is only asked whether they are set."""
+    return frozenset(
+        variable
+        for reading in guard.context
+        if not (reading.has_answer or reading.has_amount or reading.balances_of)
+        for variable in (reading.addresses if _is_zero_test(reading) else reading.globals)
+    )
+
+
+def _is_zero_test(reading: Reading) -> bool:
+    """Whether it only asks if an address is set at all."""
+    condition = reading.literal.condition
+    words = condition.arguments if condition.operation == "EQ" else (condition,)
+    bare = [address_in(word) for word in words if word != 0]
+    return (
+        bool(reading.addresses)
+        and len(bare) == 1
+        and isinstance(bare[0], Term)
+        and bare[0].operation == "SLOAD"
+    )
+
+
+def _is_lock(code: Code, variable: Variable) -> bool:
+    """Whether transfers themselves set and reset it, and nothing else does."""
+    writes = list(code.writes_to(variable))
+    values = {write.value for write in writes if write.entry in MOVERS}
+    return len(values) > 1
+
+
+def lists(code: Code) -> Iterator[tuple[Guard, frozenset[Variable]]]:
+    """Guards that depend on what is stored per address, and the mappings."""
+    capped = _capped(code)
+    for guard in code.move_guards():
+        test = guard.test
+        if guard in capped or test.has_answer or _is_funds_check(test) or _is_zero_test(test):
+            continue
+        if not test.reads_storage:
+            continue
+        readings = [test, *_exemptions(code, guard)]
+        variables = frozenset(
+            variable
+            for reading in readings
+            for variable, party in reading.lists
+            if party in PEOPLE and _is_list(code, variable, reading)
+        )
+        if variables:
+            yield guard, variables
+
+
+def _exemptions(code: Code, guard: Guard) -> Iterator[Reading]:
+    """Per-address conditions that lead to the test all but those whom storage names."""
+    if guard.test.has_amount:
+        return
+    for reading in guard.context:
+        if code.reader.holds_for_nobody_special(reading):
+            yield reading
+
+
+def _is_list(code: Code, variable: Variable, reading: Reading) -> bool:
+    """Whether others than the address itself, by moving tokens or by its own will, write it.
+
+    What is set aside of a balance must be set aside by somebody privileged.
+    """
+    root, _ = variable
+    is_part_of_balance = any(_contains(balances, root) for balances in code.roles.balances)
+    if is_part_of_balance or (code.places.has_elements(root) and not reading.balances_of):
+        return False
+    writes = list(code.writes_to(variable))
+    by_others = [
+        write for write in writes if write.entry not in MOVERS and not code.is_callers_own(write)
+    ]
+    if by_others and reading.balances_of:
+        privileged = {check.entry for check in caller_checks(code)}
+        return any(write.entry in privileged for write in by_others)
+    return bool(by_others) or not writes
+
+
+def _contains(root: Root, part: Root) -> bool:
+    return isinstance(root, tuple) and any(
+        inner == part or _contains(inner, part) for inner in root
+    )
+
+
+def cooldowns(code: Code) -> Iterator[tuple[Guard, frozenset[Variable]]]:
+    """Guards that compare the clock with what transfers store per address."""
+    yield from _windows(code)
+    for guard in code.move_guards():
+        if not guard.test.has_clock:
+            continue
+        variables = frozenset(
+            variable
+            for variable, party in guard.test.lists
+            if party in PEOPLE and any(write.entry in MOVERS for write in code.writes_to(variable))
+        )
+        if variables:
+            yield guard, variables
+
+
+def _windows(code: Code) -> Iterator[tuple[Guard, frozenset[Variable]]]:
+    """Caps on a sum per address that starts anew some time after the address's own transfer."""
+    for cap in trading_caps(code):
+        entry = cap.guard.refusal.entry
+        sums = {
+            variable for variable, party in cap.guard.test.lists if party in PEOPLE
+        } - code.roles.supply
+        if not any(write.entry in MOVERS for each in sums for write in code.writes_to(each)):
+            continue
+        for literal in code.decisions(entry):
+            reading = code.reader.read(literal, entry)
+            kept = {
+                variable
+                for variable, party in reading.lists
+                if reading.has_clock
+                and party in PEOPLE
+                and any(write.entry in MOVERS for write in code.writes_to(variable))
+            }
+            if kept:
+                yield cap.guard, frozenset(kept | sums)
