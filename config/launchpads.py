@@ -17,6 +17,7 @@ Slug = Annotated[str, msgspec.Meta(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")]
 Hash = Annotated[str, msgspec.Meta(pattern=r"^0x[0-9a-f]{64}$")]
 Read = Annotated[str, msgspec.Meta(pattern=r"^\w+\(address\)$")]
 Getter = Annotated[str, msgspec.Meta(pattern=r"^\w+\(\)$")]
+Entry = Annotated[str, msgspec.Meta(pattern=r"^\w+\(uint256\)$")]
 Suffix = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{4,8}$")]
 Word = Annotated[int, msgspec.Meta(ge=0, le=63)]
 Height = Annotated[int, msgspec.Meta(ge=0)]
@@ -112,6 +113,17 @@ class Registry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
             raise ValueError(message)
 
 
+class Catalogue(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A platform's list of its tokens that can only be asked by number."""
+
+    count: Getter
+    """`name()`, how many entries there are."""
+    entry: Entry
+    """`name(uint256)`, one of them, counted from 0 or from 1."""
+    token_word: Word
+    """Of an entry, the word that is the token."""
+
+
 class Launchpad(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One launch platform on one chain, or one generation of its contracts."""
 
@@ -125,6 +137,8 @@ class Launchpad(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     """How the curve is read. None: it cannot be, or there is none."""
     event: tuple[Creation, ...] = ()
     registry: tuple[Registry, ...] = ()
+    catalogue: Catalogue | None = None
+    """What the contracts are asked where no registry knows a token by its address."""
     getter: Getter | None = None
     """A read of the token that names who issued it. Anybody can answer it, so whoever is named
     has to confirm the token in the first registry's own form."""

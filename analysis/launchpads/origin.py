@@ -6,7 +6,8 @@ from typing import Literal
 import msgspec
 
 from analysis.abi import Reply, call, decode_address
-from analysis.launchpads import registries, sightings
+from analysis.launchpads import catalogues, registries, sightings
+from analysis.launchpads.catalogues import Walk
 from analysis.launchpads.registries import Question, Record, Word
 from analysis.launchpads.sightings import Search, Sighting
 from analysis.node import RpcAnswer
@@ -29,6 +30,7 @@ class Inquiry(msgspec.Struct, frozen=True, kw_only=True):
     questions: tuple[Question, ...]
     claims: tuple[Launchpad, ...]
     """Platforms whose tokens name their issuer."""
+    walks: tuple[Walk, ...]
     searches: tuple[Search, ...]
     unasked: tuple[str, ...]
     """Platforms that only the index can see, and it has not looked at all of their past."""
@@ -41,13 +43,15 @@ class Lead(msgspec.Struct, frozen=True, kw_only=True):
     pads: tuple[Launchpad, ...]
     sightings: tuple[Sighting, ...]
     records: tuple[Record, ...]
+    listed: tuple[Walk, ...]
+    """Lists that name the token."""
     denied: tuple[Launchpad, ...]
     """Their registries do not know the token."""
     unread: tuple[str, ...]
     """Who could not be asked because the node failed."""
     unread_pads: tuple[Launchpad, ...]
     unasked: tuple[str, ...]
-    """As in Inquiry: the blind spot of an answer without a full index."""
+    """As in Inquiry, and lists too long to be walked: the blind spot of an answer without an index."""
     claims: tuple[Question, ...]
     """To issuers that the token itself names and that are not configured."""
 
@@ -63,6 +67,8 @@ class Lead(msgspec.Struct, frozen=True, kw_only=True):
                 return sighting.pad, "event", sighting.emitter
         for record in self.records:
             return record.question.pad, "registry", record.question.at
+        for walk in self.listed:
+            return walk.pad, "registry", walk.at
         return None
 
 
@@ -88,6 +94,7 @@ def begin(
             dict.fromkeys(one.pad for one in seen) if is_settled else pads
         ),
         claims=() if is_settled else tuple(pad for pad in pads if pad.getter and pad.registry),
+        walks=() if is_settled else catalogues.walks_through(pads),
         searches=() if is_settled else sightings.searches_for(uncovered),
         unasked=tuple(pad.slug for pad in uncovered if sightings.is_for_the_index(pad)),
     )
@@ -103,6 +110,7 @@ def requests(inquiry: Inquiry, *, block: Hash32, to_block: int | None) -> tuple[
             for one in registries.requests(question, token, block=block)
         ),
         *(call(token, pad.getter or "", block=block) for pad in inquiry.claims),
+        *(catalogues.request(walk, token, block=block) for walk in inquiry.walks),
         *(sightings.request(search, token, to_block=to_block) for search in inquiry.searches),
     )
 
@@ -126,6 +134,12 @@ def read(inquiry: Inquiry, answers: Sequence[RpcAnswer], *, height: int) -> Lead
             unread.append(f"{pad.slug}: {pad.getter} of the token")
         elif (claim := _claim(inquiry, pad, named)) is not None:
             claims.append(claim)
+    walked = [(walk, catalogues.read(next(rest))) for walk in inquiry.walks]
+    unread += [
+        f"{walk.pad.slug}: {walk.catalogue.entry}"
+        for walk, finding in walked
+        if finding == "unread"
+    ]
     found = list(inquiry.seen)
     for search in inquiry.searches:
         told = sightings.read(search, inquiry.token, next(rest), height=height)
@@ -138,10 +152,17 @@ def read(inquiry: Inquiry, answers: Sequence[RpcAnswer], *, height: int) -> Lead
         pads=inquiry.pads,
         sightings=tuple(sorted(found, key=lambda one: inquiry.pads.index(one.pad))),
         records=tuple(word for _, word in words if isinstance(word, Record)),
+        listed=tuple(walk for walk, finding in walked if finding == "listed"),
         denied=tuple(question.pad for question, word in words if word == "denied"),
         unread=tuple(unread),
-        unasked=inquiry.unasked,
-        unread_pads=tuple(question.pad for question, word in words if word == "unread"),
+        unasked=(
+            *inquiry.unasked,
+            *(walk.pad.slug for walk, finding in walked if finding == "unseen"),
+        ),
+        unread_pads=(
+            *(question.pad for question, word in words if word == "unread"),
+            *(walk.pad for walk, finding in walked if finding == "unread"),
+        ),
         claims=tuple(claims),
     )
 

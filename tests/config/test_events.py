@@ -106,7 +106,7 @@ def test_every_built_in_platform_can_be_recognised() -> None:
         subjects = [pad.subject for pad in chain.launchpads if pad.event]
         assert len(subjects) == len(set(subjects)), chain.slug
         for pad in chain.launchpads:
-            assert pad.event or pad.registry, pad.slug
+            assert pad.event or pad.registry or pad.catalogue, pad.slug
             assert pad.kind == "curve" or pad.curve is None, pad.slug
             assert not pad.getter or pad.registry, pad.slug
             assert pad.confidence == "seen" or pad.registry, pad.slug

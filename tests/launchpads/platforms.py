@@ -2,6 +2,7 @@
 
 import hashlib
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
@@ -54,8 +55,7 @@ class Recorded(msgspec.Struct, frozen=True, kw_only=True):
 
     def answer(self, token: Address) -> str:
         """What the registry answers for a token of its own."""
-        names = {"T": token, "I": self.issuer, "A": other_address("another")}
-        return "0x" + "".join(word(names.get(one, "0x" + one)) for one in self.record.split())
+        return _filled(self.record, {"T": token, "I": self.issuer})
 
     @property
     def unknown_answer(self) -> str | None:
@@ -64,9 +64,29 @@ class Recorded(msgspec.Struct, frozen=True, kw_only=True):
         return None if form == "revert" else "0x" + "0" * 64 * int(count)
 
 
+class Catalogued(msgspec.Struct, frozen=True, kw_only=True):
+    """A list that can only be asked by number."""
+
+    chain: int
+    platform: str
+    count: str
+    entry: str
+    at: Address
+    record: str
+
+    def answers(self, *tokens: Address) -> dict[str, str]:
+        """What the list answers to each calldata, its entries numbered from 0."""
+        entries = {
+            self.entry + word(hex(number)): _filled(self.record, {"T": token})
+            for number, token in enumerate(tokens)
+        }
+        return {self.count: "0x" + word(hex(len(tokens))), **entries}
+
+
 class _Platforms(msgspec.Struct, frozen=True):
     event: tuple[Announced, ...]
     registry: tuple[Recorded, ...]
+    catalogue: tuple[Catalogued, ...]
 
 
 def word(text: str) -> str:
@@ -79,10 +99,16 @@ def other_address(name: object) -> Address:
     return Address("0x" + hashlib.sha256(repr(name).encode()).hexdigest()[:40])
 
 
+def _filled(record: str, names: Mapping[str, Address]) -> str:
+    told = {"A": other_address("another"), **names}
+    return "0x" + "".join(word(told.get(one, "0x" + one)) for one in record.split())
+
+
 _LOADED = msgspec.convert(
     tomllib.loads(Path(__file__).with_name("platforms.toml").read_text(encoding="utf-8")),
     _Platforms,
 )
 EVENTS = _LOADED.event
 REGISTRIES = _LOADED.registry
+CATALOGUES = _LOADED.catalogue
 CHAINS: dict[int, Chain] = {chain.id: chain for chain in load_chains(None)}

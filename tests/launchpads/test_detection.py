@@ -22,6 +22,7 @@ from sql.rows import LaunchRow
 from sql.store import Store
 from tests.launchpads.asking import ask
 from tests.launchpads.platforms import (
+    CATALOGUES,
     CHAINS,
     EVENTS,
     REGISTRIES,
@@ -38,6 +39,7 @@ class Here:
         self.node = node
         self.events = [one for one in EVENTS if one.chain == public.id]
         self.registries = [one for one in REGISTRIES if one.chain == public.id]
+        self.catalogues = [one for one in CATALOGUES if one.chain == public.id]
         # Heights of the public chain are out of reach here.
         pads = [msgspec.structs.replace(pad, from_block=None) for pad in public.launchpads]
         self.chain = msgspec.structs.replace(
@@ -59,7 +61,10 @@ class Here:
 
     def record(self, registry: Recorded, at: Address, token: Address) -> None:
         """Queue an entry in the registry."""
-        question, answer = registry.question(token), registry.answer(token)
+        self.answer(at, registry.question(token), registry.answer(token))
+
+    def answer(self, at: Address, question: str, answer: str) -> None:
+        """Queue what the contract is to answer to this calldata."""
         self._call(
             at, "record(bytes,bytes)", bytes.fromhex(question[2:]), bytes.fromhex(answer[2:])
         )
@@ -74,6 +79,7 @@ class Here:
         code = self.node.rpc("eth_getCode", made, "latest")
         everybody = {emitter for event in self.events for emitter in event.emitters}
         everybody |= {at for registry in self.registries for at in registry.at}
+        everybody |= {catalogue.at for catalogue in self.catalogues}
         self.node.rpc_batch([RpcRequest("anvil_setCode", (one, code)) for one in sorted(everybody)])
         for registry in self.registries:
             unknown = registry.unknown_answer
@@ -162,6 +168,27 @@ async def test_a_registry_that_knows_the_token(here: Here, client: RpcClient) ->
     for registry, at in listed:
         told = await ask(client, here.pads, other_address((registry.selector, at)))
         assert (told.name, told.signal, told.issuer) == (registry.platform, "registry", at)
+
+
+async def test_a_list_that_names_the_token(here: Here, client: RpcClient) -> None:
+    for catalogue in here.catalogues:
+        names = [other_address((catalogue.at, number)) for number in range(5)]
+        for question, answer in catalogue.answers(*names).items():
+            here.answer(catalogue.at, question, answer)
+        here.flush()
+        for token in names:
+            told = await ask(client, here.pads, token)
+            assert (told.name, told.signal, told.issuer) == (
+                catalogue.platform,
+                "registry",
+                catalogue.at,
+            )
+        ordinary = await ask(client, here.pads, other_address("stranger"))
+        assert (ordinary.is_launchpad, ordinary.unread, ordinary.unasked) == (
+            False,
+            (),
+            (await ask(client, here.pads, names[0])).unasked,
+        )
 
 
 async def test_a_token_of_nobody_is_nobodys(here: Here, client: RpcClient) -> None:

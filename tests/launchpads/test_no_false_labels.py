@@ -7,6 +7,7 @@ from collections.abc import Callable
 import msgspec
 import pytest
 
+from analysis.calldata import selector_of
 from analysis.node import RpcAnswer
 from config.jsonrpc import RpcRequest
 from config.launchpads import Launchpad
@@ -15,7 +16,7 @@ from indexer.decode.launches import LaunchDecoder
 from indexer.decode.logs import decode_logs
 from sql.rows import LaunchRow
 from tests.indexer.wire_logs import wire_log
-from tests.launchpads.asking import REVERT, called, conclude, told
+from tests.launchpads.asking import PLAIN_CODE, REVERT, called, conclude, told
 from tests.launchpads.platforms import CHAINS, EVENTS, REGISTRIES, Recorded, other_address, word
 
 TOKENS = 5_000
@@ -23,6 +24,8 @@ SUFFIXES = sorted(
     {suffix for chain in CHAINS.values() for pad in chain.launchpads for suffix in pad.suffixes}
 )
 EMPTY_LOGS = msgspec.Raw(b"[]")
+WALK = selector_of("find(address,bytes4,bytes4,uint256,address)")
+"""Asks whether a list names the token; what it really says is tested on a node."""
 
 
 def ordinary_tokens(chain_id: int, count: int) -> list[Address]:
@@ -61,6 +64,8 @@ def misleading(chain_id: int, lot: random.Random) -> Callable[[RpcRequest], RpcA
         to, data = called(request)
         if request.method == "eth_getLogs":
             return EMPTY_LOGS
+        if data.startswith(WALK):
+            return told("0x" + word("0x0") * 2)
         registry = registries.get((Address(to), data[:10]))
         if registry is not None:
             return denial(registry, lot)
@@ -71,27 +76,43 @@ def misleading(chain_id: int, lot: random.Random) -> Callable[[RpcRequest], RpcA
     return answer
 
 
-def launches_of(pads: tuple[Launchpad, ...], chain_id: int, token: Address) -> list[LaunchRow]:
-    """What the index makes of a launch event of every kind that names the token, sent by an
-    ordinary contract and by every platform's contract that does not send it."""
-    senders = {contract for pad in pads for contract in pad.contracts}
-    logs = []
-    for event in (one for one in EVENTS if one.chain == chain_id):
-        topics, data = event.log(token)
-        entitled = {
-            contract
-            for pad in pads
-            if event.topic0 in {one.topic for one in pad.event}
-            for contract in pad.contracts
-        }
-        logs += [
-            wire_log(address=emitter, topics=topics, data=data, log_index=at)
-            for at, emitter in enumerate(
-                (other_address("fork"), token, *sorted(senders - entitled)[:3])
-            )
-        ]
-    found = LaunchDecoder(pads).decode(decode_logs(msgspec.json.encode(logs)))
-    return [LaunchRow(chain_id=chain_id, **row) for row in found.launches.to_dicts()]
+def look_alike(address: Address) -> Address:
+    """An address that a hurried reader takes for this one: both ends are the same."""
+    return Address(address[:8] + other_address(address)[8:-6] + address[-6:])
+
+
+def misleading_logs(
+    pads: tuple[Launchpad, ...], chain_id: int, token: Address, lot: random.Random
+) -> list[dict[str, object]]:
+    """A launch event that names the token, of an ordinary contract, of the token, of one that looks
+    like the platform's, and of another platform's contract that does not send it."""
+    event = lot.choice([one for one in EVENTS if one.chain == chain_id])
+    topics, data = event.log(token)
+    entitled = {
+        contract
+        for pad in pads
+        if event.topic0 in {one.topic for one in pad.event}
+        for contract in pad.contracts
+    }
+    others = sorted({contract for pad in pads for contract in pad.contracts} - entitled)
+    emitters = (other_address("fork"), token, look_alike(event.emitters[0]), lot.choice(others))
+    return [
+        wire_log(address=emitter, topics=topics, data=data, log_index=at)
+        for at, emitter in enumerate(emitters)
+    ]
+
+
+def misleading_code(pads: tuple[Launchpad, ...], lot: random.Random) -> bytes:
+    """Of an ordinary contract, of somebody's clone of a platform's implementation, or of one that
+    looks like it."""
+    known = sorted({implementation for pad in pads for implementation in pad.clones_of})
+    target = lot.choice(known) if known else other_address("implementation")
+    return lot.choice([PLAIN_CODE, clone_of(target), clone_of(look_alike(target))])
+
+
+def clone_of(implementation: Address) -> bytes:
+    """EIP-1167."""
+    return bytes.fromhex(f"363d3d373d3d3d363d73{implementation[2:]}5af43d82803e903d91602b57fd5bf3")
 
 
 @pytest.mark.parametrize("chain_id", sorted(CHAINS))
@@ -100,10 +121,13 @@ def test_no_ordinary_token_is_labelled(chain_id: int) -> None:
     lot = random.Random(chain_id)  # noqa: S311 - a draw that can be repeated
     answer = misleading(chain_id, lot)
     tokens = ordinary_tokens(chain_id, -(-TOKENS // len(CHAINS)))
+    logs = [log for token in tokens for log in misleading_logs(pads, chain_id, token, lot)]
+    rows = LaunchDecoder(pads).decode(decode_logs(msgspec.json.encode(logs))).launches.to_dicts()
     labelled = []
-    for number, token in enumerate(tokens):
-        rows = launches_of(pads, chain_id, token) if number % 50 == 0 else []
-        origin = conclude(pads, token, answer, launches=rows)
+    for token in tokens:
+        launches = [LaunchRow(chain_id=chain_id, **row) for row in rows if row["token"] == token]
+        code = misleading_code(pads, lot)
+        origin = conclude(pads, token, answer, launches=launches, code=code)
         if origin.is_launchpad is not False:
             labelled.append((token, origin))
     assert not labelled

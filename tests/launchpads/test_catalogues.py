@@ -1,0 +1,133 @@
+"""Lists that can only be asked by number are walked on the node, and what is not seen is not denied."""
+
+from collections.abc import AsyncIterator, Iterator
+
+import msgspec
+import pytest
+
+from analysis.launchpads import catalogues
+from analysis.launchpads.catalogues import Walk
+from config.jsonrpc import RpcFault
+from config.launchpads import Catalogue, Launchpad
+from config.primitives import Address
+from config.settings import RpcSettings
+from demo.anvil import AnvilNode
+from demo.compile import load_artifacts
+from demo.pipeline import Pipeline
+from indexer.rpc import RpcClient
+from tests.launchpads.asking import REFUSAL, conclude
+from tests.launchpads.platforms import Catalogued, other_address
+
+TOKENS = [other_address(("token", number)) for number in range(5)]
+STRANGER = other_address("stranger")
+LIST = Catalogue(count="length()", entry="entries(uint256)", token_word=2)
+FLAT = "A A T A e0 120 6a000000"
+"""An entry as several values. As a struct it opens with an offset."""
+
+
+class Listing:
+    """A contract of ours that answers like a list."""
+
+    def __init__(self, node: AnvilNode) -> None:
+        self._sender = node.accounts()[0]
+        self._pipeline = Pipeline(node, load_artifacts())
+        self.at = self._pipeline.deploy("Recorder", sender=self._sender)
+        self.say("recordUnknown(bytes,bool)", b"", True)
+
+    def say(self, signature: str, *values: object) -> None:
+        self._pipeline.call(self.at, signature, *values, sender=self._sender)
+        self._pipeline.flush()
+
+    def hold(self, entry: str, *tokens: Address, count: int | None = None) -> None:
+        """The tokens from number 0 on; `count` None: as many as they are."""
+        told = Catalogued(
+            chain=1,
+            platform="pad",
+            count=catalogues.selector_of(LIST.count),
+            entry=catalogues.selector_of(LIST.entry),
+            at=self.at,
+            record=entry,
+        ).answers(*tokens)
+        if count is not None:
+            told[catalogues.selector_of(LIST.count)] = f"0x{count:064x}"
+        for question, answer in told.items():
+            self.say("record(bytes,bytes)", bytes.fromhex(question[2:]), bytes.fromhex(answer[2:]))
+
+
+@pytest.fixture(scope="module")
+def anvil() -> Iterator[AnvilNode]:
+    with AnvilNode() as node:
+        yield node
+
+
+@pytest.fixture
+def listing(anvil: AnvilNode) -> Listing:
+    return Listing(anvil)
+
+
+@pytest.fixture
+async def client(anvil: AnvilNode) -> AsyncIterator[RpcClient]:
+    client = await RpcClient.connect((anvil.url,), anvil.chain_id, RpcSettings())
+    yield client
+    await client.aclose()
+
+
+def pad_at(at: Address) -> Launchpad:
+    return Launchpad(slug="pad", kind="curve", contracts=(at,), catalogue=LIST)
+
+
+async def find(client: RpcClient, at: Address, token: Address) -> str:
+    walk = Walk(pad=pad_at(at), catalogue=LIST, at=at)
+    head = await client.fetch_head()
+    (answer,) = await client.batch([catalogues.request(walk, token, block=head.hash)])
+    return catalogues.read(answer)
+
+
+@pytest.mark.parametrize("entry", [FLAT, f"20 {FLAT}"], ids=["values", "struct"])
+async def test_the_token_of_any_entry_is_found_and_no_other(
+    listing: Listing, client: RpcClient, entry: str
+) -> None:
+    listing.hold(entry, *TOKENS)
+    assert {await find(client, listing.at, token) for token in TOKENS} == {"listed"}
+    assert await find(client, listing.at, STRANGER) == "absent"
+    # It stands in every entry, at other places.
+    assert await find(client, listing.at, other_address("another")) == "absent"
+
+
+async def test_entries_may_be_counted_from_one(listing: Listing, client: RpcClient) -> None:
+    listing.hold(FLAT, STRANGER, *TOKENS, count=len(TOKENS))
+    assert {await find(client, listing.at, token) for token in TOKENS} == {"listed"}
+
+
+async def test_what_lies_behind_a_very_long_list_is_unseen(
+    listing: Listing, client: RpcClient
+) -> None:
+    listing.hold(FLAT, TOKENS[0], count=100_000)
+    assert await find(client, listing.at, TOKENS[0]) == "unseen"
+
+
+async def test_an_empty_list_and_no_list_name_nobody(listing: Listing, client: RpcClient) -> None:
+    listing.hold(FLAT)
+    assert await find(client, listing.at, TOKENS[0]) == "absent"
+    assert await find(client, other_address("nobody"), TOKENS[0]) == "silent"
+
+
+def test_what_was_not_seen_is_named_and_what_was_not_read_is_unknown() -> None:
+    pads = (pad_at(other_address("list")),)
+    told = {
+        "unseen": msgspec.Raw(b'"0x' + b"0" * 64 + b"f" * 64 + b'"'),
+        "unread": REFUSAL,
+        "no code of ours is put there": msgspec.Raw(b'"0x"'),
+        "silent": RpcFault(code=3, message="execution reverted"),
+    }
+    found = {
+        name: conclude(pads, TOKENS[0], lambda _, answer=answer: answer)
+        for name, answer in told.items()
+    }
+    assert {name: (one.is_launchpad, one.unasked) for name, one in found.items()} == {
+        "unseen": (False, ("pad",)),
+        "unread": (None, ()),
+        "no code of ours is put there": (None, ()),
+        "silent": (False, ()),
+    }
+    assert found["unread"].unread == ("pad: entries(uint256)",)
