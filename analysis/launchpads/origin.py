@@ -51,7 +51,7 @@ class Lead(msgspec.Struct, frozen=True, kw_only=True):
     """Who could not be asked because the node failed."""
     unread_pads: tuple[Launchpad, ...]
     unasked: tuple[str, ...]
-    """As in Inquiry, and lists too long to be walked: the blind spot of an answer without an index."""
+    """Blind spots of an answer without a full index: as in Inquiry, and lists too long to walk."""
     claims: tuple[Question, ...]
     """To issuers that the token itself names and that are not configured."""
 

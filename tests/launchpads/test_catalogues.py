@@ -1,12 +1,15 @@
-"""Lists that can only be asked by number are walked on the node, and what is not seen is not denied."""
+"""Lists that can only be asked by number are walked on the node; what is not seen is not denied."""
 
 from collections.abc import AsyncIterator, Iterator
 
 import msgspec
 import pytest
 
+from analysis.calldata import selector_of
 from analysis.launchpads import catalogues
 from analysis.launchpads.catalogues import Walk
+from analysis.launchpads.verdict import Origin
+from analysis.node import RpcAnswer
 from config.jsonrpc import RpcFault
 from config.launchpads import Catalogue, Launchpad
 from config.primitives import Address
@@ -43,13 +46,13 @@ class Listing:
         told = Catalogued(
             chain=1,
             platform="pad",
-            count=catalogues.selector_of(LIST.count),
-            entry=catalogues.selector_of(LIST.entry),
+            count=selector_of(LIST.count),
+            entry=selector_of(LIST.entry),
             at=self.at,
             record=entry,
         ).answers(*tokens)
         if count is not None:
-            told[catalogues.selector_of(LIST.count)] = f"0x{count:064x}"
+            told[selector_of(LIST.count)] = f"0x{count:064x}"
         for question, answer in told.items():
             self.say("record(bytes,bytes)", bytes.fromhex(question[2:]), bytes.fromhex(answer[2:]))
 
@@ -114,16 +117,17 @@ async def test_an_empty_list_and_no_list_name_nobody(listing: Listing, client: R
 
 def test_what_was_not_seen_is_named_and_what_was_not_read_is_unknown() -> None:
     pads = (pad_at(other_address("list")),)
-    told = {
+    told: dict[str, RpcAnswer] = {
         "unseen": msgspec.Raw(b'"0x' + b"0" * 64 + b"f" * 64 + b'"'),
         "unread": REFUSAL,
         "no code of ours is put there": msgspec.Raw(b'"0x"'),
         "silent": RpcFault(code=3, message="execution reverted"),
     }
-    found = {
-        name: conclude(pads, TOKENS[0], lambda _, answer=answer: answer)
-        for name, answer in told.items()
-    }
+
+    def concluded(answer: RpcAnswer) -> Origin:
+        return conclude(pads, TOKENS[0], lambda _: answer)
+
+    found = {name: concluded(answer) for name, answer in told.items()}
     assert {name: (one.is_launchpad, one.unasked) for name, one in found.items()} == {
         "unseen": (False, ("pad",)),
         "unread": (None, ()),
