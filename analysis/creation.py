@@ -1,7 +1,8 @@
 """Who made a contract: the block in which its code appeared, and whose transaction that was.
 
-Needs a node with old state, and asks it a bounded number of questions. The answer never changes
-once the block is final, so it is looked up beside the analyses and kept for ever.
+Needs a node with old state, and asks it a bounded number of questions; of a token whose launch was
+announced, one question to any node. The answer never changes once the block is final, so it is
+looked up beside the analyses and kept for ever.
 """
 
 from collections.abc import Sequence
@@ -49,6 +50,7 @@ class _Log(msgspec.Struct, frozen=True):
 
 class _Receipt(msgspec.Struct, frozen=True, rename="camel"):
     transaction_hash: Hash32
+    block_number: str
     sender: str = msgspec.field(name="from")
     logs: tuple[_Log, ...]
     contract_address: str | None = None
@@ -72,12 +74,24 @@ async def find_creation(node: Node, token: Address, *, final: int) -> Creation |
     made = _maker(receipts, token)
     if made is None:
         return Creation(block_number=number, tx_hash=None, creator=None)
-    is_bundle = any(log.topics[:1] == (_USER_OPERATION,) for log in made.logs)
-    return Creation(
-        block_number=number,
-        tx_hash=made.transaction_hash,
-        creator=None if is_bundle else parse_address(made.sender),
-    )
+    return _creation(made, number)
+
+
+async def find_launch(node: Node, token: Address, tx_hash: Hash32) -> Creation | None:
+    """By the transaction in which a platform announced the token. None: that did not make it.
+
+    Raises UpstreamError.
+    """
+    (answer,) = await node.batch([RpcRequest("eth_getTransactionReceipt", (tx_hash,))])
+    if isinstance(answer, RpcFault):
+        raise UpstreamError(service="node", reason=f"receipt of {tx_hash}: {answer.message}")
+    try:
+        receipt = msgspec.json.decode(answer, type=_Receipt | None)
+        number = 0 if receipt is None else int(receipt.block_number, 16)
+    except (msgspec.DecodeError, ValueError) as error:
+        raise UpstreamError(service="node", reason=f"receipt of {tx_hash}") from error
+    made = None if receipt is None else _maker((receipt,), token)
+    return None if made is None else _creation(made, number)
 
 
 async def _find_block(node: Node, token: Address, *, final: int) -> int | None:
@@ -102,6 +116,15 @@ async def _have_code(node: Node, token: Address, heights: Sequence[int]) -> list
         [RpcRequest("eth_getCode", (token, hex(height))) for height in heights]
     )
     return [bool(read_code(answer)) for answer in answers]
+
+
+def _creation(made: _Receipt, number: int) -> Creation:
+    is_bundle = any(log.topics[:1] == (_USER_OPERATION,) for log in made.logs)
+    return Creation(
+        block_number=number,
+        tx_hash=made.transaction_hash,
+        creator=None if is_bundle else parse_address(made.sender),
+    )
 
 
 def _maker(receipts: Sequence[_Receipt], token: Address) -> _Receipt | None:

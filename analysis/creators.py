@@ -10,13 +10,14 @@ import structlog
 from apscheduler.schedulers.asyncio import AsyncIOScheduler
 
 from analysis.abi import call, decode_uint, read_reply
-from analysis.creation import find_creation
+from analysis.creation import Creation, find_creation, find_launch
 from analysis.desk import Desk
 from analysis.turns import Patience, schedule_by_chain
 from config.errors import StoreError, UpstreamError
 from config.primitives import Address, RawAmount
 from config.settings import AnalysisSettings
 from sql.creators import Creatorless, list_creatorless, write_creator
+from sql.launches import launches_of
 from sql.reports import set_creator
 from sql.rows import CreatorRow
 from sql.store import Store
@@ -71,7 +72,7 @@ class Creators:
         self._patience.begin(desk.chain.slug, one.address, for_s=_PAUSE_S)
         head = await desk.node.fetch_head()
         final = head.number - desk.chain.finality_blocks
-        found = await find_creation(desk.node, one.address, final=final) if final >= 0 else None
+        found = await self._find(desk, one.address, final=final) if final >= 0 else None
         if found is None:
             return
         row = CreatorRow(
@@ -92,6 +93,18 @@ class Creators:
                 creator=found.creator,
                 balance_raw=await _balance_of(desk, one, found.creator),
             )
+
+    async def _find(self, desk: Desk, token: Address, *, final: int) -> Creation | None:
+        """By its launch, which any node still knows, else by its code. None: not final yet."""
+        launches = await asyncio.to_thread(
+            launches_of, self._store, chain_id=desk.chain.id, token=token
+        )
+        for launch in launches:
+            if launch.tx_hash is not None and launch.block_number <= final:
+                launched = await find_launch(desk.node, token, launch.tx_hash)
+                if launched is not None:
+                    return launched
+        return await find_creation(desk.node, token, final=final)
 
 
 async def _balance_of(desk: Desk, one: Creatorless, creator: Address) -> RawAmount | None:

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -16,7 +17,7 @@ from config.chains import Chain as ChainFacts
 from config.errors import UpstreamError
 from config.jsonrpc import RpcFault, RpcRequest
 from config.load import load_chains
-from config.primitives import Address
+from config.primitives import Address, Hash32
 from demo.abi import call_data
 from demo.anvil import ETHER, AnvilNode, quantity
 from demo.compile import Artifacts
@@ -27,11 +28,13 @@ from demo.pipeline import created_address
 from demo.swaps import Call
 from demo.world import build_world
 from sql.creators import read_creator
+from sql.launches import insert_launches
 from sql.reports import read_report, write_report
+from sql.rows import CreatorRow, LaunchRow
 from sql.store import Store
 from tests.chain.counting import CountingNode
 from tests.chain.judging import judge
-from tests.chain.test_scan import Hindered
+from tests.chain.test_scan import Hindered, with_node
 from tests.chain.verbs import Chain
 
 SUPPLY = 1_000_000 * 10**18
@@ -179,3 +182,107 @@ async def test_the_report_is_amended_and_the_next_one_knows(
     again = await judge(known, token)
     assert again.token.creator_address == creator
     assert again.token.creator_balance_raw == chain.balance(token, creator) == SUPPLY // 2
+
+
+# --- tokens whose launch was announced ----------------------------------------------------------
+
+
+def launched_row(chain: Chain, token: Address, tx_hash: Hash32 | None) -> LaunchRow:
+    """As the index keeps an event that names no creator."""
+    return LaunchRow(
+        chain_id=1,
+        token=token,
+        slug=DIRECT_PAD,
+        emitter=chain.world.issued("seeded").pad,
+        creator=None,
+        tx_hash=tx_hash,
+        block_number=chain.node.head_number(),
+        log_index=0,
+    )
+
+
+def last_transaction(chain: Chain) -> Hash32:
+    block = chain.node.rpc("eth_getBlockByNumber", "latest", False)
+    return Hash32(msgspec.convert(block, dict[str, Any])["transactions"][0])
+
+
+def launch_bundled(chain: Chain, creator: Address) -> Address:
+    """Somebody else sends the transaction for the creator."""
+    (pad,) = {one.pad for one in chain.world.launched if one.launchpad == DIRECT_PAD}
+    bundler, token = chain.deploy("Bundler"), next_made_by(chain, pad)
+    data = bytes.fromhex(call_data("launch(string,string)", "Pad", "PAD")[2:])
+    call = Call(
+        to=bundler,
+        data=call_data("carryOut(address,address,bytes)", creator, pad, data),
+        value_wei=ETHER,
+    )
+    sender = chain.fresh_account()
+    assert chain.node.execute(call.sent_by(sender, gas=6_000_000))["status"] == "0x1"
+    return token
+
+
+async def creator_by_launch(
+    chain: Chain, desk: Desk, store: Store, token: Address, row: LaunchRow
+) -> CreatorRow | None:
+    """What is found on a node that has forgotten every old state."""
+    with store.transaction() as tx:
+        insert_launches(tx, [row])
+    chain.mine(desk.chain.finality_blocks)
+    forgotten = RpcFault(code=-32000, message="missing trie node")
+    node = Hindered(desk.node, "eth_getCode", answer=forgotten)
+    creators = Creators(
+        desks={"ethereum": with_node(desk, node)},
+        store=store,
+        settings=desk.settings,
+        now_s=time.time,
+    )
+    write_report(store, await judge(desk, token))
+    await creators.go("ethereum")
+    return read_creator(store, chain_id=1, token=token)
+
+
+async def test_who_sent_the_launch_made_the_token_where_its_event_names_nobody(
+    chain: Chain, desk: Desk, store: Store
+) -> None:
+    creator = chain.fresh_account()
+    token = launch(chain, creator)
+    row = launched_row(chain, token, last_transaction(chain))
+    found = await creator_by_launch(chain, desk, store, token, row)
+    assert found is not None
+    assert (found.creator, found.block_number) == (creator, row.block_number)
+    report = read_report(store, chain_id=1, address=token)
+    assert report is not None
+    assert report.token.creator_address == creator
+
+
+@pytest.mark.parametrize("launched", [False, True], ids=["by its code", "by its launch"])
+async def test_a_bundler_is_nobodys_creator(
+    chain: Chain, desk: Desk, store: Store, launched: bool
+) -> None:
+    token = launch_bundled(chain, chain.fresh_account())
+    row = launched_row(chain, token, last_transaction(chain))
+    if launched:
+        kept = await creator_by_launch(chain, desk, store, token, row)
+        assert kept is not None
+        assert (kept.creator, kept.tx_hash) == (None, row.tx_hash)
+    else:
+        found = await find_creation(desk.node, token, final=chain.node.head_number())
+        assert found is not None
+        assert (found.creator, found.tx_hash) == (None, row.tx_hash)
+
+
+@pytest.mark.parametrize("told", ["another transaction", "one that is gone", "none"])
+async def test_a_launch_that_does_not_show_the_making_names_nobody(
+    chain: Chain, desk: Desk, store: Store, told: str
+) -> None:
+    """The node without old states then cannot tell either."""
+    token = launch(chain, chain.fresh_account())
+    maker = chain.fresh_account()
+    deploy(chain, maker)
+    hashes = {
+        "another transaction": last_transaction(chain),
+        "one that is gone": Hash32("0x" + "ab" * 32),
+        "none": None,
+    }
+    row = launched_row(chain, token, hashes[told])
+    assert await creator_by_launch(chain, desk, store, token, row) is None
