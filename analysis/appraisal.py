@@ -2,7 +2,7 @@
 
 Nobody waits for it but the settled report, and a miss changes nothing. An AmmV4 pool counts for
 twice what others say its priced side holds: the other side's own price is its issuer's word. A
-quote token that is no anchor has a price only where a market with an anchor stands behind it.
+token that is no anchor has a price only where a market with an anchor stands behind it.
 """
 
 import asyncio
@@ -31,25 +31,30 @@ class Appraisal(msgspec.Struct, frozen=True, kw_only=True):
     figures: Mapping[Hash32, PoolFigures] = {}
     prices: Mapping[Address, Price] = {}
     """Of quote tokens that are no anchors."""
+    own: Mapping[Address, Price] = {}
+    """Of the token itself, where it has pools against such tokens."""
 
 
-async def appraise(desk: Desk, state: State) -> Appraisal:
-    """Ask about the deepest AmmV4 pools, as many as fit in one request, and the quote tokens."""
+async def appraise(desk: Desk, state: State, *, decimals: int) -> Appraisal:
+    """Ask about the deepest AmmV4 pools, as many as fit in one request, the quote tokens, and the
+    token, whose decimals are given."""
     if desk.outside is None:
         return Appraisal()
     v4 = [pool for pool in state.pools if pool.candidate.pool_id is not None]
     is_floor = {
         Hash32(pool.candidate.key): pool.state.is_floor for pool in v4[:MOST_POOLS_A_REQUEST]
     }
-    figures, prices = await asyncio.gather(
+    own = {pool.token: decimals for pool, _ in state.unpriced}
+    figures, prices, own_price = await asyncio.gather(
         desk.outside.market_data.pool_figures(
             desk.chain,
             list(is_floor),
             totals_of=[pool_id for pool_id in is_floor if is_floor[pool_id]],
         ),
         quote_prices(desk, state.quote_decimals),
+        quote_prices(desk, own),
     )
-    return Appraisal(figures=figures, prices=prices)
+    return Appraisal(figures=figures, prices=prices, own=own_price)
 
 
 async def quote_prices(desk: Desk, decimals: Mapping[Address, int]) -> dict[Address, Price]:
@@ -70,11 +75,21 @@ async def quote_prices(desk: Desk, decimals: Mapping[Address, int]) -> dict[Addr
 def appraised(
     state: State, said: Appraisal, anchors: Mapping[Address, Price], *, decimals: int
 ) -> tuple[ValuedPool, ...]:
-    """The pools with what others said of them, deepest first. `decimals` are the token's."""
-    if not said.figures and not said.prices:
+    """The pools with what others said of them, deepest first. `decimals` are the token's.
+
+    The token's own price counts only where the other side has none.
+    """
+    if not said.figures and not said.prices and not said.own:
         return state.pools
     pools = [_told(pool, said.figures, anchors) for pool in state.pools]
-    return by_depth((*pools, *rank_pools(state.unpriced, said.prices, decimals=decimals)))
+    rest = [pair for pair in state.unpriced if pair[0].quote not in said.prices]
+    return by_depth(
+        (
+            *pools,
+            *rank_pools(state.unpriced, said.prices, decimals=decimals),
+            *rank_pools(rest, said.own, decimals=decimals),
+        )
+    )
 
 
 def _told(

@@ -92,7 +92,7 @@ async def scan(desk: Desk, token: Address, *, redecompile: bool = False) -> Asyn
     async with (
         _beside(play_buys(desk, seen, token, traded, senders)) as playing,
         _beside(_openness(desk, token, judged)) as opening,
-        _beside(appraise(desk, state)) as appraising,
+        _beside(appraise(desk, state, decimals=seen.admitted.metadata.decimals)) as appraising,
     ):
         owner_slots, clock_state, cap_words, stored, issued = await asyncio.gather(
             _owner_slots(desk, seen, token, judged),

@@ -330,3 +330,24 @@ async def test_pools_against_other_tokens_are_worth_what_a_market_backs(
         return
     assert found[row.pool].liquidity_usd == pytest.approx(expected)
     assert (found[row.pool].buy, found[row.pool].sell) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("usd", "expected"),
+    [
+        pytest.param("2.5", 2 * 1_000 * 2.5, id="twice the token's side"),
+        pytest.param("1000000", 2 * 100 * NATIVE_USD, id="no more than its own market can pay"),
+    ],
+)
+async def test_a_pool_against_a_worthless_token_is_worth_the_side_that_has_a_price(
+    chain: Chain, desk: Desk, usd: str, expected: float
+) -> None:
+    token, quote = chain.world.token("honest"), chain.world.token("mintable")
+    row = seed_beside(chain, token, quote)
+    weth = chain.world.venues.wrapped_native.address
+    async with asking() as (service, outside):
+        service.says([shown("0x1", token.address, weth, held=100, usd=usd)])
+        report = await judge(desk_with(desk, rows=[row], outside=outside), token.address)
+    found = {one.pool: one for one in report.pools or ()}
+    assert found[row.pool].liquidity_usd == pytest.approx(expected)
+    assert found[row.pool].quote == quote.address
