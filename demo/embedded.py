@@ -39,7 +39,7 @@ def run_embedded_chain(port: int | None = None) -> Iterator[EmbeddedChain]:
         node = stack.enter_context(AnvilNode(port=port))
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="assay-demo-"))
         world = build_world(node)
-        outside_url = stack.enter_context(run_outside(world))
+        outside_url = stack.enter_context(run_outside(node, world))
         overlay = write_overlay(world, Path(folder), outside_url=outside_url)
         node.set_interval(_BLOCK_TIME_S)
         stop = threading.Event()

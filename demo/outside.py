@@ -1,7 +1,7 @@
 """The services beside the chain, on this machine: what they list of the demo's world, in the shapes
 of DexScreener, GeckoTerminal, DefiLlama and Sourcify. So the demo asks no public host.
 
-Listed are the honest token and those on V4, with what went into their pools; of all others, and of
+Listed are the honest token and those on V4, with what their pools hold now; of all others, and of
 the stables, nothing is known here, so that every source of a price has a token to show.
 """
 
@@ -13,17 +13,21 @@ from contextlib import contextmanager
 
 import msgspec
 from aiohttp import web
+from eth_utils.crypto import keccak
 
 from config.primitives import ZERO_ADDRESS, Address, checksum
+from demo.anvil import ETHER, AnvilNode
 from demo.layout import NATIVE_USD, Pool, World, ZooToken
-from demo.world import pool_share_raw
-from demo.zoo import ZOO
+from demo.reads import balance_of, read
 
 SOURCIFY, DEXSCREENER, GECKOTERMINAL, DEFILLAMA = "sourcify", "dexscreener", "gecko", "llama"
 """First part of the path that stands for each service's base address."""
 
 _NETWORK, _GECKO_NETWORK = "ethereum", "eth"
 _PATIENCE_S = 10.0
+
+_POOLS, _LIQUIDITY = 6, 3
+"""Where a V4 manager keeps its pools, and each of these its liquidity. Source: StateLibrary."""
 
 
 class Listed(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,28 +43,52 @@ class Listed(msgspec.Struct, frozen=True, kw_only=True):
         return self.quote_usd / self.whole_tokens
 
 
-def listed_tokens(world: World) -> tuple[Listed, ...]:
-    """What the services know of this world."""
-    animals = {animal.key: animal for animal in ZOO}
+def listed_tokens(world: World) -> tuple[ZooToken, ...]:
+    """The tokens that the services know."""
     return tuple(
-        Listed(
-            token=token,
-            whole_tokens=pool_share_raw(animals[token.key]) / 10**token.decimals,
-            quote_usd=animals[token.key].quote_usd,
-        )
-        for token in world.tokens
-        if token.key == "honest" or token.pool.venue == "v4"
+        token for token in world.tokens if token.key == "honest" or token.pool.venue == "v4"
     )
 
 
+def fetch_listed(node: AnvilNode, world: World, token: ZooToken) -> Listed:
+    """What the token's pool holds at the head. Raises UpstreamError."""
+    pool = token.pool
+    held, quote = _fetch_v4(node, token) if pool.venue == "v4" else _fetch_pair(node, token)
+    stables = {stable.address: stable for stable in world.venues.stables}
+    one_usd = 10 ** stables[pool.quote].decimals if pool.quote in stables else ETHER // NATIVE_USD
+    return Listed(token=token, whole_tokens=held / 10**token.decimals, quote_usd=quote / one_usd)
+
+
+def _fetch_pair(node: AnvilNode, token: ZooToken) -> tuple[float, float]:
+    """Smallest units of the token and of its quote."""
+    pool = token.pool
+    return (
+        balance_of(node, token.address, pool.address),
+        balance_of(node, pool.quote, pool.address),
+    )
+
+
+def _fetch_v4(node: AnvilNode, token: ZooToken) -> tuple[float, float]:
+    """As `_fetch_pair`, of the one position that each of these pools has, over all prices."""
+    pool = token.pool
+    state = int.from_bytes(keccak(bytes.fromhex((pool.pool_id or "")[2:]) + _POOLS.to_bytes(32)))
+    price, liquidity = (
+        int(str(read(node, pool.address, "extsload(bytes32)", slot.to_bytes(32))[0]))
+        for slot in (state, state + _LIQUIDITY)
+    )
+    root = (price & 2**160 - 1) / 2**96
+    first, second = liquidity / root, liquidity * root
+    return (first, second) if token.address < pool.quote else (second, first)
+
+
 @contextmanager
-def run_outside(world: World) -> Iterator[str]:
+def run_outside(node: AnvilNode, world: World) -> Iterator[str]:
     """Serve on a free port of this machine, in a thread of its own; yields the base address."""
     listening: Future[tuple[str, Callable[[], None]]] = Future()
 
     async def serve() -> None:
         stop, loop = asyncio.Event(), asyncio.get_running_loop()
-        runner = web.AppRunner(_app(world))
+        runner = web.AppRunner(_app(node, world))
         try:
             await runner.setup()
             await web.TCPSite(runner, "127.0.0.1", 0).start()
@@ -84,34 +112,37 @@ def _stop(loop: asyncio.AbstractEventLoop, stop: asyncio.Event) -> None:
     loop.call_soon_threadsafe(stop.set)
 
 
-def _app(world: World) -> web.Application:
+def _app(node: AnvilNode, world: World) -> web.Application:
     listed = listed_tokens(world)
-    by_token = {one.token.address: one for one in listed}
-    by_pool = {_pool_key(one.token.pool): one for one in listed}
+    by_token = {token.address: token for token in listed}
+    by_pool = {_pool_key(token.pool): token for token in listed}
+
+    async def now(token: ZooToken) -> Listed:
+        return await asyncio.to_thread(fetch_listed, node, world, token)
 
     async def pairs_of_token(request: web.Request) -> web.Response:
-        one = by_token.get(Address(request.match_info["token"].lower()))
-        return web.json_response([_pair(world, one)] if one else [])
+        token = by_token.get(Address(request.match_info["token"].lower()))
+        return web.json_response([_pair(world, await now(token))] if token else [])
 
     async def pairs(request: web.Request) -> web.Response:
-        found = [by_pool[key] for key in _keys(request) if key in by_pool]
+        found = [await now(by_pool[key]) for key in _keys(request) if key in by_pool]
         return web.json_response(
             {"schemaVersion": "1.0.0", "pairs": [_pair(world, one) for one in found] or None}
         )
 
     async def gecko_pools(request: web.Request) -> web.Response:
-        found = [by_pool[key] for key in _keys(request) if key in by_pool]
+        found = [await now(by_pool[key]) for key in _keys(request) if key in by_pool]
         return web.json_response({"data": [_gecko_pool(one) for one in found]})
 
     async def coins(request: web.Request) -> web.Response:
         found = {}
         for name in request.match_info["keys"].split(","):
-            one = by_token.get(Address(name.partition(":")[2].lower()))
-            if one is not None:
+            token = by_token.get(Address(name.partition(":")[2].lower()))
+            if token is not None:
                 found[name] = {
-                    "decimals": one.token.decimals,
-                    "symbol": one.token.symbol,
-                    "price": one.usd,
+                    "decimals": token.decimals,
+                    "symbol": token.symbol,
+                    "price": (await now(token)).usd,
                     "timestamp": 1_760_000_000,
                     "confidence": 0.99,
                 }

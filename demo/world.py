@@ -55,7 +55,7 @@ def build_world(node: AnvilNode) -> World:
     )
 
 
-def pool_share_raw(animal: Animal) -> int:
+def _pool_share_raw(animal: Animal) -> int:
     """Smallest units of the token that go into its first pool."""
     return _SUPPLY_RAW * animal.pool_pct // 100
 
@@ -206,7 +206,7 @@ class Zoo:
         quote, quote_raw = self._quote(animal)
         return Sides(
             token=token,
-            token_raw=pool_share_raw(animal),
+            token_raw=_pool_share_raw(animal),
             quote=quote,
             quote_raw=quote_raw,
             owner=self._owner,

@@ -56,7 +56,7 @@ def deployment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]
     with ExitStack() as stack:
         node = stack.enter_context(AnvilNode())
         world = build_world(node)
-        outside_url = stack.enter_context(run_outside(world))
+        outside_url = stack.enter_context(run_outside(node, world))
         write_overlay(world, folder, outside_url=outside_url, more=SETTINGS)
         env = {
             "ASSAY_RPC_1": node.url,
