@@ -78,13 +78,13 @@ async def find_creation(node: Node, token: Address, *, final: int) -> Creation |
 
 
 async def find_launch(node: Node, token: Address, tx_hash: Hash32) -> Creation | None:
-    """By the transaction in which a platform announced the token. None: that did not make it.
+    """By the transaction in which a platform announced the token.
 
-    Raises UpstreamError.
+    None: that did not make it, or the node does not tell of it. Raises UpstreamError.
     """
     (answer,) = await node.batch([RpcRequest("eth_getTransactionReceipt", (tx_hash,))])
     if isinstance(answer, RpcFault):
-        raise UpstreamError(service="node", reason=f"receipt of {tx_hash}: {answer.message}")
+        return None
     try:
         receipt = msgspec.json.decode(answer, type=_Receipt | None)
         number = 0 if receipt is None else int(receipt.block_number, 16)

@@ -286,3 +286,26 @@ async def test_a_launch_that_does_not_show_the_making_names_nobody(
     }
     row = launched_row(chain, token, hashes[told])
     assert await creator_by_launch(chain, desk, store, token, row) is None
+
+
+async def test_a_node_without_the_launchs_receipt_is_asked_for_the_code(
+    chain: Chain, desk: Desk, store: Store
+) -> None:
+    creator = chain.fresh_account()
+    token = launch(chain, creator)
+    with store.transaction() as tx:
+        insert_launches(tx, [launched_row(chain, token, last_transaction(chain))])
+    chain.mine(desk.chain.finality_blocks)
+    refused = RpcFault(code=-32000, message="transaction indexing is in progress")
+    node = Hindered(desk.node, "eth_getTransactionReceipt", answer=refused)
+    creators = Creators(
+        desks={"ethereum": with_node(desk, node)},
+        store=store,
+        settings=desk.settings,
+        now_s=time.time,
+    )
+    write_report(store, await judge(desk, token))
+    await creators.go("ethereum")
+    found = read_creator(store, chain_id=1, token=token)
+    assert found is not None
+    assert found.creator == creator
