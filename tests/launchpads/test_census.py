@@ -47,3 +47,24 @@ def test_nothing_is_recognised_that_was_not_researched() -> None:
     researched = {(one.slug, chain) for one in PLATFORMS for chain in one.chains}
     configured = {(pad.slug, chain.id) for chain in CHAINS.values() for pad in chain.launchpads}
     assert configured == researched == TESTED
+
+
+CURVES = {
+    "four-meme": "curve_a",
+    "flap": "curve_b",
+    "pons": "curve_c",
+    "genius-fun": "curve_c",
+    "loong": "curve_c",
+    "virtuals": "curve_d",
+    "printr": "curve_e",
+}
+"""Platforms whose curves are read; forks have slugs of their own and the same curve."""
+
+
+def test_the_curves_of_these_platforms_are_read_on_every_chain() -> None:
+    pads = [pad for chain in CHAINS.values() for pad in chain.launchpads if pad.kind == "curve"]
+    assert {pad.slug: pad.curve for pad in pads if pad.curve} == CURVES
+    assert all(pad.curve == CURVES[pad.slug] for pad in pads if pad.slug in CURVES)
+    forms = {(pad.curve, pad.registry[:1]) for pad in pads if pad.curve and pad.registry}
+    # One form a curve, so what is tested of a curve holds for each platform that has it.
+    assert len(forms) == len(set(CURVES.values()))
