@@ -10,6 +10,18 @@ from config.primitives import Address, BlockRef, RawAmount
 from sql.rows import LaunchRow, PoolRow
 
 
+class Past(msgspec.Struct, frozen=True, kw_only=True):
+    """How much of a token's transfers is in the index."""
+
+    from_block: int | None = None
+    """All of them from this block on. None: none are."""
+    is_whole: bool = False
+    """There are no older ones that matter."""
+    held_raw: int | None = None
+    """What they leave with all addresses together; beyond 256 bits where a token makes amounts up.
+    None: the past is not whole."""
+
+
 class Known(msgspec.Struct, frozen=True, kw_only=True):
     """One token's rows."""
 
@@ -23,6 +35,8 @@ class Known(msgspec.Struct, frozen=True, kw_only=True):
     """Launchpad.subject of those whose every event up to our tip is in the index."""
     holders: tuple[tuple[Address, RawAmount], ...] = ()
     """Largest first, by indexed transfers; may be incomplete, so balances are read again."""
+    past: Past = Past()
+    """Where the amounts of the holders come from."""
     creator: Address | None = None
     """Who sent the transaction that made the token, as its final block told. None: not known."""
     no_wallet_at_s: int | None = None

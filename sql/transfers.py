@@ -4,8 +4,7 @@ import msgspec
 import polars as pl
 
 from config.errors import StoreError
-from config.primitives import Address, RawAmount
-from sql.rows import TransferRow, UndecodedRow
+from config.primitives import ZERO_ADDRESS, Address, RawAmount
 from sql.store import Readable, Transaction
 from sql.tokens import read_token
 
@@ -22,12 +21,11 @@ TRANSFER_COLUMNS = (
     ("word3", "UBIGINT"),
     ("amount", "DOUBLE"),
 )
-"""How TransferRow lies in the table: addresses as numbers, the amount as words and as a DOUBLE."""
+"""How a transfer lies in the table: addresses as numbers, the amount as words and as a DOUBLE."""
 
 _WORD_DIGITS = 16
 _WORDS = 4
 _PLACE = ("chain_id", "block_number", "log_index")
-_MAX_BLOCK = 2**63 - 1
 
 
 class Holding(msgspec.Struct, frozen=True, kw_only=True):
@@ -37,12 +35,20 @@ class Holding(msgspec.Struct, frozen=True, kw_only=True):
     amount_raw: RawAmount
 
 
+class Sum(msgspec.Struct, frozen=True, kw_only=True):
+    """What the stored transfers leave with all addresses together, the zero address aside."""
+
+    held_raw: int
+    """Of those that have anything. Beyond 256 bits where a token tells of made-up amounts."""
+    is_overdrawn: bool
+    """Somebody sent more than came: older transfers are missing, or there were never any."""
+
+
 class _Count(msgspec.Struct, frozen=True, kw_only=True):
     count: int
 
 
-class _Net(msgspec.Struct, frozen=True, kw_only=True):
-    owner: Address
+class _Words(msgspec.Struct, frozen=True, kw_only=True):
     word0: str
     word1: str
     word2: str
@@ -52,6 +58,14 @@ class _Net(msgspec.Struct, frozen=True, kw_only=True):
         """Signed: transfers from before our first block are missing."""
         words = (self.word0, self.word1, self.word2, self.word3)
         return sum(int(word) << (64 * at) for at, word in enumerate(words))
+
+
+class _Net(_Words, frozen=True, kw_only=True):
+    owner: Address
+
+
+class _Total(_Words, frozen=True, kw_only=True):
+    overdrawn: int
 
 
 def insert_transfers(tx: Transaction, frame: pl.DataFrame) -> int:
@@ -77,32 +91,22 @@ def insert_transfers(tx: Transaction, frame: pl.DataFrame) -> int:
     return _count(tx, "transfers/count_all") - before
 
 
-def transfers_of(
-    store: Readable,
-    *,
-    chain_id: int,
-    token: Address,
-    at_most: int,
-    from_block: int = 0,
-    to_block: int = _MAX_BLOCK,
-) -> list[TransferRow]:
-    """The first `at_most` stored transfers of a token in a range of blocks, in chain order."""
-    tracked = read_token(store, chain_id=chain_id, address=token)
-    if tracked is None:
-        return []
-    return store.fetch(
-        "transfers/list_of_token",
-        TransferRow,
-        token_id=tracked.token_id,
-        from_block=from_block,
-        to_block=to_block,
-        at_most=at_most,
+def insert_undecoded(tx: Transaction, frame: pl.DataFrame, *, chain_id: int) -> int:
+    """Store the undecoded logs of one chain that are not stored yet; returns how many those were.
+
+    Columns of UndecodedRow.
+    """
+    if not frame.height:
+        return 0
+    known = tx.fetch_frame(
+        "transfers/list_undecoded_places",
+        chain_id=chain_id,
+        from_block=frame["block_number"].min(),
+        to_block=frame["block_number"].max(),
     )
-
-
-def list_undecoded(store: Readable, *, chain_id: int, at_most: int) -> list[UndecodedRow]:
-    """The newest logs that had a known topic but not the shape of its event."""
-    return store.fetch("transfers/list_undecoded", UndecodedRow, chain_id=chain_id, at_most=at_most)
+    return tx.insert_frame(
+        "undecoded", frame.join(known, on=["block_number", "log_index"], how="anti")
+    )
 
 
 def holders_of(store: Readable, *, chain_id: int, token: Address, at_most: int) -> list[Holding]:
@@ -121,6 +125,14 @@ def holders_of(store: Readable, *, chain_id: int, token: Address, at_most: int) 
     exact = [Holding(owner=net.owner, amount_raw=RawAmount(net.exact())) for net in nets]
     ranked = sorted(exact, key=lambda holding: holding.amount_raw, reverse=True)
     return [holding for holding in ranked if holding.amount_raw > 0][:at_most]
+
+
+def sum_holders(store: Readable, *, token_id: int) -> Sum:
+    """What the stored transfers leave with all addresses together."""
+    total = store.fetch_one("transfers/sum_holders", _Total, token_id=token_id, nobody=ZERO_ADDRESS)
+    if total is None:
+        return Sum(held_raw=0, is_overdrawn=False)
+    return Sum(held_raw=total.exact(), is_overdrawn=total.overdrawn > 0)
 
 
 def _word(at: int) -> pl.Expr:

@@ -1,30 +1,14 @@
 -- One row per address that the transfers of $token_id leave with more than nothing, most first:
--- the sums of the four words of what came minus what went. Exact sums are the reader's work, as
--- 256 bits fit no column; ranking goes by the DOUBLE.
-with side as (
+-- the sums of the four words of what came minus what went. Exact numbers are the reader's work, as
+-- 256 bits fit no column; ranked is by the DOUBLE of the sums, so that what came and went, be it ever
+-- so much, hides nothing.
+with net as (
     select
-        recipient_id as owner_id,
-        sum(word0) as word0, sum(word1) as word1, sum(word2) as word2, sum(word3) as word3,
-        sum(amount) as amount
-    from transfer
+        owner_id, word0, word1, word2, word3,
+        word0::double + word1::double * 2.0 ** 64 + word2::double * 2.0 ** 128
+            + word3::double * 2.0 ** 192 as amount
+    from holding
     where token_id = $token_id
-    group by recipient_id
-    union all
-    select
-        sender_id as owner_id,
-        -sum(word0) as word0, -sum(word1) as word1, -sum(word2) as word2, -sum(word3) as word3,
-        -sum(amount) as amount
-    from transfer
-    where token_id = $token_id
-    group by sender_id
-),
-net as (
-    select
-        owner_id,
-        sum(word0) as word0, sum(word1) as word1, sum(word2) as word2, sum(word3) as word3,
-        sum(amount) as amount
-    from side
-    group by owner_id
     order by amount desc, owner_id
     limit $at_most
 )

@@ -1,0 +1,53 @@
+"""What is done for a chain's tables beside following it: pasts of tokens, old trades."""
+
+import asyncio
+import contextlib
+
+import structlog
+
+from config.chains import Chain
+from config.errors import InternalError
+from config.settings import IndexerSettings
+from indexer.histories import Histories
+from indexer.rpc import RpcClient
+from sql.store import Store
+from sql.trades import delete_old_trades
+
+_TRADES_EVERY_S = 600.0
+
+_log = structlog.get_logger(__name__)
+
+
+async def keep_up(
+    chain: Chain,
+    client: RpcClient,
+    store: Store,
+    settings: IndexerSettings,
+    *,
+    stop: asyncio.Event,
+) -> None:
+    """Go on until `stop` is set; the turn under way is finished first.
+
+    Faults of nodes, of the disk and of the store are logged and outlived; it raises none of them.
+    """
+    histories = Histories(chain, client, store, settings)
+    time = asyncio.get_running_loop().time
+    trades_at_s = time()
+    while not stop.is_set():
+        try:
+            if time() >= trades_at_s:
+                trades_at_s = time() + _TRADES_EVERY_S
+                await asyncio.to_thread(forget_old_trades, chain, store, settings)
+            await histories.take_turn()
+        except (InternalError, OSError) as error:
+            # The log may lie on the very disk that is full.
+            with contextlib.suppress(OSError):
+                _log.error("upkeep put off", chain=chain.slug, reason=str(error))
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(stop.wait(), settings.poll_s)
+
+
+def forget_old_trades(chain: Chain, store: Store, settings: IndexerSettings) -> None:
+    """Those that are older than `indexer.trades_kept_s`, counted from the newest block held."""
+    with store.transaction() as tx:
+        delete_old_trades(tx, chain_id=chain.id, kept_s=settings.trades_kept_s)
