@@ -108,13 +108,11 @@ class Remembering(Following):
     def what_is_held_is_the_canonical_chain(self) -> None:
         for row in tracked(self.store, chain_id=1):
             number = TOKENS.index(row.address)
-            assert row.transfers_from_block is not None
-            held = stored(self.store, number)
-            expected = sent_in(self.node.canonical, number)
-            assert held == expected[len(expected) - len(held) :]
-            assert len(held) >= len(
-                sent_in(self.node.canonical, number, since=row.transfers_from_block)
-            )
+            held, sent = stored(self.store, number), sent_in(self.node.canonical, number)
+            assert held == sent[len(sent) - len(held) :]
+            if row.transfers_from_block is not None:
+                due = sent_in(self.node.canonical, number, since=row.transfers_from_block)
+                assert len(held) >= len(due)
 
     def teardown(self) -> None:
         if not hasattr(self, "runner"):
@@ -137,8 +135,8 @@ class Remembering(Following):
 
 
 Remembering.TestCase.settings = settings(
-    max_examples=15,
-    stateful_step_count=15,
+    max_examples=10,
+    stateful_step_count=12,
     deadline=None,
     suppress_health_check=list(HealthCheck),
 )
