@@ -16,10 +16,11 @@ from sql.blocks import (
     write_checkpoint,
 )
 from sql.connection import MEMORY
+from sql.histories import read_history, write_history
 from sql.launches import insert_launches, launches_of
 from sql.pools import coverage_of, insert_pools, pools_of
 from sql.reports import read_report, write_report
-from sql.rows import CheckpointRow, UndecodedRow
+from sql.rows import CheckpointRow, HistoryRow, UndecodedRow
 from sql.store import Store, Transaction
 from sql.tokens import Because, read_token, track_tokens, tracked
 from sql.transfers import insert_transfers
@@ -158,8 +159,14 @@ def test_a_token_without_a_pool_goes_with_its_report_unless_somebody_asked(store
         track_tokens(tx, chain_id=1, addresses=[TOKENS[1]], because="request", block_number=11)
     for token in TOKENS[:3]:
         write_report(store, bare_report(token, scanned_at_s=1))
+    numbers = [row.token_id for row in tracked(store, chain_id=1)]
+    with store.transaction() as tx:
+        for number in numbers:
+            write_history(tx, HistoryRow(is_whole=True, requests=1, logs=1), token_id=number)
     with store.transaction() as tx:
         unwind_from(tx, chain_id=1, number=11)
+    pasts = [read_history(store, token_id=number) for number in numbers]
+    assert [past is not None for past in pasts] == [True, True, False]
     kept, asked, gone = TOKENS[:3]
     assert {row.address: row.tracked_because for row in tracked(store, chain_id=1)} == {
         kept: "pool",
