@@ -108,7 +108,7 @@ def left_for_others(
     held_raw = known.past.held_raw
     if held_raw is None:
         return None
-    summed = dict(known.holders)
+    summed = {owner: raw for owner, raw in known.holders if owner != ZERO_ADDRESS}
     unlisted = [one for one in summed if one not in listed and one not in BURN_ADDRESSES]
     others_raw = held_raw - sum(summed.values()) + sum(balances.get(one, 0) for one in unlisted)
     untrue_raw = max(0, held_raw - supply_raw)
@@ -117,11 +117,7 @@ def left_for_others(
 
 def _evidence(past: Past, *, asked: int) -> EvidenceRow:
     body = {
-        "transfers_known": "all"
-        if past.is_whole
-        else "none"
-        if past.from_block is None
-        else "some",
+        "transfers_known": past.extent,
         "transfers_from_block": past.from_block,
         "balances_asked": asked,
     }

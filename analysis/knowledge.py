@@ -1,7 +1,7 @@
 """What the tables already know about a token, as far as an analysis asks."""
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Literal, Protocol
 
 import msgspec
 
@@ -20,6 +20,13 @@ class Past(msgspec.Struct, frozen=True, kw_only=True):
     held_raw: int | None = None
     """What they leave with all addresses together; beyond 256 bits where a token makes amounts up.
     None: the past is not whole."""
+
+    @property
+    def extent(self) -> Literal["none", "some", "all"]:
+        """In a word."""
+        if self.from_block is None:
+            return "none"
+        return "all" if self.is_whole else "some"
 
 
 class Known(msgspec.Struct, frozen=True, kw_only=True):

@@ -16,7 +16,7 @@ from sql.reports import read_report, walletless_check_of, write_refusal, write_r
 from sql.rows import CoverageRow, RefusalRow, Report
 from sql.store import Reader, Store
 from sql.tokens import read_token
-from sql.transfers import holders_of, sum_holders
+from sql.transfers import holders_of
 
 _HOLDERS_READ = 25
 
@@ -108,14 +108,14 @@ class StoreShelf:
                     for pad in chain.launchpads
                     if coverage.has(pad.subject, since=pad.from_block)
                 ),
-                holders=tuple((holder.owner, holder.amount_raw) for holder in holders),
-                past=_read_past(reader, chain.id, token),
+                holders=tuple((holder.owner, holder.amount_raw) for holder in holders.top),
+                past=_read_past(reader, chain.id, token, held_raw=holders.held_raw),
                 creator=None if made is None else made.creator,
                 no_wallet_at_s=walletless_check_of(reader, chain_id=chain.id, token=token),
             )
 
 
-def _read_past(reader: Reader, chain_id: int, address: Address) -> Past:
+def _read_past(reader: Reader, chain_id: int, address: Address, *, held_raw: int) -> Past:
     token = read_token(reader, chain_id=chain_id, address=address)
     if token is None or token.transfers_from_block is None:
         return Past()
@@ -124,7 +124,7 @@ def _read_past(reader: Reader, chain_id: int, address: Address) -> Past:
     return Past(
         from_block=token.transfers_from_block,
         is_whole=is_whole,
-        held_raw=sum_holders(reader, token_id=token.token_id).held_raw if is_whole else None,
+        held_raw=held_raw if is_whole else None,
     )
 
 

@@ -30,7 +30,7 @@ from sql.histories import DueHistory, list_due_histories, write_history
 from sql.rows import HistoryRow
 from sql.store import Store, Transaction
 from sql.tokens import read_token, set_transfers_from
-from sql.transfers import insert_transfers, insert_undecoded, sum_holders
+from sql.transfers import holders_of, insert_transfers, insert_undecoded
 
 _MOST_REQUESTS_A_TURN = 20
 _MOST_LOGS_A_TURN = 20_000
@@ -177,12 +177,18 @@ class Histories:
             write_history(
                 tx,
                 HistoryRow(
-                    is_whole=_is_whole(tx, due, turn),
+                    is_whole=self._is_whole(tx, due, turn),
                     requests=due.requests + turn.requests,
                     logs=due.logs + turn.logs,
                 ),
                 token_id=due.token_id,
             )
+
+    def _is_whole(self, tx: Transaction, due: DueHistory, turn: _Turn) -> bool:
+        if turn.is_first is not None:
+            return turn.is_first
+        held = holders_of(tx, chain_id=self._chain.id, token=due.address, at_most=1)
+        return not held.is_overdrawn and held.held_raw == due.supply_raw > 0
 
     def _still_fits(self, tx: Transaction, due: DueHistory) -> bool:
         """Whether the token is stored as it was: a reorganisation may have taken it away."""
@@ -195,13 +201,6 @@ class Histories:
 
     def _named(self, frame: pl.DataFrame) -> pl.DataFrame:
         return frame.with_columns(chain_id=pl.lit(self._chain.id, dtype=pl.Int32))
-
-
-def _is_whole(tx: Transaction, due: DueHistory, turn: _Turn) -> bool:
-    if turn.is_first is not None:
-        return turn.is_first
-    held = sum_holders(tx, token_id=due.token_id)
-    return not held.is_overdrawn and held.held_raw == due.supply_raw > 0
 
 
 def _has_code(answer: RpcAnswer) -> bool | None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+from collections.abc import Coroutine
 
 import structlog
 
@@ -26,7 +27,7 @@ async def keep_up(
     *,
     stop: asyncio.Event,
 ) -> None:
-    """Go on until `stop` is set; the turn under way is finished first.
+    """Go on until `stop` is set; a turn under way is then broken off.
 
     Faults of nodes, of the disk and of the store are logged and outlived; it raises none of them.
     """
@@ -37,8 +38,8 @@ async def keep_up(
         try:
             if time() >= trades_at_s:
                 trades_at_s = time() + _TRADES_EVERY_S
-                await asyncio.to_thread(forget_old_trades, chain, store, settings)
-            await histories.take_turn()
+                await asyncio.to_thread(_forget_old_trades, chain, store, settings)
+            await _unless(stop, histories.take_turn())
         except (InternalError, OSError) as error:
             # The log may lie on the very disk that is full.
             with contextlib.suppress(OSError):
@@ -47,7 +48,20 @@ async def keep_up(
             await asyncio.wait_for(stop.wait(), settings.poll_s)
 
 
-def forget_old_trades(chain: Chain, store: Store, settings: IndexerSettings) -> None:
+async def _unless(stop: asyncio.Event, work: Coroutine[None, None, object]) -> None:
+    """Do the work, or as much of it as can be done before `stop` is set."""
+    tasks = [asyncio.create_task(work), asyncio.create_task(stop.wait())]
+    try:
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        if tasks[0].done():
+            tasks[0].result()
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def _forget_old_trades(chain: Chain, store: Store, settings: IndexerSettings) -> None:
     """Those that are older than `indexer.trades_kept_s`, counted from the newest block held."""
     with store.transaction() as tx:
         delete_old_trades(tx, chain_id=chain.id, kept_s=settings.trades_kept_s)

@@ -35,12 +35,15 @@ class Holding(msgspec.Struct, frozen=True, kw_only=True):
     amount_raw: RawAmount
 
 
-class Sum(msgspec.Struct, frozen=True, kw_only=True):
-    """What the stored transfers leave with all addresses together, the zero address aside."""
+class Holdings(msgspec.Struct, frozen=True, kw_only=True):
+    """What the stored transfers of one token leave with whom."""
 
-    held_raw: int
-    """Of those that have anything. Beyond 256 bits where a token tells of made-up amounts."""
-    is_overdrawn: bool
+    top: tuple[Holding, ...] = ()
+    """Largest first; those above 0 only."""
+    held_raw: int = 0
+    """With all addresses but the zero address together, of those that have anything. Beyond 256
+    bits where a token tells of made-up amounts."""
+    is_overdrawn: bool = False
     """Somebody sent more than came: older transfers are missing, or there were never any."""
 
 
@@ -48,24 +51,25 @@ class _Count(msgspec.Struct, frozen=True, kw_only=True):
     count: int
 
 
-class _Words(msgspec.Struct, frozen=True, kw_only=True):
+class _Net(msgspec.Struct, frozen=True, kw_only=True):
+    owner: Address
     word0: str
     word1: str
     word2: str
     word3: str
-
-    def exact(self) -> int:
-        """Signed: transfers from before our first block are missing."""
-        words = (self.word0, self.word1, self.word2, self.word3)
-        return sum(int(word) << (64 * at) for at, word in enumerate(words))
-
-
-class _Net(_Words, frozen=True, kw_only=True):
-    owner: Address
-
-
-class _Total(_Words, frozen=True, kw_only=True):
+    all0: str
+    all1: str
+    all2: str
+    all3: str
     overdrawn: int
+
+    def own(self) -> int:
+        """Signed: transfers from before our first block are missing."""
+        return _exact(self.word0, self.word1, self.word2, self.word3)
+
+    def everybody(self) -> int:
+        """Of all that are above 0."""
+        return _exact(self.all0, self.all1, self.all2, self.all3)
 
 
 def insert_transfers(tx: Transaction, frame: pl.DataFrame) -> int:
@@ -109,30 +113,36 @@ def insert_undecoded(tx: Transaction, frame: pl.DataFrame, *, chain_id: int) -> 
     )
 
 
-def holders_of(store: Readable, *, chain_id: int, token: Address, at_most: int) -> list[Holding]:
-    """Addresses by what the stored transfers leave them, largest first.
+def holders_of(store: Readable, *, chain_id: int, token: Address, at_most: int) -> Holdings:
+    """Addresses by what the stored transfers leave them.
 
     Candidates, to be verified on the chain: transfers may start after the token did, and a token
-    may change balances without a transfer. Amounts above 0 only; [] when it is not tracked.
+    may change balances without a transfer. Nobody when it is not tracked.
     """
     tracked = read_token(store, chain_id=chain_id, address=token)
     if tracked is None:
-        return []
+        return Holdings()
     # Rounding of the DOUBLE can misplace near neighbours, so a few more are asked for.
     nets = store.fetch(
-        "transfers/list_holders", _Net, token_id=tracked.token_id, at_most=2 * at_most
+        "transfers/list_holders",
+        _Net,
+        token_id=tracked.token_id,
+        nobody=ZERO_ADDRESS,
+        at_most=2 * at_most,
     )
-    exact = [Holding(owner=net.owner, amount_raw=RawAmount(net.exact())) for net in nets]
+    if not nets:
+        return Holdings()
+    exact = [Holding(owner=net.owner, amount_raw=RawAmount(net.own())) for net in nets]
     ranked = sorted(exact, key=lambda holding: holding.amount_raw, reverse=True)
-    return [holding for holding in ranked if holding.amount_raw > 0][:at_most]
+    return Holdings(
+        top=tuple(holding for holding in ranked if holding.amount_raw > 0)[:at_most],
+        held_raw=nets[0].everybody(),
+        is_overdrawn=nets[0].overdrawn > 0,
+    )
 
 
-def sum_holders(store: Readable, *, token_id: int) -> Sum:
-    """What the stored transfers leave with all addresses together."""
-    total = store.fetch_one("transfers/sum_holders", _Total, token_id=token_id, nobody=ZERO_ADDRESS)
-    if total is None:
-        return Sum(held_raw=0, is_overdrawn=False)
-    return Sum(held_raw=total.exact(), is_overdrawn=total.overdrawn > 0)
+def _exact(*words: str) -> int:
+    return sum(int(word) << (64 * at) for at, word in enumerate(words))
 
 
 def _word(at: int) -> pl.Expr:

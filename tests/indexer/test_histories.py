@@ -218,9 +218,16 @@ async def test_it_ends_where_the_token_began(store: Store, clock: InstantClock) 
     assert not stored(store, 1), "another token's"
 
 
-@pytest.mark.parametrize("bounds", [{"history_logs": 10}, {"history_requests": 3}])
+@pytest.mark.parametrize(
+    ("bounds", "requests"),
+    [
+        ({"history_logs": 10}, 2),
+        ({"history_requests": 3}, 3),
+        ({"history_requests": 45, "initial_log_range": 1, "max_log_range": 1}, 45),
+    ],
+)
 async def test_a_giant_is_left_where_the_bound_is(
-    store: Store, clock: InstantClock, bounds: dict[str, int]
+    store: Store, clock: InstantClock, bounds: dict[str, int], requests: int
 ) -> None:
     node = lived()
     await followed(node, store)
@@ -233,7 +240,7 @@ async def test_a_giant_is_left_where_the_bound_is(
     assert since is not None
     assert 0 < since < POOL_AT
     assert stored(store, 0) == sent_in(node.canonical, 0, since=since)
-    assert past.requests == len(node.ranges) <= 4
+    assert past.requests == len(node.ranges) == requests
     clock.time_s += LONG_S
     assert await run_out(histories_of(node, store, clock, **bounds)) == 0
     await run_out(histories_of(node, store, clock))  # somebody allows more

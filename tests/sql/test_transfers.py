@@ -14,7 +14,7 @@ from sql.connection import MEMORY
 from sql.query import Bounds, run_query
 from sql.store import Store
 from sql.tokens import set_transfers_from, track_tokens, tracked
-from sql.transfers import Sum, holders_of, insert_transfers, sum_holders
+from sql.transfers import Holdings, holders_of, insert_transfers
 from tests.sql.samples import address, addresses, amounts
 from tests.sql.stored import Transfer, transfers_of
 
@@ -122,7 +122,7 @@ def test_holders_are_what_came_less_what_went(
         held[row.recipient] += row.amount_raw
     found = {
         holding.owner: holding.amount_raw
-        for holding in holders_of(store, chain_id=1, token=TOKEN, at_most=10)
+        for holding in holders_of(store, chain_id=1, token=TOKEN, at_most=10).top
     }
     assert found == {owner: amount for owner, amount in held.items() if amount > 0}
     assert list(found.values()) == sorted(found.values(), reverse=True)
@@ -148,11 +148,9 @@ def test_all_that_is_held_adds_up(moves: list[tuple[int, int, int]]) -> None:
         held[row.sender] -= row.amount_raw
         held[row.recipient] += row.amount_raw
     del held[ZERO_ADDRESS]
-    token = next(row for row in tracked(store, chain_id=1) if row.address == TOKEN)
-    assert sum_holders(store, token_id=token.token_id) == Sum(
-        held_raw=sum(amount for amount in held.values() if amount > 0),
-        is_overdrawn=any(amount < 0 for amount in held.values()),
-    )
+    found = holders_of(store, chain_id=1, token=TOKEN, at_most=1)
+    assert found.held_raw == sum(amount for amount in held.values() if amount > 0)
+    assert found.is_overdrawn is any(amount < 0 for amount in held.values())
     store.close()
 
 
@@ -163,16 +161,16 @@ def test_made_up_amounts_hide_nobody(store: Store) -> None:
     rows = [transfer(at, address(0), owner, amount) for at, (owner, amount) in enumerate(moves)]
     rows += [transfer(20, address(0), hidden, huge), transfer(21, hidden, address(0), huge)]
     add(store, rows)
-    (first,) = holders_of(store, chain_id=1, token=TOKEN, at_most=1)
+    (first,) = holders_of(store, chain_id=1, token=TOKEN, at_most=1).top
     assert (first.owner, first.amount_raw) == (hidden, 10**18)
 
 
 def test_only_the_largest_holders_are_named(store: Store) -> None:
     add(store, [transfer(at, address(0), address(at), at) for at in range(1, 40)])
-    holders = holders_of(store, chain_id=1, token=TOKEN, at_most=3)
+    holders = holders_of(store, chain_id=1, token=TOKEN, at_most=3).top
     assert [holder.amount_raw for holder in holders] == [39, 38, 37]
-    assert holders_of(store, chain_id=1, token=OTHER, at_most=3) == []
-    assert holders_of(store, chain_id=1, token=address(77), at_most=3) == []
+    assert holders_of(store, chain_id=1, token=OTHER, at_most=3) == Holdings()
+    assert holders_of(store, chain_id=1, token=address(77), at_most=3) == Holdings()
 
 
 def test_the_earliest_block_of_complete_transfers_stays(store: Store) -> None:
