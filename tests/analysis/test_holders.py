@@ -5,11 +5,11 @@ import pytest
 from analysis.holders import left_for_others
 from analysis.knowledge import Known, Past
 from config.burn import BURN_ADDRESSES
-from config.primitives import Address, RawAmount
+from config.primitives import ZERO_ADDRESS, Address, RawAmount
 from tests.sql.samples import address
 
 A, B, C, D = map(address, range(0x11, 0x15))
-BURNT = min(BURN_ADDRESSES)
+BURNT = max(BURN_ADDRESSES)
 
 
 @pytest.mark.parametrize(
@@ -23,6 +23,7 @@ BURNT = min(BURN_ADDRESSES)
         (100, {A: 60, B: 30}, {A: 60}, {A}, 10),
         # A burn address is listed elsewhere.
         (100, {A: 60, BURNT: 30}, {A: 60, BURNT: 30}, {A}, 10),
+        (100, {A: 60, ZERO_ADDRESS: 30}, {A: 60}, {A}, 40),
         # A pool that was asked beside, and is not among the largest by transfers, is no other.
         (100, {A: 60}, {A: 60, C: 7}, {A, C}, 40),
         # More than there is: so much of it is not true.

@@ -182,6 +182,7 @@ class ScriptedNode:
         """Topics of each question for logs."""
         self.oldest_logs = 0
         self.keeps_states = True
+        self.says_no_code = False
         self.tells_times = True
         self.highest = 0
         """Of all heads there have been."""
@@ -287,7 +288,8 @@ class ScriptedNode:
     def _code(self, contract: str, height: int) -> str:
         """There is some from the contract's first log on."""
         logs = (log for block in self.canonical[: height + 1] for log in block.logs)
-        return "0x60" if any(log["address"] == contract for log in logs) else "0x"
+        is_there = any(log["address"] == contract for log in logs)
+        return "0x60" if is_there and not self.says_no_code else "0x"
 
     def _remember(self) -> None:
         self.highest = max(self.highest, self.head.number)

@@ -168,6 +168,8 @@ def lived(*, odd_every: int = 1_000) -> ScriptedNode:
     node = ScriptedNode()
     for number in range(QUIET + BUSY):
         events: list[Event] = [Sent(1, number)]
+        if number == QUIET:
+            events.append(Pair(0, 2))  # before following began
         if number >= QUIET:
             events.append(Odd(0) if number % odd_every == 0 else Sent(0, number))
         node.extend(events)
@@ -247,6 +249,17 @@ async def test_a_giant_is_left_where_the_bound_is(
     assert stored(store, 0) == sent_in(node.canonical, 0)
 
 
+async def test_a_node_that_has_forgotten_all_code_tells_of_no_beginning(
+    store: Store, clock: InstantClock
+) -> None:
+    node = lived()
+    await followed(node, store)
+    node.says_no_code = True
+    await run_out(histories_of(node, store, clock))
+    assert row_of(store, 0).transfers_from_block == 0
+    assert stored(store, 0) == sent_in(node.canonical, 0)
+
+
 async def test_no_request_is_no_history(store: Store, clock: InstantClock) -> None:
     node = lived()
     await followed(node, store)
@@ -309,6 +322,7 @@ async def test_logs_of_another_shape_are_kept_once_whoever_brings_them(
     assert past is not None
     assert past.logs == BUSY, "they count, too"
     await backfill(CHAIN, client_of(node), store, SETTINGS, from_block=0, to_block=70, clock=clock)
+    assert row_of(store, 0).first_seen_block == 1 + QUIET, "so it brings the same transfers"
     assert [row[1] for row in undecoded_in(store)] == odd
     assert stored(store, 0) == sent_in(node.canonical, 0)
 
