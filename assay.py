@@ -308,7 +308,9 @@ def status() -> None:
     settings = load_settings(os.environ)
     chains = choose_enabled(load_chains(settings.overlay), settings)
     counts = read_counts(settings.store)
-    table = Table("chain", "head", "tip", "lag", "pools", "transfers", "queue", "state")
+    table = Table(
+        "chain", "head", "tip", "lag", "pools", "transfers", "histories", "queue", "state"
+    )
     is_stale = False
     for chain in chains:
         head = asyncio.run(_head_of(settings, chain))
@@ -316,7 +318,11 @@ def status() -> None:
         lag = None if isinstance(head, str) or found is None else max(0, head - found.tip)
         fresh = lag is not None and lag * chain.block_time_s <= _STALE_AFTER_S
         is_stale |= not fresh
-        rows = (None,) * 3 if found is None else (found.pools, found.transfers, found.queue)
+        rows = (
+            (None,) * 4
+            if found is None
+            else (found.pools, found.transfers, found.whole_histories, found.queue)
+        )
         state = head if isinstance(head, str) else "fresh" if fresh else "stale"
         cells = (None if isinstance(head, str) else head, found.tip if found else None, lag, *rows)
         table.add_row(chain.slug, *("" if cell is None else str(cell) for cell in cells), state)

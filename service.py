@@ -35,6 +35,7 @@ from config.settings import IndexerSettings, Settings
 from indexer.follow import follow
 from indexer.rpc import RpcClient
 from indexer.status import FollowStatus, Publish
+from indexer.upkeep import keep_up
 from sql.console import serve_console
 from sql.ledger import Ledger
 from sql.rows import Report
@@ -151,6 +152,7 @@ async def run_service(
                 group.create_task(
                     _keep_following(chain, client, store, settings.indexer, stop, publish)
                 )
+                group.create_task(_keep_up(chain, client, store, settings.indexer, stop))
             group.create_task(serve(app, host=host, port=port, stop=stop, listening=listening))
 
 
@@ -169,6 +171,19 @@ async def _keep_following(
         except Exception as error:  # noqa: BLE001 - logged whole; the chain is begun again
             _LOG.error("following broke off", chain=chain.slug, exc_info=error)
             publish(FollowStatus(chain_id=chain.id, last_error=f"following broke off: {error!r}"))
+            with suppress(TimeoutError):
+                await asyncio.wait_for(stop.wait(), _BROKEN_OFF_PAUSE_S)
+
+
+async def _keep_up(
+    chain: Chain, client: RpcClient, store: Store, settings: IndexerSettings, stop: asyncio.Event
+) -> None:
+    """What is done beside following. A mistake of ours must end nothing else."""
+    while not stop.is_set():
+        try:
+            await keep_up(chain, client, store, settings, stop=stop)
+        except Exception as error:  # noqa: BLE001 - logged whole; it is begun again
+            _LOG.error("upkeep broke off", chain=chain.slug, exc_info=error)
             with suppress(TimeoutError):
                 await asyncio.wait_for(stop.wait(), _BROKEN_OFF_PAUSE_S)
 

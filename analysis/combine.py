@@ -99,6 +99,7 @@ def combine(facts: Facts, *, is_settled: bool, now_s: int, min_liquidity_usd: fl
             owner_slots_vacant=facts.owner_slots_vacant,
             clock_block=facts.clock.block_number if facts.clock else None,
             clock_time_s=facts.clock.time_s if facts.clock else None,
+            others_raw=facts.holdings.others_raw,
         ),
         static=facts.static,
         pools=(

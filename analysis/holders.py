@@ -2,21 +2,22 @@
 
 The index, pools, owners and whoever issued the token say whom to ask; what counts is the balance
 that the token itself tells at the pinned block. Where the index lacks old transfers somebody large
-may be missing: the list then holds who is known, and is never filled up by guesses.
+may be missing: the list then holds who is known, and is never filled up by guesses. Where it has
+all of them, they also say what is left for everybody else.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 
 import msgspec
 
 from analysis.abi import call, code_at, decode_uint, read_code, read_reply
 from analysis.gate import DELEGATION_BYTES, is_delegated_account
-from analysis.knowledge import Known
+from analysis.knowledge import Known, Past
 from analysis.node import RpcAnswer
 from analysis.rounds import Round
 from config.burn import BURN_ADDRESSES
 from config.primitives import ZERO_ADDRESS, Address, RawAmount
-from sql.rows import HolderRow
+from sql.rows import EvidenceRow, HolderRow
 
 _MOST_TOP = 10
 """Source: the specification, "Other constants"."""
@@ -31,6 +32,10 @@ class Holdings(msgspec.Struct, frozen=True, kw_only=True):
     """An account, never a contract. None: not known."""
     creator_balance_raw: RawAmount | None
     """None: no creator is known, or the token did not tell."""
+    others_raw: RawAmount | None
+    """What a whole history of transfers leaves with those who are not listed. None: it is not."""
+    evidence: EvidenceRow
+    """Who was asked, and why them."""
 
 
 class HolderQuestions:
@@ -47,6 +52,7 @@ class HolderQuestions:
     ) -> None:
         """`places`: pools, owners and issuers; some may be promises of the round."""
         self._trip = trip
+        self._known = known
         self._creators = creators_named(known)
         indexed = (owner for owner, _ in known.holders)
         everybody = dict.fromkeys((*self._creators, token, *indexed, *places))
@@ -59,7 +65,7 @@ class HolderQuestions:
             first_bytes=DELEGATION_BYTES,
         )
 
-    def read(self, told: Mapping[Address, int]) -> Holdings:
+    def read(self, told: Mapping[Address, int], *, supply_raw: RawAmount) -> Holdings:
         """`told`: balances at the same block that were asked beside these. Raises UpstreamError."""
         trip = self._trip
         balances = dict(told)
@@ -70,10 +76,15 @@ class HolderQuestions:
                 balances[owner] = amount
         creator = _creator(self._creators, trip[self._codes])
         held = None if creator is None else balances.get(creator)
+        top = rank(balances)
         return Holdings(
-            top=rank(balances),
+            top=top,
             creator=creator,
             creator_balance_raw=None if held is None else RawAmount(held),
+            others_raw=left_for_others(
+                self._known, balances, listed={row.owner for row in top}, supply_raw=supply_raw
+            ),
+            evidence=_evidence(self._known.past, asked=len(balances)),
         )
 
 
@@ -84,6 +95,33 @@ def rank(balances: Mapping[Address, int]) -> tuple[HolderRow, ...]:
         HolderRow(role="top", ordinal=ordinal, owner=owner, amount_raw=RawAmount(-negative))
         for ordinal, (negative, owner) in enumerate(held[:_MOST_TOP])
     )
+
+
+def left_for_others(
+    known: Known, balances: Mapping[Address, int], *, listed: Container[Address], supply_raw: int
+) -> RawAmount | None:
+    """What holders that are neither listed nor burn addresses have, by a whole history: balances
+    where they were asked, else sums of transfers. None: the history is not whole.
+
+    Where transfers leave more than there is, some of it is not true of somebody: that much less.
+    """
+    held_raw = known.past.held_raw
+    if held_raw is None:
+        return None
+    summed = {owner: raw for owner, raw in known.holders if owner != ZERO_ADDRESS}
+    unlisted = [one for one in summed if one not in listed and one not in BURN_ADDRESSES]
+    others_raw = held_raw - sum(summed.values()) + sum(balances.get(one, 0) for one in unlisted)
+    untrue_raw = max(0, held_raw - supply_raw)
+    return RawAmount(max(0, others_raw - untrue_raw))
+
+
+def _evidence(past: Past, *, asked: int) -> EvidenceRow:
+    body = {
+        "transfers_known": past.extent,
+        "transfers_from_block": past.from_block,
+        "balances_asked": asked,
+    }
+    return EvidenceRow(key="top_holders", body=msgspec.json.encode(body).decode())
 
 
 def creators_named(known: Known) -> tuple[Address, ...]:

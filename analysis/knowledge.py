@@ -1,13 +1,32 @@
 """What the tables already know about a token, as far as an analysis asks."""
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Literal, Protocol
 
 import msgspec
 
 from config.chains import Chain
 from config.primitives import Address, BlockRef, RawAmount
 from sql.rows import LaunchRow, PoolRow
+
+
+class Past(msgspec.Struct, frozen=True, kw_only=True):
+    """How much of a token's transfers is in the index."""
+
+    from_block: int | None = None
+    """All of them from this block on. None: none are."""
+    is_whole: bool = False
+    """There are no older ones that matter."""
+    held_raw: int | None = None
+    """What they leave with all addresses together; beyond 256 bits where a token makes amounts up.
+    None: the past is not whole."""
+
+    @property
+    def extent(self) -> Literal["none", "some", "all"]:
+        """In a word."""
+        if self.from_block is None:
+            return "none"
+        return "all" if self.is_whole else "some"
 
 
 class Known(msgspec.Struct, frozen=True, kw_only=True):
@@ -23,6 +42,8 @@ class Known(msgspec.Struct, frozen=True, kw_only=True):
     """Launchpad.subject of those whose every event up to our tip is in the index."""
     holders: tuple[tuple[Address, RawAmount], ...] = ()
     """Largest first, by indexed transfers; may be incomplete, so balances are read again."""
+    past: Past = Past()
+    """Where the amounts of the holders come from."""
     creator: Address | None = None
     """Who sent the transaction that made the token, as its final block told. None: not known."""
     no_wallet_at_s: int | None = None

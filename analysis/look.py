@@ -151,7 +151,8 @@ async def look(desk: Desk, token: Address, newest: BlockRef | None, known: Known
             {
                 **{row.owner: row.amount_raw for row in burned.holders},
                 **{holder.address: holder.balance_raw for holder in plain},
-            }
+            },
+            supply_raw=admitted.metadata.supply_raw,
         ),
         token_slot_index=slots.read(trip, desk),
         lead=origin.read(inquiry, trip[asked_origin], height=header.ref.number),

@@ -218,7 +218,7 @@ def _facts(
         openness=NOT_ASKED,
         curves=issued.curves,
         origin=issued.origin,
-        evidence=(*judged.evidence, issued.origin.evidence),
+        evidence=(*judged.evidence, issued.origin.evidence, seen.holdings.evidence),
     )
 
 

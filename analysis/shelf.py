@@ -4,16 +4,18 @@ import asyncio
 import sys
 from collections.abc import Sequence
 
-from analysis.knowledge import Known
+from analysis.knowledge import Known, Past
 from config.chains import Chain
 from config.primitives import ZERO_ADDRESS, Address, BlockRef, Hash32
 from sql.codes import delete_other_versions, read_found, write_found
 from sql.creators import read_creator
+from sql.histories import read_history
 from sql.launches import launches_of
 from sql.pools import coverage_of, first_pools_beside, pools_of
 from sql.reports import read_report, walletless_check_of, write_refusal, write_report
 from sql.rows import CoverageRow, RefusalRow, Report
 from sql.store import Reader, Store
+from sql.tokens import read_token
 from sql.transfers import holders_of
 
 _HOLDERS_READ = 25
@@ -106,10 +108,24 @@ class StoreShelf:
                     for pad in chain.launchpads
                     if coverage.has(pad.subject, since=pad.from_block)
                 ),
-                holders=tuple((holder.owner, holder.amount_raw) for holder in holders),
+                holders=tuple((holder.owner, holder.amount_raw) for holder in holders.top),
+                past=_read_past(reader, chain.id, token, held_raw=holders.held_raw),
                 creator=None if made is None else made.creator,
                 no_wallet_at_s=walletless_check_of(reader, chain_id=chain.id, token=token),
             )
+
+
+def _read_past(reader: Reader, chain_id: int, address: Address, *, held_raw: int) -> Past:
+    token = read_token(reader, chain_id=chain_id, address=address)
+    if token is None or token.transfers_from_block is None:
+        return Past()
+    history = read_history(reader, token_id=token.token_id)
+    is_whole = token.transfers_from_block == 0 or (history is not None and history.is_whole)
+    return Past(
+        from_block=token.transfers_from_block,
+        is_whole=is_whole,
+        held_raw=held_raw if is_whole else None,
+    )
 
 
 class _Coverage:
@@ -120,7 +136,7 @@ class _Coverage:
         if pin is None:
             self._needed = sys.maxsize
         else:
-            self._needed = pin.number - int(_LAG_S / chain.block_time_s)
+            self._needed = pin.number - chain.blocks_in(_LAG_S)
         self._ranges: dict[str, list[CoverageRow]] = {}
         for row in coverage_of(reader, chain_id=chain.id):
             self._ranges.setdefault(row.subject, []).append(row)

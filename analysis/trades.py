@@ -48,7 +48,7 @@ class StoredTrades:
             chain_id=chain.id,
             token=report.token.address,
             pool_keys=list(pools),
-            from_block=report.token.block_number - int(_OLDEST_S / chain.block_time_s),
+            from_block=report.token.block_number - chain.blocks_in(_OLDEST_S),
             at_most=_LOOKED_AT,
         )
         for trade in trades:

@@ -127,8 +127,9 @@ def _creator_holds_supply(judged: Judged) -> bool | None:
 def _holder_concentration(judged: Judged) -> bool | None:
     """Whether one holder that is neither a burn address nor a pool has over a fifth.
 
-    The list names who is known: while more than a fifth of the supply lies with nobody on it, one
-    that is missing may have it. None then.
+    The list names who is known, and a whole history of transfers what others have, each less than
+    those on the list: while more than a fifth of the supply lies with nobody, one that is missing
+    may have it. None then.
     """
     report = judged.report
     top = holders_of(report.holders, "top")
@@ -139,8 +140,8 @@ def _holder_concentration(judged: Judged) -> bool | None:
     if report.pools is not None and large - {pool.pool for pool in report.pools}:
         return True
     listed = {row.owner: row.amount_raw for row in report.holders}
-    unlisted_raw = report.token.supply_raw - sum(listed.values())
-    is_unsure = unlisted_raw * 100 > fifth_of_100
+    known_raw = sum(listed.values()) + (report.token.others_raw or 0)
+    is_unsure = (report.token.supply_raw - known_raw) * 100 > fifth_of_100
     may_be_a_pool = report.pools is None and large
     return None if is_unsure or may_be_a_pool else False
 

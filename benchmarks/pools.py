@@ -33,8 +33,9 @@ from demo.anvil import AnvilNode
 from demo.layout import ZooToken
 from demo.overlay import write_overlay
 from demo.world import build_world
+from indexer.coverage import extend_all
 from indexer.rpc import RpcClient
-from sql.pools import extend_coverage, insert_pools
+from sql.pools import insert_pools
 from sql.rows import PoolRow
 from sql.store import Store
 
@@ -147,14 +148,13 @@ async def main() -> None:
         with closing(Store.open(Path(folder) / "store.duckdb")) as store:
             with store.transaction() as tx:
                 insert_pools(tx, rows)
-                for dex in chain.dexes:
-                    extend_coverage(
-                        tx,
-                        chain_id=chain.id,
-                        subject=f"pools:{dex.factory}",
-                        from_block=0,
-                        to_block=10**6,
-                    )
+                extend_all(
+                    tx,
+                    chain_id=chain.id,
+                    subjects=[f"pools:{dex.factory}" for dex in chain.dexes],
+                    first=0,
+                    last=10**6,
+                )
             del rows
             print(describe(f"one token with {POOLS} V4 pools"))
             await measure(chain, token, client, store)

@@ -94,6 +94,10 @@ class Chain(msgspec.Struct, frozen=True, kw_only=True):
         """Nominal seconds between two values of `block.number` as contracts read it."""
         return self.block_time_s if self.clock == "own" else ETHEREUM_BLOCK_TIME_S
 
+    def blocks_in(self, seconds: float) -> int:
+        """About how many blocks a time has, rounded down."""
+        return int(seconds / self.block_time_s)
+
     @property
     def anchors(self) -> tuple[Anchor, Anchor, Anchor]:
         """Wrapped native first, then the two stables."""

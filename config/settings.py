@@ -79,6 +79,10 @@ class IndexerSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     initial_log_range: Positive = _default("indexer.initial_log_range")
     max_log_range: Positive = _default("indexer.max_log_range")
     commit_rows: Positive = _default("indexer.commit_rows")
+    history_logs: Positive = _default("indexer.history_logs")
+    history_requests: Annotated[int, msgspec.Meta(ge=0)] = _default("indexer.history_requests")
+    trades_kept_s: Annotated[float, msgspec.Meta(ge=86_400)] = _default("indexer.trades_kept_s")
+    """At least the day whose trades serve as prices."""
 
 
 class AnalysisSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

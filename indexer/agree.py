@@ -10,7 +10,7 @@ from functools import lru_cache
 import polars as pl
 from eth_utils.crypto import keccak
 
-from config.primitives import BlockRef, Hash32
+from config.primitives import Address, BlockRef, Hash32
 from indexer.failures import DisagreementError
 from indexer.headers import Header, LogsBloom
 
@@ -60,12 +60,23 @@ def check_range_logs(
     last: int,
     topics: Sequence[Hash32],
     headers: Iterable[Header],
+    address: Address | None = None,
 ) -> None:
-    """Logs asked by range lie in it, in order, of the topics, one hash a block, as in `headers`."""
+    """Logs asked by range lie in it, in order, of the topics, one hash a block, as in `headers`.
+
+    `address`: of the one contract that was asked for. None: any.
+    """
     asked = f"eth_getLogs({first} to {last})"
     _check_topics(logs, topics=topics, asked=asked)
     _check_order(logs, asked=asked)
     _check_within(logs, first=first, last=last, asked=asked)
+    strangers = set(_distinct(logs, "address")) - {address}
+    if address is not None and strangers:
+        raise DisagreementError(
+            first=asked,
+            second="its answer",
+            difference=f"a log is of {min(strangers)}, which was not asked for",
+        )
     if logs.select(pl.struct("block_number", "block_hash").n_unique()).item() != (
         logs.select(pl.col("block_number").n_unique()).item()
     ):

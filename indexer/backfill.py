@@ -135,7 +135,11 @@ class _Run:
         self._store = store
         self._commit_rows = settings.commit_rows
         self._ingest = Ingest(chain)
-        self._spans = SpanReader(client, settings, topics=self._ingest.topics)
+        self._spans = SpanReader(
+            client, settings, topics=self._ingest.topics, timed_topics=self._ingest.timed_topics
+        )
+        self._trade_blocks = chain.blocks_in(settings.trades_kept_s)
+        self._trades_from = 0
         self._from = from_block
         self._to = to_block
         self._stream = f"backfill:{from_block}:{to_block}"
@@ -149,6 +153,7 @@ class _Run:
         self.has_begun = True
         if self._to > head.number:
             raise BeyondHeadError(to_block=self._to, head=head.number)
+        self._trades_from = head.number - self._trade_blocks + 1
         at = await asyncio.to_thread(self._read_next)
         yield self._progress(at - 1)
         final = min(self._to, head.number - self._chain.finality_blocks)
@@ -189,7 +194,8 @@ class _Run:
             while at <= last or under_way:
                 while at <= last and len(under_way) < _FETCHES_AT_ONCE:
                     end = min(at + self._spans.size - 1, last)
-                    under_way.append(asyncio.create_task(self._spans.fetch(at, end)))
+                    fetching = self._spans.fetch(at, end, timed=at >= self._trades_from)
+                    under_way.append(asyncio.create_task(fetching))
                     at = end + 1
                 yield await under_way[0]
                 under_way.popleft()

@@ -9,8 +9,8 @@ from sql.store import Transaction
 
 def extend_all(
     tx: Transaction, *, chain_id: int, subjects: Sequence[str], first: int, last: int
-) -> bool:
-    """Add blocks `first` to `last` to every subject. True: some of it was covered before.
+) -> None:
+    """Add blocks `first` to `last` to every subject.
 
     A chain has a few dozen rows, so all are read, joined here and written anew: three statements,
     where one subject at a time takes three for each. Raises StoreError.
@@ -21,7 +21,6 @@ def extend_all(
         "coverage",
         join_coverage(known, chain_id=chain_id, subjects=subjects, first=first, last=last),
     )
-    return any(row.from_block <= last and row.to_block >= first for row in known)
 
 
 def join_coverage(

@@ -36,7 +36,10 @@ class Follower:
         self._client = client
         self._store = store
         self._ingest = Ingest(chain)
-        self._spans = SpanReader(client, settings, topics=self._ingest.topics)
+        self._spans = SpanReader(
+            client, settings, topics=self._ingest.topics, timed_topics=self._ingest.timed_topics
+        )
+        self._trade_blocks = chain.blocks_in(settings.trades_kept_s)
         self._log = _log.bind(chain=chain.slug)
         self._window: dict[int, BlockRef] = {}
         self._next: int | None = None
@@ -118,7 +121,8 @@ class Follower:
             if not self._is_next(following):
                 return await self._drop_tip()
         last = min(first + self._spans.size - 1, final)
-        piece = join_pieces(await self._spans.fetch(first, last))
+        is_recent = first > head.number - self._trade_blocks
+        piece = join_pieces(await self._spans.fetch(first, last, timed=is_recent))
         if self.tip is not None and piece.parent_hash != self.tip.hash:
             raise UpstreamError(
                 service=self._client.services,

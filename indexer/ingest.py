@@ -20,11 +20,10 @@ from sql.rows import BlockRow, CheckpointRow
 from sql.store import Transaction
 from sql.tokens import Because, track_token_frame
 from sql.trades import insert_trades
-from sql.transfers import insert_transfers
+from sql.transfers import insert_transfers, insert_undecoded
 
 FOLLOW = "follow"
 TRANSFERS = "transfers"
-_ALL_UNDECODED = 2**31 - 1
 
 
 class Written(msgspec.Struct, frozen=True, kw_only=True):
@@ -63,8 +62,10 @@ class Ingest:
         self._launches = LaunchDecoder(chain.launchpads)
         self.topics: tuple[Hash32, ...] = tuple(dict.fromkeys((*TOPICS, *self._launches.topics)))
         """Of the logs that have to be asked for."""
-        self.block_topics: tuple[Hash32, ...] = (*self.topics, *SWAP_TOPICS)
-        """The same, where blocks are asked one by one: only there the time of trades is known."""
+        self.timed_topics = SWAP_TOPICS
+        """Of those that are kept only where the time of their block is known."""
+        self.block_topics: tuple[Hash32, ...] = (*self.topics, *self.timed_topics)
+        """Of all, for blocks that are asked one by one."""
         self._anchors = [ZERO_ADDRESS, *(anchor.address for anchor in chain.anchors)]
         """Never tracked: they have pools without number."""
         self._subjects = [
@@ -79,7 +80,7 @@ class Ingest:
         The caller's transaction makes it one with whatever else belongs to it. Only the follow
         stream, which goes on to the head, makes the transfers of tokens complete.
         """
-        was_here_before = extend_all(
+        extend_all(
             tx,
             chain_id=self._chain_id,
             subjects=self._subjects,
@@ -100,8 +101,6 @@ class Ingest:
             tokens.select("address", from_block=pl.col("first_seen_block").cast(pl.Int64)),
         )
         undecoded = self._named(_once(decoded.undecoded, launched.undecoded, transfers.undecoded))
-        if was_here_before:
-            undecoded = self._only_new(tx, undecoded)
         trades = decode_trades(piece.logs, (header.ref for header in piece.headers))
         written = Written(
             logs=piece.logs.height,
@@ -109,7 +108,7 @@ class Ingest:
             launches=insert_launches(tx, launches),
             transfers=insert_transfers(tx, self._named(transfers.transfers)),
             trades=insert_trades(tx, self._named(trades), anchors=self._anchors),
-            undecoded=tx.insert_frame("undecoded", undecoded),
+            undecoded=insert_undecoded(tx, undecoded, chain_id=self._chain_id),
         )
         write_checkpoint(
             tx,
@@ -161,13 +160,6 @@ class Ingest:
         if fresh.height:
             with tx.frame("incoming_token", fresh):
                 tx.execute("tokens/update_transfers_from", chain_id=self._chain_id)
-
-    def _only_new(self, tx: Transaction, undecoded: pl.DataFrame) -> pl.DataFrame:
-        """Without the logs that another stream has brought."""
-        known = tx.fetch_frame(
-            "transfers/list_undecoded", chain_id=self._chain_id, at_most=_ALL_UNDECODED
-        )
-        return undecoded.join(known, on=["block_number", "log_index"], how="anti")
 
     def _named(self, frame: pl.DataFrame) -> pl.DataFrame:
         return frame.with_columns(chain_id=pl.lit(self._chain_id, dtype=pl.Int32))

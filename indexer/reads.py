@@ -8,7 +8,7 @@ import polars as pl
 
 from config.errors import UpstreamError
 from config.jsonrpc import RpcFault, RpcRequest
-from config.primitives import BlockRef, Hash32
+from config.primitives import Address, BlockRef, Hash32
 from indexer.agree import (
     check_block_logs,
     check_link,
@@ -116,17 +116,22 @@ async def fetch_blocks(
 
 
 async def fetch_range(
-    client: RpcClient, first: int, last: int, *, topics: Sequence[Hash32] = TOPICS
+    client: RpcClient,
+    first: int,
+    last: int,
+    *,
+    topics: Sequence[Hash32] = TOPICS,
+    address: Address | None = None,
 ) -> Piece:
-    """Blocks that are final, with their logs asked by range.
+    """Blocks that are final, with their logs asked by range; with `address`, those of it alone.
 
     Raises RangeRefusedError when this is too much for the node, UpstreamError otherwise.
     """
+    wanted: dict[str, object] = {"fromBlock": hex(first), "toBlock": hex(last), "topics": [topics]}
+    if address is not None:
+        wanted["address"] = address
     requests = [
-        RpcRequest(
-            "eth_getLogs",
-            ({"fromBlock": hex(first), "toBlock": hex(last), "topics": [topics]},),
-        ),
+        RpcRequest("eth_getLogs", (wanted,)),
         header_request(first),
         header_request(last),
     ]
@@ -142,12 +147,12 @@ async def fetch_range(
                 message=message, suggested=parse_suggestion(message, first=first)
             )
         logs = _read_logs(answers[0], asked=f"logs of blocks {first} to {last}")
-        check_range_logs(logs, first=first, last=last, topics=topics, headers=ends)
+        check_range_logs(logs, first=first, last=last, topics=topics, headers=ends, address=address)
         return Piece(
             first=first,
             last=last,
             parent_hash=ends[0].ref.parent_hash,
-            logs=logs,
+            logs=logs.with_columns(_believable_time(*ends)),
             headers=(ends[-1],),
         )
 
@@ -170,6 +175,12 @@ def join_pieces(pieces: Sequence[Piece]) -> Piece:
         logs=pl.concat([piece.logs for piece in pieces]),
         headers=tuple(header for piece in pieces for header in piece.headers),
     )
+
+
+def _believable_time(first: Header, last: Header) -> pl.Expr:
+    """The times that logs came with, where they can be true: some nodes say 0."""
+    time_s = pl.col("time_s")
+    return pl.when(time_s.is_between(first.ref.time_s, last.ref.time_s)).then(time_s)
 
 
 def _require(header: Header | None, number: int) -> Header:

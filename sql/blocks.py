@@ -87,6 +87,7 @@ def _drop_tokens(tx: Transaction, token_ids: Sequence[int]) -> None:
         delete_reports(tx, token_id)
     with tx.frame("gone_token", _id_frame(token_ids)):
         tx.execute("transfers/delete_of_tokens")
+        tx.execute("histories/delete_of_tokens")
         tx.execute("tokens/delete_tokens")
 
 

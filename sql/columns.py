@@ -29,6 +29,7 @@ TABLES: Mapping[str, type[msgspec.Struct]] = {
     "pool": rows.PoolRow,
     "launch": rows.LaunchRow,
     "creator": rows.CreatorRow,
+    "history": rows.HistoryRow,
     "undecoded": rows.UndecodedRow,
     "code_answer": rows.CodeAnswerRow,
     "report": rows.ReportRow,
@@ -42,6 +43,7 @@ TABLES: Mapping[str, type[msgspec.Struct]] = {
 """Tables whose columns are the fields of a struct. `transfer` is not one: see sql/transfers.py."""
 
 ADDED: Mapping[str, tuple[tuple[str, str], ...]] = {
+    "history": (("token_id", "INTEGER"),),
     "report": (("token_id", "INTEGER"), ("pools_resolved", "BOOLEAN")),
     "report_static": (("token_id", "INTEGER"),),
     "report_pool": (("token_id", "INTEGER"),),

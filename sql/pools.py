@@ -66,21 +66,6 @@ def coverage_of(store: Readable, *, chain_id: int) -> list[CoverageRow]:
     return store.fetch("coverage/list_ranges", CoverageRow, chain_id=chain_id)
 
 
-def extend_coverage(
-    tx: Transaction, *, chain_id: int, subject: str, from_block: int, to_block: int
-) -> None:
-    """Add a range, ends included, joining it with those it overlaps or lies beside."""
-    where = {"chain_id": chain_id, "subject": subject}
-    joined = tx.fetch(
-        "coverage/find_touching", CoverageRow, **where, from_block=from_block, to_block=to_block
-    )
-    for row in joined:
-        tx.execute(
-            "coverage/delete_within", **where, from_block=row.from_block, to_block=row.to_block
-        )
-    tx.insert("coverage", joined)
-
-
 def _count(tx: Transaction) -> int:
     found = tx.fetch_one("pools/count_all", _Count)
     return 0 if found is None else found.count

@@ -129,16 +129,15 @@ class CreatorRow(Row, frozen=True, kw_only=True):
     """None: the block does not tell."""
 
 
-class TransferRow(Row, frozen=True, kw_only=True):
-    """One ERC-20 Transfer of a tracked token."""
+class HistoryRow(Row, frozen=True, kw_only=True):
+    """How much of one token's past has been fetched, backwards from where following began."""
 
-    chain_id: int
-    block_number: int
-    log_index: int
-    token: Address
-    sender: Address
-    recipient: Address
-    amount_raw: RawAmount
+    is_whole: bool
+    """There are no older transfers, or the stored ones account for the whole supply."""
+    requests: int
+    """Log queries it has cost."""
+    logs: int
+    """Transfer events gone through."""
 
 
 class UndecodedRow(Row, frozen=True, kw_only=True):
@@ -268,6 +267,9 @@ class ReportRow(Row, frozen=True, kw_only=True):
     """`block.number` as a contract read it. None: not asked, or the chain did not answer."""
     clock_time_s: int | None
     """`block.timestamp` as a contract read it."""
+    others_raw: RawAmount | None
+    """What a whole history of transfers leaves with holders that are not listed. None: the history
+    is not whole."""
 
 
 class PoolResultRow(Row, frozen=True, kw_only=True):

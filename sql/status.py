@@ -18,6 +18,8 @@ class ChainCounts(msgspec.Struct, frozen=True, kw_only=True):
     transfers: int
     queue: int
     """Tokens with a pool that have neither a report nor a refusal yet."""
+    whole_histories: int
+    """Tokens whose transfers are stored from the first one on."""
 
 
 def read_counts(path: Path) -> dict[int, ChainCounts]:

@@ -63,6 +63,11 @@ def newest_trades(
     )
 
 
+def delete_old_trades(tx: Transaction, *, chain_id: int, kept_s: float) -> None:
+    """Forget the trades that are so much older than the newest block that is held."""
+    tx.execute("trades/delete_old", chain_id=chain_id, kept_s=int(kept_s))
+
+
 def _count(tx: Transaction) -> int:
     found = tx.fetch_one("trades/count_all", _Count)
     return 0 if found is None else found.count

@@ -4,8 +4,7 @@ import msgspec
 import polars as pl
 
 from config.errors import StoreError
-from config.primitives import Address, RawAmount
-from sql.rows import TransferRow, UndecodedRow
+from config.primitives import ZERO_ADDRESS, Address, RawAmount
 from sql.store import Readable, Transaction
 from sql.tokens import read_token
 
@@ -22,12 +21,11 @@ TRANSFER_COLUMNS = (
     ("word3", "UBIGINT"),
     ("amount", "DOUBLE"),
 )
-"""How TransferRow lies in the table: addresses as numbers, the amount as words and as a DOUBLE."""
+"""How a transfer lies in the table: addresses as numbers, the amount as words and as a DOUBLE."""
 
 _WORD_DIGITS = 16
 _WORDS = 4
 _PLACE = ("chain_id", "block_number", "log_index")
-_MAX_BLOCK = 2**63 - 1
 
 
 class Holding(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,6 +33,18 @@ class Holding(msgspec.Struct, frozen=True, kw_only=True):
 
     owner: Address
     amount_raw: RawAmount
+
+
+class Holdings(msgspec.Struct, frozen=True, kw_only=True):
+    """What the stored transfers of one token leave with whom."""
+
+    top: tuple[Holding, ...] = ()
+    """Largest first; those above 0 only."""
+    held_raw: int = 0
+    """With all addresses but the zero address together, of those that have anything. Beyond 256
+    bits where a token tells of made-up amounts."""
+    is_overdrawn: bool = False
+    """Somebody sent more than came: older transfers are missing, or there were never any."""
 
 
 class _Count(msgspec.Struct, frozen=True, kw_only=True):
@@ -47,11 +57,19 @@ class _Net(msgspec.Struct, frozen=True, kw_only=True):
     word1: str
     word2: str
     word3: str
+    all0: str
+    all1: str
+    all2: str
+    all3: str
+    overdrawn: int
 
-    def exact(self) -> int:
+    def own(self) -> int:
         """Signed: transfers from before our first block are missing."""
-        words = (self.word0, self.word1, self.word2, self.word3)
-        return sum(int(word) << (64 * at) for at, word in enumerate(words))
+        return _exact(self.word0, self.word1, self.word2, self.word3)
+
+    def everybody(self) -> int:
+        """Of all that are above 0."""
+        return _exact(self.all0, self.all1, self.all2, self.all3)
 
 
 def insert_transfers(tx: Transaction, frame: pl.DataFrame) -> int:
@@ -77,50 +95,54 @@ def insert_transfers(tx: Transaction, frame: pl.DataFrame) -> int:
     return _count(tx, "transfers/count_all") - before
 
 
-def transfers_of(
-    store: Readable,
-    *,
-    chain_id: int,
-    token: Address,
-    at_most: int,
-    from_block: int = 0,
-    to_block: int = _MAX_BLOCK,
-) -> list[TransferRow]:
-    """The first `at_most` stored transfers of a token in a range of blocks, in chain order."""
-    tracked = read_token(store, chain_id=chain_id, address=token)
-    if tracked is None:
-        return []
-    return store.fetch(
-        "transfers/list_of_token",
-        TransferRow,
-        token_id=tracked.token_id,
-        from_block=from_block,
-        to_block=to_block,
-        at_most=at_most,
+def insert_undecoded(tx: Transaction, frame: pl.DataFrame, *, chain_id: int) -> int:
+    """Store the undecoded logs of one chain that are not stored yet; returns how many those were.
+
+    Columns of UndecodedRow.
+    """
+    if not frame.height:
+        return 0
+    known = tx.fetch_frame(
+        "transfers/list_undecoded_places",
+        chain_id=chain_id,
+        from_block=frame["block_number"].min(),
+        to_block=frame["block_number"].max(),
+    )
+    return tx.insert_frame(
+        "undecoded", frame.join(known, on=["block_number", "log_index"], how="anti")
     )
 
 
-def list_undecoded(store: Readable, *, chain_id: int, at_most: int) -> list[UndecodedRow]:
-    """The newest logs that had a known topic but not the shape of its event."""
-    return store.fetch("transfers/list_undecoded", UndecodedRow, chain_id=chain_id, at_most=at_most)
-
-
-def holders_of(store: Readable, *, chain_id: int, token: Address, at_most: int) -> list[Holding]:
-    """Addresses by what the stored transfers leave them, largest first.
+def holders_of(store: Readable, *, chain_id: int, token: Address, at_most: int) -> Holdings:
+    """Addresses by what the stored transfers leave them.
 
     Candidates, to be verified on the chain: transfers may start after the token did, and a token
-    may change balances without a transfer. Amounts above 0 only; [] when it is not tracked.
+    may change balances without a transfer. Nobody when it is not tracked.
     """
     tracked = read_token(store, chain_id=chain_id, address=token)
     if tracked is None:
-        return []
+        return Holdings()
     # Rounding of the DOUBLE can misplace near neighbours, so a few more are asked for.
     nets = store.fetch(
-        "transfers/list_holders", _Net, token_id=tracked.token_id, at_most=2 * at_most
+        "transfers/list_holders",
+        _Net,
+        token_id=tracked.token_id,
+        nobody=ZERO_ADDRESS,
+        at_most=2 * at_most,
     )
-    exact = [Holding(owner=net.owner, amount_raw=RawAmount(net.exact())) for net in nets]
+    if not nets:
+        return Holdings()
+    exact = [Holding(owner=net.owner, amount_raw=RawAmount(net.own())) for net in nets]
     ranked = sorted(exact, key=lambda holding: holding.amount_raw, reverse=True)
-    return [holding for holding in ranked if holding.amount_raw > 0][:at_most]
+    return Holdings(
+        top=tuple(holding for holding in ranked if holding.amount_raw > 0)[:at_most],
+        held_raw=nets[0].everybody(),
+        is_overdrawn=nets[0].overdrawn > 0,
+    )
+
+
+def _exact(*words: str) -> int:
+    return sum(int(word) << (64 * at) for at, word in enumerate(words))
 
 
 def _word(at: int) -> pl.Expr:

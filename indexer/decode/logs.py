@@ -19,9 +19,11 @@ LOG_SCHEMA = {
     "topic3": pl.String,
     "data": pl.String,
     "tx_hash": pl.String,
+    "time_s": pl.Int64,
 }
 """Columns of a log frame. Hex is lower case with 0x; a topic that is not there is empty. `tx_hash`
-alone is as the node sent it: few logs need it, so whoever does checks it."""
+alone is as the node sent it: few logs need it, so whoever does checks it. `time_s` is that of the
+block, null where the node does not tell it with the log."""
 
 _TEXTS = ("block_hash", "address", "topic0", "topic1", "topic2", "topic3", "data")
 _ADDRESS = r"^0x[0-9a-f]{40}$"
@@ -38,6 +40,8 @@ class _WireLog(msgspec.Struct, rename="camel", gc=False):
     block_hash: str
     log_index: str
     transaction_hash: str = ""
+    block_timestamp: str | float | None = None
+    """Geth, Erigon, Reth and anvil give it; execution-apis has it since 2025."""
     removed: bool = False
 
 
@@ -64,6 +68,7 @@ def decode_logs(body: bytes | msgspec.Raw) -> pl.DataFrame:
             **{f"topic{at}": _nth(topics, at) for at in range(4)},
             "data": [log.data for log in logs],
             "tx_hash": [log.transaction_hash for log in logs],
+            "time_s": pl.Series([_hex(log.block_timestamp) for log in logs], dtype=pl.String),
         }
     )
     if any(log.removed for log in logs):
@@ -73,6 +78,10 @@ def decode_logs(body: bytes | msgspec.Raw) -> pl.DataFrame:
 
 def _nth(topics: Sequence[tuple[str, ...]], at: int) -> list[str]:
     return [some[at] if len(some) > at else "" for some in topics]
+
+
+def _hex(told: str | float | None) -> str | None:
+    return told if isinstance(told, str) else None
 
 
 def _integer(name: str, dtype: type[pl.Int32 | pl.Int64]) -> pl.Expr:
@@ -86,6 +95,7 @@ def _checked(frame: pl.DataFrame) -> pl.DataFrame:
             _integer("block_number", pl.Int64),
             # Stored as 32 bits; no block has two thousand million logs.
             _integer("log_index", pl.Int32).cast(pl.Int64),
+            pl.col("time_s").str.strip_prefix("0x").str.to_integer(base=16, strict=False),
         )
     except pl.exceptions.ComputeError:
         raise IllFormedError(part="block number or log index of a log") from None

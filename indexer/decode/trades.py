@@ -72,15 +72,18 @@ TRADE_SCHEMA: dict[str, pl.DataType] = {
 
 
 def decode_trades(logs: pl.DataFrame, blocks: Iterable[BlockRef]) -> pl.DataFrame:
-    """Swaps in these blocks, of TRADE_SCHEMA, in chain order. Those of other blocks, whose time is
-    not known, and logs of another shape are left out."""
+    """Swaps of TRADE_SCHEMA, in chain order. The time is that of the block among these `blocks`,
+    else the log's own; swaps without either, and logs of another shape, are left out."""
     times = pl.DataFrame(
         [(block.number, block.time_s) for block in blocks],
-        schema={"block_number": pl.Int64, "time_s": pl.Int64},
+        schema={"block_number": pl.Int64, "own_time_s": pl.Int64},
         orient="row",
     )
-    swaps = logs.filter(pl.col("topic0").is_in(SWAP_TOPICS)).join(
-        times, on="block_number", how="inner"
+    swaps = (
+        logs.filter(pl.col("topic0").is_in(SWAP_TOPICS))
+        .join(times, on="block_number", how="left")
+        .with_columns(time_s=pl.coalesce("own_time_s", "time_s"))
+        .filter(pl.col("time_s").is_not_null())
     )
     parts = [
         swaps.filter(

@@ -92,6 +92,7 @@ def make_token(**changes: Any) -> ReportRow:
         "launchpad_name": None,
         "creator_address": OWNER,
         "creator_balance_raw": 0,
+        "others_raw": None,
         "owner_slots_vacant": True,
         "clock_block": 20_000_000,
         "clock_time_s": MINED_AT_S,
@@ -204,6 +205,7 @@ def reports(draw: st.DrawFn) -> Report:
         launchpad_name=draw(st.none() | st.just("some_pad")),
         creator_address=draw(st.none() | addresses),
         creator_balance_raw=draw(st.none() | amounts),
+        others_raw=draw(st.none() | amounts),
     )
 
 

@@ -8,6 +8,7 @@ from config.load import load_chains
 from config.settings import IndexerSettings, RpcSettings
 from indexer.backfill import BackfillProgress, backfill
 from indexer.follow import follow
+from indexer.histories import Histories
 from indexer.rpc import RpcClient
 from indexer.status import FollowStatus
 from sql.store import Store
@@ -20,13 +21,17 @@ def say(number: int) -> None:
     sys.stdout.flush()
 
 
-async def run(url: str, store_path: Path, overlay: Path, to_block: int | None) -> None:
-    """Follow for ever, or back-fill to a block and end."""
+async def run(url: str, store_path: Path, overlay: Path, until: str) -> None:
+    """Follow for ever, or fetch pasts of tokens or back-fill to a block, and end."""
     chain = next(chain for chain in load_chains(overlay) if chain.slug == "ethereum")
     store = Store.open(store_path)
     client = await RpcClient.connect([url], chain.id, RpcSettings())
     try:
-        if to_block is None:
+        if until == "histories":
+            histories = Histories(chain, client, store, SETTINGS)
+            while await histories.take_turn():
+                say(0)
+        elif until == "-":
             stop = asyncio.Event()
 
             def publish(status: FollowStatus) -> None:
@@ -45,7 +50,7 @@ async def run(url: str, store_path: Path, overlay: Path, to_block: int | None) -
                 store,
                 SETTINGS,
                 from_block=0,
-                to_block=to_block,
+                to_block=int(until),
                 progress=progress,
             )
     finally:
@@ -54,7 +59,5 @@ async def run(url: str, store_path: Path, overlay: Path, to_block: int | None) -
 
 
 if __name__ == "__main__":
-    _, its_url, its_store, its_overlay, until = sys.argv
-    asyncio.run(
-        run(its_url, Path(its_store), Path(its_overlay), None if until == "-" else int(until))
-    )
+    _, its_url, its_store, its_overlay, its_end = sys.argv
+    asyncio.run(run(its_url, Path(its_store), Path(its_overlay), its_end))

@@ -12,7 +12,7 @@ from eth_utils.crypto import keccak
 
 from config.chains import Anchor, Chain, Dex, Oracle
 from config.errors import UpstreamError
-from config.primitives import Address
+from config.primitives import ZERO_ADDRESS, Address
 from config.settings import RpcSettings
 from indexer.endpoint import Endpoint
 from indexer.rpc import RpcClient
@@ -87,13 +87,20 @@ class Sent(msgspec.Struct, frozen=True):
     amount: int
 
 
+class Minted(msgspec.Struct, frozen=True):
+    """Tokens come from nobody."""
+
+    token: int
+    amount: int
+
+
 class Odd(msgspec.Struct, frozen=True):
     """A token sends a Transfer event of another shape."""
 
     token: int
 
 
-Event = Pair | Pool | Sent | Odd
+Event = Pair | Pool | Sent | Minted | Odd
 
 
 class Block(msgspec.Struct, frozen=True):
@@ -126,6 +133,9 @@ def _log_of(event: Event, **place: Any) -> Log:
             return encode_log(POOL_CREATED, values, address=FACTORY_V3, **place)
         case Sent(number, amount):
             sides = {"from": address("sender"), "to": address(f"recipient {amount % 3}")}
+            return encode_log(TRANSFER, sides | {"value": amount}, address=token(number), **place)
+        case Minted(number, amount):
+            sides = {"from": ZERO_ADDRESS, "to": address("minter")}
             return encode_log(TRANSFER, sides | {"value": amount}, address=token(number), **place)
         case Odd(number):
             return wire_log(address=token(number), topics=[TRANSFER.topic0], data="0x", **place)
@@ -168,6 +178,12 @@ class ScriptedNode:
         self.max_range = 1_000_000
         self.refusal = "block range is too wide"
         self.ranges: list[tuple[int, int]] = []
+        self.log_filters: list[set[str]] = []
+        """Topics of each question for logs."""
+        self.oldest_logs = 0
+        self.keeps_states = True
+        self.says_no_code = False
+        self.tells_times = True
         self.highest = 0
         """Of all heads there have been."""
         self._remember()
@@ -208,12 +224,16 @@ class ScriptedNode:
         """Nothing to close."""
 
     def _refusal(self, call: dict[str, Any]) -> dict[str, Any] | None:
-        """The error for a range that is longer than this node allows."""
+        """The error for what this node does not know any more, or allows."""
+        if call["method"] == "eth_getCode" and not self.keeps_states:
+            return {"error": {"code": -32000, "message": "missing trie node"}}
         if call["method"] != "eth_getLogs" or "fromBlock" not in call["params"][0]:
             return None
         query = call["params"][0]
         first, last = int(query["fromBlock"], 16), int(query["toBlock"], 16)
         self.ranges.append((first, last))
+        if first < self.oldest_logs:
+            return {"error": {"code": 4444, "message": "pruned history unavailable"}}
         if last - first < self.max_range:
             return None
         message = self.refusal.format(first=hex(first), last=hex(first + self.max_range - 1))
@@ -229,6 +249,8 @@ class ScriptedNode:
                 return self._block(params[0])
             case "eth_getLogs":
                 return self._logs(params[0])
+            case "eth_getCode":
+                return self._code(params[0], int(params[1], 16))
         raise AssertionError(method)
 
     def _block(self, name: str) -> object:
@@ -240,7 +262,7 @@ class ScriptedNode:
             "number": hex(block.number),
             "hash": block.hash,
             "parentHash": block.parent_hash,
-            "timestamp": hex(1_700_000_000 + block.number),
+            "timestamp": _time(block),
             "logsBloom": f"0x{bloom_of(block.logs):0512x}",
             "transactions": [],
         }
@@ -252,11 +274,30 @@ class ScriptedNode:
             first, last = int(query["fromBlock"], 16), int(query["toBlock"], 16)
             blocks = self.canonical[first : last + 1]
         topics = set(query["topics"][0])
-        return [log for block in blocks for log in block.logs if log["topics"][0] in topics]
+        self.log_filters.append(topics)
+        return [
+            log | self._time_of(block)
+            for block in blocks
+            for log in block.logs
+            if log["topics"][0] in topics and query.get("address", log["address"]) == log["address"]
+        ]
+
+    def _time_of(self, block: Block) -> Log:
+        return {"blockTimestamp": _time(block)} if self.tells_times else {}
+
+    def _code(self, contract: str, height: int) -> str:
+        """There is some from the contract's first log on."""
+        logs = (log for block in self.canonical[: height + 1] for log in block.logs)
+        is_there = any(log["address"] == contract for log in logs)
+        return "0x60" if is_there and not self.says_no_code else "0x"
 
     def _remember(self) -> None:
         self.highest = max(self.highest, self.head.number)
         self.by_hash |= {block.hash: block for block in self.canonical}
+
+
+def _time(block: Block) -> str:
+    return hex(1_700_000_000 + block.number)
 
 
 class InstantClock:

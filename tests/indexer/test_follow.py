@@ -17,7 +17,6 @@ from indexer.status import FollowStatus
 from sql.blocks import unwind_from
 from sql.store import Store
 from sql.tokens import track_tokens
-from sql.transfers import transfers_of
 from tests.indexer.ledger_of_chain import assert_window, expect, read
 from tests.indexer.scripted_node import (
     CHAIN,
@@ -29,6 +28,7 @@ from tests.indexer.scripted_node import (
     Sent,
     client_of,
 )
+from tests.sql.stored import transfers_of
 
 SETTINGS = IndexerSettings(poll_s=0.01, initial_log_range=8, max_log_range=16)
 
@@ -245,7 +245,7 @@ async def test_requested_tokens_are_followed_from_the_request_on(store: Store) -
             track_tokens(tx, chain_id=1, addresses=[TOKENS[3]], because="request", block_number=1)
         node.extend([Sent(3, 2), Sent(2, 2), Odd(3)])
         await board.until_level(node)
-    sent = transfers_of(store, chain_id=1, token=TOKENS[3], at_most=10)
+    sent = transfers_of(store, TOKENS[3])
     assert [(row.block_number, row.amount_raw) for row in sent] == [(2, 2)]
     assert read(store).tokens == [(TOKENS[3], "request", 1, 2)]
     assert [row[:3] for row in read(store).undecoded] == [(2, 2, TOKENS[3])]

@@ -4,6 +4,7 @@ price that the last one shows."""
 import time
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from analysis.desk import Desk
@@ -13,8 +14,9 @@ from analysis.price import find_price
 from analysis.shelf import StoreShelf
 from analysis.trades import StoredTrades
 from config.primitives import Address
-from config.settings import AnalysisSettings, RpcSettings
+from config.settings import AnalysisSettings, IndexerSettings, RpcSettings
 from demo.compile import load_artifacts
+from indexer.backfill import backfill
 from indexer.rpc import RpcClient
 from sql.store import Store
 from tests.chain.judging import judge
@@ -66,6 +68,29 @@ async def test_every_kind_of_pool_tells_what_moved(live: LiveChain, tmp_path: Pa
             await until_level(board, live)
             assert stored(store)[-1:] != told[-1:]
             assert len(stored(store)) == before - 1
+
+
+def timed(store: Store) -> list[tuple[object, ...]]:
+    with store.cursor() as cursor:
+        query = "from trade order by block_number, log_index"
+        return [tuple(row) for row in cursor.execute(query).fetchall()]
+
+
+async def test_trades_of_ranges_are_those_of_blocks_asked_one_by_one(
+    live: LiveChain, tmp_path: Path
+) -> None:
+    live.trade(60)
+    client = await RpcClient.connect([live.node.url], live.chain.id, RpcSettings())
+    head = live.node.head_number()
+    told = {}
+    for name, finality_blocks in (("ranges", 1), ("blocks", head)):
+        chain = msgspec.structs.replace(live.chain, finality_blocks=finality_blocks)
+        with opened(tmp_path / f"{name}.duckdb") as store:
+            await backfill(chain, client, store, IndexerSettings(), from_block=0, to_block=head)
+            told[name] = timed(store)
+    assert len(told["ranges"]) > 50
+    assert told["ranges"] == told["blocks"]
+    await client.aclose()
 
 
 class Nowhere(MarketData):

@@ -120,6 +120,7 @@ heads = st.builds(
     launchpad_name=st.none() | texts,
     creator_address=st.none() | addresses,
     creator_balance_raw=st.none() | amounts,
+    others_raw=st.none() | amounts,
     owner_slots_vacant=truths,
     clock_block=st.none() | times,
     clock_time_s=st.none() | times,

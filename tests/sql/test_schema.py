@@ -16,7 +16,7 @@ from sql.store import Store
 from sql.transfers import TRANSFER_COLUMNS
 from tests.sql.samples import block
 
-IN_NO_TABLE = {"KeyRow", "TransferRow"}  # in the ledger; in the wide table, in a form of its own
+IN_NO_TABLE = {"KeyRow"}  # in the ledger
 
 
 def described(store: Store, table: str) -> list[tuple[str, str]]:

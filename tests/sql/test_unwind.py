@@ -2,10 +2,10 @@
 
 import msgspec
 import polars as pl
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from indexer.coverage import extend_all
 from sql.blocks import (
     insert_blocks,
     list_blocks,
@@ -16,14 +16,16 @@ from sql.blocks import (
     write_checkpoint,
 )
 from sql.connection import MEMORY
+from sql.histories import read_history, write_history
 from sql.launches import insert_launches, launches_of
-from sql.pools import coverage_of, extend_coverage, insert_pools, pools_of
+from sql.pools import coverage_of, insert_pools, pools_of
 from sql.reports import read_report, write_report
-from sql.rows import CheckpointRow, UndecodedRow
+from sql.rows import CheckpointRow, HistoryRow, UndecodedRow
 from sql.store import Store, Transaction
 from sql.tokens import Because, read_token, track_tokens, tracked
-from sql.transfers import insert_transfers, list_undecoded, transfers_of
+from sql.transfers import insert_transfers
 from tests.sql.samples import address, bare_report, block, hash32, launch, pool
+from tests.sql.stored import transfers_of, undecoded_in
 
 TOKENS = [address(0x100 + at) for at in range(6)]
 QUOTE = address(2)
@@ -71,7 +73,7 @@ def take_in(store: Store, history: list[Facts], *, first: int) -> None:
             insert_transfers(tx, transfers_at(number, sorted(known), facts.transfers))
             tx.insert("undecoded", [undecoded(number)])
             insert_blocks(tx, [block(number)])
-            extend_coverage(tx, chain_id=1, subject="pools", from_block=number, to_block=number)
+            extend_all(tx, chain_id=1, subjects=["pools"], first=number, last=number)
             write_checkpoint(tx, follow(number))
 
 
@@ -118,8 +120,8 @@ def everything(store: Store) -> list[object]:
             (row.address, row.first_seen_block, row.tracked_because)
             for row in tracked(store, chain_id=1)
         ),
-        [transfers_of(store, chain_id=1, token=token, at_most=1_000) for token in TOKENS],
-        list_undecoded(store, chain_id=1, at_most=1_000),
+        [transfers_of(store, token) for token in TOKENS],
+        undecoded_in(store),
     ]
 
 
@@ -157,8 +159,14 @@ def test_a_token_without_a_pool_goes_with_its_report_unless_somebody_asked(store
         track_tokens(tx, chain_id=1, addresses=[TOKENS[1]], because="request", block_number=11)
     for token in TOKENS[:3]:
         write_report(store, bare_report(token, scanned_at_s=1))
+    numbers = [row.token_id for row in tracked(store, chain_id=1)]
+    with store.transaction() as tx:
+        for number in numbers:
+            write_history(tx, HistoryRow(is_whole=True, requests=1, logs=1), token_id=number)
     with store.transaction() as tx:
         unwind_from(tx, chain_id=1, number=11)
+    pasts = [read_history(store, token_id=number) for number in numbers]
+    assert [past is not None for past in pasts] == [True, True, False]
     kept, asked, gone = TOKENS[:3]
     assert {row.address: row.tracked_because for row in tracked(store, chain_id=1)} == {
         kept: "pool",
@@ -255,27 +263,3 @@ def test_a_checkpoint_without_its_block_has_no_hash(store: Store) -> None:
     found = read_checkpoint(store, chain_id=1, stream="follow")
     assert found == CheckpointRow(chain_id=1, stream="follow", number=6, hash=None)
     assert list_blocks(store, chain_id=1) == []
-
-
-@pytest.mark.parametrize(
-    ("ranges", "expected"),
-    [
-        ([(1, 5)], [(1, 5)]),
-        ([(1, 5), (6, 9)], [(1, 9)]),
-        ([(6, 9), (1, 5)], [(1, 9)]),
-        ([(1, 5), (7, 9)], [(1, 5), (7, 9)]),
-        ([(1, 5), (7, 9), (6, 6)], [(1, 9)]),
-        ([(1, 9), (3, 4)], [(1, 9)]),
-        ([(3, 4), (1, 9)], [(1, 9)]),
-        ([(1, 2), (4, 5), (7, 8), (2, 7)], [(1, 8)]),
-    ],
-)
-def test_ranges_that_touch_become_one(
-    store: Store, ranges: list[tuple[int, int]], expected: list[tuple[int, int]]
-) -> None:
-    with store.transaction() as tx:
-        extend_coverage(tx, chain_id=1, subject="other", from_block=6, to_block=6)
-        for start, end in ranges:
-            extend_coverage(tx, chain_id=1, subject="x", from_block=start, to_block=end)
-    found = [row for row in coverage_of(store, chain_id=1) if row.subject == "x"]
-    assert [(row.from_block, row.to_block) for row in found] == expected

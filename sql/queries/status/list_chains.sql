@@ -1,4 +1,5 @@
--- One row per chain that was ever followed: our tip, rows, and tokens with a pool still to judge.
+-- One row per chain that was ever followed: our tip, rows, tokens with a pool still to
+-- judge, and tokens whose transfers are stored from the first on.
 select
     checkpoint.chain_id,
     checkpoint.number as tip,
@@ -14,7 +15,12 @@ select
             and token.tracked_because = 'pool'
             and report.token_id is null
             and refusal.token_id is null
-    ) as queue
+    ) as queue,
+    (
+        select count(*)
+        from v_histories
+        where v_histories.chain = checkpoint.chain_id and v_histories.is_whole
+    ) as whole_histories
 from checkpoint
 where checkpoint.stream = 'follow'
 order by checkpoint.chain_id

@@ -1,0 +1,210 @@
+"""Fetches the past of tokens: their transfers from before following took them up, backwards.
+
+A token at a time and a turn at a time, in blocks that are final. What a turn brings is stored in
+one transaction with how far it came, right below what is stored already: stopped anywhere, nothing
+is lost, doubled or left out. The past has an end where the token had no code yet, or where the
+stored transfers account for its whole supply; where nodes tell neither, or it is longer than the
+settings allow, it stays known in part.
+"""
+
+import asyncio
+
+import msgspec
+import polars as pl
+import structlog
+
+from config.chains import Chain
+from config.errors import UpstreamError
+from config.jsonrpc import RpcFault, RpcRequest
+from config.primitives import Address
+from config.settings import IndexerSettings
+from indexer.decode.transfers import TRANSFER_TOPIC, decode_transfers
+from indexer.failures import RangeRefusedError
+from indexer.ingest import FOLLOW
+from indexer.pace import Clock, SystemClock, backoff_s
+from indexer.reads import Piece, join_pieces
+from indexer.rpc import RpcClient
+from indexer.spans import SpanReader
+from indexer.wire import RpcAnswer
+from sql.histories import DueHistory, list_due_histories, write_history
+from sql.rows import HistoryRow
+from sql.store import Store, Transaction
+from sql.tokens import read_token, set_transfers_from
+from sql.transfers import holders_of, insert_transfers, insert_undecoded
+
+_MOST_REQUESTS_A_TURN = 20
+_MOST_LOGS_A_TURN = 20_000
+
+_LOOKED_AT = 1_000
+"""Tokens looked at for the one whose turn it is: others may have been tried in vain lately."""
+
+_FIRST_PAUSE_S = 60.0
+_MOST_PAUSE_S = 21_600.0
+"""A node that has thrown old logs away seldom gets them back."""
+
+_log = structlog.get_logger(__name__)
+
+
+class _Turn(msgspec.Struct, kw_only=True):
+    """What one turn has brought of one token's past."""
+
+    piece: Piece | None = None
+    requests: int = 0
+    is_first: bool | None = False
+    """There is nothing below it. None: no node told."""
+    failure: UpstreamError | RangeRefusedError | None = None
+
+    @property
+    def logs(self) -> int:
+        return 0 if self.piece is None else self.piece.logs.height
+
+
+class Histories:
+    """The pasts of one chain's tokens. Not for concurrent use."""
+
+    def __init__(
+        self,
+        chain: Chain,
+        client: RpcClient,
+        store: Store,
+        settings: IndexerSettings,
+        *,
+        clock: Clock | None = None,
+    ) -> None:
+        self._chain = chain
+        self._client = client
+        self._store = store
+        self._settings = settings
+        self._clock = clock or SystemClock()
+        self._spans = SpanReader(client, settings, topics=(TRANSFER_TOPIC,))
+        self._failures: dict[Address, int] = {}
+        self._not_before_s: dict[Address, float] = {}
+
+    async def take_turn(self) -> bool:
+        """Fetch a part of one token's past. False: there is none to be fetched now.
+
+        Faults of nodes are logged and make the token wait, the longer the more there were. Raises
+        StoreError.
+        """
+        due = await asyncio.to_thread(self._read_due)
+        now_s = self._clock.now_s()
+        ready = (one for one in due if self._not_before_s.get(one.address, now_s) <= now_s)
+        chosen = next(ready, None)
+        if chosen is None:
+            return False
+        turn = await self._fetch(chosen)
+        if turn.piece is not None:
+            await asyncio.to_thread(self._commit, chosen, turn.piece, turn)
+        self._note(chosen.address, turn.failure)
+        return True
+
+    def _read_due(self) -> list[DueHistory]:
+        return list_due_histories(
+            self._store,
+            chain_id=self._chain.id,
+            stream=FOLLOW,
+            finality_blocks=self._chain.finality_blocks,
+            most_logs=self._settings.history_logs,
+            most_requests=self._settings.history_requests,
+            at_most=_LOOKED_AT,
+        )
+
+    def _note(self, token: Address, failure: UpstreamError | RangeRefusedError | None) -> None:
+        if failure is None:
+            self._failures.pop(token, None)
+            self._not_before_s.pop(token, None)
+            return
+        failures = self._failures[token] = self._failures.get(token, 0) + 1
+        pause_s = backoff_s(failures, first_s=_FIRST_PAUSE_S, most_s=_MOST_PAUSE_S)
+        self._not_before_s[token] = self._clock.now_s() + pause_s
+        _log.info(
+            "past of a token not fetched", chain=self._chain.slug, token=token, why=str(failure)
+        )
+
+    # --- from the nodes -----------------------------------------------------------------------
+
+    async def _fetch(self, due: DueHistory) -> _Turn:
+        turn = _Turn()
+        requests = min(_MOST_REQUESTS_A_TURN, self._settings.history_requests - due.requests)
+        logs = min(_MOST_LOGS_A_TURN, self._settings.history_logs - due.logs)
+        last = due.transfers_from_block - 1
+        try:
+            while turn.is_first is False and turn.requests < requests and turn.logs < logs:
+                piece = await self._spans.fetch_back(last, address=due.address)
+                is_first = await self._is_first(due.address, piece)
+                turn.piece = join_pieces([piece] if turn.piece is None else [piece, turn.piece])
+                turn.requests += 1
+                turn.is_first = is_first
+                last = piece.first - 1
+        except (UpstreamError, RangeRefusedError) as error:
+            turn.failure = error
+        return turn
+
+    async def _is_first(self, token: Address, piece: Piece) -> bool | None:
+        """Whether the token had no code before the piece. None: that cannot be told.
+
+        A node without old state may say that there is none; so it has to show the code that was
+        there right after the piece.
+        """
+        if piece.first == 0:
+            return True
+        before, after = await self._client.batch(
+            [
+                RpcRequest("eth_getCode", (token, hex(height)))
+                for height in (piece.first - 1, piece.last + 1)
+            ]
+        )
+        if _has_code(before) is None or not _has_code(after):
+            return None
+        return not _has_code(before)
+
+    # --- into the tables ----------------------------------------------------------------------
+
+    def _commit(self, due: DueHistory, piece: Piece, turn: _Turn) -> None:
+        tracked = pl.DataFrame({"address": [due.address], "from_block": [piece.first]})
+        decoded = decode_transfers(piece.logs, tracked)
+        with self._store.transaction() as tx:
+            if not self._still_fits(tx, due):
+                return
+            insert_transfers(tx, self._named(decoded.transfers))
+            insert_undecoded(tx, self._named(decoded.undecoded), chain_id=self._chain.id)
+            set_transfers_from(
+                tx,
+                chain_id=self._chain.id,
+                addresses=[due.address],
+                block_number=piece.first,
+            )
+            write_history(
+                tx,
+                HistoryRow(
+                    is_whole=self._is_whole(tx, due, turn),
+                    requests=due.requests + turn.requests,
+                    logs=due.logs + turn.logs,
+                ),
+                token_id=due.token_id,
+            )
+
+    def _is_whole(self, tx: Transaction, due: DueHistory, turn: _Turn) -> bool:
+        if turn.is_first is not None:
+            return turn.is_first
+        held = holders_of(tx, chain_id=self._chain.id, token=due.address, at_most=1)
+        return not held.is_overdrawn and held.held_raw == due.supply_raw > 0
+
+    def _still_fits(self, tx: Transaction, due: DueHistory) -> bool:
+        """Whether the token is stored as it was: a reorganisation may have taken it away."""
+        token = read_token(tx, chain_id=self._chain.id, address=due.address)
+        return (
+            token is not None
+            and token.token_id == due.token_id
+            and token.transfers_from_block == due.transfers_from_block
+        )
+
+    def _named(self, frame: pl.DataFrame) -> pl.DataFrame:
+        return frame.with_columns(chain_id=pl.lit(self._chain.id, dtype=pl.Int32))
+
+
+def _has_code(answer: RpcAnswer) -> bool | None:
+    """None: the node does not tell."""
+    if isinstance(answer, RpcFault):
+        return None
+    return bytes(answer).strip() not in (b'"0x"', b'"0x0"', b"null")

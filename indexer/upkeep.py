@@ -1,0 +1,67 @@
+"""What is done for a chain's tables beside following it: pasts of tokens, old trades."""
+
+import asyncio
+import contextlib
+from collections.abc import Coroutine
+
+import structlog
+
+from config.chains import Chain
+from config.errors import InternalError
+from config.settings import IndexerSettings
+from indexer.histories import Histories
+from indexer.rpc import RpcClient
+from sql.store import Store
+from sql.trades import delete_old_trades
+
+_TRADES_EVERY_S = 600.0
+
+_log = structlog.get_logger(__name__)
+
+
+async def keep_up(
+    chain: Chain,
+    client: RpcClient,
+    store: Store,
+    settings: IndexerSettings,
+    *,
+    stop: asyncio.Event,
+) -> None:
+    """Go on until `stop` is set; a turn under way is then broken off.
+
+    Faults of nodes, of the disk and of the store are logged and outlived; it raises none of them.
+    """
+    histories = Histories(chain, client, store, settings)
+    time = asyncio.get_running_loop().time
+    trades_at_s = time()
+    while not stop.is_set():
+        try:
+            if time() >= trades_at_s:
+                trades_at_s = time() + _TRADES_EVERY_S
+                await asyncio.to_thread(_forget_old_trades, chain, store, settings)
+            await _unless(stop, histories.take_turn())
+        except (InternalError, OSError) as error:
+            # The log may lie on the very disk that is full.
+            with contextlib.suppress(OSError):
+                _log.error("upkeep put off", chain=chain.slug, reason=str(error))
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(stop.wait(), settings.poll_s)
+
+
+async def _unless(stop: asyncio.Event, work: Coroutine[None, None, object]) -> None:
+    """Do the work, or as much of it as can be done before `stop` is set."""
+    tasks = [asyncio.create_task(work), asyncio.create_task(stop.wait())]
+    try:
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        if tasks[0].done():
+            tasks[0].result()
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def _forget_old_trades(chain: Chain, store: Store, settings: IndexerSettings) -> None:
+    """Those that are older than `indexer.trades_kept_s`, counted from the newest block held."""
+    with store.transaction() as tx:
+        delete_old_trades(tx, chain_id=chain.id, kept_s=settings.trades_kept_s)

@@ -1,0 +1,2 @@
+-- Removes what is known of the fetching of the past of the token numbered $token_id.
+delete from history where token_id = $token_id

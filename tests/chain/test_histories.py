@@ -1,0 +1,280 @@
+"""Protects who holds a token that was there long before us: its past, fetched from a real node."""
+
+import os
+import random
+import subprocess
+import sys
+import time
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from analysis.desk import Desk
+from analysis.shelf import StoreShelf
+from api.native import render_native
+from api.summary import render_summary
+from config.chains import Chain as ChainFacts
+from config.load import load_chains
+from config.primitives import Address
+from config.settings import AnalysisSettings, IndexerSettings, RpcSettings
+from demo.abi import call_data
+from demo.animal import Animal
+from demo.anvil import AnvilNode
+from demo.compile import Artifacts
+from demo.layout import World, ZooToken, named_account
+from demo.overlay import write_overlay
+from demo.swaps import Call
+from demo.world import build_world
+from indexer.follower import Follower
+from indexer.histories import Histories
+from indexer.rpc import RpcClient
+from sql.reports import write_report
+from sql.rows import Report
+from sql.store import Store
+from tests.chain.judging import judge
+from tests.chain.test_holders import TRANSFER, ranked, replay, top_of
+from tests.chain.verbs import Chain, Log
+from tests.sql.stored import transfers_of
+
+ROOT = Path(__file__).parents[2]
+SETTINGS = IndexerSettings(initial_log_range=8, max_log_range=32)
+SUPPLY = 1_000_000 * 10**18
+HOLDERS = [named_account(f"early holder {number}") for number in range(90)]
+
+
+@pytest.fixture(scope="module", params=[64, 10_000], ids=["no old states", "old states"])
+def anvil_node(request: pytest.FixtureRequest) -> Iterator[AnvilNode]:
+    with AnvilNode(states_kept=request.param) as node:
+        yield node
+
+
+@pytest.fixture(scope="module")
+def world(anvil_node: AnvilNode) -> World:
+    return build_world(anvil_node)
+
+
+@pytest.fixture(scope="module")
+def overlay(world: World, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_overlay(world, tmp_path_factory.mktemp("overlay"))
+
+
+@pytest.fixture
+def facts(overlay: Path) -> ChainFacts:
+    """Followed from the head on: all that was before is the past."""
+    found = next(chain for chain in load_chains(overlay) if chain.slug == "ethereum")
+    return msgspec.structs.replace(found, start_block=None)
+
+
+@pytest.fixture
+def chain(anvil_node: AnvilNode, world: World, artifacts: Artifacts) -> Chain:
+    return Chain(anvil_node, world, artifacts)
+
+
+@pytest.fixture
+async def client(anvil_node: AnvilNode) -> AsyncIterator[RpcClient]:
+    client = await RpcClient.connect((anvil_node.url,), anvil_node.chain_id, RpcSettings())
+    yield client
+    await client.aclose()
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "store.duckdb"
+
+
+@pytest.fixture
+def store(path: Path) -> Iterator[Store]:
+    store = Store.open(path)
+    yield store
+    store.close()
+
+
+def give(chain: Chain, token: ZooToken, receiver: Address, amount_raw: int) -> None:
+    """From the owner, in the next block."""
+    data = call_data("transfer(address,uint256)", receiver, amount_raw)
+    chain.node.send(Call(to=token.address, data=data).sent_by(token.owner, gas=200_000))
+
+
+def spread(chain: Chain) -> ZooToken:
+    """A token that ninety hold, after some three hundred transfers in as many blocks."""
+    animal = Animal(key="old", trait="held by many for long", symbol="OLD", pool_pct=15)
+    token = chain.place(animal)
+    for turn in range(3):
+        for at, holder in enumerate(HOLDERS):
+            give(chain, token, holder, SUPPLY // 400 + turn * 10**18 + at)
+            if at % 3 == 2:
+                chain.mine(3)
+    chain.mine(10)
+    return token
+
+
+async def follow(facts: ChainFacts, client: RpcClient, store: Store) -> None:
+    """Up to the head."""
+    follower = Follower(facts, client, store, SETTINGS)
+    await follower.load()
+    async for _ in follower.advance(await client.fetch_head_header()):
+        pass
+
+
+async def meet(
+    chain: Chain, facts: ChainFacts, client: RpcClient, store: Store
+) -> tuple[ZooToken, Report]:
+    """Follow, then judge the token for the first time; by and by its past is final."""
+    token = spread(chain)
+    await follow(facts, client, store)
+    first = await judge(desk_of(facts, client, store), token.address)
+    write_report(store, first)
+    for at in range(facts.finality_blocks + 2):
+        give(chain, token, HOLDERS[at], 5 * 10**17)
+        chain.mine()
+    await follow(facts, client, store)
+    return token, first
+
+
+def desk_of(facts: ChainFacts, client: RpcClient, store: Store) -> Desk:
+    return Desk(
+        chain=facts,
+        node=client,
+        knowledge=StoreShelf(store),
+        settings=AnalysisSettings(),
+        now_s=time.time,
+    )
+
+
+def is_concentrated(report: Report) -> bool | None:
+    native = render_native(report, clock=None, liquid_above_usd=100.0)
+    summary = render_summary(
+        report, native, chain="ethereum", address=report.token.address, liquid_above_usd=100.0
+    )
+    (flag,) = (flag for flag in summary.flags if flag.key == "holder_concentration")
+    assert flag.value is None or isinstance(flag.value, bool)
+    return flag.value
+
+
+def known_of(report: Report) -> object:
+    (row,) = (row for row in report.evidence if row.key == "top_holders")
+    return msgspec.json.decode(row.body)["transfers_known"]
+
+
+def logs_of(chain: Chain, token: Address, *, since: int = 0) -> list[tuple[object, ...]]:
+    """The token's transfers, as the node has them."""
+    where = {"address": token, "topics": [TRANSFER], "fromBlock": hex(since), "toBlock": "latest"}
+    answer = chain.node.rpc("eth_getLogs", where)
+    places = msgspec.convert(answer, list[dict[str, object]])
+    return [
+        (
+            int(str(place["blockNumber"]), 16),
+            int(str(place["logIndex"]), 16),
+            *("0x" + word[-40:] for word in log.topics[1:]),
+            int(log.data, 16),
+        )
+        for place, log in zip(places, msgspec.convert(answer, list[Log]), strict=True)
+    ]
+
+
+def stored(store: Store, token: Address) -> list[tuple[object, ...]]:
+    return [
+        (row.block_number, row.log_index, row.sender, row.recipient, row.amount_raw)
+        for row in transfers_of(store, token)
+    ]
+
+
+async def test_whoever_held_it_before_us_is_found(
+    chain: Chain, facts: ChainFacts, client: RpcClient, store: Store
+) -> None:
+    token, first = await meet(chain, facts, client, store)
+    held = replay(chain, token.address)
+    assert len(held) > 80
+    assert top_of(first) != ranked(held), "nobody has told of them yet"
+    assert (is_concentrated(first), known_of(first)) == (None, "none")
+    desk = desk_of(facts, client, store)
+    part = await judge(desk, token.address)
+    assert (is_concentrated(part), known_of(part)) == (None, "some")
+
+    histories = Histories(facts, client, store, SETTINGS)
+    while await histories.take_turn():
+        await move_chain(chain, token, facts, client, store)
+    assert stored(store, token.address) == logs_of(chain, token.address)
+    whole = await judge(desk, token.address)
+    assert top_of(whole) == ranked(replay(chain, token.address))
+    for owner, amount_raw in top_of(whole):
+        assert chain.balance(token.address, owner) == amount_raw
+    assert (is_concentrated(whole), known_of(whole)) == (False, "all")
+    listed = dict(top_of(whole))
+    held = replay(chain, token.address)
+    assert whole.token.others_raw == sum(
+        amount_raw for owner, amount_raw in held.items() if owner not in listed
+    )
+
+
+async def move_chain(
+    chain: Chain, token: ZooToken, facts: ChainFacts, client: RpcClient, store: Store
+) -> None:
+    """Transfers and a reorganisation, right above what is final, between two turns."""
+    give(chain, token, HOLDERS[7], 3 * 10**17)
+    chain.mine(2)
+    await follow(facts, client, store)
+    chain.reorg(facts.finality_blocks - 2)
+    give(chain, token, HOLDERS[8], 2 * 10**17)
+    chain.mine()
+    await follow(facts, client, store)
+
+
+async def test_of_a_giant_the_list_stays_incomplete(
+    chain: Chain, facts: ChainFacts, client: RpcClient, store: Store
+) -> None:
+    token, _ = await meet(chain, facts, client, store)
+    bounded = msgspec.structs.replace(SETTINGS, history_logs=40)
+    histories = Histories(facts, client, store, bounded)
+    turns = 0
+    while await histories.take_turn():
+        turns += 1
+        assert turns < 20
+    rows = stored(store, token.address)
+    assert rows == logs_of(chain, token.address)[-len(rows) :]
+    assert 40 < len(rows) < 40 + 32 * 3 + 20
+    report = await judge(desk_of(facts, client, store), token.address)
+    assert (is_concentrated(report), known_of(report)) == (None, "some")
+    assert report.token.others_raw is None
+    for owner, amount_raw in top_of(report):
+        assert chain.balance(token.address, owner) == amount_raw
+
+
+async def test_killed_at_any_moment_it_loses_and_doubles_nothing(
+    chain: Chain, facts: ChainFacts, overlay: Path, client: RpcClient, path: Path
+) -> None:
+    store = Store.open(path)
+    token, _ = await meet(chain, facts, client, store)
+    dice = random.Random(7)  # noqa: S311 - a test's dice
+    reached = [len(stored(store, token.address))]
+    for _ in range(3):
+        store.close()
+        kill_after_a_turn(dice.uniform(0, 0.1), chain.node.url, path, overlay)
+        store = Store.open(path)
+        rows = stored(store, token.address)
+        reached.append(len(rows))
+        assert rows == logs_of(chain, token.address)[-len(rows) :]
+    assert reached == sorted(reached)
+    assert reached[0] < reached[1] < len(logs_of(chain, token.address))
+    histories = Histories(facts, client, store, SETTINGS)
+    while await histories.take_turn():
+        pass
+    assert stored(store, token.address) == logs_of(chain, token.address)
+    store.close()
+
+
+def kill_after_a_turn(more_s: float, url: str, path: Path, overlay: Path) -> None:
+    """Start a process that fetches pasts; kill it a turn, and a moment, later."""
+    command = [sys.executable, "-m", "tests.indexer.ingest_child"]
+    with subprocess.Popen(
+        [*command, url, str(path), str(overlay), "histories"],
+        cwd=ROOT,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        stdout=subprocess.PIPE,
+    ) as child:
+        assert child.stdout is not None
+        child.stdout.readline()
+        time.sleep(more_s)
+        child.kill()

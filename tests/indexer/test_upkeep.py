@@ -1,0 +1,147 @@
+"""Protects what goes on beside following: pasts come in, old trades go, trouble is outlived."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import msgspec
+import polars as pl
+import pytest
+import structlog
+
+from config.errors import StoreError
+from config.settings import IndexerSettings
+from indexer.backfill import backfill
+from indexer.decode.trades import SWAP_TOPICS
+from indexer.histories import Histories
+from indexer.upkeep import keep_up
+from sql.blocks import insert_blocks
+from sql.pools import insert_pools
+from sql.store import Store
+from sql.trades import insert_trades
+from tests.indexer.scripted_node import CHAIN, InstantClock, ScriptedNode, Sent, client_of
+from tests.indexer.test_histories import followed, lived, sent_in, stored
+from tests.sql.samples import address, block, pool
+
+DAY_S = 86_400
+SETTINGS = IndexerSettings(poll_s=0.01, trades_kept_s=DAY_S)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    opened = Store.open(tmp_path / "store.duckdb")
+    yield opened
+    opened.close()
+
+
+@asynccontextmanager
+async def kept_up(node: ScriptedNode, store: Store) -> AsyncIterator[None]:
+    stop = asyncio.Event()
+    task = asyncio.create_task(keep_up(CHAIN, client_of(node), store, SETTINGS, stop=stop))
+    try:
+        yield
+    finally:
+        stop.set()
+        await asyncio.wait_for(task, 10)
+
+
+async def until(is_true: Callable[[], bool]) -> None:
+    async with asyncio.timeout(20):
+        while not is_true():  # noqa: ASYNC110 - a store tells nobody of what is new in it
+            await asyncio.sleep(0.01)
+
+
+def trade(store: Store, times_s: Sequence[int]) -> None:
+    """One in each block from 0 on."""
+    frame = pl.DataFrame(
+        {
+            "chain_id": [1] * len(times_s),
+            "block_number": list(range(len(times_s))),
+            "log_index": [0] * len(times_s),
+            "time_s": list(times_s),
+            "emitter": [address(5)] * len(times_s),
+            "pool_key": [address(5)] * len(times_s),
+            "kinds": [["AmmV2"]] * len(times_s),
+            "amount0": [1.0] * len(times_s),
+            "amount1": [-1.0] * len(times_s),
+        }
+    )
+    with store.transaction() as tx:
+        insert_pools(tx, [pool(5, address(9), block_number=0)])
+        assert insert_trades(tx, frame, anchors=[address(2)]) == len(times_s)
+
+
+def times_shown(store: Store) -> list[int]:
+    with store.cursor() as cursor:
+        query = "select epoch(block_time)::bigint from v_trades order by block_number"
+        return [row[0] for row in cursor.execute(query).fetchall()]
+
+
+async def test_pasts_come_in_and_old_trades_go(store: Store) -> None:
+    node = lived()
+    await followed(node, store)
+    newest_s = 1_700_000_000 + node.head.number
+    trade(store, [newest_s - DAY_S - 1, newest_s - DAY_S, newest_s])
+    async with kept_up(node, store):
+        await until(lambda: stored(store, 0) == sent_in(node.canonical, 0))
+        await until(lambda: len(times_shown(store)) < 3)
+    assert times_shown(store) == [newest_s - DAY_S, newest_s]
+
+
+async def test_without_a_block_no_trade_is_old(store: Store) -> None:
+    trade(store, [1, 2])
+    with store.transaction() as tx:
+        insert_blocks(tx, [msgspec.structs.replace(block(10**6), chain_id=56)])
+    asked = ScriptedNode()
+    async with kept_up(asked, store):
+        await asyncio.sleep(0.05)
+    assert times_shown(store) == [1, 2]
+    assert "eth_getLogs" not in asked.asked
+
+
+async def test_a_store_that_cannot_write_is_told_and_outlived(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    node = lived()
+    await followed(node, store)
+    take_turn = Histories.take_turn
+    failures = [StoreError(path="store", reason="is full")] * 2
+
+    async def fail_first(histories: Histories) -> bool:
+        if failures:
+            raise failures.pop()
+        return await take_turn(histories)
+
+    monkeypatch.setattr(Histories, "take_turn", fail_first)
+    with structlog.testing.capture_logs() as logs:
+        async with kept_up(node, store):
+            await until(lambda: stored(store, 0) == sent_in(node.canonical, 0))
+    assert [log["event"] for log in logs if log["log_level"] == "error"] == ["upkeep put off"] * 2
+
+
+@pytest.mark.parametrize(("tells_times", "asked_for"), [(True, [120, 140, 160, 180]), (False, [])])
+async def test_trades_are_asked_for_where_their_time_is_told_and_they_are_young(
+    store: Store, tells_times: bool, asked_for: list[int]
+) -> None:
+    node = ScriptedNode()
+    node.tells_times = tells_times
+    for _ in range(199):
+        node.extend([Sent(0, 1)])
+    slow = msgspec.structs.replace(CHAIN, block_time_s=DAY_S / 80)  # so 80 blocks are kept
+    ranges = msgspec.structs.replace(SETTINGS, initial_log_range=20, max_log_range=20)
+    await backfill(
+        slow,
+        client_of(node),
+        store,
+        ranges,
+        from_block=0,
+        to_block=180,
+        clock=InstantClock(),
+    )
+    with_trades = [
+        first
+        for (first, _), topics in zip(node.ranges, node.log_filters, strict=True)
+        if set(SWAP_TOPICS) <= topics
+    ]
+    assert with_trades == asked_for
