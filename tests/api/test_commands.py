@@ -8,7 +8,6 @@ import msgspec
 import pytest
 from click.testing import CliRunner
 from rich.console import Console
-from rich.table import Table
 
 import assay
 from sql.ledger import Ledger
@@ -28,16 +27,15 @@ def run(*arguments: str, store: Path) -> str:
 
 def test_the_list_of_keys_shows_reasons_as_text(tmp_path: Path) -> None:
     store = tmp_path / "assay.duckdb"
-    run("keys", "create", "--plan", "pro", "--label", "bot", store=store)
-    (ledger_file,) = tmp_path.glob("*.sqlite")
-    with closing(Ledger.open(ledger_file)) as ledger:
+    run("keys", "list", store=store)
+    (file,) = tmp_path.glob("*.sqlite")
+    with closing(Ledger.open(file)) as ledger:
         ledger.create_key(PLANS["pro"], NASTY, MINED_AT_S)
         ledger.issue_trial("192.0.2.1", NASTY, NASTY, PLANS["trial"], MINED_AT_S)
     listed = run("keys", "list", store=store)
     assert all(line.isprintable() for line in listed.splitlines())
     assert SHOWN in listed
-    rows = [msgspec.json.decode(line) for line in listed.splitlines()]
-    assert NASTY in [row["label"] for row in rows]
+    assert [msgspec.json.decode(line)["label"] for line in listed.splitlines()] == [NASTY] * 2
 
 
 @pytest.mark.parametrize("is_terminal", [True, False])
@@ -51,7 +49,6 @@ def test_rows_of_sql_are_shown_as_text(
     answer = Result(columns=("name",), rows=[(NASTY,)], truncated=False)
     monkeypatch.setattr(assay, "run_sql", lambda *_: answer)
     shown = run("sql", "select 1", store=tmp_path / "x.duckdb") + file.getvalue()
-    assert SHOWN in shown if is_terminal else SHOWN in shown.replace("\\\\", "\\")
+    assert SHOWN in shown
     for sequence in ("\x1b]", "\x07", "\x9b", "\u202e"):
         assert sequence not in shown
-    assert Table is not None
