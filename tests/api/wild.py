@@ -42,13 +42,18 @@ _json = st.recursive(
     lambda some: st.lists(some, max_size=3) | st.dictionaries(_names | _texts, some, max_size=3),
     max_leaves=6,
 )
-_good = st.sampled_from(
-    [
-        {"addresses": [TOKEN]},
-        {"addresses": [TOKEN, "0x12"], "response_format": "summary"},
-        {"reason": "a"},
-    ]
-)
+_FORM, _JSON = "application/x-www-form-urlencoded", "application/json"
+
+_RIGHT: dict[str, tuple[str, bytes]] = {
+    "/tokens/1": (_JSON, json.dumps({"addresses": [TOKEN, "0x12"]}).encode()),
+    "/agent-keys": (_JSON, b'{"reason": "a"}'),
+    "/mcp": (_JSON, b'{"jsonrpc": "2.0", "id": 1, "method": "tools/list"}'),
+    "/logout": (_FORM, b"form_token=FORM-TOKEN"),
+    "/dashboard/keys": (_FORM, b"form_token=FORM-TOKEN&label=a"),
+    f"/t/1/{TOKEN}": (_FORM, b"api_key=ADMIN-KEY"),
+}
+"""What a route takes."""
+
 _arguments = st.fixed_dictionaries(
     {}, optional={"chain": _texts, "address": _texts, "response_format": _texts}
 )
@@ -77,15 +82,12 @@ class WildCall(msgspec.Struct, frozen=True, kw_only=True):
     is_signed_in: bool
 
 
-FORM_TOKEN = "FORM-TOKEN"
-"""Stands in bodies for that of the session."""
-
-
 class SignedIn:
     """A session of somebody who signed in before the issuer fell silent, and again when it ends."""
 
     def __init__(self, world: World):
         self._accounts = Accounts(world.ledger)
+        self._key = world.new_key()
         self.sign_in()
 
     def sign_in(self) -> None:
@@ -102,8 +104,9 @@ class SignedIn:
         self.form_token = hmac.digest(token.encode(), b"form", hashlib.sha256).hex()
 
     def fill(self, body: bytes) -> bytes:
-        """The body with the session's own form token."""
-        return body.replace(FORM_TOKEN.encode(), self.form_token.encode())
+        """The body with the session's own form token, and a key that opens."""
+        body = body.replace(b"FORM-TOKEN", self.form_token.encode())
+        return body.replace(b"ADMIN-KEY", self._key.encode())
 
 
 def wild_calls() -> st.SearchStrategy[WildCall]:
@@ -111,15 +114,13 @@ def wild_calls() -> st.SearchStrategy[WildCall]:
     bodies: st.SearchStrategy[tuple[str, bytes]] = (
         st.dictionaries(_names, _texts, max_size=3).map(
             lambda form: (
-                "application/x-www-form-urlencoded",
-                urlencode({"form_token": FORM_TOKEN, **form}, errors="replace").encode(),
+                _FORM,
+                urlencode({"form_token": "FORM-TOKEN", **form}, errors="replace").encode(),
             )
         )
-        | (_tool_calls | _good | _json).map(
-            lambda value: ("application/json", json.dumps(value).encode())
-        )
+        | (_tool_calls | _json).map(lambda value: (_JSON, json.dumps(value).encode()))
         | st.tuples(
-            st.sampled_from(["application/json", "text/plain", "multipart/form-data; boundary=a"]),
+            st.sampled_from([_JSON, "text/plain", "multipart/form-data; boundary=a"]),
             st.binary(max_size=40) | st.just(b"a" * 70_000),
         )
     )
@@ -140,6 +141,8 @@ def wild_calls() -> st.SearchStrategy[WildCall]:
                 draw(st.lists(st.tuples(_names, _texts), max_size=4)), errors="replace"
             )
         kind, body = draw(bodies)
+        if draw(st.booleans()):
+            kind, body = _RIGHT.get(target, (kind, body))
         accept = draw(st.sampled_from(["application/json", "text/html", "*/*", ""]))
         return WildCall(
             route=route,
