@@ -107,7 +107,7 @@ def create_app(deps: ApiDeps) -> Front:
         answers=answers,
         chains={name: chain.slug for chain in served for name in (chain.slug, str(chain.id))},
         now_s=deps.now_s,
-        sites=Sites(deps.settings.cors_origins),
+        sites=Sites(deps.settings.cors_origins) if deps.settings.cors_origins else None,
         closes=(many.aclose, door.aclose),
     )
     return front

@@ -57,7 +57,7 @@ class Front:
         answers: Answers,
         chains: Mapping[str, str],
         now_s: Callable[[], float],
-        sites: Sites,
+        sites: Sites | None = None,
         closes: Sequence[Callable[[], Awaitable[None]]] = (),
     ):
         self.router = router
@@ -68,6 +68,7 @@ class Front:
         """Slugs of the served chains, by slug and by id."""
         self._now_s = now_s
         self._sites = sites
+        """Whose scripts may call. None: nobody's."""
         self._closes = closes
         """What routes of their own have to end, before what they build on."""
 
@@ -76,9 +77,10 @@ class Front:
         if scope["type"] != ScopeType.HTTP:
             await self.router(scope, receive, send)
             return
-        if await self._sites.answer_preflight(scope, send):
-            return
-        send = self._sites.opened(scope, send)
+        if self._sites is not None:
+            if await self._sites.answer_preflight(scope, send):
+                return
+            send = self._sites.opened(scope, send)
         if scope["method"] == "HEAD":
             scope, send = as_get(scope), without_body(send)
         found = self._find(scope)
