@@ -18,7 +18,8 @@ import click
 import msgspec
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-from rich.table import Table
+from rich.table import Column, Table
+from rich.text import Text
 
 from analysis.code.stream import examine_lines
 from analysis.gate import admit_address
@@ -35,6 +36,7 @@ from config.log import configure_log
 from config.plans import load_plans
 from config.primitives import checksum
 from config.settings import Settings, load_settings
+from config.terminal import printable
 from demo.embedded import EmbeddedChain, run_embedded_chain
 from indexer.backfill import BackfillProgress, backfill
 from indexer.follow import follow
@@ -78,10 +80,10 @@ def main() -> None:
         error.show()
         sys.exit(error.exit_code)
     except TokenRefusedError as error:
-        click.echo(f"refused: {error.code}: {error.reason}", err=True)
+        click.echo(f"refused: {error.code}: {printable(error.reason)}", err=True)
         sys.exit(EXIT_REFUSED)
     except AssayError as error:
-        click.echo(f"error: {error}", err=True)
+        click.echo(f"error: {printable(str(error))}", err=True)
         sys.exit(EXIT_FAILURE)
 
 
@@ -226,13 +228,13 @@ def scan_command(chain: str, address: str, form: Format, price: bool) -> None:
     try:
         report, worth = asyncio.run(_scan(settings, found, address, is_priced=price))
     except TokenRefusedError as error:
-        click.echo(render_refusal(found, address, form, error))
+        click.echo(printable(render_refusal(found, address, form, error).decode()))
         raise
     limit_usd = settings.analysis.min_liquidity_usd
     body = render_report(
         report, found, form, now_s=time.time(), liquid_above_usd=limit_usd, price=worth
     )
-    click.echo(body)
+    click.echo(printable(body.decode()))
 
 
 async def _scan(
@@ -286,7 +288,7 @@ def list_keys() -> None:
     """All keys, never their secrets. Example: assay keys list"""
     with closing(Ledger.open(load_settings(os.environ).ledger)) as ledger:
         for row in ledger.list_keys():
-            click.echo(msgspec.json.encode(row).decode())
+            click.echo(printable(msgspec.json.encode(row).decode()))
 
 
 @keys.command()
@@ -325,7 +327,7 @@ def status() -> None:
         )
         state = head if isinstance(head, str) else "fresh" if fresh else "stale"
         cells = (None if isinstance(head, str) else head, found.tip if found else None, lag, *rows)
-        table.add_row(chain.slug, *("" if cell is None else str(cell) for cell in cells), state)
+        table.add_row(chain.slug, *map(_cell, cells), _cell(state))
     _OUT.print(table)
     if is_stale:
         sys.exit(EXIT_FAILURE)
@@ -352,15 +354,20 @@ def sql_command(statement: str) -> None:
     """
     answer = run_sql(load_settings(os.environ).store, statement)
     if _OUT.is_terminal:
-        table = Table(*answer.columns)
+        table = Table(*(Column(_cell(name)) for name in answer.columns))
         for row in answer.rows:
-            table.add_row(*("" if value is None else str(value) for value in row))
+            table.add_row(*map(_cell, row))
         _OUT.print(table)
     else:
         for line in (answer.columns, *answer.rows):
-            click.echo(msgspec.json.encode(line))
+            click.echo(printable(msgspec.json.encode(line).decode()))
     if answer.truncated:
         click.echo(f"only the first {len(answer.rows)} rows are shown", err=True)
+
+
+def _cell(value: object) -> Text:
+    """A value in a table: as text, never as markup or as a command to the terminal."""
+    return Text("" if value is None else printable(str(value)))
 
 
 def _find_chain(settings: Settings, name: str) -> Chain:

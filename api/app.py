@@ -2,21 +2,26 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Any
 
-from litestar import Litestar, Router
+from litestar import Litestar, Response, Router
 from litestar.datastructures import State
+from litestar.exceptions import NotFoundException
 from litestar.openapi import OpenAPIConfig
 from litestar.openapi.plugins import JsonRenderPlugin
 from litestar.openapi.spec import Components, SecurityScheme
 from litestar.plugins.prometheus import PrometheusConfig
+from litestar.status_codes import HTTP_404_NOT_FOUND
 
 from api.answers import Answers
 from api.books import Books
+from api.cors import Sites
 from api.errors import EXCEPTION_HANDLERS
 from api.front import Front
 from api.keys import KEY_HEADER, Keyring, add_expiry_headers
 from api.limits import Limits
 from api.many import Many
+from api.methods import allow_head
 from api.networks import parse_networks
 from api.pages.render import explain
 from api.routes import dashboard, root, signin, token_page
@@ -87,7 +92,7 @@ def create_app(deps: ApiDeps) -> Front:
         ),
         lifespan=[run],
         exception_handlers=EXCEPTION_HANDLERS,
-        before_send=[add_expiry_headers(deps.now_s)],
+        before_send=[add_expiry_headers(keyring, deps.now_s), allow_head],
         middleware=[_metrics().middleware],
         openapi_config=_openapi(),
         plugins=[ClosedShapes()],
@@ -102,6 +107,7 @@ def create_app(deps: ApiDeps) -> Front:
         answers=answers,
         chains={name: chain.slug for chain in served for name in (chain.slug, str(chain.id))},
         now_s=deps.now_s,
+        sites=Sites(deps.settings.cors_origins) if deps.settings.cors_origins else None,
         closes=(many.aclose, door.aclose),
     )
     return front
@@ -140,12 +146,21 @@ def _metrics() -> PrometheusConfig:
     )
 
 
+def _refuse_in_json(response: Response[Any]) -> Response[Any]:
+    """The framework's page for documents that do not exist is its own, and HTML."""
+    if response.status_code == HTTP_404_NOT_FOUND:
+        raise NotFoundException
+    return response
+
+
 def _openapi() -> OpenAPIConfig:
     return OpenAPIConfig(
         title="Assay",
         version=VERSION,
         description="Token-safety findings for EVM chains.",
-        path="/schema",
+        openapi_router=Router(
+            "/schema", route_handlers=[], include_in_schema=False, after_request=_refuse_in_json
+        ),
         render_plugins=[JsonRenderPlugin(path=["/", "/openapi.json"])],
         components=Components(
             security_schemes={

@@ -93,12 +93,16 @@ class ChainNotServedError(RefusalError):
 class KeyRequiredError(RefusalError):
     """No key came with the call."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, takes_token: bool = False) -> None:
+        """`takes_token`: the route reads Authorization too."""
+        where = "in the X-API-Key header"
+        if takes_token:
+            where += " or as Authorization: Bearer <key>"
         body = CallerRefusalBody(
             error_code="api_key_required",
             error="API key required",
-            detail="This route needs an API key in the X-API-Key header.",
-            next_step="Send a key in the X-API-Key header. POST /agent-keys issues a trial key.",
+            detail=f"This route needs an API key {where}.",
+            next_step=f"Send a key {where}. POST /agent-keys issues a trial key.",
         )
         super().__init__(status=401, body=body)
 

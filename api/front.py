@@ -16,9 +16,11 @@ from prometheus_client import Counter
 
 from api.answers import Answers
 from api.cache import Answer
+from api.cors import Sites
 from api.errors import LedgerDownError, RefusalError
 from api.keys import Caller, Keyring
 from api.limits import Limits
+from api.methods import as_get, without_body
 from api.packing import Coding, choose_coding, pack, unless_known
 from api.render import Format
 from config.errors import StoreError
@@ -55,6 +57,7 @@ class Front:
         answers: Answers,
         chains: Mapping[str, str],
         now_s: Callable[[], float],
+        sites: Sites | None = None,
         closes: Sequence[Callable[[], Awaitable[None]]] = (),
     ):
         self.router = router
@@ -64,16 +67,30 @@ class Front:
         self._chains = chains
         """Slugs of the served chains, by slug and by id."""
         self._now_s = now_s
+        self._sites = sites
+        """Whose scripts may call. None: nobody's."""
         self._closes = closes
         """What routes of their own have to end, before what they build on."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One call, from memory or by the router."""
-        found = self._find(scope) if scope["type"] == ScopeType.HTTP else None
-        if found is None:
+        if scope["type"] != ScopeType.HTTP:
             await self.router(scope, receive, send)
             return
-        caller, answer = found
+        if self._sites is not None:
+            if await self._sites.answer_preflight(scope, send):
+                return
+            send = self._sites.opened(scope, send)
+        if scope["method"] == "HEAD":
+            scope, send = as_get(scope), without_body(send)
+        found = self._find(scope)
+        if found is None:
+            await self.router(scope, receive, send)
+        else:
+            await self._send(*found, send)
+
+    async def _send(self, caller: Caller, answer: Answer, send: Send) -> None:
+        """The answer, or why the caller does not get it."""
         headers: list[tuple[bytes, bytes]] = []
         try:
             await self._limits.admit(caller)

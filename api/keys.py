@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 from litestar.connection import ASGIConnection
+from litestar.datastructures import Headers
 from litestar.handlers import BaseRouteHandler
 from litestar.types import Message, Scope
 
@@ -15,7 +16,7 @@ from api.clock import iso_utc
 from api.errors import KeyExpiredError, KeyRequiredError, UnknownKeyError
 from api.service import ApiDeps
 from api.windows import Window, windows_of
-from config.errors import InternalError
+from config.errors import AssayError, InternalError
 from config.plans import Plan
 from sql.ledger import Ledger, digest_of
 from sql.rows import KeyRow
@@ -114,7 +115,8 @@ class Keyring:
 
 async def require_key(connection: ASGIConnection[Any, Any, Any, Any], _: BaseRouteHandler) -> None:
     """Guard: know the caller by the header that every route of the specification takes."""
-    await _require(connection, connection.headers.get(KEY_HEADER, "").strip())
+    key = connection.headers.get(KEY_HEADER, "").strip()
+    await _require(connection, key, missing=KeyRequiredError())
 
 
 async def require_key_or_token(
@@ -124,27 +126,44 @@ async def require_key_or_token(
 
     With or without `Bearer` before it. Where both headers are sent, X-API-Key decides.
     """
-    text = connection.headers.get(KEY_HEADER, "").strip()
-    if not text:
-        text = connection.headers.get("Authorization", "").strip()
-        scheme, _sep, rest = text.partition(" ")
-        if scheme.lower() == "bearer":
-            text = rest.strip()
-    await _require(connection, text)
+    key = key_or_token(connection.headers)
+    await _require(connection, key, missing=KeyRequiredError(takes_token=True))
 
 
-async def _require(connection: ASGIConnection[Any, Any, Any, Any], text: str) -> None:
+def key_or_token(headers: Headers) -> str:
+    """The key, wherever it stands; empty where there is none."""
+    key = headers.get(KEY_HEADER, "").strip()
+    if key:
+        return key
+    token = headers.get("Authorization", "").strip()
+    scheme, _sep, rest = token.partition(" ")
+    return rest.strip() if scheme.lower() == "bearer" else token
+
+
+async def _require(
+    connection: ASGIConnection[Any, Any, Any, Any], key: str, *, missing: KeyRequiredError
+) -> None:
     """Know the caller, or refuse."""
+    if not key:
+        raise missing
+    await find_caller(connection, digest_of(key))
+
+
+async def find_caller(connection: ASGIConnection[Any, Any, Any, Any], digest: str) -> Caller:
+    """Who has the key. Whatever the answer will be, it tells of the key's deadline.
+
+    Raises UnknownKeyError, KeyExpiredError, StoreError.
+    """
     deps: ApiDeps = connection.app.state.deps
     keyring: Keyring = connection.app.state.keyring
-    if not text:
-        raise KeyRequiredError
-    caller = await keyring.find(digest_of(text))
+    state = connection.scope["state"]
+    state[_CALLER] = None
+    caller = state[_CALLER] = await keyring.find(digest)
     if caller is None:
         raise UnknownKeyError
-    connection.scope["state"][_CALLER] = caller
     if caller.key.expires_at_s is not None and caller.is_expired(deps.now_s()):
         raise KeyExpiredError(expires_at_s=caller.key.expires_at_s)
+    return caller
 
 
 def caller_of(scope: Scope) -> Caller:
@@ -153,14 +172,26 @@ def caller_of(scope: Scope) -> Caller:
     return caller
 
 
-def add_expiry_headers(now_s: Callable[[], float]) -> Callable[[Message, Scope], Any]:
+def add_expiry_headers(
+    keyring: Keyring, now_s: Callable[[], float]
+) -> Callable[[Message, Scope], Any]:
     """Hook before a response leaves: tell a key with a deadline when that is."""
 
     async def add(message: Message, scope: Scope) -> None:
         if message["type"] != "http.response.start":
             return
-        caller: Caller | None = scope.get("state", {}).get(_CALLER)
+        state = scope.get("state", {})
+        # No route asked for it: there is none (404, 405), or anybody may call it.
+        caller = state[_CALLER] if _CALLER in state else await _caller_without_route(keyring, scope)
         if caller is not None:
             message["headers"] = [*message["headers"], *caller.expiry_headers(now_s())]
 
     return add
+
+
+async def _caller_without_route(keyring: Keyring, scope: Scope) -> Caller | None:
+    key = key_or_token(Headers.from_scope(scope))
+    try:
+        return await keyring.find(digest_of(key)) if key else None
+    except AssayError:
+        return None  # the answer that is on its way is worth more than a header

@@ -3,8 +3,10 @@
 import asyncio
 import signal
 import socket
+import threading
+from pathlib import Path
 
-from granian.constants import Interfaces
+from granian.constants import HTTPModes, Interfaces
 from granian.log import LogLevels
 from granian.server.embed import Server
 from litestar.types import ASGIApp
@@ -15,6 +17,11 @@ GRACE_S = 15.0
 """Calls under way get this long to end after the stop."""
 
 _KNOCK_S = 0.02
+
+_THREADS = Path("/proc/self/task")
+"""Where Linux lists the threads of this process."""
+
+_LOOKS_FOR_THREADS = 25
 
 
 class ServerEndedError(InternalError):
@@ -36,11 +43,14 @@ async def serve(
     ends by itself.
     """
     port = check_address(host, port)
+    others = _foreign_threads()
     server = Server(
         app,
         address=host,
         port=port,
         interface=Interfaces.ASGI,
+        # Without TLS nobody speaks HTTP/2, and there a call may have 16 MB of headers.
+        http=HTTPModes.http1,
         websockets=False,
         log_level=LogLevels.error,  # its one warning says that embedding is experimental
     )
@@ -58,6 +68,24 @@ async def serve(
         await asyncio.wait({serving}, timeout=GRACE_S)
         serving.cancel()
         await asyncio.gather(serving, stopping, announcing, return_exceptions=True)
+        await _until_ended(others)
+
+
+def _foreign_threads() -> set[str]:
+    """Threads that Python did not start. Empty where the system does not list them."""
+    ours = {str(thread.native_id) for thread in threading.enumerate()}
+    return {task.name for task in _THREADS.iterdir()} - ours if _THREADS.is_dir() else set()
+
+
+async def _until_ended(others: set[str]) -> None:
+    """Wait for the server's threads, which still need the interpreter when it has said it ended.
+
+    One that comes for it when Python has ended prints a panic. What stays is another library's.
+    """
+    for _ in range(_LOOKS_FOR_THREADS):
+        await asyncio.sleep(_KNOCK_S)
+        if not _foreign_threads() - others:
+            return
 
 
 async def _announce(host: str, port: int, listening: asyncio.Future[int] | None) -> None:

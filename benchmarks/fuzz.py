@@ -46,6 +46,7 @@ def main() -> None:
             judge()
         finally:
             _print(fuzzer.statuses, time.monotonic() - started)
+            print("routes without one good answer:", ", ".join(fuzzer.unanswered()) or "none")
     print("no server fault but those ordered, no answer that the document does not allow")
 
 

@@ -2,6 +2,7 @@
 
 import argparse
 import secrets
+import sys
 import time
 
 from benchmarks._machine import describe
@@ -14,7 +15,7 @@ def main() -> None:
     parser.add_argument("--kills", type=int, default=1_000)
     parser.add_argument("--seed", type=int, default=secrets.randbelow(2**32))
     asked = parser.parse_args()
-    print(describe(f"{asked.kills} kills of {PROCESSES} processes, seed {asked.seed}"))
+    print(describe(f"{asked.kills} kills of {PROCESSES} processes, seed {asked.seed}"), flush=True)
     started = time.monotonic()
     found = kill_counters(asked.kills, asked.seed)
     print(
@@ -22,6 +23,7 @@ def main() -> None:
         f"had to be kept, {found.doubled} doubled; of a day's count at most the last "
         f"{found.longest_unwritten_s:.2f} s"
     )
+    sys.exit(1 if found.lost or found.doubled else 0)
 
 
 if __name__ == "__main__":

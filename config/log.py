@@ -5,6 +5,8 @@ import sys
 
 import structlog
 
+from config.terminal import printable_event
+
 
 def configure_log() -> None:
     """Log to stderr. A trace names files and lines alone.
@@ -17,7 +19,9 @@ def configure_log() -> None:
             structlog.processors.add_log_level,
             structlog.processors.StackInfoRenderer(),
             structlog.processors.TimeStamper(fmt="%Y-%m-%d %H:%M:%S", utc=True),
-            structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback),
+            structlog.processors.format_exc_info,
+            printable_event,
+            structlog.dev.ConsoleRenderer(),
         ],
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),
         wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),

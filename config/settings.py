@@ -126,6 +126,10 @@ class SourceSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     cache_s: Seconds = _default("sources.cache_s")
 
 
+Origin = Annotated[str, msgspec.Meta(pattern=r"^(\*|https?://[^/\s]+)$")]
+"""What a browser names a site by, or * for all."""
+
+
 class ApiSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How answers are served."""
 
@@ -135,6 +139,7 @@ class ApiSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     """Networks in CIDR form or single addresses."""
     forwarded_header: Literal["x-forwarded-for", "forwarded"] = _default("api.forwarded_header")
     """One of them alone: what the proxy does not write, its caller may have written."""
+    cors_origins: tuple[Origin, ...] = _default("api.cors_origins")
 
 
 class SignInSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

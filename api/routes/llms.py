@@ -6,9 +6,9 @@ Form: the llms.txt proposal, a Markdown page of a title, a summary and sections.
 from typing import Any
 
 from litestar import MediaType, Request, get
+from litestar.openapi.datastructures import ResponseSpec
 
 from api.chains import list_chains
-from api.errors import documented
 from api.service import ApiDeps
 from config.plans import Plan
 
@@ -40,7 +40,7 @@ shown once. Do not put it into code for others.
     media_type=MediaType.TEXT,
     summary="Guide for AI agents",
     tags=["agents"],
-    responses={200: documented(str, "Markdown")},
+    responses={200: ResponseSpec(str, description="Markdown", media_type=MediaType.TEXT)},
 )
 async def get_llms_text(request: Request[Any, Any, Any]) -> str:
     """Routes, keys, plans, chains, and how to read an answer."""

@@ -15,8 +15,8 @@ from litestar.params import FromPath, FromQuery
 from litestar.response import Redirect
 
 from api.answers import Answers
-from api.errors import KeyExpiredError, KeyRequiredError, UnknownKeyError
-from api.keys import KEY_HEADER, Caller, Keyring
+from api.errors import KeyRequiredError
+from api.keys import KEY_HEADER, Caller, find_caller
 from api.limits import Limits
 from api.pages.render import GUARDED, page
 from api.routes.token import chain_of, require_chain
@@ -57,7 +57,7 @@ async def show_token(
     visitor = await find_visitor(request)
     text = request.headers.get(KEY_HEADER, "").strip()
     if text:
-        return await _judge(request, await _find_caller(request, digest_of(text)), address, visitor)
+        return await _judge(request, await find_caller(request, digest_of(text)), address, visitor)
     if visitor is not None:
         return await _judge(request, await _charged(request, visitor), address, visitor)
     can_sign_in = request.app.state.issuer is not None
@@ -78,7 +78,7 @@ async def show_token_for_key(
     text = (await form_field(request, "api_key")).strip()
     if not text:
         raise KeyRequiredError
-    caller = await _find_caller(request, digest_of(text[:_MOST_KEY_CHARS]))
+    caller = await find_caller(request, digest_of(text[:_MOST_KEY_CHARS]))
     return await _judge(request, caller, address, await find_visitor(request))
 
 
@@ -91,18 +91,7 @@ async def _charged(request: Request[Any, Any, Any], visitor: Visitor) -> Caller:
     live = [key for key in keys if key.is_live(now_s)]
     if not live:
         raise NoKeyToChargeError
-    return await _find_caller(request, live[-1].digest)
-
-
-async def _find_caller(request: Request[Any, Any, Any], digest: str) -> Caller:
-    deps: ApiDeps = request.app.state.deps
-    keyring: Keyring = request.app.state.keyring
-    caller = await keyring.find(digest)
-    if caller is None:
-        raise UnknownKeyError
-    if caller.key.expires_at_s is not None and caller.is_expired(deps.now_s()):
-        raise KeyExpiredError(expires_at_s=caller.key.expires_at_s)
-    return caller
+    return await find_caller(request, live[-1].digest)
 
 
 async def _judge(
@@ -110,7 +99,6 @@ async def _judge(
 ) -> Response[str]:
     limits: Limits = request.app.state.limits
     answers: Answers = request.app.state.answers
-    deps: ApiDeps = request.app.state.deps
     await limits.admit(caller)
     slug = chain_of(request)
     answer = await answers.answer(chain=slug, address=address, form="summary")
@@ -119,11 +107,9 @@ async def _judge(
     if summary.verdict is not None:
         native = await answers.answer(chain=slug, address=address, form="native")
         named = msgspec.json.decode(native.body, type=_Envelope).features
-    headers = {name.decode(): value.decode() for name, value in caller.expiry_headers(deps.now_s())}
     return page(
         "token.html",
         status=answer.status,
-        headers=headers,
         summary=summary,
         named=named,
         visitor=visitor,

@@ -1,4 +1,5 @@
-"""Calls that schemathesis makes up from our own OpenAPI document, and what is wrong with answers.
+"""Calls that schemathesis makes up from our own OpenAPI document, and wild ones on every route;
+and what is wrong with answers.
 
 The application is the real one over a real ledger; what the analysis finds is made up for each
 call. A refusal that the document names is no fault, nor is a failure that was ordered.
@@ -24,7 +25,9 @@ from schemathesis.specs.openapi.checks import (
 from config.errors import TokenRefusedError, UpstreamError
 from sql.ledger import Ledger
 from sql.rows import Report
+from tests.api.routes import ROUTES
 from tests.api.samples import TOKEN, addresses, make_report, reports
+from tests.api.wild import NOBODY, SignedIn, WildCall, check_wild, wild_calls
 from tests.api.world import World
 
 CHECKS = [
@@ -41,7 +44,9 @@ CALLERS = 8
 
 _SERVER_FAULT = 500
 
-_NOT_SERVED = "This deployment does not serve the chain chain_56."
+BASE = "http://localhost:8000"
+
+_ORDERED = ("does not serve the chain chain_56", "people sign in with cannot be reached")
 
 Outcome = Report | TokenRefusedError | UpstreamError
 
@@ -78,7 +83,7 @@ class Caller(msgspec.Struct, frozen=True, kw_only=True):
 class Call(msgspec.Struct, frozen=True, kw_only=True):
     """One call, who sends it, and what the analysis finds meanwhile."""
 
-    case: Case[Any]
+    case: Case[Any] | WildCall
     outcome: Outcome
     callers: list[Caller]
 
@@ -95,12 +100,13 @@ class Fuzzer:
         """Answers by operation and status."""
         self._app = self._runner.run(self._make_app())
         self._transport = httpx.ASGITransport(app=self._app)
-        self._client = httpx.AsyncClient(transport=self._transport)
+        self._client = httpx.AsyncClient(transport=self._transport, base_url=BASE)
+        self._session = SignedIn(self._world)
         document = schemathesis.openapi.from_dict(self._app.router.openapi_schema.to_schema())
         self._document = document.exclude(path=["/health", "/ready"])  # nothing to make up
 
     async def _make_app(self) -> Any:
-        app = self._world.make_app()
+        app = self._world.make_app(oidc=NOBODY)
         self._world.keep(app)
         return app
 
@@ -115,12 +121,17 @@ class Fuzzer:
             headers=st.sampled_from(_HEADERS),
             peer=st.integers(0, 2**16 - 1).map(lambda at: f"10.0.{at >> 8}.{at & 255}"),
         )
+        wild = wild_calls()
         a_token = st.fixed_dictionaries({"chain": _chains, "address": addresses | st.just(TOKEN)})
 
         @st.composite
         def call(draw: st.DrawFn) -> Call:
-            case = draw(cases)
-            if "address" in case.path_parameters and draw(st.integers(0, 7)):
+            case = draw(wild) if draw(st.integers(0, 3)) == 0 else draw(cases)
+            if (
+                isinstance(case, Case)
+                and "address" in case.path_parameters
+                and draw(st.integers(0, 7))
+            ):
                 case.path_parameters |= draw(a_token)
             return Call(
                 case=case,
@@ -134,19 +145,28 @@ class Fuzzer:
         """Send the call, by each caller. Raises what is wrong with an answer."""
         for caller in call.callers:
             response = self._runner.run(self._send(call, caller))
-            operation = f"{call.case.method} {call.case.path}"
-            self.statuses[f"{operation} {response.status_code}"] += 1
+            self.statuses[f"{_operation(call.case)} {response.status_code}"] += 1
             if response.status_code >= _SERVER_FAULT and not _was_ordered(call, response):
                 raise AssertionError((response.status_code, response.text))
-            call.case.validate_response(response, checks=CHECKS)
+            if isinstance(call.case, WildCall):
+                check_wild(call.case, response)
+            else:
+                call.case.validate_response(response, checks=CHECKS)
+
+    def unanswered(self) -> list[str]:
+        """Routes that no call has got a good answer from."""
+        good = {name.rpartition(" ")[0] for name in self.statuses if name[-3:] < "400"}
+        return sorted({f"wild {method} {target}" for method, target in ROUTES} - good)
 
     async def _send(self, call: Call, caller: Caller) -> httpx.Response:
         self._world.analysis.outcome = call.outcome
-        sent = call.case.as_transport_kwargs(base_url="http://assay.test")
+        self._transport.client = (caller.peer, 1)
+        if isinstance(call.case, WildCall):
+            return await self._send_wild(call.case, caller)
+        sent = call.case.as_transport_kwargs(base_url=BASE)
         headers = {**dict(sent["headers"]), **caller.headers}
         if caller.key is not None:
             headers["X-API-Key"] = caller.key
-        self._transport.client = (caller.peer, 1)
         data = sent.get("data")
         request = self._client.build_request(
             sent["method"],
@@ -158,6 +178,20 @@ class Fuzzer:
         )
         return await self._client.send(request)
 
+    async def _send_wild(self, call: WildCall, caller: Caller) -> httpx.Response:
+        headers = {**caller.headers, **call.headers}
+        if caller.key is not None:
+            headers["X-API-Key"] = caller.key
+        if call.is_signed_in:
+            headers["Cookie"] = self._session.cookie
+        request = self._client.build_request(
+            call.method, BASE + call.target, headers=headers, content=self._session.fill(call.body)
+        )
+        response = await self._client.send(request)
+        if call.route[1] == "/logout" and response.status_code < 400:
+            self._session.sign_in()
+        return response
+
     def close(self) -> None:
         """End what was opened."""
         self._runner.run(self._client.aclose())
@@ -166,10 +200,16 @@ class Fuzzer:
         self._runner.close()
 
 
+def _operation(case: Case[Any] | WildCall) -> str:
+    if isinstance(case, WildCall):
+        return "wild " + " ".join(case.route)
+    return f"{case.method} {case.path}"
+
+
 def _was_ordered(call: Call, response: httpx.Response) -> bool:
     if response.status_code == 500:
-        return (
-            isinstance(call.outcome, UpstreamError)
-            and response.json()["error_code"] == "analysis_failed"
-        )
-    return response.status_code == 503 and response.json() == {"detail": _NOT_SERVED}
+        is_ours = not response.content or "analysis" in response.text  # HEAD; JSON or a page
+        return isinstance(call.outcome, UpstreamError) and is_ours
+    return response.status_code == 503 and (
+        not response.content or any(told in response.text for told in _ORDERED)
+    )

@@ -253,7 +253,9 @@ async def test_unknown_parameters_are_ignored(get: Get) -> None:
     [
         ("GET", "/nowhere", 404, {"detail": "Not Found"}, {}),
         ("GET", "/token/1", 404, {"detail": "Not Found"}, {}),
-        ("POST", PATH, 405, {"detail": "Method Not Allowed"}, {"allow": "GET, OPTIONS"}),
+        ("GET", "/schema/swagger", 404, {"detail": "Not Found"}, {}),
+        ("GET", "/assets/nothing.js", 404, {"detail": "Not Found"}, {}),
+        ("POST", PATH, 405, {"detail": "Method Not Allowed"}, {"allow": "GET, HEAD, OPTIONS"}),
         ("GET", "/agent-keys", 405, {"detail": "Method Not Allowed"}, {"allow": "OPTIONS, POST"}),
     ],
 )

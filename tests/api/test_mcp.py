@@ -284,4 +284,4 @@ async def test_there_is_no_session_to_listen_to_or_to_end(
     world: World, client: httpx.AsyncClient, method: str
 ) -> None:
     response = await client.request(method, "/mcp", headers={"X-API-Key": world.new_key()})
-    assert (response.status_code, response.headers["allow"]) == (405, "POST, OPTIONS")
+    assert (response.status_code, response.headers["allow"]) == (405, "OPTIONS, POST")

@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import httpx
+import msgspec
 
 from api.app import create_app
 from api.front import Front
@@ -89,9 +90,12 @@ class World:
         """Calls that were made before, by whatever process."""
         self.ledger.add_calls([Calls(key_id=key_id, day=utc_day(at_s), calls=calls)], at_s)
 
-    def new_key(self, plan: str = "admin") -> str:
-        """The plaintext of a new key."""
-        return self.ledger.create_key(PLANS[plan], "test", self.clock.now_s).plaintext
+    def new_key(self, plan: str = "admin", *, days: int | None = None) -> str:
+        """The plaintext of a new key; with `days`, one that lives so long whatever its plan."""
+        terms = PLANS[plan]
+        if days is not None:
+            terms = msgspec.structs.replace(terms, expires_after_days=days)
+        return self.ledger.create_key(terms, "test", self.clock.now_s).plaintext
 
     def make_app(self, **changes: Any) -> Front:
         """The application, with what is named changed."""

@@ -1,0 +1,78 @@
+"""Answers that scripts of other sites may read, where the operator names those sites.
+
+Never with credentials: what a browser signed in to here may see stays closed to other sites.
+Source: the Fetch standard, section 3.2.
+"""
+
+from collections.abc import Iterable
+
+from litestar.types import HTTPScope, Message, Send
+
+ANY = "*"
+
+_KEEP_S = 600
+
+_METHODS = b"GET, HEAD, POST"
+
+_HEADERS = (
+    b"accept, authorization, content-type, if-none-match, "
+    b"last-event-id, mcp-protocol-version, mcp-session-id, x-api-key"
+)
+
+_EXPOSED = (
+    b"ETag, Retry-After, Warning, X-API-Key-Expires-At, X-API-Key-Expires-In, "
+    b"X-Quota-Daily-Limit, X-Quota-Daily-Used, X-Quota-Monthly-Limit, X-Quota-Monthly-Used, "
+    b"X-RateLimit-Burst-Limit, X-RateLimit-Burst-Window, X-RateLimit-Limit, X-RateLimit-Remaining"
+)
+
+RawHeaders = list[tuple[bytes, bytes]]
+
+
+class Sites:
+    """The sites, by origin, whose scripts may call. `*` stands for all."""
+
+    def __init__(self, origins: Iterable[str]):
+        self._origins = frozenset(origins)
+
+    def opened(self, scope: HTTPScope, send: Send) -> Send:
+        """Send with what lets the caller's site read the answer; as it is for other sites."""
+        admitted = self._admit(scope)
+
+        async def send_opened(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                message["headers"] = [*message["headers"], *admitted]
+            await send(message)
+
+        return send_opened
+
+    async def answer_preflight(self, scope: HTTPScope, send: Send) -> bool:
+        """Answer a browser that asks whether a site may send its call. False: it is no such."""
+        names = {name for name, _ in scope["headers"]}
+        asks = {b"origin", b"access-control-request-method"} <= names
+        if scope["method"] != "OPTIONS" or not asks:
+            return False
+        headers = self._admit(scope)
+        if len(headers) > 1:
+            headers += [
+                (b"access-control-allow-methods", _METHODS),
+                (b"access-control-allow-headers", _HEADERS),
+                (b"access-control-max-age", b"%d" % _KEEP_S),
+            ]
+        await send({"type": "http.response.start", "status": 204, "headers": headers})
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
+        return True
+
+    def _admit(self, scope: HTTPScope) -> RawHeaders:
+        if ANY in self._origins:
+            allowed = ANY.encode()
+            vary: RawHeaders = []
+        else:
+            allowed = next((value for name, value in scope["headers"] if name == b"origin"), b"")
+            vary = [(b"vary", b"origin")]
+            if allowed.decode("latin-1") not in self._origins:
+                return vary
+        return [
+            *vary,
+            (b"access-control-allow-origin", allowed),
+            (b"access-control-expose-headers", _EXPOSED),
+        ]

@@ -1,0 +1,33 @@
+"""Every route of the service, as a path that can be called."""
+
+from tests.api.samples import TOKEN
+
+ROUTES: tuple[tuple[str, str], ...] = (
+    ("GET", f"/token/1/{TOKEN}"),
+    ("GET", f"/token/1/{TOKEN}/summary"),
+    ("GET", f"/token/1/{TOKEN}/evidence"),
+    ("POST", "/tokens/1"),
+    ("GET", f"/goplus/api/v1/token_security/1?contract_addresses={TOKEN}"),
+    ("POST", "/mcp"),
+    ("GET", "/usage"),
+    ("POST", "/agent-keys"),
+    ("GET", "/llms.txt"),
+    ("GET", "/health"),
+    ("GET", "/ready"),
+    ("GET", "/metrics"),
+    ("GET", "/schema"),
+    ("GET", "/schema/openapi.json"),
+    ("GET", "/schema/nothing"),
+    ("GET", "/"),
+    ("GET", "/assets/pages.css"),
+    ("GET", "/login"),
+    ("GET", "/login/callback"),
+    ("POST", "/logout"),
+    ("GET", "/dashboard"),
+    ("POST", "/dashboard/keys"),
+    ("POST", "/dashboard/keys/1/revoke"),
+    ("GET", "/t"),
+    ("GET", f"/t/1/{TOKEN}"),
+    ("POST", f"/t/1/{TOKEN}"),
+)
+"""Method and target. `tests/api/test_methods.py` holds it to be whole."""

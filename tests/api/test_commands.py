@@ -1,0 +1,54 @@
+"""Protects the operator's terminal: what callers and tokens are called is shown, not obeyed."""
+
+import io
+from contextlib import closing
+from pathlib import Path
+
+import msgspec
+import pytest
+from click.testing import CliRunner
+from rich.console import Console
+
+import assay
+from sql.ledger import Ledger
+from sql.query import Result
+from tests.api.samples import MINED_AT_S
+from tests.api.world import PLANS
+
+NASTY = "\x1b]0;owned\x07\x9b2J\u202e[red]x[/y]"
+SHOWN = r"\u001b]0;owned\u0007\u009b2J\u202e[red]x[/y]"
+
+
+def run(*arguments: str, store: Path) -> str:
+    ended = CliRunner().invoke(assay.cli, arguments, env={"ASSAY_STORE": str(store)})
+    assert ended.exit_code == 0, ended.output
+    return ended.output
+
+
+def test_the_list_of_keys_shows_reasons_as_text(tmp_path: Path) -> None:
+    store = tmp_path / "assay.duckdb"
+    run("keys", "list", store=store)
+    (file,) = tmp_path.glob("*.sqlite")
+    with closing(Ledger.open(file)) as ledger:
+        ledger.create_key(PLANS["pro"], NASTY, MINED_AT_S)
+        ledger.issue_trial("192.0.2.1", NASTY, NASTY, PLANS["trial"], MINED_AT_S)
+    listed = run("keys", "list", store=store)
+    assert all(line.isprintable() for line in listed.splitlines())
+    assert SHOWN in listed
+    assert [msgspec.json.decode(line)["label"] for line in listed.splitlines()] == [NASTY] * 2
+
+
+@pytest.mark.parametrize("is_terminal", [True, False])
+def test_rows_of_sql_are_shown_as_text(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, is_terminal: bool
+) -> None:
+    """A token's name is neither markup nor a command, in a table and in lines."""
+    file = io.StringIO()
+    console = Console(file=file, force_terminal=is_terminal, width=200, color_system=None)
+    monkeypatch.setattr(assay, "_OUT", console)
+    answer = Result(columns=("name",), rows=[(NASTY,)], truncated=False)
+    monkeypatch.setattr(assay, "run_sql", lambda *_: answer)
+    shown = run("sql", "select 1", store=tmp_path / "x.duckdb") + file.getvalue()
+    assert SHOWN in shown
+    for sequence in ("\x1b]", "\x07", "\x9b", "\u202e"):
+        assert sequence not in shown
