@@ -33,7 +33,6 @@ from analysis.code.sealed import (
     width_of,
 )
 from analysis.code.walk import Budget
-from config.burn import BURN_ADDRESSES
 from config.primitives import Hash32
 
 _FEWEST_DIFFERENT: Final = 10
@@ -42,8 +41,6 @@ _FEWEST_DIFFERENT: Final = 10
 _MOST_NUMBERS: Final = 64
 _MOST_OTHERS: Final = 4096
 _SECRET_BITS: Final = 96
-
-_BURNT: Final = frozenset(int(address, 16) for address in BURN_ADDRESSES)
 
 _SHORTER_PUSHES: Final = b"|".join(b"\\x%02x.{%d}" % (0x5F + size, size) for size in range(1, WORD))
 _UP_TO_WORD: Final = re.compile(
@@ -95,7 +92,7 @@ def shape_of(stripped: bytes) -> Shape | None:
     while (found := _UP_TO_WORD.match(stripped, end)) is not None:
         end = found.end()
         number = int.from_bytes(found[1])
-        if _looks_random(found[1]) and number not in _BURNT:
+        if _looks_random(found[1]):
             places.append((end - WORD, names.setdefault(number, len(names))))
     if not 0 < len(names) <= _MOST_NUMBERS:
         return None

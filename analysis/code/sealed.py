@@ -70,7 +70,9 @@ class Sealed(int):
     __rand__ = __and__
 
     def __rshift__(self, bits: int) -> int:
-        return _look() if is_sealed(bits) or bits < 8 * self.width else 0
+        if is_sealed(bits) or 0 < bits < 8 * self.width:
+            _look()
+        return 0 if bits else self
 
     def __gt__(self, other: int) -> bool:
         if is_sealed(other) or LOWEST[self.width] <= other <= self._highest:
