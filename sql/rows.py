@@ -199,12 +199,14 @@ class StaticFindings(Row, frozen=True, kw_only=True):
 
 
 class CodeAnswerRow(Row, frozen=True, kw_only=True):
-    """What one version of the static analysis found in one distinct runtime code."""
+    """What one version of the static analysis found in one distinct runtime code, or knows of all
+    codes that differ from one in immutables alone."""
 
     code_key: int
     """The first 64 bits of a hash of the next two."""
     code_hash: Hash32
-    """keccak256 of the code without a compiler's metadata."""
+    """keccak256 of the code without a compiler's metadata; for several, the name of what they
+    share."""
     version: str
     """Of everything that decides on what is found."""
     size: int

@@ -13,13 +13,14 @@ import msgspec
 
 from analysis.cap_rules import CapRules
 from analysis.clock_limits import ClockLimit
-from analysis.code.bytecode import hash_of, split, strip_metadata
+from analysis.code.bytecode import Program, hash_of, split, strip_metadata
 from analysis.code.caps import cap_rules
 from analysis.code.clock_values import clock_limits
 from analysis.code.delegation import Delegation, find_delegation, slot_name
 from analysis.code.facts import Code
 from analysis.code.leads import UNKNOWN_LEADS, Leads, find_leads
 from analysis.code.path import HOLDER_FUNCTIONS, Note, Notes
+from analysis.code.terms import Pool
 from analysis.code.walk import Budget, walk
 from analysis.detector import Answer, Evidence
 from analysis.registry import DETECTORS
@@ -33,6 +34,9 @@ _SELECTOR_LISTS: Final = ("balance_update_function", "allowance_update_function"
 """Fields that are the functions of the evidence."""
 
 _MOST_OWNER_SLOTS: Final = 16
+
+Functions = dict[int, str | None]
+"""By selector, the ABI types of a function's arguments, separated by commas. None: not known."""
 
 
 class Findings(msgspec.Struct, frozen=True, kw_only=True):
@@ -67,8 +71,8 @@ def examine(runtime: bytes, *, budget: Budget | None = None) -> Findings:
 
     Any bytes will do. The budget bounds the time; what it cuts off is None.
     """
-    with _without_garbage_collection():
-        return _examine(runtime, budget or Budget())
+    stripped = strip_metadata(runtime)
+    return read_program(split(stripped), functions_of(stripped), Pool(), budget or Budget())
 
 
 @contextmanager
@@ -83,20 +87,29 @@ def _without_garbage_collection() -> Iterator[None]:
             gc.enable()
 
 
-def _examine(runtime: bytes, budget: Budget) -> Findings:
-    stripped = strip_metadata(runtime)
-    program = split(stripped)
-    functions = {int(found.selector, 16): found.arguments for found in _functions(stripped)}
+def functions_of(stripped: bytes) -> Functions:
+    """What evmole finds in the dispatcher. It is fast, and bounds itself."""
+    listed = evmole.contract_info(stripped, selectors=True, arguments=True).functions or []
+    return {int(found.selector, 16): found.arguments for found in listed}
+
+
+def read_program(program: Program, functions: Functions, pool: Pool, budget: Budget) -> Findings:
+    """What a code tells that is split already. The pool is filled with its words."""
+    with _without_garbage_collection():
+        return _read(program, functions, pool, budget)
+
+
+def _read(program: Program, functions: Functions, pool: Pool, budget: Budget) -> Findings:
     listed = set(functions)
-    walked = walk(program, selectors=listed, budget=budget)
+    walked = walk(program, selectors=listed, budget=budget, pool=pool)
     delegation = find_delegation(program, walked.notes)
     code = Code(program, walked, listed | walked.notes.selectors, delegation)
     answers = {detector.key: detector.look(code) for detector in DETECTORS}
     is_front = delegation.is_proxy and not code.answers_holders
     owner_checks = [] if is_front else _owner_checks(walked.notes)
     return Findings(
-        code_hash=hash_of(stripped),
-        size=len(stripped),
+        code_hash=hash_of(program.code),
+        size=len(program.code),
         selectors=tuple(_name(selector) for selector in sorted(code.selectors)),
         findings=_findings(answers),
         answers_holders=code.answers_holders,
@@ -128,10 +141,6 @@ def unexamined(stripped: bytes) -> Findings:
         evidence=(),
         is_timed_out=True,
     )
-
-
-def _functions(code: bytes) -> list[evmole.Function]:
-    return evmole.contract_info(code, selectors=True, arguments=True).functions or []
 
 
 def _findings(answers: dict[str, Answer]) -> StaticFindings:

@@ -102,8 +102,9 @@ class Pool:
         self._terms: dict[tuple[object, ...], Term] = {}
         self.hashed: dict[int, tuple[int, ...]] = {}
         """What numbers that came from hashing are the hash of."""
-        self.joined: dict[Term, set[Word]] = {}
-        """What words of merged paths, and words too large to keep, stand for."""
+        self.joined: dict[Term, dict[Word, None]] = {}
+        """What words of merged paths, and words too large to keep, stand for, in the order in which
+        that was found: in any other, answers would differ from run to run."""
         self.calldata_head = self.leaf("CALLDATALOAD", 0)
         self.selector = self.leaf("selector")
         self.selector_high = self.leaf("selector_high")
@@ -133,14 +134,14 @@ class Pool:
         if not isinstance(word, Term) or word.size <= _LARGEST // 4:
             return word
         short = Term("opaque", (len(self._terms),))
-        self.joined[short] = {word}
+        self.joined[short] = {word: None}
         short.has_clock = word.has_clock
         return short
 
     def either(self) -> Term:
         """A new word for what differs between paths."""
         word = Term("either", (len(self.joined),))
-        self.joined[word] = set()
+        self.joined[word] = {}
         return word
 
     def join(self, either: Word, *words: Word) -> None:
@@ -150,7 +151,7 @@ class Pool:
         meanings = self.joined[either]
         for word in words:
             if word is not either and word not in meanings:
-                meanings.add(word)
+                meanings[word] = None
                 either.has_clock |= isinstance(word, Term) and word.has_clock
 
     def make(self, operation: str, *arguments: Word) -> Word:

@@ -67,9 +67,9 @@ class Walked(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Walk:
-    def __init__(self, program: Program, budget: Budget) -> None:
+    def __init__(self, program: Program, budget: Budget, pool: Pool) -> None:
         self.program = program
-        self.pool = Pool()
+        self.pool = pool
         self.notes = Notes()
         self.notes.hashed = self.pool.hashed
         self._machine = Machine(program, self.pool, self.notes)
@@ -385,13 +385,16 @@ def _decided(asked: Condition, path: Path) -> bool | None:
     return None
 
 
-def walk(program: Program, *, selectors: Iterable[int] = (), budget: Budget) -> Walked:
+def walk(
+    program: Program, *, selectors: Iterable[int] = (), budget: Budget, pool: Pool | None = None
+) -> Walked:
     """Follow every path of the code.
 
     Paths learn their selector in the dispatcher; those that match none are the fallback's.
     `selectors` known from elsewhere are entered one by one where the dispatcher did not show them.
+    The words are made by `pool`, a new one if None.
     """
-    walker = _Walk(program, budget)
+    walker = _Walk(program, budget, Pool() if pool is None else pool)
     walker.run(None)
     for selector in sorted(set(selectors) - walker.notes.selectors):
         walker.run(selector)

@@ -14,7 +14,9 @@ from analysis.scan import ChainScanner
 from analysis.shelf import StoreShelf
 from analysis.version import analysis_version
 from config.primitives import Address
+from demo.abi import call_data
 from demo.anvil import AnvilNode
+from demo.compile import compile_runtime
 from demo.layout import named_account
 from sql.codes import read_found, write_found
 from sql.rows import StaticFindings
@@ -90,3 +92,60 @@ async def test_clones_share_one_row_and_redecompile_replaces_it(
     kept = read_found(store, code_hash=key, version=analysis_version())
     assert kept is not None
     assert msgspec.json.decode(kept, type=Findings) == examine(code)
+
+
+async def test_tokens_that_differ_in_immutables_share_an_answer(
+    chain: Chain, desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = Store.open(Path(":memory:"))
+    tokens = permit_tokens(chain, count=4)
+    codes = [code_of(chain, token) for token in tokens]
+    assert len(set(codes)) == len(tokens)
+    done: list[bytes] = []
+
+    def counted(stripped: bytes) -> Findings:
+        done.append(stripped)
+        return examine(stripped)
+
+    monkeypatch.setattr(module, "examine", counted)
+    for token, code in zip(tokens[:3], codes, strict=False):
+        assert await static_of(desk, store, token) == examine(code).findings
+    assert done == [strip_metadata(code) for code in codes[:2]]
+
+    # each keeper is the one that the token itself has
+    examiner = Examiner(StoreShelf(store))
+    found = await examiner.examine(codes[2])
+    assert found == examine(codes[2])
+    assert found.leads.addresses == (keeper_of(2),)
+
+    # looked at again, one of them speaks for the family, and the others have to be looked at
+    done.clear()
+    await static_of(desk, store, tokens[2], redecompile=True)
+    await static_of(desk, store, tokens[3])
+    await static_of(desk, store, tokens[0])
+    assert done == [strip_metadata(code) for code in codes[2:]]
+
+
+def keeper_of(number: int) -> Address:
+    return named_account(f"keeper {number}")
+
+
+def permit_tokens(chain: Chain, *, count: int) -> list[Address]:
+    """Deployed by a contract, which has their creation code in its own."""
+    maker = named_account("maker of permit tokens")
+    source = Path(__file__).parent / "permit" / "Maker.sol"
+    chain.node.rpc("anvil_setCode", maker, "0x" + compile_runtime(source))
+    sender = chain.fresh_account()
+    made = []
+    for number in range(count):
+        name = f"Permit {number}"
+        make = "make(uint256,string,address)"
+        assert chain.send(sender, maker, make, number, name, keeper_of(number)).success
+        call = {"to": maker, "data": call_data("made(uint256)", number)}
+        answer = str(chain.node.rpc("eth_call", call, "latest"))
+        made.append(Address("0x" + answer[-40:]))
+    return made
+
+
+def code_of(chain: Chain, address: Address) -> bytes:
+    return bytes.fromhex(str(chain.node.rpc("eth_getCode", address, "latest"))[2:])
