@@ -127,7 +127,7 @@ class Code:
     def balances(self) -> Writers:
         """Who stores to what `balanceOf` returns: of several mappings, to those with the amounts
         that transfers move, not to what is counted on top of them."""
-        writers = writers_of(self.notes, BALANCE_OF)
+        writers = self._writers_of(BALANCE_OF)
         moved = {write.place.root for write in self.writes if self._moves(write)}
         if not moved:
             return self._with_callers(writers)
@@ -147,7 +147,14 @@ class Code:
     @cached_property
     def allowances(self) -> Writers:
         """Who stores to what `allowance` returns."""
-        return self._with_callers(writers_of(self.notes, ALLOWANCE))
+        return self._with_callers(self._writers_of(ALLOWANCE))
+
+    def _writers_of(self, getter: int) -> Writers:
+        """The stores to a getter's storage, on ways that can succeed."""
+        writers = writers_of(self.notes, getter, self.sources.everything)
+        alive = {(write.entry, write.pc) for write in self.writes}
+        notes = tuple(note for note in writers.notes if (note.entry, note.pc) in alive)
+        return msgspec.structs.replace(writers, notes=notes)
 
     def _with_callers(self, writers: Writers) -> Writers:
         """The writers, and the functions that write by calling one of these on their own contract:

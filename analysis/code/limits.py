@@ -160,7 +160,10 @@ def is_modifiable(code: Code, variables: frozenset[Variable]) -> list[tuple[int 
 
 
 def _capped(code: Code) -> set[Guard]:
-    return {cap.guard for caps in (trading_caps(code), position_caps(code)) for cap in caps}
+    """Guards of caps; also where paths met before one, so that only who is exempt is left of it."""
+    caps = {cap.guard for found in (trading_caps(code), position_caps(code)) for cap in found}
+    exempt = {(cap.pc, cap.test.lists) for cap in caps if cap.test.lists}
+    return caps | {guard for guard in code.move_guards() if (guard.pc, guard.test.lists) in exempt}
 
 
 def _is_funds_check(reading: Reading) -> bool:
@@ -228,13 +231,25 @@ def _is_zero_test(reading: Reading) -> bool:
     """Whether it only asks if an address is set at all."""
     condition = reading.literal.condition
     words = condition.arguments if condition.operation == "EQ" else (condition,)
-    bare = [address_in(word) for word in words if word != 0]
+    bare = [_unpacked(word) for word in words if word != 0]
     return (
         bool(reading.addresses)
         and len(bare) == 1
         and isinstance(bare[0], Term)
         and bare[0].operation == "SLOAD"
     )
+
+
+def _unpacked(word: Word) -> Word:
+    """What an address is taken out of, where it shares its slot with others."""
+    bare = address_in(word)
+    match bare:
+        case (
+            Term(operation="DIV", arguments=(inner, int()))
+            | Term(operation="SHR", arguments=(int(), inner))
+        ):
+            return inner
+    return bare
 
 
 def _is_lock(code: Code, variable: Variable) -> bool:
@@ -252,6 +267,8 @@ def lists(code: Code) -> Iterator[tuple[Guard, frozenset[Variable]]]:
         if guard in capped or test.has_answer or _is_funds_check(test) or _is_zero_test(test):
             continue
         if not test.reads_storage:
+            continue
+        if not test.lists and test.globals and all(_is_lock(code, each) for each in test.globals):
             continue
         readings = [test, *_exemptions(code, guard)]
         variables = frozenset(

@@ -7,6 +7,7 @@ from typing import Final
 import msgspec
 
 from analysis.code.facts import MOVERS, Code, Write
+from analysis.code.graph import Entry
 from analysis.code.reading import FROM, PEOPLE, TO, VOICES, Variable
 from analysis.code.terms import Term, Word
 
@@ -91,18 +92,26 @@ def _summands(code: Code, word: Word) -> Counter[Word]:
 def taxes(code: Code) -> Iterator[Tax]:
     """Credits of the recipient that fall short of what the sender is debited."""
     found = list(changes(code))
+    taken: dict[Entry, list[tuple[Write, Sum]]] = {}
+    for write, by in (*_shortfalls(code, found), *_overcharges(code, found)):
+        taken.setdefault(write.entry, []).append((write, by))
+    for entry, pairs in taken.items():
+        switches = _switches(code, entry, [write for write, _ in pairs])
+        for write, by in pairs:
+            yield Tax(write=write, rates=_rates(code, by, write, switches))
+
+
+def _shortfalls(code: Code, found: list[Change]) -> Iterator[tuple[Write, Sum]]:
+    """Credits of the recipient that are less than what the sender is debited."""
     debits = {_negative(change.by) for change in found if change.party == FROM}
     for change in found:
-        if change.party != TO:
-            continue
-        for by in _forms(code, change.by):
-            if _is_reduced(code, by, change.write, debits):
-                yield Tax(write=change.write, rates=_rates(code, by, change.write))
-
-    yield from _overcharges(code, found)
+        if change.party == TO:
+            for by in _forms(code, change.by):
+                if _is_reduced(code, by, change.write, debits):
+                    yield change.write, by
 
 
-def _overcharges(code: Code, found: list[Change]) -> Iterator[Tax]:
+def _overcharges(code: Code, found: list[Change]) -> Iterator[tuple[Write, Sum]]:
     """Debits of the sender that are more than what a recipient is credited."""
     credits = [change for change in found if change.party == TO]
     for debit in found:
@@ -113,7 +122,7 @@ def _overcharges(code: Code, found: list[Change]) -> Iterator[Tax]:
             rest.subtract(dict(credit.by))
             left = [word for word, count in rest.items() if count]
             if credit.by and left and all(rest[word] > 0 for word in left):
-                yield Tax(write=debit.write, rates=_rates(code, debit.by, debit.write))
+                yield debit.write, debit.by
 
 
 def _negative(by: Sum) -> Sum:
@@ -143,11 +152,9 @@ def _is_reduced(code: Code, by: Sum, write: Write, debits: set[Sum]) -> bool:
     )
 
 
-def _rates(code: Code, by: Sum, write: Write) -> frozenset[Variable]:
+def _rates(code: Code, by: Sum, write: Write, switches: set[Variable]) -> frozenset[Variable]:
     """Variables in the sum, and those that decide whether anything is taken."""
-    found = {variable for word, _ in by for variable in _variables(code, word, write)} | _switches(
-        code, write
-    )
+    found = switches | {variable for word, _ in by for variable in _variables(code, word, write)}
     for _ in range(_COPIES):
         found |= {
             variable
@@ -180,18 +187,15 @@ def _variables(code: Code, word: Word, write: Write) -> Iterator[Variable]:
                     yield place.root, bits
 
 
-def _switches(code: Code, write: Write) -> set[Variable]:
-    """Variables that decide whether the store is met at all, and that transfers do not set."""
-    flow = code.flow(write.entry)
-    here = [
-        node
-        for node, deed in flow.deeds()
-        if deed.pc == write.pc and deed.words == (write.slot, write.value)
-    ]
+def _switches(code: Code, entry: Entry, taxed: list[Write]) -> set[Variable]:
+    """Variables that decide whether any tax is taken at all, and that transfers do not set."""
+    flow = code.flow(entry)
+    stores = {(write.pc, write.slot, write.value) for write in taxed}
+    here = [node for node, deed in flow.deeds() if (deed.pc, *deed.words) in stores]
     return {
         variable
         for literal in flow.leading_literals(here)
-        for reading in [code.reader.read(literal, write.entry)]
+        for reading in [code.reader.read(literal, entry)]
         if not (reading.has_answer or reading.has_clock or reading.has_amount)
         for variable in reading.globals
         if all(other.entry not in MOVERS for other in code.writes_to(variable))

@@ -9,16 +9,15 @@ from analysis.code.terms import Word
 
 def runs_once(code: Code, entry: Entry) -> bool:
     """Whether the function closes a door behind it that nothing opens again."""
-    mine = [write for write in code.writes if write.entry == entry]
-    return any(_closes(code, guard, mine) for guard in code.guards(entry))
+    return any(_closes(code, guard) for guard in code.guards(entry))
 
 
-def _closes(code: Code, guard: Guard, mine: list[Write]) -> bool:
+def _closes(code: Code, guard: Guard) -> bool:
     for variable in guard.test.globals:
         root, _ = variable
-        own = [write for write in mine if write.place.root == root]
-        others = [write for write in code.writes_to(variable) if write not in own]
-        is_door = own and all(_shuts(code, guard, write, root) for write in [*own, *others])
+        writes = list(code.writes_to(variable))
+        own = [write for write in writes if write.entry == guard.refusal.entry]
+        is_door = own and all(_shuts(code, guard, write, root) for write in writes)
         if is_door and not _stores_after(code, guard).isdisjoint(write.pc for write in own):
             return True
     return False

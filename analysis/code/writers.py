@@ -4,7 +4,7 @@ The storage is recognised by what the getter returns: words read from a mapping 
 getter's arguments. Whoever stores to the same mapping, under any key, is a writer.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 import msgspec
@@ -32,9 +32,14 @@ class Writers(msgspec.Struct, frozen=True, kw_only=True):
     """The slots the mappings are declared at, where they are plain numbers; inferred."""
 
 
-def writers_of(notes: Notes, getter: int) -> Writers:
-    """Find the stores to what `getter` returns. Empty when its storage is not recognised."""
-    shapes = _shapes_behind(notes, getter)
+def writers_of(
+    notes: Notes, getter: int, parts_of: Callable[[Word], Iterable[Term]] = subterms
+) -> Writers:
+    """Find the stores to what `getter` returns. Empty when its storage is not recognised.
+
+    `parts_of`: the terms in a word, for those who know what words of merged paths stand for.
+    """
+    shapes = _shapes_behind(notes, getter, parts_of)
     stores = (
         note
         for note in notes.writes.values()
@@ -46,7 +51,9 @@ def writers_of(notes: Notes, getter: int) -> Writers:
     )
 
 
-def _shapes_behind(notes: Notes, getter: int) -> set[Shape]:
+def _shapes_behind(
+    notes: Notes, getter: int, parts_of: Callable[[Word], Iterable[Term]]
+) -> set[Shape]:
     """The storage a getter returns, or, where that got lost in a loop, all it reads by its key."""
     keys = {_FIRST_ARGUMENT} if getter == BALANCE_OF else {_FIRST_ARGUMENT, _SECOND_ARGUMENT}
     returned = {
@@ -54,7 +61,7 @@ def _shapes_behind(notes: Notes, getter: int) -> set[Shape]:
         for note in notes.returns.values()
         if note.entry == getter
         for word in note.words
-        for term in subterms(word)
+        for term in parts_of(word)
         if term.operation == "SLOAD"
     }
     read = {note.words[0] for note in notes.reads.values() if note.entry == getter}
