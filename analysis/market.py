@@ -1,6 +1,7 @@
 """From pools found to pools valued, ranked and ready to be traded on stage. Pure."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 
 import msgspec
 
@@ -14,7 +15,7 @@ TRADED_KINDS = frozenset({"AmmV2", "AmmV3", "AmmV4", "Solid", "SolidV3"})
 """Kinds whose trades can be played."""
 
 
-class PoolState(msgspec.Struct, frozen=True, kw_only=True):
+class PoolState(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """What a pool holds at the pinned block."""
 
     token_reserve_raw: RawAmount
@@ -36,7 +37,7 @@ def spot_price(root: float, *, token_is_0: bool) -> float | None:
     return root * root if token_is_0 else 1 / (root * root)
 
 
-class ValuedPool(msgspec.Struct, frozen=True, kw_only=True):
+class ValuedPool(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A pool with its worth."""
 
     candidate: Candidate
@@ -127,10 +128,15 @@ def pick_traded(
 def refusal_before_play(pool: ValuedPool, *, min_liquidity_usd: float) -> tuple[str, str] | None:
     """Error code and message of a pool that no simulation is tried on. None: one may be."""
     if not pool.value.liquidity_usd > min_liquidity_usd:
-        return "liquidity_too_low", f"the pool holds no more than {min_liquidity_usd:g} USD"
+        return _too_low(min_liquidity_usd)
     if pool.state.in_range_liquidity == 0:
         return "no_in_range_liquidity", "no liquidity at the current price"
     return None
+
+
+@cache
+def _too_low(min_liquidity_usd: float) -> tuple[str, str]:
+    return "liquidity_too_low", f"the pool holds no more than {min_liquidity_usd:g} USD"
 
 
 def pool_rows(

@@ -276,11 +276,11 @@ def _inquiry(
 
 
 def _venues(state: State) -> Iterator[Address]:
-    """Pools and their routers, deepest first."""
-    for pool in state.pools:
-        yield pool.candidate.pool
-        if pool.candidate.dex.router is not None:
-            yield pool.candidate.dex.router
+    """Pools and their routers, deepest first. All pools of one V4 manager are one venue."""
+    for at, dex in {pool.candidate.pool: pool.candidate.dex for pool in state.pools}.items():
+        yield at
+        if dex.router is not None:
+            yield dex.router
 
 
 def _report(desk: Desk, facts: Facts, *, is_settled: bool) -> Report:
