@@ -7,7 +7,6 @@ Source: v4-core Extsload (extsload(bytes32[])).
 
 from collections.abc import Iterator, Sequence
 
-
 from analysis.abi import WORD, call_raw, read_reply
 from analysis.calldata import selector_of
 from analysis.discovery import Candidate

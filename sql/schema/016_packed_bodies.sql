@@ -1,6 +1,7 @@
 -- Bodies as zstd of the JSON text: that of a token with 30,000 pools is 15 MB, and read in a sixth
--- of the time that its tables take. The former ones are not carried over: the tables hold the same,
--- and every report is written anew in time.
+-- of the time that its tables took. The former ones are not carried over: the tables hold the same,
+-- and every report is written anew in time. From now on report_pool holds the 1,000 deepest pools
+-- of a report, the body all.
 
 drop table report_body;
 
