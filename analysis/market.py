@@ -155,10 +155,12 @@ def pool_rows(
 def _row(
     ordinal: int, pool: ValuedPool, trade: TradeResult | str | None, min_liquidity_usd: float
 ) -> PoolResultRow:
-    buy, buy_tax, sell, sell_tax = _sides(trade)
     # What others say of a pool's worth comes after it was played, and does not unmake the play.
-    refusal = refusal_before_play(pool, min_liquidity_usd=min_liquidity_usd)
-    code, message = refusal if refusal and trade is None else _fault(trade)
+    if trade is None:
+        refusal = refusal_before_play(pool, min_liquidity_usd=min_liquidity_usd)
+        (code, message), (buy, buy_tax, sell, sell_tax) = refusal or (None, None), _NO_SIDES
+    else:
+        (code, message), (buy, buy_tax, sell, sell_tax) = _fault(trade), _sides(trade)
     candidate = pool.candidate
     return PoolResultRow(
         ordinal=ordinal,
@@ -180,11 +182,12 @@ def _row(
     )
 
 
+_NO_SIDES = None, None, None, None
+
+
 def _sides(
-    trade: TradeResult | str | None,
+    trade: TradeResult | str,
 ) -> tuple[TradeOutcome | None, float | None, TradeOutcome | None, float | None]:
-    if trade is None:
-        return None, None, None, None
     if isinstance(trade, str):
         return "pending", None, "pending", None
     return _settled(trade.buy), _tax(trade.buy), _settled(trade.sell), _tax(trade.sell)
@@ -208,7 +211,7 @@ _MISSING_CODES = {
 }
 
 
-def _fault(trade: TradeResult | str | None) -> tuple[str | None, str | None]:
+def _fault(trade: TradeResult | str) -> tuple[str | None, str | None]:
     """Error code and message of a played pool; what the buy met comes before what the sale met."""
     if not isinstance(trade, TradeResult):
         return None, None

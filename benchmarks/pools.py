@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 
@@ -135,7 +135,7 @@ class Service:
             f"memory {self.process.memory_mb():.0f} MB, at most {self.process.peak_mb():.0f}"
         )
 
-    def show_batch(self, addresses: list[str], coding: str) -> None:
+    def show_batch(self, addresses: Sequence[str], coding: str) -> None:
         """All of them in one call."""
         started = time.perf_counter()
         answer = self._client.post(
