@@ -127,12 +127,14 @@ class Service:
         ours_s, node_s = self._ours_s(), self._node.cpu_s()
         first_s, length = self.get(path, coding)
         ours_s, node_s = self._ours_s() - ours_s, self._node.cpu_s() - node_s
+        later_s = self._ours_s()
         again_s = [self.get(path, coding)[0] for _ in range(again)]
+        later_s = (self._ours_s() - later_s) / again
         print(
             f"{what:28}{length / 1e6:6.2f} MB: first {1000 * first_s:5.0f} ms "
             f"(processor: ours {1000 * ours_s:4.0f}, node {1000 * node_s:4.0f}), then "
-            f"{1000 * statistics.median(again_s):5.1f} ms, longest {1000 * max(again_s):5.1f}; "
-            f"memory {self.process.memory_mb():.0f} MB, at most {self.process.peak_mb():.0f}"
+            f"{1000 * statistics.median(again_s):5.1f} ms (ours {1000 * later_s:.1f}), longest "
+            f"{1000 * max(again_s):5.1f}; memory {self.process.memory_mb():.0f} MB"
         )
 
     def show_batch(self, addresses: Sequence[str], coding: str) -> None:
