@@ -26,8 +26,12 @@ STANDARD_V4_KEYS = ((100, 1), (500, 10), (3000, 60), (10000, 200))
 """Fee and tick spacing of V4 pools without hooks that everybody makes: the pairs of V3."""
 
 
-class Candidate(msgspec.Struct, frozen=True, kw_only=True):
-    """A pool that pairs the token with a quote token, before its state is read."""
+class Candidate(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A pool that pairs the token with a quote token, before its state is read.
+
+    Like all that a token has one a pool of, it is no concern of the garbage collector: walking over
+    tens of thousands again and again takes longer than the work on them.
+    """
 
     dex: Dex
     pool: Address
@@ -50,7 +54,7 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def token_is_0(self) -> bool:
         """Whether the token is the pool's token0: pools sort their tokens by address."""
-        return int(self.token, 16) < int(self.quote, 16)
+        return self.token < self.quote  # lower-case hex of one length sorts as its number does
 
 
 class Lookup(msgspec.Struct, frozen=True, kw_only=True):
@@ -133,7 +137,7 @@ def candidates_of(
     by_factory = {(dex.factory, dex.kind): dex for dex in dexes}
     return tuple(
         Candidate(
-            dex=by_factory[row.factory, row.kind],
+            dex=dex,
             pool=row.pool,
             token=token,
             quote=row.token1 if row.token0 == token else row.token0,
@@ -144,7 +148,7 @@ def candidates_of(
             hooks=row.hooks,
         )
         for row in rows
-        if (row.factory, row.kind) in by_factory
+        if (dex := by_factory.get((row.factory, row.kind))) is not None
     )
 
 

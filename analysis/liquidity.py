@@ -28,7 +28,7 @@ class Price(msgspec.Struct, frozen=True, kw_only=True):
         return min(float(amount_raw / 10**self.decimals) * self.usd, self.most_usd)
 
 
-class PoolValue(msgspec.Struct, frozen=True, kw_only=True):
+class PoolValue(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A pool's worth."""
 
     liquidity_usd: float

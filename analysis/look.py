@@ -12,6 +12,7 @@ import msgspec
 
 from analysis import gate, native_price, ownership, proxy, routers, supply
 from analysis.abi import call, code_at, decode_uint, read_code, read_reply
+from analysis.aside import aside
 from analysis.balance_slot import probe_request, read_probe
 from analysis.desk import Desk
 from analysis.discovery import Candidate
@@ -88,7 +89,8 @@ async def look(desk: Desk, token: Address, newest: BlockRef | None, known: Known
 
     trip = Round.opening(newest.hash if newest else None)
     block = trip.block
-    pools = PoolQuestions(trip, chain.dexes, token, quotes, known)
+    many = len(known.pools)
+    pools = await aside(lambda: PoolQuestions(trip, chain.dexes, token, quotes, known), pools=many)
     native = None if desk.has_oracle else NativePools(trip, chain, block=block)
     asked_oracle = trip.ask((native_price.oracle_request(chain.oracle, block=block),))
     new_routers = routers.unread(chain.dexes, desk.routers)
@@ -108,7 +110,7 @@ async def look(desk: Desk, token: Address, newest: BlockRef | None, known: Known
     inquiry = origin.begin(chain.launchpads, token, known.launches, known.covered_launches)
     height = newest.number if newest else None
     asked_origin = trip.ask(origin.requests(inquiry, block=block, to_block=height))
-    pools.ask_states(to_block=height)
+    await aside(lambda: pools.ask_states(to_block=height), pools=many)
     owners = (trip.promise(at) for at in range(asked_owners.start, asked_owners.stop))
     issuers = (question.at for question in inquiry.questions)
     held = HolderQuestions(
@@ -129,7 +131,7 @@ async def look(desk: Desk, token: Address, newest: BlockRef | None, known: Known
             for router, at in zip(new_routers, asked_routers, strict=True)
         },
     )
-    found = pools.read()
+    found = await aside(pools.read, pools=many)
     native_usd = desk.native_usd = await _read_price(desk, trip, native, trip[asked_oracle][0])
     burned = supply.read(trip[asked_burns])
     plain = _read_holders(holders, trip[asked_balances], trip[asked_codes])

@@ -1,6 +1,7 @@
 """From pools found to pools valued, ranked and ready to be traded on stage. Pure."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 
 import msgspec
 
@@ -14,7 +15,7 @@ TRADED_KINDS = frozenset({"AmmV2", "AmmV3", "AmmV4", "Solid", "SolidV3"})
 """Kinds whose trades can be played."""
 
 
-class PoolState(msgspec.Struct, frozen=True, kw_only=True):
+class PoolState(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """What a pool holds at the pinned block."""
 
     token_reserve_raw: RawAmount
@@ -36,7 +37,7 @@ def spot_price(root: float, *, token_is_0: bool) -> float | None:
     return root * root if token_is_0 else 1 / (root * root)
 
 
-class ValuedPool(msgspec.Struct, frozen=True, kw_only=True):
+class ValuedPool(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A pool with its worth."""
 
     candidate: Candidate
@@ -127,10 +128,15 @@ def pick_traded(
 def refusal_before_play(pool: ValuedPool, *, min_liquidity_usd: float) -> tuple[str, str] | None:
     """Error code and message of a pool that no simulation is tried on. None: one may be."""
     if not pool.value.liquidity_usd > min_liquidity_usd:
-        return "liquidity_too_low", f"the pool holds no more than {min_liquidity_usd:g} USD"
+        return _too_low(min_liquidity_usd)
     if pool.state.in_range_liquidity == 0:
         return "no_in_range_liquidity", "no liquidity at the current price"
     return None
+
+
+@cache
+def _too_low(min_liquidity_usd: float) -> tuple[str, str]:
+    return "liquidity_too_low", f"the pool holds no more than {min_liquidity_usd:g} USD"
 
 
 def pool_rows(
@@ -149,10 +155,12 @@ def pool_rows(
 def _row(
     ordinal: int, pool: ValuedPool, trade: TradeResult | str | None, min_liquidity_usd: float
 ) -> PoolResultRow:
-    buy, buy_tax, sell, sell_tax = _sides(trade)
     # What others say of a pool's worth comes after it was played, and does not unmake the play.
-    refusal = refusal_before_play(pool, min_liquidity_usd=min_liquidity_usd)
-    code, message = refusal if refusal and trade is None else _fault(trade)
+    if trade is None:
+        refusal = refusal_before_play(pool, min_liquidity_usd=min_liquidity_usd)
+        (code, message), (buy, buy_tax, sell, sell_tax) = refusal or (None, None), _NO_SIDES
+    else:
+        (code, message), (buy, buy_tax, sell, sell_tax) = _fault(trade), _sides(trade)
     candidate = pool.candidate
     return PoolResultRow(
         ordinal=ordinal,
@@ -174,11 +182,12 @@ def _row(
     )
 
 
+_NO_SIDES = None, None, None, None
+
+
 def _sides(
-    trade: TradeResult | str | None,
+    trade: TradeResult | str,
 ) -> tuple[TradeOutcome | None, float | None, TradeOutcome | None, float | None]:
-    if trade is None:
-        return None, None, None, None
     if isinstance(trade, str):
         return "pending", None, "pending", None
     return _settled(trade.buy), _tax(trade.buy), _settled(trade.sell), _tax(trade.sell)
@@ -202,7 +211,7 @@ _MISSING_CODES = {
 }
 
 
-def _fault(trade: TradeResult | str | None) -> tuple[str | None, str | None]:
+def _fault(trade: TradeResult | str) -> tuple[str | None, str | None]:
     """Error code and message of a played pool; what the buy met comes before what the sale met."""
     if not isinstance(trade, TradeResult):
         return None, None

@@ -98,8 +98,10 @@ class PoolQuestions:
 
     def _pools_by_id(self, dex: Dex) -> Sequence[Candidate]:
         """The indexed ones, and those that may be there."""
-        indexed = [pool for pool in self._indexed_v4 if pool.dex == dex]
-        usual = standard_v4(dex, self._token, self._quotes) if dex in self._unasked else ()
+        indexed = [pool for pool in self._indexed_v4 if pool.dex.factory == dex.factory]
+        if dex not in self._unasked:
+            return indexed
+        usual = standard_v4(dex, self._token, self._quotes)
         return tuple({pool.key: pool for pool in (*usual, *indexed)}.values())
 
     def read(self) -> PoolsFound:

@@ -21,6 +21,7 @@ import msgspec
 
 from analysis import ownership
 from analysis.appraisal import appraise, appraised
+from analysis.aside import aside
 from analysis.cap_state import read_cap_words
 from analysis.caps import with_caps
 from analysis.clock import clock_at
@@ -86,6 +87,7 @@ async def scan(desk: Desk, token: Address, *, redecompile: bool = False) -> Asyn
         at_most=desk.settings.simulated_pools,
         min_liquidity_usd=desk.settings.min_liquidity_usd,
     )
+    many = len(state.pools)
     now_s = int(desk.now_s())
     is_due = transfer.is_due(known.no_wallet_at_s, now_s=now_s)
     senders = transfer.shortlist(state.wallets, judged.leads.addresses) if is_due else ()
@@ -109,16 +111,13 @@ async def scan(desk: Desk, token: Address, *, redecompile: bool = False) -> Asyn
             clock=clock_state.reading,
         )
         judged = msgspec.structs.replace(judged, findings=static)
-        facts = _facts(desk, seen, token, judged, owner_slots, clock_state, issued)
-        facts = _with_pools(desk, facts, state, state.pools, issued)
-        pending = {pool.candidate.key: PENDING for pool in traded}
-        yield _report(
-            desk,
-            msgspec.structs.replace(
-                facts, trades=pending, transfer_checked_at_s=known.no_wallet_at_s
-            ),
-            is_settled=False,
+        facts = msgspec.structs.replace(
+            _facts(desk, seen, token, judged, owner_slots, clock_state, issued),
+            trades={pool.candidate.key: PENDING for pool in traded},
+            transfer_checked_at_s=known.no_wallet_at_s,
         )
+        first = partial(_report, desk, facts, state, state.pools, issued, is_settled=False)
+        yield await aside(first, pools=many)
         buys = await playing
         owners = (*seen.owners, *(owner_slots.wallets or ()))
         inquiry = _inquiry(desk, seen, token, state, judged.leads, owners=owners, stored=stored)
@@ -140,7 +139,7 @@ async def scan(desk: Desk, token: Address, *, redecompile: bool = False) -> Asyn
         decimals=seen.admitted.metadata.decimals,
     )
     settled = msgspec.structs.replace(
-        _with_pools(desk, facts, state, pools, issued),
+        facts,
         trades=sales.trades,
         transfer=sales.transfer,
         transfer_checked_at_s=transfer.checked_at_s(
@@ -150,7 +149,8 @@ async def scan(desk: Desk, token: Address, *, redecompile: bool = False) -> Asyn
         openness=openness,
         evidence=_newest((*facts.evidence, *buys.evidence, *sales.evidence, *custody.evidence)),
     )
-    yield _report(desk, settled, is_settled=True)
+    last = partial(_report, desk, settled, state, pools, issued, is_settled=True)
+    yield await aside(last, pools=many)
 
 
 async def _newest_block(desk: Desk) -> BlockRef | None:
@@ -276,16 +276,24 @@ def _inquiry(
 
 
 def _venues(state: State) -> Iterator[Address]:
-    """Pools and their routers, deepest first."""
-    for pool in state.pools:
-        yield pool.candidate.pool
-        if pool.candidate.dex.router is not None:
-            yield pool.candidate.dex.router
+    """Pools and their routers, deepest first. All pools of one V4 manager are one venue."""
+    for at, dex in {pool.candidate.pool: pool.candidate.dex for pool in state.pools}.items():
+        yield at
+        if dex.router is not None:
+            yield dex.router
 
 
-def _report(desk: Desk, facts: Facts, *, is_settled: bool) -> Report:
+def _report(
+    desk: Desk,
+    facts: Facts,
+    state: State,
+    pools: Sequence[ValuedPool],
+    issued: Issue,
+    *,
+    is_settled: bool,
+) -> Report:
     return combine(
-        facts,
+        _with_pools(desk, facts, state, pools, issued),
         is_settled=is_settled,
         now_s=int(desk.now_s()),
         min_liquidity_usd=desk.settings.min_liquidity_usd,

@@ -1,11 +1,11 @@
 """One analysis a token at a time, shared by all who wait for it.
 
-A run goes on when its callers have left, and what it learns is written as it learns it; so the next
-request finds the answer that this one was too early for.
+A run goes on when its callers have left, so the next request finds the answer that this one was too
+early for. Those who wait for it have it before it is written.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Protocol
 
@@ -55,9 +55,12 @@ class Scanner(Protocol):
 class _Run:
     """One analysis under way."""
 
-    def __init__(self) -> None:
+    def __init__(self, play: Callable[["_Run"], Coroutine[None, None, None]]) -> None:
         self.latest: Report | None = None
-        self.task: asyncio.Task[Report] | None = None
+        """The fullest report so far, while there is no outcome."""
+        self.outcome: asyncio.Future[Report] = asyncio.get_running_loop().create_future()
+        self.task = asyncio.create_task(play(self))
+        """Ends when the outcome has been written."""
 
 
 class Analyser:
@@ -87,14 +90,13 @@ class Analyser:
         not a token, UpstreamError when nothing is known and the chain did not tell in time.
         """
         scanner = self._scanners[chain]
-        stored = await self._shelf.read(scanner.chain_id, token)
+        stored = await self._read(scanner, chain, token)
         if stored is not None and not (refresh or redecompile) and self._is_recent(stored):
             return stored
         run = self._join(chain, scanner, token, redecompile=redecompile)
-        assert run.task is not None  # noqa: S101 - set by _join
-        await asyncio.wait({run.task}, timeout=self._settings.wait_s)
-        if run.task.done():
-            return self._result(run.task, stored)
+        await asyncio.wait({run.outcome}, timeout=self._settings.wait_s)
+        if run.outcome.done():
+            return self._result(run.outcome, stored)
         if run.latest is not None:
             return run.latest
         if stored is not None and self._is_servable(stored):
@@ -104,20 +106,28 @@ class Analyser:
         )
 
     async def refresh(self, chain: str, token: Address) -> Report:
-        """Judge the token now and wait for the settled report.
+        """Judge the token now and wait until the settled report has been written.
 
         Raises TokenRefusedError, UpstreamError.
         """
         run = self._join(chain, self._scanners[chain], token, redecompile=False)
-        assert run.task is not None  # noqa: S101 - set by _join
-        return await asyncio.shield(run.task)
+        await asyncio.shield(run.task)
+        return run.outcome.result()
 
     async def aclose(self) -> None:
         """Stop every run."""
-        tasks = [run.task for run in self._runs.values() if run.task is not None]
+        tasks = [run.task for run in self._runs.values()]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _read(self, scanner: Scanner, chain: str, token: Address) -> Report | None:
+        """The last report. What is being written at the moment is waited for."""
+        runs = (self._runs.get((chain, token, redecompile)) for redecompile in (False, True))
+        writing = [run.task for run in runs if run is not None and run.outcome.done()]
+        if writing:
+            await asyncio.wait(writing)
+        return await self._shelf.read(scanner.chain_id, token)
 
     def _is_recent(self, report: Report) -> bool:
         token, now_s = report.token, self._now_s()
@@ -133,9 +143,9 @@ class Analyser:
     def _is_servable(self, report: Report) -> bool:
         return self._now_s() - report.token.scanned_at_s < self._settings.serve_stale_s
 
-    def _result(self, task: asyncio.Task[Report], stored: Report | None) -> Report:
+    def _result(self, outcome: asyncio.Future[Report], stored: Report | None) -> Report:
         try:
-            return task.result()
+            return outcome.result()
         except UpstreamError:
             if stored is not None and self._is_servable(stored):
                 return stored
@@ -149,18 +159,17 @@ class Analyser:
             return run
         if len(self._runs) >= _MOST_RUNS:
             raise UpstreamError(service="analysis", reason="too many analyses are waiting")
-        run = self._runs[key] = _Run()
-        run.task = asyncio.create_task(
-            self._play(chain, scanner, token, run, redecompile=redecompile)
+        run = self._runs[key] = _Run(
+            lambda run: self._play(chain, scanner, token, run, redecompile=redecompile)
         )
-        run.task.add_done_callback(lambda task: self._leave(key, task))
+        run.task.add_done_callback(lambda _: self._leave(key, run))
         return run
 
-    def _leave(self, key: tuple[str, Address, bool], task: asyncio.Task[Report]) -> None:
+    def _leave(self, key: tuple[str, Address, bool], run: _Run) -> None:
         del self._runs[key]
-        if task.cancelled():
-            return
-        error = task.exception()
+        if run.outcome.cancel():
+            return  # broken off before there was one
+        error = run.outcome.exception()
         if error is None:
             return
         if isinstance(error, AssayError):
@@ -170,21 +179,34 @@ class Analyser:
 
     async def _play(
         self, chain: str, scanner: Scanner, token: Address, run: _Run, *, redecompile: bool
-    ) -> Report:
-        limit_s = self._settings.longest_run_s
+    ) -> None:
+        """Bring the run to its outcome, and write that. A report that did not settle is written
+        only where nothing better will come."""
         async with self._slots[chain]:
             try:
-                async with asyncio.timeout(limit_s):
-                    async for report in scanner.scan(token, redecompile=redecompile):
-                        run.latest = report
-                        await self._keep(report)
-            except TokenRefusedError as error:
-                await self._refuse(scanner.chain_id, token, error)
-                raise
-            except TimeoutError as error:
-                raise UpstreamError(
-                    service="analysis", reason=f"not finished in {limit_s:g} s"
-                ) from error
+                report = await self._scan(scanner, token, run, redecompile=redecompile)
+            except Exception as error:  # noqa: BLE001 - told to all who wait
+                run.outcome.set_exception(error)
+                if isinstance(error, TokenRefusedError):
+                    await self._refuse(scanner.chain_id, token, error)
+                elif run.latest is not None:
+                    await self._keep(run.latest)
+            else:
+                run.outcome.set_result(report)
+                await self._keep(report)
+
+    async def _scan(
+        self, scanner: Scanner, token: Address, run: _Run, *, redecompile: bool
+    ) -> Report:
+        limit_s = self._settings.longest_run_s
+        try:
+            async with asyncio.timeout(limit_s):
+                async for report in scanner.scan(token, redecompile=redecompile):
+                    run.latest = report
+        except TimeoutError as error:
+            raise UpstreamError(
+                service="analysis", reason=f"not finished in {limit_s:g} s"
+            ) from error
         assert run.latest is not None  # noqa: S101 - a scan that does not raise reports
         return run.latest
 

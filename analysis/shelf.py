@@ -5,6 +5,7 @@ import sys
 from collections.abc import Sequence
 
 from analysis.knowledge import Known, Past
+from analysis.venues import v4_sweep
 from config.chains import Chain
 from config.primitives import ZERO_ADDRESS, Address, BlockRef, Hash32
 from sql.codes import delete_other_versions, read_found, write_found
@@ -80,7 +81,13 @@ class StoreShelf:
     ) -> Known:
         with self._store.snapshot() as reader:
             anchors = [*quotes, ZERO_ADDRESS]
-            pools = pools_of(reader, chain_id=chain.id, token=token, quotes=anchors)
+            pools = pools_of(
+                reader,
+                chain_id=chain.id,
+                token=token,
+                quotes=anchors,
+                at_most=v4_sweep.MOST_SWEPT + 1,
+            )
             others = (
                 []
                 if token in {one.address for one in chain.anchors}

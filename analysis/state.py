@@ -10,6 +10,7 @@ import msgspec
 
 from analysis import native_price
 from analysis.abi import call, decode_uint, read_reply
+from analysis.aside import aside
 from analysis.desk import Desk
 from analysis.discovery import Candidate
 from analysis.look import Look
@@ -53,28 +54,34 @@ async def read_state(desk: Desk, look: Look, token: Address) -> State:
     asked_others = trip.ask([call(quote, "decimals()", block=look.pin.hash) for quote in others])
     if asked or others:
         await trip.send(desk.node, desk.powers)
-    by_key = {pool.key: (pool, state) for pool, state in look.states}
-    for pools, at in asked:
-        told = amm_v4.read_states(pools, trip[at])
-        # Of a pool that was swept before, what it holds at least is known already.
-        by_key |= {
-            pool.key: (pool, state) for pool, state in told if state or pool.key not in by_key
+
+    def read() -> State:
+        by_key = {pool.key: (pool, state) for pool, state in look.states}
+        for pools, at in asked:
+            told = amm_v4.read_states(pools, trip[at])
+            # Of a pool that was swept before, what it holds at least is known already.
+            by_key |= {
+                pool.key: (pool, state) for pool, state in told if state or pool.key not in by_key
+            }
+        states = tuple(by_key.values())
+        decimals = {
+            quote: number
+            for quote, answer in zip(others, trip[asked_others], strict=True)
+            if (number := decode_uint(read_reply(answer))) is not None and number <= MOST_DECIMALS
         }
-    states = tuple(by_key.values())
-    decimals = {
-        quote: number
-        for quote, answer in zip(others, trip[asked_others], strict=True)
-        if (number := decode_uint(read_reply(answer))) is not None and number <= MOST_DECIMALS
-    }
-    return State(
-        pools=rank_pools(states, prices, decimals=look.admitted.metadata.decimals),
-        unpriced=tuple(
-            (pool, state) for pool, state in states if state is not None and pool.quote in decimals
-        ),
-        quote_decimals=decimals,
-        is_complete=look.is_all_asked and _is_all_known(desk, states, look.native_usd),
-        wallets=_wallets(look, token, [pool.pool for pool, _ in states]),
-    )
+        return State(
+            pools=rank_pools(states, prices, decimals=look.admitted.metadata.decimals),
+            unpriced=tuple(
+                (pool, state)
+                for pool, state in states
+                if state is not None and pool.quote in decimals
+            ),
+            quote_decimals=decimals,
+            is_complete=look.is_all_asked and _is_all_known(desk, states, look.native_usd),
+            wallets=_wallets(look, token, [pool.pool for pool, _ in states]),
+        )
+
+    return await aside(read, pools=len(look.states))
 
 
 def _is_all_known(

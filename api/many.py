@@ -24,6 +24,10 @@ MOST_TOKENS = 50
 AT_ONCE = 8
 """Tokens of one call that are worked out at the same time; the analyser has a bound of its own."""
 
+MOST_BYTES = 2**25
+"""Of answers in one call: three or four of the longest there are, thousands of usual ones. Those
+that do not fit are put off, so that fifty giants in one call do not fill the memory."""
+
 GRACE_S = 0.5
 """An analysis gives what it has when its own wait is over; that much later the call ends."""
 
@@ -34,7 +38,8 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     address: str
     """As the caller wrote it first."""
     found: Answer | RefusalError | Pending
-    """The answer; why the caller did not get one; or that it is still being worked out."""
+    """The answer; why the caller did not get one; or that it is still being worked out, or known
+    and too long to go with the others."""
 
 
 class ToldRefusal(msgspec.Struct, frozen=True, kw_only=True):
@@ -81,6 +86,23 @@ def tell(refused: RefusalError | Answer) -> ToldRefusal:
     )
 
 
+class _Room:
+    """What of MOST_BYTES is left. The first answer always fits, so asking again comes to an end."""
+
+    def __init__(self) -> None:
+        self._used = 0
+        self.is_full = False
+
+    def takes(self, answer: Answer) -> bool:
+        """Whether the answer goes with those before it."""
+        size = len(answer.body)
+        if self._used and self._used + size > MOST_BYTES:
+            self.is_full = True
+            return False
+        self._used += size
+        return True
+
+
 class Many:
     """Answers calls about several tokens of one chain."""
 
@@ -88,7 +110,7 @@ class Many:
         self._answers = answers
         self._limits = limits
         self._wait_s = wait_s + GRACE_S
-        self._running: set[asyncio.Task[Answer]] = set()
+        self._running: set[asyncio.Task[Answer | Pending]] = set()
 
     async def ask(
         self, caller: Caller, *, chain: str, addresses: Sequence[str], form: Format
@@ -103,10 +125,14 @@ class Many:
             wanted.setdefault(address.lower(), address)
         admitted, refusal = await self._admit(caller, list(wanted.values()))
         slots = asyncio.Semaphore(AT_ONCE)
+        room = _Room()
 
-        async def run(address: str) -> Answer:
+        async def run(address: str) -> Answer | Pending:
             async with slots:
-                return await self._answers.answer(chain=chain, address=address, form=form)
+                if room.is_full:
+                    return "pending"
+                answer = await self._answers.answer(chain=chain, address=address, form=form)
+                return answer if room.takes(answer) else "pending"
 
         runs = {address: asyncio.create_task(run(address)) for address in admitted}
         for task in runs.values():

@@ -55,7 +55,7 @@ class Deadline(Shape, frozen=True, kw_only=True):
     """Unix seconds; exact for a timestamp, by nominal block time for a block."""
 
 
-class Pool(Shape, frozen=True, kw_only=True):
+class Pool(Shape, frozen=True, kw_only=True, gc=False):
     """One pool that pairs the token with a quote token."""
 
     pair: str

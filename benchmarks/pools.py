@@ -1,46 +1,57 @@
-"""A token with 30,000 Uniswap V4 pools, nearly all of them next to empty: how long its first
-analysis takes, how long its stored answer, and how much memory they need.
+"""Tokens with 30,000 Uniswap V4 pools each, nearly all of them next to empty: what the service as
+people run it needs for the first answer, for those after it, and for several of them in one call.
 
 The pools' states are written into the storage of the real manager on a node of this machine; one
-pool in the middle of them is real, deep and traded.
+pool in the middle of them is real, deep and traded. Times are of the whole call over HTTP;
+processor time is the service's with all its processes, and the node's.
 """
 
-import asyncio
-import gc
-import resource
+import os
+import socket
+import statistics
+import subprocess
+import sys
 import tempfile
 import time
-from contextlib import closing
-from functools import partial
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
 from pathlib import Path
 
+import httpx
 from eth_hash.auto import keccak
 
-from analysis.desk import Desk
 from analysis.discovery import Candidate
-from analysis.scan import ChainScanner
-from analysis.service import Analyser
-from analysis.shelf import StoreShelf
 from analysis.venues.amm_v4 import state_slots
-from api.render import render_report
-from benchmarks._machine import describe
+from benchmarks._machine import ROOT, describe
+from benchmarks._process import Process
 from config.chains import Chain
 from config.jsonrpc import RpcRequest
 from config.load import load_chains
-from config.primitives import BlockRef, Hash32
-from config.settings import AnalysisSettings, RpcSettings
+from config.plans import load_plans
+from config.primitives import Hash32
+from config.settings import load_settings
 from demo.anvil import AnvilNode
 from demo.layout import ZooToken
 from demo.overlay import write_overlay
 from demo.world import build_world
 from indexer.coverage import extend_all
-from indexer.rpc import RpcClient
+from sql.ledger import Ledger
 from sql.pools import insert_pools
 from sql.rows import PoolRow
 from sql.store import Store
 
 POOLS = 30_000
-ROUNDS = 3
+GIANTS = ("v4_honest", "v4_usdc", "v4_transfer_tax")
+AGAIN = 20
+"""Calls that a median is of."""
+
+_PATIENCE_S = 60.0
+_SETTINGS = """
+[analysis]
+rounds_every_s = 3600.0
+"""
+"""Nobody judges tokens that were not asked for."""
+
 _NEXT_TO_NOTHING = 1_000
 _BATCH = 2_000
 
@@ -48,7 +59,9 @@ _BATCH = 2_000
 def crowd(node: AnvilNode, chain: Chain, token: ZooToken, *, count: int) -> list[PoolRow]:
     """Rows of the token's real V4 pool and of others around it, which are made to exist."""
     dex = next(dex for dex in chain.dexes if dex.kind == "AmmV4")
-    pool_ids = [Hash32("0x" + keccak(b"pool %d" % at).hex()) for at in range(count)]
+    pool_ids = [
+        Hash32("0x" + keccak(b"%b %d" % (token.address.encode(), at)).hex()) for at in range(count)
+    ]
     pool_ids[count // 2] = token.pool.pool_id or pool_ids[0]
     slots = {
         key: state_slots(
@@ -94,72 +107,161 @@ def crowd(node: AnvilNode, chain: Chain, token: ZooToken, *, count: int) -> list
     ]
 
 
-async def measure(chain: Chain, token: ZooToken, client: RpcClient, store: Store) -> None:
-    """Print cold and stored answers."""
-    shelf = StoreShelf(store)
-    settings = AnalysisSettings(wait_s=60)
-    before = _peak_mb()
-    for at in range(ROUNDS):
-        desk = Desk(
-            chain=chain,
-            node=client,
-            knowledge=shelf,
-            settings=settings,
-            now_s=time.time,
-            newest=partial(_known_head, await client.fetch_head()),
-        )
-        analyser = Analyser({chain.slug: ChainScanner(desk)}, shelf, settings, time.time)
-        gc.collect()
-        started, used_s = time.perf_counter(), time.process_time()
-        report = await analyser.report(chain.slug, token.address, refresh=True)
-        judged, used_s = time.perf_counter(), time.process_time() - used_s
-        body = render_report(report, chain, "native", now_s=time.time(), liquid_above_usd=100)
-        rendered = time.perf_counter()
-        stored = await analyser.report(chain.slug, token.address)
-        ended = time.perf_counter()
-        assert stored.pools and stored.pools[0].pool_id == token.pool.pool_id  # noqa: S101
-        assert stored.pools[0].buy == "passed"  # noqa: S101
+class Service:
+    """`assay serve` on the node, and a caller of it."""
+
+    def __init__(self, process: Process, node: Process, client: httpx.Client) -> None:
+        self.process = process
+        self._node = node
+        self._client = client
+
+    def get(self, path: str, coding: str = "identity") -> tuple[float, int]:
+        """Seconds one call takes, and the bytes that come."""
+        started = time.perf_counter()
+        headers = {"Accept-Encoding": coding}
+        with self._client.stream("GET", path, headers=headers) as answer:
+            length = sum(map(len, answer.raise_for_status().iter_raw()))
+        return time.perf_counter() - started, length
+
+    def show(self, what: str, path: str, coding: str = "identity", *, again: int = AGAIN) -> None:
+        """The first call and those after it."""
+        ours_s, node_s = self._ours_s(), self._node.cpu_s()
+        first_s, length = self.get(path, coding)
+        ours_s, node_s = self._ours_s() - ours_s, self._node.cpu_s() - node_s
+        later_s = self._ours_s()
+        again_s = [self.get(path, coding)[0] for _ in range(again)]
+        later_s = (self._ours_s() - later_s) / again
         print(
-            f"round {at}: judged in {judged - started:.2f} s ({used_s:.2f} s of it ours), "
-            f"{len(body) / 2**20:.1f} MB of JSON in {1000 * (rendered - judged):.0f} ms, "
-            f"read from the store in {1000 * (ended - rendered):.0f} ms; "
-            f"{len(stored.pools)} pools, {_peak_mb() - before:.0f} MB more at most"
+            f"{what:28}{length / 1e6:6.2f} MB: first {1000 * first_s:5.0f} ms "
+            f"(processor: ours {1000 * ours_s:4.0f}, node {1000 * node_s:4.0f}), then "
+            f"{1000 * statistics.median(again_s):5.1f} ms (ours {1000 * later_s:.1f}), longest "
+            f"{1000 * max(again_s):5.1f}; memory {self.process.memory_mb():.0f} MB"
         )
-        await analyser.aclose()
+
+    def show_batch(self, addresses: Sequence[str], coding: str) -> None:
+        """All of them in one call."""
+        started = time.perf_counter()
+        answer = self._client.post(
+            "/tokens/ethereum", json={"addresses": addresses}, headers={"Accept-Encoding": coding}
+        ).raise_for_status()
+        took_s, told = time.perf_counter() - started, answer.json()
+        counts = ", ".join(f"{len(told[name])} {name}" for name in ("results", "errors", "pending"))
+        print(
+            f"{len(addresses)} of them in one call, {coding}: {took_s:.2f} s, "
+            f"{len(answer.content) / 1e6:.1f} MB unpacked; {counts}"
+        )
+
+    def check(self, token: ZooToken) -> None:
+        """The whole list, deepest first."""
+        dex = self._client.get(f"/token/ethereum/{token.address}").json()["features"]["dex"]
+        if (
+            len(dex) != POOLS
+            or dex[0]["pool_id"] != token.pool.pool_id
+            or not dex[0]["buy_success"]
+        ):
+            sys.exit(f"not the answer: {len(dex)} pools, the first {dex[0]}")
+        depths = [pool["liquidity"] for pool in dex]
+        if depths != sorted(depths, reverse=True):
+            sys.exit("not sorted by depth")
+
+    def _ours_s(self) -> float:
+        return sum(process.cpu_s() for process in self.process.family())
 
 
-def _known_head(head: BlockRef) -> BlockRef:
-    return head
+@contextmanager
+def serving(env: dict[str, str], key: str) -> Iterator[Service]:
+    """The service as a process of its own, stopped at the end."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = int(probe.getsockname()[1])
+    (node,) = (one for one in Process(os.getpid()).family() if one.name() == "anvil")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "assay", "serve", "--port", str(port)],
+        cwd=ROOT,
+        env={**os.environ, **env},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    url = f"http://127.0.0.1:{port}"
+    try:
+        with httpx.Client(base_url=url, headers={"X-API-Key": key}, timeout=_PATIENCE_S) as client:
+            _await_ready(client)
+            yield Service(Process(process.pid), node, client)
+    finally:
+        process.terminate()
+        process.wait(_PATIENCE_S)
 
 
-def _peak_mb() -> float:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+def _await_ready(client: httpx.Client) -> None:
+    end = time.monotonic() + _PATIENCE_S
+    while time.monotonic() < end:
+        try:
+            if client.get("/ready").is_success:
+                return
+        except httpx.TransportError:
+            pass
+        time.sleep(0.1)
+    sys.exit("the service did not start")
 
 
-async def main() -> None:
+def measure(service: Service, ordinary: str, giants: list[ZooToken]) -> None:
     """Print the table."""
-    with AnvilNode() as node, tempfile.TemporaryDirectory() as folder:
+    service.get(f"/token/ethereum/{ordinary}")  # what the first call of all brings up is not theirs
+    before_mb = service.process.memory_mb()
+    print(f"memory before: {before_mb:.0f} MB")
+    giant = giants[0]
+    at = f"/token/ethereum/{giant.address}"
+    service.show("as it is", at)
+    service.show("gzip", at, "gzip")
+    service.show("zstd", at, "zstd")
+    service.show("compat, zstd", f"{at}?response_format=compat", "zstd")
+    service.show("summary", f"{at}/summary")
+    service.show("evidence", f"{at}/evidence")
+    goplus = f"/goplus/api/v1/token_security/1?contract_addresses={giant.address}"
+    service.show("GoPlus", goplus)
+    service.show("judged anew each time, zstd", f"{at}?refresh=true", "zstd", again=5)
+    service.check(giant)
+    print(f"memory for it: at most {service.process.peak_mb() - before_mb:.0f} MB more")
+    addresses = [token.address for token in giants]
+    for coding in ("identity", "zstd"):
+        service.show_batch(addresses, coding)
+    print(f"memory for all: at most {service.process.peak_mb() - before_mb:.0f} MB more")
+
+
+def fill(path: Path, node: AnvilNode, chain: Chain, giants: list[ZooToken]) -> None:
+    """A store in which the chain's pools are indexed."""
+    with closing(Store.open(path)) as store, store.transaction() as tx:
+        for token in giants:
+            insert_pools(tx, crowd(node, chain, token, count=POOLS))
+        extend_all(
+            tx,
+            chain_id=chain.id,
+            subjects=[f"pools:{dex.factory}" for dex in chain.dexes],
+            first=0,
+            last=10**6,
+        )
+
+
+def main() -> None:
+    """See the top."""
+    with AnvilNode() as node, tempfile.TemporaryDirectory(prefix="assay-bench-") as folder:
         world = build_world(node)
-        overlay = write_overlay(world, Path(folder))
+        overlay = write_overlay(world, Path(folder), more=_SETTINGS)
         chain = next(chain for chain in load_chains(overlay) if chain.id == node.chain_id)
-        token = world.token("v4_honest")
-        rows = crowd(node, chain, token, count=POOLS)
-        client = await RpcClient.connect((node.url,), chain.id, RpcSettings())
-        with closing(Store.open(Path(folder) / "store.duckdb")) as store:
-            with store.transaction() as tx:
-                insert_pools(tx, rows)
-                extend_all(
-                    tx,
-                    chain_id=chain.id,
-                    subjects=[f"pools:{dex.factory}" for dex in chain.dexes],
-                    first=0,
-                    last=10**6,
-                )
-            del rows
-            print(describe(f"one token with {POOLS} V4 pools"))
-            await measure(chain, token, client, store)
-        await client.aclose()
+        env = {
+            f"ASSAY_RPC_{chain.id}": node.url,
+            "ASSAY_CONFIG": str(overlay),
+            "ASSAY_STORE": str(Path(folder) / "bench.duckdb"),
+        }
+        settings = load_settings(env)
+        giants = [world.token(key) for key in GIANTS]
+        fill(settings.store, node, chain, giants)
+        with closing(Ledger.open(settings.ledger)) as ledger:
+            key = ledger.create_key(load_plans()["admin"], "bench", time.time()).plaintext
+        print(describe(f"tokens with {POOLS} V4 pools"))
+        with serving(env, key) as service:
+            measure(service, world.token("honest").address, giants)
 
 
 if __name__ == "__main__":
-    asyncio.run(main())
+    main()

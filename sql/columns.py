@@ -67,6 +67,7 @@ _DTYPES: Mapping[str, pl.DataType] = {
     "DOUBLE": pl.Float64(),
     "BOOLEAN": pl.Boolean(),
     "VARCHAR": pl.String(),
+    "BLOB": pl.Binary(),
     "VARCHAR[]": pl.List(pl.String()),
 }
 
@@ -174,6 +175,7 @@ _SQL_TYPES: Mapping[object, str] = {
     bool: "BOOLEAN",
     float: "DOUBLE",
     str: "VARCHAR",
+    bytes: "BLOB",
     tuple: "VARCHAR[]",
 }
 _TO_TEXT: Mapping[str, Callable[..., str]] = {"amount": str, "flag": _flag_text}

@@ -1,6 +1,13 @@
-"""Reports: written whole, read whole, found by the token's number."""
+"""Reports: written whole, read whole, found by the token's number.
+
+The body is what is read; the tables are for those who search, and for a body that another release
+has written.
+"""
+
+from collections.abc import Sequence
 
 import msgspec
+import zstandard
 
 from config.errors import StoreError
 from config.primitives import Address, Hash32, RawAmount
@@ -20,8 +27,12 @@ from sql.tokens import read_token, track_tokens
 
 _PARTS = ("head", "findings", "pool", "holder", "clock_limit", "evidence", "refusal", "body")
 
-_MOST_POOLS_IN_BODY = 1_000
-"""A longer report is rare, and reading it from the tables is the smaller part of answering it."""
+MOST_POOLS_IN_TABLE = 1_000
+"""The deepest of a report; the body has all. Tens of thousands, written anew with every report, are
+little use to those who search, and cost more than the analysis."""
+
+_BODY_LEVEL = 1
+"""Of zstd: the higher ones take twice as long and save nothing on addresses and ids."""
 
 
 class _Resolved(msgspec.Struct, frozen=True, kw_only=True):
@@ -33,7 +44,7 @@ class _Checked(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Body(msgspec.Struct, frozen=True, kw_only=True):
-    body: str
+    body: bytes
 
 
 def write_report(store: Store, report: Report) -> None:
@@ -47,7 +58,7 @@ def write_report(store: Store, report: Report) -> None:
         delete_reports(tx, token_id)
         tx.insert("report", [head], token_id=token_id, pools_resolved=report.pools is not None)
         tx.insert("report_static", [report.static], token_id=token_id)
-        tx.insert("report_pool", report.pools or (), token_id=token_id)
+        tx.insert("report_pool", _deepest(report.pools or ()), token_id=token_id)
         tx.insert("report_holder", report.holders, token_id=token_id)
         tx.insert("report_clock_limit", report.clock_limits, token_id=token_id)
         tx.insert("report_evidence", report.evidence, token_id=token_id)
@@ -71,6 +82,9 @@ def set_creator(
         token = read_token(tx, chain_id=chain_id, address=address)
         if token is None:
             return
+        report = _read_body(tx, token.token_id) or _read(tx, token.token_id)
+        if report is None or report.token.block_hash != block_hash:
+            return
         tx.execute(
             "reports/update_creator",
             token_id=token.token_id,
@@ -78,10 +92,11 @@ def set_creator(
             creator=creator,
             balance_raw=None if balance_raw is None else str(balance_raw),
         )
-        report = _read(tx, token.token_id)
-        if report is not None:
-            tx.execute("reports/delete_body", token_id=token.token_id)
-            _insert_body(tx, token.token_id, report)
+        head = msgspec.structs.replace(
+            report.token, creator_address=creator, creator_balance_raw=balance_raw
+        )
+        tx.execute("reports/delete_body", token_id=token.token_id)
+        _insert_body(tx, token.token_id, msgspec.structs.replace(report, token=head))
 
 
 def read_report(store: Store, *, chain_id: int, address: Address) -> Report | None:
@@ -162,10 +177,16 @@ def _tracked_id(tx: Transaction, head: ReportRow) -> int:
     return token.token_id
 
 
+def _deepest(pools: Sequence[PoolResultRow]) -> Sequence[PoolResultRow]:
+    if len(pools) <= MOST_POOLS_IN_TABLE:
+        return pools
+    return sorted(pools, key=lambda row: row.ordinal)[:MOST_POOLS_IN_TABLE]
+
+
 def _insert_body(tx: Transaction, token_id: int, report: Report) -> None:
-    if len(report.pools or ()) <= _MOST_POOLS_IN_BODY:
-        body = msgspec.json.encode(_in_order(report)).decode()
-        tx.execute("reports/insert_body", token_id=token_id, body=body)
+    body = msgspec.json.encode(_in_order(report))
+    packed = zstandard.ZstdCompressor(level=_BODY_LEVEL).compress(body)
+    tx.execute("reports/insert_body", token_id=token_id, body=packed)
 
 
 def _in_order(report: Report) -> Report:
@@ -184,18 +205,22 @@ def _read_body(reader: Reader, token_id: int) -> Report | None:
     if found is None:
         return None
     try:
-        return msgspec.json.decode(found.body, type=Report)
-    except msgspec.DecodeError:
+        body = zstandard.ZstdDecompressor().decompress(found.body)
+        return msgspec.json.decode(body, type=Report)
+    except (zstandard.ZstdError, msgspec.DecodeError):
         return None
 
 
 def _read(reader: Readable, token_id: int) -> Report | None:
+    """None: there is none, or its pools are so many that the tables may not hold all."""
     head = reader.fetch_one("reports/find_head", ReportRow, token_id=token_id)
     static = reader.fetch_one("reports/find_findings", StaticFindings, token_id=token_id)
     resolved = reader.fetch_one("reports/find_pools_resolved", _Resolved, token_id=token_id)
     if head is None or static is None or resolved is None:
         return None
     pools = reader.fetch("reports/list_pools", PoolResultRow, token_id=token_id)
+    if len(pools) >= MOST_POOLS_IN_TABLE:
+        return None
     holders = reader.fetch("reports/list_holders", HolderRow, token_id=token_id)
     limits = reader.fetch("reports/list_clock_limits", ClockLimitRow, token_id=token_id)
     evidence = reader.fetch("reports/list_evidence", EvidenceRow, token_id=token_id)

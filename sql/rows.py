@@ -68,7 +68,7 @@ class RequestRow(Row, frozen=True, kw_only=True):
     """The chain's height when it was first asked for."""
 
 
-class PoolRow(Row, frozen=True, kw_only=True):
+class PoolRow(Row, frozen=True, kw_only=True, gc=False):
     """One pool, as its creation event told."""
 
     chain_id: int
@@ -274,7 +274,7 @@ class ReportRow(Row, frozen=True, kw_only=True):
     is not whole."""
 
 
-class PoolResultRow(Row, frozen=True, kw_only=True):
+class PoolResultRow(Row, frozen=True, kw_only=True, gc=False):
     """One pool of one token's report, deepest first by `ordinal`."""
 
     ordinal: int

@@ -145,7 +145,12 @@ def _read_state(
 
 
 def state_of(
-    pool: Candidate, positions: Sequence[Position] | None, *, first: int, liquidity: int
+    pool: Candidate,
+    positions: Sequence[Position] | None,
+    *,
+    first: int,
+    liquidity: int,
+    is_swept: bool = False,
 ) -> PoolState | None:
     """What these positions come to. `first` is the first word of the pool's state, with price and
     tick in it; `liquidity` is what is in range. `positions` None: what that comes to at least.
@@ -157,15 +162,17 @@ def state_of(
         return None
     is_floor = positions is None
     if positions is None:
-        positions = (_least_position(pool, first, liquidity),)
-    amount_0, amount_1 = held_amounts(positions, sqrt_price=sqrt_price)
-    token, quote = (amount_0, amount_1) if pool.token_is_0 else (amount_1, amount_0)
+        positions = (_least_position(pool, first, liquidity),) if liquidity else ()
+    amounts = held_amounts(positions, sqrt_price=sqrt_price)
+    token_is_0 = pool.token_is_0
+    token, quote = amounts if token_is_0 else amounts[::-1]
     return PoolState(
         token_reserve_raw=RawAmount(int(token)),
         quote_reserve_raw=RawAmount(int(quote)),
         in_range_liquidity=liquidity,
-        price=spot_price(sqrt_price, token_is_0=pool.token_is_0),
+        price=spot_price(sqrt_price, token_is_0=token_is_0),
         is_floor=is_floor,
+        is_swept=is_swept,
     )
 
 

@@ -7,8 +7,6 @@ Source: v4-core Extsload (extsload(bytes32[])).
 
 from collections.abc import Iterator, Sequence
 
-import msgspec
-
 from analysis.abi import WORD, call_raw, read_reply
 from analysis.calldata import selector_of
 from analysis.discovery import Candidate
@@ -81,10 +79,13 @@ def pick(
 def _floor(pool: Candidate, first: bytes, second: bytes) -> PoolState | None:
     if len(second) != WORD:
         return None
-    state = amm_v4.state_of(
-        pool, None, first=int.from_bytes(first), liquidity=int.from_bytes(second)
+    return amm_v4.state_of(
+        pool,
+        None,
+        first=int.from_bytes(first),
+        liquidity=int.from_bytes(second),
+        is_swept=True,
     )
-    return None if state is None else msgspec.structs.replace(state, is_swept=True)
 
 
 def _read_all(pools: Sequence[Candidate]) -> str:

@@ -52,7 +52,7 @@ class Batch(Shape, Generic[Result], frozen=True, kw_only=True):
     errors: tuple[BatchError, ...]
     """In the order asked."""
     pending: tuple[str, ...]
-    """Still being worked out; ask again."""
+    """Still being worked out, or too long to go with the others; ask again for these."""
 
 
 @post(

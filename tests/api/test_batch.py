@@ -178,6 +178,26 @@ async def test_so_many_are_worked_out_at_once(world: World) -> None:
     assert (len(body["results"]), analysis.most_running) == (MOST_TOKENS, AT_ONCE)
 
 
+async def test_long_answers_come_in_several_calls(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = world.client(analysis=ManyTokens())
+    key = world.new_key()
+    single = await client.get(f"/token/1/{OTHERS[0]}", headers={"X-API-Key": key})
+    monkeypatch.setattr("api.many.MOST_BYTES", 3 * len(single.content) + 100)
+    wanted, found = OTHERS[:10], list[str]()
+    for _ in range(4):
+        body = (await ask(client, key, {"addresses": wanted})).json()
+        assert 0 < len(body["results"]) <= 3
+        found += addresses_of(body)
+        wanted = body["pending"]
+    assert not wanted
+    assert sorted(found) == OTHERS[:10]
+    monkeypatch.setattr("api.many.MOST_BYTES", 1)  # the first goes whatever its length
+    body = (await ask(client, key, {"addresses": OTHERS[:2]})).json()
+    assert (len(body["results"]), len(body["pending"])) == (1, 1)
+
+
 @pytest.mark.parametrize("coding", ["gzip", "zstd"])
 async def test_a_long_answer_is_compressed_and_not_kept(world: World, coding: str) -> None:
     client = world.client(analysis=ManyTokens())

@@ -78,7 +78,7 @@ class Scene(msgspec.Struct):
 async def scene(desk: Desk) -> AsyncIterator[Scene]:
     store = Store.open(Path(":memory:"))
     clock, node = Clock(), Gated(desk.node, "eth_simulateV1")
-    settings = AnalysisSettings(wait_s=0.5, refresh_after_s=60.0, serve_stale_s=600.0)
+    settings = AnalysisSettings(wait_s=3.0, refresh_after_s=60.0, serve_stale_s=600.0)
     gated = Desk(
         chain=desk.chain, node=node, knowledge=StoreShelf(store), settings=settings, now_s=clock
     )

@@ -135,6 +135,30 @@ findings = st.builds(
     balance_update_function=st.lists(selectors, max_size=3).map(tuple),
     allowance_update_function=st.lists(selectors, max_size=3).map(tuple),
 )
+
+
+def pool_result(*, ordinal: int) -> PoolResultRow:
+    """One of very many: nothing was tried in it."""
+    return PoolResultRow(
+        ordinal=ordinal,
+        pool=address(1),
+        pool_id=hash32(ordinal),
+        kind="AmmV4",
+        dex="Uniswap V4",
+        quote=address(2),
+        liquidity_usd=1.0 / (ordinal + 1),
+        quote_side_usd=0.5 / (ordinal + 1),
+        buy=None,
+        buy_tax=None,
+        sell=None,
+        sell_tax=None,
+        error_code="liquidity_too_low",
+        error_message=None,
+        is_launchpad=None,
+        token_usd=None,
+    )
+
+
 pool_results = st.builds(
     PoolResultRow,
     ordinal=st.just(0),

@@ -3,14 +3,23 @@
 import threading
 
 import msgspec
+import zstandard
 from hypothesis import HealthCheck, given, settings
 
-from config.primitives import Address
-from sql.reports import list_due, read_refusal, read_report, write_refusal, write_report
-from sql.rows import RefusalRow, Report
+from config.primitives import Address, RawAmount
+from sql.reports import (
+    MOST_POOLS_IN_TABLE,
+    list_due,
+    read_refusal,
+    read_report,
+    set_creator,
+    write_refusal,
+    write_report,
+)
+from sql.rows import PoolResultRow, RefusalRow, Report
 from sql.store import Store
 from sql.tokens import read_token, track_tokens
-from tests.sql.samples import address, bare_report, evidence_of, reports
+from tests.sql.samples import address, bare_report, evidence_of, pool_result, reports
 
 on_one_store = settings(
     max_examples=60,
@@ -53,7 +62,8 @@ def test_the_tables_hold_what_the_body_says(store: Store, report: Report) -> Non
         tx.execute("reports/delete_body", token_id=token.token_id)
     assert read_report(store, chain_id=chain_id, address=token_address) == by_body
     with store.transaction() as tx:  # as a release with other fields may have written it
-        tx.execute("reports/insert_body", token_id=token.token_id, body='{"token": 3}')
+        foreign = zstandard.ZstdCompressor().compress(b'{"token": 3}')
+        tx.execute("reports/insert_body", token_id=token.token_id, body=foreign)
     assert read_report(store, chain_id=chain_id, address=token_address) == by_body
 
 
@@ -150,3 +160,30 @@ def test_a_refusal_of_an_untracked_address_is_not_kept(store: Store) -> None:
     write_refusal(store, chain_id=1, address=address(1), refusal=refusal)
     assert read_token(store, chain_id=1, address=address(1)) is None
     assert read_refusal(store, chain_id=1, address=address(1)) is None
+
+
+def test_a_report_of_very_many_pools_is_whole_or_none(store: Store) -> None:
+    """The tables keep the deepest; they are never taken for all."""
+    pools = tuple(pool_result(ordinal=at) for at in range(MOST_POOLS_IN_TABLE + 5))
+    report = msgspec.structs.replace(bare_report(address(7), scanned_at_s=1), pools=pools)
+    write_report(store, msgspec.structs.replace(report, pools=pools[::-1]))
+    assert read_report(store, chain_id=1, address=address(7)) == report
+    set_creator(
+        store,
+        chain_id=1,
+        address=address(7),
+        block_hash=report.token.block_hash,
+        creator=address(8),
+        balance_raw=RawAmount(9),
+    )
+    named = read_report(store, chain_id=1, address=address(7))
+    assert named is not None
+    assert named.pools == pools
+    assert (named.token.creator_address, named.token.creator_balance_raw) == (address(8), 9)
+    with store.transaction() as tx:
+        token = read_token(tx, chain_id=1, address=address(7))
+        assert token is not None
+        kept = tx.fetch("reports/list_pools", PoolResultRow, token_id=token.token_id)
+        assert kept == list(pools[:MOST_POOLS_IN_TABLE])
+        tx.execute("reports/delete_body", token_id=token.token_id)
+    assert read_report(store, chain_id=1, address=address(7)) is None

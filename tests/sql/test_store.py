@@ -139,6 +139,26 @@ def test_pools_are_found_from_both_sides_and_by_quote(store: Store) -> None:
     assert pools_of(store, chain_id=1, token=address(77)) == []
 
 
+def test_of_very_many_pools_in_one_contract_the_first_and_the_newest_are_read(
+    store: Store,
+) -> None:
+    plain = [pool(100 + at, TOKEN, block_number=at) for at in range(4, 7)]
+    by_id = [
+        msgspec.structs.replace(
+            pool(50, TOKEN, block_number=at), pool_key=hash32(at), pool_id=hash32(at), log_index=99
+        )
+        for at in range(1, 10)
+    ]
+    with store.transaction() as tx:
+        insert_pools(tx, [*plain, *by_id])
+
+    def read(at_most: int) -> list[PoolRow]:
+        return pools_of(store, chain_id=1, token=TOKEN, at_most=at_most)
+
+    assert read(9) == pools_of(store, chain_id=1, token=TOKEN)
+    assert read(5) == [*by_id[:3], *plain, *by_id[7:]]
+
+
 def test_a_token_keeps_its_number_its_first_sight_and_its_best_reason(store: Store) -> None:
     sights = [
         ("request", [(TOKEN, 50)]),

@@ -1,2 +1,2 @@
--- Adds the report of the token $token_id as one JSON text.
+-- Adds the report of the token $token_id as JSON, packed by zstd.
 insert into report_body (token_id, body) values ($token_id, $body)
