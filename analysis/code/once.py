@@ -1,23 +1,24 @@
 """Functions that can run but once: initializers that set the flag they ask for."""
 
-from analysis.code.facts import Code, Guard, Write
+from analysis.code.facts import Code, Guard
 from analysis.code.graph import Entry
 from analysis.code.places import Root
 from analysis.code.reading import evaluate
+from analysis.code.stores import Write
 from analysis.code.terms import Word
 
 
 def runs_once(code: Code, entry: Entry) -> bool:
     """Whether the function closes a door behind it that nothing opens again."""
     mine = [write for write in code.writes if write.entry == entry]
-    return any(_closes(code, guard, mine) for guard in code.guards(entry))
+    return bool(mine) and any(_closes(code, guard, mine) for guard in code.guards(entry))
 
 
 def _closes(code: Code, guard: Guard, mine: list[Write]) -> bool:
     for variable in guard.test.globals:
         root, _ = variable
         own = [write for write in mine if write.place.root == root]
-        others = [write for write in code.writes_to(variable) if write not in own]
+        others = [write for write in code.writes_to(variable) if write.entry != guard.refusal.entry]
         is_door = own and all(_shuts(code, guard, write, root) for write in [*own, *others])
         if is_door and not _stores_after(code, guard).isdisjoint(write.pc for write in own):
             return True
