@@ -11,7 +11,7 @@ from analysis.code.bytecode import Program
 from analysis.code.checks import Checks
 from analysis.code.delegation import Delegation
 from analysis.code.flow import Flow, Literal, Refusal
-from analysis.code.graph import Branch, Deed, Entry, Node
+from analysis.code.graph import Deed, Entry, Node
 from analysis.code.opcodes import NUMBER
 from analysis.code.path import ALLOWANCE, APPROVE, BALANCE_OF, Note
 from analysis.code.places import UNKNOWN, Place, Places, Root
@@ -346,11 +346,8 @@ class Code:
     def context_of(self, entry: Entry, test: Literal) -> tuple[Reading, ...]:
         """What decides whether a test is met at all."""
         flow = self.flow(entry)
-
-        def is_here(branch: Branch) -> bool:
-            return branch.pc == test.pc and branch.condition is test.condition
-
-        found = {(literal.condition, literal.holds): literal for literal in flow.context(is_here)}
+        literals = flow.context((test.pc, test.condition))
+        found = {(literal.condition, literal.holds): literal for literal in literals}
         return tuple(
             self.reader.read(literal, flow.entry)
             for literal in found.values()
