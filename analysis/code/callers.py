@@ -10,6 +10,7 @@ from analysis.code.flow import Literal
 from analysis.code.graph import Deed, Entry
 from analysis.code.parts import parts
 from analysis.code.reading import CALLER, FROM, ORIGIN, Reading, Variable
+from analysis.code.recall import once_per_code
 from analysis.code.sources import CALLERS
 from analysis.code.terms import Term, Word, address_in
 
@@ -28,6 +29,7 @@ class CallerCheck(msgspec.Struct, frozen=True, kw_only=True):
     """Storage that names who may."""
 
 
+@once_per_code
 def caller_checks(code: Code) -> Iterator[CallerCheck]:
     """All of them, in every function."""
     found = list(_checks(code, _tests))

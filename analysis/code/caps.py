@@ -136,7 +136,8 @@ class _Ways:
     def roots(self) -> Iterator[Node]:
         """Where the function begins."""
         before = {after for node in self._leading for after in node.successors()}
-        return (node for node in self._flow.nodes if node in self._leading - before)
+        starts = self._leading - before
+        return (node for node in self._flow.nodes if node in starts)
 
     def after(self, node: Node) -> list[Node]:
         """Where it goes on towards a refusal."""

@@ -99,5 +99,11 @@ def _is_equality(word: Word) -> bool:
 
 
 def _is_address_argument(word: Term) -> bool:
+    """In the head of calldata: of a list's elements there are too many to tell paths apart by."""
     bare = address_in(word)
-    return bare is not word and isinstance(bare, Term) and bare.operation == "CALLDATALOAD"
+    return (
+        bare is not word
+        and isinstance(bare, Term)
+        and bare.operation == "CALLDATALOAD"
+        and isinstance(bare.arguments[0], int)
+    )

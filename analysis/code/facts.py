@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import cached_property
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
@@ -11,12 +11,13 @@ from analysis.code.bytecode import Program
 from analysis.code.checks import Checks
 from analysis.code.delegation import Delegation
 from analysis.code.flow import Flow, Literal, Refusal
-from analysis.code.graph import Branch, Deed, Entry, Node
+from analysis.code.graph import Deed, Entry, Node
 from analysis.code.opcodes import NUMBER
 from analysis.code.path import ALLOWANCE, APPROVE, BALANCE_OF, Note
-from analysis.code.places import UNKNOWN, Place, Places, Root, written_bits
+from analysis.code.places import UNKNOWN, Place, Places, Root
 from analysis.code.reading import VOICES, Reader, Reading, Roles, Variable
 from analysis.code.sources import CALLERS, Sources
+from analysis.code.stores import Stores, Write
 from analysis.code.terms import Term, Word, address_in
 from analysis.code.walk import Walked
 from analysis.code.writers import Writers, writers_of
@@ -33,18 +34,6 @@ _MOSTLY: Final = 3
 """Times more often that a shared branch is a check than not, for all of its uses to be one."""
 
 _SELECTOR_LEAVES: Final = frozenset({"selector", "selector_high", "CALLDATASIZE", "CALLVALUE"})
-
-
-class Write(msgspec.Struct, frozen=True, kw_only=True):
-    """One store, on a way that can succeed."""
-
-    entry: Entry
-    pc: int
-    place: Place
-    bits: int
-    """Bits of the slot that it may change."""
-    slot: Word
-    value: Word
 
 
 class Guard(msgspec.Struct, frozen=True, kw_only=True):
@@ -81,6 +70,8 @@ class Code:
         self._graph = walked.graph
         self._flows: dict[Entry, Flow] = {}
         self._guards: dict[Entry, list[Guard]] = {}
+        self.found: dict[object, tuple[Any, ...]] = {}
+        """What searches of it have found, by search."""
 
     # --- functions ----------------------------------------------------------------------------
 
@@ -243,23 +234,14 @@ class Code:
         return frozenset(root for note in stores for root in self._roots_of(note))
 
     @cached_property
+    def _stores(self) -> Stores:
+        deeds = ((entry, deed) for entry in self.entries for _, deed in self.flow(entry).deeds())
+        return Stores(deeds, self.places)
+
+    @property
     def writes(self) -> tuple[Write, ...]:
         """Every store on a way that can succeed."""
-        return tuple(
-            Write(
-                entry=entry,
-                pc=deed.pc,
-                place=place,
-                bits=written_bits(value, slot),
-                slot=slot,
-                value=value,
-            )
-            for entry in self.entries
-            for _, deed in self.flow(entry).deeds()
-            if deed.kind == "SSTORE"
-            for slot, value in [(deed.words[0], deed.words[1])]
-            for place in self.places.of(slot)
-        )
+        return self._stores.all
 
     @cached_property
     def writes_inside(self) -> tuple[Write, ...]:
@@ -272,8 +254,7 @@ class Code:
 
     def writes_to(self, variable: Variable) -> Iterator[Write]:
         """Stores that may change this variable."""
-        root, bits = variable
-        return (write for write in self.writes if write.place.root == root and write.bits & bits)
+        return self._stores.to(variable)
 
     def is_length(self, place: Place) -> bool:
         """Whether the place holds how many elements an array has."""
@@ -372,11 +353,8 @@ class Code:
     def context_of(self, entry: Entry, test: Literal) -> tuple[Reading, ...]:
         """What decides whether a test is met at all."""
         flow = self.flow(entry)
-
-        def is_here(branch: Branch) -> bool:
-            return branch.pc == test.pc and branch.condition is test.condition
-
-        found = {(literal.condition, literal.holds): literal for literal in flow.context(is_here)}
+        literals = flow.context((test.pc, test.condition))
+        found = {(literal.condition, literal.holds): literal for literal in literals}
         return tuple(
             self.reader.read(literal, flow.entry)
             for literal in found.values()

@@ -8,6 +8,9 @@ import msgspec
 from analysis.code.graph import DESTRUCTS, LOST, RETURNS, Branch, Deed, Entry, Graph, Node
 from analysis.code.terms import Term
 
+Site = tuple[int, Term]
+"""Where a branch is in the code, and what it asks there."""
+
 
 class Literal(msgspec.Struct, frozen=True, kw_only=True):
     """One condition on the way to a refusal."""
@@ -92,54 +95,102 @@ class Flow:
         alive = (node.branch for node in self.nodes if node in self.alive)
         return tuple(branch for branch in alive if branch is not None)
 
+    @cached_property
+    def _decisions(self) -> tuple[tuple[Node, Branch], ...]:
+        """Branches of which both sides can succeed, and where they are."""
+        return tuple(
+            (node, branch)
+            for node, branch in self.branching()
+            if branch.if_true in self.alive and branch.if_false in self.alive
+        )
+
     def refusals(self) -> list[Refusal]:
         """Branches of which one side surely reverts."""
-        return [
-            Refusal(entry=self.entry, test=_literal(branch, holds=branch.if_false in self.alive))
+        found = {
+            (branch.pc, branch.condition, branch.if_false in self.alive): branch
             for branch in self.branches()
             if (branch.if_true in self.alive) is not (branch.if_false in self.alive)
+        }
+        return [
+            Refusal(entry=self.entry, test=_literal(branch, holds=holds))
+            for (_, _, holds), branch in found.items()
         ]
 
     def silent_refusals(self, is_move: Callable[[Deed], bool]) -> list[Refusal]:
         """Branches before any move of which one side ends well, but never moves."""
         moving = {node for node, deed in self.deeds() if is_move(deed)}
+        if not moving:
+            return []
         can_move = self.leading_to(moving)
         moved = self.following(moving) | moving
         found = []
-        for node in self.nodes:
-            branch = node.branch
-            if branch is None or node in moved or node not in can_move:
+        for node, branch in self._decisions:
+            if node in moved or node not in can_move:
                 continue
-            sides = (branch.if_true, branch.if_false)
-            if not all(side in self.alive for side in sides):
-                continue
-            if (sides[0] in can_move) is not (sides[1] in can_move):
-                test = _literal(branch, holds=sides[1] in can_move)
+            if (branch.if_true in can_move) is not (branch.if_false in can_move):
+                test = _literal(branch, holds=branch.if_false in can_move)
                 found.append(Refusal(entry=self.entry, test=test, is_silent=True))
         return found
 
-    def context(self, site: Callable[[Branch], bool]) -> list[Literal]:
+    def context(self, site: Site) -> list[Literal]:
         """The conditions that decide whether any branch of a site is met at all."""
-        here = [
-            node
-            for node in self.nodes
-            if node in self.alive and node.branch is not None and site(node.branch)
+        reached = self._sites_ahead
+        mark = self._marks.get(site, 0)
+        return [
+            _literal(branch, holds=leads)
+            for _, branch in self._decisions
+            if (leads := bool(reached[branch.if_true] & mark))
+            is not bool(reached[branch.if_false] & mark)
         ]
-        return self.leading_literals(here)
+
+    @cached_property
+    def _marks(self) -> dict[Site, int]:
+        """A bit for each site."""
+        sites = dict.fromkeys((branch.pc, branch.condition) for branch in self.branches())
+        return {site: 1 << number for number, site in enumerate(sites)}
+
+    @cached_property
+    def _sites_ahead(self) -> dict[Node, int]:
+        """By node that can still succeed: the marks of its own site and all that can follow."""
+        ahead = dict.fromkeys(self.alive, 0)
+        for node, branch in self.branching():
+            ahead[node] = self._marks[branch.pc, branch.condition]
+        is_settled = False
+        while not is_settled:
+            is_settled = True
+            for node in self._last_first:
+                before = marks = ahead[node]
+                for after in node.successors():
+                    marks |= ahead.get(after, 0)
+                if marks != before:
+                    ahead[node] = marks
+                    is_settled = False
+        return ahead
+
+    @cached_property
+    def _last_first(self) -> tuple[Node, ...]:
+        """Nodes that can still succeed, each behind all that follow it but where a loop closes."""
+        found: dict[Node, None] = {}
+        seen: set[Node] = set()
+        waiting = [node for node in self.nodes if node in self.alive]
+        while waiting:
+            node = waiting[-1]
+            if node in seen:
+                found.setdefault(waiting.pop())
+            else:
+                seen.add(node)
+                ahead = (after for after in node.successors() if after in self.alive)
+                waiting.extend(after for after in ahead if after not in seen)
+        return tuple(found)
 
     def leading_literals(self, here: Iterable[Node]) -> list[Literal]:
         """The conditions that decide whether any of these nodes is met."""
         leading = self.leading_to(here)
-        found = []
-        for node in leading:
-            branch = node.branch
-            if branch is None or node not in self.alive:
-                continue
-            leads = branch.if_true in leading
-            other = branch.if_false if leads else branch.if_true
-            if leads is not (branch.if_false in leading) and other in self.alive:
-                found.append(_literal(branch, holds=leads))
-        return found
+        return [
+            _literal(branch, holds=leads)
+            for _, branch in self._decisions
+            if (leads := branch.if_true in leading) is not (branch.if_false in leading)
+        ]
 
 
 _GOOD_ENDS = frozenset({RETURNS, DESTRUCTS, LOST})

@@ -6,10 +6,12 @@ from typing import Final
 import msgspec
 
 from analysis.code.callers import caller_checks
-from analysis.code.facts import MOVERS, Code, Guard, Write
+from analysis.code.facts import MOVERS, Code, Guard
 from analysis.code.parts import parts
 from analysis.code.places import Root
 from analysis.code.reading import FROM, PEOPLE, TO, VOICES, Reading, Variable
+from analysis.code.recall import once_per_code
+from analysis.code.stores import Write
 from analysis.code.terms import Term, Word, address_in
 
 _ORDERED: Final = frozenset({"LT", "GT"})
@@ -91,6 +93,7 @@ def _cap(code: Code, guard: Guard, large: Word, small: Word) -> Cap | None:
     )
 
 
+@once_per_code
 def trading_caps(code: Code) -> Iterator[Cap]:
     """Guards on the amount of one transfer, or on the sum of an address's transfers."""
     supply = code.roles.supply
@@ -133,6 +136,7 @@ def _adds_an_answer(code: Code, write: Write) -> bool:
     )
 
 
+@once_per_code
 def position_caps(code: Code) -> Iterator[Cap]:
     """Guards on the balance that the recipient would have."""
     for guard in code.move_guards():
@@ -196,6 +200,7 @@ def _refuses_only_some(code: Code, reading: Reading) -> bool:
     return False
 
 
+@once_per_code
 def pauses(code: Code) -> Iterator[tuple[Guard, frozenset[Variable]]]:
     """Guards that fail for everybody in one setting of a variable, and these variables."""
     capped = _capped(code)
@@ -259,6 +264,7 @@ def _is_lock(code: Code, variable: Variable) -> bool:
     return len(values) > 1
 
 
+@once_per_code
 def lists(code: Code) -> Iterator[tuple[Guard, frozenset[Variable]]]:
     """Guards that depend on what is stored per address, and the mappings."""
     capped = _capped(code)
@@ -315,6 +321,7 @@ def _contains(root: Root, part: Root) -> bool:
     )
 
 
+@once_per_code
 def cooldowns(code: Code) -> Iterator[tuple[Guard, frozenset[Variable]]]:
     """Guards that compare the clock with what transfers store per address."""
     yield from _windows(code)

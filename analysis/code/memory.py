@@ -94,7 +94,9 @@ class Memory:
     def store(self, place: Word, word: Word) -> None:
         """MSTORE."""
         cells = self._own()
-        if self._is_aligned and _is_aligned(place):
+        known = cells.get(place)
+        is_whole = known is not None and known.__class__ is not tuple
+        if is_whole or (self._is_aligned and _is_aligned(place)):
             cells.pop(place, None)
         else:
             self._is_aligned = False
@@ -147,9 +149,9 @@ class Memory:
         """Take a stretch out of the cells."""
         base, start = _split(place)
         end = start + length
-        for cell, offset in list(self._offsets(base)):
+        for cell, offset in self._near(base, start, end):
             word, first, count = _parts(self.cells[cell])
-            if offset + count <= start or offset >= end:
+            if offset + count <= start:
                 continue
             del self.cells[cell]
             if offset < start:
@@ -158,16 +160,20 @@ class Memory:
                 rest = (word, first + end - offset, offset + count - end)
                 self.cells[self._at(base, end)] = rest
 
-    def _offsets(self, base: Term | None) -> Iterator[tuple[Word, int]]:
-        """The cells that build on a term, or on none, and how far from it they are."""
-        for cell in self.cells:
-            if cell.__class__ is int:
-                if base is None:
-                    yield cell, cell
-            elif base is not None:
-                other, offset = _split(cell)
-                if other is base:
-                    yield cell, offset
+    def _near(self, base: Term | None, start: int, end: int) -> list[tuple[Word, int]]:
+        """The cells that may have bytes in a stretch behind a term, or behind none, and how far
+        behind it they are."""
+        low = start - _WORD
+        if base is None:
+            return [
+                (cell, cell) for cell in self.cells if isinstance(cell, int) and low < cell < end
+            ]
+        places = [(cell, _split(cell)) for cell in self.cells if isinstance(cell, Term)]
+        return [
+            (cell, offset)
+            for cell, (other, offset) in places
+            if other is base and low < offset < end
+        ]
 
     def _at(self, base: Term | None, offset: int) -> Word:
         return offset if base is None else self._pool.make("ADD", offset % 2**256, base)
@@ -217,7 +223,7 @@ class Memory:
     def _parts_of(self, base: Term | None, start: int, end: int) -> list[tuple[int, Fragment]]:
         """What a stretch is made of: offset into it, and which bytes of which word. Sorted."""
         found = []
-        for cell, offset in self._offsets(base):
+        for cell, offset in self._near(base, start, end):
             word, first, count = _parts(self.cells[cell])
             low, high = max(offset, start), min(offset + count, end)
             if low < high:
@@ -275,6 +281,12 @@ def _split(place: Word) -> tuple[Term | None, int]:
     """The term that a place builds on, None for a plain number, and how far it is from there."""
     if isinstance(place, int):
         return None, place
+    if place.place is None:
+        place.place = _term_split(place)
+    return place.place
+
+
+def _term_split(place: Term) -> tuple[Term, int]:
     if place.operation == "ADD" and isinstance(place.arguments[0], int):
         offset, base = place.arguments
         if isinstance(base, Term) and isinstance(offset, int):

@@ -6,9 +6,11 @@ from typing import Final
 
 import msgspec
 
-from analysis.code.facts import MOVERS, Code, Write
+from analysis.code.facts import MOVERS, Code
 from analysis.code.graph import Entry
 from analysis.code.reading import FROM, PEOPLE, TO, VOICES, Variable
+from analysis.code.recall import once_per_code
+from analysis.code.stores import Write
 from analysis.code.terms import Term, Word
 
 _MOST_SUMMANDS: Final = 24
@@ -89,6 +91,7 @@ def _summands(code: Code, word: Word) -> Counter[Word]:
     return found
 
 
+@once_per_code
 def taxes(code: Code) -> Iterator[Tax]:
     """Credits of the recipient that fall short of what the sender is debited."""
     found = list(changes(code))

@@ -1,15 +1,17 @@
 """Functions that can run but once: initializers that set the flag they ask for."""
 
-from analysis.code.facts import Code, Guard, Write
+from analysis.code.facts import Code, Guard
 from analysis.code.graph import Entry
 from analysis.code.places import Root
 from analysis.code.reading import evaluate
+from analysis.code.stores import Write
 from analysis.code.terms import Word
 
 
 def runs_once(code: Code, entry: Entry) -> bool:
     """Whether the function closes a door behind it that nothing opens again."""
-    return any(_closes(code, guard) for guard in code.guards(entry))
+    writes_something = any(write.entry == entry for write in code.writes)
+    return writes_something and any(_closes(code, guard) for guard in code.guards(entry))
 
 
 def _closes(code: Code, guard: Guard) -> bool:

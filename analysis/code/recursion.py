@@ -13,6 +13,19 @@ _LONGEST_CHAIN: Final = 7
 _LARGEST_SMALL_NUMBER: Final = 0xFF
 
 
+class Contexts:
+    """Numbers for the sets of return addresses that paths have on their stacks."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[int | None, ...], int | None] = {}
+
+    def number_of(self, returns: tuple[int | None, ...]) -> int | None:
+        """The same for the same return addresses. None: it is not worth following."""
+        if returns not in self._known:
+            self._known[returns] = None if is_deep(returns) else len(self._known)
+        return self._known[returns]
+
+
 def is_deep(returns: tuple[int | None, ...]) -> bool:
     """Whether some call waits on the stack too often, by the return addresses on it.
 

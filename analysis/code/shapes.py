@@ -7,12 +7,13 @@ same as nobody.
 from collections.abc import Callable
 from typing import Final
 
-from analysis.code.facts import MOVERS, TRANSFER_FROM, Code, Write
+from analysis.code.facts import MOVERS, TRANSFER_FROM, Code
 from analysis.code.flow import Literal
 from analysis.code.graph import RETURNS, Deed, Entry, Node
 from analysis.code.movement import difference
 from analysis.code.parts import parts
 from analysis.code.reading import CALLER, ORIGIN
+from analysis.code.stores import Write
 from analysis.code.terms import Term, address_in
 
 _EQUALITIES: Final = frozenset({"EQ", "XOR", "SUB"})

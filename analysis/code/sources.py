@@ -83,7 +83,15 @@ class Sources:
 
     def is_merged(self, word: Word) -> bool:
         """Whether words of several paths went into it."""
-        return any(term.operation in _MEANT for term in self.everything(word))
+        waiting = [word]
+        while waiting:
+            term = waiting.pop()
+            if isinstance(term, Term):
+                if term.operation in _MEANT:
+                    return True
+                if term.operation not in _STOPS:
+                    waiting.extend(term.arguments)
+        return False
 
     def single(self, word: Word) -> Word:
         """The one thing a word stands for, or the word."""

@@ -21,18 +21,23 @@ far smaller, and hostile code cannot make us build more."""
 class Term:
     """One unknown word. `arguments` are words or, for leaves, numbers that tell them apart."""
 
-    __slots__ = ("arguments", "changes", "has_clock", "operation", "size")
+    __slots__ = ("arguments", "changes", "has_clock", "operation", "place", "size")
 
     def __init__(self, operation: str, arguments: tuple["Word", ...]) -> None:
         self.operation = operation
         self.arguments = arguments
-        inner = [argument for argument in arguments if isinstance(argument, Term)]
-        self.size: int = 1 + sum(argument.size for argument in inner)
-        self.changes: bool = operation in _CHANGING or any(term.changes for term in inner)
+        size, changes, has_clock = 1, operation in _CHANGING, False
+        for argument in arguments:
+            if isinstance(argument, Term):
+                size += argument.size
+                changes |= argument.changes
+                has_clock |= argument.has_clock
+        self.size: int = size
+        self.changes: bool = changes
         """Whether two reads of the same term can differ within one call."""
-        self.has_clock: bool = operation in _CLOCKS or (
-            operation not in _CUTS and any(term.has_clock for term in inner)
-        )
+        self.has_clock: bool = operation in _CLOCKS or (has_clock and operation not in _CUTS)
+        self.place: tuple[Term, int] | None = None
+        """As a place in memory: the term it builds on, and how far behind it. None: not asked."""
 
 
 Word = int | Term
@@ -156,7 +161,10 @@ class Pool:
 
     def make(self, operation: str, *arguments: Word) -> Word:
         """The word an instruction leaves."""
-        if all(isinstance(argument, int) for argument in arguments):
+        for argument in arguments:
+            if isinstance(argument, Term):
+                break
+        else:
             fold = FOLDED.get(operation)
             if fold is not None:
                 return fold(*arguments)

@@ -20,7 +20,7 @@ from analysis.code.machine import Machine, copy_code
 from analysis.code.meeting import Function, Meeting
 from analysis.code.memory import Memory
 from analysis.code.path import HOLDER_FUNCTIONS, Notes, Path
-from analysis.code.recursion import is_deep
+from analysis.code.recursion import Contexts
 from analysis.code.tables import Spread, spread_of
 from analysis.code.terms import Pool, Term, Word
 
@@ -76,6 +76,7 @@ class _Walk:
         self._blocks = Blocks(program, self.pool)
         self._conditions = Conditions(self.pool)
         self._named: dict[Word, int] = {target: target for target in program.jump_targets}
+        self._contexts = Contexts()
         self.graph = Graph()
         self._functions: dict[Entry, Function] = {}
         """Those that are not followed to their end."""
@@ -328,11 +329,12 @@ class _Walk:
         stack = path.stack
         base, negation = asked.base, asked.negation
         meant = asked.true if holds else 0
-        for index, word in enumerate(stack):
-            if word is negation:
-                stack[index] = int(not holds)
-            elif word is base and meant is not None:
-                stack[index] = meant
+        if base in stack or negation in stack:
+            for index, word in enumerate(stack):
+                if word is negation:
+                    stack[index] = int(not holds)
+                elif word is base and meant is not None:
+                    stack[index] = meant
         if asked.is_address_argument:
             path.facts |= {(base, holds)}
         if node.entry != path.entry:
@@ -351,11 +353,11 @@ class _Walk:
     def _is_new(self, path: Path) -> bool:
         """Whether the path goes on by itself."""
         self._pay_for_copy(path)
-        returns = tuple(map(self._named.get, path.stack))
-        if is_deep(returns):
+        context = self._contexts.number_of(tuple(map(self._named.get, path.stack)))
+        if context is None:
             self._lose(path.node)
             return False
-        key = (path.pc, path.entry, path.called is None, path.facts, returns)
+        key = (path.pc, path.entry, path.called is None, path.facts, context)
         return self._function.meeting.arrive(key, path, exact_visits=self._exact_visits(path.entry))
 
     def _exact_visits(self, entry: Entry) -> int:

@@ -14,8 +14,10 @@ def _hits(code: Code) -> Iterator[Evidence]:
             yield Evidence(entry=entry, pc=deed.pc)
     for variable in code.roles.supply:
         slots = frozenset(code.slots_of([variable]))
-        for write in lasting_changes(code, variable):
-            if not runs_once(code, write.entry):
+        changes = list(lasting_changes(code, variable))
+        once = {entry for entry in {write.entry for write in changes} if runs_once(code, entry)}
+        for write in changes:
+            if write.entry not in once:
                 yield Evidence(entry=write.entry, pc=write.pc, slots=slots)
 
 
