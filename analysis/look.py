@@ -107,7 +107,13 @@ async def look(desk: Desk, token: Address, newest: BlockRef | None, known: Known
     asked_codes = trip.ask(
         [code_at(holder, block=block) for holder in holders], first_bytes=DELEGATION_BYTES
     )
-    inquiry = origin.begin(chain.launchpads, token, known.launches, known.covered_launches)
+    inquiry = origin.begin(
+        chain.launchpads,
+        token,
+        known.launches,
+        known.covered_launches,
+        can_walk=desk.powers.packs.is_worth_trying,
+    )
     height = newest.number if newest else None
     asked_origin = trip.ask(origin.requests(inquiry, block=block, to_block=height))
     await aside(lambda: pools.ask_states(to_block=height), pools=many)

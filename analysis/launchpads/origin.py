@@ -33,7 +33,8 @@ class Inquiry(msgspec.Struct, frozen=True, kw_only=True):
     walks: tuple[Walk, ...]
     searches: tuple[Search, ...]
     unasked: tuple[str, ...]
-    """Platforms that only the index can see, and it has not looked at all of their past."""
+    """Platforms that only the index can see, and it has not looked at all of their past; and those
+    whose lists this node cannot walk."""
 
 
 class Lead(msgspec.Struct, frozen=True, kw_only=True):
@@ -77,15 +78,19 @@ def begin(
     token: Address,
     launches: Sequence[LaunchRow],
     covered: frozenset[str],
+    *,
+    can_walk: bool = True,
 ) -> Inquiry:
     """Decide whom to ask.
 
     `covered` are the subjects of platforms whose every event up to our tip is in the index. Where
-    an indexed event settles it, only who announced the token is asked.
+    an indexed event settles it, only who announced the token is asked. `can_walk`: the node lets us
+    put code of ours on its stage, without which no list is walked.
     """
     seen = sightings.indexed(pads, launches)
     is_settled = any(one.pad.confidence == "seen" for one in seen)
     uncovered = [pad for pad in pads if pad.subject not in covered]
+    walks = () if is_settled else catalogues.walks_through(pads)
     return Inquiry(
         token=token,
         pads=tuple(pads),
@@ -94,9 +99,12 @@ def begin(
             dict.fromkeys(one.pad for one in seen) if is_settled else pads
         ),
         claims=() if is_settled else tuple(pad for pad in pads if pad.getter and pad.registry),
-        walks=() if is_settled else catalogues.walks_through(pads),
+        walks=walks if can_walk else (),
         searches=() if is_settled else sightings.searches_for(uncovered),
-        unasked=tuple(pad.slug for pad in uncovered if sightings.is_for_the_index(pad)),
+        unasked=(
+            *(pad.slug for pad in uncovered if sightings.is_for_the_index(pad)),
+            *(walk.pad.slug for walk in walks if not can_walk),
+        ),
     )
 
 

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from analysis.calldata import selector_of
-from analysis.launchpads import catalogues
+from analysis.launchpads import catalogues, origin
 from analysis.launchpads.catalogues import Walk
 from analysis.launchpads.verdict import Origin
 from analysis.node import RpcAnswer
@@ -135,3 +135,10 @@ def test_what_was_not_seen_is_named_and_what_was_not_read_is_unknown() -> None:
         "silent": (False, ()),
     }
     assert found["unread"].unread == ("pad: entries(uint256)",)
+
+
+def test_a_node_that_takes_no_code_of_ours_is_not_asked_and_that_is_said() -> None:
+    pads = (pad_at(other_address("list")),)
+    inquiry = origin.begin(pads, TOKENS[0], (), frozenset(), can_walk=False)
+    assert (inquiry.walks, inquiry.unasked) == ((), ("pad",))
+    assert origin.begin(pads, TOKENS[0], (), frozenset()).unasked == ()
