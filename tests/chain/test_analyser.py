@@ -207,10 +207,11 @@ async def test_nobody_waits_for_the_tables_and_none_is_judged_twice_for_them(
     chain: Chain, desk: Desk, scene: Scene
 ) -> None:
     shelf = SlowShelf(scene.store)
-    settings = msgspec.structs.replace(scene.settings, wait_s=60.0)
+    settings = msgspec.structs.replace(scene.settings, wait_s=3600.0)
     analyser = Analyser({SLUG: ChainScanner(desk)}, shelf, settings, desk.now_s)
     token = chain.world.token("honest").address
-    first = await analyser.report(SLUG, token)
+    async with asyncio.timeout(60):
+        first = await analyser.report(SLUG, token)
     assert first.token.is_settled
     assert shelf.written == 0
     next_one = asyncio.create_task(analyser.report(SLUG, token))
