@@ -70,6 +70,8 @@ async def scan(desk: Desk, token: Address, *, redecompile: bool = False) -> Asyn
     quotes = [anchor.address for anchor in desk.chain.anchors if anchor.address != token]
     known = await desk.knowledge.known(desk.chain, token, quotes, newest)
     seen = await look(desk, token, newest, known)
+    no_wallet_at_s = known.no_wallet_at_s
+    del known  # rows of very many pools take much room, and have become candidates
     block = seen.pin.hash
     state, judged = await asyncio.gather(
         read_state(desk, seen, token),
@@ -89,7 +91,7 @@ async def scan(desk: Desk, token: Address, *, redecompile: bool = False) -> Asyn
     )
     many = len(state.pools)
     now_s = int(desk.now_s())
-    is_due = transfer.is_due(known.no_wallet_at_s, now_s=now_s)
+    is_due = transfer.is_due(no_wallet_at_s, now_s=now_s)
     senders = transfer.shortlist(state.wallets, judged.leads.addresses) if is_due else ()
     async with (
         _beside(play_buys(desk, seen, token, traded, senders)) as playing,
@@ -114,7 +116,7 @@ async def scan(desk: Desk, token: Address, *, redecompile: bool = False) -> Asyn
         facts = msgspec.structs.replace(
             _facts(desk, seen, token, judged, owner_slots, clock_state, issued),
             trades={pool.candidate.key: PENDING for pool in traded},
-            transfer_checked_at_s=known.no_wallet_at_s,
+            transfer_checked_at_s=no_wallet_at_s,
         )
         first = partial(_report, desk, facts, state, state.pools, issued, is_settled=False)
         yield await aside(first, pools=many)
@@ -143,7 +145,7 @@ async def scan(desk: Desk, token: Address, *, redecompile: bool = False) -> Asyn
         trades=sales.trades,
         transfer=sales.transfer,
         transfer_checked_at_s=transfer.checked_at_s(
-            sales.transfer, no_wallet_at_s=known.no_wallet_at_s, now_s=now_s
+            sales.transfer, no_wallet_at_s=no_wallet_at_s, now_s=now_s
         ),
         custody=custody,
         openness=openness,

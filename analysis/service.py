@@ -126,7 +126,7 @@ class Analyser:
         runs = (self._runs.get((chain, token, redecompile)) for redecompile in (False, True))
         writing = [run.task for run in runs if run is not None and run.outcome.done()]
         if writing:
-            await asyncio.wait(writing)
+            await asyncio.wait(writing, timeout=self._settings.wait_s)
         return await self._shelf.read(scanner.chain_id, token)
 
     def _is_recent(self, report: Report) -> bool:
@@ -170,6 +170,8 @@ class Analyser:
         if run.outcome.cancel():
             return  # broken off before there was one
         error = run.outcome.exception()
+        if error is None and not run.task.cancelled():
+            error = run.task.exception()
         if error is None:
             return
         if isinstance(error, AssayError):

@@ -19,12 +19,8 @@ class Process:
         return self._status_mb("VmRSS")
 
     def peak_mb(self) -> float:
-        """The most resident memory there was since the start, or since `forget_peak`."""
+        """The most resident memory there was since the start."""
         return self._status_mb("VmHWM")
-
-    def forget_peak(self) -> None:
-        """Count the peak anew."""
-        (self._path / "clear_refs").write_text("5", encoding="ascii")
 
     def cpu_s(self) -> float:
         """Processor time it has used."""

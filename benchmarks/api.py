@@ -25,6 +25,7 @@ import httpx
 
 from benchmarks._load import Load, call
 from benchmarks._machine import ROOT, describe
+from benchmarks._process import Process
 from benchmarks._server import LEDGER, STORE
 from config.plans import load_plans
 from config.primitives import Address
@@ -55,22 +56,12 @@ end
 """
 
 
-class Server:
+class Server(Process):
     """A child process that serves."""
 
-    def __init__(self, process: "subprocess.Popen[str]", port: int) -> None:
+    def __init__(self, pid: int, port: int) -> None:
+        super().__init__(pid)
         self.port = port
-        self._process = Path(f"/proc/{process.pid}")
-
-    def memory_mb(self) -> float:
-        """Resident memory now."""
-        lines = (self._process / "status").read_text(encoding="ascii").splitlines()
-        return int(next(line for line in lines if line.startswith("VmRSS")).split()[1]) / 1024
-
-    def cpu_s(self) -> float:
-        """Processor time it has used."""
-        fields = (self._process / "stat").read_text(encoding="ascii").rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 @contextmanager
@@ -83,7 +74,7 @@ def serving(kind: str, path: Path) -> Iterator[Server]:
         text=True,
     )
     try:
-        yield Server(process, int(process.stdout.readline() if process.stdout else ""))
+        yield Server(process.pid, int(process.stdout.readline() if process.stdout else ""))
     finally:
         process.terminate()
         process.wait(30)

@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from analysis.scenarios.ground import Ground, buy_calls, quote_funds, sale_calls, sending_calls
+from analysis.scenarios.ground import Ground, buy_calls, sale_calls, sending_calls, staged
 from analysis.stage import Play, Played, SimBlock, SimCall
-from config.primitives import Address, Hash32, RawAmount
+from config.primitives import Address, RawAmount
 
 ACT_GAS = 1_500_000
 """Gas of one trade or transfer where there are many in a play: Geth gives all of a simulation 50
@@ -58,25 +58,11 @@ def stage(
     others: Sequence[Address] = (),
 ) -> Play:
     """The play. `buyers`: what each pays in; `others` only need coins for gas."""
-    storage: dict[Address, dict[Hash32, Hash32]] = {}
-    purses = {other: ground.scenery.purse(other) for other in others}
-    for who, amount_in in buyers.items():
-        buyer = ground.trader(who)
-        coins = amount_in if ground.quote_slot_index is None else 0
-        purses[buyer] = ground.scenery.purse(buyer) + coins
-        for contract, slots in quote_funds(ground, buyer, amount_in).items():
-            storage.setdefault(contract, {}).update(slots)
-    return Play(
-        pin=ground.pin,
-        scenery=ground.scenery,
-        blocks=tuple(
-            SimBlock(number=scene.number, time_s=scene.time_s, calls=scene.calls)
-            for scene in scenes
-        ),
-        purses=purses,
-        storage=storage,
-        code={ground.way.router: ground.way.code} if ground.way.code else {},
+    blocks = tuple(
+        SimBlock(number=scene.number, time_s=scene.time_s, calls=scene.calls) for scene in scenes
     )
+    payers = {ground.trader(who): amount_in for who, amount_in in buyers.items()}
+    return staged(ground, blocks, payers=payers, others=others)
 
 
 def _named(who: str, calls: Sequence[SimCall]) -> tuple[SimCall, ...]:

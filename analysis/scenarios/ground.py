@@ -59,8 +59,7 @@ def buy_play(ground: Ground, amount_in: RawAmount) -> Play:
         (balance_call(ground.candidate.token, trader, "balance at sale"),),
         (balance_call(ground.candidate.token, trader, "balance later"),),
     )
-    funds = quote_funds(ground, trader, amount_in)
-    return _play(ground, trader, calls, funds, coins=amount_in)
+    return staged(ground, _in_blocks(ground, calls), payers={trader: amount_in})
 
 
 def sale_play(ground: Ground, amount_in: RawAmount, orders: Sequence[Orders]) -> Play:
@@ -70,8 +69,7 @@ def sale_play(ground: Ground, amount_in: RawAmount, orders: Sequence[Orders]) ->
     """
     trader = ground.trader(f"buy {amount_in}")
     calls = (buy_calls(ground, trader, amount_in), *_sellings(ground, trader, orders))
-    funds = quote_funds(ground, trader, amount_in)
-    return _play(ground, trader, calls, funds, coins=amount_in)
+    return staged(ground, _in_blocks(ground, calls), payers={trader: amount_in})
 
 
 def sending_play(ground: Ground, amount_in: RawAmount, amount: RawAmount) -> Play:
@@ -82,8 +80,7 @@ def sending_play(ground: Ground, amount_in: RawAmount, amount: RawAmount) -> Pla
         (balance_call(ground.candidate.token, trader, "balance at sale"),),
         sending_calls(ground, trader, amount),
     )
-    funds = quote_funds(ground, trader, amount_in)
-    return _play(ground, trader, calls, funds, coins=amount_in)
+    return staged(ground, _in_blocks(ground, calls), payers={trader: amount_in})
 
 
 def funded_sale_play(
@@ -93,34 +90,48 @@ def funded_sale_play(
     trader = ground.trader(f"funded {amount}")
     token = ground.candidate.token
     calls = ((balance_call(token, trader, "balance given"),), *_sellings(ground, trader, orders))
-    return _play(ground, trader, calls, {token: balance_override(trader, amount, index=slot_index)})
+    given = {token: balance_override(trader, amount, index=slot_index)}
+    return staged(ground, _in_blocks(ground, calls), others=(trader,), given=given)
 
 
-def _play(
-    ground: Ground,
-    trader: Address,
-    calls: tuple[tuple[SimCall, ...], ...],
-    storage: Mapping[Address, Mapping[Hash32, Hash32]],
-    *,
-    coins: int = 0,
-) -> Play:
-    blocks = tuple(
+def _in_blocks(ground: Ground, calls: tuple[tuple[SimCall, ...], ...]) -> tuple[SimBlock, ...]:
+    return tuple(
         SimBlock(number=number, time_s=time_s, calls=block_calls)
         for (number, time_s), block_calls in zip(ground.blocks, calls, strict=True)
     )
-    # The wrapped coin is paid for with coins, so a trade in it needs them on top.
-    purse = ground.scenery.purse(trader) + (coins if ground.quote_slot_index is None else 0)
+
+
+def staged(
+    ground: Ground,
+    blocks: tuple[SimBlock, ...],
+    *,
+    payers: Mapping[Address, RawAmount] | None = None,
+    others: Sequence[Address] = (),
+    given: Mapping[Address, Mapping[Hash32, Hash32]] | None = None,
+) -> Play:
+    """The play, with what its accounts need in hand.
+
+    `payers`: what each pays in; `others` only need coins for gas; `given`: slots beside these.
+    """
+    purses = {other: ground.scenery.purse(other) for other in others}
+    storage = {contract: dict(slots) for contract, slots in (given or {}).items()}
+    for payer, amount_in in (payers or {}).items():
+        # The wrapped coin is paid for with coins, so a trade in it needs them on top.
+        coins = amount_in if ground.quote_slot_index is None else 0
+        purses[payer] = ground.scenery.purse(payer) + coins
+        for contract, slots in _quote_funds(ground, payer, amount_in).items():
+            storage.setdefault(contract, {}).update(slots)
     return Play(
         pin=ground.pin,
         scenery=ground.scenery,
         blocks=blocks,
-        purses={trader: purse},
+        purses=purses,
         storage=storage,
         code={ground.way.router: ground.way.code} if ground.way.code else {},
     )
 
 
-def quote_funds(
+def _quote_funds(
     ground: Ground, trader: Address, amount: RawAmount
 ) -> dict[Address, dict[Hash32, Hash32]]:
     """Slots that give the trader the quote token. Empty: it is paid for with coins."""

@@ -132,9 +132,9 @@ async def get_token_security(
 ) -> Response[bytes]:
     """The key comes as X-API-Key or as Authorization, with or without `Bearer`.
 
-    Each distinct address counts as one call. Codes: 1 complete, 2 partial (ask again), 2004 bad
-    address, 2018 unknown chain, 2020 no contract, 2021 no token, 4022 key not valid or spent,
-    4023 no key, 4029 limit, 5000 our failure, 5006 bad parameter.
+    Each distinct address counts as one call. Codes: 1 complete, 2 partial (ask again for what is
+    missing), 2004 bad address, 2018 unknown chain, 2020 no contract, 2021 no token, 4022 key not
+    valid or spent, 4023 no key, 4029 limit, 5000 our failure, 5006 bad parameter.
     """
     many: Many = request.app.state.many
     addresses = _read_addresses(contract_addresses)

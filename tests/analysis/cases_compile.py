@@ -79,14 +79,14 @@ HAS_VYPER: Final = importlib.util.find_spec("vyper") is not None
 """Only a machine whose packages are older than the lock has none."""
 
 
-class _Place(msgspec.Struct):
+class Place(msgspec.Struct):
     start: int
     length: int
 
 
-class _Answer(msgspec.Struct):
+class Answer(msgspec.Struct):
     code: str = ""
-    places: tuple[_Place, ...] = ()
+    places: tuple[Place, ...] = ()
     """Of immutables, which are zeros in the code."""
     refused: str | None = None
 
@@ -125,10 +125,10 @@ def _compiled(package: str) -> dict[tuple[str, str], bytes | str]:
                     found[case.name, build.name] = cached.read_bytes()
                 else:
                     wanted.append((cached, (case.name, build.name), request))
-    answers = _run(package, [request for _, _, request in wanted]) if wanted else ()
+    answers = run_compiler(package, [request for _, _, request in wanted]) if wanted else ()
     _CACHE.mkdir(parents=True, exist_ok=True)
     for (cached, names, _), answer in zip(wanted, answers, strict=True):
-        code = found[names] = _filled(answer)
+        code = found[names] = filled(answer)
         if isinstance(code, bytes):
             # Written aside and renamed, so that a second process never reads half a file.
             part = cached.with_suffix(f".{id(code)}.part")
@@ -164,7 +164,8 @@ def _request(case: Case, build: Build) -> dict[str, object]:
     }
 
 
-def _run(package: str, requests: list[dict[str, object]]) -> tuple[_Answer, ...]:
+def run_compiler(package: str, requests: list[dict[str, object]]) -> tuple[Answer, ...]:
+    """What the compiler of that package, or `vyper`, makes of each request."""
     solc = [find_node(), str(CASES / "solc.cjs")]
     vyper = [sys.executable, "-m", "tests.analysis.cases_vyper"]
     with tempfile.TemporaryFile() as answer:  # a pipe is cut short when the process ends
@@ -177,10 +178,11 @@ def _run(package: str, requests: list[dict[str, object]]) -> tuple[_Answer, ...]
             cwd=PROJECT_ROOT,
         )
         answer.seek(0)
-        return msgspec.json.decode(answer.read(), type=tuple[_Answer, ...])
+        return msgspec.json.decode(answer.read(), type=tuple[Answer, ...])
 
 
-def _filled(answer: _Answer) -> bytes | str:
+def filled(answer: Answer) -> bytes | str:
+    """The runtime code with made-up values where deployment puts some; or why there is none."""
     if answer.refused is not None:
         return answer.refused
     code = bytearray.fromhex(_UNLINKED.sub(_LIBRARY, answer.code.removeprefix("0x")))

@@ -174,6 +174,54 @@ async def test_rounds_judge_what_nobody_asked_for_and_remember_refusals(
     assert scene.node.heads_asked == asked  # nothing is due any more
 
 
+async def test_a_report_that_did_not_settle_is_kept_only_when_nothing_better_comes(
+    chain: Chain, scene: Scene
+) -> None:
+    token = chain.world.token("sell_tax").address
+    early = await scene.analyser.report(SLUG, token)
+    assert not early.token.is_settled
+    assert scene.stored(token) is None  # the run goes on, and who asks has it from there
+    scene.node.is_cut = True
+    scene.node.open.set()
+    with pytest.raises(UpstreamError):
+        await scene.analyser.refresh(SLUG, token)
+    assert scene.stored(token) == early
+    assert await scene.analyser.report(SLUG, token) == early
+
+
+class SlowShelf(StoreShelf):
+    """Tables that take their time."""
+
+    def __init__(self, store: Store) -> None:
+        super().__init__(store)
+        self.open = asyncio.Event()
+        self.written = 0
+
+    async def write(self, report: Report) -> None:
+        await self.open.wait()
+        await super().write(report)
+        self.written += 1
+
+
+async def test_nobody_waits_for_the_tables_and_none_is_judged_twice_for_them(
+    chain: Chain, desk: Desk, scene: Scene
+) -> None:
+    shelf = SlowShelf(scene.store)
+    settings = msgspec.structs.replace(scene.settings, wait_s=3600.0)
+    analyser = Analyser({SLUG: ChainScanner(desk)}, shelf, settings, desk.now_s)
+    token = chain.world.token("honest").address
+    async with asyncio.timeout(60):
+        first = await analyser.report(SLUG, token)
+    assert first.token.is_settled
+    assert shelf.written == 0
+    next_one = asyncio.create_task(analyser.report(SLUG, token))
+    await asyncio.sleep(0)
+    shelf.open.set()
+    assert await next_one == first
+    assert shelf.written == 1
+    assert scene.stored(token) == first
+
+
 class FullShelf(StoreShelf):
     """Tables on a disk without room."""
 

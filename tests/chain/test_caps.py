@@ -25,7 +25,7 @@ from demo.abi import call_data
 from demo.layout import named_account
 from indexer.rpc import RpcClient
 from sql.rows import StaticFindings
-from tests.analysis.cases_compile import BUILDS, Build, _filled, _run
+from tests.analysis.cases_compile import BUILDS, Build, filled, run_compiler
 from tests.chain.verbs import Chain
 
 pytestmark = pytest.mark.chain
@@ -63,9 +63,9 @@ def runtimes() -> dict[tuple[str, str], bytes]:
             for build in BUILDS
             if build.package == package and build.name in NAMES
         ]
-        answers = _run(package, [_request(*each) for each in wanted])
+        answers = run_compiler(package, [_request(*each) for each in wanted])
         for (contract, build), answer in zip(wanted, answers, strict=True):
-            code = _filled(answer)
+            code = filled(answer)
             assert isinstance(code, bytes), code
             found[contract, build.name] = code
     return found
