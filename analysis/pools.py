@@ -27,8 +27,8 @@ class PoolsFound(msgspec.Struct, frozen=True, kw_only=True):
     states: tuple[tuple[Candidate, PoolState | None], ...]
     """Each pool once. None: it did not answer as its kind does, or its node did not tell."""
     unread: tuple[Candidate, ...]
-    """AmmV4 pools whose positions are still to be added up: found by their creation events only,
-    or the deepest of too many."""
+    """AmmV4 pools whose positions are still to be added up: found by their creation events only
+    (then without a state, and there may be very many), or the deepest of too many."""
     is_all_asked: bool
     """False: a node refused a question about pools, so there may be more of them."""
 
@@ -141,7 +141,7 @@ class PoolQuestions:
         unread = {pool.key: pool for pool in created if pool.key not in states}
         return PoolsFound(
             states=tuple(states.values()),
-            unread=(*deepest, *tuple(unread.values())[: amm_v4.MOST_POOLS]),
+            unread=(*deepest, *unread.values()),
             is_all_asked=not self._is_bounded
             and not any(
                 isinstance(answer, RpcFault) for _, at in self._created for answer in trip[at]

@@ -1,7 +1,7 @@
 """What the first round told of pools and holders becomes pools by depth and wallets to play with.
 
 Only AmmV4 pools that nobody could know of beforehand, found by their creation events, take one more
-round trip.
+round trip; very many of them take two.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,7 +17,7 @@ from analysis.look import Look
 from analysis.market import PoolState, ValuedPool, rank_pools
 from analysis.rounds import Round
 from analysis.scenarios.transfer import Wallet, funded_wallet, holder_wallet
-from analysis.venues import amm_v4
+from analysis.venues import amm_v4, v4_sweep
 from config.primitives import ZERO_ADDRESS, Address, RawAmount
 
 MOST_DECIMALS = 77
@@ -39,13 +39,25 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     """Whose tokens may be moved on stage: a funded wallet where there can be one, then holders."""
 
 
+class _Created(msgspec.Struct, frozen=True, kw_only=True):
+    """AmmV4 pools that only their creation events tell of."""
+
+    unread: tuple[Candidate, ...]
+    """Whose positions are to be added up."""
+    swept: tuple[tuple[Candidate, PoolState | None], ...] = ()
+    """All of those that were too many."""
+    is_bounded: bool = False
+    """There are more than are looked at."""
+
+
 async def read_state(desk: Desk, look: Look, token: Address) -> State:
     """Raises UpstreamError."""
+    created = await _sweep_created(desk, look)
     trip = Round()
-    managers = {pool.dex.factory: pool.dex for pool in look.unread}
+    managers = {pool.dex.factory: pool.dex for pool in created.unread}
     asked = []
     for factory, dex in managers.items():
-        pools = [pool for pool in look.unread if pool.dex.factory == factory]
+        pools = [pool for pool in created.unread if pool.dex.factory == factory]
         requests = amm_v4.state_requests(dex, pools, block=look.pin.hash, to_block=look.pin.number)
         asked.append((pools, trip.ask(requests)))
     prices = native_price.anchor_prices(desk.chain, look.native_usd)
@@ -56,7 +68,7 @@ async def read_state(desk: Desk, look: Look, token: Address) -> State:
         await trip.send(desk.node, desk.powers)
 
     def read() -> State:
-        by_key = {pool.key: (pool, state) for pool, state in look.states}
+        by_key = {pool.key: (pool, state) for pool, state in (*look.states, *created.swept)}
         for pools, at in asked:
             told = amm_v4.read_states(pools, trip[at])
             # Of a pool that was swept before, what it holds at least is known already.
@@ -77,11 +89,42 @@ async def read_state(desk: Desk, look: Look, token: Address) -> State:
                 if state is not None and pool.quote in decimals
             ),
             quote_decimals=decimals,
-            is_complete=look.is_all_asked and _is_all_known(desk, states, look.native_usd),
+            is_complete=look.is_all_asked
+            and not created.is_bounded
+            and _is_all_known(desk, states, look.native_usd),
             wallets=_wallets(look, token, [pool.pool for pool, _ in states]),
         )
 
-    return await aside(read, pools=len(look.states))
+    return await aside(read, pools=len(look.states) + len(created.swept))
+
+
+async def _sweep_created(desk: Desk, look: Look) -> _Created:
+    """One round trip where a manager has made too many pools to add all of them up."""
+    known = {pool.key for pool, _ in look.states}
+    unread = [pool for pool in look.unread if pool.key in known]
+    by_manager: dict[Address, list[Candidate]] = {}
+    for pool in look.unread:
+        if pool.key not in known:
+            by_manager.setdefault(pool.dex.factory, []).append(pool)
+    trip, asked, is_bounded = Round(), [], False
+    for pools in by_manager.values():
+        if len(pools) <= amm_v4.MOST_POOLS:
+            unread += pools
+            continue
+        swept = v4_sweep.within_bound(pools)
+        is_bounded |= len(swept) < len(pools)
+        requests = v4_sweep.requests(pools[0].dex, swept, block=look.pin.hash)
+        asked.append((swept, trip.ask(requests)))
+    if not asked:
+        return _Created(unread=tuple(unread))
+    await trip.send(desk.node, desk.powers)
+    told = [v4_sweep.read(pools, trip[at]) for pools, at in asked]
+    picked = [pool for one in told for pool in v4_sweep.pick(one, at_most=amm_v4.MOST_POOLS)]
+    return _Created(
+        unread=(*unread, *picked),
+        swept=tuple(pool for one in told for pool in one),
+        is_bounded=is_bounded,
+    )
 
 
 def _is_all_known(

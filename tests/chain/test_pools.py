@@ -4,6 +4,7 @@ is believed only as far as it can be, and a crowd of empty pools hides no deep o
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from decimal import Decimal, getcontext
+from math import isqrt
 from typing import cast
 
 import aiohttp
@@ -22,7 +23,8 @@ from config.chains import Chain as ChainFacts
 from config.jsonrpc import RpcFault, RpcRequest
 from config.primitives import ZERO_ADDRESS, Address, BlockRef
 from config.settings import MarketDataSettings, SourceSettings
-from demo.layout import NATIVE_USD, Sides, ZooToken, router_of
+from demo.concentrated import POOL_KEY, fill_concentrated, pool_key
+from demo.layout import NATIVE_USD, Sides, ZooToken, native_worth, router_of
 from demo.pipeline import Pipeline
 from demo.reads import balance_of, read
 from demo.seeding import UNLIMITED, fetch_addresses, seed
@@ -191,6 +193,40 @@ async def test_a_crowd_of_empty_pools_hides_no_deep_one(
     assert {(one.buy, one.sell, one.error_code) for one in others} == {
         (None, None, "liquidity_too_low")
     }
+
+
+async def test_a_crowd_that_only_its_creation_events_tell_of_hides_no_deep_pool(
+    chain: Chain, desk: Desk
+) -> None:
+    token, venues = chain.world.token("v4_honest"), chain.world.venues
+    before = await judge(desk, token.address)
+    assert before.pools is not None
+    sides = Sides(
+        token=token.address,
+        token_raw=1_000 * 10**18,
+        quote=venues.wrapped_native.address,
+        quote_raw=native_worth(20_000),
+        owner=token.owner,
+    )
+    crowded = [msgspec.structs.replace(token.pool, fee=5_000 + at) for at in range(130)]
+    price = isqrt((sides.token_raw << 192) // sides.quote_raw)
+    pipeline = Pipeline(chain.node, chain.artifacts)
+    for pool in crowded:
+        pipeline.call(
+            venues.v4.factory,
+            f"initialize({POOL_KEY},uint160)",
+            *(pool_key(pool, token.address), price),
+            sender=token.owner,
+        )
+    fill_concentrated(pipeline, venues, crowded[-1], sides)
+    pipeline.flush()
+    report = await judge(desk, token.address)
+    assert report.pools is not None
+    known = {pool.pool_id for pool in before.pools}
+    deepest, *others = [pool for pool in report.pools if pool.pool_id not in known]
+    assert deepest.liquidity_usd == pytest.approx(40_000, rel=1e-3)
+    assert (deepest.buy, deepest.sell) == ("passed", "passed")
+    assert [one.error_code for one in others] == ["liquidity_too_low"] * 129
 
 
 # --- what others say ----------------------------------------------------------------------------
