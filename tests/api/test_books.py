@@ -202,3 +202,13 @@ async def test_keys_in_memory_are_believed_for_seconds(
     assert not books.are_keys_current()
     with pytest.raises(StoreError, match="cannot be read"):
         await books.look()
+
+
+async def test_a_look_that_took_long_is_a_look(
+    books: Books, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A machine that stood still for seconds is no ledger out of reach."""
+    monkeypatch.setattr(module, "MOST_UNSEEN_S", 0.0)
+    for _ in range(2):
+        await books.look()
+        assert not books.are_keys_current()

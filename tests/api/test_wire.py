@@ -201,6 +201,7 @@ NOT_HTTP = [
     (post("Content-Length: 4\r\nContent-Length: 5", b"abcd"), 400),
     (post("Content-Length: -4", b""), 400),
     (call("/health", headers="x y: a\r\n"), 400),
+    (call("/health", version="2.0"), 400),
     (call("/" + "a" * 100_000), 414),
     (call("/health", headers="".join(f"x-{at}: a\r\n" for at in range(1_000))), 431),
     (call("/health", headers=f"x-a: {'a' * 1_000_000}\r\n"), 431),
@@ -214,6 +215,10 @@ async def test_what_is_no_http_is_ended_by_the_server(send: Send, sent: bytes, s
     assert (got, body) == (status, b"")
 
 
+async def test_http_2_is_not_spoken(send: Send) -> None:
+    assert await send(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + b"\0\0\0\4\0\0\0\0\0") == b""
+
+
 async def test_calls_sent_at_once_are_answered_in_turn(world: World, send: Send) -> None:
     key = f"X-API-Key: {world.new_key()}\r\n"
     kept = call(PATH, headers=key).replace(b"Connection: close\r\n", b"")
@@ -221,6 +226,27 @@ async def test_calls_sent_at_once_are_answered_in_turn(world: World, send: Send)
     raw = await send(kept * 20 + last)
     assert [part[:3] for part in raw.split(b"HTTP/1.1 ")[1:]] == [b"200"] * 20 + [b"404"]
     assert len(world.analysis.asked) == 1
+
+
+REFUSED = [
+    (call("/nowhere"), b"404"),
+    (call(PATH), b"401"),
+    (call(PATH, method="PUT", headers="Content-Length: 3\r\n") + b"abc", b"405"),
+    (call("/token/9/0x"), b"422"),
+    (post("Content-Length: 3", b"{a}"), b"400"),
+    (post("Transfer-Encoding: chunked", b"2\r\n{}\r\n0\r\n\r\n"), b"422"),
+    (call("/health", method="OPTIONS"), b"204"),
+]
+
+
+async def test_a_connection_goes_on_after_a_refusal(world: World, send: Send) -> None:
+    """Each refusal twice on one connection, bodies and all, then a call that is answered."""
+    key = f"X-API-Key: {world.new_key()}\r\n"
+    for refused, status in REFUSED:
+        keyed = refused if status == b"401" else refused.replace(b"\r\n", b"\r\n" + key.encode(), 1)
+        kept = keyed.replace(b"Connection: close\r\n", b"")
+        raw = await send(kept * 2 + call("/health"))
+        assert [part[:3] for part in raw.split(b"HTTP/1.1 ")[1:]] == [status, status, b"200"]
 
 
 async def test_slow_callers_keep_nobody_else_waiting(send: Send, port: int) -> None:
