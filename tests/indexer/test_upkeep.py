@@ -31,7 +31,7 @@ from tests.indexer.scripted_node import (
     block_time,
     client_of,
 )
-from tests.indexer.test_histories import followed, lived, sent_in, stored
+from tests.indexer.test_histories import POOL_AT, followed, lived, sent_in, stored
 from tests.sql.samples import address, block, pool
 
 DAY_S = 86_400
@@ -130,6 +130,25 @@ async def test_a_store_that_cannot_write_is_told_and_outlived(
         async with kept_up(node, store):
             await until(lambda: stored(store, 0) == sent_in(node.canonical, 0))
     assert [log["event"] for log in logs if log["log_level"] == "error"] == ["upkeep put off"] * 2
+
+
+async def test_a_node_that_hangs_does_not_keep_us(store: Store) -> None:
+    await followed(lived(), store)
+
+    class Hanging(ScriptedNode):
+        def __init__(self) -> None:
+            super().__init__()
+            self.is_asked = False
+
+        async def exchange(self, body: bytes, *, ids: range) -> bytes:
+            self.is_asked = True
+            await asyncio.Event().wait()
+            raise AssertionError(body, ids)
+
+    node = Hanging()
+    async with kept_up(node, store):
+        await until(lambda: node.is_asked)
+    assert stored(store, 0)[0][0] == POOL_AT, "nothing came"
 
 
 @pytest.mark.parametrize(
