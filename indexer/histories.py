@@ -59,6 +59,14 @@ class _Turn(msgspec.Struct, kw_only=True):
         return 0 if self.piece is None else self.piece.logs.height
 
 
+class _Wait(msgspec.Struct, frozen=True, kw_only=True):
+    """Of a token that was tried in vain."""
+
+    failures: int
+    """In a row."""
+    until_s: float
+
+
 class Histories:
     """The pasts of one chain's tokens. Not for concurrent use."""
 
@@ -77,8 +85,7 @@ class Histories:
         self._settings = settings
         self._clock = clock or SystemClock()
         self._spans = SpanReader(client, settings, topics=(TRANSFER_TOPIC,))
-        self._failures: dict[Address, int] = {}
-        self._not_before_s: dict[Address, float] = {}
+        self._waits: dict[Address, _Wait] = {}
 
     async def take_turn(self) -> bool:
         """Fetch a part of one token's past. False: there is none to be fetched now.
@@ -88,7 +95,14 @@ class Histories:
         """
         due = await asyncio.to_thread(self._read_due)
         now_s = self._clock.now_s()
-        ready = (one for one in due if self._not_before_s.get(one.address, now_s) <= now_s)
+        self._waits = {
+            one.address: wait for one in due if (wait := self._waits.get(one.address)) is not None
+        }
+        ready = (
+            one
+            for one in due
+            if (wait := self._waits.get(one.address)) is None or wait.until_s <= now_s
+        )
         chosen = next(ready, None)
         if chosen is None:
             return False
@@ -111,12 +125,12 @@ class Histories:
 
     def _note(self, token: Address, failure: UpstreamError | RangeRefusedError | None) -> None:
         if failure is None:
-            self._failures.pop(token, None)
-            self._not_before_s.pop(token, None)
+            self._waits.pop(token, None)
             return
-        failures = self._failures[token] = self._failures.get(token, 0) + 1
+        before = self._waits.get(token)
+        failures = 1 if before is None else before.failures + 1
         pause_s = backoff_s(failures, first_s=_FIRST_PAUSE_S, most_s=_MOST_PAUSE_S)
-        self._not_before_s[token] = self._clock.now_s() + pause_s
+        self._waits[token] = _Wait(failures=failures, until_s=self._clock.now_s() + pause_s)
         _log.info(
             "past of a token not fetched", chain=self._chain.slug, token=token, why=str(failure)
         )

@@ -68,7 +68,9 @@ def decode_logs(body: bytes | msgspec.Raw) -> pl.DataFrame:
             **{f"topic{at}": _nth(topics, at) for at in range(4)},
             "data": [log.data for log in logs],
             "tx_hash": [log.transaction_hash for log in logs],
-            "time_s": pl.Series([_hex(log.block_timestamp) for log in logs], dtype=pl.String),
+            "time_s": pl.Series(
+                [log.block_timestamp for log in logs], dtype=pl.String, strict=False
+            ),
         }
     )
     if any(log.removed for log in logs):
@@ -78,10 +80,6 @@ def decode_logs(body: bytes | msgspec.Raw) -> pl.DataFrame:
 
 def _nth(topics: Sequence[tuple[str, ...]], at: int) -> list[str]:
     return [some[at] if len(some) > at else "" for some in topics]
-
-
-def _hex(told: str | float | None) -> str | None:
-    return told if isinstance(told, str) else None
 
 
 def _integer(name: str, dtype: type[pl.Int32 | pl.Int64]) -> pl.Expr:

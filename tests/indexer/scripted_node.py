@@ -183,7 +183,8 @@ class ScriptedNode:
         self.oldest_logs = 0
         self.keeps_states = True
         self.says_no_code = False
-        self.tells_times = True
+        self.log_time: Callable[[Block], object] = block_time
+        """What logs say of the time of their block."""
         self.highest = 0
         """Of all heads there have been."""
         self._remember()
@@ -262,7 +263,7 @@ class ScriptedNode:
             "number": hex(block.number),
             "hash": block.hash,
             "parentHash": block.parent_hash,
-            "timestamp": _time(block),
+            "timestamp": block_time(block),
             "logsBloom": f"0x{bloom_of(block.logs):0512x}",
             "transactions": [],
         }
@@ -276,14 +277,11 @@ class ScriptedNode:
         topics = set(query["topics"][0])
         self.log_filters.append(topics)
         return [
-            log | self._time_of(block)
+            log | {"blockTimestamp": self.log_time(block)}
             for block in blocks
             for log in block.logs
             if log["topics"][0] in topics and query.get("address", log["address"]) == log["address"]
         ]
-
-    def _time_of(self, block: Block) -> Log:
-        return {"blockTimestamp": _time(block)} if self.tells_times else {}
 
     def _code(self, contract: str, height: int) -> str:
         """There is some from the contract's first log on."""
@@ -296,7 +294,8 @@ class ScriptedNode:
         self.by_hash |= {block.hash: block for block in self.canonical}
 
 
-def _time(block: Block) -> str:
+def block_time(block: Block) -> str:
+    """As the header tells it."""
     return hex(1_700_000_000 + block.number)
 
 

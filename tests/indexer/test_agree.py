@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from config.primitives import BlockRef, Hash32
+from config.primitives import Address, BlockRef, Hash32
 from indexer.agree import (
     check_block_logs,
     check_link,
@@ -94,6 +94,16 @@ def test_a_contradiction_in_a_range_is_named(
     check_range_logs(frame(logs), **where)  # type: ignore[arg-type]  # mixed keywords
     with pytest.raises(DisagreementError, match=words):
         check_range_logs(frame(change(logs)), **where)  # type: ignore[arg-type]  # mixed keywords
+
+
+def test_a_stranger_among_one_contracts_logs_is_named() -> None:
+    logs = [log for log in SECOND.logs if log["address"] == SECOND.logs[0]["address"]]
+    own = Address(str(logs[0]["address"]))
+    check_range_logs(frame(logs), first=0, last=1, topics=TOPICS, headers=[], address=own)
+    with pytest.raises(DisagreementError, match="which was not asked for"):
+        check_range_logs(
+            frame(SECOND.logs), first=0, last=1, topics=TOPICS, headers=[], address=own
+        )
 
 
 def changed_all(logs: list[Log], number: int, block_hash: str) -> list[Log]:

@@ -17,11 +17,21 @@ from indexer.decode.trades import SWAP_TOPICS
 from indexer.histories import Histories
 from indexer.upkeep import keep_up
 from sql.blocks import insert_blocks
+from sql.load import load_statement
 from sql.pools import insert_pools
+from sql.query import Bounds, run_query
 from sql.store import Store
 from sql.trades import insert_trades
-from tests.indexer.scripted_node import CHAIN, InstantClock, ScriptedNode, Sent, client_of
-from tests.indexer.test_histories import followed, lived, sent_in, stored
+from tests.indexer.scripted_node import (
+    CHAIN,
+    Block,
+    InstantClock,
+    ScriptedNode,
+    Sent,
+    block_time,
+    client_of,
+)
+from tests.indexer.test_histories import POOL_AT, followed, lived, sent_in, stored
 from tests.sql.samples import address, block, pool
 
 DAY_S = 86_400
@@ -87,6 +97,8 @@ async def test_pasts_come_in_and_old_trades_go(store: Store) -> None:
         await until(lambda: stored(store, 0) == sent_in(node.canonical, 0))
         await until(lambda: len(times_shown(store)) < 3)
     assert times_shown(store) == [newest_s - DAY_S, newest_s]
+    status = run_query(store, load_statement("status/list_chains"), Bounds())
+    assert dict(zip(status.columns, status.rows[0], strict=True))["whole_histories"] == 1
 
 
 async def test_without_a_block_no_trade_is_old(store: Store) -> None:
@@ -120,12 +132,41 @@ async def test_a_store_that_cannot_write_is_told_and_outlived(
     assert [log["event"] for log in logs if log["log_level"] == "error"] == ["upkeep put off"] * 2
 
 
-@pytest.mark.parametrize(("tells_times", "asked_for"), [(True, [120, 140, 160, 180]), (False, [])])
+async def test_a_node_that_hangs_does_not_keep_us(store: Store) -> None:
+    await followed(lived(), store)
+
+    class Hanging(ScriptedNode):
+        def __init__(self) -> None:
+            super().__init__()
+            self.is_asked = False
+
+        async def exchange(self, body: bytes, *, ids: range) -> bytes:
+            self.is_asked = True
+            await asyncio.Event().wait()
+            raise AssertionError(body, ids)
+
+    node = Hanging()
+    async with kept_up(node, store):
+        await until(lambda: node.is_asked)
+    assert stored(store, 0)[0][0] == POOL_AT, "nothing came"
+
+
+@pytest.mark.parametrize(
+    ("log_time", "asked_for"),
+    [
+        (block_time, [120, 140, 160, 180]),
+        (lambda _: None, []),
+        (lambda _: "0x0", []),
+        (lambda _: "soon", []),
+        (lambda _: 1_700_000_000, []),
+    ],
+    ids=["as the header", "none", "zero", "a word", "a number"],
+)
 async def test_trades_are_asked_for_where_their_time_is_told_and_they_are_young(
-    store: Store, tells_times: bool, asked_for: list[int]
+    store: Store, log_time: Callable[[Block], object], asked_for: list[int]
 ) -> None:
     node = ScriptedNode()
-    node.tells_times = tells_times
+    node.log_time = log_time
     for _ in range(199):
         node.extend([Sent(0, 1)])
     slow = msgspec.structs.replace(CHAIN, block_time_s=DAY_S / 80)  # so 80 blocks are kept
