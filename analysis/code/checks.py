@@ -94,8 +94,8 @@ class Checks:
         return (
             isinstance(number, int)
             and number >= _LARGEST_BYTE
-            and not number & (number + 1)
             and self._pool.has("ADD", 1, counter)
+            and not number & (number + 1)
         )
 
     @staticmethod
