@@ -11,6 +11,7 @@ _ORDERED: Final = frozenset({"LT", "GT"})
 _SIGNED: Final = frozenset({"SLT", "SGT"})
 _SUMS: Final = frozenset({"ADD", "SUB"})
 _DIVISIONS: Final = frozenset({"DIV", "MOD", "SDIV", "SMOD"})
+_LARGEST_BYTE: Final = 2**8 - 1
 _LARGEST_PLAIN: Final = 2**32 - 1
 """Round binary numbers from here on bound a type, not a token's amounts."""
 
@@ -51,11 +52,17 @@ class Checks:
         if len(term.arguments) != 2:  # noqa: PLR2004 - two operands
             return False
         a, b = term.arguments
+        if term.operation == "ADD":
+            # asked to be zero, as a sum is that has run over its end
+            return isinstance(a, int) and _is_limit(-a & MASK)
         if term.operation in _ORDERED:
             small, large = (a, b) if term.operation == "LT" else (b, a)
             return self._is_bound(small, large) or self._is_difference(small, large)
         if term.operation in ("EQ", "XOR", "SUB"):
-            return _undoes(a, b) or _undoes(b, a) or _is_cast(a, b) or _is_cast(b, a)
+            return any(
+                _undoes(one, other) or _is_cast(one, other) or self._is_last(one, other)
+                for one, other in ((a, b), (b, a))
+            )
         return False
 
     def _is_bound(self, small: Word, large: Word) -> bool:
@@ -81,6 +88,15 @@ class Checks:
             if isinstance(one, Term) and one.operation in _SUMS:
                 return other in one.arguments or self._differ_by_number(one, other)
         return False
+
+    def _is_last(self, number: Word, counter: Word) -> bool:
+        """`counter` asked to be the last of its type because 1 is added to it."""
+        return (
+            isinstance(number, int)
+            and number >= _LARGEST_BYTE
+            and self._pool.has("ADD", 1, counter)
+            and not number & (number + 1)
+        )
 
     @staticmethod
     def _differ_by_number(one: Term, other: Word) -> bool:

@@ -1,12 +1,12 @@
 """One function's part of the graph: what can still succeed, where it refuses, and on what terms."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from functools import cached_property
 
 import msgspec
 
 from analysis.code.graph import DESTRUCTS, LOST, RETURNS, Branch, Deed, Entry, Graph, Node
-from analysis.code.terms import Term
+from analysis.code.terms import Term, Word
 
 Site = tuple[int, Term]
 """Where a branch is in the code, and what it asks there."""
@@ -49,13 +49,16 @@ class Flow:
         """Nodes from which the call can still succeed."""
         self.is_whole = all(node.end != LOST for node in self.nodes)
 
-    def leading_to(self, targets: Iterable[Node]) -> set[Node]:
-        """The targets, and every node from which one of them can be reached."""
+    def leading_to(
+        self, targets: Iterable[Node], barred: Container[tuple[Node, Node]] = ()
+    ) -> set[Node]:
+        """The targets, and every node from which one of them can be reached, not by barred ways."""
         found = set(targets)
         waiting = list(found)
         while waiting:
-            for node in self._before.get(waiting.pop(), ()):
-                if node not in found:
+            after = waiting.pop()
+            for node in self._before.get(after, ()):
+                if node not in found and (node, after) not in barred:
                     found.add(node)
                     waiting.append(node)
         return found
@@ -106,15 +109,29 @@ class Flow:
 
     def refusals(self) -> list[Refusal]:
         """Branches of which one side surely reverts."""
+        passing = self._passing
         found = {
-            (branch.pc, branch.condition, branch.if_false in self.alive): branch
+            (branch.pc, branch.condition, branch.if_false in passing): branch
             for branch in self.branches()
-            if (branch.if_true in self.alive) is not (branch.if_false in self.alive)
+            if (branch.if_true in passing) is not (branch.if_false in passing)
         }
         return [
             Refusal(entry=self.entry, test=_literal(branch, holds=holds))
             for (_, _, holds), branch in found.items()
         ]
+
+    @cached_property
+    def _passing(self) -> set[Node]:
+        """Nodes from which the call can still succeed, unless a sum runs over its end: to ask for
+        more than somebody has is a way to refuse them."""
+        barred = {
+            (node, branch.if_false)
+            for node, branch in self.branching()
+            if _is_surely_true(branch.condition)
+        }
+        if not barred:
+            return self.alive
+        return self.leading_to((node for node in self.alive if node.end in _GOOD_ENDS), barred)
 
     def silent_refusals(self, is_move: Callable[[Deed], bool]) -> list[Refusal]:
         """Branches before any move of which one side ends well, but never moves."""
@@ -194,6 +211,31 @@ class Flow:
 
 
 _GOOD_ENDS = frozenset({RETURNS, DESTRUCTS, LOST})
+_LARGEST_ADDED = 2**128
+"""To a balance, for the sum not to run over its end."""
+
+
+def _is_surely_true(condition: Term) -> bool:
+    """Whether a word is asked to be below a sum of itself and a number, as it is before the sum is
+    taken from it; or below the difference, as newer compilers do."""
+    match (condition.operation, condition.arguments):
+        case ("LT", (word, above)) | ("GT", (above, word)):
+            return _is_sum_of(above, word) or _runs_under(above, word)
+    return False
+
+
+def _is_sum_of(sum_: Word, word: Word) -> bool:
+    match sum_:
+        case Term(operation="ADD", arguments=(int(more), same)):
+            return same is word and 0 < more < _LARGEST_ADDED
+    return False
+
+
+def _runs_under(difference: Word, word: Word) -> bool:
+    match difference:
+        case Term(operation="SUB", arguments=(same, taken)):
+            return same is word and _is_sum_of(taken, word)
+    return False
 
 
 def _literal(branch: Branch, *, holds: bool) -> Literal:

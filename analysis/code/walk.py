@@ -393,10 +393,9 @@ def walk(
     """Follow every path of the code.
 
     Paths learn their selector in the dispatcher; those that match none are the fallback's.
-    `selectors` known from elsewhere are entered one by one where the dispatcher did not show them.
-    The words are made by `pool`, a new one if None.
+    `selectors` known from elsewhere are entered one by one where it did not show them.
     """
-    walker = _Walk(program, budget, Pool() if pool is None else pool)
+    walker = _Walk(program, budget, pool or Pool())
     walker.run(None)
     for selector in sorted(set(selectors) - walker.notes.selectors):
         walker.run(selector)
