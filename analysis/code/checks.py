@@ -46,7 +46,7 @@ class Checks:
         return slot in self._arrays
 
     def _is_one(self, term: Term) -> bool:
-        if term in self._divisors or term.operation in _SIGNED:
+        if term in self._divisors or term.operation in _SIGNED or _is_next(term):
             return True
         if len(term.arguments) != 2:  # noqa: PLR2004 - two operands
             return False
@@ -55,6 +55,8 @@ class Checks:
             small, large = (a, b) if term.operation == "LT" else (b, a)
             return self._is_bound(small, large) or self._is_difference(small, large)
         if term.operation in ("EQ", "XOR", "SUB"):
+            if _is_top(a) or _is_top(b):
+                return True
             return _undoes(a, b) or _undoes(b, a) or _is_cast(a, b) or _is_cast(b, a)
         return False
 
@@ -108,6 +110,16 @@ def _is_limit(number: int) -> bool:
     return number >= _LARGEST_PLAIN and (
         not number & (number - 1) or not number & (number + 1) or number > MASK >> 8
     )
+
+
+def _is_next(term: Term) -> bool:
+    """x + 1 or ~x by itself, which is zero when x can be counted up no further."""
+    return term.operation == "NOT" or (term.operation == "ADD" and term.arguments[0] == 1)
+
+
+def _is_top(word: Word) -> bool:
+    """The largest number of a type, which what is counted up is compared with."""
+    return isinstance(word, int) and word >= _LARGEST_PLAIN and not word & (word + 1)
 
 
 def _is_complement(word: Word) -> bool:

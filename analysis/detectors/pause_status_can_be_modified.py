@@ -9,7 +9,7 @@ from analysis.detector import Answer, Detector, Evidence
 
 def _hits(code: Code) -> Iterator[Evidence]:
     for _, variables in pauses(code):
-        for entry, pc in is_modifiable(code, variables):
+        for entry, pc in is_modifiable(code, variables, by_transfers=True):
             yield Evidence(entry=entry, pc=pc, slots=frozenset(code.slots_of(variables)))
 
 
