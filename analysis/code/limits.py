@@ -6,7 +6,7 @@ from typing import Final
 import msgspec
 
 from analysis.code.callers import caller_checks
-from analysis.code.facts import MOVERS, Code, Guard
+from analysis.code.facts import MOVERS, Code, Guard, is_own_address
 from analysis.code.parts import parts
 from analysis.code.places import Root
 from analysis.code.reading import FROM, PEOPLE, TO, VOICES, Reading, Variable
@@ -54,12 +54,19 @@ def _refused(code: Code, guard: Guard) -> Iterator[tuple[Word, Word]]:
 
 def _balances_in(code: Code, word: Word, entry: int | None) -> set[str]:
     voice = VOICES[entry] if entry in VOICES else VOICES[MOVERS[0]]
-    return {
+    found = {
         code.reader.party(place.keys[0], voice)
         for slot, _ in code.sources.reads(word)
         for place in code.places.of(slot)
         if place.keys and place.root in code.roles.balances
     }
+    if code.reader.has_amount(word, voice) and any(
+        atom.operation == "result" and is_own_address(atom.arguments[0])
+        for atom in code.sources.atoms(word)
+    ):
+        # What a token asks of itself to add an amount to is the recipient's balance.
+        found.add(TO)
+    return found
 
 
 def _variables(code: Code, word: Word) -> frozenset[Variable]:
@@ -79,6 +86,8 @@ def _cap(code: Code, guard: Guard, large: Word, small: Word) -> Cap | None:
         return None
     if any(root in code.roles.allowances for root, _ in limits):
         return None
+    if limits and limits <= code.roles.scale - code.roles.supply:
+        return None  # no share reflects more than all do: a check of the books
     switches = {
         variable
         for reading in guard.all()
@@ -153,13 +162,15 @@ def position_caps(code: Code) -> Iterator[Cap]:
                 yield cap
 
 
-def is_modifiable(code: Code, variables: frozenset[Variable]) -> list[tuple[int | None, int]]:
-    """Entry and pc of stores to one of these by functions other than transfers."""
+def is_modifiable(
+    code: Code, variables: frozenset[Variable], *, by_transfers: bool = False
+) -> list[tuple[int | None, int]]:
+    """Entry and pc of stores to one of these, by functions other than transfers unless told."""
     return [
         (write.entry, write.pc)
         for variable in variables
         for write in code.writes_to(variable)
-        if write.entry not in MOVERS
+        if by_transfers or write.entry not in MOVERS
     ]
 
 

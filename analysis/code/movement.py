@@ -195,9 +195,16 @@ def _switches(code: Code, entry: Entry, taxed: list[Write]) -> set[Variable]:
     flow = code.flow(entry)
     stores = {(write.pc, write.slot, write.value) for write in taxed}
     here = [node for node, deed in flow.deeds() if (deed.pc, *deed.words) in stores]
+    leading = flow.leading_to(here)
+    undecided = {
+        (branch.pc, branch.condition)
+        for _, branch in flow.branching()
+        if branch.if_true in leading and branch.if_false in leading
+    }
     return {
         variable
         for literal in flow.leading_literals(here)
+        if (literal.pc, literal.condition) not in undecided
         for reading in [code.reader.read(literal, entry)]
         if not (reading.has_answer or reading.has_clock or reading.has_amount)
         for variable in reading.globals

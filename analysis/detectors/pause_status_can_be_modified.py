@@ -1,19 +1,16 @@
 """The switch that stops transfers can be set."""
 
 from collections.abc import Iterator
-from itertools import chain
 
 from analysis.code.facts import MOVERS, Code
-from analysis.code.limits import pauses
+from analysis.code.limits import is_modifiable, pauses
 from analysis.detector import Answer, Detector, Evidence
 
 
 def _hits(code: Code) -> Iterator[Evidence]:
     for _, variables in pauses(code):
-        # a gate that transfers themselves open counts, too
-        for write in chain.from_iterable(map(code.writes_to, variables)):
-            slots = frozenset(code.slots_of(variables))
-            yield Evidence(entry=write.entry, pc=write.pc, slots=slots)
+        for entry, pc in is_modifiable(code, variables, by_transfers=True):
+            yield Evidence(entry=entry, pc=pc, slots=frozenset(code.slots_of(variables)))
 
 
 def _look(code: Code) -> Answer:

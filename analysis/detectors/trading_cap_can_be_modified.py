@@ -10,7 +10,10 @@ from analysis.detector import Answer, Detector, Evidence
 def _hits(code: Code) -> Iterator[Evidence]:
     for cap in trading_caps(code):
         variables = cap.limits | cap.switches
-        for entry, pc in is_modifiable(code, variables):
+        for entry, pc in (
+            *is_modifiable(code, cap.switches),
+            *is_modifiable(code, cap.limits, by_transfers=True),
+        ):
             yield Evidence(entry=entry, pc=pc, slots=frozenset(code.slots_of(variables)))
 
 

@@ -1,4 +1,4 @@
-pragma solidity >=0.4.22;
+pragma solidity >=0.8.0;
 
 import "../../base/Ledger.sol";
 import "../../base/Chief.sol";
@@ -7,11 +7,13 @@ interface Market {
     function sell(uint256 amount) external returns (uint256);
 }
 
-/// A constant tax. When the token sells what it has taken can be set, not how much it takes.
+/// Constant taxes. When the token sells what it has taken can be set, not how much it takes.
 contract SalesOfWhatWasTaken is Ledger, Chief {
     Market internal market;
     address internal pool;
+    bool internal isBusy;
     bool internal sells;
+    uint256 internal sold;
     uint256 internal least;
     uint256 internal earned;
 
@@ -32,13 +34,31 @@ contract SalesOfWhatWasTaken is Ledger, Chief {
     }
 
     function _pass(address from, address to, uint256 amount) internal {
-        if (sells && held[address(this)] >= least && to == pool) {
-            earned += market.sell(held[address(this)]);
+        uint256 fee = 0;
+        if (from != chief && to != chief) {
+            if (from == pool) {
+                fee = (amount * (sold > 20 ? 1 : 3)) / 100;
+                sold++;
+            } else if (to == pool) {
+                fee = (amount * (sold > 30 ? 2 : 4)) / 100;
+            }
+            if (!isBusy && sells && to == pool && held[address(this)] > least) {
+                _sell(held[address(this)] < amount ? held[address(this)] : amount);
+                if (address(this).balance > 0) {
+                    chief.call("");
+                }
+            }
         }
-        uint256 fee = from == pool || to == pool ? amount / 50 : 0;
         if (fee > 0) {
-            _move(from, address(this), fee);
+            held[address(this)] += fee;
         }
-        _move(from, to, amount - fee);
+        held[from] -= amount;
+        held[to] += amount - fee;
+    }
+
+    function _sell(uint256 amount) internal {
+        isBusy = true;
+        earned += market.sell(amount);
+        isBusy = false;
     }
 }
