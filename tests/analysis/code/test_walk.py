@@ -113,6 +113,18 @@ def test_functions_that_use_up_their_share_leave_some_for_the_others() -> None:
     assert BALANCE_OF in {note.entry for note in walked.notes.returns.values()}
 
 
+def test_a_list_of_addresses_that_are_checked_one_by_one_is_followed_to_its_end() -> None:
+    body = (
+        "4 CALLDATALOAD 4 ADD CALLDATALOAD 0 next: DUP2 DUP2 LT ISZERO @end JUMPI "
+        "DUP1 32 MUL 36 ADD 4 CALLDATALOAD ADD CALLDATALOAD "
+        f"{2**160 - 1:#x} AND DUP1 @set JUMPI 0 0 REVERT "
+        "set: 1 SWAP1 SSTORE 1 ADD @next JUMP end: STOP"
+    )
+    walked = walk(split(functions({TRANSFER: body})), budget=Budget())
+    assert not walked.notes.unfinished
+    assert {note.entry for note in walked.notes.writes.values()} == {TRANSFER}
+
+
 # --- calls to oneself ---------------------------------------------------------------------------
 
 STORE: Final = "36 CALLDATALOAD 4 CALLDATALOAD 0 MSTORE 3 32 MSTORE 64 0 SHA3 SSTORE STOP"
