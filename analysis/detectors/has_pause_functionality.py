@@ -20,7 +20,7 @@ def _look(code: Code) -> Answer:
 
 DETECTOR = Detector(
     key="has_pause_functionality",
-    version=2,
+    version=3,
     true_when="a guard of transfers depends on a variable that is the same for everybody",
     not_when=("per-address lists", "a cap"),
     look=_look,

@@ -20,7 +20,7 @@ def _look(code: Code) -> Answer:
 
 DETECTOR = Detector(
     key="pause_status_can_be_modified",
-    version=2,
+    version=3,
     true_when="a function stores to a variable that a pause depends on",
     not_when=("it is written in the constructor only",),
     look=_look,

@@ -21,7 +21,7 @@ def _look(code: Code) -> Answer:
 
 DETECTOR = Detector(
     key="transfer_from_guarded_by_storage",
-    version=1,
+    version=2,
     true_when="a guard on the way depends on storage other than the funds to be moved",
     not_when=("only arithmetic and balance checks", "a condition that only chooses the tax"),
     look=_look,
