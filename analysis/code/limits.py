@@ -6,10 +6,11 @@ from typing import Final
 import msgspec
 
 from analysis.code.callers import caller_checks
-from analysis.code.facts import MOVERS, Code, Guard, Write, is_own_address
+from analysis.code.facts import MOVERS, Code, Guard, Write
 from analysis.code.parts import parts
 from analysis.code.places import Root
 from analysis.code.reading import FROM, PEOPLE, TO, VOICES, Reading, Variable
+from analysis.code.sources import is_own_address
 from analysis.code.terms import Term, Word, address_in
 
 _ORDERED: Final = frozenset({"LT", "GT"})
