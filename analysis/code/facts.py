@@ -16,9 +16,9 @@ from analysis.code.opcodes import NUMBER
 from analysis.code.path import ALLOWANCE, APPROVE, BALANCE_OF, Note
 from analysis.code.places import UNKNOWN, Place, Places, Root
 from analysis.code.reading import VOICES, Reader, Reading, Roles, Variable
-from analysis.code.sources import CALLERS, Sources
+from analysis.code.sources import CALLERS, Sources, is_own_address
 from analysis.code.stores import Stores, Write
-from analysis.code.terms import Term, Word, address_in
+from analysis.code.terms import Term, address_in
 from analysis.code.walk import Walked
 from analysis.code.writers import Writers, writers_of
 
@@ -374,9 +374,3 @@ class Code:
         """Declared slots of variables, where they are plain numbers."""
         slots = (Place(root=root).slot for root, _ in variables)
         return {slot for slot in slots if slot is not None}
-
-
-def is_own_address(word: Word) -> bool:
-    """Whether it is the contract's own address."""
-    bare = address_in(word)
-    return isinstance(bare, Term) and bare.operation == "ADDRESS"

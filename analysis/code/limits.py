@@ -6,11 +6,12 @@ from typing import Final
 import msgspec
 
 from analysis.code.callers import caller_checks
-from analysis.code.facts import MOVERS, Code, Guard, is_own_address
+from analysis.code.facts import MOVERS, Code, Guard
 from analysis.code.parts import parts
 from analysis.code.places import Root
 from analysis.code.reading import FROM, PEOPLE, TO, VOICES, Reading, Variable
 from analysis.code.recall import once_per_code
+from analysis.code.sources import is_own_address
 from analysis.code.stores import Write
 from analysis.code.terms import Term, Word, address_in
 

@@ -7,7 +7,8 @@ from typing import Final
 import msgspec
 
 from analysis.code.facts import MOVERS, Code
-from analysis.code.graph import Entry
+from analysis.code.flow import Literal
+from analysis.code.graph import Entry, Node
 from analysis.code.reading import FROM, PEOPLE, TO, VOICES, Variable
 from analysis.code.recall import once_per_code
 from analysis.code.stores import Write
@@ -15,11 +16,18 @@ from analysis.code.terms import Term, Word
 
 _MOST_SUMMANDS: Final = 24
 _MOST_FORMS: Final = 12
+_MOST_EXPANDED: Final = 24
 _COPIES: Final = 2
 """How far rates are followed that a transfer copies from other variables."""
 
 Sum = tuple[tuple[Word, int], ...]
 """Summands, and how often each counts; negative for those taken away."""
+
+Store = tuple[int, Word, Word]
+"""Where in the code, slot and value."""
+
+_ANY: Final[Sum] = ()
+"""Any tax, where one cannot be told from another."""
 
 
 class Change(msgspec.Struct, frozen=True, kw_only=True):
@@ -95,13 +103,28 @@ def _summands(code: Code, word: Word) -> Counter[Word]:
 def taxes(code: Code) -> Iterator[Tax]:
     """Credits of the recipient that fall short of what the sender is debited."""
     found = list(changes(code))
-    taken: dict[Entry, list[tuple[Write, Sum]]] = {}
-    for write, by in (*_shortfalls(code, found), *_overcharges(code, found)):
-        taken.setdefault(write.entry, []).append((write, by))
-    for entry, pairs in taken.items():
-        switches = _switches(code, entry, [write for write, _ in pairs])
-        for write, by in pairs:
-            yield Tax(write=write, rates=_rates(code, by, write, switches))
+    taken = [
+        (write, by, _expanded(code, by))
+        for write, by in (*_shortfalls(code, found), *_overcharges(code, found))
+    ]
+    stored: dict[Entry, dict[Store, set[Sum]]] = {}
+    for write, _, forms in taken:
+        store = (write.pc, write.slot, write.value)
+        stored.setdefault(write.entry, {}).setdefault(store, set()).update(forms)
+    switches = {entry: _switches(code, entry, stores) for entry, stores in stored.items()}
+    for write, by, _ in taken:
+        yield Tax(write=write, rates=_rates(code, by, write, switches[write.entry]))
+
+
+def _expanded(code: Code, by: Sum) -> list[Sum]:
+    """The sum with each summand as everything that it stands for; `_ANY` where paths met inside."""
+    forms: list[Sum] = [()]
+    for word, count in by:
+        meanings = code.sources.meanings(word)
+        forms = [(*form, (each, count)) for form in forms for each in meanings][:_MOST_EXPANDED]
+    return [
+        _ANY if any(code.sources.is_merged(word) for word, _ in form) else form for form in forms
+    ]
 
 
 def _shortfalls(code: Code, found: list[Change]) -> Iterator[tuple[Write, Sum]]:
@@ -190,25 +213,46 @@ def _variables(code: Code, word: Word, write: Write) -> Iterator[Variable]:
                     yield place.root, bits
 
 
-def _switches(code: Code, entry: Entry, taxed: list[Write]) -> set[Variable]:
-    """Variables that decide whether any tax is taken at all, and that transfers do not set."""
+def _switches(code: Code, entry: Entry, stores: dict[Store, set[Sum]]) -> set[Variable]:
+    """Variables that decide whether a tax is taken, or which, and that transfers do not set.
+
+    What leads to the same tax on both sides decides something else, such as a sale on the way.
+    """
     flow = code.flow(entry)
-    stores = {(write.pc, write.slot, write.value) for write in taxed}
-    here = [node for node, deed in flow.deeds() if (deed.pc, *deed.words) in stores]
-    leading = flow.leading_to(here)
-    undecided = {
-        (branch.pc, branch.condition)
-        for _, branch in flow.branching()
-        if branch.if_true in leading and branch.if_false in leading
-    }
+    taken: dict[Node, set[Sum]] = {}
+    for node, deed in flow.deeds():
+        if deed.kind == "SSTORE":
+            store = (deed.pc, deed.words[0], deed.words[1])
+            taken.setdefault(node, set()).update(stores.get(store, ()))
+    deciding: dict[Literal, bool] = {}
+    for _, branch in flow.branching():
+        sides = (branch.if_true, branch.if_false)
+        literal = Literal(pc=branch.pc, condition=branch.condition, holds=True)
+        if not _settable(code, entry, literal) or not flow.alive.issuperset(sides):
+            continue
+        met = [
+            {form for each in {side, *flow.following([side])} for form in taken.get(each, ())}
+            for side in sides
+        ]
+        if any(met):
+            deciding[literal] = deciding.get(literal, True) and met[0].isdisjoint(met[1])
     return {
         variable
-        for literal in flow.leading_literals(here)
-        if (literal.pc, literal.condition) not in undecided
-        for reading in [code.reader.read(literal, entry)]
-        if not (reading.has_answer or reading.has_clock or reading.has_amount)
+        for literal, decides in deciding.items()
+        if decides
+        for variable in _settable(code, entry, literal)
+    }
+
+
+def _settable(code: Code, entry: Entry, literal: Literal) -> set[Variable]:
+    """Variables in a condition that transfers do not set."""
+    reading = code.reader.read(literal, entry)
+    if reading.has_answer or reading.has_clock or reading.has_amount:
+        return set()
+    return {
+        variable
         for variable in reading.globals
-        if all(other.entry not in MOVERS for other in code.writes_to(variable))
+        if all(write.entry not in MOVERS for write in code.writes_to(variable))
     }
 
 

@@ -7,7 +7,7 @@ for several ("either"). Stops at storage reads: what a slot's name depends on is
 from collections.abc import Iterator
 from typing import Final
 
-from analysis.code.terms import MASK, Pool, Term, Word
+from analysis.code.terms import MASK, Pool, Term, Word, address_in
 
 CLOCKS: Final = frozenset({"TIMESTAMP", "NUMBER"})
 CALLERS: Final = frozenset({"CALLER", "ORIGIN"})
@@ -141,3 +141,9 @@ def _operands(term: Term, bits: int) -> list[tuple[Word, int]]:
 
 def _is_power(number: int) -> bool:
     return number > 0 and not number & (number - 1)
+
+
+def is_own_address(word: Word) -> bool:
+    """Whether it is the contract's own address."""
+    bare = address_in(word)
+    return isinstance(bare, Term) and bare.operation == "ADDRESS"

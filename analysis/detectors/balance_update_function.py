@@ -15,7 +15,7 @@ def _look(code: Code) -> Answer:
 
 DETECTOR = Detector(
     key="balance_update_function",
-    version=2,
+    version=3,
     true_when="a function stores to the mapping behind balanceOf",
     not_when=("another mapping of the same shape",),
     look=_look,

@@ -20,7 +20,7 @@ def _look(code: Code) -> Answer:
 
 DETECTOR = Detector(
     key="has_blacklist_or_whitelist",
-    version=2,
+    version=3,
     true_when="a guard of transfers depends on what is stored per address",
     not_when=("a mapping that only switches the fee or a cap off",),
     look=_look,

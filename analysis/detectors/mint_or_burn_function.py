@@ -27,7 +27,7 @@ def _look(code: Code) -> Answer:
 
 DETECTOR = Detector(
     key="mint_or_burn_function",
-    version=2,
+    version=3,
     true_when="a reachable function stores to what totalSupply() is computed from",
     not_when=(
         "the supply is set in the constructor only",

@@ -21,7 +21,7 @@ def _look(code: Code) -> Answer:
 
 DETECTOR = Detector(
     key="tax_can_be_modified",
-    version=2,
+    version=3,
     true_when="a function stores to a rate of the tax",
     not_when=("lists of addresses without fee",),
     look=_look,

@@ -24,7 +24,7 @@ def _look(code: Code) -> Answer:
 
 DETECTOR = Detector(
     key="trading_cap_can_be_modified",
-    version=2,
+    version=3,
     true_when="a function stores to the cap or to its switch",
     not_when=("a constant cap with no switch",),
     look=_look,

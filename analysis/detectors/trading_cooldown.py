@@ -20,7 +20,7 @@ def _look(code: Code) -> Answer:
 
 DETECTOR = Detector(
     key="trading_cooldown",
-    version=1,
+    version=2,
     true_when="a guard of transfers compares the clock with a per-address value transfers write",
     not_when=("one global launch time", "a vesting deadline set by an admin"),
     look=_look,
