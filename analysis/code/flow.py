@@ -1,6 +1,6 @@
 """One function's part of the graph: what can still succeed, where it refuses, and on what terms."""
 
-from collections.abc import Callable, Container, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from functools import cached_property
 
 import msgspec
@@ -82,6 +82,10 @@ class Flow:
         """Branches on ways that can succeed."""
         return self._branches
 
+    def decisions(self) -> tuple[tuple[Node, Branch], ...]:
+        """Branches of which both sides can succeed, and where they are."""
+        return self._decisions
+
     def branching(self) -> Iterator[tuple[Node, Branch]]:
         """Nodes that end in a branch, on ways that can succeed."""
         for node in self.nodes:
@@ -100,7 +104,6 @@ class Flow:
 
     @cached_property
     def _decisions(self) -> tuple[tuple[Node, Branch], ...]:
-        """Branches of which both sides can succeed, and where they are."""
         return tuple(
             (node, branch)
             for node, branch in self.branching()
@@ -169,9 +172,14 @@ class Flow:
     @cached_property
     def _sites_ahead(self) -> dict[Node, int]:
         """By node that can still succeed: the marks of its own site and all that can follow."""
+        return self.ahead(
+            {node: self._marks[branch.pc, branch.condition] for node, branch in self.branching()}
+        )
+
+    def ahead(self, marks_of: Mapping[Node, int]) -> dict[Node, int]:
+        """By node that can still succeed: its own marks, bits, and those of all that can follow."""
         ahead = dict.fromkeys(self.alive, 0)
-        for node, branch in self.branching():
-            ahead[node] = self._marks[branch.pc, branch.condition]
+        ahead.update(marks_of)
         is_settled = False
         while not is_settled:
             is_settled = True

@@ -219,23 +219,20 @@ def _switches(code: Code, entry: Entry, stores: dict[Store, set[Sum]]) -> set[Va
     What leads to the same tax on both sides decides something else, such as a sale on the way.
     """
     flow = code.flow(entry)
-    taken: dict[Node, set[Sum]] = {}
+    marks: dict[Sum, int] = {}
+    taken: dict[Node, int] = {}
     for node, deed in flow.deeds():
         if deed.kind == "SSTORE":
-            store = (deed.pc, deed.words[0], deed.words[1])
-            taken.setdefault(node, set()).update(stores.get(store, ()))
+            for form in stores.get((deed.pc, deed.words[0], deed.words[1]), ()):
+                mark = marks.setdefault(form, 1 << len(marks))
+                taken[node] = taken.get(node, 0) | mark
+    ahead = flow.ahead(taken)
     deciding: dict[Literal, bool] = {}
-    for _, branch in flow.branching():
-        sides = (branch.if_true, branch.if_false)
-        literal = Literal(pc=branch.pc, condition=branch.condition, holds=True)
-        if not _settable(code, entry, literal) or not flow.alive.issuperset(sides):
-            continue
-        met = [
-            {form for each in {side, *flow.following([side])} for form in taken.get(each, ())}
-            for side in sides
-        ]
-        if any(met):
-            deciding[literal] = deciding.get(literal, True) and met[0].isdisjoint(met[1])
+    for _, branch in flow.decisions():
+        one, other = ahead[branch.if_true], ahead[branch.if_false]
+        if one | other:
+            literal = Literal(pc=branch.pc, condition=branch.condition, holds=True)
+            deciding[literal] = deciding.get(literal, True) and not one & other
     return {
         variable
         for literal, decides in deciding.items()
