@@ -20,6 +20,11 @@ _MOST_NOTES: Final = 4096
 """Of one kind. Real tokens have a few hundred; hostile code could have millions."""
 
 
+def rank(entry: Entry) -> tuple[bool, bool, int]:
+    """The order of functions: the dispatcher comes first, then what holders call."""
+    return entry is not None, entry not in HOLDER_FUNCTIONS, entry or 0
+
+
 class Path:
     """One way through the code, so far."""
 

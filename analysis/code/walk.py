@@ -19,7 +19,7 @@ from analysis.code.graph import DESTRUCTS, FAILS, LOST, RETURNS, Branch, Entry, 
 from analysis.code.machine import Machine, copy_code
 from analysis.code.meeting import Function, Meeting
 from analysis.code.memory import Memory
-from analysis.code.path import HOLDER_FUNCTIONS, Notes, Path
+from analysis.code.path import HOLDER_FUNCTIONS, Notes, Path, rank
 from analysis.code.recursion import Contexts
 from analysis.code.tables import Spread, spread_of
 from analysis.code.terms import Pool, Term, Word
@@ -99,11 +99,11 @@ class _Walk:
         self._function_of(entry).waiting.append(first)
         self._limit = self._share
         self._run_function(entry)
-        for small in sorted(self._functions, key=_rank):
+        for small in sorted(self._functions, key=rank):
             self._limit = self._share // _SMALL_SHARES
             self._run_function(small)
         while self._functions:
-            large = min(self._functions, key=_rank)
+            large = min(self._functions, key=rank)
             function = self._functions[large]
             self._limit = function.spent + max(0, self._steps_left) // _SHARES
             self._run_function(large)
@@ -370,11 +370,6 @@ class _Walk:
     def _lose(self, node: Node) -> None:
         node.end = LOST
         self.notes.unfinished.add(node.entry)
-
-
-def _rank(entry: Entry) -> tuple[bool, bool, int]:
-    """The dispatcher comes first, then what holders call."""
-    return entry is not None, entry not in HOLDER_FUNCTIONS, entry or 0
 
 
 def _decided(asked: Condition, path: Path) -> bool | None:
