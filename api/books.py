@@ -162,6 +162,8 @@ class Books:
             self._next_visit.cancel()
 
     def _plan_visit(self) -> None:
+        if self._next_visit is not None:
+            self._next_visit.cancel()  # an unplanned visit has come before it
         loop = asyncio.get_running_loop()
         self._next_visit = loop.call_later(VISIT_EVERY_S, self._begin_visit)
 

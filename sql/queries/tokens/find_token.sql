@@ -2,5 +2,3 @@
 select token_id, chain_id, address, tracked_because, first_seen_block, transfers_from_block
 from token
 where address = $address and chain_id = $chain_id
-order by token_id
-limit 1
