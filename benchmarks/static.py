@@ -9,10 +9,12 @@ recall where the label is true, never precision; selector lists count as exact s
 Speed is processor time on the same contracts in one run, so that other work on the machine changes
 little of the ratios: ours; evmole, which extracts selectors, arguments, mutability and storage;
 heimdall, which decompiles (its Python package gives interface and storage, not source text). Then
-the same codes as known ones: looked up by a service that has just been started.
+the same codes as known ones: looked up by a service that has just been started. Where CORPUS holds
+unlabelled.jsonl.gz as well, codes drawn from it are timed, and what stays unknown is counted.
 """
 
 import asyncio
+import gzip
 import importlib
 import importlib.util
 import random
@@ -43,6 +45,9 @@ FEW = 5
 DECOMPILED = 100
 """Contracts of the corpus that heimdall gets, drawn with SEED."""
 SEED = 7
+UNLABELLED = 300
+"""Codes drawn with SEED where nobody has labelled them."""
+
 DECOMPILE_LIMIT_S = 20
 """For one contract; one that takes longer counts with this."""
 
@@ -50,8 +55,8 @@ DECOMPILE_LIMIT_S = 20
 class Runtime(msgspec.Struct):
     """One code."""
 
-    id: str
     runtime: str
+    id: str = ""
 
     @property
     def code(self) -> bytes:
@@ -247,6 +252,22 @@ def print_speed(codes: list[bytes]) -> None:
     print_ratio("heimdall takes, of assay on a known code", theirs_ms, looked_up_ms)
 
 
+def print_unlabelled(path: Path) -> None:
+    """Times and unknown answers of codes that no detector was written by."""
+    lines = gzip.decompress(path.read_bytes()).splitlines()
+    drawn = random.Random(SEED).sample(lines, min(UNLABELLED, len(lines)))
+    took_ms, answers = [], list[object]()
+    for line in drawn:
+        code = msgspec.json.decode(line, type=Runtime).code
+        started = time.process_time()
+        findings = examine(code).findings
+        took_ms.append(1000 * (time.process_time() - started))
+        answers += msgspec.structs.astuple(findings)
+    unknown = sum(answer is None or answer == "pending" for answer in answers)
+    print_times(f"assay, {len(drawn)} unlabelled codes", took_ms)
+    print(f"unknown: {unknown} of their {len(answers)} answers, {unknown / len(answers):.2%}")
+
+
 def main() -> None:
     """Print accuracy, then speed."""
     corpus = Path(sys.argv[1]) if len(sys.argv) > 1 else DEFAULT_CORPUS
@@ -259,6 +280,9 @@ def main() -> None:
     print(describe(f"{len(rows)} labelled tokens"))
     print_accuracy(rows, corpus)
     print_speed([row.code for row in rows])
+    unlabelled = corpus / "unlabelled.jsonl.gz"
+    if unlabelled.is_file():
+        print_unlabelled(unlabelled)
 
 
 if __name__ == "__main__":
