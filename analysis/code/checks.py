@@ -47,7 +47,8 @@ class Checks:
         return slot in self._arrays
 
     def _is_one(self, term: Term) -> bool:
-        if term in self._divisors or term.operation in _SIGNED or _is_next(term):
+        # NOT asked to be zero is asked for the last number
+        if term in self._divisors or term.operation in _SIGNED or term.operation == "NOT":
             return True
         if len(term.arguments) != 2:  # noqa: PLR2004 - two operands
             return False
@@ -124,11 +125,6 @@ def _is_limit(number: int) -> bool:
     return number >= _LARGEST_PLAIN and (
         not number & (number - 1) or not number & (number + 1) or number > MASK >> 8
     )
-
-
-def _is_next(term: Term) -> bool:
-    """x + 1 or ~x by itself, which is zero when x can be counted up no further."""
-    return term.operation == "NOT" or (term.operation == "ADD" and term.arguments[0] == 1)
 
 
 def _is_complement(word: Word) -> bool:

@@ -119,7 +119,7 @@ def _mload(machine: Machine, path: Path, _pc: int, place: Word) -> Word:
     word = path.memory.load(place)
     if word.__class__ is not int:
         if word.operation == "result":  # type: ignore[union-attr]  # a term
-            machine.notes.answers_used.add(word.arguments[0])  # type: ignore[union-attr]
+            machine.notes.answers_used.add(word.arguments[0])  # type: ignore[union-attr]  # as above
         elif word is machine.pool.selector or word is machine.pool.selector_high:
             return machine._as_known(path, word)
     return word

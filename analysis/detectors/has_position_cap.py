@@ -1,29 +1,10 @@
-"""A transfer can be refused because the recipient would hold too much: what code alone tells."""
+"""A transfer can be refused because the recipient would hold too much: what code alone tells.
 
-from collections.abc import Iterator
+That is the same as for the functionality; the state step says whether a cap is in force now.
+"""
 
-from analysis.code.facts import MOVERS, Code
-from analysis.code.limits import position_caps
-from analysis.detector import Answer, Detector, Evidence
+import msgspec
 
+from analysis.detectors import has_position_cap_functionality
 
-def _hits(code: Code) -> Iterator[Evidence]:
-    for cap in position_caps(code):
-        yield Evidence(
-            entry=cap.guard.refusal.entry,
-            pc=cap.guard.pc,
-            slots=frozenset(code.slots_of(cap.limits | cap.switches)),
-        )
-
-
-def _look(code: Code) -> Answer:
-    return Answer.of(_hits(code), code, functions=MOVERS)
-
-
-DETECTOR = Detector(
-    key="has_position_cap",
-    version=3,
-    true_when="a guard fails when the recipient's balance exceeds a stored value or constant",
-    not_when=("a cap on amounts",),
-    look=_look,
-)
+DETECTOR = msgspec.structs.replace(has_position_cap_functionality.DETECTOR, key="has_position_cap")

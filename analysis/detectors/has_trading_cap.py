@@ -1,29 +1,10 @@
-"""One transfer can be refused because of its amount: what code alone tells."""
+"""One transfer can be refused because of its amount: what code alone tells.
 
-from collections.abc import Iterator
+That is the same as for the functionality; the state step says whether a cap is in force now.
+"""
 
-from analysis.code.facts import MOVERS, Code
-from analysis.code.limits import trading_caps
-from analysis.detector import Answer, Detector, Evidence
+import msgspec
 
+from analysis.detectors import has_trading_cap_functionality
 
-def _hits(code: Code) -> Iterator[Evidence]:
-    for cap in trading_caps(code):
-        yield Evidence(
-            entry=cap.guard.refusal.entry,
-            pc=cap.guard.pc,
-            slots=frozenset(code.slots_of(cap.limits | cap.switches)),
-        )
-
-
-def _look(code: Code) -> Answer:
-    return Answer.of(_hits(code), code, functions=MOVERS)
-
-
-DETECTOR = Detector(
-    key="has_trading_cap",
-    version=3,
-    true_when="a guard of transfers fails when the amount exceeds a constant or stored value",
-    not_when=("a balance check", "a cap on positions"),
-    look=_look,
-)
+DETECTOR = msgspec.structs.replace(has_trading_cap_functionality.DETECTOR, key="has_trading_cap")

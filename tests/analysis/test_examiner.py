@@ -19,23 +19,13 @@ from config.primitives import Hash32
 from sql.codes import read_found, write_found
 from sql.store import Store
 from tests.analysis.code.assembler import assemble
+from tests.analysis.counted import Counted
 
 PADDING = "raw:" + "fe" * 300
 """Behind the code: large enough to be kept."""
 CALLED = assemble(f"0 0 0 0 0 0x1234 GAS CALL STOP {PADDING}")
 DESTROYED = assemble(f"0x1234 SELFDESTRUCT {PADDING}")
 METADATA = "a264697066735822{:068x}64736f6c63430008130033"
-
-
-class Counted:
-    """The real examination, with a count of how often it was done."""
-
-    def __init__(self) -> None:
-        self.codes: list[bytes] = []
-
-    def __call__(self, code: bytes) -> Findings:
-        self.codes.append(code)
-        return examine(code)
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from analysis import examiner as module
 from analysis.code.bytecode import PUSH32, split, strip_metadata
-from analysis.code.examine import Findings, examine
+from analysis.code.examine import examine
 from analysis.code.families import Shape, answer, grow, new_family, shape_of
 from analysis.examiner import Examiner
 from analysis.shelf import StoreShelf
@@ -20,6 +20,7 @@ from sql.store import Store
 from tests.analysis.cases import load_cases
 from tests.analysis.cases_compile import builds_of, runtime_of
 from tests.analysis.code.assembler import assemble
+from tests.analysis.counted import Counted
 
 SECRET = int.from_bytes(keccak(b"secret"))
 ADDRESS = SECRET >> 96
@@ -36,17 +37,6 @@ def word(number: int) -> str:
 def ordinary(seed: int, width: int) -> int:
     """A number that looks random, and is odd; no two are equal."""
     return int.from_bytes(keccak(b"ordinary %d" % seed)[:width]) | 1
-
-
-class Counted:
-    """The real examination, with a count of how often it was done."""
-
-    def __init__(self) -> None:
-        self.codes: list[bytes] = []
-
-    def __call__(self, code: bytes) -> Findings:
-        self.codes.append(code)
-        return examine(code)
 
 
 async def examine_all(codes: list[bytes]) -> list[bytes]:

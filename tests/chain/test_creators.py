@@ -222,14 +222,20 @@ def launch_bundled(chain: Chain, creator: Address) -> Address:
 
 
 async def creator_by_launch(
-    chain: Chain, desk: Desk, store: Store, token: Address, row: LaunchRow
+    chain: Chain,
+    desk: Desk,
+    store: Store,
+    token: Address,
+    row: LaunchRow,
+    *,
+    refused: str = "eth_getCode",
+    why: str = "missing trie node",
 ) -> CreatorRow | None:
-    """What is found on a node that has forgotten every old state."""
+    """What is found on a node that refuses a method; at first one that has forgotten old states."""
     with store.transaction() as tx:
         insert_launches(tx, [row])
     chain.mine(desk.chain.finality_blocks)
-    forgotten = RpcFault(code=-32000, message="missing trie node")
-    node = Hindered(desk.node, "eth_getCode", answer=forgotten)
+    node = Hindered(desk.node, refused, answer=RpcFault(code=-32000, message=why))
     creators = Creators(
         desks={"ethereum": with_node(desk, node)},
         store=store,
@@ -293,19 +299,15 @@ async def test_a_node_without_the_launchs_receipt_is_asked_for_the_code(
 ) -> None:
     creator = chain.fresh_account()
     token = launch(chain, creator)
-    with store.transaction() as tx:
-        insert_launches(tx, [launched_row(chain, token, last_transaction(chain))])
-    chain.mine(desk.chain.finality_blocks)
-    refused = RpcFault(code=-32000, message="transaction indexing is in progress")
-    node = Hindered(desk.node, "eth_getTransactionReceipt", answer=refused)
-    creators = Creators(
-        desks={"ethereum": with_node(desk, node)},
-        store=store,
-        settings=desk.settings,
-        now_s=time.time,
+    row = launched_row(chain, token, last_transaction(chain))
+    found = await creator_by_launch(
+        chain,
+        desk,
+        store,
+        token,
+        row,
+        refused="eth_getTransactionReceipt",
+        why="transaction indexing is in progress",
     )
-    write_report(store, await judge(desk, token))
-    await creators.go("ethereum")
-    found = read_creator(store, chain_id=1, token=token)
     assert found is not None
     assert found.creator == creator

@@ -1,0 +1,14 @@
+"""How often a code was examined, for tests of what makes that needless."""
+
+from analysis.code.examine import Findings, examine
+
+
+class Counted:
+    """The real examination, with a count of how often it was done."""
+
+    def __init__(self) -> None:
+        self.codes: list[bytes] = []
+
+    def __call__(self, code: bytes) -> Findings:
+        self.codes.append(code)
+        return examine(code)
