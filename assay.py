@@ -21,7 +21,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Column, Table
 from rich.text import Text
 
-from analysis.code.stream import examine_lines
+from analysis.code.stream import examine_lines, lines_of
 from analysis.gate import admit_address
 from analysis.knowledge import NoKnowledge
 from analysis.outside.connect import connect_outside
@@ -230,9 +230,14 @@ def scan_command(chain: str, address: str, form: Format, price: bool) -> None:
     except TokenRefusedError as error:
         click.echo(printable(render_refusal(found, address, form, error).decode()))
         raise
-    limit_usd = settings.analysis.min_liquidity_usd
     body = render_report(
-        report, found, form, now_s=time.time(), liquid_above_usd=limit_usd, price=worth
+        report,
+        found,
+        form,
+        now_s=time.time(),
+        liquid_above_usd=settings.analysis.min_liquidity_usd,
+        has_owner_simulation=settings.analysis.owner_simulation,
+        price=worth,
     )
     click.echo(printable(body.decode()))
 
@@ -257,10 +262,11 @@ async def _scan(
 @click.argument("file", type=click.File("rb"), default="-")
 def static(file: IO[bytes]) -> None:
     """Static analysis of runtime codes: JSON lines in, JSON lines out. Needs no node, no store.
+    Each answer is written as soon as it is made.
 
     Example: echo '{"id": 1, "runtime": "0x6001..."}' | assay static
     """
-    for line in examine_lines(file):
+    for line in examine_lines(lines_of(file)):
         sys.stdout.buffer.write(line + b"\n")
         sys.stdout.buffer.flush()
 

@@ -130,6 +130,7 @@ async def run_service(
                 plans=load_plans(),
                 settings=settings.api,
                 liquid_above_usd=settings.analysis.min_liquidity_usd,
+                has_owner_simulation=settings.analysis.owner_simulation,
                 has_billing=settings.billing_secret is not None,
                 redis_url=settings.redis_url,
                 batch_wait_s=settings.analysis.wait_s,

@@ -1,6 +1,6 @@
 """Calldata and topics from their canonical signatures, so that no selector is typed by hand."""
 
-from functools import cache
+from functools import cache, lru_cache
 from typing import cast
 
 from eth_abi.abi import encode
@@ -24,7 +24,18 @@ def topic_of(signature: str) -> Hash32:
 
 def call_data(signature: str, *arguments: object) -> str:
     """0x calldata of one call of `name(type,...)`."""
+    try:
+        return _remembered(signature, arguments)
+    except TypeError:  # a list among them, which no memory takes
+        return _encoded(signature, arguments)
+
+
+def _encoded(signature: str, arguments: tuple[object, ...]) -> str:
     return selector_of(signature) + encode(argument_types(signature), arguments).hex()
+
+
+# Simulations ask the same of the same people over and over.
+_remembered = lru_cache(maxsize=8_192)(_encoded)
 
 
 @cache

@@ -14,11 +14,12 @@ from analysis.curves.pools import ValuedCurve, with_curves
 from analysis.custody import Custody
 from analysis.holders import Holdings
 from analysis.launchpads.verdict import Origin
-from analysis.market import TradeResult, ValuedPool, pool_rows
+from analysis.market import TradeResult, ValuedPool, either, pool_rows
 from analysis.metadata import Metadata
 from analysis.openness import Openness
 from analysis.ownership import Ownership
 from analysis.scenarios.transfer import TransferResult
+from analysis.stage import Passed
 from analysis.supply import Burned
 from config.primitives import Address, BlockRef
 from sql.rows import ClockLimitRow, EvidenceRow, Report, ReportRow, StaticFindings
@@ -55,6 +56,9 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     """Of the last check that settled or had no wallet. None: there was none."""
     custody: Custody | None
     """None: not checked yet."""
+    untested_conditions: bool | None = None
+    """None: what the code's conditions are is not known, or not checked yet."""
+    creates_balances: bool | None = None
     openness: Openness
     evidence: tuple[EvidenceRow, ...]
 
@@ -100,8 +104,15 @@ def combine(facts: Facts, *, is_settled: bool, now_s: int, min_liquidity_usd: fl
             clock_block=facts.clock.block_number if facts.clock else None,
             clock_time_s=facts.clock.time_s if facts.clock else None,
             others_raw=facts.holdings.others_raw,
+            sell_blocked_later=_of_pools(facts, "sell_blocked_later"),
+            sell_tax_rises=_of_pools(facts, "sell_tax_rises"),
+            sell_depends_on_size=_of_pools(facts, "sell_depends_on_size"),
+            sell_blocked_after_others=_of_pools(facts, "sell_blocked_after_others"),
+            sell_depends_on_conditions=_of_pools(facts, "sell_depends_on_conditions"),
+            untested_conditions=facts.untested_conditions,
+            creates_balances=_creates_unseen(facts),
         ),
-        static=facts.static,
+        static=_with_seen_tax(facts),
         pools=(
             with_curves(
                 pool_rows(facts.pools, facts.trades, min_liquidity_usd=min_liquidity_usd),
@@ -115,6 +126,47 @@ def combine(facts: Facts, *, is_settled: bool, now_s: int, min_liquidity_usd: fl
         clock_limits=facts.clock_limits,
         evidence=facts.evidence,
     )
+
+
+def _creates_unseen(facts: Facts) -> bool | None:
+    """Balances that appear without a mint: one that is a mint has its own field."""
+    if facts.creates_balances and facts.static.mint_or_burn_function is not False:
+        return None if facts.static.mint_or_burn_function is None else False
+    return facts.creates_balances
+
+
+_SEEN_TAX_PCT = 0.1
+"""A tax above it is no rounding."""
+
+
+def _with_seen_tax(facts: Facts) -> StaticFindings:
+    """Code that takes a tax contains code for it, whatever reading it found. What a V4 hook takes
+    is not the token's."""
+    if facts.static.has_tax_functionality is not False:
+        return facts.static
+    hooked = {pool.candidate.key for pool in facts.pools if pool.candidate.hooks is not None}
+    outcomes = [
+        outcome
+        for key, trade in facts.trades.items()
+        if isinstance(trade, TradeResult) and key not in hooked
+        for outcome in (trade.buy, trade.sell)
+    ]
+    taxes = [outcome.tax for outcome in outcomes if isinstance(outcome, Passed)]
+    if facts.transfer is not None:
+        taxes += [facts.transfer.send_tax, facts.transfer.receive_tax]
+    if any(tax is not None and tax > _SEEN_TAX_PCT for tax in taxes):
+        return msgspec.structs.replace(facts.static, has_tax_functionality=True)
+    return facts.static
+
+
+def _of_pools(facts: Facts, finding: str) -> bool | None:
+    """Of all pools whose sale passed. None: of one of them it is not known, or there is none."""
+    answers = [
+        getattr(trade, finding)
+        for trade in facts.trades.values()
+        if isinstance(trade, TradeResult) and isinstance(trade.sell, Passed)
+    ]
+    return either(*answers)
 
 
 def _timebomb_status(facts: Facts) -> str | None:

@@ -1,18 +1,28 @@
 """Who but the holder can reach a holder's tokens: everything that is played to find out. Pure, but
 for `play_custody` and `read_stored`."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
 from analysis.abi import read_word, word_at
 from analysis.call_stage import Turn
+from analysis.code.facts import TRANSFER_FROM
 from analysis.code.leads import Leads, StoredAddress
+from analysis.doubts import doubt_evidence, open_custody
 from analysis.node import Node
 from analysis.perform import perform
 from analysis.powers import Powers
-from analysis.scenarios import bypass, drain, owner_balance
-from analysis.scenarios.theft import Case, Crime, Seen, case_evidence, read_case, write_cases
+from analysis.scenarios import break_in, bypass, drain, owner_balance
+from analysis.scenarios.prologue import Prologue
+from analysis.scenarios.theft import (
+    Case,
+    Crime,
+    Seen,
+    case_evidence,
+    read_case,
+    write_cases,
+)
 from analysis.stage import NotRun, Played
 from analysis.suspects import stored_addresses
 from config.jsonrpc import RpcFault
@@ -55,18 +65,31 @@ class Inquiry(msgspec.Struct, frozen=True, kw_only=True):
     """Live ones. None: what owners can do is not asked."""
     is_owner_known: bool
     """Whether anything told who the owner is, be it nobody."""
+    parties: Mapping[StoredAddress, Address] = {}
+    """Who is in the places that code compares people with; nobody where storage is zero."""
+    trusted: frozenset[Address] = frozenset()
+    """Routers and the like: whom holders allow to spend by using the token at all."""
+    buyer: Prologue | None = None
+    """A victim that buys for real. None: no pool could be bought from."""
 
 
 def write_plays(inquiry: Inquiry) -> Plays:
     """Independent plays. None at all where no wallet is at hand."""
-    crime, movers, suspects = inquiry.crime, inquiry.leads.movers, inquiry.suspects
+    crime, movers = _main_crime(inquiry), inquiry.leads.movers
+    suspects = _suspected(inquiry, crime)
     bypasses = write_cases(crime, bypass.write_attempts(crime, suspects), watched=("wallet",))
-    if crime.has_fresh_wallets and crime.holders:
-        # A token may know its real holders from wallets that have never received anything.
-        on_holder = msgspec.structs.replace(crime, slot_index=None, giver=None)
-        attempts = bypass.write_attempts(on_holder, suspects)
-        bypasses += write_cases(on_holder, attempts, watched=("wallet",))
-    drains = drain.write_attempts(crime, movers, suspects)
+    for victims in _other_victims(inquiry, crime):
+        # A token may know real holders, and buyers, from wallets that have never received anything.
+        attempts = bypass.write_attempts(victims, _suspected(inquiry, victims))
+        bypasses += write_cases(victims, attempts, watched=("wallet",))
+    spending = [each for each in inquiry.leads.openings if each.selector == TRANSFER_FROM]
+    others = [each for each in inquiry.leads.openings if each.selector != TRANSFER_FROM]
+    entered = break_in.write_attempts(crime, spending, suspects)
+    bypasses += write_cases(crime, entered, watched=("wallet",))
+    drains = [
+        *drain.write_attempts(crime, movers, suspects),
+        *break_in.write_attempts(crime, others, suspects),
+    ]
     by_owner = owner_balance.write_attempts(crime, movers, inquiry.owners or ())
     return Plays(
         bypass=bypasses,
@@ -77,8 +100,39 @@ def write_plays(inquiry: Inquiry) -> Plays:
     )
 
 
+def _suspected(inquiry: Inquiry, crime: Crime) -> tuple[Address, ...]:
+    """Who tries. A buyer has allowed the venue's router; some routers pay out all coins they hold,
+    and could not act after a buy."""
+    if crime.prologue is None:
+        return inquiry.suspects
+    return tuple(each for each in inquiry.suspects if each not in inquiry.trusted)
+
+
+def _main_crime(inquiry: Inquiry) -> Crime:
+    """On wallets funded by their slot; else on one that buys; else as a pool or holders allow."""
+    crime = inquiry.crime
+    if crime.slot_index is None and inquiry.buyer is not None:
+        return _on_buyer(crime, inquiry.buyer)
+    return crime
+
+
+def _other_victims(inquiry: Inquiry, main: Crime) -> Iterator[Crime]:
+    crime, buyer = inquiry.crime, inquiry.buyer
+    if crime.holders and (main.has_fresh_wallets or main.prologue is not None):
+        yield msgspec.structs.replace(crime, slot_index=None, giver=None)
+    if buyer is not None and main.prologue is None:
+        yield _on_buyer(crime, buyer)
+
+
+def _on_buyer(crime: Crime, buyer: Prologue) -> Crime:
+    return msgspec.structs.replace(
+        crime, slot_index=None, giver=None, holders=(buyer.wallet,), prologue=buyer
+    )
+
+
 def read_plays(inquiry: Inquiry, plays: Plays, results: Sequence[Played | NotRun]) -> Custody:
-    """Judge. A play that the node did not play settles nothing to the good."""
+    """Judge. A play that the node did not play, and a store whose custody is neither proved nor
+    really broken, settle nothing to the good."""
     rest = iter(results)
     groups = [
         ("allowance_bypass", plays.bypass, [next(rest) for _ in plays.bypass]),
@@ -87,26 +141,32 @@ def read_plays(inquiry: Inquiry, plays: Plays, results: Sequence[Played | NotRun
     ]
     by_bypass, by_drain, by_owner = (_seen(cases, played) for _, cases, played in groups)
     bypassed = bypass.judge(by_bypass, inquiry.suspects)
-    if bypassed.value is False and _has_failed(groups[0][2]):
+    doubts = open_custody(inquiry.leads, inquiry.parties, trusted=inquiry.trusted)
+    on_spending = [each for each in doubts if each.selector == TRANSFER_FROM]
+    is_unsure = _has_failed(groups[0][2]) or on_spending or not inquiry.leads.is_proved
+    if bypassed.value is False and is_unsure:
         bypassed = bypass.Bypass(value=None)
+    drained = drain.judge(
+        by_drain,
+        bypass=bypassed.value,
+        is_untried=_has_failed(groups[1][2]),
+        is_open=bool(doubts) or not inquiry.leads.is_proved,
+    )
     owners = inquiry.owners
     return Custody(
         allowance_bypass=bypassed.value,
         privileged_spenders=bypassed.spenders,
-        funds_can_be_drained=drain.judge(
-            by_drain,
-            bypass=bypassed.value,
-            is_untried=_has_failed(groups[1][2]),
-            skips_allowance=inquiry.leads.skips_allowance,
-        ),
+        funds_can_be_drained=drained,
         owner_can_change_balance=None
         if owners is None
         else owner_balance.judge(
             by_owner,
             is_helpless=inquiry.is_owner_known and not (owners and inquiry.leads.movers),
         ),
-        evidence=tuple(
-            row for key, cases, played in groups for row in case_evidence(key, cases, played)
+        evidence=(
+            *(row for key, cases, played in groups for row in case_evidence(key, cases, played)),
+            *doubt_evidence("allowance_bypass", bypassed.value, on_spending),
+            *doubt_evidence("funds_can_be_drained", drained, doubts),
         ),
     )
 
@@ -125,8 +185,9 @@ async def play_custody(
 
 async def read_stored(
     node: Node, token: Address, stored: Sequence[StoredAddress], *, block: Hash32
-) -> tuple[Address, ...]:
-    """Who is in the places that the code compares people with. Raises UpstreamError."""
+) -> dict[StoredAddress, Address]:
+    """Who is in the places that the code compares people with. A place that the node did not tell
+    is left out. Raises UpstreamError."""
     asked = [word_at(token, place.slot, block=block) for place in stored]
     answers = await node.batch(asked) if asked else []
     words = [None if isinstance(answer, RpcFault) else read_word(answer) for answer in answers]

@@ -1,17 +1,29 @@
 """What every analysis of one chain works with."""
 
-from collections.abc import Callable, Mapping
+import secrets
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from time import monotonic
 
+import msgspec
+
+from analysis import fee_market
 from analysis.examiner import Examiner
 from analysis.knowledge import Knowledge
 from analysis.node import Node, RpcAnswer
 from analysis.outside.connect import Outside
+from analysis.pin import Header
 from analysis.powers import Powers
 from analysis.rounds import PackingNode
 from analysis.routers import RouterFacts
+from analysis.scenery import Scenery
+from analysis.tiers import Tiers
 from config.chains import Chain
+from config.jsonrpc import RpcRequest
 from config.primitives import Address, BlockRef
 from config.settings import AnalysisSettings
+
+_PROPOSERS_KEPT = 16
 
 
 class Desk:
@@ -48,8 +60,50 @@ class Desk:
         """Shared by all chains of a service; of its own where no tables stand behind it."""
         self.routers: dict[Address, RouterFacts] = {}
         """Routers that were seen to have code."""
+        self.tiers: dict[Address, Tiers] = {}
+        """By factory, what it said of its fees and tick spacings."""
         self.quote_slots: dict[Address, int] = {}
         """Index of the balance slot of each stable, once found."""
+
+        self._secret = secrets.token_hex(16)
+        self._tips_wei = fee_market.TYPICAL_TIPS_WEI
+        self._keeps_base_fee: bool | None = None
+        self._fees_until_s = 0.0
+        self._proposers: deque[Address] = deque(maxlen=_PROPOSERS_KEPT)
+
+    def fee_questions(self) -> tuple[RpcRequest, ...]:
+        """Requests of the first round trip about fees. Empty: they are known from a short while
+        ago."""
+        return () if monotonic() < self._fees_until_s else (fee_market.history_request(),)
+
+    def learn_fees(self, answers: Sequence[RpcAnswer], *, proposer: Address) -> None:
+        """Remember what `fee_questions` brought, and who proposed the newest block seen."""
+        if answers:
+            self._tips_wei = fee_market.read_tips(answers[0])
+            self._fees_until_s = monotonic() + fee_market.REMEMBERED_S
+        if proposer not in self._proposers:
+            self._proposers.append(proposer)
+
+    def scenery(self, header: Header, token: Address) -> Scenery:
+        """What simulated blocks of one token's analysis look like."""
+        return Scenery(
+            secret=f"{self._secret}:{header.ref.hash}:{token}",
+            base_fee_wei=header.base_fee_wei,
+            proposers=tuple(self._proposers) or (header.proposer,),
+            tips_wei=self._tips_wei,
+            is_validated=self._keeps_base_fee is False,
+        )
+
+    async def learn_base_fee(self, pin: BlockRef) -> None:
+        """Find out whether simulations keep the base fee, if that is not known yet. Raises
+        UpstreamError."""
+        if self._keeps_base_fee is None and self.powers.simulation.is_worth_trying:
+            [answer] = await self.node.batch([fee_market.base_fee_request(pin)])
+            self._keeps_base_fee = fee_market.keeps_base_fee(answer)
+
+    def checked(self, scenery: Scenery) -> Scenery:
+        """The scenery, as what was learnt since it was drawn has it."""
+        return msgspec.structs.replace(scenery, is_validated=self._keeps_base_fee is False)
 
     def reads(self, memory: Mapping[bytes, RpcAnswer] | None = None) -> PackingNode:
         """The node, for steps that send batches of reads by themselves.

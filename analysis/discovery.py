@@ -22,6 +22,12 @@ STANDARD_TICK_SPACINGS = (1, 10, 50, 60, 100, 200, 2000)
 """Spacings that Slipstream, Ramses V3 and Solidly V3 factories enable."""
 
 
+ALGEBRA = frozenset({"algebra", "algebra_directional", "algebra_integral"})
+"""Variants whose pools go by their two tokens alone."""
+
+BY_SPACING = frozenset({"ramses_v3", "solidly_v3"})
+"""AmmV3 variants whose pools go by tick spacing instead of the fee."""
+
 STANDARD_V4_KEYS = ((100, 1), (500, 10), (3000, 60), (10000, 200))
 """Fee and tick spacing of V4 pools without hooks that everybody makes: the pairs of V3."""
 
@@ -104,6 +110,12 @@ def find_lookups(
     )
 
 
+def tiers_of(dex: Dex) -> tuple[int, ...]:
+    """Fees, or tick spacings, that its pools are asked for by: of AmmV3 and SolidV3 kinds."""
+    is_by_spacing = dex.kind == "SolidV3" or dex.variant in BY_SPACING
+    return dex.fee_tiers or (STANDARD_TICK_SPACINGS if is_by_spacing else STANDARD_V3_FEES)
+
+
 def standard_v4(dex: Dex, token: Address, quotes: Sequence[Address]) -> tuple[Candidate, ...]:
     """V4 pools without hooks that the token may have, against `quotes` and the native coin.
 
@@ -157,14 +169,14 @@ def _v2(dex: Dex, token: Address, quote: Address) -> list[Lookup]:
 
 
 def _v3(dex: Dex, token: Address, quote: Address) -> list[Lookup]:
-    if dex.variant in ("algebra", "algebra_directional", "algebra_integral"):
+    if dex.variant in ALGEBRA:
         return [Lookup(dex=dex, token=token, quote=quote, getter="poolByPair(address,address)")]
-    if dex.variant in ("ramses_v3", "solidly_v3"):
+    if dex.variant in BY_SPACING:
         return _by_spacing(dex, token, quote)
     getter = "getPool(address,address,uint24)"
     return [
         Lookup(dex=dex, token=token, quote=quote, getter=getter, key=(fee,), fee=fee)
-        for fee in dex.fee_tiers or STANDARD_V3_FEES
+        for fee in tiers_of(dex)
     ]
 
 
@@ -174,7 +186,7 @@ def _by_spacing(dex: Dex, token: Address, quote: Address) -> list[Lookup]:
         Lookup(
             dex=dex, token=token, quote=quote, getter=getter, key=(spacing,), tick_spacing=spacing
         )
-        for spacing in dex.fee_tiers or STANDARD_TICK_SPACINGS
+        for spacing in tiers_of(dex)
     ]
 
 

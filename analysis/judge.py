@@ -4,13 +4,16 @@ from collections.abc import Awaitable, Callable, Sequence
 
 import msgspec
 
-from analysis import proxy
+from analysis import proxy, proxy_front
+from analysis.abi import address_of, code_at, read_code, read_word, word_at
 from analysis.cap_rules import CapRules
 from analysis.clock_limits import ClockLimit
+from analysis.code.delegation import Delegation
 from analysis.code.examine import Findings
-from analysis.code.leads import UNKNOWN_LEADS, Leads
+from analysis.code.leads import UNKNOWN_LEADS, Leads, StoredAddress
 from analysis.node import Node, RpcAnswer
-from config.primitives import Address, Hash32
+from analysis.trade_conditions import TradeConditions
+from config.primitives import ZERO_ADDRESS, Address, Hash32
 from sql.rows import EvidenceRow, StaticFindings
 
 
@@ -23,10 +26,14 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True):
     """Of the implementation, for a proxy; `is_proxy` is of the token's own address."""
     owner_slots: tuple[Hash32, ...]
     """Slots of the token that the judged code compares with the caller."""
+    packed_owners: tuple[StoredAddress, ...] = ()
+    """Addresses further up in their slots that it compares with the caller."""
     clock_limits: tuple[ClockLimit, ...] = ()
     """What the judged code compares with the clock; slots are the token's."""
     leads: Leads = UNKNOWN_LEADS
     """What simulations of the judged code are to try."""
+    conditions: TradeConditions = TradeConditions()
+    """Those of the judged code, and of a proxy's own; slots are the token's."""
     cap_rules: CapRules = CapRules()
     """How the judged code enforces caps; slots are the token's."""
     evidence: tuple[EvidenceRow, ...]
@@ -58,14 +65,75 @@ async def judge_code(
     own, judged = trail.own, trail.found
     if trail.code is None or judged is None:
         return _unjudged(own, trail)
+    if judged is own or own is None:
+        return _judged(trail, judged, judged.findings, judged.leads, judged.evidence)
+    others = await _other_targets(node, trail, own.delegation, block=block, examine=examine)
+    findings, leads = judged.findings, judged.leads
+    for other in others:
+        findings = proxy_front.either(findings, other.findings)
+        leads = proxy_front.joined(leads, other.leads)
+    return msgspec.structs.replace(
+        _judged(
+            trail,
+            judged,
+            proxy_front.with_front(findings, own.findings),
+            leads,
+            (*judged.evidence, *_of_proxy(own, judged)),
+        ),
+        clock_limits=tuple(
+            dict.fromkeys(limit for found in (judged, own, *others) for limit in found.clock_limits)
+        ),
+    )
+
+
+def _judged(
+    trail: proxy.Trail,
+    judged: Findings,
+    findings: StaticFindings,
+    leads: Leads,
+    evidence: tuple[EvidenceRow, ...],
+) -> Judged:
     return Judged(
         implementation=trail.implementation,
-        findings=msgspec.structs.replace(judged.findings, is_proxy=trail.is_proxy),
+        findings=msgspec.structs.replace(findings, is_proxy=trail.is_proxy),
         owner_slots=judged.owner_slots,
+        packed_owners=judged.packed_owners,
         clock_limits=judged.clock_limits,
-        leads=judged.leads,
+        leads=leads,
+        conditions=judged.conditions if judged is trail.own else _with_front(judged, trail.own),
         cap_rules=judged.cap_rules,
-        evidence=judged.evidence if judged is own else (*judged.evidence, *_of_proxy(own)),
+        evidence=evidence,
+    )
+
+
+async def _other_targets(
+    node: Node,
+    trail: proxy.Trail,
+    delegation: Delegation,
+    *,
+    block: Hash32,
+    examine: Examine,
+) -> list[Findings]:
+    """What the codes tell that a front delegates to at another time, or for other callers."""
+    if not delegation.has_several:
+        return []
+    unread = [slot for slot in delegation.slots if slot not in trail.words]
+    answers = await node.batch([word_at(trail.token, slot, block=block) for slot in unread])
+    words = trail.words | dict(zip(unread, map(read_word, answers), strict=True))
+    held = (address_of(words[slot] & _ADDRESS_MASK) for slot in delegation.slots)
+    named = dict.fromkeys((*delegation.targets, *(each for each in held if each is not None)))
+    others = [each for each in named if each not in (*trail.hops, ZERO_ADDRESS)][:_MOST_OTHERS]
+    codes = await node.batch([code_at(other, block=block) for other in others]) if others else []
+    return [await examine(code) for answer in codes if (code := read_code(answer))]
+
+
+def _with_front(behind: Findings, front: Findings | None) -> TradeConditions:
+    """A proxy may choose on conditions of its own where a call goes."""
+    if front is None:
+        return behind.conditions
+    return TradeConditions(
+        conditions=(*front.conditions.conditions, *behind.conditions.conditions),
+        is_complete=front.conditions.is_complete and behind.conditions.is_complete,
     )
 
 
@@ -75,10 +143,21 @@ def _unjudged(own: Findings | None, trail: proxy.Trail) -> Judged:
         implementation=None,
         findings=StaticFindings(timebomb=None, is_proxy=trail.is_proxy),
         owner_slots=(),
-        evidence=_of_proxy(own),
+        evidence=_of_proxy(own, None),
     )
 
 
-def _of_proxy(own: Findings | None) -> tuple[EvidenceRow, ...]:
+def _of_proxy(own: Findings | None, judged: Findings | None) -> tuple[EvidenceRow, ...]:
+    """What of the front's evidence counts: what the code behind it has nothing to say of."""
     rows = () if own is None else own.evidence
-    return tuple(row for row in rows if row.key == "is_proxy")
+    known = {row.key for row in judged.evidence} if judged is not None else set()
+    return tuple(
+        row
+        for row in rows
+        if row.key == "is_proxy" or (row.key in _OF_FRONTS and row.key not in known)
+    )
+
+
+_OF_FRONTS = frozenset({"timebomb"})
+_ADDRESS_MASK = 2**160 - 1
+_MOST_OTHERS = 3

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from analysis import gate, native_price, ownership, proxy, routers, supply
+from analysis import gate, native_price, ownership, proxy, routers, supply, tiers
 from analysis.abi import call, code_at, decode_uint, read_code, read_reply
 from analysis.aside import aside
 from analysis.balance_slot import probe_request, read_probe
@@ -24,12 +24,13 @@ from analysis.launchpads.origin import Lead
 from analysis.market import PoolState
 from analysis.native_pools import NativePools
 from analysis.node import RpcAnswer
-from analysis.pools import PoolQuestions
+from analysis.pools import PoolQuestions, PoolsFound
 from analysis.rounds import Round
 from analysis.routers import RouterFacts
-from analysis.stage import Scenery, draw_scenery
+from analysis.scenery import Scenery
 from analysis.supply import Burned
 from config.burn import BURN_ADDRESSES
+from config.chains import Dex
 from config.jsonrpc import RpcFault
 from config.primitives import Address, BlockRef
 
@@ -90,11 +91,14 @@ async def look(desk: Desk, token: Address, newest: BlockRef | None, known: Known
     trip = Round.opening(newest.hash if newest else None)
     block = trip.block
     many = len(known.pools)
-    pools = await aside(lambda: PoolQuestions(trip, chain.dexes, token, quotes, known), pools=many)
+    dexes = tiers.with_enabled(chain.dexes, desk.tiers)
+    pools = await aside(lambda: PoolQuestions(trip, dexes, token, quotes, known), pools=many)
     native = None if desk.has_oracle else NativePools(trip, chain, block=block)
     asked_oracle = trip.ask((native_price.oracle_request(chain.oracle, block=block),))
-    new_routers = routers.unread(chain.dexes, desk.routers)
+    new_routers = routers.unread(chain, desk.routers)
     asked_routers = [trip.ask(routers.requests(router, block=block)) for router in new_routers]
+    height = newest.number if newest else None
+    factories = _TierQuestions(trip, desk, known, to_block=height)
     slots = _SlotProbes(trip, desk, token)
     asked_gate = trip.ask(gate.requests(token, block=block))
     asked_proxy = trip.ask(proxy.first_requests(token, block=block))
@@ -114,7 +118,6 @@ async def look(desk: Desk, token: Address, newest: BlockRef | None, known: Known
         known.covered_launches,
         can_walk=desk.powers.packs.is_worth_trying,
     )
-    height = newest.number if newest else None
     asked_origin = trip.ask(origin.requests(inquiry, block=block, to_block=height))
     await aside(lambda: pools.ask_states(to_block=height), pools=many)
     owners = (trip.promise(at) for at in range(asked_owners.start, asked_owners.stop))
@@ -126,24 +129,30 @@ async def look(desk: Desk, token: Address, newest: BlockRef | None, known: Known
         places=(*owners, *pools.places, *issuers),
         asked_already=holders,
     )
+    asked_fees = trip.ask(desk.fee_questions())
     await trip.send(desk.node, desk.powers)
 
     header = trip.header
+    desk.learn_fees(trip[asked_fees], proposer=header.proposer)
     admitted = gate.read(trip[asked_gate])
     _remember_routers(
         desk,
         {
-            router: routers.read(trip[at])
+            router: routers.read(trip[at], wrapped=chain.wrapped_native.address)
             for router, at in zip(new_routers, asked_routers, strict=True)
         },
     )
     found = await aside(pools.read, pools=many)
+    factories.read()
+    late = tiers.with_new(chain.dexes, dexes, desk.tiers)
+    if late:
+        found = await _with_late(desk, header.ref, late, token, quotes, known, found)
     native_usd = desk.native_usd = await _read_price(desk, trip, native, trip[asked_oracle][0])
     burned = supply.read(trip[asked_burns])
     plain = _read_holders(holders, trip[asked_balances], trip[asked_codes])
     return Look(
         pin=header.ref,
-        scenery=draw_scenery(header),
+        scenery=desk.scenery(header, token),
         admitted=admitted,
         proxy_answers=tuple(trip[asked_proxy]),
         memory=trip.memory(behind),
@@ -222,6 +231,49 @@ def _read_holders(
             )
         )
     return tuple(found)
+
+
+async def _with_late(
+    desk: Desk,
+    block: BlockRef,
+    dexes: Sequence[Dex],
+    token: Address,
+    quotes: Sequence[Address],
+    known: Known,
+    found: PoolsFound,
+) -> PoolsFound:
+    """One more round, where factories turned out to have more kinds of pools than were known of."""
+    trip = Round.opening(block.hash)
+    rest = Known(covered_factories=known.covered_factories)
+    pools = PoolQuestions(trip, dexes, token, quotes, rest)
+    pools.ask_states(to_block=block.number)
+    await trip.send(desk.node, desk.powers)
+    more = pools.read()
+    states = {pool.key: (pool, state) for pool, state in (*more.states, *found.states)}
+    return PoolsFound(
+        states=tuple(states.values()),
+        unread=found.unread,
+        is_all_asked=found.is_all_asked and more.is_all_asked,
+    )
+
+
+class _TierQuestions:
+    """What fees and tick spacings factories have pools of, asked of those that did not say lately;
+    what they say is remembered."""
+
+    def __init__(self, trip: Round, desk: Desk, known: Known, *, to_block: int | None) -> None:
+        self._trip = trip
+        self._desk = desk
+        self._now_s = int(desk.now_s())
+        covered = known.covered_factories
+        self._dexes = tiers.unread(desk.chain.dexes, desk.tiers, covered=covered, now_s=self._now_s)
+        asked = tiers.requests(self._dexes, block=trip.block, to_block=to_block)
+        self._asked = trip.ask(asked)
+
+    def read(self) -> None:
+        """Raises UpstreamError."""
+        answers = self._trip[self._asked]
+        self._desk.tiers |= tiers.read(self._dexes, answers, now_s=self._now_s)
 
 
 class _SlotProbes:

@@ -9,7 +9,7 @@ from analysis.discovery import Candidate
 from analysis.liquidity import PoolValue, Price, value_pool
 from analysis.stage import NotRun, Outcome, Passed, Refused
 from config.primitives import Address, RawAmount
-from sql.rows import PoolResultRow, TradeOutcome
+from sql.rows import LIQUIDITY_UNKNOWN, PoolResultRow, TradeOutcome
 
 TRADED_KINDS = frozenset({"AmmV2", "AmmV3", "AmmV4", "Solid", "SolidV3"})
 """Kinds whose trades can be played."""
@@ -21,13 +21,25 @@ class PoolState(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     token_reserve_raw: RawAmount
     quote_reserve_raw: RawAmount
     in_range_liquidity: int | None
-    """Concentrated-liquidity kinds only: 0 means no trade is possible at the current price."""
+    """Concentrated-liquidity kinds only: 0 means that a trade begins at the next tick that has
+    some, if there is one in its direction."""
+    is_unknown: bool = False
+    """Nobody here can read what such a pool holds: the reserves are none."""
     is_floor: bool = False
     """AmmV4: the reserves are what the pool holds at least; its positions were not added up."""
     is_swept: bool = False
     """One of very many of its token, most of them empty: only the deepest were added up."""
     price: float | None = None
     """Spot price before fees: smallest units of quote for one of token. None: not known."""
+
+
+UNKNOWN = PoolState(
+    token_reserve_raw=RawAmount(0),
+    quote_reserve_raw=RawAmount(0),
+    in_range_liquidity=None,
+    is_unknown=True,
+)
+"""Of a pool that is there, and that nobody here can read."""
 
 
 def spot_price(root: float, *, token_is_0: bool) -> float | None:
@@ -45,13 +57,68 @@ class ValuedPool(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     value: PoolValue
     token_usd: float | None = None
     """USD of one whole token at the spot price. None: the price or the other side's is unknown."""
+    token_side_usd: float = 0.0
+    """What the pool's tokens come to at its own spot price, which whoever opened it has chosen. 0:
+    the price or the other side's is unknown."""
+    quote_unit_usd: float | None = None
+    """USD of the quote token's smallest unit. None: it has no price."""
+
+    @property
+    def is_concentrated(self) -> bool:
+        """Whether one side may be empty."""
+        return self.state.in_range_liquidity is not None
+
+    @property
+    def trade_reference_raw(self) -> RawAmount:
+        """How much quote can sensibly be paid in, of which trades are parts.
+
+        What the pool holds of it; or what its tokens come to at its price, where that is more: a
+        pool that opens with tokens only takes quote as well.
+        """
+        reserve = self.state.quote_reserve_raw
+        if not self.is_concentrated or not self.quote_unit_usd:
+            return reserve
+        told_usd = min(self.token_side_usd, _MOST_REFERENCE_USD)
+        return max(reserve, RawAmount(int(told_usd / self.quote_unit_usd)))
+
+    def is_opening(self, *, min_liquidity_usd: float) -> bool:
+        """Whether it is too poor in quote to count, as before the first buy of a launch, but has
+        tokens to sell for more than the minimum."""
+        return (
+            self.is_concentrated
+            and self.value.liquidity_usd <= min_liquidity_usd < self.token_side_usd
+        )
+
+
+_MOST_REFERENCE_USD = 50_000.0
+"""Of tokens at a price that somebody has chosen."""
 
 
 class TradeResult(msgspec.Struct, frozen=True, kw_only=True):
-    """Both simulated sides of one pool."""
+    """Both simulated sides of one pool, and what later or other sales met. None: not learnt."""
 
     buy: Outcome
     sell: Outcome
+    absorbed_raw: RawAmount | None = None
+    """Smallest units of quote that the pool really took when it was asked what it would take of a
+    little more than the minimum. None: it was not asked."""
+    sell_blocked_later: bool | None = None
+    """Refused within 30 days, though it passed earlier."""
+    sell_tax_rises: bool | None = None
+    """Half or more is taken later or after others' trades, and less today."""
+    sell_depends_on_size: bool | None = None
+    """Some buyers can sell, or keep half, and others cannot."""
+    sell_depends_on_conditions: bool | None = None
+    """Refused, or half is taken, on ordinary values of what the code asks: fees, gas, coins."""
+    sell_blocked_after_others: bool | None = None
+    """Refused after other people's trades, or one's own second buy."""
+
+
+def either(*answers: bool | None) -> bool | None:
+    """True where one is; None where one is not known; else False."""
+    if any(answers):
+        return True
+    return None if None in answers or not answers else False
 
 
 PENDING = "pending"
@@ -81,7 +148,17 @@ def rank_pools(
         )
         if value is not None:
             usd = _token_usd(candidate, state, prices, decimals=decimals)
-            valued.append(ValuedPool(candidate=candidate, state=state, value=value, token_usd=usd))
+            quote = prices.get(candidate.quote)
+            valued.append(
+                ValuedPool(
+                    candidate=candidate,
+                    state=state,
+                    value=value,
+                    token_usd=usd,
+                    token_side_usd=(usd or 0.0) * state.token_reserve_raw / 10.0**decimals,
+                    quote_unit_usd=None if quote is None else quote.usd / 10.0**quote.decimals,
+                )
+            )
     return by_depth(valued)
 
 
@@ -115,23 +192,32 @@ def without_doubtful(
 def pick_traded(
     pools: Sequence[ValuedPool], *, at_most: int, min_liquidity_usd: float
 ) -> tuple[ValuedPool, ...]:
-    """The deepest pools whose trades are worth playing."""
-    fit = (
+    """The deepest pools whose trades are worth playing; where none is, those that open with tokens
+    only, the most tokens first."""
+    fit = [
         pool
         for pool in pools
         if pool.candidate.dex.kind in TRADED_KINDS
         and refusal_before_play(pool, min_liquidity_usd=min_liquidity_usd) is None
-    )
-    return tuple(pool for pool, _ in zip(fit, range(at_most), strict=False))
+    ]
+    if not fit:
+        opening = [pool for pool in pools if pool.is_opening(min_liquidity_usd=min_liquidity_usd)]
+        fit = sorted(opening, key=lambda pool: (-pool.token_side_usd, pool.candidate.key))
+    return tuple(fit[:at_most])
 
 
 def refusal_before_play(pool: ValuedPool, *, min_liquidity_usd: float) -> tuple[str, str] | None:
     """Error code and message of a pool that no simulation is tried on. None: one may be."""
+    if pool.state.is_unknown:
+        if pool.value.liquidity_usd > 0:
+            return "missing_swap_parameters", f"{_NOT_TRADED} {pool.candidate.dex.name}"
+        return LIQUIDITY_UNKNOWN, f"what the pool holds is not known: {pool.candidate.dex.name}"
     if not pool.value.liquidity_usd > min_liquidity_usd:
         return _too_low(min_liquidity_usd)
-    if pool.state.in_range_liquidity == 0:
-        return "no_in_range_liquidity", "no liquidity at the current price"
     return None
+
+
+_NOT_TRADED = "this service does not trade in pools of"
 
 
 @cache
@@ -146,10 +232,29 @@ def pool_rows(
     min_liquidity_usd: float,
 ) -> tuple[PoolResultRow, ...]:
     """Rows of the report. `trades` is keyed by Candidate.key; PENDING marks a running play."""
+    proved = by_depth(with_absorbed(pool, trades.get(pool.candidate.key)) for pool in pools)
     return tuple(
         _row(ordinal, pool, trades.get(pool.candidate.key), min_liquidity_usd)
-        for ordinal, pool in enumerate(pools)
+        for ordinal, pool in enumerate(proved)
     )
+
+
+def with_absorbed(pool: ValuedPool, trade: TradeResult | str | None) -> ValuedPool:
+    """The pool with what it was seen to take from buyers, where it holds less than that of quote.
+
+    Its tokens' own price proves nothing, as whoever opened the pool chose it; what it takes is
+    there for the next seller. It is asked for a little more than the minimum, so it never counts
+    for more. A token that nobody could buy adds nothing.
+    """
+    if not isinstance(trade, TradeResult) or not isinstance(trade.buy, Passed):
+        return pool
+    taken_usd = (trade.absorbed_raw or 0) * (pool.quote_unit_usd or 0.0)
+    if taken_usd <= pool.value.quote_side_usd:
+        return pool
+    value = PoolValue(
+        liquidity_usd=max(taken_usd, pool.value.liquidity_usd), quote_side_usd=taken_usd
+    )
+    return msgspec.structs.replace(pool, value=value)
 
 
 def _row(
@@ -208,6 +313,7 @@ _MISSING_CODES = {
     "POOL": "missing_swap_parameters",
     "FUNDS": "missing_swap_parameters",
     "HOLDER": "missing_swap_parameters",
+    "LIQUIDITY": "one_sided_liquidity",
 }
 
 
@@ -215,6 +321,8 @@ def _fault(trade: TradeResult | str) -> tuple[str | None, str | None]:
     """Error code and message of a played pool; what the buy met comes before what the sale met."""
     if not isinstance(trade, TradeResult):
         return None, None
+    if _is_out_of_reach(trade.buy) and _is_out_of_reach(trade.sell):
+        return "no_in_range_liquidity", "no liquidity is reached by buying or by selling"
     faults = []
     for side, outcome in (("buy", trade.buy), ("sell", trade.sell)):
         if isinstance(outcome, Refused):
@@ -224,3 +332,7 @@ def _fault(trade: TradeResult | str) -> tuple[str | None, str | None]:
     if not faults:
         return None, None
     return faults[0][0], "; ".join(message for _, message in faults)
+
+
+def _is_out_of_reach(outcome: Outcome) -> bool:
+    return isinstance(outcome, NotRun) and outcome.missing == "LIQUIDITY"

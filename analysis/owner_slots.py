@@ -10,6 +10,7 @@ import msgspec
 
 from analysis import ownership
 from analysis.abi import code_at
+from analysis.code.leads import StoredAddress
 from analysis.gate import DELEGATION_BYTES
 from analysis.node import Node, RpcAnswer
 from analysis.powers import Powers
@@ -42,11 +43,14 @@ async def read_owner_slots(
     slots: Sequence[Hash32],
     *,
     block: Hash32,
+    packed: Sequence[StoredAddress] = (),
     powers: Powers | None = None,
 ) -> OwnerSlots:
     """The slots and, in the same round, the code of whoever is in them.
 
-    Silence of the chain is an answer here, and never raised. `powers` None: reads are not packed.
+    Whoever shares a slot with something, and so in all of `packed`, counts as a wallet, as the code
+    there is not asked for. Silence of the chain is an answer here, and never raised. `powers` None:
+    reads are not packed.
     """
     trip = Round()
     asked = trip.ask(ownership.slot_requests(token, slots, block=block))
@@ -54,17 +58,37 @@ async def read_owner_slots(
         [code_at(trip.promise(at), block=block) for at in range(asked.start, asked.stop)],
         first_bytes=DELEGATION_BYTES,
     )
+    shared = trip.ask(ownership.slot_requests(token, [place.slot for place in packed], block=block))
     with suppress(TimeoutError, UpstreamError):
         async with asyncio.timeout(OWNER_SLOTS_WAIT_S):
             await trip.send(node, powers)
     with suppress(UpstreamError):
         if trip.has(asked):
             held = ownership.read_slots(slots, trip[asked])
+            beside = _packed(packed, trip[shared] if trip.has(shared) else ())
+            hidden = [slot.packed_holder for slot in (*held, *beside)]
+            sharers = tuple(dict.fromkeys(each for each in hidden if each is not None))
+            wallets = _wallets(held, trip[codes]) if trip.has(codes) else None
             return OwnerSlots(
-                wallets=_wallets(held, trip[codes]) if trip.has(codes) else None,
-                are_vacant=ownership.are_vacant(held),
+                wallets=(*(wallets or ()), *sharers) if sharers else wallets,
+                are_vacant=ownership.are_vacant((*held, *beside)),
             )
     return NOT_READ
+
+
+def _packed(
+    places: Sequence[StoredAddress], answers: Sequence[RpcAnswer]
+) -> tuple[ownership.OwnerSlot, ...]:
+    """`answers`: empty where none came."""
+    slots = [place.slot for place in places]
+    if not answers:
+        return tuple(
+            ownership.OwnerSlot(slot=place.slot, word=None, shift=place.shift) for place in places
+        )
+    return tuple(
+        msgspec.structs.replace(slot, shift=place.shift)
+        for slot, place in zip(ownership.read_slots(slots, answers), places, strict=True)
+    )
 
 
 def _wallets(

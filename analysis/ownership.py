@@ -24,6 +24,8 @@ from config.burn import BURN_ADDRESSES
 from config.jsonrpc import RpcFault, RpcRequest
 from config.primitives import Address, Hash32
 
+_ADDRESS_MASK = 2**160 - 1
+
 OWNER_GETTERS = ("owner()", "getOwner()", "_owner()")
 
 
@@ -33,6 +35,8 @@ class OwnerSlot(msgspec.Struct, frozen=True, kw_only=True):
     slot: Hash32
     word: int | None
     """None: the node did not tell."""
+    shift: int = 0
+    """Bits to the right of the address in the slot, which then shares it with something."""
 
     @property
     def holder(self) -> Address | None:
@@ -41,10 +45,23 @@ class OwnerSlot(msgspec.Struct, frozen=True, kw_only=True):
         return None if held in BURN_ADDRESSES else held
 
     @property
+    def packed_holder(self) -> Address | None:
+        """The live address that shares the slot with something. None: there is none, or not read.
+
+        *Inferred* where it has no shift: the code may compare the whole slot, which nobody equals.
+        """
+        if self.word is None or not (self.shift or self.word > _ADDRESS_MASK):
+            return None
+        held = address_of(self.word >> self.shift & _ADDRESS_MASK)
+        return None if held in BURN_ADDRESSES else held
+
+    @property
     def is_vacant(self) -> bool | None:
         """Whether it holds zero or a burn address. None: not read."""
         if self.word is None:
             return None
+        if self.shift:
+            return self.packed_holder is None
         return self.word == 0 or address_of(self.word) in BURN_ADDRESSES
 
 

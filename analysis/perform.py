@@ -7,11 +7,13 @@ contracts, of which not every token is to be believed. What a node can do is rem
 
 from collections.abc import Sequence
 
+import msgspec
+
 from analysis import call_stage, trace_stage
 from analysis.call_stage import Turn
 from analysis.node import Node, RpcAnswer
 from analysis.powers import Powers
-from analysis.stage import NotRun, Played, read_play
+from analysis.stage import NotRun, Play, Played, read_play
 from config.jsonrpc import RpcFault
 
 _METHOD_NOT_FOUND = -32601
@@ -31,7 +33,7 @@ async def perform(
     """
     results: dict[int, Played | NotRun] = {}
     if turns and powers.simulation.is_worth_trying:
-        answers = await node.batch([turn.play.request() for turn in turns])
+        answers = await _simulate(node, [turn.play for turn in turns])
         for index, (turn, answer) in enumerate(zip(turns, answers, strict=True)):
             if not _is_unknown(answer):
                 results[index] = read_play(turn.play, answer)
@@ -42,6 +44,22 @@ async def perform(
         left = [turns[index] for index in rest]
         results.update(zip(rest, await _perform_otherwise(node, powers, left, codes), strict=True))
     return [results[index] for index in range(len(turns))]
+
+
+async def _simulate(node: Node, plays: Sequence[Play]) -> list[RpcAnswer]:
+    """A node that refuses a play which it was to check is asked again without the checks."""
+    answers = list(await node.batch([play.request() for play in plays]))
+    again = [
+        index
+        for index, (play, answer) in enumerate(zip(plays, answers, strict=True))
+        if play.is_validated and isinstance(answer, RpcFault) and not _is_unknown(answer)
+    ]
+    if again:
+        plain = [msgspec.structs.replace(plays[index], is_validated=False) for index in again]
+        retried = await node.batch([play.request() for play in plain])
+        for index, answer in zip(again, retried, strict=True):
+            answers[index] = answer
+    return answers
 
 
 async def _perform_otherwise(

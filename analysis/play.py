@@ -1,25 +1,33 @@
 """The last round trips: everything that is played on stage for one token."""
 
+import asyncio
 from collections.abc import Collection, Sequence
 
 import msgspec
 
-from analysis import routers
-from analysis.beyond import beyond
+from analysis import condition_check, pool_plays, routers
 from analysis.call_stage import Turn
+from analysis.condition_check import ConditionFindings, ConditionPlays
+from analysis.condition_reads import read_codeless
 from analysis.desk import Desk
+from analysis.discovery import Candidate
 from analysis.evidence import play_evidence
 from analysis.look import Look
-from analysis.market import TradeResult, ValuedPool
+from analysis.market import TradeResult, ValuedPool, either
 from analysis.perform import perform
+from analysis.pool_plays import PoolFindings
 from analysis.pool_state import READABLE_KINDS
-from analysis.scenarios import trade, transfer
+from analysis.scenarios import crowd, later_sales, reach, trade, transfer
+from analysis.scenarios.crowd import Crowd
 from analysis.scenarios.ground import Ground
-from analysis.scenarios.trade import Bought
+from analysis.scenarios.reach import Reached
+from analysis.scenarios.trade import Bought, Sold
 from analysis.scenarios.transfer import TransferResult, Wallet
-from analysis.stage import NotRun, Play, Played, next_blocks
+from analysis.stage import NotRun, Passed, Play, Played, Refused
+from analysis.venues.swap import Reach
+from analysis.what_if_blocks import next_blocks
 from config.primitives import ZERO_ADDRESS, Address
-from sql.rows import EvidenceRow
+from sql.rows import EvidenceRow, StaticFindings
 
 
 class Buys(msgspec.Struct, frozen=True, kw_only=True):
@@ -28,8 +36,12 @@ class Buys(msgspec.Struct, frozen=True, kw_only=True):
     sendings: tuple[tuple[Wallet, Play, Played | NotRun], ...]
     """The transfer check by each wallet, not judged yet."""
     bought: tuple[tuple[Ground, Bought], ...]
+    crowds: tuple[Crowd | None, ...]
+    """One a bought pool. None: not played, or nobody could buy."""
     refused: dict[str, TradeResult]
     """Pools that cannot be traded at all, by Candidate.key, with why."""
+    reached: dict[str, Reached]
+    """How far liquidity reaches in those where that was asked, by Candidate.key."""
     evidence: tuple[EvidenceRow, ...]
 
 
@@ -40,6 +52,8 @@ class Sales(msgspec.Struct, frozen=True, kw_only=True):
     """By Candidate.key."""
     transfer: TransferResult | None
     """The buyer's, where there was one; else as it was after the buys."""
+    untested_conditions: bool | None
+    """Of any pool. None: of one of them it is not known, or nothing was traded."""
     evidence: tuple[EvidenceRow, ...]
 
 
@@ -57,29 +71,66 @@ async def play_buys(
     turns = [
         [_turn(ground, play) for play in plays] for ground, plays in zip(grounds, buys, strict=True)
     ]
-    played = await _send(desk, look, [[Turn(play=play) for play in transfers], *turns])
-    bought, evidence = [], list[EvidenceRow]()
-    for ground, plays, results in zip(grounds, buys, played[1:], strict=True):
+    openings = [pool_plays.write_opening(desk, look, ground) for ground in grounds]
+    asking = _asking(desk, look, pools)
+    (sent, opened, asked, *played), _ = await asyncio.gather(
+        _send(
+            desk,
+            look,
+            [
+                [Turn(play=play) for play in transfers],
+                [turn for turn in openings if turn is not None],
+                [turn for _, _, turn in asking],
+                *turns,
+            ],
+        ),
+        desk.learn_base_fee(look.pin),
+    )
+    results_of_openings = iter(opened)
+    crowds = tuple(
+        None if turn is None else crowd.read_opening(turn.play, next(results_of_openings))
+        for turn in openings
+    )
+    bought, evidence, reached = [], list[EvidenceRow](), {}
+    for (pool, way, turn), result in zip(asking, asked, strict=True):
+        key = pool.candidate.key
+        reached[key] = reach.read_play(way, pool, result)
+        evidence += _evidence(f"reach:{key}", reach.VERSION, [turn.play], [result], reached[key])
+    for ground, plays, results in zip(grounds, buys, played, strict=True):
         settled = trade.read_buys(ground, results)
-        bought.append((ground, settled))
+        # What comes next is played as real blocks are, though the buys may not have been.
+        scenery = desk.checked(ground.scenery)
+        bought.append((msgspec.structs.replace(ground, scenery=scenery), settled))
         evidence += _evidence(
             f"buy:{ground.candidate.key}", trade.VERSION, plays, results, settled.outcome
         )
     return Buys(
-        sendings=tuple(zip(wallets, transfers, played[0], strict=True)),
+        sendings=tuple(zip(wallets, transfers, sent, strict=True)),
         bought=tuple(bought),
+        crowds=crowds,
         refused=refused,
+        reached=reached,
         evidence=tuple(evidence),
     )
 
 
 async def play_sales(
-    desk: Desk, look: Look, buys: Buys, *, wallets: Sequence[Wallet], special: Collection[Address]
+    desk: Desk,
+    look: Look,
+    buys: Buys,
+    *,
+    wallets: Sequence[Wallet],
+    special: Collection[Address],
+    static: StaticFindings,
+    checks: Sequence[ConditionPlays | None],
 ) -> Sales:
-    """Sell what was bought, and send some of it on, in one round trip.
+    """Sell what was bought, at once, in parts, later and after others, and send some of it on, in
+    one round trip.
 
     `wallets`: real holders are among them, who sell for the census. `special`: wallets whose
-    transfer does not count, for the code may know them. Raises UpstreamError.
+    transfer does not count, for the code may know them. `static`: what the code was read to
+    do. `checks`: of each bought pool, the plays that its conditions ask for. Raises
+    UpstreamError.
     """
     supply_raw = look.admitted.metadata.supply_raw
     sales = [
@@ -91,39 +142,113 @@ async def play_sales(
         if (written := trade.write_sending(ground, bought)) is not None
     )
     sending = next(sendings, None)
-    groups = [
-        [_turn(ground, sale.play)] if sale else []
-        for (ground, _), sale in zip(buys.bought, sales, strict=True)
+    further = [
+        pool_plays.write_plays(
+            desk,
+            look,
+            ground,
+            bought,
+            held,
+            has_size_limit=not at or _has_size_limit(static) or ground.candidate.hooks is not None,
+        )
+        for at, ((ground, bought), held) in enumerate(zip(buys.bought, buys.crowds, strict=True))
     ]
-    extra = beyond(desk, look, buys.bought, wallets=wallets, special=special)
-    extra_turns = extra.turns if extra else []
-    sent, extra_played, *played = await _send(
-        desk, look, [[sending[0]] if sending else [], extra_turns, *groups]
+    if further:
+        further[0] = pool_plays.with_census(
+            desk, look, further[0], wallets=wallets, special=special
+        )
+    groups = [
+        [
+            *(_turn(plays.ground, sale.play) for sale in each),
+            *plays.turns,
+            *(check.turns if check else ()),
+        ]
+        for each, plays, check in zip(sales, further, checks, strict=True)
+    ]
+    callees = [callee for check in checks if check for callee in check.callees]
+    (sent, *played), codeless = await asyncio.gather(
+        _send(desk, look, [[sending[0]] if sending else [], *groups]),
+        read_codeless(desk, callees, block=look.pin.hash),
     )
     trades = dict(buys.refused)
     senders = transfer.choose([wallet for wallet, _, _ in buys.sendings], special)
     result, evidence = _judge_transfers(
         [sending for sending in buys.sendings if sending[0] in senders]
     )
-    for (ground, bought), sale, results in zip(buys.bought, sales, played, strict=True):
+    untested: list[bool | None] = []
+    for (ground, bought), each, plays, check, results in zip(
+        buys.bought, sales, further, checks, played, strict=True
+    ):
         key = ground.candidate.key
-        sell = trade.read_sales(ground, bought, sale, results)
-        trades[key] = TradeResult(buy=bought.outcome, sell=sell)
-        plays = [sale.play] if sale else []
-        evidence += _evidence(f"sell:{key}", trade.VERSION, plays, results, sell)
+        start, end = len(each), len(each) + len(plays.turns)
+        found = pool_plays.read_plays(plays, results[start:end])
+        sold = trade.read_sales(
+            ground, bought, each, results[: len(each)], sells_in_parts=found.sells_in_parts
+        )
+        asked = ConditionFindings()
+        if check is not None and isinstance(sold.outcome, Passed):
+            asked = condition_check.judge(check, results[end:], codeless, static)
+        if plays is further[0] or ground.candidate.hooks is not None:
+            untested.append(asked.untested)
+        trades[key] = judge_pool(bought, sold, found, asked)
+        evidence += _evidence(
+            f"sell:{key}",
+            trade.VERSION,
+            [sale.play for sale in each],
+            results[: len(each)],
+            sold,
+        )
+        evidence += (*found.evidence, *asked.evidence)
     if sending is not None:
         by_buyer = transfer.read_result(sending[1], sent[0])
         if by_buyer.success is not None:
             result = by_buyer
             evidence += _evidence("transfer", transfer.VERSION, [sending[0].play], sent, by_buyer)
-    if extra is not None:
-        evidence += extra.read(extra_turns, extra_played)
-    return Sales(trades=trades, transfer=result, evidence=tuple(evidence))
+    return Sales(
+        trades=reach.settle(trades, buys.reached),
+        transfer=result,
+        untested_conditions=either(*untested),
+        evidence=tuple(evidence),
+    )
+
+
+def _has_size_limit(static: StaticFindings) -> bool:
+    """Whether code may refuse a transfer for its size. True where that is not known."""
+    limits = (static.has_trading_cap_functionality, static.has_position_cap_functionality)
+    return any(limit is not False for limit in limits)
+
+
+def judge_pool(
+    bought: Bought, sold: Sold, found: PoolFindings, asked: ConditionFindings
+) -> TradeResult:
+    """Today's trade, and what later or other trades met that today's did not.
+
+    A sale that is refused today leaves the further questions without an answer.
+    """
+    if isinstance(sold.outcome, Refused) and isinstance(found.by_permit2, Passed):
+        # What the usual sales met later or after others says nothing of sales by this way.
+        return TradeResult(buy=bought.outcome, sell=found.by_permit2)
+    if isinstance(sold.outcome, Refused):
+        return TradeResult(buy=bought.outcome, sell=sold.outcome)
+    tax = sold.outcome.tax if isinstance(sold.outcome, Passed) else None
+    is_heavy = tax is not None and tax >= later_sales.HEAVY_TAX_PCT
+    rises = [each.tax_rises for each in (found.later, found.crowd) if each is not None]
+    later = found.later.is_blocked if found.later else None
+    after = found.crowd.is_blocked if found.crowd else None
+    return TradeResult(
+        buy=bought.outcome,
+        sell=sold.outcome,
+        sell_blocked_later=True if asked.blocked_later else later,
+        sell_tax_rises=None if is_heavy else either(*rises, asked.tax_rises) if rises else None,
+        sell_depends_on_size=sold.depends_on_size,
+        sell_depends_on_conditions=None if is_heavy else asked.depends_on_conditions,
+        sell_blocked_after_others=True if asked.blocked_after_others else after,
+    )
 
 
 def what_if_blocks(desk: Desk, look: Look) -> tuple[tuple[int, int], ...]:
-    """Number and time of the blocks of buys, sales and patient sales."""
-    waits_s = (0, trade.PATIENCE_S)
+    """Number and time of the blocks of buys, approvals, sales and patient sales."""
+    waits_s = (0, 0, trade.PATIENCE_S)
     return tuple(
         next_blocks(
             look.pin,
@@ -139,18 +264,20 @@ def _grounds(
 ) -> tuple[list[Ground], dict[str, TradeResult]]:
     grounds, refused = [], {}
     wrapped = desk.chain.wrapped_native.address
-    for pool in pools:
+    knows_permit2 = routers.knows_permit2(look.codes, desk.chain)
+    for at, pool in enumerate(pools):
         candidate = pool.candidate
-        dex, slot = candidate.dex, desk.quote_slots.get(candidate.quote)
-        way = routers.way_of(
+        slot = desk.quote_slots.get(candidate.quote)
+        ways = routers.ways_of(
             candidate,
-            desk.routers.get(dex.router) if dex.router else None,
+            desk.routers,
+            desk.chain,
             free=look.scenery.account(f"{candidate.key}:router"),
         )
         if slot is None and candidate.quote not in (wrapped, ZERO_ADDRESS):
-            way = "the quote token's balances could not be found"
-        if isinstance(way, str):
-            missing = NotRun(missing="POOL", reason=way)
+            ways = "the quote token's balances could not be found"
+        if isinstance(ways, str):
+            missing = NotRun(missing="POOL", reason=ways)
             refused[candidate.key] = TradeResult(buy=missing, sell=missing)
             continue
         grounds.append(
@@ -159,8 +286,9 @@ def _grounds(
                 scenery=look.scenery,
                 blocks=what_if_blocks(desk, look),
                 candidate=candidate,
-                quote_reserve_raw=pool.state.quote_reserve_raw,
-                way=way,
+                quote_reserve_raw=pool.trade_reference_raw,
+                way=ways[0],
+                permit2_way=ways[1] if len(ways) > 1 and (knows_permit2 or at == 0) else None,
                 quote_slot_index=None if candidate.quote == wrapped else slot,
                 token_slot_index=look.token_slot_index,
             )
@@ -168,9 +296,44 @@ def _grounds(
     return grounds, refused
 
 
+def _asking(
+    desk: Desk, look: Look, pools: Sequence[ValuedPool]
+) -> list[tuple[ValuedPool, Reach, Turn]]:
+    """The pools that are asked how far their liquidity reaches, and how."""
+    least_usd = desk.settings.min_liquidity_usd
+    due = [pool for pool in pools if reach.is_due(pool, min_liquidity_usd=least_usd)]
+    asking = []
+    for pool in due:
+        key = pool.candidate.key
+        way = routers.reach_of(
+            pool.candidate,
+            free=look.scenery.account(f"{key}:reach router"),
+            mark=look.scenery.account(f"{key}:reach mark"),
+        )
+        if way is None:
+            continue
+        play = reach.write_play(
+            way,
+            pool,
+            pin=look.pin,
+            scenery=look.scenery,
+            block=what_if_blocks(desk, look)[0],
+            token_code=look.admitted.code,
+            supply_raw=look.admitted.metadata.supply_raw,
+            min_liquidity_usd=least_usd,
+        )
+        turn = Turn(play=play, pool=pool.candidate.pool, has_witness=_has_witness(pool.candidate))
+        asking.append((pool, way, turn))
+    return asking
+
+
 def _turn(ground: Ground, play: Play) -> Turn:
     candidate = ground.candidate
-    return Turn(play=play, pool=candidate.pool, has_witness=candidate.dex.kind in READABLE_KINDS)
+    return Turn(play=play, pool=candidate.pool, has_witness=_has_witness(candidate))
+
+
+def _has_witness(candidate: Candidate) -> bool:
+    return candidate.dex.kind in READABLE_KINDS
 
 
 async def _send(

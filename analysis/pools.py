@@ -13,7 +13,7 @@ from analysis import pool_state
 from analysis.abi import decode_uint, read_reply
 from analysis.discovery import Candidate, candidates_of, find_lookups, standard_v4
 from analysis.knowledge import Known
-from analysis.market import PoolState
+from analysis.market import UNKNOWN, PoolState
 from analysis.rounds import Round
 from analysis.venues import amm_v4, v4_sweep
 from config.chains import Dex
@@ -52,7 +52,9 @@ class PoolQuestions:
         self._indexed = [pool for pool in indexed if pool.dex.kind in pool_state.READABLE_KINDS]
         self._lookups = find_lookups(unasked, token, quotes)
         self._found = trip.ask([lookup.request(block=trip.block) for lookup in self._lookups])
-        self._indexed_v4 = [pool for pool in indexed if pool.dex.kind == "AmmV4"]
+        by_id = [pool for pool in indexed if pool.dex.kind == "AmmV4"]
+        self._indexed_v4 = [pool for pool in by_id if pool.dex.variant is None]
+        self._unreadable = [pool for pool in by_id if pool.dex.variant is not None]
         self._managers = [dex for dex in dexes if dex.kind == "AmmV4" and dex.variant is None]
         self._unasked = unasked
         self._asked: list[slice] = []
@@ -118,6 +120,7 @@ class PoolQuestions:
             for pool, at in zip((*self._indexed, *found), self._asked, strict=True)
             if pool is not None
         }
+        states |= {pool.key: (pool, UNKNOWN) for pool in self._unreadable}
         indexed = {pool.key for pool in self._indexed_v4}
         for pools, at in self._asked_v4:
             told = amm_v4.read_states(pools, trip[at])

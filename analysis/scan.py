@@ -8,11 +8,12 @@
 3. play: the sales, and who but the holder can reach a holder's tokens   -> settled report
 
 More are needed where the node packs no reads or simulates nothing, where a read needs more gas than
-others leave it, for an unusual proxy, and for AmmV4 pools that only their creation events tell of.
+others leave it, for an unusual proxy, for AmmV4 pools that only their creation events tell of, and
+once where a factory turns out to have fees or tick spacings that nobody configured.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Coroutine, Iterator, Sequence
+from collections.abc import AsyncIterator, Coroutine, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from typing import TypeVar
@@ -22,12 +23,15 @@ import msgspec
 from analysis import ownership
 from analysis.appraisal import appraise, appraised
 from analysis.aside import aside
+from analysis.buyer import find_buyer
 from analysis.cap_state import read_cap_words
 from analysis.caps import with_caps
 from analysis.clock import clock_at
 from analysis.clock_state import ClockState, read_clock_state
-from analysis.code.leads import Leads
+from analysis.code.leads import Leads, StoredAddress
 from analysis.combine import Facts, combine
+from analysis.condition_check import CodeConditions, ConditionPlays, prepare
+from analysis.condition_reads import read_hook_conditions, read_token_conditions
 from analysis.custody import Inquiry, play_custody, read_stored
 from analysis.desk import Desk
 from analysis.issue import Issue, read_issue
@@ -37,7 +41,8 @@ from analysis.market import PENDING, ValuedPool, pick_traded, without_doubtful
 from analysis.native_price import anchor_prices
 from analysis.openness import NOT_ASKED, Openness, find_openness
 from analysis.owner_slots import NO_SLOTS, NOT_READ, OwnerSlots, read_owner_slots
-from analysis.play import play_buys, play_sales, what_if_blocks
+from analysis.play import Buys, play_buys, play_sales, what_if_blocks
+from analysis.pool_plays import can_play
 from analysis.scenarios import transfer
 from analysis.scenarios.theft import Crime
 from analysis.state import State, read_state
@@ -98,6 +103,10 @@ async def scan(desk: Desk, token: Address, *, redecompile: bool = False) -> Asyn
         _beside(_openness(desk, token, judged)) as opening,
         _beside(appraise(desk, state, decimals=seen.admitted.metadata.decimals)) as appraising,
     ):
+        asking = asyncio.gather(
+            read_token_conditions(desk, token, judged, block=block),
+            read_hook_conditions(desk, traded, block=block),
+        )
         owner_slots, clock_state, cap_words, stored, issued = await asyncio.gather(
             _owner_slots(desk, seen, token, judged),
             read_clock_state(desk.reads(), token, judged.clock_limits, block=block),
@@ -105,6 +114,7 @@ async def scan(desk: Desk, token: Address, *, redecompile: bool = False) -> Asyn
             read_stored(desk.reads(), token, judged.leads.stored, block=block),
             read_issue(desk, seen, token, has_pool=bool(state.pools)),
         )
+        asked, hooks = await asking
         static = with_caps(
             judged.findings,
             judged.cap_rules,
@@ -122,14 +132,18 @@ async def scan(desk: Desk, token: Address, *, redecompile: bool = False) -> Asyn
         yield await aside(first, pools=many)
         buys = await playing
         owners = (*seen.owners, *(owner_slots.wallets or ()))
-        inquiry = _inquiry(desk, seen, token, state, judged.leads, owners=owners, stored=stored)
+        inquiry = _inquiry(
+            desk, seen, token, state, judged.leads, owners=owners, stored=stored, buys=buys
+        )
         sales, custody = await asyncio.gather(
             play_sales(
                 desk,
                 seen,
                 buys,
                 wallets=state.wallets,
-                special={*owners, *judged.leads.addresses, *stored},
+                special={*owners, *judged.leads.addresses, *stored.values()},
+                static=judged.findings,
+                checks=_checks(desk, seen, state, buys, asked, hooks),
             ),
             play_custody(desk.node, desk.powers, inquiry, codes=seen.codes),
         )
@@ -148,11 +162,47 @@ async def scan(desk: Desk, token: Address, *, redecompile: bool = False) -> Asyn
             sales.transfer, no_wallet_at_s=no_wallet_at_s, now_s=now_s
         ),
         custody=custody,
+        creates_balances=judged.leads.creates_balances,
+        untested_conditions=sales.untested_conditions,
         openness=openness,
         evidence=_newest((*facts.evidence, *buys.evidence, *sales.evidence, *custody.evidence)),
     )
     last = partial(_report, desk, settled, state, pools, issued, is_settled=True)
     yield await aside(last, pools=many)
+
+
+def _checks(
+    desk: Desk,
+    seen: Look,
+    state: State,
+    buys: Buys,
+    asked: CodeConditions,
+    hooks: Mapping[Address, CodeConditions],
+) -> list[ConditionPlays | None]:
+    """The token's conditions in the deepest pool, a hook's in the pools it stands at."""
+    if not can_play(desk):
+        return [None] * len(buys.bought)
+    held = {pool.candidate.key: pool.state.token_reserve_raw for pool in state.pools}
+    known = {
+        *(place for dex in desk.chain.dexes for place in (dex.factory, dex.router) if place),
+        *(anchor.address for anchor in desk.chain.anchors),
+        *(pool.candidate.pool for pool in state.pools),
+    }
+    found = []
+    for at, (ground, bought) in enumerate(buys.bought):
+        hook = hooks.get(ground.candidate.hooks) if ground.candidate.hooks else None
+        codes = [*([] if at else [asked]), *([hook] if hook else [])]
+        check = prepare(
+            ground,
+            bought,
+            codes,
+            supply_raw=seen.admitted.metadata.supply_raw,
+            pool_balance_raw=held[ground.candidate.key],
+            known=known,
+            block_time_s=desk.chain.block_time_s,
+        )
+        found.append(check)
+    return found
 
 
 async def _newest_block(desk: Desk) -> BlockRef | None:
@@ -243,7 +293,8 @@ def _inquiry(
     leads: Leads,
     *,
     owners: Sequence[Address],
-    stored: Sequence[Address],
+    stored: Mapping[StoredAddress, Address],
+    buys: Buys,
 ) -> Inquiry:
     """Whom and what to try, in the first what-if block."""
     known = suspects(
@@ -251,7 +302,7 @@ def _inquiry(
         owners=owners,
         creator=seen.holdings.creator,
         leads=leads,
-        stored=stored,
+        stored=stored.values(),
         venues=_venues(state),
     )
     live = tuple(owner for owner in dict.fromkeys(owners) if owner not in BURN_ADDRESSES)
@@ -274,6 +325,9 @@ def _inquiry(
         suspects=known,
         owners=live if desk.settings.owner_simulation else None,
         is_owner_known=bool(owners),
+        parties=stored,
+        trusted=frozenset(_venues(state)) | {desk.chain.wrapped_native.address},
+        buyer=find_buyer(buys.bought, seen.scenery),
     )
 
 
@@ -310,12 +364,17 @@ def _newest(rows: tuple[EvidenceRow, ...]) -> tuple[EvidenceRow, ...]:
 async def _owner_slots(desk: Desk, seen: Look, token: Address, judged: Judged) -> OwnerSlots:
     """Read where they can decide something: nobody answers for the owner, or the owner is gone and
     the code compares the clock with storage."""
-    if not judged.owner_slots:
+    if not judged.owner_slots and not judged.packed_owners:
         return NO_SLOTS
     is_gone = bool(seen.owners) and all(owner in BURN_ADDRESSES for owner in seen.owners)
     has_stored = any(limit.source == "storage" for limit in judged.clock_limits)
     if seen.owners and not (is_gone and has_stored):
         return NOT_READ
     return await read_owner_slots(
-        desk.node, token, judged.owner_slots, block=seen.pin.hash, powers=desk.powers
+        desk.node,
+        token,
+        judged.owner_slots,
+        packed=judged.packed_owners,
+        block=seen.pin.hash,
+        powers=desk.powers,
     )

@@ -5,18 +5,16 @@ Block number and time are always given: without them some nodes repeat the pinne
 Source: execution-apis, eth_simulateV1.
 """
 
-import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from itertools import chain
 from typing import Literal
 
 import msgspec
-from eth_hash.auto import keccak
 
 from analysis.node import RpcAnswer
-from analysis.pin import Header
+from analysis.scenery import Scenery
 from config.jsonrpc import RpcFault, RpcRequest
-from config.primitives import Address, BlockRef, Hash32, RawAmount
+from config.primitives import Address, BlockRef, Hash32
 
 CALL_GAS = 5_000_000
 """Gas of one simulated transaction: five times the dearest honest swap, far below block limits."""
@@ -24,7 +22,10 @@ CALL_GAS = 5_000_000
 READ_GAS = 500_000
 """Gas of one read inside a simulation."""
 
-Missing = Literal["HOLDER", "POOL", "NODE", "FUNDS"]
+_USUAL_GAS = 300_000
+_USUAL_READ_GAS = 60_000
+
+Missing = Literal["HOLDER", "POOL", "NODE", "FUNDS", "LIQUIDITY"]
 
 
 class Passed(msgspec.Struct, frozen=True, kw_only=True):
@@ -61,11 +62,15 @@ class SimCall(msgspec.Struct, frozen=True, kw_only=True):
     data: str
     value: int = 0
     gas: int = CALL_GAS
+    is_trade: bool = False
+    """However little gas it brings, its effects matter."""
+    gas_price_wei: int | None = None
+    """None: fees as an ordinary wallet sets them."""
 
     @property
     def is_read(self) -> bool:
         """Whether it is made for its answer only."""
-        return self.gas <= READ_GAS
+        return self.gas <= READ_GAS and not self.is_trade
 
 
 class SimBlock(msgspec.Struct, frozen=True, kw_only=True):
@@ -74,6 +79,21 @@ class SimBlock(msgspec.Struct, frozen=True, kw_only=True):
     number: int
     time_s: int
     calls: tuple[SimCall, ...]
+    overrides: Mapping[str, str] = {}
+    """Fields of `blockOverrides` that are not the scenery's."""
+    storage: Mapping[Address, Mapping[Hash32, Hash32]] = {}
+    """Slots overridden before this block, by contract."""
+    purses: Mapping[Address, int] = {}
+    """Wei that accounts are set to before this block."""
+
+    def state_overrides(self) -> dict[str, dict[str, object]]:
+        """What is overridden before this block."""
+        state: dict[str, dict[str, object]] = {
+            account: {"balance": hex(wei)} for account, wei in self.purses.items()
+        }
+        for contract, slots in self.storage.items():
+            state.setdefault(contract, {})["stateDiff"] = dict(slots)
+        return state
 
 
 class SimLog(msgspec.Struct, frozen=True, rename="camel"):
@@ -116,63 +136,6 @@ class _WireBlock(msgspec.Struct):
     calls: tuple[_WireCall, ...] = ()
 
 
-class Scenery(msgspec.Struct, frozen=True, kw_only=True):
-    """What a contract could tell the stage from the chain by, made to look like the chain.
-
-    A token that knows it is being simulated may behave for once. So accounts and amounts come from
-    a secret drawn for each analysis, and gas price, base fee, proposer and randomness are like
-    those of the pinned block instead of the zeros that nodes put there.
-    """
-
-    secret: str
-    base_fee_wei: int | None
-    """None: the chain has none (before EIP-1559)."""
-    proposer: Address
-
-    @property
-    def gas_price_wei(self) -> int:
-        """Of every transaction: a little over the base fee, as wallets pay."""
-        return (self.base_fee_wei or _LEGACY_GAS_PRICE_WEI) + _TIP_WEI
-
-    def account(self, purpose: str) -> Address:
-        """A codeless address that nobody can know, the same for the same purpose."""
-        return Address("0x" + self._draw(purpose)[-20:].hex())
-
-    def purse(self, account: Address) -> int:
-        """Wei for gas and a bit: what ordinary wallets hold, no two alike."""
-        return _SMALLEST_PURSE_WEI + int.from_bytes(self._draw(account)[:8], "big")
-
-    def about(self, amount: RawAmount, purpose: str) -> RawAmount:
-        """The amount within a tenth, at least one: round shares of a reserve give a test away."""
-        per_mille = 900 + int.from_bytes(self._draw(purpose)[:2], "big") % 200
-        return RawAmount(max(1, amount * per_mille // 1000))
-
-    def block_overrides(self, number: int) -> dict[str, str]:
-        """Fields of `blockOverrides` beside number and time."""
-        overrides = {
-            "feeRecipient": self.proposer,
-            "prevRandao": "0x" + self._draw(f"randao {number}").hex(),
-        }
-        if self.base_fee_wei is not None:
-            overrides["baseFeePerGas"] = hex(self.base_fee_wei)
-        return overrides
-
-    def _draw(self, purpose: str) -> bytes:
-        return keccak(f"{self.secret}:{purpose}".encode())
-
-
-_TIP_WEI = 10**9
-_LEGACY_GAS_PRICE_WEI = 3 * 10**9
-_SMALLEST_PURSE_WEI = 5 * 10**18
-
-
-def draw_scenery(header: Header) -> Scenery:
-    """The scenery of one analysis, with a secret of its own."""
-    return Scenery(
-        secret=secrets.token_hex(16), base_fee_wei=header.base_fee_wei, proposer=header.proposer
-    )
-
-
 class Played(msgspec.Struct, frozen=True):
     """The results of a play, by the labels of its calls."""
 
@@ -196,17 +159,38 @@ class Play(msgspec.Struct, frozen=True, kw_only=True):
     """Slots overridden before the first block, by contract."""
     code: Mapping[Address, str] = {}
     """0x runtime code put at addresses before the first block."""
+    nonces: Mapping[Address, int] = {}
+    """Of accounts that have a past."""
+    is_validated: bool = False
+    """The node checks balances and fees as in a real block."""
 
     def state_overrides(self) -> dict[str, dict[str, object]]:
         """The state before the first block, as far as it is not the pinned block's."""
         state: dict[str, dict[str, object]] = {}
+        needed = self._gas_money()
         for account, wei in self.purses.items():
-            state.setdefault(account, {})["balance"] = hex(wei)
+            state.setdefault(account, {})["balance"] = hex(wei + needed.get(account, 0))
+        for account, nonce in self.nonces.items():
+            state.setdefault(account, {})["nonce"] = hex(nonce)
         for contract, slots in self.storage.items():
             state.setdefault(contract, {})["stateDiff"] = dict(slots)
         for address, code in self.code.items():
             state.setdefault(address, {})["code"] = code
+        merge_overrides(state, self.blocks[0].state_overrides())
         return state
+
+    def _gas_money(self) -> dict[Address, int]:
+        """Wei each account spends on gas at most, beside its purse: what its transactions usually
+        burn, and the whole limit of the largest, which nodes want to see in hand."""
+        spent: dict[Address, int] = {}
+        largest: dict[Address, int] = {}
+        for block in self.blocks:
+            for call in block.calls:
+                price = max(self.scenery.highest_fee_wei, call.gas_price_wei or 0)
+                usual = _USUAL_READ_GAS if call.is_read else _USUAL_GAS
+                spent[call.sender] = spent.get(call.sender, 0) + min(call.gas, usual) * price
+                largest[call.sender] = max(largest.get(call.sender, 0), call.gas * price)
+        return {account: wei + largest[account] for account, wei in spent.items()}
 
     def block_overrides(self, block: SimBlock) -> dict[str, str]:
         """What a contract can tell of a what-if block."""
@@ -214,11 +198,14 @@ class Play(msgspec.Struct, frozen=True, kw_only=True):
             "number": hex(block.number),
             "time": hex(block.time_s),
             **self.scenery.block_overrides(block.number),
+            **block.overrides,
         }
 
     def transaction(self, call: SimCall) -> dict[str, str]:
         """A call as nodes take it."""
-        return _wire_call(call) | {"gasPrice": hex(self.scenery.gas_price_wei)}
+        if call.gas_price_wei is not None:
+            return _wire_call(call) | {"gasPrice": hex(call.gas_price_wei)}
+        return _wire_call(call) | self.scenery.fees(call.sender)
 
     def request(self) -> RpcRequest:
         """The eth_simulateV1 request."""
@@ -226,15 +213,34 @@ class Play(msgspec.Struct, frozen=True, kw_only=True):
         for before, block in zip((None, *self.blocks), self.blocks, strict=False):
             if before is not None:
                 state += _between(before, block)
-            state.append(
-                {
-                    "blockOverrides": self.block_overrides(block),
-                    "calls": [self.transaction(call) for call in block.calls],
-                }
-            )
+            played: dict[str, object] = {
+                "blockOverrides": self.block_overrides(block),
+                "calls": [self.transaction(call) for call in block.calls],
+            }
+            if block.storage or block.purses:
+                played["stateOverrides"] = block.state_overrides()
+            state.append(played)
         state[0]["stateOverrides"] = self.state_overrides()
-        options = {"blockStateCalls": state, "validation": False, "traceTransfers": False}
+        options = {
+            "blockStateCalls": state,
+            "validation": self.is_validated,
+            "traceTransfers": False,
+        }
         return RpcRequest("eth_simulateV1", (options, {"blockHash": self.pin.hash}))
+
+
+def merge_overrides(
+    state: dict[str, dict[str, object]], later: Mapping[str, Mapping[str, object]]
+) -> None:
+    """Put later overrides over those of `state`; single slots are added to it."""
+    for address, fields in later.items():
+        held = state.setdefault(address, {})
+        for field, value in fields.items():
+            before = held.get(field)
+            if field == "stateDiff" and isinstance(before, dict) and isinstance(value, dict):
+                held[field] = {**before, **value}
+            else:
+                held[field] = value
 
 
 def read_play(play: Play, answer: RpcAnswer) -> Played | NotRun:
@@ -247,36 +253,11 @@ def read_play(play: Play, answer: RpcAnswer) -> Played | NotRun:
         played = [[_result(call) for call in block.calls] for block in blocks if block.calls]
     except (msgspec.DecodeError, ValueError) as error:
         return NotRun(missing="NODE", reason=f"eth_simulateV1 answered nonsense: {error}")
-    if [len(results) for results in played] != [len(block.calls) for block in play.blocks]:
+    asked = [len(block.calls) for block in play.blocks if block.calls]
+    if [len(results) for results in played] != asked:
         return NotRun(missing="NODE", reason="eth_simulateV1 answered for other calls")
     labels = [call.label for block in play.blocks for call in block.calls]
     return Played(dict(zip(labels, chain.from_iterable(played), strict=True)))
-
-
-def next_blocks(
-    pin: BlockRef, *, block_time_s: float, now_s: int, waits_s: Sequence[int]
-) -> list[tuple[int, int]]:
-    """Numbers and times of what-if blocks: the next block, then one after each wait.
-
-    The first is dated no earlier than now, because a real trade would be. Time and number go
-    together at the chain's pace, for a contract can compare them; so a wait is cut short where the
-    chain makes more blocks in it than nodes let a simulation skip.
-    """
-    step_s = max(1, round(block_time_s))
-    number, time_s = pin.number + 1, max(pin.time_s + step_s, now_s)
-    blocks = [(number, time_s)]
-    for wait_s in waits_s:
-        skipped = max(1, min(int(wait_s / block_time_s), _MOST_BLOCKS_SKIPPED))
-        number += skipped
-        # No two simulated blocks have the same time, as those of very fast chains have.
-        time_s += max(skipped, round(skipped * block_time_s))
-        blocks.append((number, time_s))
-    return blocks
-
-
-_MOST_BLOCKS_SKIPPED = 239
-"""In one wait. Geth plays at most 256 blocks, the skipped ones included; odd, for a token may rest
-in every other block."""
 
 
 _FILLER_STEP_S = 12

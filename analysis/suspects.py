@@ -14,15 +14,15 @@ _ADDRESS_MASK = 2**160 - 1
 
 def stored_addresses(
     stored: Sequence[StoredAddress], words: Sequence[int | None]
-) -> tuple[Address, ...]:
+) -> dict[StoredAddress, Address]:
     """Who is in the places that the code compares people with. `words`: one a place; None where
     the node did not tell."""
     held = (
-        address_of(word >> place.shift & _ADDRESS_MASK)
+        (place, address_of(word >> place.shift & _ADDRESS_MASK))
         for place, word in zip(stored, words, strict=True)
         if word is not None
     )
-    return tuple(address for address in held if address is not None)
+    return {place: address for place, address in held if address is not None}
 
 
 def suspects(

@@ -15,7 +15,16 @@ import msgspec
 
 from analysis.node import Node, RpcAnswer
 from analysis.powers import Power
-from analysis.stage import NotRun, Play, Played, SimBlock, SimCall, SimLog, SimResult
+from analysis.stage import (
+    NotRun,
+    Play,
+    Played,
+    SimBlock,
+    SimCall,
+    SimLog,
+    SimResult,
+    merge_overrides,
+)
 from config.errors import UpstreamError
 from config.jsonrpc import RpcFault, RpcRequest
 from config.primitives import Address, BlockRef, Hash32
@@ -81,7 +90,9 @@ async def perform(node: Node, plays: Sequence[Play]) -> list[Played | NotRun]:
 async def _play(node: Node, play: Play) -> Played | NotRun:
     state = play.state_overrides()
     results: dict[str, SimResult] = {}
-    for block in play.blocks:
+    for number, block in enumerate(play.blocks):
+        if number:
+            merge_overrides(state, block.state_overrides())
         for calls in _steps(block):
             asked = [_request(play, block, call, state, _CALLS) for call in calls]
             if not calls[-1].is_read:

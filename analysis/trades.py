@@ -59,7 +59,7 @@ class StoredTrades:
         return None
 
 
-_UNFIT = frozenset({"liquidity_too_low", "no_in_range_liquidity"})
+_UNFIT = frozenset({"liquidity_too_low", "no_in_range_liquidity", "one_sided_liquidity"})
 """Pools whose price anybody can move."""
 
 

@@ -164,6 +164,7 @@ class Answers:
                     ask.format,
                     now_s=now_s,
                     liquid_above_usd=self._deps.liquid_above_usd,
+                    has_owner_simulation=self._deps.has_owner_simulation,
                     clock=clock,
                     price=price,
                 )

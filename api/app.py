@@ -40,7 +40,7 @@ from api.sign_in.issuer import Issuer
 from api.windows import LocalWindows, SharedWindows
 from sql.accounts import Accounts
 
-VERSION = "0.3.0"
+VERSION = "0.4.0"
 
 
 def create_app(deps: ApiDeps) -> Front:

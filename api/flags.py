@@ -95,18 +95,42 @@ def transfer_restrictions(native: NativeFeatures) -> bool | None:
     return either(native.has_trading_cap_functionality, native.has_position_cap_functionality)
 
 
-def _tax_between(low_pct: float, high_pct: float) -> Callable[[Judged], bool | None]:
-    """Whether a tax lies in the range. "No" needs a figure for tokens coming in and going out."""
+def _tax_from(low_pct: float) -> Callable[[Judged], bool | None]:
+    """Whether a tax is so high or higher.
+
+    "No" needs a figure for buys and one for sales, each from a pool where pools exist: the tax of a
+    plain transfer does not stand in for them. Without a pool those of a transfer are all there is.
+    """
 
     def read(judged: Judged) -> bool | None:
         pools, native = judged.native.dex, judged.native
-        coming_in = _figures(*(pool.buy_tax for pool in pools), native.receive_tax)
-        going_out = _figures(*(pool.sell_tax for pool in pools), native.send_tax)
-        if any(low_pct <= tax < high_pct for tax in (*coming_in, *going_out)):
+        sent, received = _figures(native.send_tax), _figures(native.receive_tax)
+        bought = _figures(*(pool.buy_tax for pool in pools))
+        sold = _figures(*(pool.sell_tax for pool in pools))
+        if any(tax >= low_pct for tax in (*bought, *sold, *sent, *received)):
             return True
-        return False if coming_in and going_out else None
+        is_answered = bought and sold if pools else sent and received
+        return False if is_answered else None
 
     return read
+
+
+def _report_field(name: str) -> Callable[[Judged], bool | None]:
+    """A finding of the report that answers in native format do not carry."""
+
+    def read(judged: Judged) -> bool | None:
+        value: bool | None = getattr(judged.report.token, name)
+        return value
+
+    return read
+
+
+def _dominant_pool_unsellable(judged: Judged) -> bool | None:
+    """Whether a sale into the deepest pool failed, whatever shallower ones take."""
+    if not judged.native.dex:
+        return None
+    can_sell = settled(judged.native.dex[0].sell_success)
+    return None if can_sell is None else not can_sell
 
 
 def _figures(*taxes: float | Pending | None) -> list[float]:
@@ -187,6 +211,55 @@ ENOUGH_LIQUIDITY = _check(
     finding=False,
 )
 
+HIGH_TAX = _check("danger", "high_tax", "Tax of 50% or more", _tax_from(HIGH_TAX_PCT))
+
+TRADE_CHECKS: tuple[Check, ...] = (
+    _check(
+        "danger",
+        "sell_blocked_later",
+        "Sales that work today are refused later",
+        _report_field("sell_blocked_later"),
+    ),
+    _check(
+        "danger",
+        "sell_tax_rises",
+        "Tax on sales rises to 50% or more",
+        _report_field("sell_tax_rises"),
+    ),
+    _check(
+        "danger",
+        "sell_blocked_after_others",
+        "Sales are refused after other people have traded",
+        _report_field("sell_blocked_after_others"),
+    ),
+    _check(
+        "danger",
+        "sell_depends_on_size",
+        "Some buyers cannot sell what others can",
+        _report_field("sell_depends_on_size"),
+    ),
+    _check(
+        "danger",
+        "sell_depends_on_conditions",
+        "Sales fail or lose half, depending on fees, gas, balances or luck",
+        _report_field("sell_depends_on_conditions"),
+    ),
+    _check(
+        "danger",
+        "dominant_pool_unsellable",
+        "Cannot be sold in its deepest pool",
+        _dominant_pool_unsellable,
+    ),
+)
+"""Each is a reason of the verdict as well."""
+
+UNTESTED_CONDITIONS = _check(
+    "warning",
+    "untested_conditions",
+    "Code can refuse or tax trades on conditions that were not tested",
+    _report_field("untested_conditions"),
+)
+
 CATALOGUE: tuple[Check, ...] = (
     *_fields(
         "danger",
@@ -196,7 +269,8 @@ CATALOGUE: tuple[Check, ...] = (
     ),
     _check("danger", "transfer_failed", "Transfers fail", _not(_field("transfer_success"))),
     *_fields("danger", view_function_modifies_state="A read-only function changes state"),
-    _check("danger", "high_tax", "Tax of 50% or more", _tax_between(HIGH_TAX_PCT, float("inf"))),
+    HIGH_TAX,
+    *TRADE_CHECKS,
     ACCESS_RESTRICTIONS,
     TRANSFER_RESTRICTIONS,
     *_fields(
@@ -210,7 +284,7 @@ CATALOGUE: tuple[Check, ...] = (
         "warning",
         "elevated_tax",
         "Tax of 10% or more",
-        _tax_between(ELEVATED_TAX_PCT, HIGH_TAX_PCT),
+        _tax_from(ELEVATED_TAX_PCT),
     ),
     *_fields(
         "warning",
@@ -238,6 +312,13 @@ CATALOGUE: tuple[Check, ...] = (
         _creator_holds_supply,
     ),
     ENOUGH_LIQUIDITY,
+    UNTESTED_CONDITIONS,
+    _check(
+        "warning",
+        "creates_balances",
+        "Balances can be created unseen",
+        _report_field("creates_balances"),
+    ),
     *_fields(
         "info",
         transfer_guarded_by_storage="Transfers depend on stored settings",
@@ -254,5 +335,17 @@ CATALOGUE: tuple[Check, ...] = (
     _check("notice", "is_open_source", "Source code is published", finding=False),
 )
 """Every check, in the order of the decisions page."""
+
+_BY_SETTING = "owner_can_change_balance"
+
+
+def catalogue(report: Report | None, *, has_owner_simulation: bool) -> tuple[Check, ...]:
+    """The checks that a deployment makes: one that its setting leaves out is not counted, unless
+    the report has its answer all the same."""
+    is_answered = report is not None and report.token.owner_can_change_balance is not None
+    if has_owner_simulation or is_answered:
+        return CATALOGUE
+    return tuple(check for check in CATALOGUE if check.key != _BY_SETTING)
+
 
 HIGHLIGHTS = (ACCESS_RESTRICTIONS, TRANSFER_RESTRICTIONS, ENOUGH_LIQUIDITY)

@@ -36,7 +36,7 @@ class GoPlusDex(Shape, frozen=True, kw_only=True):
 
     liquidity_type: str
     name: str
-    liquidity: str
+    liquidity: str | UnsetType = UNSET
     """USD."""
     pair: str
     """For UniV4 the id of the pool, of 32 bytes."""
@@ -233,7 +233,7 @@ def _dex(pool: PoolResultRow) -> GoPlusDex:
     return GoPlusDex(
         liquidity_type=_LIQUIDITY_TYPES.get(pool.kind, pool.kind),
         name=_name(pool.dex),
-        liquidity=number_text(pool.liquidity_usd),
+        liquidity=number_text(pool.liquidity_usd) if pool.is_valued else UNSET,
         pair=pool.pool_id or pool.pool,
         pool_manager=pool.pool if pool.pool_id else UNSET,
     )

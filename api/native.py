@@ -1,5 +1,6 @@
 """Report -> native features: policy that holds at the moment of answering, and units."""
 
+from collections.abc import Callable, Sequence
 from typing import Any, get_args
 
 import msgspec
@@ -61,6 +62,9 @@ def _static_fields(report: Report, clock: ContractClock | None) -> dict[str, Any
     token = report.token
     return {
         **msgspec.structs.asdict(report.static),
+        # Lists have no null: what is known of one that was cut stands in the evidence.
+        "balance_update_function": report.static.balance_update_function or (),
+        "allowance_update_function": report.static.allowance_update_function or (),
         **_owner_gate(report.static, ownership_renounced=token.ownership_renounced),
         "owner_address": None if token.owner_address is None else checksum(token.owner_address),
         "ownership_renounced": token.ownership_renounced,
@@ -129,9 +133,7 @@ def _market_fields(report: Report, liquid_above_usd: float) -> dict[str, Any]:
     deepest_first = sorted(pools or (), key=lambda pool: (-pool.liquidity_usd, pool.ordinal))
     named, launchpad = _launchpad(report)
     return {
-        "is_liquid": None
-        if pools is None
-        else any(pool.quote_side_usd > liquid_above_usd for pool in pools),
+        "is_liquid": has_more_than(liquid_above_usd, pools, lambda pool: pool.quote_side_usd),
         "is_in_dex": None if pools is None else any(pool.kind in _DEX_KINDS for pool in pools),
         "dex": tuple(map(_pool, deepest_first)),
         "cannot_buy": cannot_buy(pools or ()),
@@ -140,11 +142,24 @@ def _market_fields(report: Report, liquid_above_usd: float) -> dict[str, Any]:
     }
 
 
+def has_more_than(
+    usd: float, pools: Sequence[PoolResultRow] | None, amount: Callable[[PoolResultRow], float]
+) -> bool | None:
+    """Whether one of the pools has. None: they were not resolved; or none is known to, and one's
+    amount is not known, or may still be proved by a trade."""
+    if pools is None:
+        return None
+    if any(amount(pool) > usd for pool in pools):
+        return True
+    is_open = any(not pool.is_valued or pool.buy == "pending" for pool in pools)
+    return None if is_open else False
+
+
 def _pool(row: PoolResultRow) -> Pool:
     return Pool(
         pair=checksum(row.pool),
         liquidity_type=row.kind,
-        liquidity=row.liquidity_usd,
+        liquidity=row.liquidity_usd if row.is_valued else None,
         buy_success=_OUTCOMES[row.buy],
         buy_tax="pending" if row.buy == "pending" else row.buy_tax,
         sell_success=_OUTCOMES[row.sell],

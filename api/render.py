@@ -35,6 +35,7 @@ def render_report(
     *,
     now_s: float,
     liquid_above_usd: float,
+    has_owner_simulation: bool = False,
     clock: ContractClock | None = None,
     price: TokenPrice | None = None,
 ) -> bytes:
@@ -56,6 +57,7 @@ def render_report(
             chain=chain.slug,
             address=address,
             liquid_above_usd=liquid_above_usd,
+            has_owner_simulation=has_owner_simulation,
         )
         return _encode(summary)
     features = native if form == "native" else render_compat(report, native)

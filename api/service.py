@@ -59,6 +59,8 @@ class ApiDeps(msgspec.Struct, frozen=True, kw_only=True):
     settings: ApiSettings
     liquid_above_usd: float
     """A pool counts as liquid above this, not at it."""
+    has_owner_simulation: bool = False
+    """Analyses ask whether the owner can change balances."""
     has_billing: bool
     """A billing secret is configured, so trial keys are issued."""
     redis_url: Secret | None = None

@@ -61,8 +61,8 @@ class Pool(Shape, frozen=True, kw_only=True, gc=False):
     pair: str
     """Pair contract; for AmmV4 the one contract that all pools of the chain share."""
     liquidity_type: str
-    liquidity: float
-    """USD of known-token reserves, both sides."""
+    liquidity: float | None
+    """USD of known-token reserves, both sides. None: what the pool holds is not known."""
     buy_success: bool | Pending | None
     """None: not attempted."""
     buy_tax: float | Pending | None
@@ -115,6 +115,7 @@ class NativeFeatures(Shape, frozen=True, kw_only=True):
     """None: not a proxy, or unknown."""
     is_proxy: bool | None
     balance_update_function: tuple[str, ...]
+    """Empty too where not all that may be among them were followed; so for the next."""
     allowance_update_function: tuple[str, ...]
 
     transfer_success: bool | None

@@ -1,19 +1,24 @@
 """Report -> the compact view: counted flags and one verdict."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Literal
 
 from api.flags import (
-    CATALOGUE,
+    HIGH_TAX,
     HIGHLIGHTS,
     STATUS_ORDER,
+    TRADE_CHECKS,
+    UNTESTED_CONDITIONS,
+    Check,
     Flag,
     Judged,
     Status,
+    catalogue,
     resolve,
     transfer_restrictions,
 )
+from api.native import has_more_than
 from api.shapes import NativeFeatures, Pending, Pool, Shape, figure, settled
 from sql.rows import Report
 
@@ -23,8 +28,11 @@ VERDICTS: dict[str, Verdict] = {
     "sell_failed": "danger",
     "buy_failed": "danger",
     "danger_flags": "danger",
+    **{check.key: "danger" for check in TRADE_CHECKS},
     "no_liquidity": "warning",
     "warning_flags": "warning",
+    UNTESTED_CONDITIONS.key: "warning",
+    "unanswered_danger_checks": "warning",
     "no_trade_simulated": "not_tested",
 }
 """Reason -> verdict, most severe reason first. The first reason that holds decides."""
@@ -36,8 +44,8 @@ class DominantPool(Shape, frozen=True, kw_only=True):
     type: str
     """As `liquidity_type`."""
     address: str
-    liquidity: float
-    """USD."""
+    liquidity: float | None
+    """USD. None: what the pool holds is not known."""
     can_buy: bool | None
     can_sell: bool | None
     buy_tax: float | None
@@ -83,19 +91,35 @@ class Summary(Shape, frozen=True, kw_only=True):
 
 
 def render_summary(
-    report: Report, native: NativeFeatures, *, chain: str, address: str, liquid_above_usd: float
+    report: Report,
+    native: NativeFeatures,
+    *,
+    chain: str,
+    address: str,
+    liquid_above_usd: float,
+    has_owner_simulation: bool = False,
 ) -> Summary:
-    """The summary of one report. `address` is the token's, checksummed."""
+    """The summary of one report. `address` is the token's, checksummed; `has_owner_simulation`:
+    the deployment checks whether the owner can change balances."""
     judged = Judged(
         report=report,
         native=native,
         has_enough_liquidity=_has_enough_liquidity(report, liquid_above_usd),
     )
-    flags = _in_order(resolve(check, judged) for check in CATALOGUE)
+    checks = catalogue(report, has_owner_simulation=has_owner_simulation)
+    flags = _in_order(resolve(check, judged) for check in checks)
     counts = Counter[Status](flag.status for flag in flags)
     can_buy = can_trade(pool.buy_success for pool in native.dex)
     can_sell = can_trade(pool.sell_success for pool in native.dex)
-    reasons = _reasons(counts, can_buy, can_sell, judged.has_enough_liquidity)
+    reasons = _reasons(
+        flags,
+        can_buy=can_buy,
+        can_sell=can_sell,
+        has_enough_liquidity=judged.has_enough_liquidity,
+        unanswered=_unanswered_dangers(
+            checks, flags, is_traded=can_buy is not None or can_sell is not None
+        ),
+    )
     return Summary(
         chain=chain,
         contract_address=address,
@@ -110,7 +134,7 @@ def render_summary(
         transfer_restrictions=transfer_restrictions(native),
         funds_can_be_drained=native.funds_can_be_drained,
         has_enough_liquidity=judged.has_enough_liquidity,
-        total_liquidity_usd=sum(pool.liquidity for pool in native.dex) if native.dex else None,
+        total_liquidity_usd=_total_liquidity(native.dex),
         can_buy=can_buy,
         can_sell=can_sell,
         detected_pool_count=len(native.dex),
@@ -118,9 +142,17 @@ def render_summary(
     )
 
 
-def refuse_summary(*, chain: str, address: str, error: str, error_code: str) -> Summary:
+def refuse_summary(
+    *,
+    chain: str,
+    address: str,
+    error: str,
+    error_code: str,
+    has_owner_simulation: bool = False,
+) -> Summary:
     """The summary where no analysis was produced: the same keys, nothing known."""
-    flags = tuple(_unanswered(check.key, check.label) for check in CATALOGUE)
+    checks = catalogue(None, has_owner_simulation=has_owner_simulation)
+    flags = tuple(_unanswered(check.key, check.label) for check in checks)
     return Summary(
         chain=chain,
         contract_address=address,
@@ -169,10 +201,14 @@ def _counts(by_status: Counter[Status]) -> dict[str, int]:
 
 
 def _has_enough_liquidity(report: Report, liquid_above_usd: float) -> bool | None:
-    """Whether the deepest pool is above the minimum. None: pools were not resolved."""
-    if report.pools is None:
-        return None
-    return any(pool.liquidity_usd > liquid_above_usd for pool in report.pools)
+    """Whether the deepest pool is above the minimum. None: not known."""
+    return has_more_than(liquid_above_usd, report.pools, lambda pool: pool.liquidity_usd)
+
+
+def _total_liquidity(pools: Sequence[Pool]) -> float | None:
+    """USD of all pools whose liquidity is known. None: there is none."""
+    known = [pool.liquidity for pool in pools if pool.liquidity is not None]
+    return sum(known) if known else None
 
 
 def can_trade(results: Iterable[bool | Pending | None]) -> bool | None:
@@ -181,21 +217,37 @@ def can_trade(results: Iterable[bool | Pending | None]) -> bool | None:
     return any(answers) if answers else None
 
 
+def _unanswered_dangers(checks: Iterable[Check], flags: Iterable[Flag], *, is_traded: bool) -> bool:
+    """Whether a check that could have said danger has no answer; what conditions the code has is
+    among them, for any of those might. Where no trade was simulated at all, that is the reason for
+    the checks that ask for one."""
+    dangers = {check.key for check in checks if check.severity == "danger"}
+    dangers.add(UNTESTED_CONDITIONS.key)
+    if not is_traded:
+        dangers -= {HIGH_TAX.key, UNTESTED_CONDITIONS.key, *(check.key for check in TRADE_CHECKS)}
+    return any(flag.value is None and flag.key in dangers for flag in flags)
+
+
 def _reasons(
-    counts: Counter[Status],
+    flags: tuple[Flag, ...],
+    *,
     can_buy: bool | None,
     can_sell: bool | None,
     has_enough_liquidity: bool | None,
+    unanswered: bool,
 ) -> tuple[str, ...]:
+    statuses = {flag.status for flag in flags}
+    active = {flag.key for flag in flags if flag.active}
     holds = {
         "sell_failed": can_sell is False,
         "buy_failed": can_buy is False,
-        "danger_flags": counts["danger"] > 0,
+        "danger_flags": "danger" in statuses,
         "no_liquidity": has_enough_liquidity is False,
-        "warning_flags": counts["warning"] > 0,
+        "warning_flags": "warning" in statuses,
+        "unanswered_danger_checks": unanswered,
         "no_trade_simulated": can_buy is None and can_sell is None,
     }
-    return tuple(reason for reason in VERDICTS if holds[reason])
+    return tuple(reason for reason in VERDICTS if holds.get(reason, reason in active))
 
 
 def _dominant(pool: Pool) -> DominantPool:

@@ -60,6 +60,15 @@ class Dex(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     """At or before the first pool. None: unknown."""
 
 
+class Permit2(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The contract that wallets let move their tokens, whatever the venue. Source: Uniswap
+    permit2, AllowanceTransfer."""
+
+    address: Address
+    router: Address | None = None
+    """The universal router that asks it to. None: not known."""
+
+
 class Listing(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What market-data services call the chain. Empty: not listed there, so not asked."""
 
@@ -85,6 +94,8 @@ class Chain(msgspec.Struct, frozen=True, kw_only=True):
     wrapped_native: Anchor
     stables: tuple[Anchor, Anchor]
     oracle: Oracle
+    permit2: Permit2 | None = None
+    """None: not known on this chain."""
     listing: Listing = Listing()
     dexes: tuple[Dex, ...]
     launchpads: tuple[Launchpad, ...]

@@ -7,7 +7,7 @@ from typing import Annotated, get_args
 
 import msgspec
 
-from config.chains import Anchor, BlockNumber, Chain, Clock, Dex, Listing, Oracle
+from config.chains import Anchor, BlockNumber, Chain, Clock, Dex, Listing, Oracle, Permit2
 from config.errors import ConfigError
 from config.launchpads import Launchpad, Registry
 from config.primitives import Address
@@ -38,6 +38,7 @@ class _ChainFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     wrapped_native: Anchor
     stable: tuple[Anchor, Anchor]
     oracle: Oracle
+    permit2: Permit2 | None = None
     listing: Listing = Listing()
     dex: tuple[Dex, ...] = ()
     launchpad: tuple[Launchpad, ...] = ()
@@ -126,6 +127,7 @@ def _load_chain(slug: str, folder: Path | None) -> Chain:
         wrapped_native=file.wrapped_native,
         stables=file.stable,
         oracle=file.oracle,
+        permit2=file.permit2,
         listing=file.listing,
         dexes=file.dex,
         launchpads=file.launchpad,

@@ -8,6 +8,7 @@ import hashlib
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
@@ -150,6 +151,14 @@ def load_artifacts(node_modules: Path = NODE_MODULES) -> Artifacts:
     return shipped | {artifact.name: artifact for artifact in _load_own(node_modules)}
 
 
+def compile_sources(sources: Mapping[str, str], node_modules: Path = NODE_MODULES) -> Artifacts:
+    """Contracts of these Solidity texts by file name, compiled unless the cache holds them.
+
+    Raises ConfigError where the npm packages are not installed, CompileError.
+    """
+    return {artifact.name: artifact for artifact in _load_compiled(sources, node_modules)}
+
+
 def compile_runtime(source: Path, node_modules: Path = NODE_MODULES) -> str:
     """Runtime code, as hex without 0x, of the contract that has the name of its source file.
 
@@ -181,15 +190,20 @@ def _load_shipped(name: str, path: Path) -> Artifact:
 
 
 def _load_own(node_modules: Path) -> tuple[Artifact, ...]:
+    sources = {
+        path.relative_to(_CONTRACTS).as_posix(): path.read_text()
+        for path in sorted(_CONTRACTS.rglob("*.sol"))
+    }
+    return _load_compiled(sources, node_modules)
+
+
+def _load_compiled(sources: Mapping[str, str], node_modules: Path) -> tuple[Artifact, ...]:
     package = _read(node_modules / "solc" / "package.json")
     version = msgspec.json.decode(package, type=_Package).version
     request = msgspec.json.encode(
         {
             "language": "Solidity",
-            "sources": {
-                path.relative_to(_CONTRACTS).as_posix(): {"content": path.read_text()}
-                for path in sorted(_CONTRACTS.rglob("*.sol"))
-            },
+            "sources": {name: {"content": text} for name, text in sources.items()},
             "settings": _SETTINGS,
         }
     )

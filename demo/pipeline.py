@@ -106,6 +106,10 @@ class Pipeline:
             self._nonces[sender] = known
         return known
 
+    def forget(self, sender: Address) -> None:
+        """Ask for the sender's nonce again: somebody sent from it meanwhile."""
+        self._nonces.pop(sender, None)
+
     def _mine(self, hashes: list[Hash32]) -> list[dict[str, object]]:
         for _ in range(_MOST_BLOCKS):
             self._node.mine()

@@ -127,7 +127,7 @@ def _deploy_pancake(pipeline: Pipeline, deployer: Address) -> Dex:
         factory=factory,
         router=router,
         position_manager=router,
-        fee_tiers=(500, 2_500, 10_000),
+        fee_tiers=(100, 500, 2_500, 10_000),
         from_block=0,
     )
 

@@ -32,6 +32,21 @@ def build_world(node: AnvilNode) -> World:
     Raises ConfigError where the npm packages are missing, CompileError, and
     TransactionFailedError when a transaction does not go through.
     """
+    pipeline, world = _open_market(node)
+    tokens = Zoo(pipeline, world.venues, world.owner).build(node)
+    launchpads, launched = build_launchpads(pipeline, world.venues, node.accounts()[-1])
+    return msgspec.structs.replace(world, tokens=tokens, launchpads=launchpads, launched=launched)
+
+
+def build_market(node: AnvilNode) -> World:
+    """Anchors and venues alone, for whoever brings tokens of their own: each block costs the node
+    as much as its whole state. Raises as `build_world`."""
+    pipeline, world = _open_market(node)
+    pipeline.flush()
+    return world
+
+
+def _open_market(node: AnvilNode) -> tuple[Pipeline, World]:
     deployer, owner, launcher, *traders = node.accounts()[: 3 + _TRADERS]
     pipeline = Pipeline(node, load_artifacts())
     venues = deploy_venues(node, pipeline, deployer)
@@ -41,18 +56,15 @@ def build_world(node: AnvilNode) -> World:
             venues.wrapped_native.address, "deposit()", sender=trader, value_wei=_WRAPPED_WEI
         )
     _seed_anchors(pipeline, venues, deployer)
-    tokens = Zoo(pipeline, venues, owner).build(node)
-    launchpads, launched = build_launchpads(pipeline, venues, node.accounts()[-1])
-    return World(
+    world = World(
         venues=venues,
-        tokens=tokens,
+        tokens=(),
         deployer=deployer,
         owner=owner,
         traders=tuple(traders),
         launcher=launcher,
-        launchpads=launchpads,
-        launched=launched,
     )
+    return pipeline, world
 
 
 def _pool_share_raw(animal: Animal) -> int:

@@ -1,6 +1,7 @@
 """The wire to one endpoint: bytes out, bytes in, bounded in time and size."""
 
 import logging
+from io import BytesIO
 from typing import Protocol
 from urllib.parse import urlsplit
 
@@ -98,7 +99,8 @@ class HttpTransport:
             # No redirects: they would carry the request, and its key, to another host.
             async with self._session.post(
                 self._url,
-                data=body,
+                # As a stream: aiohttp writes bytes in one go, and one batch of plays has megabytes.
+                data=BytesIO(body),
                 headers={"Content-Type": "application/json"},
                 timeout=_timeouts(self._limits.timeout_s),
                 allow_redirects=False,

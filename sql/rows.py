@@ -194,8 +194,9 @@ class StaticFindings(Row, frozen=True, kw_only=True):
     has_tax_functionality: bool | None = None
     tax_can_be_modified: bool | None = None
     is_proxy: bool | None = None
-    balance_update_function: tuple[Selector, ...] = ()
-    allowance_update_function: tuple[Selector, ...] = ()
+    balance_update_function: tuple[Selector, ...] | None = None
+    """None: not all functions that may be among them were followed; so for the next."""
+    allowance_update_function: tuple[Selector, ...] | None = None
 
 
 class CodeAnswerRow(Row, frozen=True, kw_only=True):
@@ -272,6 +273,28 @@ class ReportRow(Row, frozen=True, kw_only=True):
     others_raw: RawAmount | None
     """What a whole history of transfers leaves with holders that are not listed. None: the history
     is not whole."""
+    sell_blocked_later: bool | None
+    """Of the traded pools: somewhere a sale that passes today is refused within 30 days. None, as
+    in the next three: no sale passes today, or it was not learnt."""
+    sell_tax_rises: bool | None
+    """Less than half is taken today, and half or more within 30 days or after others' trades."""
+    sell_depends_on_size: bool | None
+    """Some buyers can sell, or keep half of what it brings, and others cannot."""
+    sell_blocked_after_others: bool | None
+    """A sale that passes today is refused after other people's trades, or a second buy."""
+    sell_depends_on_conditions: bool | None
+    """On ordinary values of what the code asks (fees, gas, coins, luck) a sale is refused, or loses
+    half."""
+    untested_conditions: bool | None
+    """The code can refuse or tax a trade on a condition that was neither played both ways nor
+    proved harmless. None: its conditions are not known."""
+    creates_balances: bool | None
+    """Some function adds to a balance what no other balance pays, unseen by totalSupply or open to
+    anybody. None: not known."""
+
+
+LIQUIDITY_UNKNOWN = "liquidity_unknown"
+"""Error code of a pool that is there, and of which nobody could tell what it holds."""
 
 
 class PoolResultRow(Row, frozen=True, kw_only=True, gc=False):
@@ -286,9 +309,9 @@ class PoolResultRow(Row, frozen=True, kw_only=True, gc=False):
     quote: Address
     """The side that is not the token; the zero address is the native coin."""
     liquidity_usd: float
-    """USD of known-token reserves, both sides."""
+    """USD of known-token reserves, both sides. 0 where it is not valued."""
     quote_side_usd: float
-    """USD of the quote side alone; `is_liquid` is measured here."""
+    """USD of the quote side alone; `is_liquid` is measured here. 0 where it is not valued."""
     buy: TradeOutcome | None
     buy_tax: float | None
     """Percent. None unless `buy` is passed and the tax was measured."""
@@ -299,6 +322,11 @@ class PoolResultRow(Row, frozen=True, kw_only=True, gc=False):
     is_launchpad: bool | None
     token_usd: float | None
     """USD of one whole token at the pool's spot price. None: no price, or no priced other side."""
+
+    @property
+    def is_valued(self) -> bool:
+        """False: what it holds is not known, and the amounts in USD are none."""
+        return self.error_code != LIQUIDITY_UNKNOWN
 
 
 class HolderRow(Row, frozen=True, kw_only=True):

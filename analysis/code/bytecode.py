@@ -114,6 +114,8 @@ class Program(msgspec.Struct, frozen=True, kw_only=True):
     """Those that are pushed at one place only, and that nothing else leads to."""
     pushed: dict[int, int]
     """By program counter of a PUSH: the constant."""
+    has_blank_words: bool
+    """Whether a whole word of zeros is pushed: an immutable that deployment fills in, or zero."""
     opcodes: frozenset[int]
     """Every opcode at the start of an instruction, reachable or not."""
 
@@ -164,5 +166,6 @@ def split(code: bytes) -> Program:
             if named[target] == 1 and not direct[target] and target not in falls
         ),
         pushed=pushed,
+        has_blank_words=any(not word and code[pc] == PUSH32 for pc, word in pushed.items()),
         opcodes=frozenset(opcodes),
     )

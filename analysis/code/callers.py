@@ -11,12 +11,20 @@ from analysis.code.graph import Deed, Entry
 from analysis.code.parts import parts
 from analysis.code.reading import CALLER, FROM, ORIGIN, Reading, Variable
 from analysis.code.recall import once_per_code
-from analysis.code.sources import CALLERS
-from analysis.code.terms import Term, Word, address_in
+from analysis.code.sealed import is_sealed
+from analysis.code.solving import solve
+from analysis.code.sources import CALLERS, HASHES
+from analysis.code.terms import MASK, Term, Word, address_in
 
 _SELVES: Final = frozenset({CALLER, FROM, ORIGIN})
 _EQUALITIES: Final = frozenset({"EQ", "XOR", "SUB"})
 _ORDERED: Final = frozenset({"LT", "GT", "SLT", "SGT"})
+_TELLING: Final = HASHES | {"ADD", "AND", "MUL", "NOT", "OR", "SHL", "SUB", "XOR"}
+"""Operations that leave different words for different callers, the other operands being fixed."""
+_SETTLED: Final = frozenset({"SLOAD", "ADDRESS", "CHAINID", "memory"})
+"""Leaves that the caller does not choose."""
+_ADDRESS_MASK: Final = 2**160 - 1
+_DEEPEST: Final = 8
 _EFFECTS: Final = frozenset({"SSTORE", "CALL", "DELEGATECALL"})
 
 
@@ -72,31 +80,94 @@ def _is_effect(deed: Deed) -> bool:
 def _asked(code: Code, reading: Reading) -> frozenset[Variable] | None:
     """Storage that the caller is compared with or looked up in. None: it is about others."""
     literal = reading.literal
-    terms = [term for term, _ in parts(code, literal.condition, holds=literal.holds)]
-    for term in terms:
-        if term.operation in _EQUALITIES:
-            for one, other in (term.arguments, term.arguments[::-1]):
-                if _is_caller(code, one) and _is_authority(code, other):
-                    return reading.addresses | reading.globals
-    if any(term.operation in _ORDERED for term in terms):
+    terms = list(parts(code, literal.condition, holds=literal.holds))
+    if any(_is_owner_test(code, term, is_true) for term, is_true in terms):
+        return reading.addresses | reading.globals | frozenset(_hashed_variables(code, terms))
+    if any(term.operation in _ORDERED for term, _ in terms):
         return None
     listed = frozenset(
         variable
         for variable, party in reading.lists
-        if party in _SELVES and not code.is_own_business(variable)
+        if party in _SELVES
+        and not code.is_own_business(variable)
+        and not _is_left_by_transfers(code, variable)
     )
     return listed or None
 
 
-def _is_caller(code: Code, word: Word) -> bool:
-    bare = address_in(code.sources.single(word))
-    return isinstance(bare, Term) and bare.operation in CALLERS
+def _is_left_by_transfers(code: Code, variable: Variable) -> bool:
+    """Whether nothing but transfers writes it: the time of the last one, and the like."""
+    writes = list(code.writes_to(variable))
+    return bool(writes) and all(write.entry in MOVERS for write in writes)
 
 
-def _is_authority(code: Code, word: Word) -> bool:
-    """Whether the word is an address that code, storage or another contract names."""
+def _is_owner_test(code: Code, term: Term, is_true: bool) -> bool:
+    """Whether it compares the caller, in whatever form, with somebody privileged. `is_true`: what
+    it is where the function refuses."""
+    if term.operation in CALLERS:
+        # what is left of a difference to an immutable that deployment fills in
+        return is_true and code.program.has_blank_words
+    if term.operation == "ADD":
+        # zero where the caller is the number whose negative is added
+        return isinstance(term.arguments[0], int) and _is_named(code, term, 0)
+    if term.operation not in _EQUALITIES:
+        return False
+    is_unequal = is_true is not (term.operation == "EQ")
+    return any(
+        _is_named(code, one, other, is_unequal=is_unequal)
+        for one, other in (term.arguments, term.arguments[::-1])
+    )
+
+
+def _is_named(code: Code, one: Word, other: Word, *, is_unequal: bool = False) -> bool:
+    """Whether one word is made of the caller and the other one, or the two, tell of whom.
+
+    `is_unequal`: the function refuses where they differ. Zero is then an immutable that deployment
+    fills in: nobody else can be asked to be zero.
+    """
+    if not _is_caller(code, one):
+        return False
+    word = code.sources.single(other)
+    if not isinstance(word, int):
+        return any(True for _ in _named_by(code, word, _DEEPEST))
+    if is_sealed(word):
+        return True
+    who = solve(one, word)
+    if who == 0:
+        return is_unequal and code.program.has_blank_words
+    return who is None or who <= _ADDRESS_MASK
+
+
+def _is_caller(code: Code, word: Word, depth: int = _DEEPEST) -> bool:
+    """Whether the word is the caller, or made of it and constants so that it tells the caller."""
     bare = address_in(code.sources.single(word))
-    if isinstance(bare, int):
-        return bare != 0
-    kinds = {atom.operation for atom in code.sources.atoms(bare)}
-    return bool(kinds & {"SLOAD", "result"})
+    if not isinstance(bare, Term) or not depth:
+        return False
+    if bare.operation in CALLERS:
+        return True
+    if bare.operation not in _TELLING:
+        return False
+    kinds = {atom.operation for part in bare.arguments for atom in code.sources.atoms(part)}
+    is_chosen = bool(kinds - CALLERS - _SETTLED)
+    return not is_chosen and any(_is_caller(code, part, depth - 1) for part in bare.arguments)
+
+
+def _named_by(code: Code, word: Word, depth: int) -> Iterator[Term]:
+    """Storage and answers that the word depends on, also inside hashes."""
+    for atom in code.sources.atoms(word):
+        if atom.operation in ("SLOAD", "result"):
+            yield atom
+        elif atom.operation in HASHES and depth:
+            for part in atom.arguments:
+                yield from _named_by(code, part, depth - 1)
+
+
+def _hashed_variables(code: Code, terms: list[tuple[Term, bool]]) -> Iterator[Variable]:
+    """Variables whose hash is compared with the caller's."""
+    for term, _ in terms:
+        for side in term.arguments:
+            if isinstance(side, Term) and side.operation in HASHES:
+                for atom in _named_by(code, side, _DEEPEST):
+                    if atom.operation == "SLOAD":
+                        for place in code.places.of(atom.arguments[0]):
+                            yield place.root, MASK

@@ -4,13 +4,16 @@ array bounds, casts. They refuse nothing that the author of the token meant to r
 from collections.abc import Iterator
 from typing import Final
 
+from analysis.code.sealed import is_sealed
 from analysis.code.sources import Sources
 from analysis.code.terms import MASK, Pool, Term, Word
 
 _ORDERED: Final = frozenset({"LT", "GT"})
 _SIGNED: Final = frozenset({"SLT", "SGT"})
 _SUMS: Final = frozenset({"ADD", "SUB"})
+_GROWING: Final = frozenset({"ADD", "MUL"})
 _DIVISIONS: Final = frozenset({"DIV", "MOD", "SDIV", "SMOD"})
+_SIGN: Final = 2**255
 _LARGEST_BYTE: Final = 2**8 - 1
 _LARGEST_PLAIN: Final = 2**32 - 1
 """Round binary numbers from here on bound a type, not a token's amounts."""
@@ -42,6 +45,13 @@ class Checks:
             self._known[condition] = known
         return known
 
+    def is_lowered(self, word: Word) -> bool:
+        """Whether one is taken away from the word, on all ways that it comes about."""
+        return all(
+            self._pool.has("ADD", MASK, each) or self._pool.has("SUB", each, 1)
+            for each in self._sources.meanings(word)
+        )
+
     def is_array(self, slot: object) -> bool:
         """Whether elements of an array declared at this slot are used."""
         return slot in self._arrays
@@ -61,7 +71,11 @@ class Checks:
             return self._is_bound(small, large) or self._is_difference(small, large)
         if term.operation in ("EQ", "XOR", "SUB"):
             return any(
-                _undoes(one, other) or _is_cast(one, other) or self._is_last(one, other)
+                _undoes(one, other)
+                or _is_rest(one, other)
+                or _is_cast(one, other)
+                or self._is_last(one, other)
+                or _is_lowest(one)
                 for one, other in ((a, b), (b, a))
             )
         return False
@@ -69,26 +83,65 @@ class Checks:
     def _is_bound(self, small: Word, large: Word) -> bool:
         """A comparison with a number that bounds a type, a result or an array."""
         if isinstance(small, int) and isinstance(large, Term):
-            return (small == 0 and large in self._divisors) or _is_limit(small)
+            if large.operation == "ADD" and self._is_length(large):
+                return True
+            is_divisor = small == 0 and large in self._divisors
+            is_limit = _is_limit(small) or self._leaves_room(large, small)
+            return is_divisor or is_limit or self._runs_over(large, small)
         if isinstance(large, int) and isinstance(small, Term):
             return _is_limit(large) or _is_complement(small)
         return any(self._is_length(side) or _is_complement(side) for side in (small, large))
 
+    def _runs_over(self, word: Word, last: int) -> bool:
+        """Whether a word is asked to be above the last number of a small type, though it is
+        computed from words that are not."""
+        if last & (last + 1):
+            return False
+        term = self._sources.single(word)
+        parts = term.arguments if isinstance(term, Term) and term.operation in _GROWING else (word,)
+        return all(self._most(part) <= last for part in parts)
+
+    def _leaves_room(self, word: Word, most: int) -> bool:
+        """Whether a word is asked to be at most so many that what is added to it still fits."""
+        rooms = ((1 << bits) - 1 - most for bits in range(8, 257, 8))
+        return any(room > 0 and self._pool.has("ADD", room, word) for room in rooms)
+
+    def _most(self, word: Word) -> int:
+        """The largest number that the word can be."""
+        most = 0
+        for each in self._sources.meanings(word):
+            match each:
+                case int():
+                    most = max(most, each)
+                case Term(operation="AND", arguments=(int(mask), _)):
+                    most = max(most, mask)
+                case Term(operation="SHR", arguments=(int(shift), _)):
+                    most = max(most, MASK >> shift)
+                case _:
+                    return MASK
+        return most
+
     def _is_length(self, word: Word) -> bool:
-        return (
-            isinstance(word, Term)
-            and word.operation == "SLOAD"
-            and word.arguments[0] in self._arrays
-        )
+        if not isinstance(word, Term):
+            return False
+        if word.operation == "SLOAD":
+            return word.arguments[0] in self._arrays
+        # so many words of memory are set aside
+        is_sum = word.operation == "ADD" and isinstance(word.arguments[0], int)
+        return is_sum and (self._pool.has("SHL", 5, word) or self._pool.has("MUL", 32, word))
 
     def _is_difference(self, small: Word, large: Word) -> bool:
         """`small < large` asked because small - large or a sum of one is computed."""
         if small is large or self._pool.has("SUB", small, large):
             return True
-        for one, other in ((small, large), (large, small)):
-            if isinstance(one, Term) and one.operation in _SUMS:
-                return other in one.arguments or self._differ_by_number(one, other)
-        return False
+        if large == 1 and self._pool.has("ADD", MASK, small):
+            return True  # one is taken away
+        return any(
+            isinstance(one, Term)
+            and one.operation in _SUMS
+            and (other in one.arguments or self._differ_by_number(one, other))
+            for one, other in ((small, large), (large, small))
+        )
 
     def _is_last(self, number: Word, counter: Word) -> bool:
         """`counter` asked to be the last of its type because 1 is added to it."""
@@ -146,6 +199,24 @@ def _undoes(a: Word, b: Word) -> bool:
         and a.arguments[0].operation == "MUL"
         and (b in a.arguments[0].arguments or isinstance(b, int))
     )
+
+
+def _is_rest(a: Word, b: Word) -> bool:
+    """a is b put together again from quotient and remainder."""
+    if not isinstance(a, Term) or a.operation != "ADD":
+        return False
+    return any(
+        isinstance(part, Term) and part.operation == "MOD" and part.arguments[0] is b
+        for part in a.arguments
+    )
+
+
+def _is_lowest(number: Word) -> bool:
+    """-2^n, the lowest number of a signed type, whose negative is none."""
+    if not isinstance(number, int) or is_sealed(number):
+        return False
+    least = -number & MASK
+    return least > _LARGEST_PLAIN and not least & (least - 1) and number >= _SIGN
 
 
 def _is_cast(a: Word, b: Word) -> bool:

@@ -45,10 +45,12 @@ class _Sum(msgspec.Struct, frozen=True):
 
 
 def clock_limits(code: Code) -> tuple[ClockLimit, ...]:
-    """Every limit, each once."""
+    """Every limit, each once; one out of reach where the budget cut what may hold others."""
     limits = {
         limit: None for comparison in clock_comparisons(code) for limit in _limits(code, comparison)
     }
+    if code.notes.cut and code.has_any(CLOCKS):
+        limits[ClockLimit(source="storage")] = None
     return tuple(sorted(limits, key=msgspec.json.encode))
 
 

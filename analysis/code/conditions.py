@@ -37,8 +37,11 @@ class Condition(msgspec.Struct, frozen=True, kw_only=True):
 class Conditions:
     """Remembers what it has taken apart."""
 
-    def __init__(self, pool: Pool) -> None:
+    def __init__(self, pool: Pool, *, has_blank_words: bool = False) -> None:
+        """`has_blank_words`: immutables may be left zero, and what is less one of them is that less
+        what deployment fills in."""
         self._pool = pool
+        self._never_zero = frozenset[str]() if has_blank_words else _NEVER_ZERO
         self._known: dict[Term, Condition] = {}
 
     def of(self, condition: Term) -> Condition:
@@ -67,7 +70,7 @@ class Conditions:
             selector=selector,
             is_selector_when=is_selector_when,
             is_address_argument=_is_address_argument(base),
-            decided=when if base.operation in _NEVER_ZERO else None,
+            decided=when if base.operation in self._never_zero else None,
             true=1 if base.operation in _BOOLEAN else None,
         )
 

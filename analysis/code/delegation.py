@@ -36,6 +36,11 @@ class Delegation(msgspec.Struct, frozen=True, kw_only=True):
     """Storage slots that hold whom to ask for the target."""
     pcs: tuple[int, ...] = ()
 
+    @property
+    def has_several(self) -> bool:
+        """Whether the fallback chooses between targets, by whatever it asks."""
+        return len(self.targets) + len(self.slots) + len(self.beacons) + len(self.beacon_slots) > 1
+
 
 def find_delegation(program: Program, notes: Notes) -> Delegation:
     """Read the fallback's delegating calls. No target at all with `is_proxy`: it is looked up by
@@ -63,14 +68,17 @@ def find_delegation(program: Program, notes: Notes) -> Delegation:
 
 def _hands_on_calldata(note: Note) -> bool:
     target, head, length = note.words
-    if note.entry is not None or _is_precompile(target):
+    if note.entry is not None or is_precompile(target):
         return False
     is_whole_input = isinstance(head, Term) and head.operation == "input"
     return is_whole_input or any(term.operation == "CALLDATASIZE" for term in subterms(length))
 
 
-def _is_precompile(target: Word) -> bool:
-    return isinstance(target, int) and (target <= _LAST_PRECOMPILE or target == _P256_PRECOMPILE)
+def is_precompile(target: Word) -> bool:
+    """Whether it is a contract that every chain has. Zero is none: an immutable left blank."""
+    return isinstance(target, int) and (
+        0 < target <= _LAST_PRECOMPILE or target == _P256_PRECOMPILE
+    )
 
 
 def _literals(words: list[Word]) -> tuple[Address, ...]:

@@ -18,12 +18,14 @@ from analysis.code.caps import cap_rules
 from analysis.code.clock_values import clock_limits
 from analysis.code.delegation import Delegation, find_delegation, slot_name
 from analysis.code.facts import Code
-from analysis.code.leads import UNKNOWN_LEADS, Leads, find_leads
+from analysis.code.leads import UNKNOWN_LEADS, Leads, StoredAddress, find_leads
 from analysis.code.path import HOLDER_FUNCTIONS, Note, Notes
 from analysis.code.terms import Pool
+from analysis.code.trade_conditions import find_trade_conditions
 from analysis.code.walk import Budget, walk
 from analysis.detector import Answer, Evidence
 from analysis.registry import DETECTORS
+from analysis.trade_conditions import TradeConditions
 from config.primitives import Hash32, Selector
 from sql.rows import EvidenceRow, StaticFindings
 
@@ -52,8 +54,10 @@ class Findings(msgspec.Struct, frozen=True, kw_only=True):
     """Whether `transfer` and `balanceOf` are its own: a fallback that delegates is not what holders
     meet."""
     owner_slots: tuple[Hash32, ...]
-    """Storage slots whose whole value is compared with the caller. Empty for a proxy that does not
-    answer holders itself: its checks are about its admin."""
+    """Storage slots whose low bits, or all, are compared with the caller. Empty for a proxy that
+    does not answer holders itself: its checks are about its admin."""
+    packed_owners: tuple[StoredAddress, ...] = ()
+    """The same where the address lies further up in its slot."""
     clock_limits: tuple[ClockLimit, ...]
     """What the clock is compared with."""
     cap_rules: CapRules
@@ -61,6 +65,8 @@ class Findings(msgspec.Struct, frozen=True, kw_only=True):
     delegation: Delegation
     leads: Leads
     """What simulations are to try."""
+    conditions: TradeConditions = TradeConditions()
+    """On which transfers are refused, taxed or booked otherwise; of a V4 hook, swaps."""
     evidence: tuple[EvidenceRow, ...]
     is_timed_out: bool = False
     """Whether the clock ended the walk, not its steps: at a quieter time it may find more."""
@@ -113,13 +119,19 @@ def _read(program: Program, functions: Functions, pool: Pool, budget: Budget) ->
         selectors=tuple(_name(selector) for selector in sorted(code.selectors)),
         findings=_findings(answers),
         answers_holders=code.answers_holders,
-        owner_slots=_slots_of(owner_checks)[:_MOST_OWNER_SLOTS],
+        owner_slots=_slots_of(note for note in owner_checks if not note.words[1])[
+            :_MOST_OWNER_SLOTS
+        ],
+        packed_owners=_packed_owners(owner_checks)[:_MOST_OWNER_SLOTS],
         clock_limits=clock_limits(code),
         cap_rules=cap_rules(code),
         delegation=delegation,
         leads=find_leads(
-            code, {entry: types for entry, types in functions.items() if types is not None}
+            code,
+            {entry: types for entry, types in functions.items() if types is not None},
+            shown={found.entry for found in answers["mint_or_burn_function"].evidence},
         ),
+        conditions=find_trade_conditions(code),
         evidence=_evidence(answers, owner_checks),
         is_timed_out=walked.notes.is_timed_out,
     )
@@ -148,7 +160,8 @@ def _findings(answers: dict[str, Answer]) -> StaticFindings:
         key: answer.value for key, answer in answers.items()
     }
     for key in _SELECTOR_LISTS:
-        values[key] = _selectors_of(answers[key].evidence)
+        is_known = answers[key].value is not None
+        values[key] = _selectors_of(answers[key].evidence) if is_known else None
     return msgspec.convert(values, StaticFindings)
 
 
@@ -161,8 +174,25 @@ def _owner_checks(notes: Notes) -> list[Note]:
 
 
 def _slots_of(checks: Iterable[Note]) -> tuple[Hash32, ...]:
-    slots = {word for note in checks for word in note.words if isinstance(word, int)}
+    slots = {slot for slot, _ in _owner_places(checks)}
     return tuple(slot_name(slot) for slot in sorted(slots))
+
+
+def _packed_owners(checks: Iterable[Note]) -> tuple[StoredAddress, ...]:
+    return tuple(
+        StoredAddress(slot=slot_name(slot), shift=shift)
+        for slot, shift in sorted(_owner_places(checks))
+        if shift
+    )
+
+
+def _owner_places(checks: Iterable[Note]) -> set[tuple[int, int]]:
+    """Slots, and how many bits addresses are shifted in them."""
+    return {
+        (slot, shift)
+        for slot, shift in (note.words for note in checks)
+        if isinstance(slot, int) and isinstance(shift, int)
+    }
 
 
 def _selectors_of(found: Iterable[Note | Evidence]) -> tuple[Selector, ...]:

@@ -13,16 +13,17 @@ from analysis.code.delegation import Delegation
 from analysis.code.flow import Flow, Literal, Refusal
 from analysis.code.graph import Deed, Entry, Node
 from analysis.code.opcodes import NUMBER
+from analysis.code.panics import panics
 from analysis.code.path import ALLOWANCE, APPROVE, BALANCE_OF, Note
-from analysis.code.places import UNKNOWN, Place, Places, Root
+from analysis.code.places import UNKNOWN, Place, Places, Root, written_bits
 from analysis.code.reading import VOICES, Reader, Reading, Roles, Variable
-from analysis.code.sources import CALLERS, Sources, is_own_address
+from analysis.code.roles import find_roles
+from analysis.code.sources import CALLERS, HASHES, Sources, is_own_address
 from analysis.code.stores import Stores, Write
-from analysis.code.terms import Term, address_in
+from analysis.code.terms import Term, Word, address_in
 from analysis.code.walk import Walked
 from analysis.code.writers import Writers, writers_of
 
-TOTAL_SUPPLY: Final = 0x18160DDD
 TRANSFER: Final = 0xA9059CBB
 TRANSFER_FROM: Final = 0x23B872DD
 MOVERS: Final = (TRANSFER, TRANSFER_FROM)
@@ -32,6 +33,9 @@ _SELECTOR_SHIFT: Final = 224
 
 _MOSTLY: Final = 3
 """Times more often that a shared branch is a check than not, for all of its uses to be one."""
+
+_NAMING: Final = HASHES | {"AND", "OR", "MUL", "SHL"}
+"""Operations that leave a word which still tells whose it is: addresses are packed by them."""
 
 _SELECTOR_LEAVES: Final = frozenset({"selector", "selector_high", "CALLDATASIZE", "CALLVALUE"})
 
@@ -125,6 +129,11 @@ class Code:
         notes = (note for note in writers.notes if self._roots_of(note) & (moved | {UNKNOWN}))
         return self._with_callers(msgspec.structs.replace(writers, notes=tuple(notes)))
 
+    def _may_change_balance(self, write: Write) -> bool:
+        """Not where it changes other bits of a slot that a balance shares."""
+        root = write.place.root
+        return root not in self.roles.balances or self.roles.is_balance(root, write.bits)
+
     def _moves(self, write: Write) -> bool:
         return (
             write.entry == TRANSFER
@@ -143,7 +152,11 @@ class Code:
     def _writers_of(self, getter: int) -> Writers:
         """The stores to a getter's storage, on ways that can succeed."""
         writers = writers_of(self.notes, getter, self.sources.everything)
-        alive = {(write.entry, write.pc) for write in self.writes}
+        alive = {
+            (write.entry, write.pc)
+            for write in self.writes
+            if getter != BALANCE_OF or self._may_change_balance(write)
+        }
         notes = tuple(note for note in writers.notes if (note.entry, note.pc) in alive)
         return msgspec.structs.replace(writers, notes=notes)
 
@@ -191,42 +204,7 @@ class Code:
     @cached_property
     def roles(self) -> Roles:
         """What the getters tell about storage."""
-        return Roles(
-            balances=frozenset(self._keyed_by(BALANCE_OF, {4})),
-            allowances=frozenset(self._keyed_by(ALLOWANCE, {4, 36})) or self._approved(),
-            supply=frozenset((place.root, bits) for place, bits in self._returned_by(TOTAL_SUPPLY)),
-            scale=frozenset(
-                (place.root, bits)
-                for place, bits in self._returned_by(BALANCE_OF)
-                if not place.keys
-            ),
-            is_supply_own_coins=any(
-                term.operation in ("SELFBALANCE", "BALANCE")
-                for note in self.notes.returns.values()
-                if note.entry == TOTAL_SUPPLY
-                for word in note.words
-                for term in self.sources.everything(word)
-            ),
-        )
-
-    def _returned_by(self, getter: int) -> Iterator[tuple[Place, int]]:
-        for note in self.notes.returns.values():
-            if note.entry == getter:
-                for word in note.words:
-                    for slot, bits in self.sources.reads(word):
-                        for place in self.places.of(slot):
-                            yield place, bits
-
-    def _keyed_by(self, getter: int, arguments: set[int]) -> Iterator[Root]:
-        for place, _ in self._returned_by(getter):
-            given = {
-                atom.arguments[0]
-                for key in place.keys
-                for atom in self.sources.atoms(key)
-                if atom.operation == "CALLDATALOAD"
-            }
-            if given.issuperset(arguments):
-                yield place.root
+        return find_roles(self.notes, self.places, self.sources, approved=self._approved)
 
     def _approved(self) -> frozenset[Root]:
         """Of a token without `allowance`: the mappings that `writers_of` takes for it."""
@@ -267,14 +245,30 @@ class Code:
 
     def is_callers_own(self, write: Write) -> bool:
         """Whether it stores under the caller's own key."""
-        keys = (address_in(self.sources.single(key)) for key in write.place.keys)
-        return any(isinstance(key, Term) and key.operation in CALLERS for key in keys)
+        return any(self.names_caller(key) for key in write.place.keys)
+
+    def names_caller(self, word: Word) -> bool:
+        """Whether the word is the caller, or a hash of it and of what the caller chose."""
+        bare = address_in(self.sources.single(word))
+        if not isinstance(bare, Term):
+            return False
+        if bare.operation in _NAMING:
+            return any(self.names_caller(part) for part in bare.arguments)
+        return bare.operation in CALLERS
 
     def is_balance_store(self, deed: Deed) -> bool:
         """Whether it stores to somebody's balance."""
         return deed.kind == "SSTORE" and any(
             place.root in self.roles.balances for place in self.places.of(deed.words[0])
         )
+
+    def moves_balance(self, deed: Deed) -> bool:
+        """Whether it may change somebody's balance: to add nothing is to move nothing."""
+        if not self.is_balance_store(deed):
+            return False
+        slot, value = deed.words
+        bits = written_bits(value, slot)
+        return any(self.roles.is_balance(place.root, bits) for place in self.places.of(slot))
 
     # --- guards -------------------------------------------------------------------------------
 
@@ -301,7 +295,11 @@ class Code:
         return frozenset(pc for pc in found if found[pc] > _MOSTLY * others[pc])
 
     def _is_check(self, literal: Literal) -> bool:
-        return literal.pc in self.check_pcs or self.checks.is_check(literal.condition)
+        return self.is_check(literal.pc, literal.condition)
+
+    def is_check(self, pc: int, condition: Term) -> bool:
+        """Whether the branch is a compiler's own check."""
+        return pc in self.check_pcs or self.checks.is_check(condition)
 
     @cached_property
     def reader(self) -> Reader:
@@ -315,15 +313,18 @@ class Code:
         return self._guards[entry]
 
     def move_guards(self) -> Iterator[Guard]:
-        """Guards of `transfer` and `transferFrom`."""
+        """Guards of `transfer` and `transferFrom`; none of one that the budget cut, as what was not
+        seen may avoid them."""
         for entry in MOVERS:
-            yield from self.guards(entry)
+            if entry not in self.notes.cut:
+                yield from self.guards(entry)
 
     def _find_guards(self, entry: Entry) -> Iterator[Guard]:
         flow = self.flow(entry)
         refusals = flow.refusals()
         if entry in MOVERS:
             refusals += flow.silent_refusals(self.is_balance_store)
+            refusals += flow.void_moves(self.is_balance_store, self.moves_balance)
         seen = set()
         for refusal in refusals:
             test = refusal.test
@@ -333,10 +334,18 @@ class Code:
             seen.add(key)
             if self._is_check(test) or self._is_about_call(test.condition):
                 continue
+            if self._is_decrement(refusal):
+                continue
             reading = self.reader.read(test, entry)
             context = self.context_of(entry, test) if entry in MOVERS else ()
             if not any(each.literal.contradicts(test) for each in context):
                 yield Guard(refusal=refusal, test=reading, context=context)
+
+    def _is_decrement(self, refusal: Refusal) -> bool:
+        """Whether a word is asked not to be zero because one is taken away from it."""
+        test = refusal.test
+        is_lowered = not test.holds and self.checks.is_lowered(test.condition)
+        return is_lowered and refusal.at is not None and panics(self.program, refusal.at)
 
     def _is_about_call(self, condition: Term) -> bool:
         """Whether only the form of the call decides: selector, length, coins sent."""

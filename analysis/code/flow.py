@@ -31,6 +31,8 @@ class Refusal(msgspec.Struct, frozen=True, kw_only=True):
     entry: Entry
     test: Literal
     """What holds when it fails."""
+    at: int | None = None
+    """Where the side that fails starts. None: it does not revert."""
     is_silent: bool = False
     """It does not revert: it ends without having moved anything."""
 
@@ -119,7 +121,11 @@ class Flow:
             if (branch.if_true in passing) is not (branch.if_false in passing)
         }
         return [
-            Refusal(entry=self.entry, test=_literal(branch, holds=holds))
+            Refusal(
+                entry=self.entry,
+                test=_literal(branch, holds=holds),
+                at=branch.if_true.pc if holds else branch.if_false.pc,
+            )
             for (_, _, holds), branch in found.items()
         ]
 
@@ -136,21 +142,42 @@ class Flow:
             return self.alive
         return self.leading_to((node for node in self.alive if node.end in _GOOD_ENDS), barred)
 
-    def silent_refusals(self, is_move: Callable[[Deed], bool]) -> list[Refusal]:
-        """Branches before any move of which one side ends well, but never moves."""
-        moving = {node for node, deed in self.deeds() if is_move(deed)}
-        if not moving:
-            return []
+    def silent_refusals(self, is_store: Callable[[Deed], bool]) -> list[Refusal]:
+        """Branches before any such store of which one side ends well, but never makes one."""
+        storing = self._nodes_with(is_store)
+        found = self._one_sided(storing, storing)
+        return [refusal for refusal, _ in found if refusal is not None]
+
+    def void_moves(
+        self, is_store: Callable[[Deed], bool], is_move: Callable[[Deed], bool]
+    ) -> list[Refusal]:
+        """Branches before any store of which one side stores what was there before, if anything.
+
+        On every path: where paths have met, one of them may take both sides and move.
+        """
+        found = list(self._one_sided(self._nodes_with(is_store), self._nodes_with(is_move)))
+        open_sites = {site for refusal, site in found if refusal is None}
+        return [refusal for refusal, site in found if refusal and site not in open_sites]
+
+    def _nodes_with(self, is_store: Callable[[Deed], bool]) -> set[Node]:
+        return {node for node, deed in self.deeds() if is_store(deed)}
+
+    def _one_sided(
+        self, storing: set[Node], moving: set[Node]
+    ) -> Iterator[tuple[Refusal | None, Site]]:
+        """Branches before any store that can lead to a move: what holds where it cannot. None: both
+        sides can."""
         can_move = self.leading_to(moving)
-        moved = self.following(moving) | moving
-        found = []
+        stored = self.following(storing) | storing
         for node, branch in self._decisions:
-            if node in moved or node not in can_move:
+            if node in stored or node not in can_move:
                 continue
-            if (branch.if_true in can_move) is not (branch.if_false in can_move):
+            site = (branch.pc, branch.condition)
+            if (branch.if_true in can_move) is (branch.if_false in can_move):
+                yield None, site
+            else:
                 test = _literal(branch, holds=branch.if_false in can_move)
-                found.append(Refusal(entry=self.entry, test=test, is_silent=True))
-        return found
+                yield Refusal(entry=self.entry, test=test, is_silent=True), site
 
     def context(self, site: Site) -> list[Literal]:
         """The conditions that decide whether any branch of a site is met at all."""

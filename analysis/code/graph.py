@@ -1,5 +1,6 @@
 """The paths of a walk as a graph: what is done in which order, and which branch leads where."""
 
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 import msgspec
@@ -38,10 +39,35 @@ class Branch(msgspec.Struct, frozen=True, kw_only=True):
     if_false: "Node"
 
 
+class Phi:
+    """Operands of the phi words at a join point, for one incoming edge."""
+
+    __slots__ = ("_cells", "_names", "_stack")
+
+    def __init__(
+        self,
+        names: Mapping[int | tuple[str, Word], Word],
+        stack: tuple[Word, ...],
+        cells: Mapping[Word, object],
+    ) -> None:
+        """`names`: the phi words by stack index, or by place in memory. They are found out as later
+        edges arrive, so the mapping is the join point's own. `cells`: memory on this edge."""
+        self._names = names
+        self._stack = stack
+        self._cells = cells
+
+    def operands(self) -> Iterator[tuple[Term, Word]]:
+        """Each phi word, and what it is on this edge."""
+        for name, phi in self._names.items():
+            word = self._cells.get(name[1]) if isinstance(name, tuple) else self._stack[name]
+            if isinstance(phi, Term) and isinstance(word, int | Term) and word is not phi:
+                yield phi, word
+
+
 class Node:
     """A stretch of one path, or of all those that were merged into one."""
 
-    __slots__ = ("branch", "deeds", "end", "entry", "following", "number", "pc")
+    __slots__ = ("branch", "deeds", "end", "entry", "following", "number", "pc", "phi")
 
     def __init__(self, number: int, entry: Entry, pc: int) -> None:
         self.number = number
@@ -55,6 +81,8 @@ class Node:
         self.deeds: list[Deed] = []
         self.branch: Branch | None = None
         self.following: Node | None = None
+        self.phi: Phi | None = None
+        """What the merged state of `following` stands for on the edge from here."""
         self.end: str | None = REVERTS
 
     def successors(self) -> tuple["Node", ...]:

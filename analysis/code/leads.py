@@ -1,16 +1,21 @@
-"""What a code tells an examiner to try: whom it knows, which functions reach other people's
-balances, and whether `transferFrom` can pass an allowance by."""
+"""Hints for the theft simulations, from bytecode: addresses that callers are compared with,
+functions that may debit third parties, and stores whose custody is not proved."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from typing import Final
 
 import msgspec
 
+from analysis.code.credits import creates_balances
+from analysis.code.custody import Custody, Grant, OpenWrite, find_custody
+from analysis.code.custody_proof import Prover
 from analysis.code.delegation import slot_name
 from analysis.code.facts import TRANSFER_FROM, Code
 from analysis.code.graph import Entry
+from analysis.code.openings import Opening, find_openings
 from analysis.code.places import UNKNOWN
-from analysis.code.shapes import skips_allowance, takes_for_listed
+from analysis.code.sealed import is_sealed
+from analysis.code.solving import solve
 from analysis.code.sources import CALLERS
 from analysis.code.terms import MASK, Term, Word, address_in, subterms
 from config.burn import BURN_ADDRESSES
@@ -21,8 +26,6 @@ _ADDRESS_BITS: Final = 160
 _ADDRESS_MASK: Final = 2**_ADDRESS_BITS - 1
 _LOWEST_ADDRESS: Final = 2**64
 """A number compared with somebody is an address from here on; deployed ones are hashes."""
-
-_PEOPLE: Final = CALLERS | {"CALLDATALOAD"}
 
 _MOST_NAMED: Final = 16
 _MOST_MOVERS: Final = 12
@@ -74,21 +77,35 @@ class Leads(msgspec.Struct, frozen=True, kw_only=True):
     """Storage that the same are compared with."""
     movers: tuple[Mover, ...] = ()
     """But `transferFrom`, and functions for one's own allowances unless they write balances."""
-    skips_allowance: bool = False
-    """There is a way to take tokens from others that asks for no allowance, and whoever may go it
-    need not be among the above."""
+    open_writes: tuple[OpenWrite, ...] = ()
+    """Stores that lower balances or set allowances, and are not proved to be agreed to."""
+    grants: tuple[Grant, ...] = ()
+    """Allowances of holders given to somebody whom they do not name."""
+    openings: tuple[Opening, ...] = ()
+    """How to reach some of the open writes."""
+    creates_balances: bool | None = False
+    """A balance can be raised without payment: by anybody, or by a function that is not shown to
+    mint. None: not known."""
+    is_proved: bool = True
+    """Whether the proof of custody was made at all."""
+
+    def open_in(self, selector: int | None) -> tuple[OpenWrite, ...]:
+        """Those of one function."""
+        return tuple(write for write in self.open_writes if write.selector == selector)
 
 
-UNKNOWN_LEADS: Final = Leads(skips_allowance=True)
+UNKNOWN_LEADS: Final = Leads(is_proved=False, creates_balances=None)
 """Of code that was not examined: it may do anything, so attempts that fail settle nothing."""
 
 
-def find_leads(code: Code, arguments: Mapping[int, str]) -> Leads:
+def find_leads(code: Code, arguments: Mapping[int, str], *, shown: Container[Entry] = ()) -> Leads:
     """Of code that answers holders; of any other it is empty or little.
 
-    `arguments`: ABI types by selector, separated by commas.
+    `arguments`: ABI types by selector, separated by commas. `shown`: functions known to mint.
     """
-    named = list(_named(code))
+    prover = Prover(code)
+    custody = find_custody(code, prover)
+    named = [*_parties(custody), *_named(code)]
     return Leads(
         addresses=tuple(dict.fromkeys(each for each in named if isinstance(each, str)))[
             :_MOST_NAMED
@@ -97,8 +114,22 @@ def find_leads(code: Code, arguments: Mapping[int, str]) -> Leads:
             :_MOST_NAMED
         ],
         movers=tuple(_movers(code, arguments))[:_MOST_MOVERS],
-        skips_allowance=skips_allowance(code) or takes_for_listed(code),
+        open_writes=custody.writes,
+        grants=custody.grants,
+        openings=find_openings(code, custody.opens, arguments),
+        creates_balances=creates_balances(code, prover, shown=shown),
+        is_proved=bool(code.roles.balances) or not code.answers_holders,
     )
+
+
+def _parties(custody: Custody) -> Iterator[Address | StoredAddress]:
+    """Whom privileged stores ask for, and who is given allowances."""
+    asked = (party for write in custody.writes for party in write.parties)
+    for party in (*(grant.spender for grant in custody.grants), *asked):
+        if party.slot is not None:
+            yield StoredAddress(slot=party.slot, shift=party.shift)
+        elif party.address is not None and party.address not in BURN_ADDRESSES:
+            yield party.address
 
 
 # --- who is known ------------------------------------------------------------------------------
@@ -106,12 +137,23 @@ def find_leads(code: Code, arguments: Mapping[int, str]) -> Leads:
 
 def _named(code: Code) -> Iterator[Address | StoredAddress]:
     for term in list(code.pool.terms()):
+        if term.operation == "ADD":
+            # newer compilers add the negative of a number and ask whether that is zero
+            yield from _meant_by_sum(code, term)
         if term.operation not in _EQUALITIES:
             continue
         for one, other in (term.arguments, term.arguments[::-1]):
             person = _person_in(code, one, is_equality=term.operation == "EQ")
             if person is not None:
                 yield from _meant(code, person, other)
+
+
+def _meant_by_sum(code: Code, term: Term) -> Iterator[Address | StoredAddress]:
+    number, word = term.arguments
+    if not isinstance(number, int) or is_sealed(number) or -number & MASK > _ADDRESS_MASK:
+        return
+    if _person_in(code, word, is_equality=False) is not None:
+        yield from _meant(code, term, 0)
 
 
 def _person_in(code: Code, word: Word, *, is_equality: bool) -> Word | None:
@@ -129,7 +171,7 @@ def _person_in(code: Code, word: Word, *, is_equality: bool) -> Word | None:
 def _meant(code: Code, person: Word, other: Word) -> Iterator[Address | StoredAddress]:
     for word in code.sources.meanings(other):
         if isinstance(word, int):
-            solved = _solve(person, word)
+            solved = solve(person, word)
             if solved is not None:
                 address = Address(f"0x{solved & _ADDRESS_MASK:040x}")
                 if solved >= _LOWEST_ADDRESS and address not in BURN_ADDRESSES:
@@ -139,34 +181,6 @@ def _meant(code: Code, person: Word, other: Word) -> Iterator[Address | StoredAd
                 number = code.sources.single(slot)
                 if isinstance(number, int):
                     yield StoredAddress(slot=slot_name(number), shift=_shift(bits))
-
-
-def _solve(word: Word, target: int) -> int | None:
-    """Which address makes the word this number. None: not told (a hash, several operands)."""
-    while isinstance(word, Term) and word.operation not in _PEOPLE:
-        undone = _undo(word, target)
-        if undone is None:
-            return None
-        word, target = undone
-    return target if isinstance(word, Term) else None
-
-
-def _undo(term: Term, target: int) -> tuple[Term, int] | None:
-    """The one unknown operand, and what it must be for the term to be the target."""
-    inner = [word for word in term.arguments if isinstance(word, Term)]
-    numbers = [word for word in term.arguments if isinstance(word, int)]
-    if len(inner) != 1:
-        return None
-    key = numbers[0] if numbers else 0
-    undone = {
-        "ADD": target - key,
-        "AND": target,
-        "NOT": ~target,
-        "SHL": target >> min(key, MASK.bit_length()),
-        "SUB": target + key if term.arguments[0] is inner[0] else key - target,
-        "XOR": target ^ key,
-    }.get(term.operation)
-    return None if undone is None else (inner[0], undone & MASK)
 
 
 def _shift(bits: int) -> int:

@@ -1,14 +1,12 @@
-"""What guards of transfers amount to: caps, pauses, lists, cooldowns."""
+"""What guards of transfers amount to: caps, and checks of storage in general."""
 
 from collections.abc import Iterator
 from typing import Final
 
 import msgspec
 
-from analysis.code.callers import caller_checks
 from analysis.code.facts import MOVERS, Code, Guard
 from analysis.code.parts import parts
-from analysis.code.places import Root
 from analysis.code.reading import FROM, PEOPLE, TO, VOICES, Reading, Variable
 from analysis.code.recall import once_per_code
 from analysis.code.sources import is_own_address
@@ -46,7 +44,7 @@ def _refused(code: Code, guard: Guard) -> Iterator[tuple[Word, Word]]:
     yield from _exceeding(code, guard.test)
     test = guard.test
     is_exemption = test.reads_storage and not (
-        test.has_answer or test.has_clock or _is_funds_check(test) or _is_zero_test(test)
+        test.has_answer or test.has_clock or is_funds_check(test) or is_zero_test(test)
     )
     if is_exemption:
         for reading in guard.context:
@@ -175,14 +173,14 @@ def is_modifiable(
     ]
 
 
-def _capped(code: Code) -> set[Guard]:
+def capped_guards(code: Code) -> set[Guard]:
     """Guards of caps; also where paths met before one, so that only who is exempt is left of it."""
     caps = {cap.guard for found in (trading_caps(code), position_caps(code)) for cap in found}
     exempt = {(cap.pc, cap.test.lists) for cap in caps if cap.test.lists}
     return caps | {guard for guard in code.move_guards() if (guard.pc, guard.test.lists) in exempt}
 
 
-def _is_funds_check(reading: Reading) -> bool:
+def is_funds_check(reading: Reading) -> bool:
     """Whether it only asks if balance or allowance suffice."""
     is_about_balance = bool(reading.balances_of) and TO not in reading.balances_of
     return (reading.is_about_allowance or is_about_balance) and not reading.lists
@@ -190,9 +188,11 @@ def _is_funds_check(reading: Reading) -> bool:
 
 def storage_guards(code: Code, entry: int) -> Iterator[Guard]:
     """Guards of a transfer function whose condition depends on more than funds."""
-    for guard in code.guards(entry):
+    for guard in code.move_guards():
+        if guard.refusal.entry != entry:
+            continue
         test = guard.test
-        if _is_funds_check(test) or _is_zero_test(test):
+        if is_funds_check(test) or is_zero_test(test):
             continue
         is_switched = (test.has_amount or test.has_clock) and any(
             reading.reads_storage for reading in guard.context
@@ -201,50 +201,7 @@ def storage_guards(code: Code, entry: int) -> Iterator[Guard]:
             yield guard
 
 
-def _refuses_only_some(code: Code, reading: Reading) -> bool:
-    """Whether the literal holds only for addresses that storage names."""
-    if reading.lists and not reading.globals:
-        return code.reader.holds_for_nobody_special(reading) is False
-    if reading.addresses and not reading.globals:
-        for term, holds in parts(code, reading.literal.condition, holds=reading.literal.holds):
-            if (term.operation in _EQUAL and holds) or (term.operation in _UNEQUAL and not holds):
-                return True
-    return False
-
-
-@once_per_code
-def pauses(code: Code) -> Iterator[tuple[Guard, frozenset[Variable]]]:
-    """Guards that fail for everybody in one setting of a variable, and these variables."""
-    capped = _capped(code)
-    for guard in code.move_guards():
-        test = guard.test
-        if guard in capped or test.has_answer or test.has_amount or _is_funds_check(test):
-            continue
-        if _is_zero_test(test) or (test.has_clock and test.lists):
-            continue
-        if not (test.globals or test.addresses) and _refuses_only_some(code, test):
-            continue
-        variables = test.globals
-        if not variables and (test.lists or test.addresses):
-            variables = _switches_before(guard)
-        if not variables and test.has_clock:
-            variables = _switches_before(guard)
-        variables = frozenset(each for each in variables if not _is_lock(code, each))
-        if variables:
-            yield guard, variables
-
-
-def _switches_before(guard: Guard) -> frozenset[Variable]:
-    """Variables on the way to a test; addresses where it is only asked whether they are set."""
-    return frozenset(
-        variable
-        for reading in guard.context
-        if not (reading.has_answer or reading.has_amount or reading.balances_of)
-        for variable in (reading.addresses if _is_zero_test(reading) else reading.globals)
-    )
-
-
-def _is_zero_test(reading: Reading) -> bool:
+def is_zero_test(reading: Reading) -> bool:
     """Whether it only asks if an address is set at all."""
     condition = reading.literal.condition
     words = condition.arguments if condition.operation == "EQ" else (condition,)
@@ -267,105 +224,3 @@ def _unpacked(word: Word) -> Word:
         ):
             return inner
     return bare
-
-
-def _is_lock(code: Code, variable: Variable) -> bool:
-    """Whether transfers themselves set and reset it, and nothing else does."""
-    writes = list(code.writes_to(variable))
-    values = {write.value for write in writes if write.entry in MOVERS}
-    return len(values) > 1
-
-
-@once_per_code
-def lists(code: Code) -> Iterator[tuple[Guard, frozenset[Variable]]]:
-    """Guards that depend on what is stored per address, and the mappings."""
-    capped = _capped(code)
-    for guard in code.move_guards():
-        test = guard.test
-        if guard in capped or test.has_answer or _is_funds_check(test) or _is_zero_test(test):
-            continue
-        if not test.reads_storage:
-            continue
-        if not test.lists and test.globals and all(_is_lock(code, each) for each in test.globals):
-            continue
-        readings = [test, *_exemptions(code, guard)]
-        variables = frozenset(
-            variable
-            for reading in readings
-            for variable, party in reading.lists
-            if party in PEOPLE and _is_list(code, variable, reading)
-        )
-        if variables:
-            yield guard, variables
-
-
-def _exemptions(code: Code, guard: Guard) -> Iterator[Reading]:
-    """Per-address conditions that lead to the test all but those whom storage names."""
-    if guard.test.has_amount:
-        return
-    for reading in guard.context:
-        if code.reader.holds_for_nobody_special(reading):
-            yield reading
-
-
-def _is_list(code: Code, variable: Variable, reading: Reading) -> bool:
-    """Whether others than the address itself, by moving tokens or by its own will, write it.
-
-    What is set aside of a balance must be set aside by somebody privileged.
-    """
-    root, _ = variable
-    is_part_of_balance = any(_contains(balances, root) for balances in code.roles.balances)
-    if is_part_of_balance or (code.places.has_elements(root) and not reading.balances_of):
-        return False
-    writes = list(code.writes_to(variable))
-    by_others = [
-        write for write in writes if write.entry not in MOVERS and not code.is_callers_own(write)
-    ]
-    if by_others and reading.balances_of:
-        privileged = {check.entry for check in caller_checks(code)}
-        return any(write.entry in privileged for write in by_others)
-    return bool(by_others) or not writes
-
-
-def _contains(root: Root, part: Root) -> bool:
-    return isinstance(root, tuple) and any(
-        inner == part or _contains(inner, part) for inner in root
-    )
-
-
-@once_per_code
-def cooldowns(code: Code) -> Iterator[tuple[Guard, frozenset[Variable]]]:
-    """Guards that compare the clock with what transfers store per address."""
-    yield from _windows(code)
-    for guard in code.move_guards():
-        if not guard.test.has_clock:
-            continue
-        variables = frozenset(
-            variable
-            for variable, party in guard.test.lists
-            if party in PEOPLE and any(write.entry in MOVERS for write in code.writes_to(variable))
-        )
-        if variables:
-            yield guard, variables
-
-
-def _windows(code: Code) -> Iterator[tuple[Guard, frozenset[Variable]]]:
-    """Caps on a sum per address that starts anew some time after the address's own transfer."""
-    for cap in trading_caps(code):
-        entry = cap.guard.refusal.entry
-        sums = {
-            variable for variable, party in cap.guard.test.lists if party in PEOPLE
-        } - code.roles.supply
-        if not any(write.entry in MOVERS for each in sums for write in code.writes_to(each)):
-            continue
-        for literal in code.decisions(entry):
-            reading = code.reader.read(literal, entry)
-            kept = {
-                variable
-                for variable, party in reading.lists
-                if reading.has_clock
-                and party in PEOPLE
-                and any(write.entry in MOVERS for write in code.writes_to(variable))
-            }
-            if kept:
-                yield cap.guard, frozenset(kept | sums)

@@ -23,6 +23,11 @@ _DELEGATING: Final = ("DELEGATECALL", "CALLCODE")
 _MOST_RETURNED: Final = 4
 """Words of one RETURN, or of a call's answer, that are followed."""
 
+ECRECOVER: Final = 1
+"""The precompile that tells who signed. Its result term has the input behind target and offset."""
+
+_SIGNATURE_WORDS: Final = 4
+
 _MOST_COPIED: Final = 512
 """Bytes of one copy whose words are followed."""
 
@@ -57,6 +62,11 @@ class Machine:
         words = [path.memory.load(each) for each in places]
         self.notes.add(self.notes.returns, path, pc, *words)
 
+    def _signed(self, path: Path, given: Word) -> tuple[Word, ...]:
+        """The input of ecrecover: digest, v, r, s."""
+        places = (self.pool.make("ADD", _WORD * i, given) for i in range(_SIGNATURE_WORDS))
+        return tuple(path.memory.load(place) for place in places)
+
     def _as_known(self, path: Path, word: Word) -> Word:
         """The word, with the selector filled in where the path has matched one."""
         if path.entry is not None:
@@ -74,10 +84,10 @@ class Machine:
         noted = False
         if name in _EQUALITIES:
             for one, other in ((a, b), (b, a)):
-                slot = _owner_slot(other) if _is_caller(one) else None
-                if slot is not None:
+                place = _owner_place(other) if _is_caller(one) else None
+                if place is not None:
                     noted = True
-                    self.notes.add(self.notes.caller_checks, path, pc, slot)
+                    self.notes.add(self.notes.caller_checks, path, pc, *place)
         if isinstance(result, Term) and result.has_clock:
             noted = True
             self.notes.add(self.notes.clocks, path, pc, result, a, b)
@@ -91,11 +101,14 @@ class Machine:
             self.notes.add(self.notes.delegations, path, pc, target, head, given_length)
         path.do(kind, pc, target, head, out_length)
         path.called = target
+        signed = self._signed(path, given) if target == ECRECOVER else ()
         path.memory.forget(out, out_length)
         whom = address_in(target)
         if isinstance(out_length, int):
             count = min(out_length // _WORD, _MOST_RETURNED)
-            answer: list[Word] = [self.pool.leaf("result", whom, _WORD * i) for i in range(count)]
+            answer: list[Word] = [
+                self.pool.leaf("result", whom, _WORD * i, *signed) for i in range(count)
+            ]
             path.memory.store_words(out, answer, count * _WORD)
         else:
             path.memory.store(out, self.pool.leaf("result", whom, 0))
@@ -107,11 +120,18 @@ def _is_caller(word: Word) -> bool:
     return isinstance(bare, Term) and bare.operation in ("CALLER", "ORIGIN")
 
 
-def _owner_slot(word: Word) -> int | None:
-    """The storage slot whose low part the word is. None: it is something else."""
+def _owner_place(word: Word) -> tuple[int, int] | None:
+    """The storage slot that an address was read from, and how many bits it is shifted to the left
+    in it. None: it is something else."""
     bare = address_in(word)
+    shift = 0
+    match bare:
+        case Term(operation="SHR", arguments=(int(shift), inner)):
+            bare = inner
+        case Term(operation="DIV", arguments=(inner, int(number))) if number.bit_count() == 1:
+            bare, shift = inner, number.bit_length() - 1
     if isinstance(bare, Term) and bare.operation == "SLOAD" and isinstance(bare.arguments[0], int):
-        return bare.arguments[0]
+        return bare.arguments[0], shift
     return None
 
 

@@ -1,6 +1,6 @@
 """Where paths meet: the first few are followed as they are, later ones are merged, so walks end."""
 
-from analysis.code.graph import Graph, Node
+from analysis.code.graph import Graph, Node, Phi
 from analysis.code.memory import Memory
 from analysis.code.path import Path
 from analysis.code.terms import Pool, Word
@@ -22,7 +22,7 @@ class Place:
         self.merged: _State | None = None
         self.node: Node | None = None
         """Of the merged state."""
-        self.names: dict[int | str, Word] = {}
+        self.names: dict[int | tuple[str, Word], Word] = {}
         """The words that stand for what differs."""
 
 
@@ -62,6 +62,7 @@ class Meeting:
         else:
             is_grown = self._merge(place, place.merged, (stack, memory))
         path.node.following = place.node
+        path.node.phi = Phi(place.names, stack, memory.copy().cells)
         if is_grown:
             place.grown = path
             self._grown[place.number] = place
@@ -92,13 +93,13 @@ class Meeting:
                 is_grown |= stack[index] is not a
         memory = known[1]
         if not memory.is_same(new[1]):
-            memory = memory.common(new[1], lambda a, b: self._join(place, "free", a, b))
+            memory = memory.common(new[1], lambda at, a, b: self._join(place, ("memory", at), a, b))
             is_grown |= not memory.is_same(known[1])
         if is_grown:
             place.merged = (tuple(stack), memory)
         return is_grown
 
-    def _join(self, place: Place, name: int | str, a: Word, b: Word) -> Word:
+    def _join(self, place: Place, name: int | tuple[str, Word], a: Word, b: Word) -> Word:
         joined = place.names.get(name)
         if joined is None:
             joined = place.names[name] = self._pool.either()

@@ -67,18 +67,22 @@ class Memory:
             self.cells is other.cells or self.cells == other.cells
         )
 
-    def common(self, other: "Memory", join: Callable[[Word, Word], Word]) -> "Memory":
-        """What both agree on; of two free pointers, the word that stands for both."""
+    def common(self, other: "Memory", join: Callable[[Word, Word, Word], Word]) -> "Memory":
+        """What both agree on, and where both hold a whole word at one place, the word that stands
+        for both: `join(place, one, two)`."""
         theirs = other.cells
         found = Memory(self._pool)
-        found.cells = {cell: kept for cell, kept in self.cells.items() if theirs.get(cell) == kept}
-        pointers = self.cells.get(_FREE_POINTER), theirs.get(_FREE_POINTER)
-        if _FREE_POINTER not in found.cells:
-            match pointers:
-                case (int() | Term() as one, int() | Term() as two):
-                    found.cells[_FREE_POINTER] = join(one, two)
+        cells = found.cells
+        for place, kept in self.cells.items():
+            word = theirs.get(place)
+            if word is None:
+                continue
+            if kept is word or kept == word:
+                cells[place] = kept
+            elif not isinstance(kept, tuple) and not isinstance(word, tuple):
+                cells[place] = join(place, kept, word)
         found._is_aligned = self._is_aligned or other._is_aligned
-        is_all = len(found.cells) == len(self.cells) == len(theirs)
+        is_all = len(cells) == len(self.cells) == len(theirs)
         found.is_clean = is_all and self.is_clean and other.is_clean
         return found
 

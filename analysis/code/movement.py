@@ -49,7 +49,9 @@ class Tax(msgspec.Struct, frozen=True, kw_only=True):
 def changes(code: Code) -> Iterator[Change]:
     """Every change of a balance by `transfer` and `transferFrom`."""
     for write in code.writes:
-        if write.entry not in MOVERS or write.place.root not in code.roles.balances:
+        if write.entry not in MOVERS or write.entry in code.notes.cut:
+            continue
+        if write.place.root not in code.roles.balances:
             continue
         party = code.reader.party(write.place.keys[0], VOICES[write.entry or 0])
         for value in code.sources.meanings(write.value)[:_MOST_FORMS]:

@@ -1,11 +1,30 @@
 """Functions that can run but once: initializers that set the flag they ask for."""
 
+from analysis.code.callers import caller_checks
 from analysis.code.facts import Code, Guard
 from analysis.code.graph import Entry
-from analysis.code.places import Root
-from analysis.code.reading import evaluate
+from analysis.code.places import settled_bits
+from analysis.code.reading import Variable, evaluate
 from analysis.code.stores import Write
 from analysis.code.terms import Word
+
+
+def is_initializer(code: Code, entry: Entry) -> bool:
+    """Whether the function sets the contract up: it runs once, and asks for nothing that has to be
+    set up before it, such as an owner or a time."""
+    return runs_once(code, entry) and not (
+        _asks_for_owner(code, entry) or any(guard.test.has_clock for guard in code.guards(entry))
+    )
+
+
+def _asks_for_owner(code: Code, entry: Entry) -> bool:
+    """Whether it may be called by somebody in storage alone whom it does not set itself."""
+    return any(
+        not any(write.entry == entry for write in code.writes_to(variable))
+        for check in caller_checks(code)
+        if check.entry == entry
+        for variable in check.variables
+    )
 
 
 def runs_once(code: Code, entry: Entry) -> bool:
@@ -16,10 +35,9 @@ def runs_once(code: Code, entry: Entry) -> bool:
 
 def _closes(code: Code, guard: Guard) -> bool:
     for variable in guard.test.globals:
-        root, _ = variable
         writes = list(code.writes_to(variable))
         own = [write for write in writes if write.entry == guard.refusal.entry]
-        is_door = own and all(_shuts(code, guard, write, root) for write in writes)
+        is_door = own and all(_shuts(code, guard, write, variable) for write in writes)
         if is_door and not _stores_after(code, guard).isdisjoint(write.pc for write in own):
             return True
     return False
@@ -33,13 +51,15 @@ def _stores_after(code: Code, guard: Guard) -> set[int]:
     return {deed.pc for node in flow.following(tests) for deed in node.deeds}
 
 
-def _shuts(code: Code, guard: Guard, write: Write, root: Root) -> bool:
+def _shuts(code: Code, guard: Guard, write: Write, variable: Variable) -> bool:
     """Whether the guard fails once this is stored."""
+    root, bits = variable
 
     def value_of(slot: Word) -> int | None:
         if any(place.root != root for place in code.places.of(slot)):
             return None
-        return evaluate(write.value, lambda _: 0)
+        value = evaluate(write.value, lambda _: 0)
+        return settled_bits(write.value, bits) if value is None else value
 
     test = guard.test.literal
     value = evaluate(test.condition, value_of)

@@ -12,6 +12,8 @@ BALANCE_OF: Final = 0x70A08231
 ALLOWANCE: Final = 0xDD62ED3E
 """Selectors of the two getters whose storage is looked for."""
 
+TOTAL_SUPPLY: Final = 0x18160DDD
+
 APPROVE: Final = 0x095EA7B3
 HOLDER_FUNCTIONS: Final = frozenset({0xA9059CBB, 0x23B872DD, APPROVE})
 """`transfer`, `transferFrom`, `approve`: what every holder calls."""
@@ -85,7 +87,8 @@ class Notes:
         self.destructions: dict[tuple[object, ...], Note] = {}
         """SELFDESTRUCT: no words."""
         self.caller_checks: dict[tuple[object, ...], Note] = {}
-        """A comparison of the caller with a storage slot: the slot."""
+        """A comparison of the caller with an address in a storage slot: the slot, and the bits to
+        the right of the address."""
         self.clocks: dict[tuple[object, ...], Note] = {}
         """A comparison or subtraction with the clock in it: its result, and the two operands."""
         self.answers_used: set[Word] = set()
@@ -99,6 +102,9 @@ class Notes:
         self.unfinished: set[Entry] = set()
         """Entries with a path that was not followed to its end: an unknown jump, deep recursion, or
         the budget ran out. None among them may stand for any function."""
+        self.cut: set[Entry] = set()
+        """Those of them that the budget ended. What was found in them may be undone by what was
+        not seen: a store that a revert follows, a refusal that another path avoids."""
         self.is_timed_out = False
         """Whether it was the budget's seconds that ran out."""
 

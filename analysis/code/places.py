@@ -19,6 +19,8 @@ Root = tuple["Root", ...] | int | str
 
 UNKNOWN: Final = "unknown"
 _PAIR: Final = 2
+_LONGEST_ARRAY: Final = 2**16
+"""Elements, as far as code names them by number."""
 _DEEPEST: Final = 6
 
 
@@ -65,6 +67,7 @@ class Places:
 
     def __init__(self, pool: Pool, sources: Sources) -> None:
         self._hashed = pool.hashed
+        self._has = pool.has
         self._sources = sources
         self._known: dict[Word, tuple[Place, ...]] = {}
 
@@ -87,7 +90,7 @@ class Places:
         slot = self._sources.single(slot)
         if isinstance(slot, int):
             words = self._hashed.get(slot) or (_burn_slots().get(slot) if slot >> _SMALL else None)
-            return self._hash(words, depth) if words else Place(root=slot)
+            return self._hash(words, depth) if words else self._number(slot)
         if slot.operation == "keccak":
             return self._hash(slot.arguments, depth)
         if slot.operation == "packed":
@@ -96,9 +99,29 @@ class Places:
             return self._offset(slot, depth)
         return Place(root=UNKNOWN, keys=(slot,))
 
+    def _number(self, slot: int) -> Place:
+        """A slot that is a number: a variable, or an element of an array behind the first."""
+        array = self._array_at(slot)
+        return Place(root=slot) if array is None else Place(root=_element_of(array), keys=(slot,))
+
+    def _array_at(self, number: int) -> int | None:
+        """The slot of the array whose elements lie there, give or take a few that are added later.
+        None: there is none."""
+        for start, words in self._hashed.items() if number >> _SMALL else ():
+            if abs(number - start) < _LONGEST_ARRAY and self._is_length(words):
+                return words[0]
+        return None
+
+    def _is_length(self, words: tuple[int, ...]) -> bool:
+        """Whether what was hashed is the slot of an array, whose length is read."""
+        return len(words) == 1 and not words[0] >> _SMALL and self._has("SLOAD", words[0])
+
     def _hash(self, words: tuple[Word, ...], depth: int) -> Place:
         if len(words) == 1:
-            inner = self._place(words[0], depth - 1)
+            first = words[0]
+            if isinstance(first, int) and self._is_length((first,)):
+                return Place(root=_element_of(first), keys=(0,))
+            inner = self._place(first, depth - 1)
             return Place(root=("array", inner.root), keys=inner.keys)
         if len(words) != _PAIR:
             keys = tuple(word for word in words if isinstance(word, Term))
@@ -124,6 +147,9 @@ class Places:
         """A field of a struct, or an element of an array."""
         first, second = slot.arguments
         if isinstance(first, int) and first not in self._hashed:
+            array = self._array_at(first)
+            if array is not None:
+                return Place(root=_element_of(array), keys=(second,))
             inner = self._place(second, depth - 1)
             if inner.root == UNKNOWN:
                 return inner
@@ -131,6 +157,8 @@ class Places:
         for base, index in ((first, second), (second, first)):
             if self._is_base(base) and not (isinstance(base, int) and base not in self._hashed):
                 inner = self._place(base, depth - 1)
+                if is_element(inner.root):
+                    return Place(root=inner.root, keys=(index,))
                 return Place(root=("item", inner.root), keys=(*inner.keys, index))
         return Place(root=UNKNOWN, keys=(slot,))
 
@@ -165,6 +193,10 @@ def _kept(word: Word, slot: Word) -> int:
             return _kept(b, slot) & (a if isinstance(a, int) else _kept(a, slot))
         case ("OR", (a, b)):
             return (_kept(a, slot) & _zeros(b)) | (_kept(b, slot) & _zeros(a))
+        case ("SHL", (int(shift), Term(operation="SHR", arguments=(back, inner)))) if (
+            back == shift and shift < 256  # noqa: PLR2004 - bits of a word
+        ):
+            return _kept(inner, slot) & (MASK << shift)
     return 0
 
 
@@ -193,6 +225,24 @@ def _zeros(word: Word) -> int:
     return zeros
 
 
+def settled_bits(word: Word, bits: int) -> int | None:
+    """These bits of the word, all others left out. None: some of them hang on what is not known."""
+    ones = _ones(word)
+    return ones & bits if not bits & ~(ones | _zeros(word)) else None
+
+
+def _ones(word: Word) -> int:
+    """Bits that are surely one."""
+    if isinstance(word, int):
+        return word
+    match (word.operation, word.arguments):
+        case ("AND", (a, b)):
+            return _ones(a) & _ones(b)
+        case ("OR", (a, b)):
+            return _ones(a) | _ones(b)
+    return 0
+
+
 def _shifted(zeros: int, shift: int) -> int:
     return ((zeros << shift) & MASK) | ((1 << shift) - 1)
 
@@ -204,3 +254,18 @@ def _is_array_of(root: Root, part: Root) -> bool:
     if root[0] == "array" and (root[1] == part or root == part):
         return True
     return any(_is_array_of(inner, part) for inner in root) or (root == part and root[0] == "item")
+
+
+def _element_of(array: int) -> Root:
+    return ("item", ("array", array))
+
+
+def is_element(root: Root) -> bool:
+    """Whether it is the elements of an array for all, whichever of them."""
+    return (
+        isinstance(root, tuple)
+        and root[0] == "item"
+        and isinstance(root[1], tuple)
+        and root[1][0] == "array"
+        and isinstance(root[1][1], int)
+    )

@@ -1,13 +1,13 @@
 """What the condition of a branch asks about, in a token's terms."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
 import msgspec
 
 from analysis.code.flow import Literal
-from analysis.code.places import Place, Places, Root
-from analysis.code.sources import CALLERS, CLOCKS, Sources
+from analysis.code.places import Place, Places, Root, is_element
+from analysis.code.sources import CALLERS, CLOCKS, HASHES, Sources
 from analysis.code.terms import FOLDED, MASK, Term, Word, address_in
 
 FROM: Final = "from"
@@ -22,6 +22,8 @@ _SENDERS: Final = frozenset({FROM, CALLER, ORIGIN})
 
 _ANSWERS: Final = frozenset({"result", "success", "RETURNDATASIZE", "EXTCODESIZE", "EXTCODEHASH"})
 _ADDRESS_BITS: Final = 160
+_DEEPEST_HASH: Final = 3
+_PAIR: Final = 2
 
 _LEAVES: Final = {"CALLER": CALLER, "ORIGIN": ORIGIN, "ADDRESS": THIS, "SLOAD": STORED}
 
@@ -50,6 +52,8 @@ class Roles(msgspec.Struct, frozen=True, kw_only=True):
     """Which variables hold what, as the getters tell."""
 
     balances: frozenset[Root] = frozenset()
+    balance_bits: Mapping[Root, int] = msgspec.field(default_factory=dict)
+    """By mapping: the bits of a slot that `balanceOf` returns. Others hold something else."""
     allowances: frozenset[Root] = frozenset()
     supply: frozenset[Variable] = frozenset()
     """What `totalSupply()` is computed from."""
@@ -57,6 +61,10 @@ class Roles(msgspec.Struct, frozen=True, kw_only=True):
     """Variables that `balanceOf` multiplies or divides by: the rate of a reflection token."""
     is_supply_own_coins: bool = False
     """`totalSupply()` tells the native coins that the token holds."""
+
+    def is_balance(self, root: Root, bits: int) -> bool:
+        """Whether these bits of a mapping are somebody's balance, and not something beside it."""
+        return root in self.balances and bool(bits & self.balance_bits.get(root, MASK))
 
 
 class Reading(msgspec.Struct, frozen=True, kw_only=True):
@@ -98,11 +106,20 @@ class Reader:
         bare = address_in(self._sources.single(key))
         if isinstance(bare, int):
             return OTHER
-        parties = {self._who(atom, voice) for atom in self._sources.atoms(bare)}
+        parties = {self._who(atom, voice) for atom in self._leaves(bare)}
         for party in (FROM, TO, CALLER, ORIGIN, THIS, STORED):
             if party in parties:
                 return party
         return OTHER
+
+    def _leaves(self, word: Word, depth: int = _DEEPEST_HASH) -> Iterator[Term]:
+        """What the word depends on, also inside hashes, which may be a list's keys."""
+        for atom in self._sources.atoms(word):
+            if atom.operation in HASHES and depth:
+                for part in atom.arguments:
+                    yield from self._leaves(part, depth - 1)
+            else:
+                yield atom
 
     @staticmethod
     def _who(atom: Term, voice: Voice) -> str:
@@ -128,9 +145,14 @@ class Reader:
         voice = VOICES.get(entry, _MUTE) if entry is not None else _MUTE
         condition = literal.condition
         found = _Found()
+        compared_with = self._parties_compared(condition, voice)
         for slot, bits in self._sources.reads(condition):
             for place in self._places.of(slot):
-                self._sort(place, bits, voice, found)
+                if is_element(place.root):
+                    variable = (place.root, bits)
+                    found.lists |= {(variable, party) for party in compared_with or {OTHER}}
+                else:
+                    self._sort(place, bits, voice, found)
         atoms = self._sources.atoms(condition)
         compared = self._compared_with_people(condition)
         return Reading(
@@ -163,12 +185,48 @@ class Reader:
             return
         parties = [self.party(key, voice) for key in place.keys]
         if place.root in self.roles.allowances:
-            found.is_about_allowance = True
-        elif place.root in self.roles.balances:
+            self._sort_allowance(variable, parties, voice, found)
+        elif self.roles.is_balance(place.root, bits):
             found.balances_of.add(parties[0])
+            self._sort_beside(variable, parties[0], found)
         else:
             people = [party for party in parties if party in PEOPLE]
             found.lists.add((variable, people[0] if people else parties[0]))
+
+    def _sort_beside(self, variable: Variable, party: str, found: "_Found") -> None:
+        """What shares a slot with a balance, and is read with it."""
+        root, bits = variable
+        beside = bits & ~self.roles.balance_bits.get(root, MASK)
+        if beside and party in PEOPLE:
+            found.lists.add(((root, beside), party))
+
+    @staticmethod
+    def _sort_allowance(
+        variable: Variable, parties: list[str], voice: Voice, found: "_Found"
+    ) -> None:
+        """What somebody lends the caller is an allowance. What a party of a transfer lends to a
+        third is a mark on that party."""
+        callers = {CALLER, ORIGIN, *((FROM,) if voice.caller_is_sender else ())}
+        is_mark = (
+            voice.recipient is not None
+            and len(parties) == _PAIR
+            and parties[0] in PEOPLE
+            and parties[1] not in callers
+        )
+        if is_mark:
+            found.lists.add((variable, parties[0]))
+        else:
+            found.is_about_allowance = True
+
+    def _parties_compared(self, condition: Word, voice: Voice) -> set[str]:
+        """Parties of a transfer that something stored is compared with."""
+        found = set()
+        for term in self._sources.everything(condition):
+            if term.operation in ("EQ", "XOR", "SUB"):
+                for one, other in (term.arguments, term.arguments[::-1]):
+                    if any(True for _ in self._sources.reads(other)):
+                        found.add(self.party(one, voice))
+        return found & PEOPLE
 
     def _compared_with_people(self, condition: Word) -> set[Variable]:
         """Variables that are compared as wholes with the caller or an argument."""

@@ -11,6 +11,7 @@ from analysis.code.terms import MASK, Pool, Term, Word, address_in
 
 CLOCKS: Final = frozenset({"TIMESTAMP", "NUMBER"})
 CALLERS: Final = frozenset({"CALLER", "ORIGIN"})
+HASHES: Final = frozenset({"keccak", "packed"})
 _STOPS: Final = frozenset({"SLOAD", "CALLDATALOAD", "keccak", "packed", "result", "memory"})
 _MEANT: Final = frozenset({"either", "opaque"})
 _MOST_VISITED: Final = 3000

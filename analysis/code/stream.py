@@ -3,10 +3,13 @@
 import os
 import time
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
 from functools import lru_cache
+from queue import SimpleQueue
+from threading import Semaphore, Thread
+from typing import IO
 
 import msgspec
 
@@ -20,6 +23,8 @@ _LARGEST_CODE = 2**20
 
 _AHEAD = 8
 """Lines read ahead for each process."""
+
+_CHUNK_BYTES = 2**16
 
 _KNOWN_CODES = 256
 """Kept in memory by each process: clones often come one after another."""
@@ -49,34 +54,93 @@ class _Named(msgspec.Struct):
     id: str | int | None = None
 
 
+def lines_of(file: IO[bytes]) -> Iterator[bytes]:
+    """A file's lines, each as soon as it has come.
+
+    Read past Python's buffers: a thread that waits inside of one aborts the program at its end.
+    """
+    try:
+        descriptor = file.fileno()
+    except OSError:
+        yield from file
+        return
+    parts: list[bytes] = []
+    while chunk := os.read(descriptor, _CHUNK_BYTES):
+        first, *others = chunk.split(b"\n")
+        parts.append(first)
+        for part in others:
+            yield b"".join(parts)
+            parts = [part]
+    yield b"".join(parts)
+
+
 def examine_lines(lines: Iterable[bytes], *, processes: int | None = None) -> Iterator[bytes]:
     """Answer each line `{"id", "runtime"}` with `{"id", "features", "evidence", "ms"}`.
 
     A line that cannot be used gives `{"id", "error"}`; empty lines give nothing. Answers come in
-    the order asked, without line ends. `processes`: None is one for each core.
+    the order asked, without line ends, each as soon as it and those before it are made, whether or
+    not another line has come. `processes`: None is one for each core.
     """
     count = processes or os.cpu_count() or 1
     asked = (line for line in lines if line.strip())
     if count == 1:
         yield from map(examine_line, asked)
         return
-    crew = _Crew(count)
+    events: SimpleQueue[_Event] = SimpleQueue()
+    crew = _Crew(count, when_made=lambda: events.put(None))
     try:
-        for line in asked:
-            crew.take(line)
-            if crew.is_busy:
-                yield crew.answer()
-        while crew.has_work:
-            yield crew.answer()
+        yield from _answered(asked, events, crew, room=Semaphore(count * _AHEAD))
     finally:
         crew.leave()
+
+
+class _End(msgspec.Struct, frozen=True):
+    """No line comes any more."""
+
+    error: BaseException | None
+    """Why not. None: there are none."""
+
+
+_Event = bytes | _End | None
+"""A line, the end of them, or that some answer is made."""
+
+
+def _answered(
+    asked: Iterable[bytes], events: "SimpleQueue[_Event]", crew: "_Crew", *, room: Semaphore
+) -> Iterator[bytes]:
+    """A thread of its own reads the lines, so that waiting for one holds up no answer."""
+
+    def read() -> None:
+        error = None
+        try:
+            for line in asked:
+                room.acquire()
+                events.put(line)
+        except BaseException as raised:  # noqa: BLE001 - raised again by who waits for the lines
+            error = raised
+        events.put(_End(error))
+
+    Thread(target=read, daemon=True).start()
+    is_over = False
+    while not is_over or crew.has_work:
+        event = events.get()
+        if isinstance(event, _End):
+            is_over = True
+            if event.error is not None:
+                raise event.error
+        elif event is not None:
+            crew.take(event)
+        while crew.has_answer:
+            yield crew.answer()
+            room.release()
 
 
 class _Crew:
     """Processes that answer lines in the order taken. One that dies of a line costs that line."""
 
-    def __init__(self, count: int) -> None:
+    def __init__(self, count: int, *, when_made: Callable[[], None]) -> None:
         self._count = count
+        self._when_made = when_made
         self._pool = process_pool(count)
         self._under_way: deque[tuple[bytes, Future[bytes]]] = deque()
 
@@ -86,18 +150,23 @@ class _Crew:
         return bool(self._under_way)
 
     @property
-    def is_busy(self) -> bool:
-        """Whether as many lines are taken as may be held in memory."""
-        return len(self._under_way) >= self._count * _AHEAD
+    def has_answer(self) -> bool:
+        """Whether the line taken first has been answered."""
+        return self.has_work and self._under_way[0][1].done()
 
     def take(self, line: bytes) -> None:
         """Begin with a line."""
         try:
-            future = self._pool.submit(examine_line, line)
+            future = self._begin(line)
         except BrokenProcessPool:
             self._begin_anew()
-            future = self._pool.submit(examine_line, line)
+            future = self._begin(line)
         self._under_way.append((line, future))
+
+    def _begin(self, line: bytes) -> "Future[bytes]":
+        future = self._pool.submit(examine_line, line)
+        future.add_done_callback(lambda _: self._when_made())
+        return future
 
     def answer(self) -> bytes:
         """The answer to the line taken first."""
@@ -131,7 +200,7 @@ class _Crew:
         self._under_way.clear()
         for line, future in lost:
             is_answered = future.done() and not future.cancelled() and future.exception() is None
-            again = future if is_answered else self._pool.submit(examine_line, line)
+            again = future if is_answered else self._begin(line)
             self._under_way.append((line, again))
 
 

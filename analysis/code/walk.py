@@ -51,10 +51,10 @@ _WIDEST_ENTRY: Final = 32
 class Budget(msgspec.Struct, frozen=True, kw_only=True):
     """Where a walk stops, finished or not."""
 
-    steps: int = 650_000
+    steps: int = 1_500_000
     """Instructions. A count, so that answers do not depend on the machine. One function gets at
     most a third of what is left, so that none uses up what the others need."""
-    seconds: float = 2.5
+    seconds: float = 6.0
     """Of the thread's processor time, for a slow machine."""
 
 
@@ -74,7 +74,7 @@ class _Walk:
         self.notes.hashed = self.pool.hashed
         self._machine = Machine(program, self.pool, self.notes)
         self._blocks = Blocks(program, self.pool)
-        self._conditions = Conditions(self.pool)
+        self._conditions = Conditions(self.pool, has_blank_words=program.has_blank_words)
         self._named: dict[Word, int] = {target: target for target in program.jump_targets}
         self._contexts = Contexts()
         self.graph = Graph()
@@ -108,6 +108,7 @@ class _Walk:
             self._limit = function.spent + max(0, self._steps_left) // _SHARES
             self._run_function(large)
             while (path := function.take()) is not None:
+                self.notes.cut.add(path.node.entry)
                 self._lose(path.node)
             self._functions.pop(large, None)
 

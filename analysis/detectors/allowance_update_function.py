@@ -10,12 +10,12 @@ def _look(code: Code) -> Answer:
         Evidence(entry=note.entry, pc=note.pc, slots=frozenset(writers.roots))
         for note in writers.notes
     )
-    return Answer.of(hits, code)
+    return Answer.of_all(hits, code)
 
 
 DETECTOR = Detector(
     key="allowance_update_function",
-    version=3,
+    version=4,
     true_when="a function stores to the mapping behind allowance",
     not_when=("another mapping of the same shape",),
     look=_look,

@@ -12,12 +12,12 @@ def _hits(code: Code) -> Iterator[Evidence]:
 
 
 def _look(code: Code) -> Answer:
-    return Answer.of(_hits(code), code, instructions=["SELFDESTRUCT"])
+    return Answer.of(_hits(code), code, instructions=["SELFDESTRUCT"], is_met=True)
 
 
 DETECTOR = Detector(
     key="can_selfdestruct",
-    version=1,
+    version=2,
     true_when="a SELFDESTRUCT can be reached",
     not_when=("bytes of data or metadata equal the instruction",),
     look=_look,

@@ -2,19 +2,18 @@
 
 from collections.abc import Iterator
 
+from analysis.code.delegation import is_precompile
 from analysis.code.facts import Code
 from analysis.code.terms import Term, address_in
 from analysis.detector import Answer, Detector, Evidence
 
-_LAST_PRECOMPILE = 0x11
-_P256_PRECOMPILE = 0x100
 _CALLS = ("CALL", "STATICCALL", "DELEGATECALL", "CALLCODE")
 
 
 def _hits(code: Code) -> Iterator[Evidence]:
     for entry, deed in code.calls():
         target = address_in(code.sources.single(deed.words[0]))
-        if isinstance(target, int) and (target <= _LAST_PRECOMPILE or target == _P256_PRECOMPILE):
+        if isinstance(target, int) and is_precompile(target):
             continue
         is_known = isinstance(target, int) or (
             isinstance(target, Term) and target.operation == "ADDRESS"
@@ -24,12 +23,12 @@ def _hits(code: Code) -> Iterator[Evidence]:
 
 
 def _look(code: Code) -> Answer:
-    return Answer.of(_hits(code), code, instructions=_CALLS)
+    return Answer.of(_hits(code), code, instructions=_CALLS, is_met=True)
 
 
 DETECTOR = Detector(
     key="external_call",
-    version=1,
+    version=2,
     true_when="a call goes to a target that is not a literal, or its answer is used",
     not_when=("precompiles", "a literal target whose answer is ignored"),
     look=_look,

@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 
 from analysis.code.facts import MOVERS, Code
-from analysis.code.limits import lists
+from analysis.code.gates import lists
+from analysis.code.scaling import scalings
 from analysis.detector import Answer, Detector, Evidence
 
 
@@ -12,16 +13,22 @@ def _hits(code: Code) -> Iterator[Evidence]:
         yield Evidence(
             entry=guard.refusal.entry, pc=guard.pc, slots=frozenset(code.slots_of(variables))
         )
+    for scaling in scalings(code):
+        yield Evidence(
+            entry=scaling.write.entry,
+            pc=scaling.write.pc,
+            slots=frozenset(code.slots_of(scaling.variables)),
+        )
 
 
 def _look(code: Code) -> Answer:
-    return Answer.of(_hits(code), code, functions=MOVERS)
+    return Answer.of(_hits(code), code, functions=MOVERS, hangs_on_writers=True)
 
 
 DETECTOR = Detector(
     key="has_blacklist_or_whitelist",
-    version=3,
-    true_when="a guard of transfers depends on what is stored per address",
-    not_when=("a mapping that only switches the fee or a cap off",),
+    version=4,
+    true_when="a guard of transfers, or all of the amount, depends on what is stored per address",
+    not_when=("a mapping that only switches the fee, a cap or a cooldown off",),
     look=_look,
 )

@@ -20,8 +20,8 @@ def _look(code: Code) -> Answer:
 
 DETECTOR = Detector(
     key="has_owner_functionality",
-    version=1,
-    true_when="a comparison or look-up keyed by the caller decides whether a function goes on",
+    version=2,
+    true_when="a check of the caller, or of its hash, decides whether a function goes on",
     not_when=("balances and allowances keyed by the caller", "a fee exemption that gates nothing"),
     look=_look,
 )

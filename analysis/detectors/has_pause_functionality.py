@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from analysis.code.facts import MOVERS, Code
-from analysis.code.limits import pauses
+from analysis.code.gates import pauses
 from analysis.detector import Answer, Detector, Evidence
 
 
@@ -15,12 +15,12 @@ def _hits(code: Code) -> Iterator[Evidence]:
 
 
 def _look(code: Code) -> Answer:
-    return Answer.of(_hits(code), code, functions=MOVERS)
+    return Answer.of(_hits(code), code, functions=MOVERS, hangs_on_writers=True)
 
 
 DETECTOR = Detector(
     key="has_pause_functionality",
-    version=3,
+    version=4,
     true_when="a guard of transfers depends on a variable that is the same for everybody",
     not_when=("per-address lists", "a cap"),
     look=_look,

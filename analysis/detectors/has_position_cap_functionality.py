@@ -22,7 +22,7 @@ def _look(code: Code) -> Answer:
 
 DETECTOR = Detector(
     key="has_position_cap_functionality",
-    version=3,
+    version=4,
     true_when="a guard fails when the recipient's balance exceeds a stored value or constant",
     not_when=("a cap on amounts",),
     look=_look,

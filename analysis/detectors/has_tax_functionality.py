@@ -20,7 +20,7 @@ def _look(code: Code) -> Answer:
 
 DETECTOR = Detector(
     key="has_tax_functionality",
-    version=1,
+    version=2,
     true_when="the recipient is credited something else than the sender is debited",
     not_when=("functions that burn on request",),
     look=_look,

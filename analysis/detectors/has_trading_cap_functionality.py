@@ -22,7 +22,7 @@ def _look(code: Code) -> Answer:
 
 DETECTOR = Detector(
     key="has_trading_cap_functionality",
-    version=3,
+    version=4,
     true_when="a guard of transfers fails when the amount exceeds a constant or stored value",
     not_when=("a balance check", "a cap on positions"),
     look=_look,

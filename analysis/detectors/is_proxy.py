@@ -15,7 +15,7 @@ def _look(code: Code) -> Answer:
 
 DETECTOR = Detector(
     key="is_proxy",
-    version=1,
+    version=2,
     true_when="the fallback delegates the caller's own calldata",
     not_when=("libraries called inside an ordinary token",),
     look=_look,

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from analysis.code.facts import Code
 from analysis.code.movement import lasting_changes
-from analysis.code.once import runs_once
+from analysis.code.once import is_initializer
 from analysis.detector import Answer, Detector, Evidence
 
 
@@ -15,7 +15,8 @@ def _hits(code: Code) -> Iterator[Evidence]:
     for variable in code.roles.supply:
         slots = frozenset(code.slots_of([variable]))
         changes = list(lasting_changes(code, variable))
-        once = {entry for entry in {write.entry for write in changes} if runs_once(code, entry)}
+        entries = {write.entry for write in changes}
+        once = {entry for entry in entries if is_initializer(code, entry)}
         for write in changes:
             if write.entry not in once:
                 yield Evidence(entry=write.entry, pc=write.pc, slots=slots)
@@ -27,12 +28,12 @@ def _look(code: Code) -> Answer:
 
 DETECTOR = Detector(
     key="mint_or_burn_function",
-    version=3,
+    version=4,
     true_when="a reachable function stores to what totalSupply() is computed from",
     not_when=(
         "the supply is set in the constructor only",
         "tokens are sent to a dead address",
-        "an initializer that runs once",
+        "an initializer that runs once and asks for no owner",
     ),
     look=_look,
 )

@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 
 from analysis.code.facts import MOVERS, Code
-from analysis.code.limits import is_modifiable, pauses
+from analysis.code.gates import pauses
+from analysis.code.limits import is_modifiable
 from analysis.detector import Answer, Detector, Evidence
 
 
@@ -15,12 +16,12 @@ def _hits(code: Code) -> Iterator[Evidence]:
 
 def _look(code: Code) -> Answer:
     functions = None if any(pauses(code)) else MOVERS
-    return Answer.of(_hits(code), code, functions=functions)
+    return Answer.of(_hits(code), code, functions=functions, hangs_on_writers=True)
 
 
 DETECTOR = Detector(
     key="pause_status_can_be_modified",
-    version=3,
+    version=4,
     true_when="a function stores to a variable that a pause depends on",
     not_when=("it is written in the constructor only",),
     look=_look,

@@ -16,12 +16,12 @@ def _hits(code: Code) -> Iterator[Evidence]:
 
 def _look(code: Code) -> Answer:
     functions = None if any(taxes(code)) else MOVERS
-    return Answer.of(_hits(code), code, functions=functions)
+    return Answer.of(_hits(code), code, functions=functions, hangs_on_writers=True)
 
 
 DETECTOR = Detector(
     key="tax_can_be_modified",
-    version=3,
+    version=4,
     true_when="a function stores to a rate of the tax",
     not_when=("lists of addresses without fee",),
     look=_look,

@@ -17,12 +17,12 @@ def _hits(code: Code) -> Iterator[Evidence]:
 
 
 def _look(code: Code) -> Answer:
-    return Answer.of(_hits(code), code, instructions=["TIMESTAMP", "NUMBER"])
+    return Answer.of(_hits(code), code, instructions=["TIMESTAMP", "NUMBER"], is_met=True)
 
 
 DETECTOR = Detector(
     key="timebomb",
-    version=1,
+    version=2,
     true_when="the block number or time is compared with a constant or a stored value",
     not_when=(
         "a comparison with an argument of the caller only",

@@ -19,12 +19,12 @@ def _hits(code: Code) -> Iterator[Evidence]:
 
 def _look(code: Code) -> Answer:
     functions = None if any(trading_caps(code)) else MOVERS
-    return Answer.of(_hits(code), code, functions=functions)
+    return Answer.of(_hits(code), code, functions=functions, hangs_on_writers=True)
 
 
 DETECTOR = Detector(
     key="trading_cap_can_be_modified",
-    version=3,
+    version=4,
     true_when="a function stores to the cap or to its switch",
     not_when=("a constant cap with no switch",),
     look=_look,

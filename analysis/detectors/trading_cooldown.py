@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
+from analysis.code.cooldowns import cooldowns
 from analysis.code.facts import MOVERS, Code
-from analysis.code.limits import cooldowns
 from analysis.detector import Answer, Detector, Evidence
 
 
@@ -15,12 +15,12 @@ def _hits(code: Code) -> Iterator[Evidence]:
 
 
 def _look(code: Code) -> Answer:
-    return Answer.of(_hits(code), code, functions=MOVERS)
+    return Answer.of(_hits(code), code, functions=MOVERS, hangs_on_writers=True)
 
 
 DETECTOR = Detector(
     key="trading_cooldown",
-    version=2,
+    version=3,
     true_when="a guard of transfers compares the clock with a per-address value transfers write",
     not_when=("one global launch time", "a vesting deadline set by an admin"),
     look=_look,

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from analysis.code.facts import TRANSFER, Code
 from analysis.code.limits import storage_guards
+from analysis.code.scaling import scalings
 from analysis.detector import Answer, Detector, Evidence
 
 
@@ -13,6 +14,13 @@ def _hits(code: Code) -> Iterator[Evidence]:
         yield Evidence(
             entry=guard.refusal.entry, pc=guard.pc, slots=frozenset(code.slots_of(variables))
         )
+    for scaling in scalings(code):
+        if scaling.write.entry == TRANSFER:
+            yield Evidence(
+                entry=TRANSFER,
+                pc=scaling.write.pc,
+                slots=frozenset(code.slots_of(scaling.variables)),
+            )
 
 
 def _look(code: Code) -> Answer:
@@ -21,7 +29,7 @@ def _look(code: Code) -> Answer:
 
 DETECTOR = Detector(
     key="transfer_guarded_by_storage",
-    version=2,
+    version=3,
     true_when="a guard on the way depends on storage other than the funds to be moved",
     not_when=("only arithmetic and balance checks", "a condition that only chooses the tax"),
     look=_look,

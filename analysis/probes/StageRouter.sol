@@ -10,7 +10,25 @@ interface IPair {
 
 interface IErc20 {
     function balanceOf(address owner) external view returns (uint256);
+    function transfer(address to, uint256 amount) external;
     function transferFrom(address from, address to, uint256 amount) external;
+}
+
+interface IWrapped {
+    function deposit() external payable;
+    function withdraw(uint256 amount) external;
+}
+
+interface IPermit2 {
+    function transferFrom(address from, address to, uint160 amount, address token) external;
+}
+
+/// How the caller pays and is paid. Both zero: in tokens, by allowances given to this router.
+struct Means {
+    /// The wrapped coin, which the caller pays or gets as the coin itself. Zero: as a token.
+    address wrapped;
+    /// The contract that takes the caller's tokens (Permit2). Zero: this router itself.
+    address permit2;
 }
 
 struct Key {
@@ -46,31 +64,45 @@ contract StageRouter {
     uint160 private constant HIGHEST_PRICE =
         1461446703485210103287273052203988822378723970342 - 1;
 
+    /// Keeps the slots below out of the way of what a real router at this address has stored.
+    uint256[2 ** 64] private apart;
+
     /// Who the running swap is for, as hooks of Uniswap V4 ask the routers that they know.
     address public msgSender;
     address private pays;
+    Means private means;
+    bytes32 private asking;
 
     receive() external payable {}
 
     /// A pair of the Uniswap V2 or Solidly family. Pays what arrives at the pair, which may be less
     /// than was sent, at the reserves after that. Where the pair does not say its price itself, the
     /// fees (basis points) are tried in turn until the pair accepts one.
-    function swapPair(address pair, address tokenIn, uint256 amountIn, uint256[] calldata fees)
-        external
-    {
-        bool upwards = IPair(pair).token0() == tokenIn;
+    function swapPair(
+        address pair,
+        address tokenIn,
+        uint256 amountIn,
+        uint256[] calldata fees,
+        Means calldata means_
+    ) external payable {
+        means = means_;
         _pull(tokenIn, msg.sender, pair, amountIn);
-        uint256 reserve = _reserve(pair, upwards);
-        uint256 arrived = IErc20(tokenIn).balanceOf(pair) - reserve;
+        _takeBest(pair, tokenIn, fees, _receiver(tokenIn));
+        _settle(tokenIn);
+    }
+
+    function _takeBest(address pair, address tokenIn, uint256[] calldata fees, address to) private {
+        bool upwards = IPair(pair).token0() == tokenIn;
+        uint256 arrived = IErc20(tokenIn).balanceOf(pair) - _reserve(pair, upwards);
         (bool ok, bytes memory said) =
             pair.staticcall(abi.encodeCall(IPair.getAmountOut, (arrived, tokenIn)));
         if (ok && said.length == 32) {
             uint256 named = abi.decode(said, (uint256));
-            (ok, said) = _take(pair, upwards, named);
+            (ok, said) = _take(pair, upwards, named, to);
             if (ok) return;
         }
         for (uint256 at = 0; at < fees.length; ++at) {
-            (ok, said) = _take(pair, upwards, _formula(pair, upwards, arrived, fees[at]));
+            (ok, said) = _take(pair, upwards, _formula(pair, upwards, arrived, fees[at]), to);
             if (ok) return;
         }
         _fail(said);
@@ -88,32 +120,87 @@ contract StageRouter {
         return _formula(pair, IPair(pair).token0() == tokenIn, amountIn, fees[0]);
     }
 
-    /// A pool that calls back for its pay. `order` is the call to make, whatever its family says.
-    function swapPool(address pool, address tokenIn, bytes calldata order) external {
+    /// A pool that calls back for its pay. `order` is the call to make, whatever its family says;
+    /// where the caller is paid in coin, the order's receiver is this router.
+    function swapPool(address pool, address tokenIn, bytes calldata order, Means calldata means_)
+        external
+        payable
+    {
+        means = means_;
         msgSender = msg.sender;
         pays = tokenIn;
         (bool ok, bytes memory said) = pool.call(order);
         if (!ok) _fail(said);
         msgSender = address(0);
         pays = address(0);
+        _settle(tokenIn);
+    }
+
+    /// How much of an order the pool would take and what it would give for it: both 0 where the
+    /// swap meets no liquidity up to its last price. Nobody pays. `mark` is a word that nobody else
+    /// knows, so that no token can answer in the pool's place.
+    function reachPool(address pool, bytes calldata order, bytes32 mark)
+        external
+        returns (uint256 taken, uint256 given)
+    {
+        asking = mark;
+        (, bytes memory said) = pool.call(order);
+        return _reached(said, mark);
+    }
+
+    /// The same in a pool of Uniswap V4's manager.
+    function reachManaged(
+        address manager,
+        Key calldata key,
+        bool upwards,
+        uint256 amountIn,
+        bytes32 mark
+    ) external returns (uint256 taken, uint256 given) {
+        asking = mark;
+        msgSender = msg.sender;
+        (, bytes memory said) =
+            manager.call(abi.encodeCall(IManager.unlock, (abi.encode(key, upwards, amountIn))));
+        msgSender = address(0);
+        return _reached(said, mark);
+    }
+
+    function _reached(bytes memory said, bytes32 mark) private returns (uint256, uint256) {
+        asking = 0;
+        if (said.length != 96) _fail(said);
+        (bytes32 told, uint256 taken, uint256 given) =
+            abi.decode(said, (bytes32, uint256, uint256));
+        if (told != mark) _fail(said);
+        return (taken, given);
+    }
+
+    /// Ends a swap that was only asked about. Both amounts are from the trader's side.
+    function _answer(int256 paid, int256 got) private view {
+        if (asking == 0) return;
+        bytes memory said =
+            abi.encode(asking, paid > 0 ? uint256(paid) : 0, got > 0 ? uint256(got) : 0);
+        _fail(said);
     }
 
     /// The callbacks of Uniswap V3 and all its forks differ in name only: two amounts and some
     /// bytes, where the positive amount is what the pool wants.
     fallback() external {
         (int256 amount0, int256 amount1) = abi.decode(msg.data[4:], (int256, int256));
-        int256 wanted = amount0 > 0 ? amount0 : amount1;
+        (int256 wanted, int256 given) = amount0 > 0 ? (amount0, -amount1) : (amount1, -amount0);
+        _answer(wanted, given);
         if (wanted > 0) _pull(pays, msgSender, msg.sender, uint256(wanted));
     }
 
     /// A pool of Uniswap V4's manager; the zero address is the native coin. Answers what was paid
     /// to the manager, and how many native coins the caller got: from outside that cannot be seen,
     /// because gas is paid in them too.
-    function swapManaged(address manager, Key calldata key, bool upwards, uint256 amountIn)
-        external
-        payable
-        returns (uint256 paid, uint256 got)
-    {
+    function swapManaged(
+        address manager,
+        Key calldata key,
+        bool upwards,
+        uint256 amountIn,
+        Means calldata means_
+    ) external payable returns (uint256 paid, uint256 got) {
+        means = means_;
         msgSender = msg.sender;
         bytes memory said = IManager(manager).unlock(abi.encode(key, upwards, amountIn));
         msgSender = address(0);
@@ -131,10 +218,11 @@ contract StageRouter {
         int256 delta = IManager(msg.sender).swap(
             key, Params(upwards, -int256(amountIn), upwards ? LOWEST_PRICE : HIGHEST_PRICE), ""
         );
-        int128 first = int128(delta >> 128);
-        int128 second = int128(delta);
-        uint256 paid = _square(source, payer, upwards ? first : second);
-        _square(target, payer, upwards ? second : first);
+        (int128 first, int128 second) = (int128(delta >> 128), int128(delta));
+        if (!upwards) (first, second) = (second, first);
+        _answer(-first, second);
+        uint256 paid = _square(source, payer, first);
+        _square(target, payer, second);
         return abi.encode(paid, target == address(0) ? payer.balance - before : 0);
     }
 
@@ -150,6 +238,21 @@ contract StageRouter {
             _pull(currency, payer, msg.sender, paid);
             IManager(msg.sender).settle();
         }
+    }
+
+    /// Who gets what is bought: this router, where it is to be made coins.
+    function _receiver(address tokenIn) private view returns (address) {
+        address wrapped = means.wrapped;
+        return wrapped == address(0) || wrapped == tokenIn ? msg.sender : address(this);
+    }
+
+    /// Makes coins of what was bought, where they are wanted, and pays out all that there are.
+    function _settle(address tokenIn) private {
+        if (_receiver(tokenIn) == address(this)) {
+            address wrapped = means.wrapped;
+            IWrapped(wrapped).withdraw(IErc20(wrapped).balanceOf(address(this)));
+        }
+        if (address(this).balance > 0) _pay(msg.sender, address(this).balance);
     }
 
     function _pay(address to, uint256 amount) private {
@@ -172,18 +275,28 @@ contract StageRouter {
         return pay * _reserve(pair, !upwards) / (there * 10_000 + pay);
     }
 
-    function _take(address pair, bool upwards, uint256 amount)
+    function _take(address pair, bool upwards, uint256 amount, address to)
         private
         returns (bool, bytes memory)
     {
         (uint256 out0, uint256 out1) = upwards ? (uint256(0), amount) : (amount, uint256(0));
-        return pair.call(abi.encodeCall(IPair.swap, (out0, out1, msg.sender, "")));
+        return pair.call(abi.encodeCall(IPair.swap, (out0, out1, to, "")));
     }
 
     /// Some tokens answer nothing; one that answers false has refused.
     function _pull(address token, address from, address to, uint256 amount) private {
-        (bool ok, bytes memory said) =
-            token.call(abi.encodeCall(IErc20.transferFrom, (from, to, amount)));
+        bytes memory order;
+        address through = token;
+        if (token == means.wrapped) {
+            IWrapped(token).deposit{value: amount}();
+            order = abi.encodeCall(IErc20.transfer, (to, amount));
+        } else if (means.permit2 != address(0)) {
+            through = means.permit2;
+            order = abi.encodeCall(IPermit2.transferFrom, (from, to, uint160(amount), token));
+        } else {
+            order = abi.encodeCall(IErc20.transferFrom, (from, to, amount));
+        }
+        (bool ok, bytes memory said) = through.call(order);
         if (!ok) _fail(said);
         require(said.length == 0 || abi.decode(said, (bool)), "transferFrom answered false");
     }

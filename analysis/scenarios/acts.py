@@ -4,13 +4,22 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from analysis.scenarios.ground import Ground, buy_calls, sale_calls, sending_calls, staged
+from analysis.scenarios.ground import (
+    UNLIMITED,
+    Ground,
+    Order,
+    approval_calls,
+    buy_calls,
+    sale_calls,
+    sending_calls,
+    staged,
+)
 from analysis.stage import Play, Played, SimBlock, SimCall
 from config.primitives import Address, RawAmount
 
-ACT_GAS = 1_500_000
-"""Gas of one trade or transfer where there are many in a play: Geth gives all of a simulation 50
-million. Above what the dearest honest token asks for."""
+ACT_GAS = 4_000_000
+"""Gas of one trade or transfer where there are many in a play: above what the dearest honest token
+asks for, one that mints an item for each unit. What it does not use counts for nothing."""
 
 
 class Scene(msgspec.Struct, frozen=True, kw_only=True):
@@ -21,22 +30,50 @@ class Scene(msgspec.Struct, frozen=True, kw_only=True):
     calls: tuple[SimCall, ...]
 
 
-def buying(ground: Ground, who: str, amount_in: RawAmount) -> tuple[SimCall, ...]:
-    """A fresh account buys. Read by `trade.read_buy`, beside `holding`."""
-    return _named(who, buy_calls(ground, ground.trader(who), amount_in))
-
-
-def selling(
-    ground: Ground, who: str, amount: RawAmount, *, seller: Address | None = None
+def buying(
+    ground: Ground, who: str, amount_in: RawAmount, *, is_read: bool = False, prefix: str = ""
 ) -> tuple[SimCall, ...]:
-    """Approve and sell. `seller` None: the account that `buying` named so."""
-    calls = sale_calls(ground, seller or ground.trader(who), amount, "at sale", allowed=amount)
+    """A fresh account buys. `is_read`: beside the reads that `trade_outcome.read_buy` wants;
+    `prefix` tells a second buy from the first."""
+    calls = [
+        msgspec.structs.replace(call, label=prefix + call.label)
+        for call in buy_calls(ground, ground.trader(who), amount_in)
+        if is_read or not call.is_read
+    ]
     return _named(who, calls)
 
 
-def sending(ground: Ground, who: str, amount: RawAmount) -> tuple[SimCall, ...]:
-    """Send some on."""
-    return _named(who, sending_calls(ground, ground.trader(who), amount))
+def approving(
+    ground: Ground,
+    who: str,
+    *,
+    amount: int,
+    seller: Address | None = None,
+    is_unlimited: bool = False,
+) -> tuple[SimCall, ...]:
+    """The router may take so much of the token; `is_unlimited`: and then everything, where the
+    token lets people. `seller` None: the account that `buying` named so."""
+    approver = seller or ground.trader(who)
+    calls = approval_calls(ground, approver, "at sale", amount)
+    if is_unlimited:
+        calls += approval_calls(ground, approver, "everything at sale", UNLIMITED)
+    return _named(who, calls)
+
+
+def selling(
+    ground: Ground, who: str, amount: RawAmount, *, seller: Address | None = None, when: str = ""
+) -> tuple[SimCall, ...]:
+    """Sell, once approved; `when` tells several tries apart."""
+    order = Order(when=f"{when}at sale", amount=amount)
+    return _named(who, sale_calls(ground, seller or ground.trader(who), order))
+
+
+def sending(
+    ground: Ground, who: str, amount: RawAmount, *, friend: str | None = None
+) -> tuple[SimCall, ...]:
+    """Send some on, to another member or to somebody new."""
+    to = None if friend is None else ground.trader(friend)
+    return _named(who, sending_calls(ground, ground.trader(who), amount, friend=to))
 
 
 def part(played: Played, who: str) -> Played:

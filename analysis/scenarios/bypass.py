@@ -84,11 +84,13 @@ def _by_suspects(crime: Crime, suspects: Sequence[Address]) -> Iterator[Attempt]
             _attempt(suspect, wallet, recipient, wallet.amount_raw),
             _attempt(suspect, whale, suspect, whale.balance_raw),
         ):
-            yield attempt if crime.has_fresh_wallets else disallowed(attempt)
+            yield disallowed(crime, attempt)
 
 
-def disallowed(attempt: Attempt) -> Attempt:
-    """A real holder takes back first what it may have approved."""
+def disallowed(crime: Crime, attempt: Attempt) -> Attempt:
+    """The attempt; a wallet that may have approved the thief takes that back first."""
+    if not crime.has_allowed(attempt.thief):
+        return attempt
     data = call_data("approve(address,uint256)", attempt.thief, 0)
     disallow = Act(sender=attempt.wallet.address, data=data, must_pass=True)
     return msgspec.structs.replace(attempt, acts=(disallow, *attempt.acts))

@@ -13,12 +13,12 @@ import msgspec
 
 from analysis.scenarios import acts
 from analysis.scenarios.ground import Ground
-from analysis.scenarios.trade import read_sale
+from analysis.scenarios.trade_outcome import read_sale
 from analysis.scenarios.transfer import Wallet, real_holders
 from analysis.stage import Passed, Play, Played, Refused
 from config.primitives import Address, RawAmount
 
-VERSION = 1
+VERSION = 2
 
 MOST_SELLERS = 20
 
@@ -62,22 +62,19 @@ def choose(wallets: Sequence[Wallet], special: frozenset[Address]) -> tuple[Wall
 def write_play(
     ground: Ground, sellers: Sequence[Wallet], blocks: Sequence[tuple[int, int]]
 ) -> Play:
-    """`blocks`: number and time, one a seller."""
-    return acts.stage(
-        ground,
-        [
-            acts.Scene(
-                number=number,
-                time_s=time_s,
-                calls=acts.selling(
-                    ground, seller.address, seller.amount_raw, seller=seller.address
-                ),
-            )
-            for seller, (number, time_s) in zip(sellers, blocks, strict=True)
-        ],
-        buyers={},
-        others=[seller.address for seller in sellers],
-    )
+    """`blocks`: number and time of the approvals, and of one sale a seller."""
+    approvals = [
+        call
+        for seller in sellers
+        for call in acts.approving(
+            ground, seller.address, amount=seller.amount_raw, seller=seller.address
+        )
+    ]
+    scenes = [acts.Scene(number=blocks[0][0], time_s=blocks[0][1], calls=tuple(approvals))]
+    for seller, (number, time_s) in zip(sellers, blocks[1:], strict=True):
+        calls = acts.selling(ground, seller.address, seller.amount_raw, seller=seller.address)
+        scenes.append(acts.Scene(number=number, time_s=time_s, calls=calls))
+    return acts.stage(ground, scenes, buyers={}, others=[seller.address for seller in sellers])
 
 
 def read_play(ground: Ground, sellers: Sequence[Wallet], played: Played) -> SellCensus:

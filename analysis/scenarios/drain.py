@@ -38,14 +38,14 @@ def write_attempts(
 
 
 def judge(
-    seen: Sequence[Seen], *, bypass: bool | None, is_untried: bool, skips_allowance: bool
+    seen: Sequence[Seen], *, bypass: bool | None, is_untried: bool, is_open: bool
 ) -> bool | None:
     """The specification's table. `is_untried`: there were functions to try, and none was tried;
-    `skips_allowance`: the code has the shape of a bypass."""
+    `is_open`: the code has a store whose custody is not proved."""
     if bypass or any(each.has_moved for each in seen):
         return True
     has_run = bypass is False or any(each.has_moved is False for each in seen)
-    if not has_run or is_untried or skips_allowance:
+    if not has_run or is_untried or is_open:
         return None
     return False
 
@@ -64,8 +64,7 @@ def _attempts(crime: Crime, movers: Sequence[Mover], thieves: Sequence[Address])
         for (_, thief, recipe), wallet in zip(ranked, wallets, strict=False)
         if wallet.address != thief
     )
-    attempts = [attempt for attempt in found if attempt is not None]
-    return attempts if crime.has_fresh_wallets else [disallowed(each) for each in attempts]
+    return [disallowed(crime, attempt) for attempt in found if attempt is not None]
 
 
 def _attempt(wallet: Wallet, thief: Address, recipe: Recipe) -> Attempt | None:

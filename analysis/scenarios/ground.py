@@ -7,16 +7,25 @@ import msgspec
 from analysis.balance_slot import balance_override
 from analysis.calldata import call_data
 from analysis.discovery import Candidate
-from analysis.stage import CALL_GAS, READ_GAS, Play, Scenery, SimBlock, SimCall, SimLog
+from analysis.scenery import Scenery
+from analysis.stage import CALL_GAS, READ_GAS, Play, SimBlock, SimCall, SimLog
 from analysis.venues.swap import Moved, Swap, Way
 from config.primitives import ZERO_ADDRESS, Address, BlockRef, Hash32, RawAmount
 
-_UNLIMITED = 2**256 - 1
+UNLIMITED = 2**256 - 1
 _WALLET_GAS = RawAmount(800_000)
 
-Orders = Mapping[str, RawAmount]
-"""Amounts to sell in one block, tried one after the other, by the words that name each try. A
-refused one changes nothing for the next."""
+
+class Order(msgspec.Struct, frozen=True, kw_only=True):
+    """One try to sell. A refused one changes nothing for the next."""
+
+    when: str
+    """Names the try within its play."""
+    amount: RawAmount
+    has_wallet_gas: bool = True
+    """It brings about as much gas as wallets send. False: as much as it may want."""
+    gas: int | None = None
+    """None: as `has_wallet_gas` says."""
 
 
 class Ground(msgspec.Struct, frozen=True, kw_only=True):
@@ -25,7 +34,7 @@ class Ground(msgspec.Struct, frozen=True, kw_only=True):
     pin: BlockRef
     scenery: Scenery
     blocks: tuple[tuple[int, int], ...]
-    """Number and time of the buy, the sale, and the patient sale."""
+    """Number and time of the buy, the approval, the sale, and the patient sale."""
     candidate: Candidate
     quote_reserve_raw: RawAmount
     way: Way
@@ -34,10 +43,23 @@ class Ground(msgspec.Struct, frozen=True, kw_only=True):
     deposited."""
     token_slot_index: int | None
     """Index of the token's balance slot. None: not found; a refused buy leaves the sale untried."""
+    in_coin: bool = False
+    """Trades pay and receive the chain's coin in a pool of the wrapped coin."""
+    permit2_way: Way | None = None
+    """Through Permit2 and the universal router. None: not there, or the token need not be tried."""
+
+    def with_coin(self, *, is_wanted: bool = True) -> "Ground":
+        """The same, traded in the chain's coin where the router can, or not so."""
+        in_coin = is_wanted and self.way.coin_buy_data is not None
+        return msgspec.structs.replace(self, in_coin=in_coin)
 
     def trader(self, purpose: str) -> Address:
         """A fresh account of this pool, one a purpose."""
         return self.scenery.account(f"{self.candidate.key}:{purpose}")
+
+    def buyer(self, amount_in: RawAmount) -> Address:
+        """Who pays in so much, in all plays of this pool."""
+        return self.trader(f"buy {amount_in}")
 
     def moved(self, logs: tuple[SimLog, ...], *, is_buy: bool) -> Moved | None:
         """What the pool says of its last swap. None: it did not swap."""
@@ -50,54 +72,97 @@ class Ground(msgspec.Struct, frozen=True, kw_only=True):
         """Whether the other side of the pool is the coin itself."""
         return self.candidate.quote == ZERO_ADDRESS
 
+    @property
+    def pays_coins(self) -> bool:
+        """Whether coins go along with a buy and come out of a sale."""
+        return self.is_native or self.in_coin
 
-def buy_play(ground: Ground, amount_in: RawAmount) -> Play:
+
+def buy_play(ground: Ground, amount_in: RawAmount, *, has_wallet_gas: bool = True) -> Play:
     """Buy once, then only watch the balance in the blocks in which a sale would be."""
-    trader = ground.trader(f"buy {amount_in}")
+    trader, token = ground.buyer(amount_in), ground.candidate.token
     calls = (
-        buy_calls(ground, trader, amount_in),
-        (balance_call(ground.candidate.token, trader, "balance at sale"),),
-        (balance_call(ground.candidate.token, trader, "balance later"),),
+        buy_calls(ground, trader, amount_in, has_wallet_gas=has_wallet_gas),
+        (balance_call(token, trader, "balance at approval"),),
+        (balance_call(token, trader, "balance at sale"),),
+        (balance_call(token, trader, "balance later"),),
     )
-    return staged(ground, _in_blocks(ground, calls), payers={trader: amount_in})
+    return staged(ground, in_blocks(ground.blocks, calls), payers={trader: amount_in})
 
 
-def sale_play(ground: Ground, amount_in: RawAmount, orders: Sequence[Orders]) -> Play:
-    """Buy as `buy_play` did, from the same account, and sell in the later blocks.
+def sale_play(
+    ground: Ground,
+    amount_in: RawAmount,
+    orders: tuple[Sequence[Order], Sequence[Order]],
+    *,
+    has_wallet_gas: bool = True,
+    allowed: int,
+) -> Play:
+    """Buy as `buy_play` did, from the same account, approve a block later, and sell in the two
+    blocks after that.
 
-    `orders`: for each of the two later blocks, what is tried one after the other.
+    `orders`: for each of these, what is tried one after the other. `allowed`: what the router may
+    take for the first of them; for the second it is unlimited.
     """
-    trader = ground.trader(f"buy {amount_in}")
-    calls = (buy_calls(ground, trader, amount_in), *_sellings(ground, trader, orders))
-    return staged(ground, _in_blocks(ground, calls), payers={trader: amount_in})
+    trader = ground.buyer(amount_in)
+    calls = (
+        buy_calls(ground, trader, amount_in, has_wallet_gas=has_wallet_gas),
+        *_approved_sales(ground, trader, orders, allowed),
+    )
+    return staged(ground, in_blocks(ground.blocks, calls), payers={trader: amount_in})
 
 
 def sending_play(ground: Ground, amount_in: RawAmount, amount: RawAmount) -> Play:
     """Buy as `buy_play` did, from the same account, and after the longest wait send a part on."""
-    trader = ground.trader(f"buy {amount_in}")
+    trader, token = ground.buyer(amount_in), ground.candidate.token
     calls = (
         buy_calls(ground, trader, amount_in),
-        (balance_call(ground.candidate.token, trader, "balance at sale"),),
+        (balance_call(token, trader, "balance at approval"),),
+        (balance_call(token, trader, "balance at sale"),),
         sending_calls(ground, trader, amount),
     )
-    return staged(ground, _in_blocks(ground, calls), payers={trader: amount_in})
+    return staged(ground, in_blocks(ground.blocks, calls), payers={trader: amount_in})
 
 
 def funded_sale_play(
-    ground: Ground, amount: RawAmount, orders: Sequence[Orders], *, slot_index: int
+    ground: Ground,
+    amount: RawAmount,
+    orders: tuple[Sequence[Order], Sequence[Order]],
+    *,
+    slot_index: int,
 ) -> Play:
     """Sell, as in `sale_play`, from an account that was given the token on stage."""
     trader = ground.trader(f"funded {amount}")
     token = ground.candidate.token
-    calls = ((balance_call(token, trader, "balance given"),), *_sellings(ground, trader, orders))
+    calls = (
+        (balance_call(token, trader, "balance given"),),
+        *_approved_sales(ground, trader, orders, amount),
+    )
     given = {token: balance_override(trader, amount, index=slot_index)}
-    return staged(ground, _in_blocks(ground, calls), others=(trader,), given=given)
+    return staged(ground, in_blocks(ground.blocks, calls), others=(trader,), given=given)
 
 
-def _in_blocks(ground: Ground, calls: tuple[tuple[SimCall, ...], ...]) -> tuple[SimBlock, ...]:
+def _approved_sales(
+    ground: Ground,
+    trader: Address,
+    orders: tuple[Sequence[Order], Sequence[Order]],
+    allowed: int,
+) -> Iterator[tuple[SimCall, ...]]:
+    """The approval in a block of its own, as wallets do it, and the sales in the blocks after."""
+    at_sale, later = orders
+    yield approval_calls(ground, trader, "at sale", allowed)
+    sales = [call for order in at_sale for call in sale_calls(ground, trader, order)]
+    yield (*sales, *approval_calls(ground, trader, "later", UNLIMITED))
+    yield tuple(call for order in later for call in sale_calls(ground, trader, order))
+
+
+def in_blocks(
+    blocks: Sequence[tuple[int, int]], calls: Sequence[tuple[SimCall, ...]]
+) -> tuple[SimBlock, ...]:
+    """Each block's number and time with its calls."""
     return tuple(
         SimBlock(number=number, time_s=time_s, calls=block_calls)
-        for (number, time_s), block_calls in zip(ground.blocks, calls, strict=True)
+        for (number, time_s), block_calls in zip(blocks, calls, strict=True)
     )
 
 
@@ -128,6 +193,8 @@ def staged(
         purses=purses,
         storage=storage,
         code={ground.way.router: ground.way.code} if ground.way.code else {},
+        nonces={payer: ground.scenery.nonce(payer) for payer in payers or {}},
+        is_validated=ground.scenery.is_validated,
     )
 
 
@@ -141,11 +208,15 @@ def _quote_funds(
     return {quote: balance_override(trader, amount, index=ground.quote_slot_index)}
 
 
-def buy_calls(ground: Ground, trader: Address, amount_in: RawAmount) -> tuple[SimCall, ...]:
+def buy_calls(
+    ground: Ground, trader: Address, amount_in: RawAmount, *, has_wallet_gas: bool = True
+) -> tuple[SimCall, ...]:
     """The quote token in hand, and a buy with it."""
     quote, token = ground.candidate.quote, ground.candidate.token
     swap = _swap(ground, trader, token_in=quote, token_out=token, amount_in=amount_in)
-    buy = _trade(ground, swap, "buy", value=amount_in if ground.is_native else 0)
+    gas = _wallet_gas(ground) if has_wallet_gas else CALL_GAS
+    value = amount_in if ground.pays_coins else 0
+    buy = _trade(ground, swap, "buy", value=value, gas=gas)
     return (
         *(_expected(ground, swap, "router knows pool") if ground.way.must_quote else ()),
         *_paying(ground, trader, amount_in),
@@ -158,7 +229,7 @@ def buy_calls(ground: Ground, trader: Address, amount_in: RawAmount) -> tuple[Si
 def _paying(ground: Ground, trader: Address, amount_in: RawAmount) -> tuple[SimCall, ...]:
     """The quote token in hand, and the router allowed to take it. Coins need neither."""
     quote = ground.candidate.quote
-    if ground.is_native:
+    if ground.pays_coins:
         return ()
     deposit = SimCall(
         label="deposit", sender=trader, to=quote, data=call_data("deposit()"), value=amount_in
@@ -170,31 +241,12 @@ def _paying(ground: Ground, trader: Address, amount_in: RawAmount) -> tuple[SimC
     )
 
 
-def _sellings(
-    ground: Ground, trader: Address, orders: Sequence[Orders]
-) -> Iterator[tuple[SimCall, ...]]:
-    """The orders of each block, the router allowed to take the token before the first.
-
-    In the first block as much as is sold, later without limit: people do both, and tokens can tell.
-    """
-    for block, block_orders in enumerate(orders):
-        calls: list[SimCall] = []
-        for when, amount in block_orders.items():
-            allowed = None if calls else _UNLIMITED if block else amount
-            calls += sale_calls(ground, trader, amount, when, allowed=allowed)
-        yield tuple(calls)
-
-
-def sale_calls(
-    ground: Ground, trader: Address, amount: RawAmount, when: str, *, allowed: int | None
-) -> tuple[SimCall, ...]:
-    """`allowed`: what the router may take. None: it was told before, so this is another try, with
-    all the gas that it may want."""
-    quote, token = ground.candidate.quote, ground.candidate.token
-    swap = _swap(ground, trader, token_in=token, token_out=quote, amount_in=amount)
-    gas = CALL_GAS if allowed is None else _wallet_gas(ground)
+def sale_calls(ground: Ground, trader: Address, order: Order) -> tuple[SimCall, ...]:
+    """One try to sell what the router may take already, with what its tax is told by."""
+    quote, token, when = ground.candidate.quote, ground.candidate.token, order.when
+    swap = _swap(ground, trader, token_in=token, token_out=quote, amount_in=order.amount)
+    gas = order.gas or (_wallet_gas(ground) if order.has_wallet_gas else CALL_GAS)
     return (
-        *(() if allowed is None else _allowing(ground, trader, when, allowed)),
         balance_call(token, trader, f"balance before sale {when}"),
         *_quote_balance(ground, trader, f"quote before sale {when}"),
         *_expected(ground, swap, f"expected {when}"),
@@ -204,7 +256,8 @@ def sale_calls(
     )
 
 
-def _allowing(ground: Ground, trader: Address, when: str, amount: int) -> tuple[SimCall, ...]:
+def approval_calls(ground: Ground, trader: Address, when: str, amount: int) -> tuple[SimCall, ...]:
+    """The router may take so much of the token; the balance before it tells what that costs."""
     token = ground.candidate.token
     return (
         balance_call(token, trader, f"balance before approval {when}"),
@@ -219,12 +272,14 @@ def _wallet_gas(ground: Ground) -> int:
 
 def _quote_balance(ground: Ground, trader: Address, label: str) -> tuple[SimCall, ...]:
     """Coins have no balance that a contract tells."""
-    return () if ground.is_native else (balance_call(ground.candidate.quote, trader, label),)
+    return () if ground.pays_coins else (balance_call(ground.candidate.quote, trader, label),)
 
 
-def sending_calls(ground: Ground, trader: Address, amount: RawAmount) -> tuple[SimCall, ...]:
-    """A transfer to a friend, both balances read before and after."""
-    token, friend = ground.candidate.token, ground.trader("friend")
+def sending_calls(
+    ground: Ground, trader: Address, amount: RawAmount, *, friend: Address | None = None
+) -> tuple[SimCall, ...]:
+    """A transfer to a friend, both balances read before and after. `friend` None: a new account."""
+    token, friend = ground.candidate.token, friend or ground.trader("friend")
     return (
         balance_call(token, trader, "sender before"),
         balance_call(token, friend, "recipient before", asker=trader),
@@ -255,8 +310,18 @@ def _swap(
 def _trade(
     ground: Ground, swap: Swap, label: str, *, value: int = 0, gas: int = CALL_GAS
 ) -> SimCall:
-    data = ground.way.swap_data(swap)
-    return SimCall(label=label, sender=swap.trader, to=swap.router, data=data, value=value, gas=gas)
+    way = ground.way
+    data_of = way.coin_sell_data if swap.is_sale else way.coin_buy_data
+    data = way.swap_data(swap) if not ground.in_coin or data_of is None else data_of(swap)
+    return SimCall(
+        label=label,
+        sender=swap.trader,
+        to=swap.router,
+        data=data,
+        value=value,
+        gas=gas,
+        is_trade=True,
+    )
 
 
 def _expected(ground: Ground, swap: Swap, label: str) -> tuple[SimCall, ...]:
@@ -268,7 +333,7 @@ def _expected(ground: Ground, swap: Swap, label: str) -> tuple[SimCall, ...]:
 
 
 def _approve(
-    token: Address, owner: Address, spender: Address, label: str, amount: int = _UNLIMITED
+    token: Address, owner: Address, spender: Address, label: str, amount: int = UNLIMITED
 ) -> SimCall:
     data = call_data("approve(address,uint256)", spender, amount)
     return SimCall(label=label, sender=owner, to=token, data=data)

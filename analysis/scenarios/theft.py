@@ -15,8 +15,10 @@ from analysis.balance_slot import balance_override
 from analysis.calldata import call_data
 from analysis.evidence import play_evidence
 from analysis.revert_reason import decode_revert
+from analysis.scenarios.prologue import Prologue
 from analysis.scenarios.transfer import Wallet, sent_share
-from analysis.stage import READ_GAS, NotRun, Play, Played, Scenery, SimBlock, SimCall, SimResult
+from analysis.scenery import Scenery
+from analysis.stage import READ_GAS, NotRun, Play, Played, SimBlock, SimCall, SimResult
 from config.primitives import Address, BlockRef, Hash32, RawAmount
 from sql.rows import EvidenceRow
 
@@ -30,6 +32,14 @@ ATTEMPTS_A_PLAY = 50
 
 _CLEARLY_PCT = 99
 """A wallet that keeps less than this of what an equal loss would have left it was robbed."""
+
+_NEXT_BLOCK_S = 12
+_LATER_S = 2 * 3_600 + 60
+_LATER_BLOCKS = 200
+"""Nodes play at most 256 blocks, so the clock runs ahead of the numbers."""
+
+_CODE = "0x00"
+"""Of a thief that must be a contract."""
 
 _KEPT_PARTS = 4
 _WHALE_SHARE = 3
@@ -51,6 +61,18 @@ class Crime(msgspec.Struct, frozen=True, kw_only=True):
     """Real ones, largest first: no owner, no pool, no contract."""
     giver: Address | None
     """A pool, whose tokens fill wallets where no slot is known. None: no pool."""
+    prologue: Prologue | None = None
+    """Of a victim that buys for real; it is the one holder then. None: nobody buys."""
+
+    def blocks(self) -> tuple[tuple[int, int], ...]:
+        """Of the buy, of the theft, and of what is done hours later."""
+        number, time_s = self.block
+        step_s = max(1, time_s - self.pin.time_s)
+        return (
+            self.block,
+            (number + 1, time_s + min(step_s, _NEXT_BLOCK_S)),
+            (number + _LATER_BLOCKS, time_s + _LATER_S),
+        )
 
     def account(self, purpose: str) -> Address:
         """A fresh account for this token."""
@@ -60,6 +82,13 @@ class Crime(msgspec.Struct, frozen=True, kw_only=True):
     def has_fresh_wallets(self) -> bool:
         """Whether wallets can be made that have never approved anything."""
         return self.slot_index is not None or self.giver is not None
+
+    def has_allowed(self, thief: Address) -> bool:
+        """Whether the wallet may have allowed this one to spend: a real holder anybody, a buyer the
+        router alone."""
+        if self.prologue is not None:
+            return thief == self.prologue.spender
+        return not self.has_fresh_wallets
 
     def wallets(self, purpose: str) -> Iterator[Wallet]:
         """Fresh wallets without end, no two the same; or the same real holder, again and again.
@@ -94,6 +123,9 @@ class Act(msgspec.Struct, frozen=True, kw_only=True):
     data: str
     must_pass: bool = False
     """Without it the attempt proves nothing."""
+    value_wei: int = 0
+    is_late: bool = False
+    """It is done hours after the others."""
 
 
 class Attempt(msgspec.Struct, frozen=True, kw_only=True):
@@ -106,6 +138,8 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
     """In a few words, for the evidence."""
     stash_raw: RawAmount = RawAmount(0)
     """What the thief is given of the token, where its slot is known."""
+    has_code: bool = False
+    """The thief is a contract."""
 
 
 class Seen(msgspec.Struct, frozen=True, kw_only=True):
@@ -181,32 +215,74 @@ def _case(crime: Crime, attempts: Sequence[Attempt], watched: Watched) -> Case:
     bystander = _bystander(crime) if "bystander" in watched else None
     asker = crime.account("asker")
     calls: list[SimCall] = []
+    late: list[SimCall] = []
     for at, attempt in enumerate(attempts):
         reads = _reads(crime, attempt, bystander, watched)
         calls += _given(crime, attempt.wallet, f"{at} ")
-        calls += _asked(asker, reads, f"{at} ", "before")
-        calls += _acted(crime, attempt, f"{at} ")
-        calls += _asked(asker, reads, f"{at} ", "after")
+        # Others may rob the same wallet meanwhile, so a late theft is measured when it is done.
+        here = late if any(act.is_late for act in attempt.acts) else calls
+        here += _asked(asker, reads, f"{at} ", "before")
+        calls += _acted(crime, attempt, f"{at} ", is_late=False)
+        here += _acted(crime, attempt, f"{at} ", is_late=True)
+        here += _asked(asker, reads, f"{at} ", "after")
     people = {asker, *(act.sender for attempt in attempts for act in attempt.acts)}
     if crime.giver is not None:
         people.add(crime.giver)
-    slots: dict[Hash32, Hash32] = {}
-    if crime.slot_index is not None:
-        held = {attempt.wallet.address: attempt.wallet.balance_raw for attempt in attempts}
-        held |= {each.thief: each.stash_raw for each in attempts if each.stash_raw}
-        if bystander is not None:
-            held[bystander.address] = bystander.balance_raw
-        for account, amount in held.items():
-            slots |= balance_override(account, amount, index=crime.slot_index)
-    number, time_s = crime.block
     play = Play(
         pin=crime.pin,
         scenery=crime.scenery,
-        blocks=(SimBlock(number=number, time_s=time_s, calls=tuple(calls)),),
+        blocks=_blocks(crime, calls, late),
         purses={person: crime.scenery.purse(person) for person in people},
-        storage={crime.token: slots} if slots else {},
+        storage=_funds(crime, attempts, bystander),
+        code={each.thief: _CODE for each in attempts if each.has_code},
     )
-    return Case(attempts=tuple(attempts), play=play)
+    return Case(attempts=tuple(attempts), play=_after(crime.prologue, play))
+
+
+def _blocks(
+    crime: Crime, calls: Sequence[SimCall], late: Sequence[SimCall]
+) -> tuple[SimBlock, ...]:
+    """One block where nothing has to come before or hours after it."""
+    first, second, third = crime.blocks()
+    prologue = crime.prologue
+    if prologue is None:
+        found = [(first, tuple(calls))]
+    else:
+        found = [(first, prologue.buying), (second, (*prologue.approving, *calls))]
+    if late:
+        found.append((third, tuple(late)))
+    return tuple(
+        SimBlock(number=number, time_s=time_s, calls=each) for (number, time_s), each in found
+    )
+
+
+def _funds(
+    crime: Crime, attempts: Sequence[Attempt], bystander: Wallet | None
+) -> dict[Address, dict[Hash32, Hash32]]:
+    """Slots that wallets are funded by."""
+    if crime.slot_index is None:
+        return {}
+    held = {attempt.wallet.address: attempt.wallet.balance_raw for attempt in attempts}
+    held |= {each.thief: each.stash_raw for each in attempts if each.stash_raw}
+    if bystander is not None:
+        held[bystander.address] = bystander.balance_raw
+    slots: dict[Hash32, Hash32] = {}
+    for account, amount in held.items():
+        slots |= balance_override(account, amount, index=crime.slot_index)
+    return {crime.token: slots} if slots else {}
+
+
+def _after(prologue: Prologue | None, play: Play) -> Play:
+    """The play, with what the prologue needs in hand."""
+    if prologue is None:
+        return play
+    before = prologue.play
+    return msgspec.structs.replace(
+        play,
+        purses={**play.purses, **before.purses},
+        storage={**play.storage, **before.storage},
+        code={**play.code, **before.code},
+    )
 
 
 def _bystander(crime: Crime) -> Wallet | None:
@@ -252,15 +328,17 @@ def _given(crime: Crime, wallet: Wallet, label: str) -> Iterator[SimCall]:
         )
 
 
-def _acted(crime: Crime, attempt: Attempt, label: str) -> Iterator[SimCall]:
+def _acted(crime: Crime, attempt: Attempt, label: str, *, is_late: bool) -> Iterator[SimCall]:
     for step, act in enumerate(attempt.acts):
-        yield SimCall(
-            label=f"{label}act {step}",
-            sender=act.sender,
-            to=crime.token,
-            data=act.data,
-            gas=_ATTEMPT_GAS,
-        )
+        if act.is_late is is_late:
+            yield SimCall(
+                label=f"{label}act {step}",
+                sender=act.sender,
+                to=crime.token,
+                data=act.data,
+                value=act.value_wei,
+                gas=_ATTEMPT_GAS,
+            )
 
 
 # --- reading -----------------------------------------------------------------------------------

@@ -1,124 +1,249 @@
 """Can this pool's token be bought, then sold, and what does each side cost?
 
-A fresh codeless account gets the quote token, buys through the venue's real router, and in later
-blocks sells what it got. Tax is what the pool says it sent against what arrived, and what left the
-seller against what the pool says it received; slippage and pool fees are not tax. Source: the
-specification, "Pools".
+Fresh codeless accounts get the quote token, buy through the venue's real router, approve in a block
+of its own, and in later blocks sell what they got. Tax is what the pool says it sent against what
+arrived, and what left the seller against what the pool says it received; slippage and pool fees are
+not tax. Source: the specification, "Pools".
 
-Two steps, because a sale's calldata needs the amount that the buy brought: `write_buys` plays a
-ladder of sizes, `write_sales` repeats the size that worked and sells.
+Two steps, because a sale's calldata needs the amount that the buy brought: `write_buys` plays
+several sizes, `write_sales` repeats each that worked and sells. The answer is the worst of what was
+played: the highest tax of the sizes that went through, and no sale where some buyers cannot sell.
 """
 
 from collections.abc import Sequence
 
 import msgspec
 
-from analysis.abi import WORD
-from analysis.revert_reason import decode_revert
 from analysis.scenarios.ground import (
     Ground,
-    Orders,
+    Order,
     buy_play,
     funded_sale_play,
     sale_play,
     sending_play,
 )
-from analysis.scenarios.transfer import Wallet, percent, sent_share
-from analysis.stage import NotRun, Outcome, Passed, Play, Played, Refused, SimResult
-from analysis.venues.swap import Moved
+from analysis.scenarios.trade_outcome import HALF, MORE_GAS, NEARLY_ALL, read_buy, read_sale
+from analysis.scenarios.transfer import Wallet, sent_share
+from analysis.stage import NotRun, Outcome, Passed, Play, Played, Refused
 from config.primitives import RawAmount
 
-VERSION = 2
+VERSION = 3
 
 PATIENCE_S = 3_600
 """A sale refused in the next block is tried once more this much later: a cooldown is not a ban."""
 
-_FEE_OR_TAX = 0.5
-"""Share of what is paid in from which a pool's fee counts as tax."""
-
-_BUY_SHARES = (23, 230, 23_000)
+_BUY_SHARES = (23, 110, 2_300)
 """Divisors of the pool's quote reserve, largest buy first: a maximum transaction or wallet refuses
-the first sizes, never all; the largest that works measures tax best. No round share is within a
-tenth of any of them, so none is drawn by chance."""
+the first sizes; what ordinary people pay is nearest to the second. No round share is within a tenth
+of any of them, so none is drawn by chance."""
 
-_SALE_SHARES = (1, 10)
-_SALE_WORDS = ("", "part ")
-"""Divisors of what is held, and their names: all of it, and a part, should only selling everything
-be refused."""
+_LAST_RESORTS = ((110, False), (23_000, True))
+"""For where the larger of these sizes do not pass: an ordinary buy with more gas than wallets
+usually send, as they do where it takes more; and a crumb."""
+
+_LEAST_TOLD_RAW = 1_000
+"""Of fewer smallest units rounding takes shares that look like a tax, or all."""
+
+
+class BuyTry(msgspec.Struct, frozen=True, kw_only=True):
+    """One size of buy, played."""
+
+    amount_in: RawAmount
+    has_wallet_gas: bool
+    in_coin: bool
+    """Paid in the chain's coin, in one transaction."""
+    outcome: Outcome
+    held: tuple[RawAmount, RawAmount] | None
+    """The trader's token balance at the sale and at the patient sale. None: the token did not
+    tell, or nothing was bought."""
 
 
 class Bought(msgspec.Struct, frozen=True, kw_only=True):
     """The buy side, settled."""
 
     outcome: Outcome
-    amount_in: RawAmount
-    """Quote paid by the attempt that was taken."""
-    held: tuple[RawAmount, RawAmount] | None
-    """The trader's token balance at the sale and at the patient sale. None: the token did not
-    tell, or nothing was bought."""
+    passed: tuple[BuyTry, ...]
+    """The sizes that went through, largest first."""
+
+    @property
+    def largest(self) -> BuyTry | None:
+        """None: nothing could be bought."""
+        return self.passed[0] if self.passed else None
 
 
 class Sale(msgspec.Struct, frozen=True, kw_only=True):
-    """How it is tried to sell: one play, whose first try that works counts."""
+    """How one buyer tries to sell: one play."""
 
     play: Play
-    orders: tuple[Orders, Orders]
+    orders: tuple[tuple[Order, ...], tuple[Order, ...]]
     """In the block of the sale, and in that of the patient sale."""
+    share: int
+    """Position of the size among those that passed, largest first; 0 for a funded seller."""
+
+
+class SoldSize(msgspec.Struct, frozen=True, kw_only=True):
+    """What came of the sale after one size of buy."""
+
+    amount_in: RawAmount
+    outcome: Outcome
+
+
+class Sold(msgspec.Struct, frozen=True, kw_only=True):
+    """The sell side of one pool, settled."""
+
+    outcome: Outcome
+    sizes: tuple[SoldSize, ...] = ()
+    depends_on_size: bool | None = None
+    """Whether some buyers can sell, or keep half of what it brings, and others cannot. None: not
+    more than one size was learnt of."""
 
 
 def write_buys(ground: Ground) -> tuple[Play, ...]:
     """One play a size, independent of each other."""
-    return tuple(buy_play(ground, size) for size in _sizes(ground))
-
-
-def read_buys(ground: Ground, played: Sequence[Played | NotRun]) -> Bought:
-    """The largest size that worked; refused only when the chain refused every size."""
-    outcomes = [
-        read_buy(ground, result, size) for size, result in zip(_sizes(ground), played, strict=True)
-    ]
-    for size, outcome, result in zip(_sizes(ground), outcomes, played, strict=True):
-        if isinstance(outcome, Passed) and isinstance(result, Played):
-            return Bought(outcome=outcome, amount_in=size, held=_held(result))
-    # The smallest size is the least likely to have been refused for its size.
-    return Bought(
-        outcome=_unlearnt(outcomes) or outcomes[-1], amount_in=_sizes(ground)[-1], held=None
+    return tuple(
+        buy_play(each, size, has_wallet_gas=has_wallet_gas)
+        for each, size, has_wallet_gas in _sizes(ground)
     )
 
 
-def write_sales(ground: Ground, bought: Bought, *, supply_raw: RawAmount) -> Sale | None:
-    """How what was bought is sold. None: there is nothing to sell.
+def read_buys(ground: Ground, played: Sequence[Played | NotRun]) -> Bought:
+    """The sizes that worked, with the highest tax; refused when the chain refused every size."""
+    tries = [
+        BuyTry(
+            amount_in=size,
+            has_wallet_gas=has_wallet_gas,
+            in_coin=each.in_coin,
+            outcome=(outcome := read_buy(each, result, size)),
+            held=_held(result)
+            if isinstance(outcome, Passed) and isinstance(result, Played)
+            else None,
+        )
+        for (each, size, has_wallet_gas), result in zip(_sizes(ground), played, strict=True)
+    ]
+    ordinary, (with_more_gas, crumb) = tries[: len(_BUY_SHARES)], tries[len(_BUY_SHARES) :]
+    passed = tuple(each for each in ordinary if isinstance(each.outcome, Passed))
+    for resort in (with_more_gas, crumb):
+        is_needed = not passed or resort.amount_in > passed[0].amount_in
+        if is_needed and isinstance(resort.outcome, Passed):
+            passed = (resort, *passed)
+    if passed:
+        told = [each.outcome for each in passed[1:] if each.held and _is_told(each.held[0])]
+        return Bought(outcome=_worst([passed[0].outcome, *told]), passed=passed)
+    outcomes = [each.outcome for each in ordinary]
+    # The smallest size is the least likely to have been refused for its size.
+    return Bought(outcome=unlearnt(outcomes) or outcomes[-1], passed=())
+
+
+def write_sales(ground: Ground, bought: Bought, *, supply_raw: RawAmount) -> tuple[Sale, ...]:
+    """How what was bought is sold, one play a size. Empty: there is nothing to sell.
 
     Where buying was refused, an account funded on stage sells: whoever holds the token already
     still wants to know.
     """
-    if bought.held is not None:
-        if not any(bought.held):
-            return None
-        orders = _orders(bought.held)
-        return Sale(play=sale_play(ground, bought.amount_in, orders), orders=orders)
+    if bought.passed:
+        return tuple(
+            _sale(ground, each, share)
+            for share, each in enumerate(bought.passed)
+            if each.held is not None and any(each.held)
+        )
     slot = ground.token_slot_index
     if not isinstance(bought.outcome, Refused) or slot is None:
-        return None
+        return ()
     amount = sent_share(supply_raw, ground.scenery)
     orders = _orders((amount, amount))
-    return Sale(play=funded_sale_play(ground, amount, orders, slot_index=slot), orders=orders)
+    play = funded_sale_play(ground, amount, orders, slot_index=slot)
+    return (Sale(play=play, orders=orders, share=0),)
+
+
+def _sale(ground: Ground, bought: BuyTry, share: int) -> Sale:
+    """At first what is sold is approved, for the patient sale everything: people do both."""
+    held = bought.held or (RawAmount(0), RawAmount(0))
+    orders = _orders(held)
+    play = sale_play(
+        ground.with_coin(is_wanted=bought.in_coin),
+        bought.amount_in,
+        orders,
+        has_wallet_gas=bought.has_wallet_gas,
+        allowed=held[0],
+    )
+    return Sale(play=play, orders=orders, share=share)
 
 
 def read_sales(
-    ground: Ground, bought: Bought, sale: Sale | None, played: Sequence[Played | NotRun]
+    ground: Ground,
+    bought: Bought,
+    sales: Sequence[Sale],
+    played: Sequence[Played | NotRun],
+    *,
+    sells_in_parts: bool | None,
+) -> Sold:
+    """What everybody could sell. `sells_in_parts`: whether the largest buyer could sell all of it
+    in parts; None: not tried."""
+    if not sales:
+        return Sold(outcome=_nothing_to_sell(bought))
+    outcomes = [
+        read_tries(_ground_of(ground, bought, sale), result, sale.orders)
+        for sale, result in zip(sales, played, strict=True)
+    ]
+    if not bought.passed:
+        return Sold(outcome=outcomes[0])
+    sizes = tuple(
+        SoldSize(amount_in=bought.passed[sale.share].amount_in, outcome=outcome)
+        for sale, outcome in zip(sales, outcomes, strict=True)
+    )
+    told = [
+        outcome
+        for sale, outcome in zip(sales, outcomes, strict=True)
+        if not isinstance(outcome, NotRun)
+        and (sale.share == 0 or _is_told(sale.orders[0][0].amount))
+    ]
+    if not told:
+        return Sold(outcome=unlearnt(outcomes) or outcomes[0], sizes=sizes)
+    return judge_sizes(told, sizes, sells_in_parts=sells_in_parts)
+
+
+def judge_sizes(
+    told: Sequence[Outcome], sizes: tuple[SoldSize, ...], *, sells_in_parts: bool | None
+) -> Sold:
+    """`told`: what was learnt of each size, largest first. A limit that refuses only the larger
+    sizes, and those not in parts, is a limit and no trap."""
+    passed = [outcome for outcome in told if isinstance(outcome, Passed)]
+    refused = [outcome for outcome in told if isinstance(outcome, Refused)]
+    if not refused:
+        taxes = [outcome.tax for outcome in passed if outcome.tax is not None]
+        depends = len(taxes) > 1 and min(taxes) < _HEAVY_TAX_PCT <= max(taxes)
+        return Sold(outcome=_worst(passed), sizes=sizes, depends_on_size=depends)
+    is_only_larger = all(isinstance(outcome, Refused) for outcome in told[: len(refused)])
+    if passed and is_only_larger and sells_in_parts:
+        return Sold(outcome=_worst(passed), sizes=sizes, depends_on_size=False)
+    return Sold(outcome=refused[-1], sizes=sizes, depends_on_size=bool(passed))
+
+
+_HEAVY_TAX_PCT = 50.0
+
+
+def _is_told(amount: RawAmount) -> bool:
+    """Whether it is enough for refusals and taxes to be other than rounding."""
+    return amount >= _LEAST_TOLD_RAW
+
+
+def _nothing_to_sell(bought: Bought) -> Outcome:
+    if any(each.held is not None for each in bought.passed):
+        return Refused(reason="what was bought is gone in the next block")
+    if bought.passed:
+        return NotRun(missing="HOLDER", reason="balanceOf does not tell what was bought")
+    return NotRun(missing="FUNDS", reason="the buy did not pass, so there was nothing to sell")
+
+
+def read_tries(
+    ground: Ground, played: Played | NotRun, orders: Sequence[Sequence[Order]]
 ) -> Outcome:
     """The first try that worked; the next block's before the patient ones."""
-    if sale is None:
-        if bought.held is not None:
-            return Refused(reason="what was bought is gone in the next block")
-        if isinstance(bought.outcome, Passed):
-            return NotRun(missing="HOLDER", reason="balanceOf does not tell what was bought")
-        return NotRun(missing="FUNDS", reason="the buy did not pass, so there was nothing to sell")
-    [result] = played
     outcomes = [
-        read_sale(ground, result, when, asked=amount)
-        for orders in sale.orders
-        for when, amount in orders.items()
+        read_sale(ground, played, order.when, asked=order.amount)
+        for block in orders
+        for order in block
+        if _counts(played, order, block[0])
     ]
     passed = next((outcome for outcome in outcomes if isinstance(outcome, Passed)), None)
     # A balance that is gone by the patient sale does not take back a refusal seen before.
@@ -127,43 +252,92 @@ def read_sales(
         for outcome in outcomes
         if not (isinstance(outcome, NotRun) and outcome.missing == "FUNDS")
     ] or outcomes
-    return passed or _unlearnt(learnt) or learnt[0]
+    return passed or unlearnt(learnt) or learnt[0]
+
+
+def _counts(played: Played | NotRun, order: Order, whole: Order) -> bool:
+    """Half counts only where there is less than all: that half sells says nothing of the rest."""
+    if isinstance(played, NotRun) or not order.when.startswith(HALF):
+        return True
+    held = played[f"balance before sale {order.when}"].word
+    return held is not None and held < whole.amount
 
 
 def write_sending(ground: Ground, bought: Bought) -> tuple[Play, Wallet] | None:
     """The buyer sends half of it on, after the longest wait. None: nothing was bought."""
-    if bought.held is None or not bought.held[1]:
+    buyer = bought.largest
+    if buyer is None or buyer.held is None or not buyer.held[1]:
         return None
-    amount = RawAmount(max(1, bought.held[1] // 2))
+    amount = RawAmount(max(1, buyer.held[1] // 2))
     wallet = Wallet(
-        address=ground.trader(f"buy {bought.amount_in}"),
-        balance_raw=bought.held[1],
+        address=ground.buyer(buyer.amount_in),
+        balance_raw=buyer.held[1],
         amount_raw=amount,
         slot_index=None,
     )
-    return sending_play(ground, bought.amount_in, amount), wallet
+    paying = ground.with_coin(is_wanted=buyer.in_coin)
+    return sending_play(paying, buyer.amount_in, amount), wallet
 
 
-def _sizes(ground: Ground) -> tuple[RawAmount, ...]:
-    reserve, scenery = ground.quote_reserve_raw, ground.scenery
+def _ground_of(ground: Ground, bought: Bought, sale: Sale) -> Ground:
+    return ground.with_coin(is_wanted=bool(bought.passed) and bought.passed[sale.share].in_coin)
+
+
+def _sizes(ground: Ground) -> tuple[tuple[Ground, RawAmount, bool], ...]:
+    """How it is paid, how much is paid in, and whether with as much gas as wallets usually send.
+    The largest buyer pays and receives the wrapped coin, the others the coin itself."""
     return tuple(
-        scenery.about(RawAmount(reserve // share), f"{ground.candidate.key}:size {share}")
-        for share in _BUY_SHARES
+        (
+            ground.with_coin(is_wanted=share != _BUY_SHARES[0]),
+            part_of_reserve(ground, share),
+            is_usual,
+        )
+        for share, is_usual in (*((share, True) for share in _BUY_SHARES), *_LAST_RESORTS)
     )
 
 
-def _orders(held: tuple[RawAmount, RawAmount]) -> tuple[Orders, Orders]:
+def part_of_reserve(ground: Ground, share: int) -> RawAmount:
+    """About one part in `share` of what the pool holds of the quote token."""
+    amount = RawAmount(ground.quote_reserve_raw // share)
+    return ground.scenery.about(amount, f"{ground.candidate.key}:size {share}")
+
+
+def _orders(
+    held: tuple[RawAmount, RawAmount],
+) -> tuple[tuple[Order, ...], tuple[Order, ...]]:
+    """All of it, with a wallet's gas and then with more, and nearly all of it, in both blocks: some
+    wallets may not be emptied. Half of it, should the approval have taken a part."""
     at_sale, later = (
-        {
-            f"{words}{when}": RawAmount(max(1, amount // share))
-            for words, share in zip(_SALE_WORDS, _SALE_SHARES, strict=True)
-        }
-        for when, amount in zip(("at sale", "later"), held, strict=True)
+        (
+            Order(when=when, amount=amount),
+            Order(when=f"{MORE_GAS}{when}", amount=amount, has_wallet_gas=False),
+            Order(when=f"{NEARLY_ALL}{when}", amount=RawAmount(max(1, amount - amount // 100 - 1))),
+            Order(when=f"{HALF}{when}", amount=RawAmount(max(1, amount // 2))),
+        )
+        for when, amount in zip(
+            ("at sale", "later"), (RawAmount(max(1, each)) for each in held), strict=True
+        )
     )
     return at_sale, later
 
 
-def _unlearnt(outcomes: Sequence[Outcome]) -> NotRun | None:
+def _worst(outcomes: Sequence[Outcome]) -> Outcome:
+    """Of passes, the largest size's first: the one with the highest tax. The first tells it most
+    exactly, so another has to be clearly higher."""
+
+    def tax(outcome: Outcome) -> float:
+        return -1.0 if not isinstance(outcome, Passed) or outcome.tax is None else outcome.tax
+
+    highest = max(outcomes, key=tax)
+    return highest if tax(highest) > tax(outcomes[0]) + _TAX_POINTS else outcomes[0]
+
+
+_TAX_POINTS = 0.5
+"""Taxes that differ by less are the same, told less exactly."""
+
+
+def unlearnt(outcomes: Sequence[Outcome]) -> NotRun | None:
+    """The first that taught nothing. None: all did."""
     return next((outcome for outcome in outcomes if isinstance(outcome, NotRun)), None)
 
 
@@ -172,133 +346,3 @@ def _held(played: Played) -> tuple[RawAmount, RawAmount] | None:
     if at_sale is None or later is None:
         return None
     return RawAmount(at_sale), RawAmount(later)
-
-
-def read_buy(ground: Ground, played: Played | NotRun, size: RawAmount) -> Outcome:
-    """What came of a buy of that size."""
-    if isinstance(played, NotRun):
-        return played
-    if not ground.is_native and (played["quote balance"].word or 0) < size:
-        return NotRun(missing="FUNDS", reason="the trader could not be given the quote token")
-    if ground.way.must_quote and not played["router knows pool"].ok:
-        return NotRun(missing="POOL", reason="the router does not know this pool")
-    buy = played["buy"]
-    moved = ground.moved(buy.logs, is_buy=True)
-    if not buy.ok or moved is None:
-        return _not_traded(buy)
-    return _judge_buy(ground, played, moved)
-
-
-def _judge_buy(ground: Ground, played: Played, moved: Moved) -> Outcome:
-    before, after = played["balance before buy"].word, played["balance after buy"].word
-    if before is None or after is None:
-        return Passed(tax=None)
-    # A balance that melts away in the next block never arrived.
-    at_sale = played["balance at sale"].word
-    arrived = (after if at_sale is None else min(after, at_sale)) - before
-    if arrived <= 0:
-        return Refused(reason="the buy went through and brought nothing")
-    if moved.sent <= 0:
-        return Passed(tax=None)
-    paid = _told(played["buy"])[0] if ground.way.is_hooked else moved.received
-    return Passed(
-        tax=_taken((paid, moved.received), (moved.sent, arrived), fee_share=moved.fee_share)
-    )
-
-
-def read_sale(ground: Ground, played: Played | NotRun, when: str, *, asked: RawAmount) -> Outcome:
-    """What came of the try that `when` names, which asked to sell so much."""
-    if isinstance(played, NotRun):
-        return played
-    before = played[f"balance before sale {when}"].word
-    if not before:
-        return NotRun(missing="FUNDS", reason="the seller does not hold the token")
-    sell = played[f"sell {when}"]
-    moved = ground.moved(sell.logs, is_buy=False)
-    if not sell.ok or moved is None:
-        return _not_traded(sell)
-    tax = _sale_tax(ground, played, when, moved, asked=asked)
-    return Passed(tax=None if tax is None else _with_approval(played, when, tax))
-
-
-def _with_approval(played: Played, when: str, tax: float) -> float:
-    """What the approval before the block's first try took is lost to who sells."""
-    first = when.removeprefix(_SALE_WORDS[1])
-    held = played[f"balance before approval {first}"].word
-    left = played[f"balance before sale {first}"].word
-    if held is None or left is None or left >= held:
-        return tax
-    return round(100 - (100 - tax) * left / held, 4)
-
-
-def _sale_tax(
-    ground: Ground, played: Played, when: str, moved: Moved, *, asked: RawAmount
-) -> float | None:
-    got = int(moved.sent)
-    if ground.way.is_hooked:
-        got = _got(ground, played, when)
-        if not got:
-            return 100.0
-    before = played[f"balance before sale {when}"].word
-    after = played[f"balance after sale {when}"].word
-    if before is None or after is None:
-        return None
-    base = max(before - after, asked) if ground.way.takes_all else before - after
-    # No amounts: a hook made the whole trade itself, so the pool knows nothing to compare with.
-    if base <= 0 or not (moved.received or moved.sent):
-        return None
-    loss = _quote_loss(played, when, share=moved.received / asked)
-    if loss is not None:
-        return loss
-    return _taken((base, moved.received), (moved.sent, got), fee_share=moved.fee_share)
-
-
-def _got(ground: Ground, played: Played, when: str) -> int:
-    """What a sale brought the seller. Never below 0."""
-    if ground.is_native:
-        return _told(played[f"sell {when}"])[1]
-    before = played[f"quote before sale {when}"].word or 0
-    return max(0, (played[f"quote after sale {when}"].word or 0) - before)
-
-
-def _told(swap: SimResult) -> tuple[int, int]:
-    """What our own router answers; see Way.is_hooked."""
-    return int.from_bytes(swap.data[:WORD], "big"), int.from_bytes(swap.data[WORD:], "big")
-
-
-def _taken(*losses: tuple[int, int], fee_share: float) -> float:
-    """Percent lost on the way to the pool and on the way from it, one after the other.
-
-    Each loss is what set out and what arrived. A pool's fee is no tax, whoever sets it; but one
-    that takes half or more is a tax by another name.
-    """
-    left = 1.0 if fee_share < _FEE_OR_TAX else 1 - fee_share
-    for set_out, arrived in losses:
-        left *= 1 - max(0, set_out - arrived) / set_out if set_out > 0 else 1
-    return round((1 - left) * 100, 4)
-
-
-def _quote_loss(played: Played, when: str, *, share: float) -> float | None:
-    """Percent of the sale's worth that did not reach the seller, where that cannot be slippage.
-
-    A token can ruin the price in the middle of its own transfer, by dumping fresh tokens into the
-    pool first: nothing is lost on the way, and nothing comes back. None: the seller got at least
-    half of what the pool would have paid for the `share` of the order that it received.
-    """
-    expected = played.by_label.get(f"expected {when}")
-    if expected is None or not expected.ok:
-        return None
-    before = played[f"quote before sale {when}"].word
-    after = played[f"quote after sale {when}"].word
-    if before is None or after is None:
-        return None
-    worth = int.from_bytes(expected.data[-32:], "big")  # the last of the router's amounts
-    got = after - before
-    return percent(worth - got, worth) if got < worth * share / 2 else None
-
-
-def _not_traded(swap: SimResult) -> Outcome:
-    """A swap that the chain refused; or one that went through without this pool's swapping."""
-    if not swap.ok:
-        return Refused(reason=decode_revert(swap.data, swap.message))
-    return NotRun(missing="POOL", reason="the router did not trade in this pool")

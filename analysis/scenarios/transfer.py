@@ -11,10 +11,11 @@ import msgspec
 from analysis.balance_slot import balance_override
 from analysis.calldata import call_data
 from analysis.revert_reason import decode_revert
-from analysis.stage import READ_GAS, NotRun, Play, Played, Scenery, SimBlock, SimCall
+from analysis.scenery import Scenery
+from analysis.stage import READ_GAS, NotRun, Play, Played, SimBlock, SimCall
 from config.primitives import Address, BlockRef, RawAmount
 
-VERSION = 1
+VERSION = 2
 
 _SHARE_OF_SUPPLY = 10_000
 """A transfer of a ten-thousandth of supply: under every limit that lets people trade at all."""
@@ -22,6 +23,9 @@ _SHARE_OF_SUPPLY = 10_000
 RECHECK_S = 6 * 3_600
 """Seconds after which a check that had no wallet is made again. Source: the specification, "Other
 constants"."""
+
+_TRIED_SHARES = (("", 1), ("smaller ", 100), ("smallest ", 10**6))
+"""Divisors of what is sent first, and what names the tries."""
 
 _KEPT_PARTS = 4
 """The wallet holds this many times what it sends: some tokens refuse to empty a wallet."""
@@ -140,17 +144,22 @@ def write_play(
             gas=READ_GAS,
         )
 
-    calls = (
-        read("sender before", wallet.address),
-        read("recipient before", recipient),
-        SimCall(
-            label="transfer",
-            sender=wallet.address,
-            to=token,
-            data=call_data("transfer(address,uint256)", recipient, wallet.amount_raw),
-        ),
-        read("sender after", wallet.address),
-        read("recipient after", recipient),
+    def tried(words: str, amount: RawAmount) -> tuple[SimCall, ...]:
+        return (
+            read(f"{words}sender before", wallet.address),
+            read(f"{words}recipient before", recipient),
+            SimCall(
+                label=f"{words}transfer",
+                sender=wallet.address,
+                to=token,
+                data=call_data("transfer(address,uint256)", recipient, amount),
+            ),
+            read(f"{words}sender after", wallet.address),
+            read(f"{words}recipient after", recipient),
+        )
+
+    calls = tuple(
+        call for words, each in _tries(wallet).items() for call in tried(words, each.amount_raw)
     )
     funding = (
         {}
@@ -166,19 +175,41 @@ def write_play(
     )
 
 
+def _tries(wallet: Wallet) -> dict[str, Wallet]:
+    """The wallet with what it sends at each try, by the words before the labels of its calls: a
+    transfer that is refused for its size goes through smaller."""
+    amounts = {
+        words: RawAmount(max(1, wallet.amount_raw // share)) for words, share in _TRIED_SHARES
+    }
+    return {
+        words: msgspec.structs.replace(wallet, amount_raw=amount)
+        for words, amount in amounts.items()
+    }
+
+
 def read_result(wallet: Wallet, played: Played | NotRun) -> TransferResult:
-    """Judge by balances. A refusal and a transfer that moved nothing are the same: false."""
+    """Judge by balances. The first try that passes counts; a refusal of all of them, and transfers
+    that moved nothing, are the same: false."""
     if isinstance(played, NotRun):
         return unsettled(played.reason)
-    before, after = played["sender before"].word, played["sender after"].word
-    there, then = played["recipient before"].word, played["recipient after"].word
+    results = [
+        _read_try(each, played, words)
+        for words, each in _tries(wallet).items()
+        if f"{words}transfer" in played.by_label
+    ]
+    return next((result for result in results if result.success), results[0])
+
+
+def _read_try(wallet: Wallet, played: Played, words: str) -> TransferResult:
+    before, after = played[f"{words}sender before"].word, played[f"{words}sender after"].word
+    there, then = played[f"{words}recipient before"].word, played[f"{words}recipient after"].word
     if before is None or after is None or there is None or then is None:
         return unsettled("balanceOf did not answer on stage")
     if before < wallet.amount_raw or (
-        wallet.slot_index is not None and before != wallet.balance_raw
+        wallet.slot_index is not None and not words and before != wallet.balance_raw
     ):
         return unsettled("the wallet could not be funded")
-    transfer = played["transfer"]
+    transfer = played[f"{words}transfer"]
     if not transfer.ok:
         return _refused(decode_revert(transfer.data, transfer.message))
     amount, left, arrived = wallet.amount_raw, before - after, then - there

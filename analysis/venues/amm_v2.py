@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from analysis.calldata import topic_of
 from analysis.discovery import Candidate
 from analysis.stage import SimLog
+from analysis.venues.coin import pair_forms
 from analysis.venues.swap import FOREVER_S, Form, Moved, RouterForm, Swap
 from config.primitives import ZERO_ADDRESS, RawAmount
 
@@ -37,6 +38,12 @@ FORMS = (
         signature=f"{_FUNCTION}(uint256,uint256,address[],address,uint256)",
         arguments=lambda swap: (swap.amount_in, 0, _path(swap), swap.trader, FOREVER_S),
         quote=_QUOTE,
+        coins=pair_forms(
+            "uint256,address[],address,uint256",
+            lambda swap: (0, _path(swap), swap.trader, FOREVER_S),
+            "uint256,uint256,address[],address,uint256",
+            lambda swap: (swap.amount_in, 0, _path(swap), swap.trader, FOREVER_S),
+        ),
     ),
     RouterForm(  # Camelot's, which names who sent the trader; nobody did
         signature=f"{_FUNCTION}(uint256,uint256,address[],address,address,uint256)",
@@ -45,6 +52,15 @@ FORMS = (
             *(swap.trader, ZERO_ADDRESS, FOREVER_S),
         ),
         quote=_QUOTE,
+        coins=pair_forms(
+            "uint256,address[],address,address,uint256",
+            lambda swap: (0, _path(swap), swap.trader, ZERO_ADDRESS, FOREVER_S),
+            "uint256,uint256,address[],address,address,uint256",
+            lambda swap: (
+                *(swap.amount_in, 0, _path(swap)),
+                *(swap.trader, ZERO_ADDRESS, FOREVER_S),
+            ),
+        ),
     ),
 )
 

@@ -10,12 +10,14 @@ periphery SwapRouter and core AlgebraPool.
 from collections.abc import Callable, Sequence
 
 from analysis.calldata import call_data, topic_of
-from analysis.discovery import Candidate
+from analysis.discovery import ALGEBRA, Candidate
 from analysis.stage import SimLog
+from analysis.venues.coin import pool_forms
 from analysis.venues.swap import (
     FOREVER_S,
     HIGHEST_SQRT_PRICE,
     LOWEST_SQRT_PRICE,
+    Form,
     Moved,
     RouterForm,
     Swap,
@@ -31,7 +33,6 @@ _SWAPS = frozenset(
 )
 _AMOUNTS_BYTES = 64
 
-_ALGEBRA = frozenset({"algebra", "algebra_directional", "algebra_integral"})
 _BY_SPACING = frozenset({"ramses_v3"})
 _NO_POOL_CALL = frozenset({"solidly_v3"})
 """Variants whose pools have a swap of their own, which nobody here has seen at work."""
@@ -54,14 +55,15 @@ def _form(name: str, key_types: str, *, has_deadline: bool = True) -> RouterForm
     def arguments(swap: Swap) -> tuple[object, ...]:
         return (
             (
-                *(swap.token_in, swap.token_out, *_KEYS[key_types](swap), swap.trader),
+                *(swap.token_in, swap.token_out, *_KEYS[key_types](swap), swap.to),
                 *((FOREVER_S,) if has_deadline else ()),
                 *(swap.amount_in, 0, 0),
             ),
         )
 
     signature = f"{name}((address,address,{key_types}address,{deadline}uint256,uint256,uint160))"
-    return RouterForm(signature=signature, arguments=arguments)
+    coins = pool_forms(Form(signature=signature, arguments=arguments))
+    return RouterForm(signature=signature, arguments=arguments, coins=coins)
 
 
 _KEYS: dict[str, Callable[[Swap], tuple[object, ...]]] = {
@@ -85,7 +87,7 @@ FORMS_ALGEBRA = (
 
 def forms_of(candidate: Candidate) -> tuple[RouterForm, ...]:
     """Forms that can name this pool, the best first."""
-    if candidate.dex.variant in _ALGEBRA:
+    if candidate.dex.variant in ALGEBRA:
         return FORMS_ALGEBRA
     if candidate.dex.kind == "SolidV3" or candidate.dex.variant in _BY_SPACING:
         return FORMS_BY_SPACING if candidate.tick_spacing is not None else ()
@@ -102,13 +104,22 @@ def pool_call(swap: Swap) -> str:
 
     Algebra's pools sell what arrives, where asked to; nothing paid in by a buyer has a tax.
     """
-    limit = LOWEST_SQRT_PRICE if swap.upwards else HIGHEST_SQRT_PRICE
-    order = (swap.trader, swap.upwards, swap.amount_in, limit, b"")
     variant = swap.candidate.dex.variant
-    if swap.is_sale and variant in _ALGEBRA:
+    if swap.is_sale and variant in ALGEBRA:
         signature = _POOL_SWAP_TAXED.get(variant or "", _POOL_SWAP_TAXED_BEFORE)
-        return call_data(signature, swap.trader, *order)
-    return call_data(_POOL_SWAP, *order)
+        return call_data(signature, swap.trader, *_order(swap))
+    return reach_call(swap)
+
+
+def reach_call(swap: Swap) -> str:
+    """Calldata for the pool itself that asks for the pay when the amounts are known, which not
+    every `pool_call` does."""
+    return call_data(_POOL_SWAP, *_order(swap))
+
+
+def _order(swap: Swap) -> tuple[object, ...]:
+    limit = LOWEST_SQRT_PRICE if swap.upwards else HIGHEST_SQRT_PRICE
+    return swap.to, swap.upwards, swap.amount_in, limit, b""
 
 
 def read_moved(

@@ -4,6 +4,7 @@ A pair itself says what it would pay (getAmountOut), whatever its curve and fee.
 Source: Solidly BaseV1Router01 and its fee-on-transfer forks (Thena RouterV2), Aerodrome Router.
 """
 
+from analysis.venues.coin import pair_forms
 from analysis.venues.swap import FOREVER_S, Form, RouterForm, Swap
 
 _FUNCTION = "swapExactTokensForTokensSupportingFeeOnTransferTokens"
@@ -25,6 +26,12 @@ FORM_OF_FACTORY = RouterForm(
         signature="getAmountsOut(uint256,(address,address,bool,address)[])",
         arguments=lambda swap: (swap.amount_in, _step_of_factory(swap)),
     ),
+    coins=pair_forms(
+        "uint256,(address,address,bool,address)[],address,uint256",
+        lambda swap: (0, _step_of_factory(swap), swap.trader, FOREVER_S),
+        "uint256,uint256,(address,address,bool,address)[],address,uint256",
+        lambda swap: (swap.amount_in, 0, _step_of_factory(swap), swap.trader, FOREVER_S),
+    ),
 )
 FORMS = (
     RouterForm(
@@ -33,6 +40,12 @@ FORMS = (
         quote=Form(
             signature="getAmountsOut(uint256,(address,address,bool)[])",
             arguments=lambda swap: (swap.amount_in, _step(swap)),
+        ),
+        coins=pair_forms(
+            "uint256,(address,address,bool)[],address,uint256",
+            lambda swap: (0, _step(swap), swap.trader, FOREVER_S),
+            "uint256,uint256,(address,address,bool)[],address,uint256",
+            lambda swap: (swap.amount_in, 0, _step(swap), swap.trader, FOREVER_S),
         ),
     ),
     FORM_OF_FACTORY,

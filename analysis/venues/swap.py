@@ -10,6 +10,10 @@ from analysis.discovery import Candidate
 from analysis.stage import SimLog
 from config.primitives import Address, RawAmount
 
+_APPROVE = "approve(address,uint256)"
+_UNLIMITED = 2**256 - 1
+_MOST_PERMITTED = 2**160 - 1
+
 FOREVER_S = 2**40
 """A deadline no simulated block reaches."""
 
@@ -29,6 +33,13 @@ class Swap(msgspec.Struct, frozen=True, kw_only=True):
     token_out: Address
     """The zero address is the native coin, on either side (AmmV4)."""
     amount_in: RawAmount
+    receiver: Address | None = None
+    """Who gets what comes out. None: the trader."""
+
+    @property
+    def to(self) -> Address:
+        """Who gets what comes out."""
+        return self.receiver or self.trader
 
     @property
     def upwards(self) -> bool:
@@ -67,7 +78,18 @@ class Way(msgspec.Struct, frozen=True, kw_only=True):
     router: Address
     """Who is called, and allowed to take what is sold."""
     swap_data: Callable[[Swap], str]
-    """Calldata for the router."""
+    """Calldata for the router: pays and receives tokens, or the coin in a pool of the coin."""
+    coin_buy_data: Callable[[Swap], str] | None = None
+    """Calldata that pays with the chain's coin, sent along as the call's value, in a pool of the
+    wrapped coin. None: not a pool of the wrapped coin, or the router cannot."""
+    coin_sell_data: Callable[[Swap], str] | None = None
+    """Calldata that receives the chain's coin there. None: as for coin_buy_data."""
+    read_coins: Callable[[Sequence[SimLog]], RawAmount | None] | None = None
+    """By the events of a sale with coin_sell_data: wei that the seller received; see
+    coin.read_unwrapped. None: there are no such sales."""
+    permit2: Address | None = None
+    """The contract (Permit2) that takes the trader's tokens, either side's, which is allowed to by
+    them and told by them that the router may ask it to. None: the router takes them itself."""
     read_moved: ReadMoved
     quote_data: Callable[[Swap], str] | None = None
     """Calldata of a read whose last word is what the pool would pay. None: there is none."""
@@ -80,6 +102,51 @@ class Way(msgspec.Struct, frozen=True, kw_only=True):
     is_hooked: bool = False
     """Hooks may keep a part of either side, so what the pool tells is not what the trader paid and
     got. The router (our own) answers two words: what was paid, and native coins that were got."""
+
+    def approvals(self, token: Address, amount: int) -> tuple[tuple[Address, str], ...]:
+        """What a trader sends before the router may take so much of the token: whom, and calldata.
+
+        Permit2 is allowed everything, as wallets do: some tokens allow it that from the beginning,
+        and refuse to hear of less.
+        """
+        if self.permit2 is None:
+            return ((token, call_data(_APPROVE, self.router, amount)),)
+        asked = (token, self.router, min(amount, _MOST_PERMITTED), FOREVER_S)
+        return (
+            (token, call_data(_APPROVE, self.permit2, _UNLIMITED)),
+            (self.permit2, call_data("approve(address,address,uint160,uint48)", *asked)),
+        )
+
+
+class Reach(msgspec.Struct, frozen=True, kw_only=True):
+    """How a pool is asked what it would take of an order and give for it, with nobody paying.
+
+    Answers two words: taken and given, in smallest units, both 0 where the swap meets no liquidity
+    up to its last price. Refused where a token or a hook refuses even that.
+    """
+
+    router: Address
+    """Who is called: our own router, at an address that nobody knows."""
+    code: str
+    """0x runtime to put there."""
+    data: Callable[[Swap], str]
+    """Calldata."""
+    has_hooks: bool = False
+    """Hooks act in the swap, so no liquidity may be their word."""
+
+
+class CoinForm(msgspec.Struct, frozen=True, kw_only=True):
+    """One way by which routers trade for the chain's coin."""
+
+    selectors: tuple[str, ...]
+    """0x selectors of all functions that it needs."""
+    buy_data: Callable[[Swap], str]
+    sell_data: Callable[[Swap], str]
+
+    @property
+    def selector_bytes(self) -> tuple[bytes, ...]:
+        """What the router's dispatcher compares with."""
+        return tuple(bytes.fromhex(selector[2:]) for selector in self.selectors)
 
 
 class Form(msgspec.Struct, frozen=True, kw_only=True):
@@ -103,6 +170,8 @@ class RouterForm(Form, frozen=True, kw_only=True):
 
     quote: Form | None = None
     """The read beside it; see Way.quote_data."""
+    coins: tuple[CoinForm, ...] = ()
+    """The functions beside it that trade for the coin; a router has one of them at most."""
 
 
 def find_forms(code: bytes, forms: Sequence[RouterForm]) -> tuple[RouterForm, ...]:

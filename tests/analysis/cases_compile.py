@@ -23,7 +23,9 @@ from tests.analysis.code.assembler import assemble
 
 _CACHE: Final = PROJECT_ROOT / ".cache" / "cases"
 _COMPILE_S: Final = 300.0
-_IMMUTABLE: Final = "5afe" * 10
+IMMUTABLE: Final = bytes.fromhex("5afe" * 10)
+"""Made up, wherever deployment puts one."""
+BLANK: Final = bytes(len(IMMUTABLE))
 _LIBRARY: Final = "11b4" * 10
 _UNLINKED: Final = re.compile(r"__.{38}")
 _IMPORT: Final = re.compile(r'^import "(?:\.\./)+(.+)";$', re.MULTILINE)
@@ -187,6 +189,6 @@ def filled(answer: Answer) -> bytes | str:
         return answer.refused
     code = bytearray.fromhex(_UNLINKED.sub(_LIBRARY, answer.code.removeprefix("0x")))
     for place in answer.places:
-        made_up = bytes.fromhex(_IMMUTABLE).rjust(place.length, b"\0")
+        made_up = IMMUTABLE.rjust(place.length, b"\0")
         code[place.start : place.start + place.length] = made_up
     return bytes(code)

@@ -31,9 +31,10 @@ _MISSES: Final = [
 def answers_of(runtime: bytes) -> dict[str, object]:
     """The engine's answers, by field. The one place that knows where the engine is."""
     findings = examine(runtime).findings
+    answers = {field: getattr(findings, field) for field in FIELDS}
     return {
-        field: frozenset(getattr(findings, field)) if field in LISTS else getattr(findings, field)
-        for field in FIELDS
+        field: frozenset(answer) if isinstance(answer, tuple) else answer
+        for field, answer in answers.items()
     }
 
 

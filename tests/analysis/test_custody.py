@@ -12,7 +12,7 @@ from analysis.scenarios.bypass import Bypass
 from analysis.scenarios.filling import fill, recipes
 from analysis.scenarios.theft import Crime, Seen
 from analysis.scenarios.transfer import TransferResult, Wallet
-from analysis.stage import Scenery
+from analysis.scenery import Scenery
 from analysis.suspects import MOST_SUSPECTS, stored_addresses, suspects
 from config.burn import BURN_ADDRESSES
 from config.primitives import ZERO_ADDRESS, Address, BlockRef, Hash32, RawAmount
@@ -78,14 +78,14 @@ FAILED, LOST, UNSEEN = (seen(OWNER, moved=moved) for moved in (False, True, None
 def test_the_table_of_funds_can_be_drained(
     told: Sequence[Seen], by_bypass: bool | None, expected: bool | None, *, has_shape: bool
 ) -> None:
-    answer = drain.judge(told, bypass=by_bypass, is_untried=False, skips_allowance=has_shape)
+    answer = drain.judge(told, bypass=by_bypass, is_untried=False, is_open=has_shape)
     assert answer is (None if has_shape and expected is False else expected)
 
 
 def test_what_the_node_did_not_play_is_not_known_to_be_safe() -> None:
     told = [FAILED]
-    assert drain.judge(told, bypass=False, is_untried=True, skips_allowance=False) is None
-    assert drain.judge([LOST], bypass=False, is_untried=True, skips_allowance=False) is True
+    assert drain.judge(told, bypass=False, is_untried=True, is_open=False) is None
+    assert drain.judge([LOST], bypass=False, is_untried=True, is_open=False) is True
 
 
 @pytest.mark.parametrize(
@@ -125,8 +125,13 @@ def test_an_address_is_read_out_of_the_middle_of_a_word() -> None:
     slot = Hash32("0x" + "0" * 64)
     places = [StoredAddress(slot=slot, shift=shift) for shift in (0, 8, 40)]
     word = int(OWNER, 16)
-    assert stored_addresses(places, [word, word << 8 | 1, None]) == (OWNER, OWNER)
-    assert stored_addresses(places[:1], [2**255 | word]) == (OWNER,)  # other things above it
+    assert stored_addresses(places, [word, word << 8 | 1, None]) == {
+        places[0]: OWNER,
+        places[1]: OWNER,
+    }
+    assert stored_addresses(places[:1], [2**255 | word]) == {
+        places[0]: OWNER
+    }  # other things above it
 
 
 # --- what is said to strange functions ----------------------------------------------------------
@@ -188,7 +193,7 @@ def test_a_fallback_is_given_people_where_it_reads_them() -> None:
 
 
 def test_everything_fits_eight_plays_each_within_a_nodes_gas() -> None:
-    secret = Scenery(secret="s", base_fee_wei=1, proposer=ROUTER)
+    secret = Scenery(secret="s", base_fee_wei=1, proposers=(ROUTER,))
     pin = BlockRef(number=1, hash=Hash32("0x"), parent_hash=Hash32("0x"), time_s=1)
     crime = Crime(
         pin=pin,

@@ -1,5 +1,8 @@
 """Which pools are traded on stage, and what a pool's row says of each outcome."""
 
+from functools import partial
+
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -76,7 +79,7 @@ def test_an_outcome_is_never_taken_for_another(
         (valued(100.0), "liquidity_too_low"),
         (valued(0.0), "liquidity_too_low"),
         (valued(100.01), None),
-        (valued(1e6, kind="AmmV3", in_range=0), "no_in_range_liquidity"),
+        (valued(1e6, kind="AmmV3", in_range=0), None),
         (valued(1e6, kind="AmmV3", in_range=5), None),
     ],
 )
@@ -87,6 +90,90 @@ def test_exactly_the_limit_is_not_more_than_it(pool: ValuedPool, code: str | Non
     assert row.sell is None
     picked = pick_traded([pool], at_most=5, min_liquidity_usd=LIMIT_USD)
     assert bool(picked) == (code is None)
+
+
+def opening(
+    *, quote_raw: int, tokens_usd: float, unit_usd: float | None = 0.01, number: int = 1
+) -> ValuedPool:
+    """A concentrated pool with so much of the quote token, and tokens at a price of its own."""
+    pool = valued(2 * quote_raw * (unit_usd or 0), kind="AmmV3", in_range=0, number=number)
+    state = msgspec.structs.replace(pool.state, quote_reserve_raw=RawAmount(quote_raw))
+    return msgspec.structs.replace(
+        pool, state=state, token_side_usd=tokens_usd, quote_unit_usd=unit_usd
+    )
+
+
+@pytest.mark.parametrize(
+    ("pool", "expected"),
+    [
+        (opening(quote_raw=0, tokens_usd=3_000), 300_000),
+        (opening(quote_raw=1, tokens_usd=3_000), 300_000),
+        (opening(quote_raw=500_000, tokens_usd=3_000), 500_000),
+        (opening(quote_raw=0, tokens_usd=1e30), 5_000_000),
+        (opening(quote_raw=7, tokens_usd=3_000, unit_usd=None), 7),
+        (valued(1e6), 1),
+    ],
+)
+def test_trades_are_parts_of_what_either_side_comes_to(pool: ValuedPool, expected: int) -> None:
+    assert pool.trade_reference_raw == expected
+
+
+def test_openings_are_traded_only_where_nothing_deeper_is() -> None:
+    poor, rich = (
+        opening(quote_raw=0, tokens_usd=usd, number=number)
+        for number, usd in ((1, 200.0), (2, 900.0))
+    )
+    dust, deep = opening(quote_raw=0, tokens_usd=LIMIT_USD, number=3), valued(500.0, number=4)
+    pick = partial(pick_traded, min_liquidity_usd=LIMIT_USD)
+    assert pick([poor, dust, rich], at_most=5) == (rich, poor)
+    assert pick([poor, dust, rich], at_most=1) == (rich,)
+    assert pick([deep, poor, rich], at_most=5) == (deep,)
+
+
+@pytest.mark.parametrize(
+    ("trade", "expected_usd"),
+    [
+        (TradeResult(buy=PASSED, sell=REFUSED, absorbed_raw=RawAmount(20_000)), 200.0),
+        (TradeResult(buy=REFUSED, sell=REFUSED, absorbed_raw=RawAmount(20_000)), 0.0),
+        (TradeResult(buy=PASSED, sell=PASSED, absorbed_raw=None), 0.0),
+        (TradeResult(buy=PASSED, sell=PASSED, absorbed_raw=RawAmount(0)), 0.0),
+    ],
+)
+def test_an_opening_is_worth_what_it_was_seen_to_take(
+    trade: TradeResult, expected_usd: float
+) -> None:
+    pool = opening(quote_raw=0, tokens_usd=1e12)
+    (row,) = pool_rows([pool], {pool.candidate.key: trade}, min_liquidity_usd=LIMIT_USD)
+    assert (row.quote_side_usd, row.liquidity_usd) == (expected_usd, expected_usd)
+
+
+def test_what_was_asked_takes_nothing_from_a_deep_pool() -> None:
+    pool = opening(quote_raw=1_000_000, tokens_usd=5.0)
+    trade = TradeResult(buy=PASSED, sell=PASSED, absorbed_raw=RawAmount(20_000))
+    (row,) = pool_rows([pool], {pool.candidate.key: trade}, min_liquidity_usd=LIMIT_USD)
+    assert (row.quote_side_usd, row.liquidity_usd) == (10_000.0, 20_000.0)
+
+
+REACH = NotRun(missing="LIQUIDITY", reason="none")
+
+
+@pytest.mark.parametrize(
+    ("buy", "sell", "code"),
+    [
+        (REACH, REACH, "no_in_range_liquidity"),
+        (REACH, PASSED, "one_sided_liquidity"),
+        (REACH, REFUSED, "one_sided_liquidity"),
+        (REFUSED, REACH, "buy_reverted"),
+        (REACH, NODE, "one_sided_liquidity"),
+    ],
+)
+def test_liquidity_is_out_of_reach_only_where_both_sides_are(
+    buy: Outcome, sell: Outcome, code: str
+) -> None:
+    pool = valued(1_000.0, kind="AmmV3", in_range=0)
+    trades = {pool.candidate.key: TradeResult(buy=buy, sell=sell)}
+    (row,) = pool_rows([pool], trades, min_liquidity_usd=LIMIT_USD)
+    assert row.error_code == code
 
 
 def test_running_plays_are_pending() -> None:

@@ -1,16 +1,17 @@
 """A pool is traded through its venue's router where that is proven, else through ours."""
 
+import msgspec
 import pytest
 from eth_abi.abi import decode, encode
 from eth_hash.auto import keccak
 
 from analysis import probes, routers
-from analysis.calldata import call_data, topic_of
+from analysis.calldata import call_data, selector_of, topic_of
 from analysis.discovery import Candidate
 from analysis.routers import RouterFacts
 from analysis.stage import SimLog
 from analysis.venues import amm_v2, amm_v3, solid, stage_router, v4_swap
-from analysis.venues.swap import Moved, RouterForm, Swap, Way, find_forms
+from analysis.venues.swap import FOREVER_S, Moved, RouterForm, Swap, Way, find_forms
 from config.chains import Dex, DexKind
 from config.primitives import ZERO_ADDRESS, Address, Hash32, RawAmount
 from demo.compile import load_artifacts
@@ -119,6 +120,79 @@ def test_the_known_fee_is_tried_first_and_then_only_higher_ones() -> None:
     data = bytes.fromhex(way.swap_data(sale(candidate()))[2:])
     *_, fees = decode(["address", "address", "uint256", "uint256[]"], data[4:])
     assert fees == (100, 300, 1_000)
+
+
+WRAPPED = Address("0x" + "c0" * 20)
+
+
+def router_code(form: RouterForm, name: str, *, wrapped: Address = WRAPPED) -> bytes:
+    """What a router's code holds that speaks this form, and trades for the coin of this name."""
+    (coins,) = (
+        one
+        for one in form.coins
+        if selector_of(f"swapExact{name}ForTokens{TAXED}(uint256,address[],address,uint256)")
+        in one.selectors
+    )
+    return b"".join((form.selector, *coins.selector_bytes, bytes.fromhex(wrapped[2:])))
+
+
+TAXED = "SupportingFeeOnTransferTokens"
+
+
+def read_router(code: bytes) -> RouterFacts:
+    answers = (encode_answer(code), encode_answer(bytes.fromhex(FACTORY[2:]).rjust(32, b"\0")))
+    return routers.read(answers, wrapped=WRAPPED)
+
+
+def encode_answer(data: bytes) -> msgspec.Raw:
+    return msgspec.Raw(b'"0x' + data.hex().encode() + b'"')
+
+
+@pytest.mark.parametrize("name", ["ETH", "AVAX"])
+def test_coins_are_paid_by_the_name_that_the_router_gives_them(name: str) -> None:
+    facts = read_router(router_code(amm_v2.FORMS[0], name))
+    pool = msgspec.structs.replace(candidate(), quote=WRAPPED)
+    way = routers.way_of(pool, facts, free=FREE, wrapped=WRAPPED)
+    assert isinstance(way, Way)
+    assert way.coin_buy_data is not None
+    assert way.coin_sell_data is not None
+    buy = msgspec.structs.replace(sale(pool), token_in=WRAPPED, token_out=TOKEN)
+    types = "(uint256,address[],address,uint256)"
+    assert way.coin_buy_data(buy)[:10] == selector_of(f"swapExact{name}ForTokens{TAXED}{types}")
+    types = "(uint256,uint256,address[],address,uint256)"
+    data = way.coin_sell_data(sale(pool))
+    assert data[:10] == selector_of(f"swapExactTokensFor{name}{TAXED}{types}")
+
+
+def test_a_router_of_another_wrapped_coin_pays_none() -> None:
+    facts = read_router(router_code(amm_v2.FORMS[0], "ETH", wrapped=OTHER))
+    assert facts.coins == ()
+    pool = msgspec.structs.replace(candidate(), quote=WRAPPED)
+    way = routers.way_of(pool, facts, free=FREE, wrapped=WRAPPED)
+    assert isinstance(way, Way)
+    assert way.router == ROUTER
+    assert (way.coin_buy_data, way.coin_sell_data, way.read_coins) == (None, None, None)
+
+
+@pytest.mark.parametrize("facts", [None, read_router(router_code(amm_v2.FORMS[0], "ETH"))])
+def test_pools_of_other_tokens_know_no_coins(facts: RouterFacts | None) -> None:
+    way = routers.way_of(candidate(), facts, free=FREE, wrapped=WRAPPED)
+    assert isinstance(way, Way)
+    assert (way.coin_buy_data, way.coin_sell_data) == (None, None)
+
+
+def test_who_sells_through_permit2_allows_it_everything() -> None:
+    way = stage_router.pair_way(ROUTER, fee_bp=30, permit2=OTHER)
+    assert way.approvals(TOKEN, 5) == (
+        (TOKEN, call_data("approve(address,uint256)", OTHER, 2**256 - 1)),
+        (
+            OTHER,
+            call_data("approve(address,address,uint160,uint48)", *(TOKEN, ROUTER, 5, FOREVER_S)),
+        ),
+    )
+    assert stage_router.pair_way(ROUTER, fee_bp=30).approvals(TOKEN, 5) == (
+        (TOKEN, call_data("approve(address,uint256)", ROUTER, 5)),
+    )
 
 
 @pytest.mark.parametrize(

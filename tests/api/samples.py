@@ -93,6 +93,13 @@ def make_token(**changes: Any) -> ReportRow:
         "creator_address": OWNER,
         "creator_balance_raw": 0,
         "others_raw": None,
+        "sell_blocked_later": False,
+        "sell_tax_rises": False,
+        "sell_depends_on_size": False,
+        "sell_blocked_after_others": False,
+        "sell_depends_on_conditions": False,
+        "untested_conditions": False,
+        "creates_balances": False,
         "owner_slots_vacant": True,
         "clock_block": 20_000_000,
         "clock_time_s": MINED_AT_S,
@@ -206,6 +213,13 @@ def reports(draw: st.DrawFn) -> Report:
         creator_address=draw(st.none() | addresses),
         creator_balance_raw=draw(st.none() | amounts),
         others_raw=draw(st.none() | amounts),
+        sell_blocked_later=draw(flags),
+        sell_tax_rises=draw(flags),
+        sell_depends_on_size=draw(flags),
+        sell_blocked_after_others=draw(flags),
+        sell_depends_on_conditions=draw(flags),
+        untested_conditions=draw(flags),
+        creates_balances=draw(flags),
     )
 
 
@@ -214,8 +228,10 @@ def clock_limits(draw: st.DrawFn) -> ClockLimitRow:
     """A limit near the sample clock, on either side, or one that was not read."""
     near = st.sampled_from([20_000_000, MINED_AT_S])
     values = st.builds(int.__add__, near, st.integers(-1_000_000, 1_000_000))
+    source = draw(st.sampled_from(["constant", "storage"]))
     return make_limit(
         draw(st.none() | values | st.integers(0, 2**256 - 1)),
-        source=draw(st.sampled_from(["constant", "storage"])),
+        source=source,
+        slot=f"0x{draw(st.integers(0, 9)):064x}" if source == "storage" else None,
         compared_with=draw(st.sampled_from([None, "block", "timestamp"])),
     )

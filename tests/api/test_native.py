@@ -9,7 +9,7 @@ from hypothesis import given
 from analysis.clock import ContractClock
 from api.native import render_native
 from api.shapes import Deadline, Holder, NativeFeatures
-from sql.rows import Report, StaticFindings
+from sql.rows import LIQUIDITY_UNKNOWN, Report, StaticFindings
 from tests.api.samples import (
     CLOCK,
     DEAD,
@@ -187,11 +187,28 @@ def test_cannot_buy_reads_settled_pools_alone(buys: tuple[Any, ...], expected: A
         ((make_pool(quote_side_usd=100.0),), False, True),
         ((make_pool(quote_side_usd=100.01),), True, True),
         ((make_pool(kind="curve_a", quote_side_usd=5000.0),), True, False),
+        # A trade under way may still prove that it takes more; what is not known is no 0.
+        ((make_pool(quote_side_usd=0.0, buy="pending"),), None, True),
+        ((make_pool(quote_side_usd=0.0, error_code=LIQUIDITY_UNKNOWN),), None, True),
+        (
+            (
+                make_pool(quote_side_usd=0.0, error_code=LIQUIDITY_UNKNOWN),
+                make_pool(ordinal=1, quote_side_usd=100.01),
+            ),
+            True,
+            True,
+        ),
     ],
 )
 def test_liquidity_is_judged_on_the_quote_side(pools: Any, is_liquid: Any, is_in_dex: Any) -> None:
     features = native(make_report(pools=pools))
     assert (features.is_liquid, features.is_in_dex) == (is_liquid, is_in_dex)
+
+
+def test_liquidity_that_nobody_knows_is_null() -> None:
+    unread = make_pool(liquidity_usd=0.0, error_code=LIQUIDITY_UNKNOWN)
+    [pool] = native(make_report(pools=(unread,))).dex
+    assert (pool.liquidity, pool.error_code) == (None, "liquidity_unknown")
 
 
 def test_pools_are_sent_deepest_first() -> None:

@@ -25,7 +25,8 @@ async def test_the_evidence_names_the_method(chain: Chain, desk: Desk, back_end:
     desk.node = Lacking(desk.node, LACKING[back_end])
     report = await judge(desk, chain.world.token("honest").address)
     bodies = [msgspec.json.decode(row.body) for row in report.evidence if ":" in row.key]
-    assert {body["played_by"] for body in bodies} == {METHODS[back_end]}
+    played = {body["played_by"] for body in bodies if "played_by" in body}
+    assert played == {METHODS[back_end]}
 
 
 async def test_what_a_node_lacks_is_not_asked_again_at_once(chain: Chain, desk: Desk) -> None:

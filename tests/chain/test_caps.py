@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from analysis import cap_state
+from analysis import storage_words
 from analysis.cap_state import read_cap_words
 from analysis.caps import with_caps
 from analysis.clock_state import read_clock_state
@@ -220,7 +220,7 @@ class Deaf:
 async def test_unread_storage_leaves_what_the_code_tells(
     chain: Chain, client: RpcClient, monkeypatch: pytest.MonkeyPatch, is_slow: bool
 ) -> None:
-    monkeypatch.setattr(cap_state, "CAP_SLOTS_WAIT_S", 0.05)
+    monkeypatch.setattr(storage_words, "WAIT_S", 0.05)
     code = runtimes()["RemoveLimits", "0.8-opt"]
     actors = install(chain, code)
     assert chain.send(actors.owner, actors.token, "set(uint256)", 1).success

@@ -49,13 +49,26 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     """To whom transferFrom is tried for real."""
     hidden: tuple[Wallets, ...] = ()
     """With these wallets at hand the service cannot find it, and must not say no."""
+    lists_itself: bool = False
+    """The owner can put itself on the list of those who may spend: it is named, not the listed."""
     owner_can_change: bool | None = None
     """None: nothing tells who the owner is."""
 
 
 ROWS = (
     Row(contract="OwnerSpender", owner_can_change=False),
-    Row(contract="ListedSpender", has_keeper=True, hidden=WALLETS, owner_can_change=False),
+    Row(
+        contract="ListedSpender",
+        has_keeper=True,
+        lists_itself=True,
+        theft=Theft(
+            by="owner",
+            call="trust(address,bool)",
+            given=("thief", True),
+            then_transfer_from=True,
+        ),
+        owner_can_change=False,
+    ),
     Row(contract="HashedSpender", has_keeper=True, hidden=WALLETS),
     Row(contract="RegisteredSpender", has_keeper=True, hidden=WALLETS),
     Row(contract="MaskedSpender", has_keeper=True),
@@ -127,7 +140,6 @@ ROWS = (
     Row(
         contract="ListedBurner",
         has_keeper=True,
-        hidden=WALLETS,
         theft=Theft(by="keeper", call="burn(address,uint256)", given=("victim", "amount")),
         owner_can_change=False,
     ),
@@ -289,13 +301,19 @@ async def test_who_is_said_to_reach_a_wallet_really_does(
 ) -> None:
     heist = Heist(chain, row)
     holders = [heist.holder(10), heist.holder(500)]
-    token = (await judge(with_wallets(desk, wallets, holders), heist.token)).token
+    token_report = await judge(with_wallets(desk, wallets, holders), heist.token)
+    token = token_report.token
     able = {heist.people[who] for who in heist.people if heist.can_spend(who)}
     is_robbed = bool(able) or heist.is_robbed()
     assert token.owner_can_change_balance is row.owner_can_change
     if wallets in row.hidden:
         assert is_robbed
-        assert (token.allowance_bypass, token.funds_can_be_drained) == (False, None)
+        assert (token.allowance_bypass, token.funds_can_be_drained) == (None, None)
+        assert "on stage" in shown_open(token_report, "allowance_bypass")
+        return
+    if row.lists_itself:
+        assert heist.is_robbed()
+        assert answers(token) == (True, (heist.owner,), True)
         return
     assert token.allowance_bypass is bool(able)
     named = set() if heist.people["stranger"] in able else able
@@ -364,6 +382,10 @@ async def test_the_evidence_can_be_played_again(chain: Chain, desk: Desk) -> Non
         moved = [each for each in proof["outcome"] if each["has_moved"]]
         assert bool(moved) is bool(proof["calls"]) is (key == "funds_can_be_drained")
         assert all(each["before_raw"] > each["after_raw"] for each in moved)
+
+
+def shown_open(report: Report, key: str) -> str:
+    return shown(report, f"{key}:open")
 
 
 def shown(report: Report, key: str) -> str:

@@ -45,8 +45,19 @@ abstract contract ConcentratedRouter {
     function mint(address tokenA, address tokenB, int24 key, int24 outermost, uint128 liquidity)
         external
     {
+        mintBetween(tokenA, tokenB, key, -outermost, outermost, liquidity);
+    }
+
+    function mintBetween(
+        address tokenA,
+        address tokenB,
+        int24 key,
+        int24 lower,
+        int24 upper,
+        uint128 liquidity
+    ) public {
         pool = find(tokenA, tokenB, key);
-        IPool(pool).mint(msg.sender, -outermost, outermost, liquidity, abi.encode(msg.sender));
+        IPool(pool).mint(msg.sender, lower, upper, liquidity, abi.encode(msg.sender));
         pool = address(0);
     }
 

@@ -12,17 +12,29 @@ interface IPoolStart {
 contract SlipstreamFactory is PoolMaker {
     mapping(int24 => uint24) public tickSpacingToFee;
     mapping(address => mapping(address => mapping(int24 => address))) public getPool;
+    int24[] private spacings;
 
+    event TickSpacingEnabled(int24 indexed tickSpacing, uint24 indexed fee);
     event PoolCreated(
         address indexed token0, address indexed token1, int24 indexed tickSpacing, address pool
     );
 
     constructor(address shelf) PoolMaker(shelf) {
-        tickSpacingToFee[1] = 100;
-        tickSpacingToFee[50] = 500;
-        tickSpacingToFee[100] = 500;
-        tickSpacingToFee[200] = 3_000;
-        tickSpacingToFee[2_000] = 10_000;
+        enableTickSpacing(1, 100);
+        enableTickSpacing(50, 500);
+        enableTickSpacing(100, 500);
+        enableTickSpacing(200, 3_000);
+        enableTickSpacing(2_000, 10_000);
+    }
+
+    function enableTickSpacing(int24 tickSpacing, uint24 fee) public {
+        tickSpacingToFee[tickSpacing] = fee;
+        spacings.push(tickSpacing);
+        emit TickSpacingEnabled(tickSpacing, fee);
+    }
+
+    function tickSpacings() external view returns (int24[] memory) {
+        return spacings;
     }
 
     function createPool(address tokenA, address tokenB, int24 tickSpacing, uint160 sqrtPriceX96)

@@ -153,7 +153,7 @@ def test_metadata_is_no_code() -> None:
         ("CALLER 5 SLOAD 0xffffffffffffffffffffffffffffffffffffffff AND EQ", (5,)),
         ("7 SLOAD ORIGIN XOR", (7,)),
         ("2 SLOAD CALLER SUB", (2,)),
-        ("8 SLOAD 8 SHR CALLER EQ", ()),
+        ("8 SLOAD 8 SHR CALLER EQ", ()),  # among the packed ones
         (f"{mapping_slot('CALLER', '3')} SLOAD", ()),
         ("4 CALLDATALOAD CALLER EQ", ()),
     ],
@@ -162,6 +162,18 @@ def test_owner_slots(check: str, slots: tuple[int, ...]) -> None:
     body = f"{check} @ok JUMPI 0 0 REVERT ok: STOP"
     found = examine(functions({SET_OWNER: body, BALANCE_OF: GET_BALANCE}))
     assert found.owner_slots == tuple(Hash32(f"0x{slot:064x}") for slot in slots)
+
+
+@pytest.mark.parametrize(
+    ("read", "shift"),
+    [("8 SLOAD 40 SHR", 40), (f"{1 << 16:#x} 9 SLOAD DIV", 16), ("8 SLOAD 8 SHR", 8)],
+)
+def test_owners_that_share_their_slot_are_told_with_their_place(read: str, shift: int) -> None:
+    body = f"{read} {2**160 - 1:#x} AND CALLER EQ @ok JUMPI 0 0 REVERT ok: STOP"
+    found = examine(functions({SET_OWNER: body, BALANCE_OF: GET_BALANCE}))
+    assert found.findings.has_owner_functionality is True
+    assert [place.shift for place in found.packed_owners] == [shift]
+    assert found.owner_slots == ()
 
 
 def test_a_comparison_in_transfer_is_not_an_owner_check() -> None:

@@ -144,14 +144,25 @@ def test_copies_go_their_own_ways() -> None:
 
 
 @pytest.mark.parametrize("base", [0, "term"])
-def test_memories_that_differ_have_only_in_common_what_they_agree_on(base: int | str) -> None:
+def test_where_memories_differ_a_word_stands_for_both(base: int | str) -> None:
     pool = Pool()
     start = pool.leaf("CALLVALUE") if base else 0
     one, two = Memory(pool), Memory(pool)
     for memory, patch in ((one, 7), (two, 8)):
         memory.store(start, 1)
         memory.store(pool.make("ADD", 96, start), patch)
-    both = one.common(two, lambda a, _: a)
+    both = one.common(two, lambda place, a, b: pool.leaf("both", place, a, b))
+    patched = pool.make("ADD", 96, start)
     assert both.load(start) == 1
-    assert _is_unknown(both.load(pool.make("ADD", 96, start)))
+    assert both.load(patched) is pool.leaf("both", patched, 7, 8)
     assert not both.is_same(one)
+
+
+@pytest.mark.parametrize("base", [0, "term"])
+def test_what_only_one_of_two_memories_holds_is_unknown_in_both(base: int | str) -> None:
+    pool = Pool()
+    start = pool.leaf("CALLVALUE") if base else 0
+    one, two = Memory(pool), Memory(pool)
+    one.store(start, 1)
+    both = one.common(two, lambda _, a, __: a)
+    assert _is_unknown(both.load(start))

@@ -2,6 +2,7 @@
 
 import json
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -68,6 +69,39 @@ def given(process: subprocess.Popen[bytes], lines: int) -> None:
 
 def test_answers_do_not_wait_for_the_end_of_the_input(run: subprocess.Popen[bytes]) -> None:
     given(run, 64)
+
+
+def test_each_line_of_a_pipe_without_end_is_answered_before_the_next_is_sent(
+    run: subprocess.Popen[bytes],
+) -> None:
+    assert run.stdin is not None
+    assert run.stdout is not None
+    for number in range(5):
+        run.stdin.write(line(number))
+        run.stdin.flush()
+        assert select.select([run.stdout], [], [], WAIT_S)[0], f"no answer to line {number}"
+        assert json.loads(run.stdout.readline())["id"] == number
+    assert run.poll() is None
+
+
+def test_an_interrupt_while_it_waits_for_a_line_ends_it_quietly(
+    run: subprocess.Popen[bytes],
+) -> None:
+    given(run, 1)
+    os.killpg(run.pid, signal.SIGINT)
+    assert run.wait(WAIT_S) == 130
+    assert run.stderr is not None
+    assert run.stderr.read().strip() == b""
+
+
+def test_input_that_fails_is_no_end_of_input() -> None:
+    def lines() -> Iterator[bytes]:
+        yield line(0)
+        raise OSError
+
+    answers = examine_lines(lines(), processes=2)
+    with pytest.raises(OSError, match=r"^$"):
+        list(answers)
 
 
 def test_an_interrupt_ends_it_quietly_with_its_workers(run: subprocess.Popen[bytes]) -> None:

@@ -9,6 +9,7 @@ from analysis import clock, clock_state, owner_slots, ownership
 from analysis.clock import ContractClock, Reading, clock_at
 from analysis.clock_limits import ClockLimit
 from analysis.clock_state import ClockState, read_clock_state
+from analysis.code.leads import StoredAddress
 from analysis.node import RpcAnswer
 from analysis.owner_slots import OwnerSlots, read_owner_slots
 from config.errors import UpstreamError
@@ -196,6 +197,34 @@ def holding(held: RpcAnswer) -> ScriptedNode:
 async def test_what_owner_slots_tell(held: RpcAnswer, expected: OwnerSlots) -> None:
     found = await read_owner_slots(holding(held), TOKEN, [slot(1)], block=BLOCK)
     assert found == expected
+
+
+PACKED = 1 + (int(WALLET, 16) << 40) + (7 << 200)
+"""The wallet between two other fields."""
+
+
+@pytest.mark.parametrize(
+    ("held", "expected"),
+    [
+        (word(PACKED), OwnerSlots(wallets=(WALLET,), are_vacant=False)),
+        (word(1 + (7 << 200)), OwnerSlots(wallets=(), are_vacant=True)),
+        (word(1 + (int(DEAD, 16) << 40)), OwnerSlots(wallets=(), are_vacant=True)),
+        (RpcFault(code=1, message="no"), OwnerSlots(wallets=(), are_vacant=None)),
+    ],
+)
+async def test_an_owner_who_shares_a_slot_is_found(held: RpcAnswer, expected: OwnerSlots) -> None:
+    places = [StoredAddress(slot=slot(1), shift=40)]
+    found = await read_owner_slots(holding(held), TOKEN, [], packed=places, block=BLOCK)
+    assert found == expected
+    assert ownership.judge((), found.wallets).ownership_renounced is (
+        None if found.wallets else True
+    )
+
+
+async def test_an_owner_below_another_field_is_found() -> None:
+    low = word(int(WALLET, 16) + (1 << 160))
+    found = await read_owner_slots(holding(low), TOKEN, [slot(1)], block=BLOCK)
+    assert found == OwnerSlots(wallets=(WALLET,), are_vacant=False)
 
 
 @pytest.mark.parametrize("words_come", [False, True])

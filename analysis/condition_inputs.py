@@ -1,0 +1,75 @@
+"""Inputs of a trade that its conditions may ask for, and what an ordinary trade brings of each."""
+
+from collections.abc import Collection, Mapping
+from typing import Final, Literal
+
+import msgspec
+
+from config.primitives import Address, Hash32
+
+Input = Literal[
+    "time",
+    "block",
+    "gas_price",
+    "base_fee",
+    "proposer",
+    "randomness",
+    "gas",
+    "coins",
+    "amount",
+    "slot",
+    "mark",
+    "balance",
+    "price",
+]
+"""`coins`: of the trader; `slot`: a variable of the token; `mark`: the trader's entry in a mapping;
+`balance`: the token's own balance; `price`: what the pool holds, as a multiple of today's in
+percent."""
+
+_REAL: Final = frozenset[Input](
+    {
+        *("time", "block", "gas_price", "base_fee", "proposer", "randomness", "gas", "coins"),
+        *("amount", "price"),
+    }
+)
+
+
+class WhatIf(msgspec.Struct, frozen=True, kw_only=True):
+    """One input, set to a value that is not the ordinary one."""
+
+    input: Input
+    value: int
+    slot: Hash32 | None = None
+    """`slot`, `mark`: which variable, by the slot that it is declared at."""
+    contract: Address | None = None
+    """Whose variable."""
+
+    @property
+    def is_real(self) -> bool:
+        """Whether ordinary people can meet it: nothing of the token's is overridden."""
+        return self.input in _REAL
+
+
+class Setting(msgspec.Struct, frozen=True, kw_only=True):
+    """What an ordinary trade brings."""
+
+    time_s: int
+    block: int
+    base_fee_wei: int
+    gas_price_wei: int
+    gas: int
+    coins_wei: int
+    amount_raw: int
+    supply_raw: int
+    trader: Address
+    token: Address
+    contract: Address
+    """Whose conditions and storage: the token, or the pool's hook."""
+    pool: Address
+    router: Address
+    proposer: Address
+    pool_balance_raw: int
+    words: Mapping[Hash32, int]
+    """Storage by slot."""
+    known: Collection[Address]
+    """Contracts whose answers the plays themselves show: pools, routers, quote tokens."""

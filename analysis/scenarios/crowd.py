@@ -1,0 +1,121 @@
+"""A crowd buys in one pool: the opening that the plays of later sales share. Pure.
+
+Twelve people of their own sizes buy in three blocks, one of them twice. The opening is played by
+itself first, because a sale's calldata needs the amount that each buy brought; the plays that go on
+from it repeat it, so each holds exactly what was seen.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import msgspec
+
+from analysis.scenarios import acts
+from analysis.scenarios.ground import Ground, balance_call
+from analysis.scenarios.trade import part_of_reserve
+from analysis.stage import NotRun, Play, Played, SimCall
+from analysis.what_if_blocks import WhatIfBlock
+from config.primitives import RawAmount
+
+MOMENTS: Final = ("next block", "+5 minutes", "+1 hour", "+1 day", "+30 days")
+"""Each has two sellers: somebody ordinary, and somebody small."""
+
+ORDINARY: Final = "seller"
+SMALL: Final = "small seller"
+TWICE: Final = "second buyer"
+SENDER: Final = "sender"
+
+_SHARES: Final = {ORDINARY: 170, SMALL: 2_700, TWICE: 450, SENDER: 310}
+"""Divisors of the pool's quote reserve. None of the drawn amounts is a round share."""
+
+BLOCKS: Final = 4
+"""Of the opening, the one in which balances are read included."""
+
+
+class Crowd(msgspec.Struct, frozen=True, kw_only=True):
+    """Who has bought, and what each then held."""
+
+    opening: Play
+    held: Mapping[str, RawAmount]
+    """Nearly all of it, by name; only of those who hold something."""
+
+
+def seller(moment: str, size: str) -> str:
+    """The name of who sells then."""
+    return f"{size} {moment}"
+
+
+def members() -> tuple[str, ...]:
+    """Everybody's name."""
+    return (
+        *(seller(moment, size) for moment in MOMENTS for size in (ORDINARY, SMALL)),
+        TWICE,
+        SENDER,
+    )
+
+
+def paid(ground: Ground, who: str) -> RawAmount:
+    """What somebody pays in."""
+    size = next(size for size in (SMALL, ORDINARY, TWICE, SENDER) if who.startswith(size))
+    return part_of_reserve(ground, _SHARES[size])
+
+
+def payments(ground: Ground) -> dict[str, RawAmount]:
+    """What each needs in hand."""
+    return {who: RawAmount(paid(ground, who) * (2 if who == TWICE else 1)) for who in members()}
+
+
+def opening(ground: Ground, blocks: Sequence[WhatIfBlock]) -> list[acts.Scene]:
+    """The buys, in the first three blocks."""
+    names = members()
+    groups = (names[:4], names[4:8], names[8:])
+    scenes = []
+    for block, group in zip(blocks, groups, strict=False):
+        calls = [call for who in group for call in _buying(ground, who)]
+        scenes.append(scene(block, calls))
+    return scenes
+
+
+def scene(block: WhatIfBlock, calls: Sequence[SimCall]) -> acts.Scene:
+    """The acts of one block."""
+    return acts.Scene(number=block.number, time_s=block.time_s, calls=tuple(calls))
+
+
+def write_opening(ground: Ground, blocks: Sequence[WhatIfBlock]) -> Play:
+    """The buys, and in the block after them the second one and everybody's balance."""
+    token = ground.candidate.token
+    reads = [
+        msgspec.structs.replace(
+            balance_call(token, ground.trader(who), "held"), label=_held_label(who)
+        )
+        for who in members()
+    ]
+    last = scene(blocks[BLOCKS - 1], [*second_buy(ground), *reads])
+    return acts.stage(ground, [*opening(ground, blocks), last], buyers=payments(ground))
+
+
+def second_buy(ground: Ground) -> tuple[SimCall, ...]:
+    """One of the crowd buys again."""
+    return acts.buying(ground, TWICE, paid(ground, TWICE), prefix="again ")
+
+
+def read_opening(play: Play, played: Played | NotRun) -> Crowd | None:
+    """None: the node did not play it, or nobody could buy."""
+    if isinstance(played, NotRun):
+        return None
+    words = {who: played[_held_label(who)].word for who in members()}
+    held = {who: nearly_all(word) for who, word in words.items() if word}
+    return Crowd(opening=play, held=held) if held else None
+
+
+def nearly_all(held: int) -> RawAmount:
+    """What is sold of it: some wallets may not be emptied."""
+    return RawAmount(max(1, held - held // 33))
+
+
+def _buying(ground: Ground, who: str) -> tuple[SimCall, ...]:
+    return acts.buying(ground, who, paid(ground, who))
+
+
+def _held_label(who: str) -> str:
+    return f"{who}: held"

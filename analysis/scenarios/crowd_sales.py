@@ -1,0 +1,184 @@
+"""The crowd sells one after another: what do others' trades change for who sells after them?
+
+One play, an hour after the buys. Somebody large buys first and sells in the middle, so that the
+price moves both ways; everybody else sells in a block of their own and tries again in the next one;
+one has bought twice and sells in thirds, one sends half to a friend who sells it. Pure.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+import msgspec
+
+from analysis.scenarios import acts, crowd
+from analysis.scenarios.crowd import MOMENTS, ORDINARY, SENDER, TWICE, Crowd
+from analysis.scenarios.ground import Ground
+from analysis.scenarios.later_sales import worst
+from analysis.scenarios.trade import part_of_reserve
+from analysis.scenarios.trade_outcome import read_sale
+from analysis.stage import NotRun, Outcome, Passed, Play, Played, Refused, SimCall
+from analysis.what_if_blocks import WhatIfBlock
+from config.primitives import RawAmount
+
+VERSION: Final = 1
+
+_HOUR_S: Final = 3_600
+WAITS_S: Final = (0, 0, 0, 0, 0, _HOUR_S, *[0] * 7, _HOUR_S, 0)
+"""Before each block but the first: the opening, approvals, the large buy; an hour; eight blocks of
+sales; an hour; the second sales, and their second tries."""
+
+_WHALE: Final = "large buyer"
+_WHALE_SHARES: Final = (3, 13)
+"""Divisors of the reserve that the large buyer pays in: all that passes."""
+
+_FRIEND: Final = "friend"
+_HEAVY_TAX_PCT: Final = 50.0
+
+
+class CrowdSales(msgspec.Struct, frozen=True, kw_only=True):
+    """What each could sell."""
+
+    pool: str
+    """Candidate.key of the pool."""
+    sales: dict[str, Outcome]
+    """By seller, in the order in which they sold."""
+    is_blocked: bool | None
+    """Somebody could not sell. None: nobody's sale was learnt."""
+    tax_rises: bool | None
+    """Somebody lost half or more."""
+
+
+class _Sale(msgspec.Struct, frozen=True, kw_only=True):
+    who: str
+    amount: RawAmount
+    words: str = ""
+    """Tells two sales of one seller apart."""
+
+    @property
+    def name(self) -> str:
+        return f"{self.who}{', ' + self.words.strip() if self.words else ''}"
+
+
+def write_play(ground: Ground, held: Crowd, blocks: Sequence[WhatIfBlock]) -> Play:
+    """`blocks`: as many as WAITS_S has, and the first."""
+    scenes = [
+        *crowd.opening(ground, blocks),
+        crowd.scene(blocks[3], crowd.second_buy(ground)),
+        crowd.scene(
+            blocks[4],
+            [
+                call
+                for who, amount in held.held.items()
+                for call in acts.approving(ground, who, amount=amount, is_unlimited=True)
+            ],
+        ),
+        crowd.scene(blocks[5], list(_whale_buys(ground))),
+    ]
+    before: tuple[_Sale, ...] = ()
+    for block, sales in zip(blocks[6:], _program(ground, held), strict=True):
+        calls = [call for sale in before for call in _tried(ground, sale, "again ")]
+        calls += [call for sale in sales for call in _tried(ground, sale, "")]
+        scenes.append(crowd.scene(block, [*calls, *_beside(ground, held, block, blocks)]))
+        before = sales
+    payments = {**crowd.payments(ground), _WHALE: _whale_funds(ground)}
+    return acts.stage(ground, scenes, buyers=payments, others=[ground.trader(_FRIEND)])
+
+
+def read_play(ground: Ground, held: Crowd, played: Played) -> CrowdSales:
+    """What everybody but the large buyer met."""
+    sales = {
+        sale.name: _outcome(ground, played, sale)
+        for block in _program(ground, held)
+        for sale in block
+        if sale.who != _WHALE
+    }
+    learnt = [outcome for outcome in sales.values() if not isinstance(outcome, NotRun)]
+    taxes = [outcome.tax for outcome in learnt if isinstance(outcome, Passed)]
+    return CrowdSales(
+        pool=ground.candidate.key,
+        sales=sales,
+        is_blocked=isinstance(worst(learnt), Refused) if learnt else None,
+        tax_rises=any(tax is not None and tax >= _HEAVY_TAX_PCT for tax in taxes)
+        if learnt
+        else None,
+    )
+
+
+# --- writing -----------------------------------------------------------------------------------
+
+
+def _program(ground: Ground, held: Crowd) -> Iterator[tuple[_Sale, ...]]:
+    """Who sells in which block, from the first after the hour to the last."""
+    everybody = [
+        _Sale(who=who, amount=held.held[who])
+        for moment in MOMENTS
+        if (who := crowd.seller(moment, ORDINARY)) in held.held
+    ]
+    twice, sent = held.held.get(TWICE, 0), held.held.get(SENDER, 0)
+    # A third each: where the first passes, its second try sells one too.
+    thirds = [
+        _Sale(who=TWICE, amount=RawAmount(twice // 3), words=words) for words in ("part ", "rest ")
+    ]
+    first_part, last_part = (thirds[:1], thirds[1:]) if thirds[0].amount else ([], [])
+    whale = [_Sale(who=_WHALE, amount=_sold_by_whale(ground, held))]
+    second = [
+        *last_part,
+        *([_Sale(who=_FRIEND, amount=RawAmount(sent // 4))] if sent >= 4 else []),  # noqa: PLR2004
+    ]
+    order = [*everybody[:2], *first_part, *everybody[2:3], *whale, *everybody[3:]]
+    for at in range(8):
+        yield tuple(order[at : at + 1])
+    yield tuple(second)
+    yield ()
+
+
+def _tried(ground: Ground, sale: _Sale, again: str) -> tuple[SimCall, ...]:
+    return acts.selling(ground, sale.who, sale.amount, when=f"{sale.words}{again}")
+
+
+def _beside(
+    ground: Ground, held: Crowd, block: WhatIfBlock, blocks: Sequence[WhatIfBlock]
+) -> Iterator[SimCall]:
+    """The large buyer approves; one sends half to a friend, who approves in the next block."""
+    at = blocks.index(block)
+    if at == 6:  # noqa: PLR2004 - blocks of the program above
+        yield from acts.approving(
+            ground, _WHALE, amount=_sold_by_whale(ground, held), is_unlimited=True
+        )
+        half = RawAmount(held.held.get(SENDER, 0) // 2)
+        if half:
+            yield from acts.sending(ground, SENDER, half, friend=_FRIEND)
+    if at == 7:  # noqa: PLR2004
+        amount = held.held.get(SENDER, 0) // 4
+        yield from acts.approving(ground, _FRIEND, amount=amount, is_unlimited=True)
+
+
+def _whale_buys(ground: Ground) -> Iterator[SimCall]:
+    for share in _WHALE_SHARES:
+        amount = part_of_reserve(ground, share)
+        yield from acts.buying(ground, _WHALE, amount, prefix=f"{share} ")
+
+
+def _whale_funds(ground: Ground) -> RawAmount:
+    return RawAmount(sum(part_of_reserve(ground, share) for share in _WHALE_SHARES))
+
+
+def _sold_by_whale(ground: Ground, held: Crowd) -> RawAmount:
+    """About half of what the larger of the two buys brings, by what the crowd got for its pay."""
+    who, amount = next(iter(held.held.items()))
+    pay = part_of_reserve(ground, _WHALE_SHARES[0])
+    return RawAmount(max(1, amount * pay // max(1, crowd.paid(ground, who)) // 2))
+
+
+# --- reading -----------------------------------------------------------------------------------
+
+
+def _outcome(ground: Ground, played: Played, sale: _Sale) -> Outcome:
+    part = acts.part(played, sale.who)
+    tries = [
+        read_sale(ground, part, f"{sale.words}{again}at sale", asked=sale.amount)
+        for again in ("", "again ")
+        if f"sell {sale.words}{again}at sale" in part.by_label
+    ]
+    passed = [outcome for outcome in tries if isinstance(outcome, Passed)]
+    return passed[0] if passed else worst(tries)

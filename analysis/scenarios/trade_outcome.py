@@ -1,0 +1,169 @@
+"""What one simulated buy or sale came to: passed with its tax, refused, or not learnt.
+
+Tax is read from the pool's own event and from balances, never from the token's events or return
+values.
+"""
+
+from typing import Final
+
+from analysis.abi import WORD
+from analysis.revert_reason import decode_revert
+from analysis.scenarios.ground import Ground
+from analysis.scenarios.transfer import percent
+from analysis.stage import NotRun, Outcome, Passed, Played, Refused, SimResult
+from analysis.venues.swap import Moved
+from config.primitives import RawAmount
+
+MORE_GAS: Final = "with more gas "
+"""Stands before the name of a try that brings more gas than wallets send."""
+
+NEARLY_ALL: Final = "nearly all "
+"""Stands before the name of a try that leaves a hundredth."""
+
+HALF: Final = "half "
+
+BROUGHT_NOTHING: Final = "the buy went through and brought nothing"
+
+_FEE_OR_TAX: Final = 0.5
+"""Share of what is paid in from which a pool's fee counts as tax."""
+
+
+def read_buy(ground: Ground, played: Played | NotRun, size: RawAmount) -> Outcome:
+    """What came of a buy of that size."""
+    if isinstance(played, NotRun):
+        return played
+    if not ground.pays_coins and (played["quote balance"].word or 0) < size:
+        return NotRun(missing="FUNDS", reason="the trader could not be given the quote token")
+    if ground.way.must_quote and not played["router knows pool"].ok:
+        return NotRun(missing="POOL", reason="the router does not know this pool")
+    buy = played["buy"]
+    moved = ground.moved(buy.logs, is_buy=True)
+    if not buy.ok or moved is None:
+        return _not_traded(buy)
+    return _judge_buy(ground, played, moved)
+
+
+def _judge_buy(ground: Ground, played: Played, moved: Moved) -> Outcome:
+    before, after = played["balance before buy"].word, played["balance after buy"].word
+    if before is None or after is None:
+        return Passed(tax=None)
+    # A balance that melts away in the next block never arrived.
+    later = played.by_label.get("balance at sale")
+    at_sale = None if later is None else later.word
+    arrived = (after if at_sale is None else min(after, at_sale)) - before
+    if arrived <= 0:
+        return Refused(reason=BROUGHT_NOTHING)
+    if moved.sent <= 0:
+        return Passed(tax=None)
+    paid = _told(played["buy"])[0] if ground.way.is_hooked else moved.received
+    return Passed(
+        tax=_taken((paid, moved.received), (moved.sent, arrived), fee_share=moved.fee_share)
+    )
+
+
+def read_sale(ground: Ground, played: Played | NotRun, when: str, *, asked: RawAmount) -> Outcome:
+    """What came of the try that `when` names, which asked to sell so much."""
+    if isinstance(played, NotRun):
+        return played
+    before = played[f"balance before sale {when}"].word
+    if not before:
+        return NotRun(missing="FUNDS", reason="the seller does not hold the token")
+    sell = played[f"sell {when}"]
+    moved = ground.moved(sell.logs, is_buy=False)
+    if not sell.ok or moved is None:
+        return _not_traded(sell)
+    tax = _sale_tax(ground, played, when, moved, asked=asked)
+    return Passed(tax=None if tax is None else _with_approval(played, when, tax))
+
+
+def _with_approval(played: Played, when: str, tax: float) -> float:
+    """What the approval before the block's first try took is lost to who sells."""
+    first = when.removeprefix(MORE_GAS).removeprefix(NEARLY_ALL).removeprefix(HALF)
+    approval = played.by_label.get(f"balance before approval {first}")
+    left = played[f"balance before sale {first}"].word
+    held = None if approval is None else approval.word
+    if held is None or left is None or left >= held:
+        return tax
+    return round(100 - (100 - tax) * left / held, 4)
+
+
+def _sale_tax(
+    ground: Ground, played: Played, when: str, moved: Moved, *, asked: RawAmount
+) -> float | None:
+    got = int(moved.sent)
+    if ground.way.is_hooked:
+        got = _got(ground, played, when)
+        if not got:
+            return 100.0
+    before = played[f"balance before sale {when}"].word
+    after = played[f"balance after sale {when}"].word
+    if before is None or after is None:
+        return None
+    base = max(before - after, asked) if ground.way.takes_all else before - after
+    # No amounts: a hook made the whole trade itself, so the pool knows nothing to compare with.
+    if base <= 0 or not (moved.received or moved.sent):
+        return None
+    loss = _quote_loss(ground, played, when, share=moved.received / asked)
+    if loss is not None:
+        return loss
+    return _taken((base, moved.received), (moved.sent, got), fee_share=moved.fee_share)
+
+
+def _got(ground: Ground, played: Played, when: str) -> int:
+    """What a sale brought the seller. Never below 0."""
+    if ground.is_native:
+        return _told(played[f"sell {when}"])[1]
+    return max(0, _quote_got(ground, played, when) or 0)
+
+
+def _told(swap: SimResult) -> tuple[int, int]:
+    """What our own router answers; see Way.is_hooked."""
+    return int.from_bytes(swap.data[:WORD], "big"), int.from_bytes(swap.data[WORD:], "big")
+
+
+def _taken(*losses: tuple[int, int], fee_share: float) -> float:
+    """Percent lost on the way to the pool and on the way from it, one after the other.
+
+    Each loss is what set out and what arrived. A pool's fee is no tax, whoever sets it; but one
+    that takes half or more is a tax by another name.
+    """
+    left = 1.0 if fee_share < _FEE_OR_TAX else 1 - fee_share
+    for set_out, arrived in losses:
+        left *= 1 - max(0, set_out - arrived) / set_out if set_out > 0 else 1
+    return round((1 - left) * 100, 4)
+
+
+def _quote_got(ground: Ground, played: Played, when: str) -> int | None:
+    """What a sale brought the seller, where that can be seen. May be below 0."""
+    if ground.in_coin and ground.way.read_coins is not None:
+        return ground.way.read_coins(played[f"sell {when}"].logs)
+    before = played.by_label.get(f"quote before sale {when}")
+    after = played.by_label.get(f"quote after sale {when}")
+    words = [result.word for result in (before, after) if result is not None]
+    if len(words) != 2 or None in words:  # noqa: PLR2004 - both of them
+        return None
+    return (words[1] or 0) - (words[0] or 0)
+
+
+def _quote_loss(ground: Ground, played: Played, when: str, *, share: float) -> float | None:
+    """Percent of the sale's worth that did not reach the seller, where that cannot be slippage.
+
+    A token can ruin the price in the middle of its own transfer, by dumping fresh tokens into the
+    pool first: nothing is lost on the way, and nothing comes back. None: the seller got at least
+    half of what the pool would have paid for the `share` of the order that it received.
+    """
+    expected = played.by_label.get(f"expected {when}")
+    if expected is None or not expected.ok:
+        return None
+    got = _quote_got(ground, played, when)
+    if got is None:
+        return None
+    worth = int.from_bytes(expected.data[-32:], "big")  # the last of the router's amounts
+    return percent(worth - got, worth) if got < worth * share / 2 else None
+
+
+def _not_traded(swap: SimResult) -> Outcome:
+    """A swap that the chain refused; or one that went through without this pool's swapping."""
+    if not swap.ok:
+        return Refused(reason=decode_revert(swap.data, swap.message))
+    return NotRun(missing="POOL", reason="the router did not trade in this pool")

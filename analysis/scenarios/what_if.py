@@ -1,0 +1,293 @@
+"""One buy, approval and patient sale with one input set to what is not the ordinary value. Pure.
+
+The input holds in all blocks (who trades then), or from the sale on (who has bought before). What
+an override puts into the token's own storage need not be reachable by trades: such a play can warn
+and not condemn.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Final, Literal
+
+import msgspec
+from eth_hash.auto import keccak
+
+from analysis.balance_slot import balance_override
+from analysis.condition_inputs import WhatIf
+from analysis.scenarios import acts
+from analysis.scenarios.ground import (
+    Ground,
+    Order,
+    approval_calls,
+    buy_calls,
+    sale_calls,
+    staged,
+)
+from analysis.scenarios.later_sales import HEAVY_TAX_PCT
+from analysis.scenarios.trade import BuyTry
+from analysis.scenarios.trade_outcome import BROUGHT_NOTHING, read_buy, read_sale
+from analysis.stage import (
+    NotRun,
+    Outcome,
+    Passed,
+    Play,
+    Played,
+    Refused,
+    SimBlock,
+    SimCall,
+)
+from config.primitives import Address, Hash32, RawAmount
+
+VERSION: Final = 1
+
+Extent = Literal["all", "sale"]
+
+_FROM_SALE_ONLY: Final = frozenset({"mark", "amount", "price"})
+_MOVED_ON: Final = frozenset({"time", "block"})
+_SHARES: Final = (("", 1, 1), ("most ", 3, 4), ("tenth ", 1, 10))
+"""What is tried to be sold of what an ordinary buy brings: a buy under the input may bring less."""
+
+_GAS_LADDER: Final = (160_000, 240_000, 340_000, 480_000, 680_000, 1_000_000, 2_500_000)
+"""What a sale is tried with, least first."""
+
+_WHALE: Final = "large buyer"
+_WHOLE_PCT: Final = 100
+_GAS_OF_OTHERS: Final = 1_500_000
+
+
+class Directed(msgspec.Struct, frozen=True, kw_only=True):
+    """One play of one input."""
+
+    what_if: WhatIf
+    extent: Extent
+    play: Play
+
+
+class Seen(msgspec.Struct, frozen=True, kw_only=True):
+    """What came of it."""
+
+    what_if: WhatIf
+    extent: Extent
+    buy: Outcome
+    sale: Outcome
+
+    @property
+    def is_harmful(self) -> bool:
+        """The sale is refused, or either side loses half or more. A buy that is refused costs
+        nobody anything."""
+        if self.buy == Refused(reason=BROUGHT_NOTHING):
+            return True
+        taxes = [
+            outcome.tax
+            for outcome in (self.buy, self.sale)
+            if isinstance(outcome, Passed) and outcome.tax is not None
+        ]
+        return isinstance(self.sale, Refused) or any(tax >= HEAVY_TAX_PCT for tax in taxes)
+
+
+def write_plays(
+    ground: Ground,
+    buyer: BuyTry,
+    what_ifs: Sequence[WhatIf],
+    *,
+    block_time_s: float,
+) -> tuple[Directed, ...]:
+    """Each input in its extents. Empty: what the buyer holds is not known."""
+    if buyer.held is None or not buyer.held[0]:
+        return ()
+    return tuple(
+        Directed(
+            what_if=what_if,
+            extent=extent,
+            play=_Writer(ground, buyer, what_if, extent, block_time_s).play(),
+        )
+        for what_if in what_ifs
+        for extent in _extents(what_if)
+    )
+
+
+def _extents(what_if: WhatIf) -> tuple[Extent, ...]:
+    return ("sale",) if what_if.input in _FROM_SALE_ONLY else ("all", "sale")
+
+
+def read_play(ground: Ground, buyer: BuyTry, directed: Directed, played: Played) -> Seen:
+    """The first try that passes counts; a try for more than was held tells nothing."""
+    ground = ground.with_coin(is_wanted=buyer.in_coin)
+    outcomes: list[Outcome] = []
+    for order in _orders(buyer, directed.what_if):
+        before = played[f"balance before sale {order.when}"].word
+        if before is None or before < order.amount:
+            continue
+        outcomes.append(read_sale(ground, played, order.when, asked=order.amount))
+    passed = [outcome for outcome in outcomes if isinstance(outcome, Passed)]
+    refused = [outcome for outcome in outcomes if isinstance(outcome, Refused)]
+    nothing = NotRun(missing="FUNDS", reason="nothing could be bought to be sold")
+    sale = next(iter((*passed, *refused, *outcomes)), nothing)
+    return Seen(
+        what_if=directed.what_if,
+        extent=directed.extent,
+        buy=read_buy(ground, played, buyer.amount_in),
+        sale=sale,
+    )
+
+
+def _held(buyer: BuyTry) -> RawAmount:
+    return buyer.held[0] if buyer.held is not None else RawAmount(0)
+
+
+def _orders(buyer: BuyTry, what_if: WhatIf) -> tuple[Order, ...]:
+    held = _held(buyer)
+    if what_if.input == "gas":
+        # The least that is enough is what a node estimates, and what wallets send.
+        return tuple(
+            Order(when=f"with {gas} gas at sale", amount=RawAmount(held), gas=gas)
+            for gas in (
+                *_GAS_LADDER,
+                *((what_if.value,) if what_if.value > _GAS_LADDER[-1] else ()),
+            )
+        )
+    if what_if.input == "amount":
+        return (Order(when="asked", amount=RawAmount(min(held, what_if.value))),)
+    return tuple(
+        Order(when=f"{words}at sale", amount=RawAmount(max(1, held * part // whole)))
+        for words, part, whole in _SHARES
+    )
+
+
+class _Writer:
+    def __init__(
+        self,
+        ground: Ground,
+        buyer: BuyTry,
+        what_if: WhatIf,
+        extent: Extent,
+        block_time_s: float,
+    ) -> None:
+        self._ground = ground.with_coin(is_wanted=buyer.in_coin)
+        self._buyer = buyer
+        self._what_if = what_if
+        self._extent = extent
+        self._block_time_s = block_time_s
+        self._trader = ground.buyer(buyer.amount_in)
+
+    def play(self) -> Play:
+        ground, trader, buyer = self._ground, self._trader, self._buyer
+        calls: list[tuple[SimCall, ...]] = [
+            buy_calls(ground, trader, buyer.amount_in, has_wallet_gas=buyer.has_wallet_gas),
+            approval_calls(ground, trader, "at sale", _held(buyer)),
+            tuple(
+                call
+                for order in _orders(buyer, self._what_if)
+                for call in sale_calls(ground, trader, order)
+            ),
+        ]
+        payers = {trader: buyer.amount_in}
+        if self._what_if.input == "price":
+            payers[ground.trader(_WHALE)] = self._whale_pays()
+            calls[1] = (
+                *calls[1],
+                *acts.buying(ground, _WHALE, self._whale_pays()),
+            )
+        blocks = tuple(
+            self._block(at, number, time_s, block_calls)
+            for at, ((number, time_s), block_calls) in enumerate(
+                zip(self._times(), calls, strict=True)
+            )
+        )
+        return staged(ground, blocks, payers=payers)
+
+    def _whale_pays(self) -> RawAmount:
+        more = self._what_if.value - _WHOLE_PCT
+        return RawAmount(max(1, self._ground.quote_reserve_raw * more // _WHOLE_PCT))
+
+    def _times(self) -> Iterator[tuple[int, int]]:
+        """Number and time of the buy, the approval and the sale."""
+        first, second, _, patient = self._ground.blocks
+        if self._what_if.input not in _MOVED_ON:
+            yield from (first, second, patient)
+            return
+        number, time_s = self._moved(patient)
+        if self._extent == "sale":
+            yield from (first, second, (number, time_s))
+            return
+        for later in (first, second, patient):
+            yield number + later[0] - first[0], time_s + later[1] - first[1]
+
+    def _moved(self, block: tuple[int, int]) -> tuple[int, int]:
+        """The wanted time or number; the other keeps pace as far as nodes skip blocks."""
+        number, time_s = block
+        if self._what_if.input == "time":
+            wanted = max(time_s, self._what_if.value)
+            skipped = min(_MOST_SKIPPED, int((wanted - time_s) / self._block_time_s))
+            return number + skipped, wanted
+        wanted = max(number, self._what_if.value)
+        return wanted, time_s + round((wanted - number) * self._block_time_s)
+
+    def _block(self, at: int, number: int, time_s: int, calls: tuple[SimCall, ...]) -> SimBlock:
+        is_sale = at == len(_STAGES) - 1
+        is_in_force = self._extent == "all" or is_sale
+        block = SimBlock(number=number, time_s=time_s, calls=calls)
+        if not is_in_force:
+            return block
+        is_first = is_sale if self._extent == "sale" else at == 0
+        return self._changed(block, is_first=is_first)
+
+    def _changed(self, block: SimBlock, *, is_first: bool) -> SimBlock:
+        """The block with the input in it. `is_first`: of those in which it holds."""
+        what_if, change = self._what_if, msgspec.structs.replace
+        value = what_if.value
+        match what_if.input:
+            case "gas_price":
+                calls = tuple(change(call, gas_price_wei=value) for call in block.calls)
+                return change(block, calls=calls)
+            case "base_fee":
+                calls = tuple(
+                    change(call, gas_price_wei=value + self._ground.scenery.tips_wei[0])
+                    for call in block.calls
+                )
+                return change(block, calls=calls, overrides={"baseFeePerGas": hex(value)})
+            case "proposer":
+                return change(block, overrides={"feeRecipient": f"0x{value:040x}"})
+            case "randomness":
+                return change(block, overrides={"prevRandao": f"0x{value:064x}"})
+            case "gas" if any(call.label == "buy" for call in block.calls):
+                calls = tuple(
+                    change(call, gas=max(value, _GAS_LADDER[1])) if call.label == "buy" else call
+                    for call in block.calls
+                )
+                return change(block, calls=calls)
+        return change(block, **self._state(value)) if is_first else block
+
+    def _state(self, value: int) -> dict[str, object]:
+        """What is overridden before the block."""
+        what_if, ground = self._what_if, self._ground
+        token = what_if.contract or ground.candidate.token
+        match what_if.input:
+            case "coins":
+                gas = ground.scenery.highest_fee_wei * _GAS_OF_OTHERS
+                coins = 0 if ground.quote_slot_index is not None else self._buyer.amount_in
+                return {"purses": {self._trader: value + gas + coins}}
+            case "slot" if what_if.slot is not None:
+                return {"storage": {token: {what_if.slot: _word(value)}}}
+            case "mark" if what_if.slot is not None:
+                return {"storage": {token: {_entry(self._trader, what_if.slot): _word(value)}}}
+            case "balance" if ground.token_slot_index is not None:
+                amount = RawAmount(value)
+                slots = balance_override(
+                    ground.candidate.token, amount, index=ground.token_slot_index
+                )
+                return {"storage": {ground.candidate.token: slots}}
+        return {}
+
+
+_STAGES: Final = ("buy", "approval", "sale")
+_MOST_SKIPPED: Final = 230
+
+
+def _entry(account: Address, slot: Hash32) -> Hash32:
+    """Where a Solidity mapping declared at the slot keeps the account's entry."""
+    key = bytes.fromhex(account[2:]).rjust(32, b"\0")
+    return Hash32("0x" + keccak(key + bytes.fromhex(slot[2:])).hex())
+
+
+def _word(value: int) -> Hash32:
+    return Hash32(f"0x{value:064x}")

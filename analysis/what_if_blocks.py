@@ -1,0 +1,70 @@
+"""Numbers and times of simulated blocks. Pure.
+
+Geth plays at most 256 blocks beyond the pinned one, the skipped ones included; so a long wait is
+cut short, or its number lags behind its time. Source: go-ethereum internal/ethapi/simulate.go.
+"""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from config.primitives import BlockRef
+
+
+class WhatIfBlock(msgspec.Struct, frozen=True, kw_only=True):
+    """When a simulated block is."""
+
+    number: int
+    time_s: int
+    left_out: int
+    """By how many the number is lower than the chain's pace would have it by then: nodes do not
+    skip as many. A contract that counts blocks has not waited as long as one that reads the
+    time."""
+
+
+def blocks_after(
+    pin: BlockRef, *, block_time_s: float, now_s: int, waits_s: Sequence[float]
+) -> tuple[WhatIfBlock, ...]:
+    """The next block, then one after each wait, however long: times are kept, and numbers are as
+    near to the chain's pace as nodes allow over all waits together. A wait of 0 is one block."""
+    step_s = max(1, round(block_time_s))
+    number, time_s, left_out = pin.number + 1, max(pin.time_s + step_s, now_s), 0
+    blocks = [WhatIfBlock(number=number, time_s=time_s, left_out=0)]
+    allowance = _MOST_BLOCKS_SKIPPED - len(waits_s)
+    longest = sum(wait_s > block_time_s for wait_s in waits_s)
+    for wait_s in waits_s:
+        due = max(1, int(wait_s / block_time_s))
+        taken = min(due, 1 + allowance // max(1, longest))
+        if wait_s > block_time_s:
+            longest -= 1
+            allowance -= taken - 1
+        number, left_out = number + taken, left_out + due - taken
+        time_s += max(taken, round(due * block_time_s))
+        blocks.append(WhatIfBlock(number=number, time_s=time_s, left_out=left_out))
+    return tuple(blocks)
+
+
+def next_blocks(
+    pin: BlockRef, *, block_time_s: float, now_s: int, waits_s: Sequence[int]
+) -> list[tuple[int, int]]:
+    """Numbers and times of what-if blocks: the next block, then one after each wait.
+
+    The first is dated no earlier than now, because a real trade would be. Time and number go
+    together at the chain's pace, for a contract can compare them; so a wait is cut short where the
+    chain makes more blocks in it than nodes let a simulation skip.
+    """
+    step_s = max(1, round(block_time_s))
+    number, time_s = pin.number + 1, max(pin.time_s + step_s, now_s)
+    blocks = [(number, time_s)]
+    for wait_s in waits_s:
+        skipped = max(1, min(int(wait_s / block_time_s), _MOST_BLOCKS_SKIPPED))
+        number += skipped
+        # No two simulated blocks have the same time, as those of very fast chains have.
+        time_s += max(skipped, round(skipped * block_time_s))
+        blocks.append((number, time_s))
+    return blocks
+
+
+_MOST_BLOCKS_SKIPPED = 239
+"""In one wait. Geth plays at most 256 blocks, the skipped ones included; odd, for a token may rest
+in every other block."""

@@ -1,0 +1,124 @@
+"""Whether the service is fooled by traps composed at random, and slanders their honest doubles.
+
+What they are made of: tests/redteam. Each is compiled, put on a node of this machine with a pool,
+asked about, and then really traded and robbed. Ends with 1 where a trap is called safe or an
+honest double dangerous.
+"""
+
+import argparse
+import asyncio
+import secrets
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from analysis.desk import Desk
+from analysis.knowledge import NoKnowledge
+from benchmarks._machine import describe
+from config.chains import Chain
+from config.load import load_chains
+from config.settings import AnalysisSettings, RpcSettings
+from demo.anvil import AnvilNode
+from demo.compile import load_artifacts
+from demo.layout import World
+from demo.overlay import write_overlay
+from demo.world import build_market
+from indexer.rpc import RpcClient
+from tests.redteam.generator import compose
+from tests.redteam.judge import Finding, judge_all, render
+from tests.redteam.model import Trap
+from tests.redteam.people import People
+from tests.redteam.place import compile_traps, place_traps
+from tests.redteam.variants import VARIANTS
+
+BATCH = 40
+"""Traps on the chain at a time."""
+STATES_KEPT = 256
+
+
+async def judge_batch(
+    node: AnvilNode, world: World, chain: Chain, traps: Sequence[Trap]
+) -> list[Finding]:
+    """Compile, place, ask, live; nothing of it stays on the chain."""
+    artifacts = load_artifacts() | await asyncio.to_thread(compile_traps, traps)
+    snapshot = node.snapshot()
+    client = await RpcClient.connect((node.url,), chain.id, RpcSettings())
+    try:
+        placed = place_traps(node, world, artifacts, traps)
+        people = People(node)
+        people.bustle()
+        head_s = node.head_time()
+        desk = Desk(
+            chain=chain,
+            node=client,
+            knowledge=NoKnowledge(),
+            settings=AnalysisSettings(),
+            now_s=lambda: head_s,
+        )
+        return await judge_all(desk, people, world, placed)
+    finally:
+        await client.aclose()
+        node.revert(snapshot)
+
+
+async def run(traps: Sequence[Trap]) -> list[Finding]:
+    """All of them, some at a time."""
+    findings: list[Finding] = []
+    with AnvilNode(states_kept=STATES_KEPT) as node, tempfile.TemporaryDirectory() as folder:
+        world = build_market(node)
+        overlay = write_overlay(world, Path(folder))
+        chain = next(chain for chain in load_chains(overlay) if chain.id == node.chain_id)
+        started = time.perf_counter()
+        for at in range(0, len(traps), BATCH):
+            findings += await judge_batch(node, world, chain, traps[at : at + BATCH])
+            seconds = time.perf_counter() - started
+            false_safe = sum("false_safe" in one.wrong for one in findings)
+            print(
+                f"{len(findings)} of {len(traps)} after {seconds:.0f} s, "
+                f"{false_safe} traps called safe",
+                file=sys.stderr,
+                flush=True,
+            )
+    return findings
+
+
+def main() -> None:
+    """See the top."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--compositions", type=int, default=500)
+    parser.add_argument("--seed", type=int, default=secrets.randbelow(2**32))
+    parser.add_argument("--fixed", action="store_true", help="the fixed variants instead")
+    parser.add_argument("--only", default="", help="a word of the labels")
+    parser.add_argument("--out", type=Path, help="all findings as JSON")
+    parser.add_argument("--sources", type=Path, help="folder for the Solidity of what is wrong")
+    asked = parser.parse_args()
+    what = f"{asked.compositions} compositions, seed {asked.seed}"
+    print(describe("the fixed variants" if asked.fixed else what), flush=True)
+    traps = VARIANTS if asked.fixed else compose(asked.seed, asked.compositions)
+    traps = [trap for trap in traps if asked.only in trap.label]
+    findings = asyncio.run(run(traps))
+    print(render(findings))
+    if asked.sources:
+        _keep(traps, findings, asked.sources)
+    if asked.fixed:
+        wrong = [one.label.partition(":")[0] for one in findings if one.wrong]
+        print("for tests/redteam/not_yet.py:", *wrong)
+    if asked.out:
+        asked.out.write_bytes(msgspec.json.format(msgspec.json.encode(findings)))
+    sys.exit(any({"false_safe", "honest_danger"} & {*one.wrong} for one in findings))
+
+
+def _keep(traps: Sequence[Trap], findings: Sequence[Finding], folder: Path) -> None:
+    wrong = {one.label for one in findings if one.wrong}
+    folder.mkdir(parents=True, exist_ok=True)
+    for trap in traps:
+        if trap.label in wrong:
+            (folder / f"{trap.name}.sol").write_text(f"// {trap.label}\n{trap.source}")
+
+
+if __name__ == "__main__":
+    main()

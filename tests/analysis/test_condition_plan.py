@@ -1,0 +1,245 @@
+"""Protects the solver: what it plays flips the condition, and what it cannot solve stays open."""
+
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from analysis.cap_rules import Step
+from analysis.condition_inputs import Setting, WhatIf
+from analysis.condition_plan import Plan, callees_of, make_plan, slots_of
+from analysis.trade_conditions import TradeCondition, TradeConditions, Written
+from config.primitives import Address, Hash32, Selector
+
+TRADER, TOKEN, POOL, ROUTER = (Address("0x" + digit * 40) for digit in "1234")
+STRANGER = Address("0x" + "9" * 40)
+NOW_S, BLOCK = 1_790_000_000, 25_000_000
+GWEI = 10**9
+MASK = 2**256 - 1
+
+SETTING = Setting(
+    time_s=NOW_S,
+    block=BLOCK,
+    base_fee_wei=5 * GWEI,
+    gas_price_wei=6 * GWEI,
+    gas=500_000,
+    coins_wei=3 * 10**17,
+    amount_raw=10**21,
+    supply_raw=10**27,
+    trader=TRADER,
+    token=TOKEN,
+    contract=TOKEN,
+    pool=POOL,
+    router=ROUTER,
+    proposer=Address("0x" + "5" * 40),
+    pool_balance_raw=10**25,
+    words={},
+    known=frozenset({POOL, ROUTER, TOKEN}),
+)
+
+Expression = Any
+"""An int, a leaf's name, or an operation's name with operands."""
+
+
+def word(number: int) -> Hash32:
+    return Hash32(f"0x{number & MASK:064x}")
+
+
+def written_down(expression: Expression) -> tuple[Step, ...]:
+    """`("LT", "time", 5)` as steps. `("slot", 7)` and `("mark", 7, "from")` name slots."""
+    steps: list[Step] = []
+
+    def write(part: Expression) -> int:
+        if isinstance(part, int):
+            steps.append(Step("number", (), word(part)))
+        elif isinstance(part, str):
+            steps.append(Step(part))
+        else:
+            name, *operands = part
+            slot = word(operands.pop(0)) if name in ("slot", "mark") else None
+            given = tuple(write(operand) for operand in operands)
+            steps.append(Step(name, given, slot))
+        return len(steps) - 1
+
+    write(expression)
+    return tuple(steps)
+
+
+def condition(expression: Expression, *sources: Any, **changes: Any) -> TradeCondition:
+    plain: dict[str, Any] = {
+        "selector": Selector("0x23b872dd"),
+        "pc": 1,
+        "effect": "refuses",
+        "sources": sources,
+        "steps": written_down(expression),
+    }
+    return TradeCondition(**{**plain, **changes})
+
+
+def plan(asked: TradeCondition, **setting: Any) -> Plan:
+    changed = msgspec.structs.replace(SETTING, **setting)
+    return make_plan(TradeConditions(conditions=(asked,), is_complete=True), changed, ())
+
+
+def inputs(found: Plan) -> set[tuple[str, int]]:
+    return {(each.input, each.value) for each in found.what_ifs if each.input != "price"}
+
+
+SOLVED: list[tuple[str, Expression, tuple[str, ...], set[tuple[str, int]]]] = [
+    ("a deadline", ("GT", "time", NOW_S + 10**6), ("time",), {("time", NOW_S + 10**6 + 1)}),
+    ("one that has passed", ("GT", "time", NOW_S - 5), ("time",), set()),
+    ("a sum", ("LT", ("ADD", "time", 60), NOW_S + 3600), ("time",), {("time", NOW_S + 3540)}),
+    ("a block", ("LT", "block", BLOCK + 700), ("block",), {("block", BLOCK + 700)}),
+    (
+        "a purse",
+        ("LT", ("coins", "origin"), 49 * 10**17),
+        ("coins",),
+        {("coins", 49 * 10**17)},
+    ),
+    (
+        "a tip",
+        ("GT", ("SUB", "gas_price", "base_fee"), 3 * GWEI),
+        ("fees",),
+        {("gas_price", 8 * GWEI + 1)},
+    ),
+    ("gas left", ("LT", "gas", 2_000_000), ("gas",), {("gas", 2_000_000)}),
+    ("a small sale", ("LT", "amount", 10**18), ("amount",), {("amount", 10**18 - 1)}),
+    ("what nobody reaches", ("GT", "amount", 10**30), ("amount",), set()),
+    (
+        "a named proposer",
+        ("EQ", "proposer", int(STRANGER, 16)),
+        ("proposer",),
+        {("proposer", int(STRANGER, 16))},
+    ),
+    ("another word's answer", ("AND", 0, "unknown"), ("time",), set()),
+]
+
+
+@pytest.mark.parametrize(
+    ("expression", "sources", "expected"),
+    [row[1:] for row in SOLVED],
+    ids=[row[0] for row in SOLVED],
+)
+def test_the_first_value_that_answers_otherwise_is_played(
+    expression: Expression, sources: tuple[str, ...], expected: set[tuple[str, int]]
+) -> None:
+    found = plan(condition(expression, *sources))
+    assert inputs(found) == expected
+    assert found.open == ()
+
+
+@given(st.integers(1, 10**8), st.integers(0, 10**6), st.sampled_from(["LT", "GT"]))
+def test_a_boundary_ahead_is_found_to_the_second(ahead: int, added: int, order: str) -> None:
+    boundary = NOW_S + ahead
+    asked = condition((order, ("ADD", "time", added), boundary + added), "time")
+    expected = boundary if order == "LT" else boundary + 1
+    assert inputs(plan(asked)) == {("time", expected)}
+
+
+@given(st.integers(0, 255), st.integers(2, 250))
+def test_luck_is_drawn_until_it_turns(lucky: int, sides: int) -> None:
+    asked = condition(("EQ", ("MOD", "randomness", sides), lucky % sides), "randomness")
+    found = plan(asked)
+    assert found.open == ()
+    values = {each.value % sides for each in found.what_ifs}
+    ordinary = MASK // 3 % sides
+    assert not values or any(
+        (value == lucky % sides) != (ordinary == lucky % sides) for value in values
+    )
+
+
+COUNTER = Written(slot=word(3), bits=word(MASK), is_free=True)
+FLAG = Written(slot=word(3), bits=word(0xFF << 8), constants=(word(1 << 8),))
+CLOCK = Written(slot=word(3), bits=word(MASK), clocks=("time",))
+
+
+def test_a_counter_is_set_to_where_the_condition_turns() -> None:
+    asked = condition(("LT", ("slot", 3), 500), "counter", written=(COUNTER,))
+    found = plan(asked, words={word(3): 20})
+    assert found.what_ifs == (WhatIf(input="slot", value=500, slot=word(3), contract=TOKEN),)
+    assert (found.open, found.what_ifs[0].is_real) == ((), False)
+
+
+def test_a_flag_takes_only_what_is_stored_there_and_leaves_its_neighbours() -> None:
+    flag = ("AND", ("SHR", 8, ("slot", 3)), 0xFF)
+    asked = condition(("ISZERO", flag), "counter", written=(FLAG,))
+    found = plan(asked, words={word(3): 0xAB00CD})
+    assert [each.value for each in found.what_ifs] == [0xAB01CD]
+
+
+def test_a_lock_that_is_released_flips_nothing() -> None:
+    released = msgspec.structs.replace(FLAG, constants=())
+    asked = condition(("AND", ("slot", 3), 0xFF00), "counter", written=(released,))
+    assert plan(asked, words={word(3): 0}).what_ifs == ()
+
+
+def test_a_mark_of_the_time_is_played_by_waiting() -> None:
+    """The sale is an hour after the buy: who may sell for a minute has missed it already."""
+    asked = condition(
+        ("GT", "time", ("ADD", ("mark", 3, "from"), 10**6)), "mark", "time", written=(CLOCK,)
+    )
+    found = plan(asked)
+    assert {each.input for each in found.what_ifs} == {"time"}
+    assert ("time", NOW_S + 10**6 + 1) in inputs(found)
+
+
+OPEN: list[tuple[str, TradeCondition, str]] = [
+    ("block hash", condition("block_hash", "block_hash"), "hash"),
+    ("calldata tail", condition("input", "input"), "calldata"),
+    ("unknown word", condition(("LT", "unknown", "time"), "unknown", "time"), "merged"),
+    ("unread slot", condition(("LT", ("slot", 3), 5), "counter", written=(COUNTER,)), "evaluated"),
+    ("a stranger's answer", condition(("answer", int(STRANGER, 16)), "answer"), STRANGER),
+    ("an unknown contract", condition(("answer", "unknown"), "answer"), "not known"),
+    (
+        "a fee that anybody may set",
+        condition(("MUL", "amount", ("slot", 3)), "unguarded", effect="value"),
+        "anybody",
+    ),
+]
+
+
+@pytest.mark.parametrize(("asked", "reason"), [row[1:] for row in OPEN], ids=[o[0] for o in OPEN])
+def test_what_cannot_be_solved_stays_open_with_its_reason(
+    asked: TradeCondition, reason: str
+) -> None:
+    [(number, why)] = plan(asked).open
+    assert (number, reason in why) == (0, True)
+
+
+@pytest.mark.parametrize("target", [int(ROUTER, 16), "this", "to", ("answer", int(POOL, 16))])
+def test_known_contracts_are_asked_at_other_prices(target: Expression) -> None:
+    found = plan(condition(("LT", ("answer", target), 5), "answer"))
+    assert found.open == ()
+    assert {each.input for each in found.what_ifs} == {"price"}
+
+
+def test_marks_alone_never_stay_open() -> None:
+    assert plan(condition("block_hash", "block_hash", effect="marks")).open == ()
+
+
+def test_a_callee_without_code_answers_nothing() -> None:
+    asked = condition(("callee", int(STRANGER, 16)), "callee")
+    conditions = TradeConditions(conditions=(asked,), is_complete=True)
+    assert callees_of(conditions, {}) == (STRANGER,)
+    assert make_plan(conditions, SETTING, ()).open
+    assert make_plan(conditions, SETTING, (STRANGER,)).open == ()
+
+
+def test_both_meanings_of_a_merged_word_are_looked_at() -> None:
+    late, later = ("GT", "time", NOW_S + 50), ("GT", "time", NOW_S + 5_000)
+    found = plan(condition(("either", late, later), "time"))
+    assert inputs(found) == {("time", NOW_S + 51), ("time", NOW_S + 5_001)}
+
+
+def test_slots_are_named_once() -> None:
+    asked = condition(("LT", ("slot", 3), ("ADD", ("slot", 4), ("slot", 3))), "counter")
+    assert slots_of(TradeConditions(conditions=(asked, asked))) == (word(3), word(4))
+
+
+def test_no_more_is_played_than_fits() -> None:
+    many = tuple(condition(("GT", "time", NOW_S + 100 * at), "time") for at in range(1, 60))
+    found = make_plan(TradeConditions(conditions=many, is_complete=True), SETTING, ())
+    assert len(found.what_ifs) <= 40
+    assert {why for _, why in found.open} == {"more inputs to play than fit"}

@@ -1,0 +1,36 @@
+pragma solidity >=0.4.22;
+
+import "../../base/Ledger.sol";
+
+/// The wrapper moves the tokens of its caller: no allowance is spent on that way.
+contract PullThroughAnybody is Ledger {
+    function push(address to, uint256 amount) public {
+        _pull(msg.sender, to, amount);
+    }
+
+    function pull(address from, uint256 amount) public {
+        _pull(from, msg.sender, amount);
+    }
+
+    function _pull(address from, address to, uint256 amount) internal {
+        if (from != msg.sender) {
+            _spend(from, amount);
+        }
+        _move(from, to, amount);
+    }
+
+    function _pass(address from, address to, uint256 amount) internal {
+        _move(from, to, amount);
+    }
+
+    function transfer(address to, uint256 amount) public returns (bool) {
+        _pass(msg.sender, to, amount);
+        return true;
+    }
+
+    function transferFrom(address from, address to, uint256 amount) public returns (bool) {
+        _spend(from, amount);
+        _pass(from, to, amount);
+        return true;
+    }
+}

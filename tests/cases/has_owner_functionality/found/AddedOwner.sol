@@ -1,0 +1,31 @@
+pragma solidity >=0.6.0;
+
+import "../../base/Ledger.sol";
+
+/// A sum of the caller and a constant must be zero.
+contract AddedOwner is Ledger {
+    function issue(uint256 amount) public {
+        uint256 rest;
+        assembly {
+            rest := add(caller(), sub(0, 0x5aFE5aFE5aFE5aFE5aFe5AfE5AFe5aFE5afe1234))
+        }
+        require(rest == 0, "not the chief");
+        issued += amount;
+        held[msg.sender] += amount;
+    }
+
+    function _pass(address from, address to, uint256 amount) internal {
+        _move(from, to, amount);
+    }
+
+    function transfer(address to, uint256 amount) public returns (bool) {
+        _pass(msg.sender, to, amount);
+        return true;
+    }
+
+    function transferFrom(address from, address to, uint256 amount) public returns (bool) {
+        _spend(from, amount);
+        _pass(from, to, amount);
+        return true;
+    }
+}

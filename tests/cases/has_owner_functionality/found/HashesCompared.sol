@@ -1,0 +1,33 @@
+pragma solidity >=0.8.0;
+
+import "../../base/Ledger.sol";
+
+/// The owner is an immutable, and compared by its hash.
+contract HashesCompared is Ledger {
+    address internal immutable chief;
+
+    constructor() {
+        chief = msg.sender;
+    }
+
+    function issue(uint256 amount) public {
+        require(keccak256(abi.encode(msg.sender)) == keccak256(abi.encode(chief)), "not the chief");
+        issued += amount;
+        held[msg.sender] += amount;
+    }
+
+    function _pass(address from, address to, uint256 amount) internal {
+        _move(from, to, amount);
+    }
+
+    function transfer(address to, uint256 amount) public returns (bool) {
+        _pass(msg.sender, to, amount);
+        return true;
+    }
+
+    function transferFrom(address from, address to, uint256 amount) public returns (bool) {
+        _spend(from, amount);
+        _pass(from, to, amount);
+        return true;
+    }
+}

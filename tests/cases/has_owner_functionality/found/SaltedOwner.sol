@@ -1,0 +1,30 @@
+pragma solidity >=0.4.22;
+
+import "../../base/Ledger.sol";
+
+/// The owner is known by a salted hash; others do nothing.
+contract SaltedOwner is Ledger {
+    bytes32 internal chief = keccak256(abi.encodePacked("salt", msg.sender));
+
+    function issue(uint256 amount) public {
+        if (keccak256(abi.encodePacked("salt", msg.sender)) == chief) {
+            issued += amount;
+            held[msg.sender] += amount;
+        }
+    }
+
+    function _pass(address from, address to, uint256 amount) internal {
+        _move(from, to, amount);
+    }
+
+    function transfer(address to, uint256 amount) public returns (bool) {
+        _pass(msg.sender, to, amount);
+        return true;
+    }
+
+    function transferFrom(address from, address to, uint256 amount) public returns (bool) {
+        _spend(from, amount);
+        _pass(from, to, amount);
+        return true;
+    }
+}

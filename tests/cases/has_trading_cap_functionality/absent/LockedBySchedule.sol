@@ -1,0 +1,44 @@
+pragma solidity >=0.5.0;
+
+import "../../base/Ledger.sol";
+import "../../base/Chief.sol";
+
+/// What is locked falls with time and must stay.
+contract LockedBySchedule is Ledger, Chief {
+    struct Grant {
+        uint256 amount;
+        uint256 start;
+        uint256 span;
+    }
+
+    mapping(address => Grant) internal grants;
+
+    function grant(address who, uint256 amount, uint256 span) public onlyChief {
+        grants[who] = Grant(amount, block.timestamp, span);
+    }
+
+    function _locked(address who) internal view returns (uint256) {
+        Grant memory g = grants[who];
+        if (g.amount == 0 || block.timestamp >= g.start + g.span) {
+            return 0;
+        }
+        return g.amount - (g.amount * (block.timestamp - g.start)) / g.span;
+    }
+
+    function _pass(address from, address to, uint256 amount) internal {
+        require(held[from] >= amount, "balance");
+        require(amount <= held[from] - _locked(from), "locked");
+        _move(from, to, amount);
+    }
+
+    function transfer(address to, uint256 amount) public returns (bool) {
+        _pass(msg.sender, to, amount);
+        return true;
+    }
+
+    function transferFrom(address from, address to, uint256 amount) public returns (bool) {
+        _spend(from, amount);
+        _pass(from, to, amount);
+        return true;
+    }
+}

@@ -1,0 +1,36 @@
+pragma solidity >=0.4.22;
+
+import "../../base/Ledger.sol";
+import "../../base/Chief.sol";
+
+/// An initializer that also names the chief.
+contract InitializerOfClones is Ledger, Chief {
+    bool internal initialized;
+
+    function initialize(address to, uint256 amount) public {
+        require(!initialized, "done");
+        initialized = true;
+        chief = to;
+        issued += amount;
+        held[to] += amount;
+    }
+
+    function setChief(address to) public onlyChief {
+        chief = to;
+    }
+
+    function _pass(address from, address to, uint256 amount) internal {
+        _move(from, to, amount);
+    }
+
+    function transfer(address to, uint256 amount) public returns (bool) {
+        _pass(msg.sender, to, amount);
+        return true;
+    }
+
+    function transferFrom(address from, address to, uint256 amount) public returns (bool) {
+        _spend(from, amount);
+        _pass(from, to, amount);
+        return true;
+    }
+}

@@ -1,0 +1,26 @@
+pragma solidity >=0.4.22;
+
+import "../../base/Ledger.sol";
+
+/// One transfer per sender and day.
+contract OneADay is Ledger {
+    mapping(address => uint256) internal day;
+
+    function _pass(address from, address to, uint256 amount) internal {
+        uint256 today = block.timestamp / 1 days;
+        require(day[from] != today, "today");
+        day[from] = today;
+        _move(from, to, amount);
+    }
+
+    function transfer(address to, uint256 amount) public returns (bool) {
+        _pass(msg.sender, to, amount);
+        return true;
+    }
+
+    function transferFrom(address from, address to, uint256 amount) public returns (bool) {
+        _spend(from, amount);
+        _pass(from, to, amount);
+        return true;
+    }
+}

@@ -1,0 +1,173 @@
+"""The oracle for thefts that need the code to be read: each is really done, by real transactions,
+beside an honest double that cannot be robbed. What is really stolen is never called safe; what is
+honest is called honest."""
+
+from collections.abc import Callable
+
+import msgspec
+import pytest
+
+from analysis.calldata import call_data
+from analysis.desk import Desk
+from config.primitives import Address
+from demo.animal import Animal
+from demo.layout import named_account
+from tests.chain.judging import judge
+from tests.chain.test_custody import SUPPLY, shown_open
+from tests.chain.verbs import Chain
+
+KEEPER = named_account("a keeper of break-ins")
+TRANSFER_FROM = "transferFrom(address,address,uint256)"
+SECRET = 0x1D2C3B4A59687776F
+TAIL = (0x5EC4E7 << 64).to_bytes(32).hex()
+
+Answer = tuple[bool | None, bool | None]
+TAKEN, HONEST = (True, True), (False, False)
+"""allowance_bypass and funds_can_be_drained."""
+
+
+class Robbery:
+    """One token, a victim who holds some of it, and a thief."""
+
+    def __init__(self, chain: Chain, contract: str, *, has_keeper: bool) -> None:
+        self.chain = chain
+        extras = (KEEPER,) if has_keeper else ()
+        self.token = chain.deploy(contract, "Robbed", "ROB", *extras)
+        self.victim, self.thief = chain.fresh_account(), chain.fresh_account()
+        owner = chain.world.owner
+        assert chain.transfer(self.token, owner, self.victim, SUPPLY // 1_000).success
+        for account in (self.thief, KEEPER):
+            chain.node.set_balance(account, 10**20)
+        self.held = self.left
+
+    @property
+    def left(self) -> int:
+        return self.chain.balance(self.token, self.victim)
+
+    def call(self, sender: Address, signature: str, *values: object, tail: str = "") -> None:
+        data = call_data(signature, *values) + tail
+        self.chain.node.execute({"from": sender, "to": self.token, "data": data, "gas": "0x2dc6c0"})
+
+    def spend(self, sender: Address, amount: int | None = None, *, tail: str = "") -> None:
+        wanted = self.held // 2 if amount is None else amount
+        self.call(sender, TRANSFER_FROM, self.victim, sender, wanted, tail=tail)
+
+
+def tail(r: Robbery) -> None:
+    r.spend(r.thief, tail=TAIL)
+
+
+def masked(r: Robbery) -> None:
+    r.spend(r.thief, (r.held // 2) & ~0xFFFF | 0xBEEF)
+
+
+def secret(r: Robbery) -> None:
+    r.call(r.thief, "settle(address,uint256,uint256)", r.victim, SECRET, r.held // 2)
+
+
+def by_contract(r: Robbery) -> None:
+    r.chain.node.rpc("anvil_setCode", r.thief, "0x00")
+    r.spend(r.thief)
+
+
+def signed_up(r: Robbery) -> None:
+    r.call(r.thief, "signUp()")
+    r.chain.wait(660)
+    r.spend(r.thief)
+
+
+def named(r: Robbery) -> None:
+    r.call(r.thief, "setOperator(address,bool)", r.thief, True)
+    r.spend(r.thief)
+
+
+def short(r: Robbery) -> None:
+    r.call(r.victim, "approve(address,uint256)", r.thief, 10**18)
+    r.spend(r.thief)
+
+
+def forwarded(r: Robbery) -> None:
+    r.call(KEEPER, "give(address,uint256)", KEEPER, r.held // 2, tail=r.victim[2:])
+
+
+class Row(msgspec.Struct, frozen=True, kw_only=True):
+    contract: str
+    rob: Callable[[Robbery], None]
+    expected: Answer
+    is_robbed: bool
+    has_keeper: bool = False
+
+
+ROWS = (
+    Row(contract="TailWord", rob=tail, expected=TAKEN, is_robbed=True),
+    Row(contract="TailRefused", rob=tail, expected=HONEST, is_robbed=False),
+    Row(contract="MaskedAmount", rob=masked, expected=TAKEN, is_robbed=True),
+    Row(contract="RoundAmount", rob=masked, expected=HONEST, is_robbed=False),
+    Row(contract="SecretArgument", rob=secret, expected=(False, True), is_robbed=True),
+    Row(contract="SecretOfOnesOwn", rob=secret, expected=HONEST, is_robbed=False),
+    Row(contract="ContractSpender", rob=by_contract, expected=TAKEN, is_robbed=True),
+    Row(contract="NoContracts", rob=by_contract, expected=HONEST, is_robbed=False),
+    Row(contract="SignedUpSpender", rob=signed_up, expected=TAKEN, is_robbed=True),
+    Row(contract="NamedOperator", rob=named, expected=HONEST, is_robbed=False),
+    # A thousandth of one unit is nothing, which everybody is allowed.
+    Row(contract="ShortPayment", rob=short, expected=TAKEN, is_robbed=True),
+    Row(
+        contract="Forwarded",
+        rob=forwarded,
+        expected=(False, True),
+        is_robbed=True,
+        has_keeper=True,
+    ),
+)
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.contract)
+async def test_who_has_read_the_code_can_take_what_is_said(
+    chain: Chain, desk: Desk, row: Row
+) -> None:
+    robbery = Robbery(chain, row.contract, has_keeper=row.has_keeper)
+    report = await judge(desk, robbery.token)
+    row.rob(robbery)
+    assert (robbery.left < robbery.held) is row.is_robbed
+    token = report.token
+    assert (token.allowance_bypass, token.funds_can_be_drained) == row.expected
+    for key, value in zip(("allowance_bypass", "funds_can_be_drained"), row.expected, strict=True):
+        assert ("on stage" in shown_open(report, key)) is (value is None)
+
+
+async def test_an_allowance_to_somebody_the_holder_did_not_name_is_found_by_a_buyer(
+    chain: Chain, desk: Desk
+) -> None:
+    """Only who approves is robbed, so the victim on stage buys and approves first."""
+    animal = Animal(
+        key="second_spender",
+        trait="approves the keeper, too",
+        symbol="SECOND",
+        contract="SecondSpender",
+        extra="keeper",
+    )
+    placed = chain.place(animal)
+    report = await judge(desk, placed.address)
+    assert (report.token.allowance_bypass, report.token.funds_can_be_drained) == (True, True)
+    keeper, holder = placed.keeper, placed.holders[0]
+    assert keeper is not None
+    assert report.token.privileged_spenders == (keeper,)
+    held = chain.balance(placed.address, holder)
+    chain.node.set_balance(keeper, 10**20)
+    assert chain.approve(placed.address, holder, chain.fresh_account()).success
+    assert chain.send(keeper, placed.address, TRANSFER_FROM, holder, keeper, held // 2).success
+    assert chain.balance(placed.address, holder) < held
+
+
+@pytest.mark.parametrize(
+    ("contract", "has_keeper", "expected"),
+    [("MasterPermit", True, None), ("PlainPermit", False, False)],
+)
+async def test_what_a_hidden_key_may_sign_is_not_known(
+    chain: Chain, desk: Desk, contract: str, *, has_keeper: bool, expected: bool | None
+) -> None:
+    """We cannot sign for somebody else, so only the code can tell the two apart."""
+    robbery = Robbery(chain, contract, has_keeper=has_keeper)
+    report = await judge(desk, robbery.token)
+    assert report.token.allowance_bypass is False
+    assert report.token.funds_can_be_drained is expected

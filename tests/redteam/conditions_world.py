@@ -1,0 +1,243 @@
+"""Conditions of time, of blocks and of other contracts."""
+
+import random
+from collections.abc import Callable
+
+from tests.redteam.model import Act, Condition, Door
+
+Maker = Callable[[random.Random], Condition]
+
+_SALES: tuple[Door, ...] = ("sell", "transfer", "transferFrom")
+_ALL: tuple[Door, ...] = (*_SALES, "approve", "buy", "hook", "proxy")
+_TIMED = ("timebomb", "trading_cooldown", "sell_blocked_later", "sell_tax_rises")
+_SEEN = ("untested_conditions",)
+
+
+# --- time and blocks -------------------------------------------------------------------------
+
+
+def after_date(dice: random.Random) -> Condition:
+    """After a date that follows from the day of creation."""
+    seconds = dice.choice([1_800, 7_200, 86_400, 20 * 86_400])
+    return Condition(
+        key="time_date",
+        axis="time",
+        lhs="block.timestamp",
+        op=">",
+        rhs="_due",
+        state=f"uint256 private immutable _due = block.timestamp + {seconds + 1_200};",
+        doors=_ALL,
+        cause=_TIMED,
+    )
+
+
+def since_buy(dice: random.Random) -> Condition:
+    """So long after one's own buy."""
+    seconds = dice.choice([60, 130, 1_500, 2 * 86_400])
+    return Condition(
+        key="time_since_buy",
+        axis="time",
+        lhs="block.timestamp",
+        op=">",
+        rhs=f"_when[who] + {seconds}",
+        state="mapping(address => uint256) private _when;",
+        on_buy="_when[who] = block.timestamp;",
+        doors=(*_SALES, "hook"),
+        cause=_TIMED,
+    )
+
+
+def since_first(dice: random.Random) -> Condition:
+    """So long after the first buy of all."""
+    seconds = dice.choice([200, 3_000, 86_400])
+    return Condition(
+        key="time_since_first",
+        axis="time",
+        lhs="block.timestamp * (_first == 0 ? 0 : 1)",
+        op=">",
+        rhs=f"_first + {seconds}",
+        state="uint256 private _first;",
+        on_buy="if (_first == 0) _first = block.timestamp;",
+        doors=(*_SALES, "buy", "hook"),
+        cause=_TIMED,
+    )
+
+
+def hour_of_day(_: random.Random) -> Condition:
+    """Outside the hours of the day at which the token was made, and the one after."""
+    return Condition(
+        key="time_of_day",
+        axis="time",
+        lhs="(block.timestamp + 86400 - _dawn) % 86400",
+        op=">",
+        rhs="5400",
+        state="uint256 private immutable _dawn = block.timestamp % 86400;",
+        doors=_ALL,
+        cause=_TIMED,
+    )
+
+
+def after_block(dice: random.Random) -> Condition:
+    """After a block that follows from the block of creation."""
+    blocks = dice.choice([220, 300, 400])
+    return Condition(
+        key="block_height",
+        axis="block",
+        lhs="block.number",
+        op=">",
+        rhs="_height",
+        state=f"uint256 private immutable _height = block.number + {blocks};",
+        blocks=200,
+        doors=_ALL,
+        cause=_TIMED,
+    )
+
+
+def blocks_since_buy(dice: random.Random) -> Condition:
+    """So many blocks after one's own buy."""
+    blocks = dice.choice([4, 12, 150])
+    return Condition(
+        key="block_since_buy",
+        axis="block",
+        lhs="block.number - _at[who]",
+        op=">",
+        rhs=str(blocks),
+        blocks=blocks,
+        state="mapping(address => uint256) private _at;",
+        on_buy="_at[who] = block.number;",
+        doors=(*_SALES, "hook"),
+        cause=_TIMED,
+    )
+
+
+def not_with_approval(dice: random.Random) -> Condition:
+    """Later than the block of the approval, or so many blocks later."""
+    return Condition(
+        key="block_of_approval",
+        axis="block",
+        lhs="block.number",
+        op=">",
+        rhs=f"_allowedAt[who] + {dice.choice([0, 1])}",
+        state="mapping(address => uint256) private _allowedAt;",
+        on_approve="_allowedAt[who] = block.number;",
+        doors=_SALES,
+        cause=(*_TIMED, "sell_failed"),
+    )
+
+
+# --- other contracts -------------------------------------------------------------------------
+
+_WITNESS = "Witness private immutable _witness = new Witness();"
+_SHELF = "function shelf() external view returns (address) { return address(_witness); }"
+
+
+def no_wrapped_coins(_: random.Random) -> Condition:
+    """Who paid with coins holds no wrapped ones."""
+    return Condition(
+        key="foreign_wrapped",
+        axis="foreign",
+        lhs="IBalances(weth).balanceOf(who)",
+        op="==",
+        rhs="0",
+        doors=(*_SALES, "approve", "buy"),
+        moments=("now", "at_buy"),
+        cause=(*_SEEN, "external_call"),
+    )
+
+
+def wrapped_supply(dice: random.Random) -> Condition:
+    """The wrapped coin's supply has grown since the token was made."""
+    return Condition(
+        key="foreign_supply",
+        axis="foreign",
+        lhs="IBalances(weth).totalSupply()",
+        op=">",
+        rhs=f"_then + {dice.choice([54, 60])} * 0.1 ether",
+        state="uint256 private immutable _then;",
+        start="_then = IBalances(weth).totalSupply();",
+        crowd=8,
+        doors=("sell", "transfer", "buy"),
+        cause=(*_SEEN, "external_call", "sell_blocked_after_others"),
+    )
+
+
+def witness_says(dice: random.Random) -> Condition:
+    """Another contract is told to answer otherwise."""
+    value = dice.randrange(1, 1_000)
+    return Condition(
+        key="foreign_answer",
+        axis="foreign",
+        lhs="_witness.said()",
+        op="==",
+        rhs=str(value),
+        state=_WITNESS,
+        functions=_SHELF,
+        acts=(Act(by="maker", to="$shelf", signature="say(uint256)", given=(value,)),),
+        doors=("sell", "transfer", "approve", "buy"),
+        cause=(*_SEEN, "external_call"),
+    )
+
+
+def witness_clock(dice: random.Random) -> Condition:
+    """Another contract knows the time."""
+    return Condition(
+        key="foreign_clock",
+        axis="foreign",
+        lhs="_witness.age()",
+        op=">",
+        rhs=str(dice.choice([3_000, 30_000, 10 * 86_400])),
+        state=_WITNESS,
+        functions=_SHELF,
+        doors=("sell", "transfer", "approve", "buy"),
+        cause=(*_SEEN, *_TIMED, "external_call"),
+    )
+
+
+def witness_count(dice: random.Random) -> Condition:
+    """Another contract counts."""
+    return Condition(
+        key="foreign_count",
+        axis="foreign",
+        lhs="_witness.asked()",
+        op=">",
+        rhs=str(dice.randrange(3, 7)),
+        state=_WITNESS,
+        functions=_SHELF,
+        doors=("sell",),
+        views=False,
+        cause=(*_SEEN, "external_call", "sell_blocked_after_others"),
+    )
+
+
+def witness_refuses(dice: random.Random) -> Condition:
+    """Another contract's refusal is the sign."""
+    seconds = dice.choice([2_500, 40_000])
+    return Condition(
+        key="foreign_refusal",
+        axis="foreign",
+        lhs="_refused()",
+        op="==",
+        rhs="1",
+        state=_WITNESS,
+        functions=_SHELF + " function _refused() private view returns (uint256) {"
+        f" try _witness.young({seconds}) {{ return 0; }} catch {{ return 1; }} }}",
+        doors=("sell", "transfer", "approve", "buy"),
+        cause=(*_SEEN, *_TIMED, "external_call"),
+    )
+
+
+WORLD: tuple[Maker, ...] = (
+    after_date,
+    since_buy,
+    since_first,
+    hour_of_day,
+    after_block,
+    blocks_since_buy,
+    not_with_approval,
+    no_wrapped_coins,
+    wrapped_supply,
+    witness_says,
+    witness_clock,
+    witness_count,
+    witness_refuses,
+)

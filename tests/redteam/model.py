@@ -1,0 +1,142 @@
+"""What a composed trap is made of: a condition, an effect, a door and the way it is computed."""
+
+from typing import Literal
+
+import msgspec
+
+Op = Literal[">", "<", "==", "!="]
+Door = Literal["sell", "buy", "transfer", "transferFrom", "approve", "hook", "proxy"]
+Effect = Literal[
+    "revert",
+    "no_op",
+    "zeroed",
+    "tax",
+    "growing",
+    "price_ruin",
+    "taken",
+    "third_allowance",
+    "mark",
+]
+"""What happens where the condition holds. `growing` is a tax that rises with the distance from the
+boundary, without a branch at it. `mark` is an honest double's: something is noted."""
+Moment = Literal["now", "at_buy", "at_approval"]
+"""When the condition is looked at: in the act itself, or before it, leaving a mark."""
+Sight = Literal["pair", "code", "table", "hash", "spender", "asks"]
+"""How a sale is told from other movements."""
+Who = Literal["maker", "keeper", "stranger", "victim"]
+Harmless = Literal["small_fee", "giant_only", "team_only", "noted"]
+
+
+class Act(msgspec.Struct, frozen=True, kw_only=True):
+    """A transaction somebody with powers sends. `$buyer`, `$victim`, `$amount` and the like among
+    the arguments stand for people and figures of the life that is lived."""
+
+    by: Who
+    signature: str
+    given: tuple[object, ...] = ()
+    to: str = "$home"
+    """`$home`: where the condition stands, the token or the hook."""
+    tail: str = ""
+    """Hex, or a placeholder, sent behind the arguments."""
+    through_courier: bool = False
+    """Sent by a contract that passes calls on."""
+    wait_s: int = 0
+    """Before it."""
+    sign: str = ""
+    """A view function of the token whose answer the keeper signs first, as a wallet signs a
+    message; `$v`, `$r`, `$s` then stand for the signature."""
+    sign_given: tuple[object, ...] = ()
+
+
+class Condition(msgspec.Struct, frozen=True, kw_only=True):
+    """Holds where the trap shuts. Expressions are Solidity over `who` (the trader), `v` (the
+    amount) and the members of `Floor`, each of type uint256."""
+
+    key: str
+    axis: str
+    """The class of the taxonomy."""
+    lhs: str
+    op: Op
+    rhs: str
+    state: str = ""
+    start: str = ""
+    """Statements of the constructor."""
+    functions: str = ""
+    on_buy: str = ""
+    """Statements at each buy, before the effect."""
+    on_sell: str = ""
+    """Statements at each sale, after the condition was looked at."""
+    on_approve: str = ""
+    acts: tuple[Act, ...] = ()
+    """What the people behind the trap do once ordinary people have bought."""
+    crowd: int = 0
+    """How many strangers have to buy before it holds."""
+    blocks: int = 0
+    """How many blocks have to go by in each of the long waits before it holds."""
+    doors: tuple[Door, ...] = ("sell", "transfer", "transferFrom")
+    moments: tuple[Moment, ...] = ("now",)
+    views: bool = True
+    """Whether looking changes nothing."""
+    cause: tuple[str, ...] = ()
+    """Flags and reasons that name this cause, besides the general ones."""
+
+
+class Composition(msgspec.Struct, frozen=True, kw_only=True):
+    """One contract to write, place, trade and judge."""
+
+    name: str
+    condition: Condition
+    door: Door
+    effect: Effect
+    moment: Moment
+    surface: str
+    percent: int
+    """Of a tax."""
+    form: int
+    """Which of several ways to write the effect."""
+    harmless: Harmless | None = None
+    """None: a trap. Else the honest double."""
+    second: Condition | None = None
+    """Has to hold too, looked at in the same moment."""
+    sight: Sight = "pair"
+
+    @property
+    def is_honest(self) -> bool:
+        """Whether it is a double that hurts nobody."""
+        return self.harmless is not None
+
+    @property
+    def label(self) -> str:
+        """One line that says what it is."""
+        kind = f"honest {self.harmless}" if self.harmless else self.effect
+        when = "" if self.moment == "now" else f" {self.moment}"
+        what = self.condition.key + (f" and {self.second.key}" if self.second else "")
+        how = self.surface if self.sight == "pair" else f"{self.surface}, by {self.sight}"
+        return f"{self.name}: {what}{when} x {kind} x {self.door} ({how})"
+
+
+class Trap(msgspec.Struct, frozen=True, kw_only=True):
+    """A contract's text and what has to be done with it."""
+
+    name: str
+    axis: str
+    label: str
+    source: str
+    """Solidity behind `Floor.sol`; holds a contract of this name."""
+    is_honest: bool
+    venue: Literal["v2", "v4"] = "v2"
+    hook_flags: int = 0
+    """v4 only: permissions in the hook's address. 0: no hook."""
+    dynamic_fee: bool = False
+    decoy: Literal["", "v3", "v4", "solid"] = ""
+    """Where a second, small pool stands, in which everybody trades as usual."""
+    acts: tuple[Act, ...] = ()
+    thefts: tuple[Act, ...] = ()
+    """Tried after the acts; the victim is a holder who bought and approved the router."""
+    crowd: int = 0
+    blocks: int = 0
+    cause: tuple[str, ...] = ()
+    bypasses: bool = False
+    """The theft moves tokens by transferFrom without the holder's allowance."""
+    mints: bool = False
+    """The theft makes tokens."""

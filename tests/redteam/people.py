@@ -1,0 +1,133 @@
+"""Ordinary people on the chain: purses, pasts, fees and gas as wallets have them."""
+
+import random
+
+import msgspec
+
+from config.errors import InternalError
+from config.jsonrpc import RpcRequest
+from config.primitives import Address
+from demo.anvil import ETHER, AnvilNode, quantity
+from demo.layout import named_account
+from demo.swaps import Call
+from demo.wire import NodeRefusedError
+
+GWEI = 10**9
+_BASE_FEES = (4 * GWEI, 12 * GWEI)
+_TIPS = (1_500_000_000, 2_000_000_000, 1_200_000_000, 100_000_000)
+_PURSES = (0.05, 0.3, 0.8, 1.4, 2.9)
+"""Coins beside what is spent on tokens."""
+_GAS_WHEN_REFUSED = 500_000
+_BLOCK_S = 12
+
+
+class NotMinedError(InternalError):
+    """A transaction stayed out of several blocks."""
+
+    def __init__(self, transaction: str) -> None:
+        super().__init__(f"{transaction} was not mined")
+
+
+class Receipt(msgspec.Struct, frozen=True, kw_only=True):
+    """What a mined transaction came to."""
+
+    success: bool
+    fee_wei: int
+    logs: tuple[dict[str, object], ...]
+
+
+class People:
+    """Everybody who sends something, and the blocks they are in."""
+
+    def __init__(self, node: AnvilNode, *, seed: int = 7) -> None:
+        self.node = node
+        self._dice = random.Random(seed)  # noqa: S311 - a seed makes a run repeatable
+        self._count = 0
+
+    def person(self, *, extra_wei: int = 0) -> Address:
+        """Somebody with a purse and a past, who has `extra_wei` more to spend."""
+        self._count += 1
+        account = named_account(f"somebody {self._count}")
+        wei = int(self._dice.choice(_PURSES) * ETHER) + extra_wei + self._count * 10**12
+        self.node.rpc_batch(
+            [
+                RpcRequest("anvil_setBalance", (account, hex(wei))),
+                RpcRequest("anvil_setNonce", (account, hex(3 + self._count % 40))),
+            ]
+        )
+        return account
+
+    def block(self) -> None:
+        """One block as a busy chain has them."""
+        self._dress()
+        self.node.mine()
+
+    def wait(self, seconds: int, *, blocks: int) -> None:
+        """Time goes by, with some of the blocks that belong to it."""
+        until_s = self.node.head_time() + seconds
+        spare_s = min(_BLOCK_S, seconds // (blocks + 1))
+        if blocks > 1:
+            self.node.rpc("anvil_mine", hex(blocks - 1), hex(max(1, spare_s)))
+        self.node.rpc("evm_setNextBlockTimestamp", max(until_s, self.node.head_time() + 1))
+        self.block()
+
+    def send(self, call: Call, sender: Address, *, gas: int | None = None) -> Receipt:
+        """Mined in a block of its own. `gas` None: what the node thinks is needed and 30 percent
+        more, as wallets do."""
+        transaction = {
+            "from": sender,
+            "to": call.to,
+            "data": call.data,
+            "value": hex(call.value_wei),
+        }
+        gas = gas or self._gas_for(transaction)
+        base_wei = self._dress()
+        tip_wei = self._dice.choice(_TIPS)
+        fees = {
+            "gas": hex(gas),
+            "maxPriorityFeePerGas": hex(tip_wei),
+            "maxFeePerGas": hex(2 * base_wei + tip_wei),
+        }
+        try:
+            sent = self.node.send(transaction | fees)
+        except NodeRefusedError as refused:
+            if "nsufficient funds" not in refused.reason:
+                raise
+            # So much gas is asked for that the wallet cannot pay for it.
+            return Receipt(success=False, fee_wei=0, logs=())
+        for _ in range(5):
+            self.node.mine()
+            receipt = self.node.rpc("eth_getTransactionReceipt", sent)
+            if isinstance(receipt, dict):
+                used = quantity(receipt["gasUsed"]) * quantity(receipt["effectiveGasPrice"])
+                return Receipt(
+                    success=receipt["status"] == "0x1", fee_wei=used, logs=tuple(receipt["logs"])
+                )
+        raise NotMinedError(sent)
+
+    def coins(self, account: Address) -> int:
+        """Wei."""
+        return quantity(self.node.rpc("eth_getBalance", account, "latest"))
+
+    def bustle(self, blocks: int = 6) -> None:
+        """Blocks with transfers of coins at the usual fees."""
+        for _ in range(blocks):
+            giver = self.person(extra_wei=ETHER)
+            self.send(Call(to=self.person(), data="0x", value_wei=10**15), giver)
+
+    def _dress(self) -> int:
+        """Base fee and proposer of the next block; the base fee in wei."""
+        base_wei = self._dice.randrange(*_BASE_FEES)
+        self.node.rpc_batch(
+            [
+                RpcRequest("anvil_setNextBlockBaseFeePerGas", (hex(base_wei),)),
+                RpcRequest("anvil_setCoinbase", ("0x" + self._dice.randbytes(20).hex(),)),
+            ]
+        )
+        return base_wei
+
+    def _gas_for(self, transaction: dict[str, str]) -> int:
+        try:
+            return quantity(self.node.rpc("eth_estimateGas", transaction)) * 13 // 10
+        except NodeRefusedError:
+            return _GAS_WHEN_REFUSED

@@ -1,0 +1,101 @@
+"""The service against traps written to fool it: what ordinary people lose is never called safe,
+and what hurts nobody is never called dangerous.
+
+Each trap is traded and robbed for real; `tests/redteam/judge.py` says what a wrong answer is.
+"""
+
+import asyncio
+
+import pytest
+
+from analysis.desk import Desk
+from analysis.knowledge import NoKnowledge
+from config.chains import Chain as ChainFacts
+from config.settings import AnalysisSettings
+from demo.anvil import AnvilNode
+from demo.compile import Artifacts
+from demo.layout import World
+from indexer.rpc import RpcClient
+from tests.redteam.generator import compose
+from tests.redteam.judge import ask, compare, judge_all, render
+from tests.redteam.model import Trap
+from tests.redteam.not_yet import LUCKY, NOT_YET, SAMPLE_NOT_YET
+from tests.redteam.people import People
+from tests.redteam.place import Placed, compile_traps, place_traps
+from tests.redteam.truth import live
+from tests.redteam.variants import VARIANTS
+
+pytestmark = pytest.mark.chain
+
+SAMPLE = 40
+SAMPLE_SEED = 11
+
+
+def marks(name: str) -> list[pytest.MarkDecorator]:
+    """What the service still gets wrong is expected to fail."""
+    if name not in NOT_YET:
+        return []
+    return [pytest.mark.xfail(reason="not yet", strict=name not in LUCKY)]
+
+
+@pytest.fixture(scope="module")
+def people(anvil_node: AnvilNode) -> People:
+    return People(anvil_node)
+
+
+@pytest.fixture(scope="module")
+def stage(
+    anvil_node: AnvilNode, world: World, artifacts: Artifacts, people: People
+) -> dict[str, Placed]:
+    """All fixed traps on the chain, and some ordinary blocks on top."""
+    placed = placed_on(anvil_node, world, artifacts, VARIANTS)
+    people.bustle()
+    return {one.trap.name: one for one in placed}
+
+
+@pytest.fixture
+def desk(client: RpcClient, facts: ChainFacts, anvil_node: AnvilNode) -> Desk:
+    """Its clock is the chain's."""
+    now_s = anvil_node.head_time()
+    return Desk(
+        chain=facts,
+        node=client,
+        knowledge=NoKnowledge(),
+        settings=AnalysisSettings(),
+        now_s=lambda: now_s,
+    )
+
+
+def placed_on(
+    node: AnvilNode, world: World, artifacts: Artifacts, traps: tuple[Trap, ...]
+) -> list[Placed]:
+    return place_traps(node, world, artifacts | compile_traps(traps), traps)
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(trap.name, id=trap.name, marks=marks(trap.name)) for trap in VARIANTS]
+)
+async def test_the_answer_fits_what_happens(
+    world: World, people: People, stage: dict[str, Placed], desk: Desk, name: str
+) -> None:
+    placed = stage[name]
+    said = await ask(desk, placed)
+    truth = await asyncio.to_thread(live, people, world, placed)
+    finding = compare(placed, truth, said)
+    assert truth.hurts is not placed.trap.is_honest, truth.words  # the instrument itself
+    assert not finding.wrong, render([finding])
+
+
+@pytest.mark.xfail(SAMPLE_NOT_YET, reason="not yet", strict=True)
+async def test_nothing_composed_at_random_is_called_safe(
+    anvil_node: AnvilNode, world: World, artifacts: Artifacts, people: People, desk: Desk
+) -> None:
+    traps = tuple(compose(SAMPLE_SEED, SAMPLE))
+    snapshot = anvil_node.snapshot()
+    try:
+        placed = placed_on(anvil_node, world, artifacts, traps)
+        people.bustle()
+        findings = await judge_all(desk, people, world, placed)
+    finally:
+        anvil_node.revert(snapshot)
+    assert not [one for one in findings if one.wrong], render(findings)
