@@ -44,6 +44,9 @@ def test_the_owner_gate_and_nothing_else_changes_a_static_finding(report: Report
         found, shown = getattr(report.static, name), getattr(sent, name)
         if name == "timebomb":
             continue
+        if name.endswith("_update_function"):
+            assert shown == (found or ())
+            continue
         if name in OWNER_GATED and report.token.ownership_renounced is True and found is True:
             assert shown is False
         else:
