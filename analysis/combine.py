@@ -58,6 +58,8 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     """None: not checked yet."""
     untested_conditions: bool | None = None
     """None: what the code's conditions are is not known, or not checked yet."""
+    hidden_owner_controls: bool | None = None
+    """None: not every condition is known."""
     creates_balances: bool | None = None
     openness: Openness
     evidence: tuple[EvidenceRow, ...]
@@ -110,6 +112,8 @@ def combine(facts: Facts, *, is_settled: bool, now_s: int, min_liquidity_usd: fl
             sell_blocked_after_others=_of_pools(facts, "sell_blocked_after_others"),
             sell_depends_on_conditions=_of_pools(facts, "sell_depends_on_conditions"),
             untested_conditions=facts.untested_conditions,
+            hidden_owner_controls=facts.hidden_owner_controls,
+            unproved_custody=custody.is_unproved if custody else None,
             creates_balances=_creates_unseen(facts),
         ),
         static=_with_seen_tax(facts),

@@ -1,6 +1,6 @@
 """Plays a trade's conditions both ways in one pool, and says which stay untested."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
 import msgspec
@@ -16,7 +16,7 @@ from analysis.scenarios.what_if import Directed, Seen
 from analysis.stage import NotRun, Outcome, Passed, Played
 from analysis.trade_conditions import TradeConditions
 from config.primitives import Address, Hash32, RawAmount
-from sql.rows import EvidenceRow, StaticFindings
+from sql.rows import EvidenceRow
 
 _MONTH_S: Final = 30 * 86_400
 _ORDINARY_COINS_WEI: Final = (2 * 10**16, 5 * 10**18)
@@ -158,9 +158,8 @@ def judge(
     plays: ConditionPlays,
     played: Sequence[Played | NotRun],
     codeless: Collection[Address],
-    static: StaticFindings,
 ) -> ConditionFindings:
-    """`codeless`: callees that have no code; `static`: what the token's fields tell."""
+    """`codeless`: callees that have no code."""
     seen: list[Seen] = []
     unplayed: set[WhatIf] = set()
     for directed, result in zip(plays.directed, played, strict=True):
@@ -169,7 +168,7 @@ def judge(
         else:
             seen.append(what_if.read_play(plays.ground, plays.buyer, directed, result))
     harmful = [each for each in seen if each.is_harmful and not _is_crumb(plays.buyer, each)]
-    untested = (*_untested(plays, unplayed, codeless), *_untold(plays, static))
+    untested = _untested(plays, unplayed, codeless)
     is_complete = all(code.conditions.is_complete for code, _, _ in plays.asked)
     real = [each for each in harmful if _is_ordinary(plays, each)]
     later = [each for each in real if each.what_if.input in ("time", "block")]
@@ -209,36 +208,6 @@ def _untested(
     return found
 
 
-_OF_LISTS: Final = ("has_blacklist_or_whitelist",)
-_OF_EXEMPTIONS: Final = (
-    *_OF_LISTS,
-    *("has_tax_functionality", "has_trading_cap_functionality", "has_position_cap_functionality"),
-    *("trading_cooldown", "has_pause_functionality"),
-)
-"""Fields, one of which tells of a list that decides on more than a refusal, or of a variable for
-all."""
-
-
-def _untold(plays: ConditionPlays, static: StaticFindings) -> Iterator[Checked]:
-    """Conditions on what the owner sets, of which no field of the token tells; a hook has none."""
-    for code, setting, _ in plays.asked:
-        is_token = code.contract == setting.token
-        for owned in code.conditions.owned:
-            fields = _OF_LISTS if owned.selector == _APPROVE else _OF_EXEMPTIONS
-            if is_token and any(getattr(static, field) is True for field in fields):
-                continue
-            yield Checked(
-                selector=owned.selector,
-                pc=owned.pc,
-                effect=owned.effect,
-                sources=("owner",),
-                why="the owner decides it, and no field tells",
-            )
-
-
-_APPROVE: Final = "0x095ea7b3"
-
-
 def _is_crumb(buyer: BuyTry, seen: Seen) -> bool:
     held = buyer.held[0] if buyer.held is not None else 0
     return seen.what_if.input == "amount" and seen.what_if.value * _CRUMB < held
@@ -267,7 +236,7 @@ def _is_ordinary(plays: ConditionPlays, seen: Seen) -> bool:
 def _evidence(
     plays: ConditionPlays,
     played: Sequence[Played | NotRun],
-    untested: tuple[Checked, ...],
+    untested: Sequence[Checked],
     harmful: Sequence[Seen],
     *,
     is_complete: bool,
@@ -277,7 +246,7 @@ def _evidence(
         conditions=sum(len(code.conditions.conditions) for code, _, _ in plays.asked),
         is_complete=is_complete,
         played=sum(isinstance(result, Played) for result in played),
-        untested=untested[:_MOST_SHOWN],
+        untested=tuple(untested[:_MOST_SHOWN]),
         harmful=tuple(
             Harmful(
                 input=each.what_if.input,

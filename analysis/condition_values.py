@@ -12,6 +12,9 @@ from config.primitives import Address, Hash32
 _ADDRESS_BITS: Final = 160
 _TRANSFER: Final = "0xa9059cbb"
 
+_MOVED: Final = frozenset({"mark", "unguarded"})
+"""Written per party by trades or by anybody: an entry need not be what somebody new has."""
+
 Changed = Mapping[tuple[Input, Hash32 | None], int]
 """Inputs that are not ordinary, variables by the slot at which they are declared."""
 
@@ -36,6 +39,7 @@ class Evaluator:
         self.choice: Mapping[int, int] = {}
         """Which meaning of a merged word is looked at, by step."""
         self._is_sale = condition.selector != _TRANSFER
+        self._is_moved = not _MOVED.isdisjoint(condition.sources)
 
     def ordinary(self, kind: Input, mark: int, slot: Hash32 | None) -> int | None:
         """What an ordinary trade brings. None: not known, or of `price`."""
@@ -97,6 +101,8 @@ class Evaluator:
             value = changed.get(("slot", step.word), setting.words.get(step.word))
         elif name == "mark":
             value = changed.get(("mark", step.word), mark) if self._is_traders(given) else 0
+        elif name == "entry":
+            value = None if self._is_moved else 0
         elif name == "coins":
             value = changed.get(("coins", None), setting.coins_wei) if given else None
         elif name == "balance":

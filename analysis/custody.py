@@ -9,7 +9,7 @@ from analysis.abi import read_word, word_at
 from analysis.call_stage import Turn
 from analysis.code.facts import TRANSFER_FROM
 from analysis.code.leads import Leads, StoredAddress
-from analysis.doubts import doubt_evidence, open_custody
+from analysis.doubts import Doubt, doubt_evidence, open_custody
 from analysis.node import Node
 from analysis.perform import perform
 from analysis.powers import Powers
@@ -38,6 +38,9 @@ class Custody(msgspec.Struct, frozen=True, kw_only=True):
     funds_can_be_drained: bool | None
     owner_can_change_balance: bool | None
     """None: not assessed."""
+    is_unproved: bool | None
+    """Whether the code may move or approve tokens without asking whom they belong to. None: it was
+    not followed far enough."""
     evidence: tuple[EvidenceRow, ...]
 
 
@@ -163,12 +166,19 @@ def read_plays(inquiry: Inquiry, plays: Plays, results: Sequence[Played | NotRun
             by_owner,
             is_helpless=inquiry.is_owner_known and not (owners and inquiry.leads.movers),
         ),
+        is_unproved=_is_unproved(inquiry.leads, doubts),
         evidence=(
             *(row for key, cases, played in groups for row in case_evidence(key, cases, played)),
             *doubt_evidence("allowance_bypass", bypassed.value, on_spending),
             *doubt_evidence("funds_can_be_drained", drained, doubts),
         ),
     )
+
+
+def _is_unproved(leads: Leads, doubts: Sequence[Doubt]) -> bool | None:
+    if doubts:
+        return True
+    return False if leads.is_proved else None
 
 
 async def play_custody(

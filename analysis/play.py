@@ -187,7 +187,7 @@ async def play_sales(
         )
         asked = ConditionFindings()
         if check is not None and isinstance(sold.outcome, Passed):
-            asked = condition_check.judge(check, results[end:], codeless, static)
+            asked = condition_check.judge(check, results[end:], codeless)
         if plays is further[0] or ground.candidate.hooks is not None:
             untested.append(asked.untested)
         trades[key] = judge_pool(bought, sold, found, asked)

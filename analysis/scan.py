@@ -40,6 +40,7 @@ from analysis.look import Look, look
 from analysis.market import PENDING, ValuedPool, pick_traded, without_doubtful
 from analysis.native_price import anchor_prices
 from analysis.openness import NOT_ASKED, Openness, find_openness
+from analysis.owner_controls import find_controls
 from analysis.owner_slots import NO_SLOTS, NOT_READ, OwnerSlots, read_owner_slots
 from analysis.play import Buys, play_buys, play_sales, what_if_blocks
 from analysis.pool_plays import can_play
@@ -123,10 +124,16 @@ async def scan(desk: Desk, token: Address, *, redecompile: bool = False) -> Asyn
             clock=clock_state.reading,
         )
         judged = msgspec.structs.replace(judged, findings=static)
+        controls = find_controls(
+            asked.conditions, [hook.conditions for hook in hooks.values()], static
+        )
+        found = _facts(desk, seen, token, judged, owner_slots, clock_state, issued)
         facts = msgspec.structs.replace(
-            _facts(desk, seen, token, judged, owner_slots, clock_state, issued),
+            found,
             trades={pool.candidate.key: PENDING for pool in traded},
             transfer_checked_at_s=no_wallet_at_s,
+            hidden_owner_controls=controls.is_hidden,
+            evidence=(*found.evidence, *controls.evidence),
         )
         first = partial(_report, desk, facts, state, state.pools, issued, is_settled=False)
         yield await aside(first, pools=many)

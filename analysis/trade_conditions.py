@@ -12,10 +12,11 @@ import msgspec
 from analysis.cap_rules import Step
 from config.primitives import Hash32, Selector
 
-Effect = Literal["refuses", "leads", "writes", "marks", "value"]
-"""`refuses`: one side surely fails; `leads`: decides whether a refusing test is met; `writes`:
-other balances are written on either side; `marks`: decides on a store to what one of the former
-reads; `value`: an amount that is written depends on it."""
+Effect = Literal["refuses", "overruns", "leads", "writes", "marks", "value"]
+"""`refuses`: one side surely fails; `overruns`: so does one of a compiler's own check; `leads`:
+decides whether a refusing test is met; `writes`: other balances are written on either side;
+`marks`: decides on a store to what one of the former reads; `value`: an amount that is written
+depends on it."""
 
 Source = Literal[
     "time",
@@ -75,7 +76,8 @@ class TradeCondition(msgspec.Struct, frozen=True, kw_only=True):
     """The condition as a computation; the last step is its result. Leaves beside those of
     `cap_rules`: `gas_price`, `base_fee`, `proposer`, `randomness`, `gas_limit`, `block_hash`,
     `gas`, `origin`, `from`, `to`, `caller`, `this`; `coins` and `balance` of a step; `mark` (the
-    entry of a step in the mapping declared at `word`), `answer` and `callee` of a step."""
+    entry of a step in the mapping declared at `word`), `entry` (of a party in another way of
+    keeping entries), `answer` and `callee` of a step."""
     written: tuple[Written, ...] = ()
     """Of the variables among the leaves that trades or anybody write."""
     fails_when: bool | None = None

@@ -315,6 +315,18 @@ CATALOGUE: tuple[Check, ...] = (
     UNTESTED_CONDITIONS,
     _check(
         "warning",
+        "hidden_owner_controls",
+        "Somebody with powers can refuse or tax trades in a way that no other check names",
+        _report_field("hidden_owner_controls"),
+    ),
+    _check(
+        "warning",
+        "unproved_custody",
+        "Code can move or approve tokens and is not proved to ask their holder",
+        _report_field("unproved_custody"),
+    ),
+    _check(
+        "warning",
         "creates_balances",
         "Balances can be created unseen",
         _report_field("creates_balances"),

@@ -220,5 +220,8 @@ def _is_lowest(number: Word) -> bool:
 
 
 def _is_cast(a: Word, b: Word) -> bool:
-    """a is b cut to fewer bits."""
-    return isinstance(a, Term) and a.operation == "AND" and b in a.arguments and a is not b
+    """a is b, which was not stored, cut to fewer bits. A number among the bits of a word, or a
+    stored word that may have some of them, is asked for on purpose."""
+    if not isinstance(a, Term) or a.operation != "AND" or not isinstance(b, Term):
+        return False
+    return b in a.arguments and a is not b and b.operation != "SLOAD"

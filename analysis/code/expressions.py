@@ -8,9 +8,9 @@ from analysis.cap_rules import Step
 from analysis.code.delegation import slot_name
 from analysis.code.facts import MOVERS, Code
 from analysis.code.graph import Entry
-from analysis.code.path import ALLOWANCE, BALANCE_OF, TOTAL_SUPPLY
+from analysis.code.path import ALLOWANCE, APPROVE, BALANCE_OF, TOTAL_SUPPLY
 from analysis.code.places import Place
-from analysis.code.reading import CALLER, FROM, TO, VOICES, Variable, Voice
+from analysis.code.reading import CALLER, FROM, ORIGIN, TO, VOICES, Variable, Voice
 from analysis.code.sources import is_own_address
 from analysis.code.terms import FOLDED, Term, Word, address_in
 from analysis.trade_conditions import Source
@@ -19,6 +19,8 @@ _MOST_STEPS: Final = 300
 _MOST_MEANINGS: Final = 4
 _DEEPEST: Final = 60
 _PRECOMPILES: Final = 0x200
+_ADDRESS_MASK: Final = 2**160 - 1
+_PARTIES: Final = frozenset({FROM, TO, CALLER, ORIGIN})
 _PAIR: Final = 2
 
 _ENVIRONMENT: Final[dict[str, tuple[str, Source]]] = {
@@ -90,7 +92,7 @@ class _Writer:
         self._called = called
         self._entry = entry
         self._voice = VOICES.get(entry, Voice()) if entry is not None else Voice()
-        self._bits = code.sources.atoms(word)
+        self._bits = dict(code.sources.atoms(word))
         self._known: dict[Word, int] = {}
         self._open: set[Word] = set()
         """Words that are being written down."""
@@ -179,14 +181,14 @@ class _Writer:
 
     def _coins(self, word: Term, depth: int) -> int:
         self._add(source="coins")
-        whose = self.write(word.arguments[0], depth) if word.arguments else self._step("this")
+        whose = self._address(word.arguments[0], depth) if word.arguments else self._step("this")
         return self._step("coins", whose)
 
     def _code_of(self, word: Term, depth: int) -> int:
         whose = address_in(self._code.sources.single(word.arguments[0]))
         if whose not in self._called and not self._is_party(whose):
             self._add(source="code")
-        return self._step("unknown", self.write(word.arguments[0], depth))
+        return self._step("unknown", self._address(word.arguments[0], depth))
 
     def _is_party(self, whose: Word) -> bool:
         if not isinstance(whose, Term):
@@ -207,7 +209,7 @@ class _Writer:
             self._add(source="unknown")
             return self._step("unknown")
         self._add(source="answer")
-        return self._step("answer", self.write(target, depth))
+        return self._step("answer", self._address(target, depth))
 
     def _asks_own_getters(self) -> bool:
         """Whether the function calls nothing on its own contract but getters of books."""
@@ -223,7 +225,15 @@ class _Writer:
         if isinstance(target, int) and target < _PRECOMPILES:
             return self._step("number", word=1)
         self._add(source="callee")
-        return self._step("callee", self.write(target, depth))
+        return self._step("callee", self._address(target, depth))
+
+    def _address(self, word: Word, depth: int) -> int:
+        """An operand of which the machine takes the low 160 bits: what else its slot holds does not
+        matter."""
+        target = address_in(self._code.sources.single(word))
+        if isinstance(target, Term):
+            self._bits.setdefault(target, _ADDRESS_MASK)
+        return self.write(target, depth)
 
     def _hash(self, word: Term, depth: int) -> int:
         """A hash of who somebody is asks who it is; of anything else it cannot be solved."""
@@ -253,9 +263,9 @@ class _Writer:
             return self._step("balance", self.write(place.keys[0], depth))
         if self._is_plain_map(word, place):
             return self._step("mark", self.write(place.keys[0], depth), word=place.slot)
-        for key in place.keys:
-            self.write(key, depth)
-        return self._step("unknown")
+        keys = [self.write(key, depth) for key in place.keys]
+        is_partys = any(self._code.reader.party(key, self._voice) in _PARTIES for key in place.keys)
+        return self._step("entry" if is_partys else "unknown", *keys)
 
     def _role(self, place: Place, bits: int) -> None:
         roles = self._code.roles
@@ -264,6 +274,8 @@ class _Writer:
             self._add(source="amount" if is_payer else "balance")
         elif place.root in roles.allowances:
             parties = [self._code.reader.party(key, self._voice) for key in place.keys]
+            if self._entry == APPROVE and parties[:1] == [CALLER]:
+                return  # the caller's own business
             if parties[:1] != [FROM] or parties[1:] not in ([CALLER], [FROM]):
                 self._add(source="unguarded")
         else:

@@ -126,6 +126,9 @@ class _Finder:
         # A compiler's own check can be made to refuse on purpose: what decides whether it is met.
         refusing = {(refusal.test.pc, refusal.test.condition) for refusal in flow.refusals()}
         yield from self._deciding(flow, self._refusing(flow, refusing), "leads")
+        for pc, condition in refusing:
+            if self._code.is_check(pc, condition):
+                yield _Site(entry=flow.entry, pc=pc, condition=condition, effect="overruns")
         is_wanted = self._books(flow.entry)
         yield from self._deciding(flow, self._marked(flow, is_wanted), "writes")
         yield from self._computed(flow, is_wanted)
@@ -244,6 +247,10 @@ class _Finder:
         sources = self._sources(leaves, site)
         if site.effect == "value":
             sources &= _VALUE_SOURCES
+        elif site.effect == "overruns":
+            # What else a compiler's check depends on it is made for.
+            sources.clear()
+            self._note_owned(leaves, site)
         elif site.effect != "marks":
             self._note_owned(leaves, site)
         if not sources:
@@ -343,7 +350,7 @@ class _Finder:
         open_ = self._open_writes(variable)
         if not open_:
             return None
-        if all(write.entry in _TRADES for write in open_):
+        if all(write.entry in _TRADES or code.is_callers_own(write) for write in open_):
             return "mark" if isinstance(root, tuple) else "counter"
         return "unguarded"
 

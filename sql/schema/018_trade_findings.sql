@@ -5,4 +5,6 @@ alter table report add column sell_depends_on_size boolean;
 alter table report add column sell_blocked_after_others boolean;
 alter table report add column sell_depends_on_conditions boolean;
 alter table report add column untested_conditions boolean;
+alter table report add column hidden_owner_controls boolean;
+alter table report add column unproved_custody boolean;
 alter table report add column creates_balances boolean;

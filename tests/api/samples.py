@@ -99,6 +99,8 @@ def make_token(**changes: Any) -> ReportRow:
         "sell_blocked_after_others": False,
         "sell_depends_on_conditions": False,
         "untested_conditions": False,
+        "hidden_owner_controls": False,
+        "unproved_custody": False,
         "creates_balances": False,
         "owner_slots_vacant": True,
         "clock_block": 20_000_000,
@@ -219,6 +221,8 @@ def reports(draw: st.DrawFn) -> Report:
         sell_blocked_after_others=draw(flags),
         sell_depends_on_conditions=draw(flags),
         untested_conditions=draw(flags),
+        hidden_owner_controls=draw(flags),
+        unproved_custody=draw(flags),
         creates_balances=draw(flags),
     )
 

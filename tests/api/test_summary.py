@@ -56,6 +56,8 @@ SEVERITIES = {
         "creator_holds_supply",
         "has_enough_liquidity",
         "untested_conditions",
+        "hidden_owner_controls",
+        "unproved_custody",
         "creates_balances",
     ],
     "info": [
@@ -169,6 +171,9 @@ RULES: list[tuple[str, dict[str, Any], str, bool | None]] = [
     ("dominant_pool_unsellable", {"pools": (make_pool(sell="pending"),)}, "unknown", None),
     ("untested_conditions", {"untested_conditions": True}, "warning", True),
     ("untested_conditions", {"untested_conditions": None}, "unknown", None),
+    ("hidden_owner_controls", {"hidden_owner_controls": True}, "warning", True),
+    ("unproved_custody", {"unproved_custody": True}, "warning", True),
+    ("unproved_custody", {"unproved_custody": None}, "unknown", None),
     ("creates_balances", {"creates_balances": True}, "warning", True),
     ("elevated_tax", {"send_tax": 10.0}, "warning", True),
     ("elevated_tax", {"send_tax": 9.99}, "safe", False),

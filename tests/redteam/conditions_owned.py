@@ -7,8 +7,11 @@ from tests.redteam.model import Act, Condition, Door
 
 Maker = Callable[[random.Random], Condition]
 
-_LISTED = ("access_restrictions",)
-_SWITCHED = ("pause_status_can_be_modified", "tax_can_be_modified", "access_restrictions")
+_LISTED = ("access_restrictions", "hidden_owner_controls")
+_SWITCHED = (
+    *_LISTED,
+    *("pause_status_can_be_modified", "tax_can_be_modified"),
+)
 _EVERYWHERE: tuple[Door, ...] = ("sell", "transfer", "transferFrom", "approve")
 
 

@@ -50,7 +50,7 @@ def _trap(name: str, key: Key, door: str, honest: bool, source: str, **more: obj
         label=f"{name}: {kind}{key.name} x {door}",
         source=source,
         is_honest=honest,
-        cause=("privileged_spenders", "mint_or_burn_function"),
+        cause=("privileged_spenders", "mint_or_burn_function", "unproved_custody"),
     )
     return msgspec.structs.replace(made, **({} if honest else more))
 

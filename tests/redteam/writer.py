@@ -5,7 +5,7 @@ import random
 import msgspec
 
 from tests.redteam.effects import after, before, members
-from tests.redteam.model import Act, Composition, Condition, Sight, Trap
+from tests.redteam.model import Act, Composition, Condition, Effect, Sight, Trap
 from tests.redteam.surface import SURFACES
 
 _TAKE = "address pair_, address weth_, address keeper_, address maker_"
@@ -40,6 +40,9 @@ _SIGHTS: dict[Sight, tuple[str, str, str]] = {
 }
 """Expression, members and what the constructor does."""
 
+_OF_EFFECT: dict[Effect, tuple[str, ...]] = {"third_allowance": ("unproved_custody",)}
+"""What names an effect, whatever leads to it."""
+
 
 def write(made: Composition, dice: random.Random) -> Trap:
     """The text, and what the tester has to know about it."""
@@ -69,7 +72,7 @@ def write(made: Composition, dice: random.Random) -> Trap:
         thefts=thefts,
         crowd=condition.crowd,
         blocks=condition.blocks,
-        cause=condition.cause,
+        cause=(*condition.cause, *_OF_EFFECT.get(made.effect, ())),
     )
 
 
