@@ -4,24 +4,27 @@ Inputs: the conditions of the token's code and of its V4 hooks, and the token's 
 A finding is as sound as `guarded_stores` is in recognising who is asked. Pure.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 import msgspec
 
+from analysis.code.leads import StoredAddress
 from analysis.trade_conditions import Effect, OwnedCondition, TradeConditions
-from config.primitives import Selector
+from config.burn import BURN_ADDRESSES
+from config.primitives import Address, Selector
 from sql.rows import EvidenceRow, StaticFindings
 
 _KEY: Final = "hidden_owner_controls"
 _APPROVE: Final = "0x095ea7b3"
 _MOST_SHOWN: Final = 40
+_PAUSE: Final = "has_pause_functionality"
 
 _OF_LISTS: Final = ("has_blacklist_or_whitelist",)
 _OF_REFUSALS: Final = (
     *_OF_LISTS,
     *("has_trading_cap_functionality", "has_position_cap_functionality"),
-    *("trading_cooldown", "has_pause_functionality"),
+    *("trading_cooldown", _PAUSE),
 )
 _OF_AMOUNTS: Final = (*_OF_REFUSALS, "has_tax_functionality")
 """Fields, one of which tells of a list or a variable that decides on an effect: who is exempt from
@@ -56,11 +59,22 @@ class OwnerControls(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def find_controls(
-    token: TradeConditions, hooks: Iterable[TradeConditions], static: StaticFindings
+    token: TradeConditions,
+    hooks: Iterable[TradeConditions],
+    static: StaticFindings,
+    *,
+    is_renounced: bool | None,
+    stored: Mapping[StoredAddress, Address],
 ) -> OwnerControls:
-    """`hooks`: of the pools that are traded; no field of a token tells of theirs."""
+    """`hooks`: of the pools that are traded; no field of a token tells of theirs. `is_renounced`:
+    answers deny that a pause can be set. `stored`: who is in the storage that code compares callers
+    with, as far as it was read."""
     beside = tuple(hooks)
-    found = [_control(each) for each in token.owned if not _is_told(each, static)]
+    found = [
+        _control(each)
+        for each in token.owned
+        if not _is_told(each, static, is_renounced=is_renounced) and not _is_dead(each, stored)
+    ]
     found += [_control(each, is_of_hook=True) for hook in beside for each in hook.owned]
     is_complete = token.is_complete and all(hook.is_complete for hook in beside)
     if not found:
@@ -68,10 +82,22 @@ def find_controls(
     return OwnerControls(is_hidden=True, evidence=tuple(_evidence(found)))
 
 
-def _is_told(condition: OwnedCondition, static: StaticFindings) -> bool:
+def _is_told(
+    condition: OwnedCondition, static: StaticFindings, *, is_renounced: bool | None
+) -> bool:
     is_approval = condition.selector == _APPROVE
     fields = _OF_LISTS if is_approval else _TELLING.get(condition.effect, ())
-    return any(getattr(static, field) is True for field in fields)
+    return any(
+        getattr(static, field) is True for field in fields if not (is_renounced and field == _PAUSE)
+    )
+
+
+def _is_dead(condition: OwnedCondition, stored: Mapping[StoredAddress, Address]) -> bool:
+    """Whether nobody is left who may set it."""
+    if not condition.askers:
+        return False
+    places = [StoredAddress(slot=slot, shift=shift) for slot, shift in condition.askers]
+    return all(place in stored and stored[place] in BURN_ADDRESSES for place in places)
 
 
 def _control(condition: OwnedCondition, *, is_of_hook: bool = False) -> _Control:

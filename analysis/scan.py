@@ -124,10 +124,14 @@ async def scan(desk: Desk, token: Address, *, redecompile: bool = False) -> Asyn
             clock=clock_state.reading,
         )
         judged = msgspec.structs.replace(judged, findings=static)
-        controls = find_controls(
-            asked.conditions, [hook.conditions for hook in hooks.values()], static
-        )
         found = _facts(desk, seen, token, judged, owner_slots, clock_state, issued)
+        controls = find_controls(
+            asked.conditions,
+            [hook.conditions for hook in hooks.values()],
+            static,
+            is_renounced=found.ownership.ownership_renounced,
+            stored=stored,
+        )
         facts = msgspec.structs.replace(
             found,
             trades={pool.candidate.key: PENDING for pool in traded},

@@ -92,6 +92,9 @@ class OwnedCondition(msgspec.Struct, frozen=True, kw_only=True):
     effect: Effect
     is_listed: bool
     """It is the entry of a party in a mapping, not one variable for all."""
+    askers: tuple[tuple[Hash32, int], ...] | None = None
+    """Slot, and bits to the right in it, of the addresses that may write it. None: a constant, a
+    list or another contract tells who may."""
 
 
 class TradeConditions(msgspec.Struct, frozen=True, kw_only=True):

@@ -289,11 +289,10 @@ class ReportRow(Row, frozen=True, kw_only=True):
     """The code can refuse or tax a trade on a condition that was neither played both ways nor
     proved harmless. None: its conditions are not known."""
     hidden_owner_controls: bool | None
-    """Somebody with powers sets what a trade is refused or taxed on, and no other field tells of
-    it. None: not every condition is known."""
+    """Somebody sets on what trades are refused or taxed, and no field tells. None: not known."""
     unproved_custody: bool | None
-    """Some function lowers a balance or raises an allowance, and its code is not proved to ask whom
-    it belongs to. None: the code was not followed far enough."""
+    """A balance may fall or an allowance rise, its holder not proved to be asked. None: not known.
+    """
     creates_balances: bool | None
     """Some function adds to a balance what no other balance pays, unseen by totalSupply or open to
     anybody. None: not known."""

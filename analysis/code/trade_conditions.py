@@ -17,6 +17,7 @@ from analysis.code.facts import MOVERS, Code
 from analysis.code.flow import Flow
 from analysis.code.graph import Deed, Entry, Node
 from analysis.code.guarded_stores import is_guarded
+from analysis.code.owned_variables import askers_of, is_owned, writes_inside
 from analysis.code.path import APPROVE
 from analysis.code.reading import Variable
 from analysis.code.stores import Write
@@ -32,7 +33,7 @@ from analysis.trade_conditions import (
 )
 from config.primitives import Selector
 
-_MOST_CONDITIONS: Final = 120
+_MOST_CONDITIONS: Final = 240
 _TRADES: Final = frozenset({*MOVERS, APPROVE})
 _VALUE_SOURCES: Final = frozenset[Source](
     {
@@ -46,6 +47,9 @@ move in it (totals of reflections) is no condition."""
 HOOKS: Final = (0x575E24B4, 0xB47B2FB1)
 """`beforeSwap` and `afterSwap` of Uniswap V4's hooks. Source: v4-core IHooks."""
 
+_COMPUTED_WITH: Final = frozenset[Source]({"amount", "counter", "balance"})
+"""What a compiler's or SafeMath's own check may depend on beside a store: zero is multiplied
+apart."""
 
 _NOT_OF: Final[dict[Entry, frozenset[Source]]] = {
     None: frozenset({"input", "answer", "callee"}),
@@ -192,7 +196,7 @@ class _Finder:
         leading = flow.leading_to(merged)
         for node, branch in flow.branching():
             both = branch.if_true in leading and branch.if_false in leading
-            if node in leading and both and not self._code.is_check(branch.pc, branch.condition):
+            if node in leading and both:
                 yield _Site(
                     entry=flow.entry, pc=branch.pc, condition=branch.condition, effect="writes"
                 )
@@ -225,8 +229,8 @@ class _Finder:
             return
         ahead = flow.ahead(marks)
         for _, branch in flow.decisions():
-            if ahead[branch.if_true] != ahead[branch.if_false] and not self._code.is_check(
-                branch.pc, branch.condition
+            if ahead[branch.if_true] != ahead[branch.if_false] and not (
+                effect == "leads" and self._code.is_check(branch.pc, branch.condition)
             ):
                 yield _Site(
                     entry=flow.entry, pc=branch.pc, condition=branch.condition, effect=effect
@@ -250,8 +254,9 @@ class _Finder:
         elif site.effect == "overruns":
             # What else a compiler's check depends on it is made for.
             sources.clear()
-            self._note_owned(leaves, site)
-        elif site.effect != "marks":
+        elif site.effect == "writes" and self._code.is_check(site.pc, site.condition):
+            sources -= _COMPUTED_WITH
+        if site.effect not in ("value", "marks"):
             self._note_owned(leaves, site)
         if not sources:
             return
@@ -268,29 +273,16 @@ class _Finder:
     def _note_owned(self, leaves: Leaves, site: _Site) -> None:
         """The site, for each variable in it that only the owner writes."""
         for leaf in leaves.found:
-            if leaf.variable is None or not self._is_owned(leaf.variable):
+            if leaf.variable is None or not is_owned(self._code, leaf.variable):
                 continue
             owned = OwnedCondition(
                 selector=Selector(f"0x{site.entry or 0:08x}"),
                 pc=site.pc,
                 effect=site.effect,
                 is_listed=isinstance(leaf.variable[0], tuple),
+                askers=askers_of(self._code, leaf.variable),
             )
             self.owned[owned] = None
-
-    def _is_owned(self, variable: Variable) -> bool:
-        """Whether somebody with an owner's leave writes it, be it beside others. One that is an
-        address says who a party is."""
-        code, (root, bits) = self._code, variable
-        if root in code.roles.balances or root in code.roles.allowances:
-            return False
-        is_address = bits.bit_count() == _ADDRESS_BITS and not isinstance(root, tuple)
-        if is_address:
-            return False
-        return any(
-            is_guarded(code, write)
-            for write in (*code.writes_to(variable), *_inside(code, variable))
-        )
 
     def _sources(self, leaves: Leaves, site: _Site) -> set[Source]:
         found: set[Source] = set()
@@ -334,7 +326,7 @@ class _Finder:
 
     def _open_writes(self, variable: Variable) -> list[Write]:
         """Stores to it that need no owner's leave."""
-        writes = [*self._code.writes_to(variable), *_inside(self._code, variable)]
+        writes = [*self._code.writes_to(variable), *writes_inside(self._code, variable)]
         return [write for write in writes if not is_guarded(self._code, write)]
 
     def _classify(self, variable: Variable) -> Source | None:
@@ -356,7 +348,6 @@ class _Finder:
 
 
 _MOST_ELEMENTS: Final = 32
-_ADDRESS_BITS: Final = 160
 _MERGED: Final = frozenset({"either", "opaque"})
 _COMPARISONS: Final = frozenset({"LT", "GT", "SLT", "SGT", "EQ", "ISZERO"})
 
@@ -376,11 +367,6 @@ def _is_bounds_check(condition: Word) -> bool:
         and isinstance(length, Term)
         and length.operation == "memory"
     )
-
-
-def _inside(code: Code, variable: Variable) -> Iterator[Write]:
-    root, bits = variable
-    return (write for write in code.writes_inside if write.place.root == root and write.bits & bits)
 
 
 def _is_any_effect(deed: Deed) -> bool:

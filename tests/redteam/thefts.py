@@ -50,7 +50,10 @@ def _trap(name: str, key: Key, door: str, honest: bool, source: str, **more: obj
         label=f"{name}: {kind}{key.name} x {door}",
         source=source,
         is_honest=honest,
-        cause=("privileged_spenders", "mint_or_burn_function", "unproved_custody"),
+        cause=(
+            *("privileged_spenders", "mint_or_burn_function"),
+            *("unproved_custody", "creates_balances"),
+        ),
     )
     return msgspec.structs.replace(made, **({} if honest else more))
 
