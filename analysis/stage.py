@@ -113,6 +113,8 @@ class SimResult(msgspec.Struct, frozen=True, kw_only=True):
     logs: tuple[SimLog, ...]
     message: str
     """The node's own words on a failure; empty on success."""
+    gas_used: int | None = None
+    """After refunds. None: the node did not tell."""
 
     @property
     def word(self) -> int | None:
@@ -130,6 +132,7 @@ class _WireCall(msgspec.Struct, rename="camel"):
     return_data: str = "0x"
     logs: tuple[SimLog, ...] = ()
     error: _WireError | None = None
+    gas_used: str | None = None
 
 
 class _WireBlock(msgspec.Struct):
@@ -298,4 +301,5 @@ def _result(call: _WireCall) -> SimResult:
         data=data,
         logs=call.logs,
         message=call.error.message if call.error else "",
+        gas_used=None if call.gas_used is None else int(call.gas_used, 16),
     )

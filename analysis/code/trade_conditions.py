@@ -254,7 +254,7 @@ class _Finder:
         elif site.effect == "overruns":
             # What else a compiler's check depends on it is made for.
             sources.clear()
-        elif site.effect == "writes" and self._code.is_check(site.pc, site.condition):
+        elif site.effect == "writes" and self._is_check(site):
             sources -= _COMPUTED_WITH
         if site.effect not in ("value", "marks"):
             self._note_owned(leaves, site)
@@ -269,6 +269,10 @@ class _Finder:
             written=tuple(self._written(leaves)),
             fails_when=site.fails_when,
         )
+
+    def _is_check(self, site: _Site) -> bool:
+        condition = site.condition
+        return isinstance(condition, Term) and self._code.is_check(site.pc, condition)
 
     def _note_owned(self, leaves: Leaves, site: _Site) -> None:
         """The site, for each variable in it that only the owner writes."""

@@ -14,6 +14,8 @@ from config.primitives import ZERO_ADDRESS, Address, BlockRef, Hash32, RawAmount
 
 UNLIMITED = 2**256 - 1
 _WALLET_GAS = RawAmount(800_000)
+_LITTLE_GAS = RawAmount(300_000)
+"""What a plain swap takes, with a wallet's margin."""
 
 
 class Order(msgspec.Struct, frozen=True, kw_only=True):
@@ -22,10 +24,8 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
     when: str
     """Names the try within its play."""
     amount: RawAmount
-    has_wallet_gas: bool = True
-    """It brings about as much gas as wallets send. False: as much as it may want."""
     gas: int | None = None
-    """None: as `has_wallet_gas` says."""
+    """None: plenty, as many wallets send."""
 
 
 class Ground(msgspec.Struct, frozen=True, kw_only=True):
@@ -78,12 +78,16 @@ class Ground(msgspec.Struct, frozen=True, kw_only=True):
         return self.is_native or self.in_coin
 
 
-def buy_play(ground: Ground, amount_in: RawAmount, *, has_wallet_gas: bool = True) -> Play:
-    """Buy once, then only watch the balance in the blocks in which a sale would be."""
+def buy_play(
+    ground: Ground, amount_in: RawAmount, *, gas: int | None = None, approves: bool = False
+) -> Play:
+    """Buy once, then only watch the balance in the blocks in which a sale would be. `approves`: the
+    sale is approved as well, which tells how much gas that takes."""
     trader, token = ground.buyer(amount_in), ground.candidate.token
+    approval = approval_calls(ground, trader, "at sale", UNLIMITED) if approves else ()
     calls = (
-        buy_calls(ground, trader, amount_in, has_wallet_gas=has_wallet_gas),
-        (balance_call(token, trader, "balance at approval"),),
+        buy_calls(ground, trader, amount_in, gas=gas),
+        approval or (balance_call(token, trader, "balance at approval"),),
         (balance_call(token, trader, "balance at sale"),),
         (balance_call(token, trader, "balance later"),),
     )
@@ -95,7 +99,8 @@ def sale_play(
     amount_in: RawAmount,
     orders: tuple[Sequence[Order], Sequence[Order]],
     *,
-    has_wallet_gas: bool = True,
+    gas: int | None = None,
+    approval_gas: int | None = None,
     allowed: int,
 ) -> Play:
     """Buy as `buy_play` did, from the same account, approve a block later, and sell in the two
@@ -106,8 +111,8 @@ def sale_play(
     """
     trader = ground.buyer(amount_in)
     calls = (
-        buy_calls(ground, trader, amount_in, has_wallet_gas=has_wallet_gas),
-        *_approved_sales(ground, trader, orders, allowed),
+        buy_calls(ground, trader, amount_in, gas=gas),
+        *_approved_sales(ground, trader, orders, allowed, gas=approval_gas),
     )
     return staged(ground, in_blocks(ground.blocks, calls), payers={trader: amount_in})
 
@@ -147,10 +152,12 @@ def _approved_sales(
     trader: Address,
     orders: tuple[Sequence[Order], Sequence[Order]],
     allowed: int,
+    *,
+    gas: int | None = None,
 ) -> Iterator[tuple[SimCall, ...]]:
     """The approval in a block of its own, as wallets do it, and the sales in the blocks after."""
     at_sale, later = orders
-    yield approval_calls(ground, trader, "at sale", allowed)
+    yield approval_calls(ground, trader, "at sale", allowed, gas=gas)
     sales = [call for order in at_sale for call in sale_calls(ground, trader, order)]
     yield (*sales, *approval_calls(ground, trader, "later", UNLIMITED))
     yield tuple(call for order in later for call in sale_calls(ground, trader, order))
@@ -209,14 +216,13 @@ def _quote_funds(
 
 
 def buy_calls(
-    ground: Ground, trader: Address, amount_in: RawAmount, *, has_wallet_gas: bool = True
+    ground: Ground, trader: Address, amount_in: RawAmount, *, gas: int | None = None
 ) -> tuple[SimCall, ...]:
-    """The quote token in hand, and a buy with it."""
+    """The quote token in hand, and a buy with it. `gas` None: plenty, as many wallets send."""
     quote, token = ground.candidate.quote, ground.candidate.token
     swap = _swap(ground, trader, token_in=quote, token_out=token, amount_in=amount_in)
-    gas = _wallet_gas(ground) if has_wallet_gas else CALL_GAS
     value = amount_in if ground.pays_coins else 0
-    buy = _trade(ground, swap, "buy", value=value, gas=gas)
+    buy = _trade(ground, swap, "buy", value=value, gas=gas or wallet_gas(ground))
     return (
         *(_expected(ground, swap, "router knows pool") if ground.way.must_quote else ()),
         *_paying(ground, trader, amount_in),
@@ -245,29 +251,37 @@ def sale_calls(ground: Ground, trader: Address, order: Order) -> tuple[SimCall, 
     """One try to sell what the router may take already, with what its tax is told by."""
     quote, token, when = ground.candidate.quote, ground.candidate.token, order.when
     swap = _swap(ground, trader, token_in=token, token_out=quote, amount_in=order.amount)
-    gas = order.gas or (_wallet_gas(ground) if order.has_wallet_gas else CALL_GAS)
     return (
         balance_call(token, trader, f"balance before sale {when}"),
         *_quote_balance(ground, trader, f"quote before sale {when}"),
         *_expected(ground, swap, f"expected {when}"),
-        _trade(ground, swap, f"sell {when}", gas=gas),
+        _trade(ground, swap, f"sell {when}", gas=order.gas or wallet_gas(ground)),
         balance_call(token, trader, f"balance after sale {when}"),
         *_quote_balance(ground, trader, f"quote after sale {when}"),
     )
 
 
-def approval_calls(ground: Ground, trader: Address, when: str, amount: int) -> tuple[SimCall, ...]:
-    """The router may take so much of the token; the balance before it tells what that costs."""
+def approval_calls(
+    ground: Ground, trader: Address, when: str, amount: int, *, gas: int | None = None
+) -> tuple[SimCall, ...]:
+    """The router may take so much of the token; the balance before it tells what that costs. `gas`
+    None: as much as it may want."""
     token = ground.candidate.token
     return (
         balance_call(token, trader, f"balance before approval {when}"),
-        _approve(token, trader, ground.way.router, f"approve {when}", amount),
+        _approve(token, trader, ground.way.router, f"approve {when}", amount, gas=gas),
     )
 
 
-def _wallet_gas(ground: Ground) -> int:
-    """About what wallets send a sale with: a token may be kind to those that bring more."""
+def wallet_gas(ground: Ground) -> int:
+    """About what careful wallets send a trade with: a token may be kind to those that bring
+    more."""
     return ground.scenery.about(_WALLET_GAS, f"{ground.candidate.key}:gas")
+
+
+def little_gas(ground: Ground) -> int:
+    """About what wallets send that estimate a plain trade."""
+    return ground.scenery.about(_LITTLE_GAS, f"{ground.candidate.key}:little gas")
 
 
 def _quote_balance(ground: Ground, trader: Address, label: str) -> tuple[SimCall, ...]:
@@ -333,10 +347,18 @@ def _expected(ground: Ground, swap: Swap, label: str) -> tuple[SimCall, ...]:
 
 
 def _approve(
-    token: Address, owner: Address, spender: Address, label: str, amount: int = UNLIMITED
+    token: Address,
+    owner: Address,
+    spender: Address,
+    label: str,
+    amount: int = UNLIMITED,
+    *,
+    gas: int | None = None,
 ) -> SimCall:
     data = call_data("approve(address,uint256)", spender, amount)
-    return SimCall(label=label, sender=owner, to=token, data=data)
+    return SimCall(
+        label=label, sender=owner, to=token, data=data, gas=gas or CALL_GAS, is_trade=True
+    )
 
 
 def balance_call(

@@ -41,7 +41,7 @@ def write_play(ground: Ground, bought: Bought, blocks: Sequence[tuple[int, int]]
     ground = ground.with_coin(is_wanted=buyer.in_coin)
     trader = ground.buyer(buyer.amount_in)
     calls: list[tuple[SimCall, ...]] = [
-        buy_calls(ground, trader, buyer.amount_in, has_wallet_gas=buyer.has_wallet_gas),
+        buy_calls(ground, trader, buyer.amount_in, gas=buyer.gas),
         approval_calls(ground, trader, "parts", buyer.held[0]),
         *(sale_calls(ground, trader, order) for order in _orders(buyer)),
     ]

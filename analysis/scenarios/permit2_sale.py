@@ -35,7 +35,7 @@ def write_play(ground: Ground, way: Way, bought: Bought) -> Play | None:
     other = msgspec.structs.replace(ground, way=way)
     (at_sale, later) = _orders(buyer)
     calls = (
-        buy_calls(ground, trader, buyer.amount_in, has_wallet_gas=buyer.has_wallet_gas),
+        buy_calls(ground, trader, buyer.amount_in, gas=buyer.gas),
         _approvals(other, trader),
         sale_calls(other, trader, at_sale),
         sale_calls(other, trader, later),

@@ -19,15 +19,24 @@ from analysis.scenarios.ground import (
     Order,
     buy_play,
     funded_sale_play,
+    little_gas,
     sale_play,
     sending_play,
+    wallet_gas,
 )
-from analysis.scenarios.trade_outcome import HALF, MORE_GAS, NEARLY_ALL, read_buy, read_sale
+from analysis.scenarios.trade_outcome import (
+    BROUGHT_NOTHING,
+    HALF,
+    MORE_GAS,
+    NEARLY_ALL,
+    read_buy,
+    read_sale,
+)
 from analysis.scenarios.transfer import Wallet, sent_share
-from analysis.stage import NotRun, Outcome, Passed, Play, Played, Refused
+from analysis.stage import CALL_GAS, NotRun, Outcome, Passed, Play, Played, Refused
 from config.primitives import RawAmount
 
-VERSION = 3
+VERSION = 4
 
 PATIENCE_S = 3_600
 """A sale refused in the next block is tried once more this much later: a cooldown is not a ban."""
@@ -37,9 +46,16 @@ _BUY_SHARES = (23, 110, 2_300)
 the first sizes; what ordinary people pay is nearest to the second. No round share is within a tenth
 of any of them, so none is drawn by chance."""
 
-_LAST_RESORTS = ((110, False), (23_000, True))
-"""For where the larger of these sizes do not pass: an ordinary buy with more gas than wallets
-usually send, as they do where it takes more; and a crumb."""
+_ESTIMATED_SHARE = 110
+"""Of this size the buy, the approval and the sale are played again with as much gas as wallets
+estimate: what the first step took, and a margin."""
+
+_CRUMB_SHARE = 23_000
+_MARGIN_PCT = 35
+"""What estimates and wallets put on top of the gas used: refunds, what calls keep back, and 20 to
+30 percent."""
+_FLAT_MARGIN = 30_000
+"""A slot written for the first time, which little gas may lead to."""
 
 _LEAST_TOLD_RAW = 1_000
 """Of fewer smallest units rounding takes shares that look like a tax, or all."""
@@ -49,7 +65,12 @@ class BuyTry(msgspec.Struct, frozen=True, kw_only=True):
     """One size of buy, played."""
 
     amount_in: RawAmount
-    has_wallet_gas: bool
+    gas: int
+    """What it brought."""
+    gas_used: int | None = None
+    """None: not told."""
+    approval_gas_used: int | None = None
+    """None: not approved, or not told."""
     in_coin: bool
     """Paid in the chain's coin, in one transaction."""
     outcome: Outcome
@@ -101,27 +122,23 @@ class Sold(msgspec.Struct, frozen=True, kw_only=True):
 def write_buys(ground: Ground) -> tuple[Play, ...]:
     """One play a size, independent of each other."""
     return tuple(
-        buy_play(each, size, has_wallet_gas=has_wallet_gas)
-        for each, size, has_wallet_gas in _sizes(ground)
+        buy_play(size.ground, size.amount_in, gas=size.gas, approves=size.is_estimated)
+        for size in _sizes(ground)
     )
 
 
 def read_buys(ground: Ground, played: Sequence[Played | NotRun]) -> Bought:
-    """The sizes that worked, with the highest tax; refused when the chain refused every size."""
-    tries = [
-        BuyTry(
-            amount_in=size,
-            has_wallet_gas=has_wallet_gas,
-            in_coin=each.in_coin,
-            outcome=(outcome := read_buy(each, result, size)),
-            held=_held(result)
-            if isinstance(outcome, Passed) and isinstance(result, Played)
-            else None,
-        )
-        for (each, size, has_wallet_gas), result in zip(_sizes(ground), played, strict=True)
-    ]
+    """The sizes that worked, with the highest tax; refused when the chain refused every size, or
+    an ordinary one was paid for and brought nothing."""
+    tries = [_read_try(size, result) for size, result in zip(_sizes(ground), played, strict=True)]
     ordinary, (with_more_gas, crumb) = tries[: len(_BUY_SHARES)], tries[len(_BUY_SHARES) :]
     passed = tuple(each for each in ordinary if isinstance(each.outcome, Passed))
+    # A wallet that estimates gas notices a refusal, but not that nothing will arrive.
+    robbed = next(
+        (each for each in ordinary if each.outcome == Refused(reason=BROUGHT_NOTHING)), None
+    )
+    if robbed is not None:
+        return Bought(outcome=robbed.outcome, passed=passed)
     for resort in (with_more_gas, crumb):
         is_needed = not passed or resort.amount_in > passed[0].amount_in
         if is_needed and isinstance(resort.outcome, Passed):
@@ -158,12 +175,15 @@ def write_sales(ground: Ground, bought: Bought, *, supply_raw: RawAmount) -> tup
 def _sale(ground: Ground, bought: BuyTry, share: int) -> Sale:
     """At first what is sold is approved, for the patient sale everything: people do both."""
     held = bought.held or (RawAmount(0), RawAmount(0))
-    orders = _orders(held)
+    is_estimated = bought.approval_gas_used is not None
+    gas = _estimated(bought.gas_used) if is_estimated else None
+    orders = _orders(held, gas=gas)
     play = sale_play(
         ground.with_coin(is_wanted=bought.in_coin),
         bought.amount_in,
         orders,
-        has_wallet_gas=bought.has_wallet_gas,
+        gas=gas or bought.gas,
+        approval_gas=_estimated(bought.approval_gas_used),
         allowed=held[0],
     )
     return Sale(play=play, orders=orders, share=share)
@@ -283,17 +303,52 @@ def _ground_of(ground: Ground, bought: Bought, sale: Sale) -> Ground:
     return ground.with_coin(is_wanted=bool(bought.passed) and bought.passed[sale.share].in_coin)
 
 
-def _sizes(ground: Ground) -> tuple[tuple[Ground, RawAmount, bool], ...]:
-    """How it is paid, how much is paid in, and whether with as much gas as wallets usually send.
-    The largest buyer pays and receives the wrapped coin, the others the coin itself."""
+class _Size(msgspec.Struct, frozen=True, kw_only=True):
+    ground: Ground
+    """How it is paid."""
+    amount_in: RawAmount
+    gas: int
+    is_estimated: bool
+    """Its gas is learnt for the sale."""
+
+
+def _sizes(ground: Ground) -> tuple[_Size, ...]:
+    """The ordinary ones, and the last resorts where the larger of these do not pass: an ordinary
+    buy with more gas than wallets usually send, as they do where it takes more, and a crumb. The
+    largest buyer pays and receives the wrapped coin, the others the coin itself."""
+    plenty = wallet_gas(ground)
+    gases = (plenty, plenty, little_gas(ground), CALL_GAS, plenty)
+    shares = (*_BUY_SHARES, _ESTIMATED_SHARE, _CRUMB_SHARE)
     return tuple(
-        (
-            ground.with_coin(is_wanted=share != _BUY_SHARES[0]),
-            part_of_reserve(ground, share),
-            is_usual,
+        _Size(
+            ground=ground.with_coin(is_wanted=share != _BUY_SHARES[0]),
+            amount_in=part_of_reserve(ground, share),
+            gas=gas,
+            is_estimated=share == _ESTIMATED_SHARE and gas == plenty,
         )
-        for share, is_usual in (*((share, True) for share in _BUY_SHARES), *_LAST_RESORTS)
+        for share, gas in zip(shares, gases, strict=True)
     )
+
+
+def _read_try(size: _Size, played: Played | NotRun) -> BuyTry:
+    outcome = read_buy(size.ground, played, size.amount_in)
+    is_bought = isinstance(outcome, Passed)
+    results = played.by_label if isinstance(played, Played) and is_bought else {}
+    approval = results.get("approve at sale")
+    return BuyTry(
+        amount_in=size.amount_in,
+        gas=size.gas,
+        gas_used=results["buy"].gas_used if results else None,
+        approval_gas_used=approval.gas_used if approval is not None and approval.ok else None,
+        in_coin=size.ground.in_coin,
+        outcome=outcome,
+        held=_held(played) if isinstance(played, Played) and is_bought else None,
+    )
+
+
+def _estimated(gas_used: int | None) -> int | None:
+    """What a wallet brings after an estimate. None: not known what it takes."""
+    return None if gas_used is None else gas_used * (100 + _MARGIN_PCT) // 100 + _FLAT_MARGIN
 
 
 def part_of_reserve(ground: Ground, share: int) -> RawAmount:
@@ -303,14 +358,14 @@ def part_of_reserve(ground: Ground, share: int) -> RawAmount:
 
 
 def _orders(
-    held: tuple[RawAmount, RawAmount],
+    held: tuple[RawAmount, RawAmount], *, gas: int | None = None
 ) -> tuple[tuple[Order, ...], tuple[Order, ...]]:
     """All of it, with a wallet's gas and then with more, and nearly all of it, in both blocks: some
     wallets may not be emptied. Half of it, should the approval have taken a part."""
     at_sale, later = (
         (
-            Order(when=when, amount=amount),
-            Order(when=f"{MORE_GAS}{when}", amount=amount, has_wallet_gas=False),
+            Order(when=when, amount=amount, gas=gas),
+            Order(when=f"{MORE_GAS}{when}", amount=amount, gas=CALL_GAS),
             Order(when=f"{NEARLY_ALL}{when}", amount=RawAmount(max(1, amount - amount // 100 - 1))),
             Order(when=f"{HALF}{when}", amount=RawAmount(max(1, amount // 2))),
         )

@@ -23,6 +23,10 @@ NEARLY_ALL: Final = "nearly all "
 HALF: Final = "half "
 
 BROUGHT_NOTHING: Final = "the buy went through and brought nothing"
+TOO_LITTLE: Final = "the buy was too small to bring anything"
+
+_LEAST_TOLD_RAW: Final = 1_000
+"""Of fewer smallest units rounding takes shares that look like a tax, or all."""
 
 _FEE_OR_TAX: Final = 0.5
 """Share of what is paid in from which a pool's fee counts as tax."""
@@ -52,7 +56,8 @@ def _judge_buy(ground: Ground, played: Played, moved: Moved) -> Outcome:
     at_sale = None if later is None else later.word
     arrived = (after if at_sale is None else min(after, at_sale)) - before
     if arrived <= 0:
-        return Refused(reason=BROUGHT_NOTHING)
+        is_rounding = 0 < moved.sent < _LEAST_TOLD_RAW
+        return Refused(reason=TOO_LITTLE if is_rounding else BROUGHT_NOTHING)
     if moved.sent <= 0:
         return Passed(tax=None)
     paid = _told(played["buy"])[0] if ground.way.is_hooked else moved.received

@@ -172,7 +172,7 @@ class _Writer:
     def play(self) -> Play:
         ground, trader, buyer = self._ground, self._trader, self._buyer
         calls: list[tuple[SimCall, ...]] = [
-            buy_calls(ground, trader, buyer.amount_in, has_wallet_gas=buyer.has_wallet_gas),
+            buy_calls(ground, trader, buyer.amount_in, gas=buyer.gas),
             approval_calls(ground, trader, "at sale", _held(buyer)),
             tuple(
                 call
