@@ -11,6 +11,7 @@ from config.primitives import Address, Hash32
 
 _ADDRESS_BITS: Final = 160
 _TRANSFER: Final = "0xa9059cbb"
+_APPROVE: Final = "0x095ea7b3"
 
 _MOVED: Final = frozenset({"mark", "unguarded"})
 """Written per party by trades or by anybody: an entry need not be what somebody new has."""
@@ -38,7 +39,7 @@ class Evaluator:
         self._setting = setting
         self.choice: Mapping[int, int] = {}
         """Which meaning of a merged word is looked at, by step."""
-        self._is_sale = condition.selector != _TRANSFER
+        self._selector = condition.selector
         self._is_moved = not _MOVED.isdisjoint(condition.sources)
 
     def ordinary(self, kind: Input, mark: int, slot: Hash32 | None) -> int | None:
@@ -127,9 +128,11 @@ class Evaluator:
         setting = self._setting
         trader, pool = int(setting.trader, 16), int(setting.pool, 16)
         people = {"origin": trader, "this": int(setting.token, 16)}
-        if self._is_sale:
-            return people | {"from": trader, "to": pool, "caller": int(setting.router, 16)}
-        return people | {"from": pool, "to": trader, "caller": pool}
+        if self._selector == _APPROVE:
+            return people | {"caller": trader}
+        if self._selector == _TRANSFER:
+            return people | {"from": pool, "to": trader, "caller": pool}
+        return people | {"from": trader, "to": pool, "caller": int(setting.router, 16)}
 
     def _is_traders(self, given: Sequence[int | None]) -> bool:
         return given[:1] in ([int(self._setting.trader, 16)], [None])

@@ -26,9 +26,8 @@ _OF_REFUSALS: Final = (
     *("has_trading_cap_functionality", "has_position_cap_functionality"),
     *("trading_cooldown", _PAUSE),
 )
-_OF_AMOUNTS: Final = (*_OF_REFUSALS, "has_tax_functionality")
-"""Fields, one of which tells of a list or a variable that decides on an effect: who is exempt from
-a tax is on a list as well."""
+_OF_AMOUNTS: Final = (*_OF_REFUSALS, "tax_can_be_modified")
+"""Fields, one of which tells of a list or a variable that decides on an effect."""
 
 _TELLING: Final[dict[Effect, tuple[str, ...]]] = {
     "refuses": _OF_REFUSALS,

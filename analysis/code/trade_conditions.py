@@ -254,7 +254,7 @@ class _Finder:
         elif site.effect == "overruns":
             # What else a compiler's check depends on it is made for.
             sources.clear()
-        elif site.effect == "writes" and self._is_check(site):
+        elif site.effect == "writes" and self._is_zero_check(site):
             sources -= _COMPUTED_WITH
         if site.effect not in ("value", "marks"):
             self._note_owned(leaves, site)
@@ -270,9 +270,16 @@ class _Finder:
             fails_when=site.fails_when,
         )
 
-    def _is_check(self, site: _Site) -> bool:
+    def _is_zero_check(self, site: _Site) -> bool:
+        """Whether a compiler or SafeMath asks whether a word is zero."""
         condition = site.condition
-        return isinstance(condition, Term) and self._code.is_check(site.pc, condition)
+        bare = condition
+        while isinstance(bare, Term) and bare.operation == "ISZERO":
+            bare = bare.arguments[0]
+        is_zero_test = isinstance(bare, Term) and bare.operation not in _COMPARED
+        return (
+            is_zero_test and isinstance(condition, Term) and self._code.is_check(site.pc, condition)
+        )
 
     def _note_owned(self, leaves: Leaves, site: _Site) -> None:
         """The site, for each variable in it that only the owner writes."""
@@ -354,6 +361,7 @@ class _Finder:
 _MOST_ELEMENTS: Final = 32
 _MERGED: Final = frozenset({"either", "opaque"})
 _COMPARISONS: Final = frozenset({"LT", "GT", "SLT", "SGT", "EQ", "ISZERO"})
+_COMPARED: Final = _COMPARISONS | {"SUB", "XOR"}
 
 
 def _is_bounds_check(condition: Word) -> bool:

@@ -1,6 +1,7 @@
 """One buy, approval and patient sale with one input set to what is not the ordinary value. Pure.
 
-The input holds in all blocks (who trades then), or from the sale on (who has bought before). What
+The input holds in all blocks (who trades then), or from the sale on (who has bought before); what
+is stored, from the approval on, which may ask for it as well. What
 an override puts into the token's own storage need not be reachable by trades: such a play can warn
 and not condemn.
 """
@@ -39,9 +40,11 @@ from config.primitives import Address, Hash32, RawAmount
 
 VERSION: Final = 1
 
-Extent = Literal["all", "sale"]
+Extent = Literal["all", "approval", "sale"]
+"""From which transaction on the input holds."""
 
-_FROM_SALE_ONLY: Final = frozenset({"mark", "amount", "price"})
+_FROM_SALE_ONLY: Final = frozenset({"amount", "price"})
+_STORED: Final = frozenset({"slot", "mark"})
 _MOVED_ON: Final = frozenset({"time", "block"})
 _SHARES: Final = (("", 1, 1), ("most ", 3, 4), ("tenth ", 1, 10))
 """What is tried to be sold of what an ordinary buy brings: a buy under the input may bring less."""
@@ -106,7 +109,9 @@ def write_plays(
 
 
 def _extents(what_if: WhatIf) -> tuple[Extent, ...]:
-    return ("sale",) if what_if.input in _FROM_SALE_ONLY else ("all", "sale")
+    if what_if.input in _FROM_SALE_ONLY:
+        return ("sale",)
+    return ("all", "approval" if what_if.input in _STORED else "sale")
 
 
 def read_play(ground: Ground, buyer: BuyTry, directed: Directed, played: Played) -> Seen:
@@ -223,13 +228,9 @@ class _Writer:
         return wanted, time_s + round((wanted - number) * self._block_time_s)
 
     def _block(self, at: int, number: int, time_s: int, calls: tuple[SimCall, ...]) -> SimBlock:
-        is_sale = at == len(_STAGES) - 1
-        is_in_force = self._extent == "all" or is_sale
         block = SimBlock(number=number, time_s=time_s, calls=calls)
-        if not is_in_force:
-            return block
-        is_first = is_sale if self._extent == "sale" else at == 0
-        return self._changed(block, is_first=is_first)
+        first = _FIRST[self._extent]
+        return block if at < first else self._changed(block, is_first=at == first)
 
     def _changed(self, block: SimBlock, *, is_first: bool) -> SimBlock:
         """The block with the input in it. `is_first`: of those in which it holds."""
@@ -279,7 +280,9 @@ class _Writer:
         return {}
 
 
-_STAGES: Final = ("buy", "approval", "sale")
+_FIRST: Final[dict[Extent, int]] = {"all": 0, "approval": 1, "sale": 2}
+"""The first block in which an input holds."""
+
 _MOST_SKIPPED: Final = 230
 
 

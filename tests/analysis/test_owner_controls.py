@@ -42,7 +42,9 @@ def asked(*conditions: OwnedCondition, is_complete: bool = True) -> TradeConditi
         (asked(owned()), {"has_blacklist_or_whitelist": True}, False, {}, False),
         (asked(owned()), {"has_blacklist_or_whitelist": None}, False, {}, True),
         (asked(owned()), {"has_tax_functionality": True}, False, {}, True),
-        (asked(owned(effect="writes")), {"has_tax_functionality": True}, False, {}, False),
+        (asked(owned(effect="writes")), {"has_tax_functionality": True}, False, {}, True),
+        (asked(owned(effect="writes")), {"tax_can_be_modified": True}, False, {}, False),
+        (asked(owned()), {"tax_can_be_modified": True}, False, {}, True),
         (asked(owned()), {"has_pause_functionality": True}, False, {}, False),
         (asked(owned()), {"has_pause_functionality": True}, None, {}, False),
         # Answers deny that a pause of a renounced token can be set, so nothing tells of it.
