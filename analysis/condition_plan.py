@@ -260,7 +260,11 @@ class _Solver:
                     contract=self._setting.contract,
                 )
         if written.is_free:
-            yield from self._flipping(kind, mark, written.slot, bits=bits)
+            flips = list(self._flipping(kind, mark, written.slot, bits=bits))
+            yield from flips
+            if flips and kind == "mark":
+                # The trades that are played may leave an entry that is not the ordinary one.
+                yield msgspec.structs.replace(flips[0], value=ordinary)
 
     def _flipping(
         self, kind: Input, mark: int, slot: Hash32 | None, *, bits: int = MASK

@@ -47,6 +47,14 @@ move in it (totals of reflections) is no condition."""
 HOOKS: Final = (0x575E24B4, 0xB47B2FB1)
 """`beforeSwap` and `afterSwap` of Uniswap V4's hooks. Source: v4-core IHooks."""
 
+_NEVER_CHECKED: Final = frozenset[Source](
+    {
+        *("time", "block", "fees", "proposer", "randomness", "block_hash", "gas", "coins"),
+        *("code", "answer"),
+    }
+)
+"""What a compiler's own check depends on only by what an author computes with it."""
+
 _COMPUTED_WITH: Final = frozenset[Source]({"amount", "counter", "balance"})
 """What a compiler's or SafeMath's own check may depend on beside a store: zero is multiplied
 apart."""
@@ -166,10 +174,7 @@ class _Finder:
         """A hook acts by what it answers, and by what it leaves for the other hook of the swap:
         every branch decides on that, and every comparison that is computed with."""
         for _, branch in flow.decisions():
-            if not self._code.is_check(branch.pc, branch.condition):
-                yield _Site(
-                    entry=flow.entry, pc=branch.pc, condition=branch.condition, effect="writes"
-                )
+            yield _Site(entry=flow.entry, pc=branch.pc, condition=branch.condition, effect="writes")
         for note in self._code.notes.returns.values():
             if note.entry == flow.entry:
                 for word in note.words:
@@ -252,8 +257,7 @@ class _Finder:
         if site.effect == "value":
             sources &= _VALUE_SOURCES
         elif site.effect == "overruns":
-            # What else a compiler's check depends on it is made for.
-            sources.clear()
+            sources &= _NEVER_CHECKED
         elif site.effect == "writes" and self._is_zero_check(site):
             sources -= _COMPUTED_WITH
         if site.effect not in ("value", "marks"):

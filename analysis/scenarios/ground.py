@@ -159,7 +159,7 @@ def _approved_sales(
     at_sale, later = orders
     yield approval_calls(ground, trader, "at sale", allowed, gas=gas)
     sales = [call for order in at_sale for call in sale_calls(ground, trader, order)]
-    yield (*sales, *approval_calls(ground, trader, "later", UNLIMITED))
+    yield (*sales, *approval_calls(ground, trader, "later", UNLIMITED, gas=gas))
     yield tuple(call for order in later for call in sale_calls(ground, trader, order))
 
 

@@ -1,7 +1,7 @@
 """One buy, approval and patient sale with one input set to what is not the ordinary value. Pure.
 
 The input holds in all blocks (who trades then), or from the sale on (who has bought before); what
-is stored, from the approval on, which may ask for it as well. What
+is stored also from the approval on, which may ask for it. What
 an override puts into the token's own storage need not be reachable by trades: such a play can warn
 and not condemn.
 """
@@ -111,7 +111,7 @@ def write_plays(
 def _extents(what_if: WhatIf) -> tuple[Extent, ...]:
     if what_if.input in _FROM_SALE_ONLY:
         return ("sale",)
-    return ("all", "approval" if what_if.input in _STORED else "sale")
+    return ("all", "approval", "sale") if what_if.input in _STORED else ("all", "sale")
 
 
 def read_play(ground: Ground, buyer: BuyTry, directed: Directed, played: Played) -> Seen:

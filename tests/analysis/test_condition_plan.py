@@ -243,3 +243,28 @@ def test_no_more_is_played_than_fits() -> None:
     found = make_plan(TradeConditions(conditions=many, is_complete=True), SETTING, ())
     assert len(found.what_ifs) <= 40
     assert {why for _, why in found.open} == {"more inputs to play than fit"}
+
+
+@pytest.mark.parametrize(
+    ("selector", "values"),
+    [("0x095ea7b3", [152, 0]), ("0x23b872dd", [])],
+    ids=["approve: the holder", "transferFrom: the router"],
+)
+def test_whose_entry_a_caller_has_depends_on_who_calls(selector: str, values: list[int]) -> None:
+    asked = condition(
+        ("EQ", ("mark", 3, "caller"), 152),
+        "unguarded",
+        selector=Selector(selector),
+        written=(COUNTER,),
+    )
+    found = plan(asked)
+    assert [each.value for each in found.what_ifs] == values
+    assert found.open == ()
+
+
+@pytest.mark.parametrize(("source", "is_open"), [("time", False), ("mark", True)])
+def test_an_entry_that_only_the_owner_writes_is_empty_for_somebody_new(
+    source: str, is_open: bool
+) -> None:
+    found = plan(condition(("GT", ("entry", "from"), "time"), source))
+    assert bool(found.open) is is_open
