@@ -262,7 +262,7 @@ class _Solver:
         if written.is_free:
             flips = list(self._flipping(kind, mark, written.slot, bits=bits))
             yield from flips
-            if flips and kind == "mark":
+            if flips and kind == "mark" and not ordinary:
                 # The trades that are played may leave an entry that is not the ordinary one.
                 yield msgspec.structs.replace(flips[0], value=ordinary)
 
