@@ -17,6 +17,7 @@ from analysis.powers import Powers
 from analysis.rounds import PackingNode
 from analysis.routers import RouterFacts
 from analysis.scenery import Scenery
+from analysis.stage import NotRun, Play, Played
 from analysis.tiers import Tiers
 from config.chains import Chain
 from config.jsonrpc import RpcRequest
@@ -94,12 +95,16 @@ class Desk:
             is_validated=self._keeps_base_fee is False,
         )
 
-    async def learn_base_fee(self, pin: BlockRef) -> None:
-        """Find out whether simulations keep the base fee, if that is not known yet. Raises
-        UpstreamError."""
-        if self._keeps_base_fee is None and self.powers.simulation.is_worth_trying:
-            [answer] = await self.node.batch([fee_market.base_fee_request(pin)])
-            self._keeps_base_fee = fee_market.keeps_base_fee(answer)
+    @property
+    def is_base_fee_open(self) -> bool:
+        """Whether a play is to tell if simulations keep the base fee."""
+        return self._keeps_base_fee is None
+
+    def learn_base_fee(self, play: Play, played: Played | NotRun) -> None:
+        """Remember what a play with `fee_market.with_probe` told, if it did."""
+        kept = fee_market.keeps_base_fee(play, played)
+        if kept is not None:
+            self._keeps_base_fee = kept
 
     def checked(self, scenery: Scenery) -> Scenery:
         """The scenery, as what was learnt since it was drawn has it."""

@@ -10,8 +10,9 @@ eth_feeHistory and eth_simulateV1.
 import msgspec
 
 from analysis.node import RpcAnswer
+from analysis.stage import READ_GAS, NotRun, Play, Played, SimCall
 from config.jsonrpc import RpcFault, RpcRequest
-from config.primitives import Address, BlockRef
+from config.primitives import Address
 
 REMEMBERED_S = 60.0
 """Seconds after which fees are asked for anew."""
@@ -27,20 +28,12 @@ _BASE_FEE_CODE = "0x485f5260205ff3"
 """BASEFEE; MSTORE at 0; RETURN 32 bytes."""
 
 _PROBE = Address("0x" + "b5" * 20)
-_GIVEN_WEI = 7_654_321
-_STEP_S = 12
+_ASKER = Address("0x" + "b6" * 20)
+_LABEL = "base fee"
 
 
 class _WireHistory(msgspec.Struct, rename="camel"):
     reward: tuple[tuple[str, ...], ...] = ()
-
-
-class _WireCall(msgspec.Struct, rename="camel"):
-    return_data: str = "0x"
-
-
-class _WireBlock(msgspec.Struct):
-    calls: tuple[_WireCall, ...] = ()
 
 
 def history_request() -> RpcRequest:
@@ -48,18 +41,15 @@ def history_request() -> RpcRequest:
     return RpcRequest("eth_feeHistory", (hex(_BLOCKS), "latest", _PERCENTILES))
 
 
-def base_fee_request(pin: BlockRef) -> RpcRequest:
-    """A simulated block, the next but for its time, that tells its base fee."""
-    block = {
-        "blockOverrides": {
-            "number": hex(pin.number + 1),
-            "time": hex(pin.time_s + _STEP_S),
-            "baseFeePerGas": hex(_GIVEN_WEI),
-        },
-        "stateOverrides": {_PROBE: {"code": _BASE_FEE_CODE}},
-        "calls": [{"to": _PROBE, "gas": hex(100_000)}],
-    }
-    return RpcRequest("eth_simulateV1", ({"blockStateCalls": [block]}, {"blockHash": pin.hash}))
+def with_probe(play: Play) -> Play:
+    """The play with a contract beside it that tells the base fee of the first block."""
+    first = play.blocks[0]
+    asking = SimCall(label=_LABEL, sender=_ASKER, to=_PROBE, data="0x", gas=READ_GAS)
+    return msgspec.structs.replace(
+        play,
+        blocks=(msgspec.structs.replace(first, calls=(*first.calls, asking)), *play.blocks[1:]),
+        code={**play.code, _PROBE: _BASE_FEE_CODE},
+    )
 
 
 def read_tips(answer: RpcAnswer) -> tuple[int, int]:
@@ -80,13 +70,11 @@ def read_tips(answer: RpcAnswer) -> tuple[int, int]:
     return low, max(high, low + _LEAST_SPREAD_WEI)
 
 
-def keeps_base_fee(answer: RpcAnswer) -> bool:
-    """Whether simulated blocks have the base fee they are given though nothing is checked. True
-    where nothing was learnt: a node without simulation has no base fee to lose there."""
-    if isinstance(answer, RpcFault):
-        return True
-    try:
-        blocks = msgspec.json.decode(answer, type=tuple[_WireBlock, ...])
-        return int(blocks[0].calls[0].return_data, 16) == _GIVEN_WEI
-    except (msgspec.DecodeError, ValueError, IndexError):
-        return True
+def keeps_base_fee(play: Play, played: Played | NotRun) -> bool | None:
+    """Whether simulated blocks have the base fee they are given though nothing is checked. None:
+    not learnt."""
+    given = play.scenery.block_overrides(play.blocks[0].number).get("baseFeePerGas")
+    told = None if isinstance(played, NotRun) else played.by_label.get(_LABEL)
+    if given is None or told is None or not told.ok:
+        return None
+    return told.word == int(given, 16)

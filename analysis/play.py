@@ -5,7 +5,7 @@ from collections.abc import Collection, Sequence
 
 import msgspec
 
-from analysis import condition_check, pool_plays, routers
+from analysis import condition_check, fee_market, pool_plays, routers
 from analysis.call_stage import Turn
 from analysis.condition_check import ConditionFindings, ConditionPlays
 from analysis.condition_reads import read_codeless
@@ -63,6 +63,8 @@ async def play_buys(
     """Send tokens, and buy in every pool, in one round trip. Raises UpstreamError."""
     grounds, refused = _grounds(desk, look, pools)
     buys = [trade.write_buys(ground) for ground in grounds]
+    if buys and desk.is_base_fee_open:
+        buys[0] = (fee_market.with_probe(buys[0][0]), *buys[0][1:])
     block = what_if_blocks(desk, look)[0]
     transfers = [
         transfer.write_play(look.pin, look.scenery, token, wallet, block=block)
@@ -73,19 +75,18 @@ async def play_buys(
     ]
     openings = [pool_plays.write_opening(desk, look, ground) for ground in grounds]
     asking = _asking(desk, look, pools)
-    (sent, opened, asked, *played), _ = await asyncio.gather(
-        _send(
-            desk,
-            look,
-            [
-                [Turn(play=play) for play in transfers],
-                [turn for turn in openings if turn is not None],
-                [turn for _, _, turn in asking],
-                *turns,
-            ],
-        ),
-        desk.learn_base_fee(look.pin),
+    sent, opened, asked, *played = await _send(
+        desk,
+        look,
+        [
+            [Turn(play=play) for play in transfers],
+            [turn for turn in openings if turn is not None],
+            [turn for _, _, turn in asking],
+            *turns,
+        ],
     )
+    if buys:
+        desk.learn_base_fee(buys[0][0], played[0][0])
     results_of_openings = iter(opened)
     crowds = tuple(
         None if turn is None else crowd.read_opening(turn.play, next(results_of_openings))

@@ -15,7 +15,7 @@ from analysis.scenarios.ground import (
     staged,
 )
 from analysis.stage import Play, Played, SimBlock, SimCall
-from config.primitives import Address, RawAmount
+from config.primitives import Address, Hash32, RawAmount
 
 ACT_GAS = 4_000_000
 """Gas of one trade or transfer where there are many in a play: above what the dearest honest token
@@ -74,6 +74,34 @@ def sending(
     """Send some on, to another member or to somebody new."""
     to = None if friend is None else ground.trader(friend)
     return _named(who, sending_calls(ground, ground.trader(who), amount, friend=to))
+
+
+def together(plays: Mapping[str, Play]) -> Play:
+    """Plays of the same blocks, the second's acts after the first's in each. `part` tells them
+    apart by their names again."""
+    first = next(iter(plays.values()))
+    storage: dict[Address, dict[Hash32, Hash32]] = {}
+    for play in plays.values():
+        for contract, slots in play.storage.items():
+            storage.setdefault(contract, {}).update(slots)
+    blocks = tuple(
+        msgspec.structs.replace(
+            block,
+            calls=tuple(
+                msgspec.structs.replace(call, label=_prefix(who) + call.label)
+                for who, play in plays.items()
+                for call in play.blocks[at].calls
+            ),
+        )
+        for at, block in enumerate(first.blocks)
+    )
+    return msgspec.structs.replace(
+        first,
+        blocks=blocks,
+        storage=storage,
+        purses={who: wei for play in plays.values() for who, wei in play.purses.items()},
+        nonces={who: nonce for play in plays.values() for who, nonce in play.nonces.items()},
+    )
 
 
 def part(played: Played, who: str) -> Played:

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from analysis.scenarios import acts
 from analysis.scenarios.ground import (
     Ground,
     Order,
@@ -51,6 +52,8 @@ _ESTIMATED_SHARE = 110
 estimate: what the first step took, and a margin."""
 
 _CRUMB_SHARE = 23_000
+_RESORTS = ("more gas", "crumb")
+"""Names of the buyers that come after the ordinary ones have failed."""
 _MARGIN_PCT = 35
 """What estimates and wallets put on top of the gas used: refunds, what calls keep back, and 20 to
 30 percent."""
@@ -120,17 +123,25 @@ class Sold(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def write_buys(ground: Ground) -> tuple[Play, ...]:
-    """One play a size, independent of each other."""
-    return tuple(
+    """One play an ordinary size, independent of each other. The last resorts share one: a refused
+    buy changes nothing for the next, and after one that passes the next is not asked for."""
+    plays = [
         buy_play(size.ground, size.amount_in, gas=size.gas, approves=size.is_estimated)
         for size in _sizes(ground)
-    )
+    ]
+    ordinary, resorts = plays[: len(_BUY_SHARES)], plays[len(_BUY_SHARES) :]
+    return (*ordinary, acts.together(dict(zip(_RESORTS, resorts, strict=True))))
 
 
 def read_buys(ground: Ground, played: Sequence[Played | NotRun]) -> Bought:
     """The sizes that worked, with the highest tax; refused when the chain refused every size, or
     an ordinary one was paid for and brought nothing."""
-    tries = [_read_try(size, result) for size, result in zip(_sizes(ground), played, strict=True)]
+    *each, last = played
+    resorts = [last if isinstance(last, NotRun) else acts.part(last, name) for name in _RESORTS]
+    tries = [
+        _read_try(size, result)
+        for size, result in zip(_sizes(ground), (*each, *resorts), strict=True)
+    ]
     ordinary, (with_more_gas, crumb) = tries[: len(_BUY_SHARES)], tries[len(_BUY_SHARES) :]
     passed = tuple(each for each in ordinary if isinstance(each.outcome, Passed))
     # A wallet that estimates gas notices a refusal, but not that nothing will arrive.
