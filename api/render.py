@@ -10,8 +10,9 @@ from api.amounts import whole_tokens
 from api.compat import render_compat
 from api.goplus import render_goplus
 from api.native import render_native
-from api.shapes import Envelope, Features, Shape
+from api.shapes import Envelope, Features, NativeFeatures, Shape
 from api.summary import refuse_summary, render_summary
+from api.unknowns import unknowns
 from config.chains import Chain
 from config.errors import InvalidAddressError, TokenRefusedError
 from config.primitives import checksum, parse_address
@@ -40,13 +41,13 @@ def render_report(
     price: TokenPrice | None = None,
 ) -> bytes:
     """The body for a token that was analysed. Without a clock, the report's is moved on to now."""
-    if form == "evidence":
-        return _render_evidence(report, chain)
     native = render_native(
         report,
         clock=clock or clock_after(report, chain, now_s=now_s),
         liquid_above_usd=liquid_above_usd,
     )
+    if form == "evidence":
+        return _render_evidence(report, native, chain)
     if form == "goplus":
         return _encode(render_goplus(report, native))
     address = checksum(report.token.address)
@@ -150,10 +151,12 @@ class EvidenceBody(Shape, frozen=True, kw_only=True):
     block_hash: str
     evidence: dict[str, msgspec.Raw]
     """By API field or scenario; simulated calls come as they were sent, so they can be replayed."""
+    unknown: dict[str, str]
+    """By key of the native format or of a check: why it has no answer."""
 
 
-def _render_evidence(report: Report, chain: Chain) -> bytes:
-    """The proofs behind a report, as JSON."""
+def _render_evidence(report: Report, native: NativeFeatures, chain: Chain) -> bytes:
+    """The proofs behind a report, and why what is null is null, as JSON."""
     token = report.token
     body = EvidenceBody(
         chain=chain.slug,
@@ -161,5 +164,6 @@ def _render_evidence(report: Report, chain: Chain) -> bytes:
         block_number=token.block_number,
         block_hash=token.block_hash,
         evidence={row.key: msgspec.Raw(row.body.encode()) for row in report.evidence},
+        unknown=unknowns(report, native),
     )
     return _encode(body)

@@ -31,7 +31,9 @@ def _proven(world: World) -> None:
 async def test_every_proof_is_there_as_it_was_stored(get: Get) -> None:
     response = await get(f"{TOKEN}/evidence")
     assert response.status_code == 200
-    assert response.json() == {
+    body = response.json()
+    assert body.pop("unknown")["owner_address"] == "no owner getter answered"
+    assert body == {
         "chain": "ethereum",
         "contract_address": TOKEN_SHOWN,
         "block_number": 20_000_000,
