@@ -6,9 +6,9 @@ import msgspec
 
 from analysis.calldata import call_data
 from analysis.scenarios.acts import ACT_GAS
+from analysis.scenarios.buy import Bought
 from analysis.scenarios.ground import Ground, buy_calls, staged
 from analysis.scenarios.prologue import Prologue
-from analysis.scenarios.trade import Bought
 from analysis.scenarios.transfer import Wallet
 from analysis.scenery import Scenery
 from analysis.stage import SimCall

@@ -10,8 +10,8 @@ from analysis.condition_inputs import Setting, WhatIf
 from analysis.condition_plan import Plan, callees_of, make_plan
 from analysis.evidence import play_evidence
 from analysis.scenarios import what_if
+from analysis.scenarios.buy import Bought, BuyTry
 from analysis.scenarios.ground import Ground
-from analysis.scenarios.trade import Bought, BuyTry
 from analysis.scenarios.what_if import Directed, Seen
 from analysis.stage import NotRun, Outcome, Passed, Played
 from analysis.trade_conditions import TradeConditions

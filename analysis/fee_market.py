@@ -30,6 +30,7 @@ _BASE_FEE_CODE = "0x485f5260205ff3"
 _PROBE = Address("0x" + "b5" * 20)
 _ASKER = Address("0x" + "b6" * 20)
 _LABEL = "base fee"
+_PURSE_WEI = 10**18
 
 
 class _WireHistory(msgspec.Struct, rename="camel"):
@@ -49,6 +50,7 @@ def with_probe(play: Play) -> Play:
         play,
         blocks=(msgspec.structs.replace(first, calls=(*first.calls, asking)), *play.blocks[1:]),
         code={**play.code, _PROBE: _BASE_FEE_CODE},
+        purses={**play.purses, _ASKER: _PURSE_WEI},
     )
 
 

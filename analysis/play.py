@@ -17,11 +17,12 @@ from analysis.market import TradeResult, ValuedPool, either
 from analysis.perform import perform
 from analysis.pool_plays import PoolFindings
 from analysis.pool_state import READABLE_KINDS
-from analysis.scenarios import crowd, later_sales, reach, trade, transfer
+from analysis.scenarios import buy, crowd, later_sales, reach, sale, transfer
+from analysis.scenarios.buy import Bought
 from analysis.scenarios.crowd import Crowd
 from analysis.scenarios.ground import Ground
 from analysis.scenarios.reach import Reached
-from analysis.scenarios.trade import Bought, Sold
+from analysis.scenarios.sale import Sold
 from analysis.scenarios.transfer import TransferResult, Wallet
 from analysis.stage import NotRun, Passed, Play, Played, Refused
 from analysis.venues.swap import Reach
@@ -62,7 +63,7 @@ async def play_buys(
 ) -> Buys:
     """Send tokens, and buy in every pool, in one round trip. Raises UpstreamError."""
     grounds, refused = _grounds(desk, look, pools)
-    buys = [trade.write_buys(ground) for ground in grounds]
+    buys = [buy.write_buys(ground) for ground in grounds]
     if buys and desk.is_base_fee_open:
         buys[0] = (fee_market.with_probe(buys[0][0]), *buys[0][1:])
     block = what_if_blocks(desk, look)[0]
@@ -98,12 +99,12 @@ async def play_buys(
         reached[key] = reach.read_play(way, pool, result)
         evidence += _evidence(f"reach:{key}", reach.VERSION, [turn.play], [result], reached[key])
     for ground, plays, results in zip(grounds, buys, played, strict=True):
-        settled = trade.read_buys(ground, results)
+        settled = buy.read_buys(ground, results)
         # What comes next is played as real blocks are, though the buys may not have been.
         scenery = desk.checked(ground.scenery)
         bought.append((msgspec.structs.replace(ground, scenery=scenery), settled))
         evidence += _evidence(
-            f"buy:{ground.candidate.key}", trade.VERSION, plays, results, settled.outcome
+            f"buy:{ground.candidate.key}", buy.VERSION, plays, results, settled.outcome
         )
     return Buys(
         sendings=tuple(zip(wallets, transfers, sent, strict=True)),
@@ -135,12 +136,12 @@ async def play_sales(
     """
     supply_raw = look.admitted.metadata.supply_raw
     sales = [
-        trade.write_sales(ground, bought, supply_raw=supply_raw) for ground, bought in buys.bought
+        sale.write_sales(ground, bought, supply_raw=supply_raw) for ground, bought in buys.bought
     ]
     sendings = (
         (_turn(ground, written[0]), written[1])
         for ground, bought in buys.bought
-        if (written := trade.write_sending(ground, bought)) is not None
+        if (written := sale.write_sending(ground, bought)) is not None
     )
     sending = next(sendings, None)
     further = [
@@ -160,7 +161,7 @@ async def play_sales(
         )
     groups = [
         [
-            *(_turn(plays.ground, sale.play) for sale in each),
+            *(_turn(plays.ground, one.play) for one in each),
             *plays.turns,
             *(check.turns if check else ()),
         ]
@@ -183,7 +184,7 @@ async def play_sales(
         key = ground.candidate.key
         start, end = len(each), len(each) + len(plays.turns)
         found = pool_plays.read_plays(plays, results[start:end])
-        sold = trade.read_sales(
+        sold = sale.read_sales(
             ground, bought, each, results[: len(each)], sells_in_parts=found.sells_in_parts
         )
         asked = ConditionFindings()
@@ -194,8 +195,8 @@ async def play_sales(
         trades[key] = judge_pool(bought, sold, found, asked)
         evidence += _evidence(
             f"sell:{key}",
-            trade.VERSION,
-            [sale.play for sale in each],
+            sale.VERSION,
+            [one.play for one in each],
             results[: len(each)],
             sold,
         )
@@ -249,7 +250,7 @@ def judge_pool(
 
 def what_if_blocks(desk: Desk, look: Look) -> tuple[tuple[int, int], ...]:
     """Number and time of the blocks of buys, approvals, sales and patient sales."""
-    waits_s = (0, 0, trade.PATIENCE_S)
+    waits_s = (0, 0, sale.PATIENCE_S)
     return tuple(
         next_blocks(
             look.pin,

@@ -13,11 +13,11 @@ from analysis.desk import Desk
 from analysis.evidence import play_evidence
 from analysis.look import Look
 from analysis.scenarios import census, crowd, crowd_sales, later_sales, parts, permit2_sale
+from analysis.scenarios.buy import Bought
 from analysis.scenarios.crowd import Crowd
 from analysis.scenarios.crowd_sales import CrowdSales
 from analysis.scenarios.ground import Ground
 from analysis.scenarios.later_sales import LaterSales
-from analysis.scenarios.trade import Bought
 from analysis.scenarios.transfer import Wallet
 from analysis.stage import NotRun, Outcome, Play, Played
 from analysis.what_if_blocks import WhatIfBlock, blocks_after, next_blocks

@@ -291,8 +291,7 @@ class ReportRow(Row, frozen=True, kw_only=True):
     hidden_owner_controls: bool | None
     """Somebody sets on what trades are refused or taxed, and no field tells. None: not known."""
     unproved_custody: bool | None
-    """A balance may fall or an allowance rise, its holder not proved to be asked. None: not known.
-    """
+    """A holder is not proved to be asked before a balance falls or an allowance rises."""
     creates_balances: bool | None
     """Some function adds to a balance what no other balance pays, unseen by totalSupply or open to
     anybody. None: not known."""

@@ -78,10 +78,10 @@ def sending(
 
 def together(plays: Mapping[str, Play]) -> Play:
     """Plays of the same blocks, the second's acts after the first's in each. `part` tells them
-    apart by their names again."""
-    first = next(iter(plays.values()))
+    apart by their names again. Of an account that is in both, the first says what it has."""
+    first, later = next(iter(plays.values())), (*plays.values(),)[::-1]
     storage: dict[Address, dict[Hash32, Hash32]] = {}
-    for play in plays.values():
+    for play in later:
         for contract, slots in play.storage.items():
             storage.setdefault(contract, {}).update(slots)
     blocks = tuple(
@@ -99,8 +99,8 @@ def together(plays: Mapping[str, Play]) -> Play:
         first,
         blocks=blocks,
         storage=storage,
-        purses={who: wei for play in plays.values() for who, wei in play.purses.items()},
-        nonces={who: nonce for play in plays.values() for who, nonce in play.nonces.items()},
+        purses={who: wei for play in later for who, wei in play.purses.items()},
+        nonces={who: nonce for play in later for who, nonce in play.nonces.items()},
     )
 
 

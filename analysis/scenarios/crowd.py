@@ -11,8 +11,8 @@ from typing import Final
 import msgspec
 
 from analysis.scenarios import acts
+from analysis.scenarios.buy import part_of_reserve
 from analysis.scenarios.ground import Ground, balance_call
-from analysis.scenarios.trade import part_of_reserve
 from analysis.stage import NotRun, Play, Played, SimCall
 from analysis.what_if_blocks import WhatIfBlock
 from config.primitives import RawAmount

@@ -11,10 +11,10 @@ from typing import Final
 import msgspec
 
 from analysis.scenarios import acts, crowd
+from analysis.scenarios.buy import part_of_reserve
 from analysis.scenarios.crowd import MOMENTS, ORDINARY, SENDER, TWICE, Crowd
 from analysis.scenarios.ground import Ground
 from analysis.scenarios.later_sales import worst
-from analysis.scenarios.trade import part_of_reserve
 from analysis.scenarios.trade_outcome import read_sale
 from analysis.stage import NotRun, Outcome, Passed, Play, Played, Refused, SimCall
 from analysis.what_if_blocks import WhatIfBlock

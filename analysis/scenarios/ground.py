@@ -79,11 +79,17 @@ class Ground(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def buy_play(
-    ground: Ground, amount_in: RawAmount, *, gas: int | None = None, approves: bool = False
+    ground: Ground,
+    amount_in: RawAmount,
+    *,
+    gas: int | None = None,
+    approves: bool = False,
+    trader: Address | None = None,
 ) -> Play:
     """Buy once, then only watch the balance in the blocks in which a sale would be. `approves`: the
-    sale is approved as well, which tells how much gas that takes."""
-    trader, token = ground.buyer(amount_in), ground.candidate.token
+    sale is approved as well, which tells how much gas that takes. `trader` None: whoever buys for
+    so much."""
+    trader, token = trader or ground.buyer(amount_in), ground.candidate.token
     approval = approval_calls(ground, trader, "at sale", UNLIMITED) if approves else ()
     calls = (
         buy_calls(ground, trader, amount_in, gas=gas),

@@ -9,6 +9,7 @@ does. Pure.
 from collections.abc import Sequence
 from typing import Final
 
+from analysis.scenarios.buy import Bought, BuyTry
 from analysis.scenarios.ground import (
     Ground,
     Order,
@@ -18,7 +19,6 @@ from analysis.scenarios.ground import (
     sale_calls,
     staged,
 )
-from analysis.scenarios.trade import Bought, BuyTry
 from analysis.scenarios.trade_outcome import read_sale
 from analysis.stage import Passed, Play, Played, SimCall
 from config.primitives import RawAmount

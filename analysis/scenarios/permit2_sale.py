@@ -9,6 +9,7 @@ from typing import Final
 
 import msgspec
 
+from analysis.scenarios.buy import Bought, BuyTry
 from analysis.scenarios.ground import (
     UNLIMITED,
     Ground,
@@ -18,7 +19,7 @@ from analysis.scenarios.ground import (
     sale_calls,
     staged,
 )
-from analysis.scenarios.trade import Bought, BuyTry, read_tries
+from analysis.scenarios.sale import read_tries
 from analysis.stage import Outcome, Play, Played, SimCall
 from analysis.venues.swap import Way
 from config.primitives import Address, RawAmount

@@ -4,6 +4,7 @@ Tax is read from the pool's own event and from balances, never from the token's 
 values.
 """
 
+from collections.abc import Sequence
 from typing import Final
 
 from analysis.abi import WORD
@@ -172,3 +173,28 @@ def _not_traded(swap: SimResult) -> Outcome:
     if not swap.ok:
         return Refused(reason=decode_revert(swap.data, swap.message))
     return NotRun(missing="POOL", reason="the router did not trade in this pool")
+
+
+def is_told(amount: RawAmount) -> bool:
+    """Whether it is enough for refusals and taxes to be other than rounding."""
+    return amount >= _LEAST_TOLD_RAW
+
+
+def worst(outcomes: Sequence[Outcome]) -> Outcome:
+    """Of passes, the largest size's first: the one with the highest tax. The first tells it most
+    exactly, so another has to be clearly higher."""
+
+    def tax(outcome: Outcome) -> float:
+        return -1.0 if not isinstance(outcome, Passed) or outcome.tax is None else outcome.tax
+
+    highest = max(outcomes, key=tax)
+    return highest if tax(highest) > tax(outcomes[0]) + _TAX_POINTS else outcomes[0]
+
+
+_TAX_POINTS: Final = 0.5
+"""Taxes that differ by less are the same, told less exactly."""
+
+
+def unlearnt(outcomes: Sequence[Outcome]) -> NotRun | None:
+    """The first that taught nothing. None: all did."""
+    return next((outcome for outcome in outcomes if isinstance(outcome, NotRun)), None)

@@ -15,6 +15,7 @@ from eth_hash.auto import keccak
 from analysis.balance_slot import balance_override
 from analysis.condition_inputs import WhatIf
 from analysis.scenarios import acts
+from analysis.scenarios.buy import BuyTry
 from analysis.scenarios.ground import (
     Ground,
     Order,
@@ -24,7 +25,6 @@ from analysis.scenarios.ground import (
     staged,
 )
 from analysis.scenarios.later_sales import HEAVY_TAX_PCT
-from analysis.scenarios.trade import BuyTry
 from analysis.scenarios.trade_outcome import BROUGHT_NOTHING, read_buy, read_sale
 from analysis.stage import (
     NotRun,
