@@ -17,6 +17,8 @@ from analysis.trade_conditions import Source
 
 _MOST_STEPS: Final = 300
 _MOST_MEANINGS: Final = 4
+_MOST_PHIS: Final = 3000
+_MOST_TOLD: Final = 64
 _DEEPEST: Final = 60
 _PRECOMPILES: Final = 0x200
 _ADDRESS_MASK: Final = 2**160 - 1
@@ -156,7 +158,10 @@ class _Writer:
     # --- leaves -------------------------------------------------------------------------------
 
     def _either(self, word: Term, depth: int) -> int:
-        meanings = self._code.sources.meanings(word)
+        # Phis of phis have too many to evaluate, but each tells what the word depends on.
+        meanings = self._code.sources.meanings(word, most=_MOST_PHIS)
+        if len(meanings) > _MOST_TOLD:
+            meanings = []
         inner = [self.write(each, depth) for each in meanings if each is not word]
         if not inner or len(inner) > _MOST_MEANINGS:
             if not inner:

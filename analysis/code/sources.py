@@ -66,12 +66,13 @@ class Sources:
             if atom.operation == "SLOAD":
                 yield atom.arguments[0], bits
 
-    def meanings(self, word: Word) -> list[Word]:
-        """What a word that stands for several stands for; any other word is itself."""
+    def meanings(self, word: Word, *, most: int = _MOST_MEANINGS) -> list[Word]:
+        """What a word that stands for several stands for; any other word is itself. `most`: how
+        many words are looked at, those that stand for others among them."""
         found: list[Word] = []
         seen: set[Word] = set()
         waiting = [word]
-        while waiting and len(seen) < _MOST_MEANINGS:
+        while waiting and len(seen) < most:
             each = waiting.pop()
             if each in seen:
                 continue
