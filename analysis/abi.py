@@ -210,3 +210,16 @@ def decode_text(data: bytes) -> str | None:
 
 def _shown(raw: bytes) -> str:
     return raw.replace(b"\0", b"")[:_TEXT_BYTES].decode("utf-8", "replace")[:TEXT_LIMIT]
+
+
+class Log(msgspec.Struct, frozen=True):
+    """An event as nodes send it."""
+
+    address: str
+    topics: tuple[str, ...]
+    data: str
+
+
+def read_logs(answer: RpcAnswer) -> tuple[Log, ...]:
+    """Of an `eth_getLogs`; none where the node refused."""
+    return () if isinstance(answer, RpcFault) else msgspec.json.decode(answer, type=tuple[Log, ...])

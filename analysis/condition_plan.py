@@ -13,7 +13,7 @@ from typing import Final
 
 import msgspec
 
-from analysis.code.terms import MASK
+from analysis.code.terms import MASK, lowest_bit
 from analysis.condition_inputs import Input, Setting, WhatIf
 from analysis.condition_search import nearest_flips, points_of_interest
 from analysis.condition_values import Evaluator, address_of_word, constant
@@ -273,7 +273,7 @@ class _Solver:
         word = self._values.ordinary(kind, mark, slot)
         if word is None:
             return
-        shift = (bits & -bits).bit_length() - 1 if bits else 0
+        shift = lowest_bit(bits)
         ordinary = (word & bits) >> shift
         low, high = self._domain(kind, ordinary)
 

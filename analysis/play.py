@@ -17,12 +17,13 @@ from analysis.market import TradeResult, ValuedPool, either
 from analysis.perform import perform
 from analysis.pool_plays import PoolFindings
 from analysis.pool_state import READABLE_KINDS
-from analysis.scenarios import buy, crowd, later_sales, reach, sale, transfer
+from analysis.scenarios import buy, crowd, reach, sale, transfer
 from analysis.scenarios.buy import Bought
 from analysis.scenarios.crowd import Crowd
 from analysis.scenarios.ground import Ground
 from analysis.scenarios.reach import Reached
 from analysis.scenarios.sale import Sold
+from analysis.scenarios.trade_outcome import HEAVY_TAX_PCT
 from analysis.scenarios.transfer import TransferResult, Wallet
 from analysis.stage import NotRun, Passed, Play, Played, Refused
 from analysis.venues.swap import Reach
@@ -233,7 +234,7 @@ def judge_pool(
     if isinstance(sold.outcome, Refused):
         return TradeResult(buy=bought.outcome, sell=sold.outcome)
     tax = sold.outcome.tax if isinstance(sold.outcome, Passed) else None
-    is_heavy = tax is not None and tax >= later_sales.HEAVY_TAX_PCT
+    is_heavy = tax is not None and tax >= HEAVY_TAX_PCT
     rises = [each.tax_rises for each in (found.later, found.crowd) if each is not None]
     later = found.later.is_blocked if found.later else None
     after = found.crowd.is_blocked if found.crowd else None

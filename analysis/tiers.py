@@ -11,12 +11,12 @@ import msgspec
 from eth_abi.abi import decode
 from eth_abi.exceptions import DecodingError
 
-from analysis.abi import call, read_reply
+from analysis.abi import Log, call, read_logs, read_reply
 from analysis.calldata import topic_of
 from analysis.discovery import ALGEBRA, BY_SPACING, tiers_of
 from analysis.node import RpcAnswer
 from config.chains import Dex
-from config.jsonrpc import RpcFault, RpcRequest
+from config.jsonrpc import RpcRequest
 from config.primitives import Address, Hash32
 
 _FEE_ENABLED = topic_of("FeeAmountEnabled(uint24,int24)")
@@ -34,11 +34,6 @@ class Tiers(msgspec.Struct, frozen=True, kw_only=True):
     """Fees in hundredths of a basis point, or tick spacings, as the factory's pools go by. Empty:
     it said nothing."""
     asked_at_s: int
-
-
-class _Log(msgspec.Struct, frozen=True):
-    address: str
-    topics: tuple[str, ...]
 
 
 def unread(
@@ -88,7 +83,7 @@ def read(dexes: Sequence[Dex], answers: Sequence[RpcAnswer], *, now_s: int) -> d
         dex.factory: _listed(answer)
         for dex, answer in zip(_with_lists(dexes), answers[1:], strict=True)
     }
-    logs = _read_logs(answers[0])
+    logs = read_logs(answers[0])
     return {
         dex.factory: Tiers(
             enabled=tuple(sorted({*listed.get(dex.factory, ()), *_announced(dex, logs)})[:_MOST]),
@@ -138,13 +133,7 @@ def _listed(answer: RpcAnswer) -> tuple[int, ...]:
     return tuple(spacing for spacing in spacings if spacing > 0)
 
 
-def _read_logs(answer: RpcAnswer) -> tuple[_Log, ...]:
-    if isinstance(answer, RpcFault):
-        return ()
-    return msgspec.json.decode(answer, type=tuple[_Log, ...])
-
-
-def _announced(dex: Dex, logs: Sequence[_Log]) -> tuple[int, ...]:
+def _announced(dex: Dex, logs: Sequence[Log]) -> tuple[int, ...]:
     """By a factory's events, which name fee and spacing, one of them first."""
     is_by_spacing = dex.kind == "SolidV3" or dex.variant in BY_SPACING
     found = []

@@ -191,6 +191,11 @@ def _fields(severity: Severity, **labels: str) -> tuple[Check, ...]:
     return tuple(_check(severity, key, label) for key, label in labels.items())
 
 
+def _report_fields(severity: Severity, **labels: str) -> tuple[Check, ...]:
+    """The same of findings that answers in native format do not carry."""
+    return tuple(_check(severity, key, label, _report_field(key)) for key, label in labels.items())
+
+
 ACCESS_RESTRICTIONS = _check(
     "warning",
     "access_restrictions",
@@ -214,35 +219,15 @@ ENOUGH_LIQUIDITY = _check(
 HIGH_TAX = _check("danger", "high_tax", "Tax of 50% or more", _tax_from(HIGH_TAX_PCT))
 
 TRADE_CHECKS: tuple[Check, ...] = (
-    _check(
+    *_report_fields(
         "danger",
-        "sell_blocked_later",
-        "Sales that work today are refused later",
-        _report_field("sell_blocked_later"),
-    ),
-    _check(
-        "danger",
-        "sell_tax_rises",
-        "Tax on sales rises to 50% or more",
-        _report_field("sell_tax_rises"),
-    ),
-    _check(
-        "danger",
-        "sell_blocked_after_others",
-        "Sales are refused after other people have traded",
-        _report_field("sell_blocked_after_others"),
-    ),
-    _check(
-        "danger",
-        "sell_depends_on_size",
-        "Some buyers cannot sell what others can",
-        _report_field("sell_depends_on_size"),
-    ),
-    _check(
-        "danger",
-        "sell_depends_on_conditions",
-        "Sales fail or lose half, depending on fees, gas, balances or luck",
-        _report_field("sell_depends_on_conditions"),
+        sell_blocked_later="Sales that work today are refused later",
+        sell_tax_rises="Tax on sales rises to 50% or more",
+        sell_blocked_after_others="Sales are refused after other people have traded",
+        sell_depends_on_size="Some buyers cannot sell what others can",
+        sell_depends_on_conditions=(
+            "Sales fail or lose half, depending on fees, gas, balances or luck"
+        ),
     ),
     _check(
         "danger",
@@ -253,11 +238,9 @@ TRADE_CHECKS: tuple[Check, ...] = (
 )
 """Each is a reason of the verdict as well."""
 
-UNTESTED_CONDITIONS = _check(
+(UNTESTED_CONDITIONS,) = _report_fields(
     "warning",
-    "untested_conditions",
-    "Code can refuse or tax trades on conditions that were not tested",
-    _report_field("untested_conditions"),
+    untested_conditions="Code can refuse or tax trades on conditions that were not tested",
 )
 
 CATALOGUE: tuple[Check, ...] = (
@@ -313,23 +296,13 @@ CATALOGUE: tuple[Check, ...] = (
     ),
     ENOUGH_LIQUIDITY,
     UNTESTED_CONDITIONS,
-    _check(
+    *_report_fields(
         "warning",
-        "hidden_owner_controls",
-        "Somebody with powers can refuse or tax trades in a way that no other check names",
-        _report_field("hidden_owner_controls"),
-    ),
-    _check(
-        "warning",
-        "unproved_custody",
-        "Code can move or approve tokens and is not proved to ask their holder",
-        _report_field("unproved_custody"),
-    ),
-    _check(
-        "warning",
-        "creates_balances",
-        "Balances can be created unseen",
-        _report_field("creates_balances"),
+        hidden_owner_controls=(
+            "Somebody with powers can refuse or tax trades in a way that no other check names"
+        ),
+        unproved_custody="Code can move or approve tokens and is not proved to ask their holder",
+        creates_balances="Balances can be created unseen",
     ),
     *_fields(
         "info",

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final, NamedTuple
 
-from analysis.code.terms import MASK, Term, Word
+from analysis.code.terms import MASK, Term, Word, is_power_of_two, lowest_bit
 
 _MOST_SUMMANDS: Final = 24
 _NARROWEST_BITS: Final = 64
@@ -31,11 +31,11 @@ def core(word: Word) -> Word:
                 word = inner
             case (("SHL" | "SHR"), (int(), inner)):
                 word = inner
-            case ("MUL", (int(number), inner)) if _is_power(number):
+            case ("MUL", (int(number), inner)) if is_power_of_two(number):
                 word = inner
-            case ("DIV", (inner, int(number))) if _is_power(number):
+            case ("DIV", (inner, int(number))) if is_power_of_two(number):
                 word = inner
-            case ("AND", (int(mask), inner)) if _is_low_mask(mask >> _trailing_zeros(mask)):
+            case ("AND", (int(mask), inner)) if _is_low_mask(mask >> lowest_bit(mask)):
                 word = inner
             case _:
                 return word
@@ -198,17 +198,5 @@ def _packed_parts(value: Word) -> Iterator[Word]:
                 yield word
 
 
-def _is_load(word: Word, slot: Word) -> bool:
-    return isinstance(word, Term) and word.operation == "SLOAD" and word.arguments[0] == slot
-
-
 def _is_low_mask(mask: int) -> bool:
     return mask.bit_length() >= _NARROWEST_BITS and not mask & (mask + 1)
-
-
-def _is_power(number: int) -> bool:
-    return number > 0 and not number & (number - 1)
-
-
-def _trailing_zeros(number: int) -> int:
-    return (number & -number).bit_length() - 1 if number else 0

@@ -15,7 +15,7 @@ from analysis.code.facts import Code
 from analysis.code.graph import Entry
 from analysis.code.path import rank
 from analysis.code.render import render, render_condition
-from analysis.code.terms import Term, Word, address_in
+from analysis.code.terms import Term, Word, address_in, lowest_bit
 from config.burn import BURN_ADDRESSES
 from config.primitives import Address, Hash32
 
@@ -113,8 +113,7 @@ def _party(code: Code, word: Word) -> Party:
         return Party(address=Address(f"0x{bare & (2**_ADDRESS_BITS - 1):040x}"))
     for slot, bits in code.sources.reads(bare):
         if isinstance(slot, int):
-            shift = (bits & -bits).bit_length() - 1 if bits else 0
-            return Party(slot=slot_name(slot), shift=shift)
+            return Party(slot=slot_name(slot), shift=lowest_bit(bits))
     return Party()
 
 

@@ -141,7 +141,11 @@ class FactReader:
         return root in roles.balances or root in roles.allowances
 
 
-def normal(condition: Word, *, holds: bool) -> tuple[Word, bool]:
+Form = Word | Same
+"""A condition in its one form: that two words are equal, or that a word is not zero."""
+
+
+def normal(condition: Word, *, holds: bool) -> tuple[Form, bool]:
     """One form for a condition and its negations, so that they can be told to contradict."""
     while isinstance(condition, Term):
         match (condition.operation, condition.arguments):
@@ -150,9 +154,9 @@ def normal(condition: Word, *, holds: bool) -> tuple[Word, bool]:
             case (("SUB" | "XOR"), (0, inner)):
                 condition = inner
             case (("SUB" | "XOR"), (one, other)):
-                return Same(one, other), not holds  # type: ignore[return-value]
+                return Same(one, other), not holds
             case ("EQ", (one, other)):
-                return Same(one, other), holds  # type: ignore[return-value]
+                return Same(one, other), holds
             case _:
                 break
     return condition, holds

@@ -6,7 +6,7 @@ from typing import Final
 import msgspec
 
 from analysis.code.amounts import delta_of, plus
-from analysis.code.custody_facts import Fact, is_caller, normal
+from analysis.code.custody_facts import is_caller, normal
 from analysis.code.custody_proof import Prover
 from analysis.code.custody_settle import settled
 from analysis.code.custody_slice import ENDS, EVENT, OWES, Depth, Slice, operands
@@ -176,9 +176,6 @@ class Search:
                 asked |= {(form, is_so)}
             side = State(state.node, state.bindings, facts, asked, state.status)
             yield self._move(side, state.node, after), literal
-
-    def _is_of_use(self, fact: Fact) -> bool:
-        return self.prover.is_of_use(fact, self.slice.holders)
 
     # --- what is done -------------------------------------------------------------------------
 

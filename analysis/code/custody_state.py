@@ -5,7 +5,7 @@ from typing import Literal
 import msgspec
 
 from analysis.code.amounts import Change
-from analysis.code.custody_facts import Fact
+from analysis.code.custody_facts import Fact, Form
 from analysis.code.graph import Entry, Node
 from analysis.code.phi import Bindings
 from analysis.code.terms import Word
@@ -45,7 +45,7 @@ class State(msgspec.Struct, frozen=True):
     node: Node
     bindings: Bindings = frozenset()
     facts: frozenset[Fact] = frozenset()
-    asked: frozenset[tuple[Word, bool]] = frozenset()
+    asked: frozenset[tuple[Form, bool]] = frozenset()
     """Conditions decided on the path that are asked again."""
     status: Status = Status()
 

@@ -17,7 +17,7 @@ from analysis.code.places import UNKNOWN
 from analysis.code.sealed import is_sealed
 from analysis.code.solving import solve
 from analysis.code.sources import CALLERS
-from analysis.code.terms import MASK, Term, Word, address_in, subterms
+from analysis.code.terms import MASK, Term, Word, address_in, lowest_bit, subterms
 from config.burn import BURN_ADDRESSES
 from config.primitives import Address, Hash32
 
@@ -88,10 +88,6 @@ class Leads(msgspec.Struct, frozen=True, kw_only=True):
     mint. None: not known."""
     is_proved: bool = True
     """Whether the proof of custody was made at all."""
-
-    def open_in(self, selector: int | None) -> tuple[OpenWrite, ...]:
-        """Those of one function."""
-        return tuple(write for write in self.open_writes if write.selector == selector)
 
 
 UNKNOWN_LEADS: Final = Leads(is_proved=False, creates_balances=None)
@@ -180,11 +176,7 @@ def _meant(code: Code, person: Word, other: Word) -> Iterator[Address | StoredAd
             for slot, bits in code.sources.reads(word):
                 number = code.sources.single(slot)
                 if isinstance(number, int):
-                    yield StoredAddress(slot=slot_name(number), shift=_shift(bits))
-
-
-def _shift(bits: int) -> int:
-    return (bits & -bits).bit_length() - 1 if bits else 0
+                    yield StoredAddress(slot=slot_name(number), shift=lowest_bit(bits))
 
 
 # --- what reaches balances ----------------------------------------------------------------------

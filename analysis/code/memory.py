@@ -25,9 +25,6 @@ _ADDRESS_MASK: Final = 2**_ADDRESS_BITS - 1
 _MOST_HASHED: Final = 512
 """Bytes of one hash that are looked at; mapping keys and array roots need 64."""
 
-_FREE_POINTER: Final = 0x40
-"""Where compilers keep the end of the memory in use."""
-
 _ENDLESS: Final = 2**257
 _HALF: Final = 2**255
 

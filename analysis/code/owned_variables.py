@@ -12,6 +12,7 @@ from analysis.code.facts import Code
 from analysis.code.guarded_stores import is_guarded
 from analysis.code.reading import Variable
 from analysis.code.stores import Write
+from analysis.code.terms import lowest_bit
 from config.primitives import Hash32
 
 _ADDRESS_BITS: Final = 160
@@ -40,7 +41,7 @@ def askers_of(code: Code, variable: Variable) -> tuple[tuple[Hash32, int], ...] 
         for root, bits in check.variables:
             if not isinstance(root, int):
                 return None
-            found[slot_name(root), (bits & -bits).bit_length() - 1] = None
+            found[slot_name(root), lowest_bit(bits)] = None
     return tuple(found) or None
 
 

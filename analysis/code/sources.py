@@ -7,7 +7,7 @@ for several ("either"). Stops at storage reads: what a slot's name depends on is
 from collections.abc import Iterator
 from typing import Final
 
-from analysis.code.terms import MASK, Pool, Term, Word, address_in
+from analysis.code.terms import MASK, Pool, Term, Word, address_in, is_power_of_two
 
 CLOCKS: Final = frozenset({"TIMESTAMP", "NUMBER"})
 CALLERS: Final = frozenset({"CALLER", "ORIGIN"})
@@ -133,16 +133,12 @@ def _operands(term: Term, bits: int) -> list[tuple[Word, int]]:
             return [(word, bits) for word in words]
         case (("SHR" | "SHL"), (int(shift), word)) if shift < 256:  # noqa: PLR2004 - bits of a word
             pass
-        case ("DIV", (word, int(number))) | ("MUL", (int(number), word)) if _is_power(number):
+        case ("DIV", (word, int(number))) | ("MUL", (int(number), word)) if is_power_of_two(number):
             shift = number.bit_length() - 1
         case _:
             return [(word, MASK) for word in term.arguments]
     is_down = term.operation in ("SHR", "DIV")
     return [(word, (bits << shift) & MASK if is_down else bits >> shift)]
-
-
-def _is_power(number: int) -> bool:
-    return number > 0 and not number & (number - 1)
 
 
 def is_own_address(word: Word) -> bool:

@@ -42,6 +42,18 @@ class Term:
 
 Word = int | Term
 
+
+def is_power_of_two(number: int) -> bool:
+    """1, 2, 4 and so on: a factor that only shifts."""
+    return number > 0 and not number & (number - 1)
+
+
+def lowest_bit(bits: int) -> int:
+    """Position of the lowest bit that is set: how far a field is shifted in its slot. 0 where none
+    is."""
+    return (bits & -bits).bit_length() - 1 if bits else 0
+
+
 _CLOCKS = frozenset({"TIMESTAMP", "NUMBER"})
 _CUTS = frozenset({"SLOAD", "keccak", "packed", "success", "result", "BLOCKHASH"})
 """Where a clock among the operands says nothing of the result."""

@@ -1,30 +1,12 @@
 """`transferFrom` can be refused because of what is stored."""
 
-from collections.abc import Iterator
-
 from analysis.code.facts import TRANSFER_FROM, Code
-from analysis.code.limits import storage_guards
-from analysis.code.scaling import scalings
-from analysis.detector import Answer, Detector, Evidence
-
-
-def _hits(code: Code) -> Iterator[Evidence]:
-    for guard in storage_guards(code, TRANSFER_FROM):
-        variables = [each for reading in guard.all() for each in reading.globals]
-        yield Evidence(
-            entry=guard.refusal.entry, pc=guard.pc, slots=frozenset(code.slots_of(variables))
-        )
-    for scaling in scalings(code):
-        if scaling.write.entry == TRANSFER_FROM:
-            yield Evidence(
-                entry=TRANSFER_FROM,
-                pc=scaling.write.pc,
-                slots=frozenset(code.slots_of(scaling.variables)),
-            )
+from analysis.detector import Answer, Detector
+from analysis.storage_guards import find_storage_guards
 
 
 def _look(code: Code) -> Answer:
-    return Answer.of(_hits(code), code, functions=(TRANSFER_FROM,))
+    return Answer.of(find_storage_guards(code, TRANSFER_FROM), code, functions=(TRANSFER_FROM,))
 
 
 DETECTOR = Detector(

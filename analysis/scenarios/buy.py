@@ -11,7 +11,13 @@ import msgspec
 
 from analysis.scenarios import acts
 from analysis.scenarios.ground import Ground, buy_play, little_gas, wallet_gas
-from analysis.scenarios.trade_outcome import BROUGHT_NOTHING, is_told, read_buy, unlearnt, worst
+from analysis.scenarios.trade_outcome import (
+    BROUGHT_NOTHING,
+    highest_taxed,
+    is_told,
+    read_buy,
+    unlearnt,
+)
 from analysis.stage import CALL_GAS, NotRun, Outcome, Passed, Play, Played, Refused
 from config.primitives import RawAmount
 
@@ -110,7 +116,7 @@ def read_buys(ground: Ground, played: Sequence[Played | NotRun]) -> Bought:
             passed = (resort, *passed)
     if passed:
         told = [each.outcome for each in passed[1:] if each.held and is_told(each.held[0])]
-        return Bought(outcome=worst([passed[0].outcome, *told]), passed=passed)
+        return Bought(outcome=highest_taxed([passed[0].outcome, *told]), passed=passed)
     outcomes = [each.outcome for each in ordinary]
     # The smallest size is the least likely to have been refused for its size.
     return Bought(outcome=unlearnt(outcomes) or outcomes[-1], passed=())

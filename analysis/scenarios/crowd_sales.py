@@ -15,7 +15,7 @@ from analysis.scenarios.buy import part_of_reserve
 from analysis.scenarios.crowd import MOMENTS, ORDINARY, SENDER, TWICE, Crowd
 from analysis.scenarios.ground import Ground
 from analysis.scenarios.later_sales import worst
-from analysis.scenarios.trade_outcome import read_sale
+from analysis.scenarios.trade_outcome import HEAVY_TAX_PCT, read_sale
 from analysis.stage import NotRun, Outcome, Passed, Play, Played, Refused, SimCall
 from analysis.what_if_blocks import WhatIfBlock
 from config.primitives import RawAmount
@@ -32,7 +32,8 @@ _WHALE_SHARES: Final = (3, 13)
 """Divisors of the reserve that the large buyer pays in: all that passes."""
 
 _FRIEND: Final = "friend"
-_HEAVY_TAX_PCT: Final = 50.0
+_WHALE_APPROVES: Final = 6
+"""The block, counted from the first: that of the first sales, after the hour."""
 
 
 class CrowdSales(msgspec.Struct, frozen=True, kw_only=True):
@@ -98,7 +99,7 @@ def read_play(ground: Ground, held: Crowd, played: Played) -> CrowdSales:
         pool=ground.candidate.key,
         sales=sales,
         is_blocked=isinstance(worst(learnt), Refused) if learnt else None,
-        tax_rises=any(tax is not None and tax >= _HEAVY_TAX_PCT for tax in taxes)
+        tax_rises=any(tax is not None and tax >= HEAVY_TAX_PCT for tax in taxes)
         if learnt
         else None,
     )
@@ -123,7 +124,7 @@ def _program(ground: Ground, held: Crowd) -> Iterator[tuple[_Sale, ...]]:
     whale = [_Sale(who=_WHALE, amount=_sold_by_whale(ground, held))]
     second = [
         *last_part,
-        *([_Sale(who=_FRIEND, amount=RawAmount(sent // 4))] if sent >= 4 else []),  # noqa: PLR2004
+        *([_Sale(who=_FRIEND, amount=quarter)] if (quarter := RawAmount(sent // 4)) else []),
     ]
     order = [*everybody[:2], *first_part, *everybody[2:3], *whale, *everybody[3:]]
     for at in range(8):
@@ -141,14 +142,14 @@ def _beside(
 ) -> Iterator[SimCall]:
     """The large buyer approves; one sends half to a friend, who approves in the next block."""
     at = blocks.index(block)
-    if at == 6:  # noqa: PLR2004 - blocks of the program above
+    if at == _WHALE_APPROVES:
         yield from acts.approving(
             ground, _WHALE, amount=_sold_by_whale(ground, held), is_unlimited=True
         )
         half = RawAmount(held.held.get(SENDER, 0) // 2)
         if half:
             yield from acts.sending(ground, SENDER, half, friend=_FRIEND)
-    if at == 7:  # noqa: PLR2004
+    if at == _WHALE_APPROVES + 1:
         amount = held.held.get(SENDER, 0) // 4
         yield from acts.approving(ground, _FRIEND, amount=amount, is_unlimited=True)
 

@@ -13,7 +13,7 @@ import msgspec
 from analysis.scenarios import acts, crowd
 from analysis.scenarios.crowd import MOMENTS, ORDINARY, SENDER, SMALL, Crowd
 from analysis.scenarios.ground import Ground, balance_call
-from analysis.scenarios.trade_outcome import read_buy, read_sale
+from analysis.scenarios.trade_outcome import HEAVY_TAX_PCT, read_buy, read_sale
 from analysis.scenarios.transfer import TransferResult, Wallet, read_result, unsettled
 from analysis.stage import NotRun, Outcome, Passed, Play, Played, Refused, SimCall
 from analysis.what_if_blocks import WhatIfBlock
@@ -41,9 +41,6 @@ _NEWCOMERS: Final = ("next block", "+1 day", "+30 days")
 _SENT_PARTS: Final = 16
 _TAX_POINTS: Final = 0.01
 """A difference of taxes that is none."""
-
-HEAVY_TAX_PCT: Final = 50.0
-"""From here on a tax is a trap."""
 
 _TRIES: Final = ("", "again ", "half ")
 

@@ -16,12 +16,13 @@ from analysis.scenarios.buy import Bought, BuyTry, estimated_gas
 from analysis.scenarios.ground import Ground, Order, funded_sale_play, sale_play, sending_play
 from analysis.scenarios.trade_outcome import (
     HALF,
+    HEAVY_TAX_PCT,
     MORE_GAS,
     NEARLY_ALL,
+    highest_taxed,
     is_told,
     read_sale,
     unlearnt,
-    worst,
 )
 from analysis.scenarios.transfer import Wallet, sent_share
 from analysis.stage import CALL_GAS, NotRun, Outcome, Passed, Play, Played, Refused
@@ -140,15 +141,12 @@ def judge_sizes(
     refused = [outcome for outcome in told if isinstance(outcome, Refused)]
     if not refused:
         taxes = [outcome.tax for outcome in passed if outcome.tax is not None]
-        depends = len(taxes) > 1 and min(taxes) < _HEAVY_TAX_PCT <= max(taxes)
-        return Sold(outcome=worst(passed), sizes=sizes, depends_on_size=depends)
+        depends = len(taxes) > 1 and min(taxes) < HEAVY_TAX_PCT <= max(taxes)
+        return Sold(outcome=highest_taxed(passed), sizes=sizes, depends_on_size=depends)
     is_only_larger = all(isinstance(outcome, Refused) for outcome in told[: len(refused)])
     if passed and is_only_larger and sells_in_parts:
-        return Sold(outcome=worst(passed), sizes=sizes, depends_on_size=False)
+        return Sold(outcome=highest_taxed(passed), sizes=sizes, depends_on_size=False)
     return Sold(outcome=refused[-1], sizes=sizes, depends_on_size=bool(passed))
-
-
-_HEAVY_TAX_PCT = 50.0
 
 
 def _nothing_to_sell(bought: Bought) -> Outcome:

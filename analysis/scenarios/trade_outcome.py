@@ -26,6 +26,9 @@ HALF: Final = "half "
 BROUGHT_NOTHING: Final = "the buy went through and brought nothing"
 TOO_LITTLE: Final = "the buy was too small to bring anything"
 
+HEAVY_TAX_PCT: Final = 50.0
+"""From here on a tax is a trap."""
+
 _LEAST_TOLD_RAW: Final = 1_000
 """Of fewer smallest units rounding takes shares that look like a tax, or all."""
 
@@ -180,7 +183,7 @@ def is_told(amount: RawAmount) -> bool:
     return amount >= _LEAST_TOLD_RAW
 
 
-def worst(outcomes: Sequence[Outcome]) -> Outcome:
+def highest_taxed(outcomes: Sequence[Outcome]) -> Outcome:
     """Of passes, the largest size's first: the one with the highest tax. The first tells it most
     exactly, so another has to be clearly higher."""
 

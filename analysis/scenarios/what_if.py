@@ -24,8 +24,7 @@ from analysis.scenarios.ground import (
     sale_calls,
     staged,
 )
-from analysis.scenarios.later_sales import HEAVY_TAX_PCT
-from analysis.scenarios.trade_outcome import BROUGHT_NOTHING, read_buy, read_sale
+from analysis.scenarios.trade_outcome import BROUGHT_NOTHING, HEAVY_TAX_PCT, read_buy, read_sale
 from analysis.stage import (
     NotRun,
     Outcome,

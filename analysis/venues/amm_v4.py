@@ -11,7 +11,7 @@ from math import sqrt
 import msgspec
 from eth_hash.auto import keccak
 
-from analysis.abi import NoAnswer, call, read_reply
+from analysis.abi import Log, NoAnswer, call, read_logs, read_reply
 from analysis.calldata import topic_of
 from analysis.discovery import Candidate
 from analysis.market import PoolState, spot_price
@@ -32,11 +32,6 @@ _TICK_BASE = 1.0001
 
 MOST_POOLS = 100
 """Pools of one token and manager whose positions are added up; the rest are left out."""
-
-
-class _Log(msgspec.Struct, frozen=True):
-    topics: tuple[str, ...]
-    data: str
 
 
 class Position(msgspec.Struct, frozen=True, kw_only=True):
@@ -66,7 +61,7 @@ def read_found(
     wanted = {*quotes, ZERO_ADDRESS}
     found = []
     for answer in answers:
-        for log in _read_logs(answer):
+        for log in read_logs(answer):
             sides = tuple(Address("0x" + topic[-40:]) for topic in log.topics[2:4])
             quote = sides[1] if sides[0] == token else sides[0]
             if quote in wanted:
@@ -107,7 +102,7 @@ def read_states(
     None: the node did not tell enough to say. Raises UpstreamError.
     """
     is_refused = isinstance(answers[0], RpcFault)
-    positions = _read_positions(_read_logs(answers[0]))
+    positions = _read_positions(read_logs(answers[0]))
     return [
         (
             pool,
@@ -186,7 +181,7 @@ def _least_position(pool: Candidate, first: int, liquidity: int) -> Position:
     return Position(lower=lower, upper=lower + spacing, liquidity=liquidity)
 
 
-def _read_positions(logs: Sequence[_Log]) -> Mapping[str, list[Position]]:
+def _read_positions(logs: Sequence[Log]) -> Mapping[str, list[Position]]:
     positions: dict[str, list[Position]] = {}
     for log in logs:
         lower, upper, delta, _ = _words(log.data)
@@ -211,12 +206,6 @@ def _logs(dex: Dex, topics: list[object], *, to_block: int | None) -> RpcRequest
         "toBlock": "latest" if to_block is None else hex(to_block),
     }
     return RpcRequest("eth_getLogs", (query,))
-
-
-def _read_logs(answer: RpcAnswer) -> tuple[_Log, ...]:
-    if isinstance(answer, RpcFault):
-        return ()
-    return msgspec.json.decode(answer, type=tuple[_Log, ...])
 
 
 def _words(data: str) -> list[int]:

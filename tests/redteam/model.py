@@ -37,7 +37,7 @@ class Act(msgspec.Struct, frozen=True, kw_only=True):
     to: str = "$home"
     """`$home`: where the condition stands, the token or the hook."""
     tail: str = ""
-    """Hex, or a placeholder, sent behind the arguments."""
+    """Calldata behind the arguments: hex, or one of the names for people that `given` knows."""
     through_courier: bool = False
     """Sent by a contract that passes calls on."""
     wait_s: int = 0
