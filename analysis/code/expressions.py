@@ -24,6 +24,8 @@ _PRECOMPILES: Final = 0x200
 _ADDRESS_MASK: Final = 2**160 - 1
 _PARTIES: Final = frozenset({FROM, TO, CALLER, ORIGIN})
 _PAIR: Final = 2
+_SPENDER: Final = 4
+"""Where `approve` has it in calldata."""
 
 _ENVIRONMENT: Final[dict[str, tuple[str, Source]]] = {
     "TIMESTAMP": ("time", "time"),
@@ -279,12 +281,21 @@ class _Writer:
             self._add(source="amount" if is_payer else "balance")
         elif place.root in roles.allowances:
             parties = [self._code.reader.party(key, self._voice) for key in place.keys]
-            if self._entry == APPROVE and parties[:1] == [CALLER]:
+            if self._entry == APPROVE and parties[:1] == [CALLER] and self._is_spender(place):
                 return  # the caller's own business
             if parties[:1] != [FROM] or parties[1:] not in ([CALLER], [FROM]):
                 self._add(source="unguarded")
         else:
             self._add(variable=(place.root, bits))
+
+    def _is_spender(self, place: Place) -> bool:
+        """Whether it is what `approve` is asked to set, not another allowance of the caller's."""
+        named = address_in(self._code.sources.single(place.keys[-1]))
+        return (
+            isinstance(named, Term)
+            and named.operation == "CALLDATALOAD"
+            and named.arguments[0] == _SPENDER
+        )
 
     @staticmethod
     def _is_plain_map(word: Term, place: Place) -> bool:
