@@ -24,6 +24,7 @@ SOURCES: Final = (
     "analysis/detector.py",
     "analysis/detectors/*.py",
     "analysis/registry.py",
+    "analysis/storage_guards.py",
     "analysis/trade_conditions.py",
     "analysis/code/*.py",
     "config/burn.py",
