@@ -112,7 +112,7 @@ def test_an_interrupt_ends_it_quietly_with_its_workers(run: subprocess.Popen[byt
     assert run.stderr is not None
     assert run.stderr.read().strip() == b""
     assert workers
-    assert not [pid for pid in workers if is_running(pid)]
+    assert not still_running(workers)
 
 
 def test_a_reader_that_leaves_ends_it_quietly(run: subprocess.Popen[bytes]) -> None:
@@ -136,10 +136,15 @@ def test_workers_end_when_their_parent_is_killed(run: subprocess.Popen[bytes]) -
     # reading ends once the last process that holds the pipe lets go of it, right before it ends
     assert run.stdout is not None
     run.stdout.read()
+    assert not still_running(workers)
+
+
+def still_running(pids: list[int]) -> list[int]:
+    """Those that have not ended after a while: who has been told to end needs a moment."""
     until = time.monotonic() + WAIT_S
-    while any(map(is_running, workers)) and time.monotonic() < until:
+    while any(map(is_running, pids)) and time.monotonic() < until:
         time.sleep(0.01)
-    assert not [pid for pid in workers if is_running(pid)]
+    return [pid for pid in pids if is_running(pid)]
 
 
 def is_running(pid: int) -> bool:
