@@ -12,15 +12,17 @@ Clock = Literal["block", "timestamp"]
 class ClockLimit(msgspec.Struct, frozen=True, kw_only=True):
     """The other side of one comparison with block.number or block.timestamp. *Inferred.*
 
+    `stamp`: storage that only ever holds the clock of an earlier call, compared as it is.
+
     A comparison with caller-supplied data alone is none. One whose other side was not understood
     is one of source `storage` without a slot: leaving it out would call the contract harmless.
     """
 
-    source: Literal["constant", "storage"]
+    source: Literal["constant", "storage", "stamp"]
     value: int | None = None
-    """A constant, arithmetic with other constants done. None: a storage value."""
+    """A constant, arithmetic with other constants done. None: in storage."""
     slot: Hash32 | None = None
-    """The storage word it comes from. None: a constant, or out of reach."""
+    """The storage word it comes from. None: a constant, a stamp, or out of reach."""
     bit_offset: int = 0
     """Lowest bit of the value in its word, for packed fields."""
     bit_width: int = 256

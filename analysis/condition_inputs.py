@@ -22,9 +22,8 @@ Input = Literal[
     "balance",
     "price",
 ]
-"""`coins`: of the trader; `slot`: a variable of the token; `mark`: the trader's entry in a mapping;
-`balance`: the token's own balance; `price`: what the pool holds, as a multiple of today's in
-percent."""
+"""`coins`: of the trader; `slot`: a variable of the token; `mark`: an entry of a mapping;
+`balance`: the token's own; `price`: what the pool holds, as a multiple of today's in percent."""
 
 _REAL: Final = frozenset[Input](
     {
@@ -40,9 +39,11 @@ class WhatIf(msgspec.Struct, frozen=True, kw_only=True):
     input: Input
     value: int
     slot: Hash32 | None = None
-    """`slot`, `mark`: which variable, by the slot that it is declared at."""
+    """Of `slot` and `mark`."""
     contract: Address | None = None
     """Whose variable."""
+    is_standing: bool = False
+    """It holds from before the first buy on, not from later: the trader's own doing."""
 
     @property
     def is_real(self) -> bool:

@@ -48,6 +48,7 @@ _INPUTS: Final[dict[Source, tuple[Input, ...]]] = {
     "counter": ("slot",),
     "unguarded": ("slot", "mark"),
     "mark": ("mark",),
+    "own": ("mark",),
     "balance": ("balance",),
 }
 
@@ -214,7 +215,7 @@ class _Solver:
     # --- solving --------------------------------------------------------------------------------
 
     def _marks(self) -> tuple[int, ...]:
-        """What a party's entry may hold: nothing, and what trades store there."""
+        """What an entry may hold: nothing, and what trades store there."""
         setting = self._setting
         found = dict.fromkeys((0,))
         named = {step.word for step in self._steps if step.operation == "mark"}
@@ -235,32 +236,46 @@ class _Solver:
         if kind not in ("slot", "mark"):
             yield from self._flipping(kind, mark, None)
             return
-        named = {step.word for step in self._steps if step.operation == kind}
         for written in self._condition.written:
-            if written.slot in named:
-                yield from self._stored(kind, mark, written)
+            for slot in self._slots(kind, mark, written):
+                for found in self._stored(kind, mark, slot, written):
+                    yield msgspec.structs.replace(found, is_standing=written.is_own)
 
-    def _stored(self, kind: Input, mark: int, written: Written) -> Iterator[WhatIf]:
+    def _slots(self, kind: Input, mark: int, written: Written) -> list[Hash32]:
+        """Of the variable, or of its entries that the condition reads."""
+        if kind == "slot":
+            named = {step.word for step in self._steps if step.operation == kind}
+            return [written.slot] if written.slot in named else []
+        setting = self._setting
+        machines = {int(each, 16) for each in (setting.token, setting.pool, setting.router)}
+        return [
+            slot
+            for slot, keys in self._values.entries(written.slot, mark).items()
+            # Contracts do nothing by themselves.
+            if not (written.is_own and machines.intersection(keys))
+        ]
+
+    def _stored(self, kind: Input, mark: int, slot: Hash32, written: Written) -> Iterator[WhatIf]:
         """Values of a variable that can be reached: numbers that are stored, or, where it is
         counted or set to anything, the nearest ones that flip the condition. The clock that is
         stored is played by waiting."""
-        ordinary = self._values.ordinary(kind, mark, written.slot)
+        ordinary = self._values.ordinary(kind, mark, slot)
         if ordinary is None:
             return
         bits = int(written.bits, 16)
-        before = self._values.truth({(kind, written.slot): ordinary}, mark)
+        before = self._values.truth({(kind, slot): ordinary}, mark)
         for stored in written.constants:
             value = ordinary & ~bits & MASK | int(stored, 16) & bits
-            after = self._values.truth({(kind, written.slot): value}, mark)
+            after = self._values.truth({(kind, slot): value}, mark)
             if after is not None and after is not before:
                 yield WhatIf(
                     input=kind,
                     value=value,
-                    slot=written.slot,
+                    slot=slot,
                     contract=self._setting.contract,
                 )
         if written.is_free:
-            flips = list(self._flipping(kind, mark, written.slot, bits=bits))
+            flips = list(self._flipping(kind, mark, slot, bits=bits))
             yield from flips
             if flips and kind == "mark" and not ordinary:
                 # The trades that are played may leave an entry that is not the ordinary one.

@@ -3,6 +3,8 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
+from eth_hash.auto import keccak
+
 from analysis.cap_rules import Step
 from analysis.code.terms import FOLDED, MASK
 from analysis.condition_inputs import Input, Setting
@@ -17,7 +19,7 @@ _MOVED: Final = frozenset({"mark", "unguarded"})
 """Written per party by trades or by anybody: an entry need not be what somebody new has."""
 
 Changed = Mapping[tuple[Input, Hash32 | None], int]
-"""Inputs that are not ordinary, variables by the slot at which they are declared."""
+"""Inputs that are not ordinary, variables and entries by their slots."""
 
 _KINDS: Final[dict[str, Input]] = {
     "time": "time",
@@ -63,8 +65,24 @@ class Evaluator:
         return values.get(kind)
 
     def truth(self, changed: Changed, mark: int) -> bool | None:
-        """Whether the condition holds. None: what decides is not known. `mark`: what the trader's
-        entries in mappings hold."""
+        """Whether the condition holds. None: what decides is not known. `mark`: what entries of
+        mappings hold."""
+        values = self._all(changed, mark)
+        return None if not values or values[-1] is None else bool(values[-1])
+
+    def entries(self, variable: Hash32, mark: int) -> dict[Hash32, tuple[int | None, ...]]:
+        """Slots of the entries of a variable that the condition reads, and their keys."""
+        values = self._all({}, mark)
+        found: dict[Hash32, tuple[int | None, ...]] = {}
+        for step in self._steps:
+            if step.operation == "mark" and step.word == variable:
+                slot, *keys = (values[argument] for argument in step.arguments)
+                if slot is not None:
+                    found[_slot_name(slot)] = tuple(keys)
+        return found
+
+    def _all(self, changed: Changed, mark: int) -> list[int | None]:
+        """The value of every step."""
         values: list[int | None] = []
         for number, step in enumerate(self._steps):
             if step.operation == "either":
@@ -72,7 +90,7 @@ class Evaluator:
                 values.append(values[step.arguments[chosen]] if step.arguments else None)
             else:
                 values.append(self._value(step, values, changed, mark))
-        return None if not values or values[-1] is None else bool(values[-1])
+        return values
 
     def _value(
         self,
@@ -85,6 +103,8 @@ class Evaluator:
         fold = FOLDED.get(step.operation)
         if fold is not None:
             return folded(step.operation, fold, given)
+        if step.operation == "keccak":
+            return _hash(given)
         if step.operation == "number" and step.word is not None:
             return int(step.word, 16)
         return self._leaf(step, given, changed, mark)
@@ -101,7 +121,8 @@ class Evaluator:
         if name == "slot" and step.word is not None:
             value = changed.get(("slot", step.word), setting.words.get(step.word))
         elif name == "mark":
-            value = changed.get(("mark", step.word), mark) if self._is_traders(given) else 0
+            slot = given[0]
+            value = None if slot is None else changed.get(("mark", _slot_name(slot)), mark)
         elif name == "entry":
             value = None if self._is_moved else 0
         elif name == "coins":
@@ -134,9 +155,6 @@ class Evaluator:
             return people | {"from": pool, "to": trader, "caller": pool}
         return people | {"from": trader, "to": pool, "caller": int(setting.router, 16)}
 
-    def _is_traders(self, given: Sequence[int | None]) -> bool:
-        return given[:1] in ([int(self._setting.trader, 16)], [None])
-
     def _balance(self, given: Sequence[int | None], changed: Changed) -> int | None:
         setting = self._setting
         held = {
@@ -145,6 +163,17 @@ class Evaluator:
             int(setting.token, 16): changed.get(("balance", None), 0),
         }
         return held.get(given[0]) if given and given[0] is not None else None
+
+
+def _hash(words: Sequence[int | None]) -> int | None:
+    known = [word for word in words if word is not None]
+    if len(known) < len(words):
+        return None
+    return int.from_bytes(keccak(b"".join(word.to_bytes(32) for word in known)))
+
+
+def _slot_name(slot: int) -> Hash32:
+    return Hash32(f"0x{slot:064x}")
 
 
 def folded(name: str, fold: Callable[..., int], given: Sequence[int | None]) -> int | None:

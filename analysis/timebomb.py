@@ -133,6 +133,8 @@ def place(
 
 def imply(limit: ClockLimitRow, clock: ContractClock, *, can_change: bool) -> Status:
     """The status that one limit by itself would give."""
+    if limit.source == "stamp":
+        return "passed"
     placed = None
     if limit.value is not None:
         placed = place(limit.value, clock, compared_with=limit.compared_with)
@@ -160,7 +162,7 @@ def _is_old(value: int, placed: Clock, clock: ContractClock) -> bool:
 
 
 def _deadline(limit: ClockLimitRow, clock: ContractClock) -> Deadline | None:
-    if limit.value is None:
+    if limit.value is None or limit.source == "stamp":
         return None
     placed = place(limit.value, clock, compared_with=limit.compared_with)
     if placed is None or placed == "limit":

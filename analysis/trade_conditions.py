@@ -30,6 +30,7 @@ Source = Literal[
     "amount",
     "counter",
     "mark",
+    "own",
     "unguarded",
     "balance",
     "code",
@@ -42,10 +43,11 @@ Source = Literal[
 """What a condition depends on, beside fixed and owner-set storage and who the parties are.
 
 `fees`: gas price or base fee; `gas`: gas left; `coins`: somebody's native coins; `counter`: a
-variable that trades write; `mark`: a mapping entry of a party that trades write; `unguarded`: a
-variable that a function without a recognised owner check writes; `balance`: a token balance other
-than that of who pays; `code`: size or hash of an account's code; `answer`, `callee`: what another
-contract answers, and whether it fails; `input`: calldata beyond the function's arguments.
+variable that trades write; `mark`: a mapping entry of a party that trades write; `own`: one that
+only the party itself writes, by a call that is no trade; `unguarded`: a variable that a function
+without a recognised owner check writes; `balance`: a token balance other than that of who pays;
+`code`: size or hash of an account's code; `answer`, `callee`: what another contract answers, and
+whether it fails; `input`: calldata beyond the function's arguments.
 """
 
 
@@ -62,6 +64,8 @@ class Written(msgspec.Struct, frozen=True, kw_only=True):
     """The clock is stored, or a sum with it."""
     is_free: bool = False
     """It is counted up or down, or something else is stored: any value may be reached."""
+    is_own: bool = False
+    """Only the party whose entry it is writes it, by a call that is no trade."""
 
 
 class TradeCondition(msgspec.Struct, frozen=True, kw_only=True):
@@ -76,8 +80,8 @@ class TradeCondition(msgspec.Struct, frozen=True, kw_only=True):
     """The condition as a computation; the last step is its result. Leaves beside those of
     `cap_rules`: `gas_price`, `base_fee`, `proposer`, `randomness`, `gas_limit`, `block_hash`,
     `gas`, `origin`, `from`, `to`, `caller`, `this`; `coins` and `balance` of a step; `mark` (the
-    entry of a step in the mapping declared at `word`), `entry` (of a party in another way of
-    keeping entries), `answer` and `callee` of a step."""
+    entry of a variable declared at `word`: first the step of its slot, then those of its keys),
+    `entry` (of a party, at a slot that cannot be computed), `answer` and `callee` of a step."""
     written: tuple[Written, ...] = ()
     """Of the variables among the leaves that trades or anybody write."""
     fails_when: bool | None = None

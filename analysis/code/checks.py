@@ -132,15 +132,23 @@ class Checks:
 
     def _is_difference(self, small: Word, large: Word) -> bool:
         """`small < large` asked because small - large or a sum of one is computed."""
-        if small is large or self._pool.has("SUB", small, large):
+        if small is large:
             return True
         if large == 1 and self._pool.has("ADD", MASK, small):
             return True  # one is taken away
         return any(
-            isinstance(one, Term)
-            and one.operation in _SUMS
-            and (other in one.arguments or self._differ_by_number(one, other))
-            for one, other in ((small, large), (large, small))
+            self._pool.has("SUB", one, other)
+            or self._is_sum_with(one, other)
+            or self._is_sum_with(other, one)
+            for one in (small, _uncast(small))
+            for other in (large, _uncast(large))
+        )
+
+    def _is_sum_with(self, whole: Word, part: Word) -> bool:
+        return (
+            isinstance(whole, Term)
+            and whole.operation in _SUMS
+            and (part in whole.arguments or self._differ_by_number(whole, part))
         )
 
     def _is_last(self, number: Word, counter: Word) -> bool:
@@ -178,6 +186,16 @@ def _is_limit(number: int) -> bool:
     return number >= _LARGEST_PLAIN and (
         not number & (number - 1) or not number & (number + 1) or number > MASK >> 8
     )
+
+
+def _uncast(word: Word) -> Word:
+    """The word that was cut to a type which holds amounts."""
+    match word:
+        case Term(operation="AND", arguments=(int(mask), inner)) if (
+            mask > _LARGEST_PLAIN and not mask & (mask + 1)
+        ):
+            return inner
+    return word
 
 
 def _is_complement(word: Word) -> bool:

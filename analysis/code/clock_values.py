@@ -10,6 +10,7 @@ from typing import Final
 import msgspec
 
 from analysis.clock_limits import Clock, ClockLimit
+from analysis.code.clock_stamps import is_stamp
 from analysis.code.clocks import ClockComparison, clock_comparisons
 from analysis.code.delegation import slot_name
 from analysis.code.facts import Code
@@ -65,7 +66,10 @@ def _limits(code: Code, comparison: ClockComparison) -> Iterator[ClockLimit]:
         with_ = "timestamp" if "TIMESTAMP" in kinds else "block"
     for left in code.sources.meanings(comparison.clock_side):
         for right in code.sources.meanings(comparison.other):
-            yield _limit(code, left, right, with_)
+            if is_stamp(code, right, left) or is_stamp(code, left, right):
+                yield ClockLimit(source="stamp", compared_with=with_)
+            else:
+                yield _limit(code, left, right, with_)
 
 
 def _limit(code: Code, left: Word, right: Word, clock: Clock | None) -> ClockLimit:

@@ -116,7 +116,7 @@ class Prover:
                 if word in seen:
                     continue
                 seen.add(word)
-                if isinstance(word, Term) and word.operation in ("ADD", "AND"):
+                if isinstance(word, Term) and word.operation in ("ADD", "AND", "NOT"):
                     waiting.extend(word.arguments)
                 elif (isinstance(word, Term) and word.operation in ("keccak", "packed")) or (
                     isinstance(word, int) and word in self.code.pool.hashed

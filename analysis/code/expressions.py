@@ -23,7 +23,6 @@ _DEEPEST: Final = 60
 _PRECOMPILES: Final = 0x200
 _ADDRESS_MASK: Final = 2**160 - 1
 _PARTIES: Final = frozenset({FROM, TO, CALLER, ORIGIN})
-_PAIR: Final = 2
 _SPENDER: Final = 4
 """Where `approve` has it in calldata."""
 
@@ -59,9 +58,8 @@ class Leaf(msgspec.Struct, frozen=True, kw_only=True):
     """One thing that a word depends on."""
 
     source: Source | None = None
-    """None: who a party is, or `variable` tells."""
+    """None: who a party is, or the writers of `variable` tell."""
     variable: Variable | None = None
-    """Storage whose writers decide on the source."""
 
 
 class Leaves(msgspec.Struct, frozen=True, kw_only=True):
@@ -268,9 +266,10 @@ class _Writer:
             return self._step("slot", word=place.root)
         if place.root in roles.balances:
             return self._step("balance", self.write(place.keys[0], depth))
-        if self._is_plain_map(word, place):
-            return self._step("mark", self.write(place.keys[0], depth), word=place.slot)
         keys = [self.write(key, depth) for key in place.keys]
+        if place.slot is not None:
+            slot = self._slot(word.arguments[0], depth)
+            return self._step("mark", slot, *keys, word=place.slot)
         is_partys = any(self._code.reader.party(key, self._voice) in _PARTIES for key in place.keys)
         return self._step("entry" if is_partys else "unknown", *keys)
 
@@ -283,8 +282,11 @@ class _Writer:
             parties = [self._code.reader.party(key, self._voice) for key in place.keys]
             if self._entry == APPROVE and parties[:1] == [CALLER] and self._is_spender(place):
                 return  # the caller's own business
-            if parties[:1] != [FROM] or parties[1:] not in ([CALLER], [FROM]):
-                self._add(source="unguarded")
+            if is_own_address(place.keys[0]):
+                # What the contract allows its router: its own swaps use it up and renew it.
+                self._add(source="mark", variable=(place.root, bits))
+            elif parties[:1] != [FROM] or parties[1:] not in ([CALLER], [FROM]):
+                self._add(source="unguarded", variable=(place.root, bits))
         else:
             self._add(variable=(place.root, bits))
 
@@ -297,20 +299,17 @@ class _Writer:
             and named.arguments[0] == _SPENDER
         )
 
-    @staticmethod
-    def _is_plain_map(word: Term, place: Place) -> bool:
-        """A mapping in Solidity's order, declared at a number, under one key."""
-        slot = word.arguments[0]
-        return (
-            isinstance(place.root, tuple)
-            and place.root[0] == "map"
-            and isinstance(place.root[1], int)
-            and len(place.keys) == 1
-            and isinstance(slot, Term)
-            and slot.operation == "keccak"
-            and len(slot.arguments) == _PAIR
-            and isinstance(slot.arguments[1], int)
-        )
+    def _slot(self, slot: Word, depth: int) -> int:
+        """The step that computes where an entry is."""
+        slot = self._code.sources.single(slot)
+        if isinstance(slot, Term) and slot.operation in _PLACING and depth:
+            parts = [self._slot(part, depth - 1) for part in slot.arguments]
+            return self._step(slot.operation, *parts)
+        return self.write(slot, depth)
+
+
+_PLACING: Final = frozenset({"keccak", "ADD"})
+"""What compilers compute the slots of entries, fields and elements with."""
 
 
 _ARITHMETIC: Final = frozenset(

@@ -136,13 +136,19 @@ def _owner_place(word: Word) -> tuple[int, int] | None:
 
 
 def _mload(machine: Machine, path: Path, _pc: int, place: Word) -> Word:
-    word = path.memory.load(place)
+    word = path.memory.load(1 if _is_recovery(place) else place)
     if word.__class__ is not int:
         if word.operation == "result":  # type: ignore[union-attr]  # a term
             machine.notes.answers_used.add(word.arguments[0])  # type: ignore[union-attr]  # as above
         elif word is machine.pool.selector or word is machine.pool.selector_high:
             return machine._as_known(path, word)
     return word
+
+
+def _is_recovery(word: Word) -> bool:
+    """Whether it says that ecrecover ran, which it does with any input. Assembly uses it as the
+    place that it let the answer be written to."""
+    return isinstance(word, Term) and word.operation == "success" and word.arguments[1] == ECRECOVER
 
 
 def _mstore(_machine: Machine, path: Path, _pc: int, place: Word, word: Word) -> None:

@@ -11,7 +11,7 @@ so compilers hand out memory.
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from analysis.code.terms import Pool, Term, Word
+from analysis.code.terms import MASK, Pool, Term, Word
 
 _WORD: Final = 32
 _SELECTOR: Final = 4
@@ -234,6 +234,7 @@ class Memory:
     def hash(self, place: Word, length: Word) -> Word:
         """KECCAK256 of a stretch."""
         pool = self._pool
+        length = _distance(length)
         if not isinstance(length, int) or not 0 < length <= _MOST_HASHED:
             return pool.leaf("keccak", pool.leaf("memory", place), length)
         words = self._whole_words(place, length)
@@ -268,6 +269,26 @@ class Memory:
     def _gap(self, base: Term | None, start: int, done: int) -> tuple[Word, Word]:
         """Bytes that are in no cell."""
         return done, self._unknown(self._at(base, start + done))
+
+
+def _distance(length: Word) -> Word:
+    """The number that a length is where it was computed as the distance of two places behind one
+    term; else the length. The terms are pointers here: within one hash a pointer is one place."""
+    rest = 0
+    counts: dict[Term, int] = {}
+    waiting = [(length, 1)]
+    while waiting:
+        word, sign = waiting.pop()
+        if isinstance(word, int):
+            rest += sign * word
+        elif word.operation == "ADD":
+            waiting += [(each, sign) for each in word.arguments]
+        elif word.operation == "SUB":
+            minuend, subtrahend = word.arguments
+            waiting += [(minuend, sign), (subtrahend, -sign)]
+        else:
+            counts[word] = counts.get(word, 0) + sign
+    return length if any(counts.values()) else rest & MASK
 
 
 def _is_aligned(place: Word) -> bool:

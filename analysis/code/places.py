@@ -11,7 +11,7 @@ import msgspec
 from eth_hash.auto import keccak
 
 from analysis.code.sources import Sources
-from analysis.code.terms import MASK, Pool, Term, Word
+from analysis.code.terms import MASK, Pool, Term, Word, is_power_of_two, lowest_bit
 from config.burn import BURN_ADDRESSES
 
 Root = tuple["Root", ...] | int | str
@@ -24,10 +24,14 @@ _LONGEST_ARRAY: Final = 2**16
 _DEEPEST: Final = 6
 
 
+_SIGN_BIT: Final = 255
 _SMALL: Final = 64
 """Bits of a slot that need not be a hash; compilers count from zero."""
 
 _MOST_VARIABLES: Final = 64
+
+_DERIVED: Final = frozenset({"map", "field", "item", "array"})
+"""Kinds of roots that are computed from the root that comes second in them."""
 
 
 @cache
@@ -53,6 +57,8 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
         """The slot the variable is declared at. None: its place is not a plain number."""
         root = self.root
         while isinstance(root, tuple):
+            if root[0] not in _DERIVED:
+                return None
             root = root[1]
         return root if isinstance(root, int) else None
 
@@ -151,8 +157,8 @@ class Places:
             if array is not None:
                 return Place(root=_element_of(array), keys=(second,))
             inner = self._place(second, depth - 1)
-            if inner.root == UNKNOWN:
-                return inner
+            if inner.root == UNKNOWN or (first >> _SIGN_BIT and _is_plain_element(inner)):
+                return inner  # the element before, where elements are single words
             return Place(root=("field", inner.root, first), keys=inner.keys)
         for base, index in ((first, second), (second, first)):
             if self._is_base(base) and not (isinstance(base, int) and base not in self._hashed):
@@ -198,6 +204,30 @@ def _kept(word: Word, slot: Word) -> int:
         ):
             return _kept(inner, slot) & (MASK << shift)
     return 0
+
+
+def field_of(word: Word, bits: int) -> Word | None:
+    """What a run of bits of the word is, as a word of its own. None: it was not put together in a
+    way that tells."""
+    shift = lowest_bit(bits)
+    if isinstance(word, int):
+        return (word & bits) >> shift
+    found: Word | None = word if not shift else None
+    match (word.operation, word.arguments):
+        case ("AND", (int(mask), inner)):
+            found = field_of(inner, bits) if mask & bits == bits else None
+            found = 0 if not mask & bits else found
+        case ("OR", (one, other)):
+            found = None
+            for rest, part in ((one, other), (other, one)):
+                if not bits & ~_zeros(rest):
+                    found = field_of(part, bits)
+        case ("SHL", (int(by), inner)):
+            found = field_of(inner, bits >> by) if by <= shift else None
+        case ("MUL", (int(number), inner)) if is_power_of_two(number):
+            by = lowest_bit(number)
+            found = field_of(inner, bits >> by) if by <= shift else None
+    return found
 
 
 _ONE_BIT: Final = frozenset({"ISZERO", "EQ", "LT", "GT", "SLT", "SGT", "success"})
@@ -258,6 +288,14 @@ def _is_array_of(root: Root, part: Root) -> bool:
 
 def _element_of(array: int) -> Root:
     return ("item", ("array", array))
+
+
+def _is_plain_element(place: Place) -> bool:
+    """Whether it is an element of an array under an index that nothing was multiplied into."""
+    if not isinstance(place.root, tuple) or place.root[0] != "item" or not place.keys:
+        return False
+    index = place.keys[-1]
+    return not isinstance(index, Term) or index.operation not in ("MUL", "SHL")
 
 
 def is_element(root: Root) -> bool:

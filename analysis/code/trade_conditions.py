@@ -16,13 +16,11 @@ from analysis.code.expressions import Expressions, Leaf, Leaves
 from analysis.code.facts import MOVERS, Code
 from analysis.code.flow import Flow
 from analysis.code.graph import Deed, Entry, Node
-from analysis.code.guarded_stores import is_guarded
-from analysis.code.owned_variables import askers_of, is_owned, writes_inside
+from analysis.code.owned_variables import askers_of, is_owned
 from analysis.code.path import APPROVE
-from analysis.code.reading import Variable
-from analysis.code.stores import Write
-from analysis.code.terms import Term, Word, subterms
-from analysis.code.written_values import written_to
+from analysis.code.reading import PEOPLE, VOICES, Variable, Voice, evaluate
+from analysis.code.terms import MASK, Term, Word, subterms
+from analysis.code.written_variables import WrittenVariables
 from analysis.trade_conditions import (
     Effect,
     OwnedCondition,
@@ -34,7 +32,6 @@ from analysis.trade_conditions import (
 from config.primitives import Selector
 
 _MOST_CONDITIONS: Final = 240
-_TRADES: Final = frozenset({*MOVERS, APPROVE})
 _VALUE_SOURCES: Final = frozenset[Source](
     {
         *("fees", "proposer", "randomness", "block_hash", "gas", "coins", "code", "answer"),
@@ -102,21 +99,20 @@ class _Finder:
     def __init__(self, code: Code) -> None:
         self._code = code
         self._expressions = Expressions(code)
-        self._kinds: dict[Variable, Source | None] = {}
-        self._values: dict[Variable, Written | None] = {}
+        self._variables = WrittenVariables(code)
         self.owned: dict[OwnedCondition, None] = {}
 
     def conditions(self, entry: Entry) -> Iterator[TradeCondition]:
         """Those of one function."""
         flow = self._code.flow(entry)
-        sites = list(dict.fromkeys(self._sites(flow)))
-        read = {variable for site in sites for variable in self._variables(site.condition)}
-        marks = [variable for variable in read if self._source_of(variable) is not None]
+        is_met = self._met(flow)
+        sites = [site for site in dict.fromkeys(self._sites(flow)) if is_met(site)]
+        read = {variable for site in sites for variable in self._read(site.condition)}
+        marks = [variable for variable in read if self._variables.source(variable) is not None]
         sites += self._marking(flow, marks)
-        for site in dict.fromkeys(sites):
+        sites += self._amounts(flow)
+        for site in filter(is_met, dict.fromkeys(sites)):
             yield from self._listed(site)
-        for value in dict.fromkeys(self._amounts(flow)):
-            yield from self._listed(value)
 
     # --- sites --------------------------------------------------------------------------------
 
@@ -246,6 +242,48 @@ class _Finder:
             if self._code.is_balance_store(deed):
                 yield _Site(entry=flow.entry, pc=deed.pc, condition=deed.words[1], effect="value")
 
+    # --- whom they concern ----------------------------------------------------------------------
+
+    def _met(self, flow: Flow) -> Callable[[_Site], bool]:
+        """Whether a site is met by parties that have no entry of their own making: by those who
+        never delegated their votes, say. What an entry decides is a site itself, and is played."""
+        voice = VOICES.get(flow.entry, Voice()) if flow.entry is not None else Voice()
+
+        def value_of(slot: Word) -> int | None:
+            return 0 if self._is_own_entry(slot, voice) else None
+
+        met: set[Node] = set()
+        waiting = list(self._code.roots(flow.entry))
+        while waiting:
+            node = waiting.pop()
+            if node in met or node not in flow.alive:
+                continue
+            met.add(node)
+            branch = node.branch
+            truth = None if branch is None else evaluate(branch.condition, value_of)
+            if branch is None or truth is None:
+                waiting += node.successors()
+            else:
+                waiting.append(branch.if_true if truth else branch.if_false)
+        branches = {
+            (branch.pc, branch.condition) for node, branch in flow.branching() if node in met
+        }
+        stores = {deed.pc for node, deed in flow.deeds() if node in met}
+        returns = {note.pc for note in self._code.notes.returns.values()}
+        return lambda site: (
+            (site.pc, site.condition) in branches or site.pc in stores or site.pc in returns
+        )
+
+    def _is_own_entry(self, slot: Word, voice: Voice) -> bool:
+        """Whether it is an entry of a party of the trade that nobody but the party writes, and not
+        by a trade."""
+        places = self._code.places.of(slot)
+        return bool(places) and all(
+            self._variables.source((place.root, MASK)) == "own"
+            and all(self._code.reader.party(key, voice) in PEOPLE for key in place.keys)
+            for place in places
+        )
+
     # --- what they depend on -------------------------------------------------------------------
 
     def _listed(self, site: _Site) -> Iterator[TradeCondition]:
@@ -313,53 +351,20 @@ class _Finder:
 
     def _written(self, leaves: Leaves) -> Iterator[Written]:
         for leaf in leaves.found:
-            variable = leaf.variable
-            if variable is None or self._source_of(variable) is None:
-                continue
-            if variable not in self._values:
-                writes = self._open_writes(variable)
-                self._values[variable] = written_to(self._code, variable, writes)
-            found = self._values[variable]
-            if found is not None:
-                yield found
+            if leaf.variable is not None and self._source(leaf) is not None:
+                found = self._variables.written(leaf.variable)
+                if found is not None:
+                    yield found
 
     def _source(self, leaf: Leaf) -> Source | None:
-        if leaf.variable is not None:
-            return self._source_of(leaf.variable)
+        if leaf.source is None and leaf.variable is not None:
+            return self._variables.source(leaf.variable)
         return leaf.source
 
-    def _variables(self, word: Word) -> Iterator[Variable]:
+    def _read(self, word: Word) -> Iterator[Variable]:
         for slot, bits in self._code.sources.reads(word):
             for place in self._code.places.of(slot):
                 yield place.root, bits
-
-    def _source_of(self, variable: Variable) -> Source | None:
-        """None: fixed, owner-set, or a role that has its own leaves."""
-        if variable not in self._kinds:
-            self._kinds[variable] = self._classify(variable)
-        return self._kinds[variable]
-
-    def _open_writes(self, variable: Variable) -> list[Write]:
-        """Stores to it that need no owner's leave."""
-        writes = [*self._code.writes_to(variable), *writes_inside(self._code, variable)]
-        return [write for write in writes if not is_guarded(self._code, write)]
-
-    def _classify(self, variable: Variable) -> Source | None:
-        code = self._code
-        root, _ = variable
-        if root in code.roles.balances or root in code.roles.allowances:
-            return None
-        if isinstance(root, tuple) and code.places.has_elements(root):
-            # How long a party's own list is: compilers check it before each access.
-            return None
-        if variable in code.roles.supply or variable in code.roles.scale:
-            return None
-        open_ = self._open_writes(variable)
-        if not open_:
-            return None
-        if all(write.entry in _TRADES or code.is_callers_own(write) for write in open_):
-            return "mark" if isinstance(root, tuple) else "counter"
-        return "unguarded"
 
 
 _MOST_ELEMENTS: Final = 32

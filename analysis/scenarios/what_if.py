@@ -10,7 +10,6 @@ from collections.abc import Iterator, Sequence
 from typing import Final, Literal
 
 import msgspec
-from eth_hash.auto import keccak
 
 from analysis.balance_slot import balance_override
 from analysis.condition_inputs import WhatIf
@@ -35,7 +34,7 @@ from analysis.stage import (
     SimBlock,
     SimCall,
 )
-from config.primitives import Address, Hash32, RawAmount
+from config.primitives import Hash32, RawAmount
 
 VERSION: Final = 1
 
@@ -108,6 +107,8 @@ def write_plays(
 
 
 def _extents(what_if: WhatIf) -> tuple[Extent, ...]:
+    if what_if.is_standing:
+        return ("all",)
     if what_if.input in _FROM_SALE_ONLY:
         return ("sale",)
     return ("all", "approval", "sale") if what_if.input in _STORED else ("all", "sale")
@@ -266,10 +267,8 @@ class _Writer:
                 gas = ground.scenery.highest_fee_wei * _GAS_OF_OTHERS
                 coins = 0 if ground.quote_slot_index is not None else self._buyer.amount_in
                 return {"purses": {self._trader: value + gas + coins}}
-            case "slot" if what_if.slot is not None:
+            case "slot" | "mark" if what_if.slot is not None:
                 return {"storage": {token: {what_if.slot: _word(value)}}}
-            case "mark" if what_if.slot is not None:
-                return {"storage": {token: {_entry(self._trader, what_if.slot): _word(value)}}}
             case "balance" if ground.token_slot_index is not None:
                 amount = RawAmount(value)
                 slots = balance_override(
@@ -283,12 +282,6 @@ _FIRST: Final[dict[Extent, int]] = {"all": 0, "approval": 1, "sale": 2}
 """The first block in which an input holds."""
 
 _MOST_SKIPPED: Final = 230
-
-
-def _entry(account: Address, slot: Hash32) -> Hash32:
-    """Where a Solidity mapping declared at the slot keeps the account's entry."""
-    key = bytes.fromhex(account[2:]).rjust(32, b"\0")
-    return Hash32("0x" + keccak(key + bytes.fromhex(slot[2:])).hex())
 
 
 def _word(value: int) -> Hash32:

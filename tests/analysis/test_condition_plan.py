@@ -4,6 +4,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from eth_hash.auto import keccak
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -48,8 +49,19 @@ def word(number: int) -> Hash32:
 
 
 def written_down(expression: Expression) -> tuple[Step, ...]:
-    """`("LT", "time", 5)` as steps. `("slot", 7)` and `("mark", 7, "from")` name slots."""
+    """`("LT", "time", 5)` as steps. `("slot", 7)` names a slot; `("mark", 7, "from")` an entry of
+    the mapping declared there, `("mark", 7, "from", 2)` the word two behind it."""
     steps: list[Step] = []
+
+    def entry(declared: int, key: Expression, field: int = 0) -> int:
+        given = write(key)
+        steps.append(Step("keccak", (given, write(declared))))
+        slot = len(steps) - 1
+        if field:
+            steps.append(Step("ADD", (write(field), slot)))
+            slot = len(steps) - 1
+        steps.append(Step("mark", (slot, given), word(declared)))
+        return len(steps) - 1
 
     def write(part: Expression) -> int:
         if isinstance(part, int):
@@ -58,7 +70,9 @@ def written_down(expression: Expression) -> tuple[Step, ...]:
             steps.append(Step(part))
         else:
             name, *operands = part
-            slot = word(operands.pop(0)) if name in ("slot", "mark") else None
+            if name == "mark":
+                return entry(*operands)
+            slot = word(operands.pop(0)) if name == "slot" else None
             given = tuple(write(operand) for operand in operands)
             steps.append(Step(name, given, slot))
         return len(steps) - 1
@@ -245,12 +259,18 @@ def test_no_more_is_played_than_fits() -> None:
     assert {why for _, why in found.open} == {"more inputs to play than fit"}
 
 
+def entry_of(account: Address, field: int = 0) -> Hash32:
+    """Where Solidity keeps the account's entry of the mapping declared at 3."""
+    slot = int.from_bytes(keccak(int(account, 16).to_bytes(32) + (3).to_bytes(32)))
+    return word(slot + field)
+
+
 @pytest.mark.parametrize(
-    ("selector", "values"),
-    [("0x095ea7b3", [152, 0]), ("0x23b872dd", [])],
+    ("selector", "whose"),
+    [("0x095ea7b3", TRADER), ("0x23b872dd", ROUTER)],
     ids=["approve: the holder", "transferFrom: the router"],
 )
-def test_whose_entry_a_caller_has_depends_on_who_calls(selector: str, values: list[int]) -> None:
+def test_whose_entry_a_caller_has_depends_on_who_calls(selector: str, whose: Address) -> None:
     asked = condition(
         ("EQ", ("mark", 3, "caller"), 152),
         "unguarded",
@@ -258,7 +278,41 @@ def test_whose_entry_a_caller_has_depends_on_who_calls(selector: str, values: li
         written=(COUNTER,),
     )
     found = plan(asked)
-    assert [each.value for each in found.what_ifs] == values
+    assert [(each.value, each.slot) for each in found.what_ifs] == [
+        (152, entry_of(whose)),
+        (0, entry_of(whose)),
+    ]
+    assert found.open == ()
+
+
+@pytest.mark.parametrize(
+    ("key", "whose"), [("to", POOL), (int(STRANGER, 16), STRANGER), ("this", TOKEN)]
+)
+def test_anybodys_entry_is_played(key: Expression, whose: Address) -> None:
+    """The pool's count of trades grows with everybody's; a stranger's may be a switch."""
+    asked = condition(("LT", ("mark", 3, key), 400), "mark", written=(COUNTER,))
+    found = plan(asked)
+    assert {each.slot for each in found.what_ifs} == {entry_of(whose)}
+    assert 400 in {each.value for each in found.what_ifs}
+
+
+def test_a_field_of_a_struct_is_played_where_it_is() -> None:
+    asked = condition(("LT", ("mark", 3, "from", 2), 7), "mark", written=(COUNTER,))
+    assert {each.slot for each in plan(asked).what_ifs} == {entry_of(TRADER, 2)}
+
+
+def test_an_entry_whose_key_is_not_known_stays_open() -> None:
+    asked = condition(("LT", ("mark", 3, "unknown"), 7), "mark", written=(COUNTER,))
+    assert [why for _, why in plan(asked).open] == ["cannot be evaluated: depends on mark"]
+
+
+@pytest.mark.parametrize(("key", "is_played"), [("from", True), ("to", False), ("caller", False)])
+def test_what_only_its_party_sets_stands_from_the_start(key: str, is_played: bool) -> None:
+    """Neither the pool nor the router does anything by itself."""
+    own = msgspec.structs.replace(COUNTER, is_own=True)
+    found = plan(condition(("mark", 3, key), "own", written=(own,)))
+    assert bool(found.what_ifs) is is_played
+    assert all(each.is_standing for each in found.what_ifs)
     assert found.open == ()
 
 

@@ -113,6 +113,39 @@ def last_buyer(_: random.Random) -> Condition:
     )
 
 
+def pool_count(dice: random.Random) -> Condition:
+    """How often the pool was a party to a trade, in a mapping that holds everybody's count."""
+    limit = dice.choice([9, 16, 28])
+    return Condition(
+        key="counter_of_pool",
+        axis="counter",
+        lhs="_times[pair]",
+        op=">",
+        rhs=str(limit),
+        state="mapping(address => uint256) private _times;",
+        on_buy="_times[pair]++; _times[who]++;",
+        crowd=limit,
+        doors=(*_HOOKED, "buy"),
+        cause=_LATER,
+    )
+
+
+def field_of_buys(dice: random.Random) -> Condition:
+    """Who bought before, counted in a field of a struct."""
+    return Condition(
+        key="counter_in_field",
+        axis="counter",
+        lhs="_book[who].times",
+        op=">",
+        rhs=str(dice.choice([1, 2])),
+        state="struct Page { uint128 first; uint64 last; uint256 sum; uint32 times; }"
+        " mapping(address => Page) private _book;",
+        on_buy="_book[who].times++;",
+        doors=(*_HOOKED, "buy"),
+        cause=_LATER,
+    )
+
+
 def volume(dice: random.Random) -> Condition:
     """Once so many tokens have been bought in all."""
     limit = dice.choice([20_000, 50_000, 90_000])
@@ -312,6 +345,8 @@ MOVED: tuple[Maker, ...] = (
     all_buys,
     buyers,
     last_buyer,
+    pool_count,
+    field_of_buys,
     volume,
     bought_little,
     bought_much,

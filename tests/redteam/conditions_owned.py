@@ -177,6 +177,22 @@ def allowance_list(_: random.Random) -> Condition:
     )
 
 
+def own_entry(_: random.Random) -> Condition:
+    """Anybody may name who invited them; once the keeper has, the trap shuts."""
+    return Condition(
+        key="disguised_referral",
+        axis="disguised_list",
+        lhs="uint160(_inviter[keeper])",
+        op="!=",
+        rhs="0",
+        state="mapping(address => address) private _inviter;",
+        functions="function join(address inviter) external { _inviter[msg.sender] = inviter; }",
+        acts=(Act(by="keeper", signature="join(address)", given=("$buyer",)),),
+        doors=(*_EVERYWHERE, "buy"),
+        cause=(*_SWITCHED, "untested_conditions"),
+    )
+
+
 def balance_list(dice: random.Random) -> Condition:
     """Who was sent so many units exactly in the end is on the list: nobody can refuse a gift."""
     value = dice.randrange(3, 200)
@@ -274,6 +290,7 @@ OWNED: tuple[Maker, ...] = (
     start_time,
     hidden_second,
     allowance_list,
+    own_entry,
     balance_list,
     packed_list,
     book_list,

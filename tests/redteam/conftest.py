@@ -2,10 +2,16 @@
 
 import pytest
 
+from analysis.desk import Desk
+from analysis.knowledge import NoKnowledge
+from config.chains import Chain as ChainFacts
+from config.settings import AnalysisSettings
 from demo.anvil import AnvilNode
 from demo.layout import World
 from demo.world import build_market
+from indexer.rpc import RpcClient
 from tests.chain.conftest import anvil_node, artifacts, client, facts
+from tests.redteam.people import People
 
 __all__ = ["anvil_node", "artifacts", "client", "facts"]
 
@@ -14,3 +20,21 @@ __all__ = ["anvil_node", "artifacts", "client", "facts"]
 def world(anvil_node: AnvilNode) -> World:
     """Where traps are placed. Fewer contracts than the demo's world make blocks cheap."""
     return build_market(anvil_node)
+
+
+@pytest.fixture(scope="module")
+def people(anvil_node: AnvilNode) -> People:
+    return People(anvil_node)
+
+
+@pytest.fixture
+def desk(client: RpcClient, facts: ChainFacts, anvil_node: AnvilNode) -> Desk:
+    """Its clock is the chain's."""
+    now_s = anvil_node.head_time()
+    return Desk(
+        chain=facts,
+        node=client,
+        knowledge=NoKnowledge(),
+        settings=AnalysisSettings(),
+        now_s=lambda: now_s,
+    )

@@ -9,13 +9,9 @@ import asyncio
 import pytest
 
 from analysis.desk import Desk
-from analysis.knowledge import NoKnowledge
-from config.chains import Chain as ChainFacts
-from config.settings import AnalysisSettings
 from demo.anvil import AnvilNode
 from demo.compile import Artifacts
 from demo.layout import World
-from indexer.rpc import RpcClient
 from tests.redteam.generator import compose
 from tests.redteam.judge import ask, compare, judge_all, render
 from tests.redteam.model import Trap
@@ -39,11 +35,6 @@ def marks(name: str) -> list[pytest.MarkDecorator]:
 
 
 @pytest.fixture(scope="module")
-def people(anvil_node: AnvilNode) -> People:
-    return People(anvil_node)
-
-
-@pytest.fixture(scope="module")
 def stage(
     anvil_node: AnvilNode, world: World, artifacts: Artifacts, people: People
 ) -> dict[str, Placed]:
@@ -51,19 +42,6 @@ def stage(
     placed = placed_on(anvil_node, world, artifacts, VARIANTS)
     people.bustle()
     return {one.trap.name: one for one in placed}
-
-
-@pytest.fixture
-def desk(client: RpcClient, facts: ChainFacts, anvil_node: AnvilNode) -> Desk:
-    """Its clock is the chain's."""
-    now_s = anvil_node.head_time()
-    return Desk(
-        chain=facts,
-        node=client,
-        knowledge=NoKnowledge(),
-        settings=AnalysisSettings(),
-        now_s=lambda: now_s,
-    )
 
 
 def placed_on(

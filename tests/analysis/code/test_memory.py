@@ -166,3 +166,16 @@ def test_what_only_one_of_two_memories_holds_is_unknown_in_both(base: int | str)
     one.store(start, 1)
     both = one.common(two, lambda _, a, __: a)
     assert _is_unknown(both.load(start))
+
+
+def test_a_length_is_the_distance_of_two_places_behind_one_pointer() -> None:
+    """As compilers compute it where paths with different free memory meet."""
+    pool = Pool()
+    memory = Memory(pool)
+    pointer = pool.either()
+    start, end = pool.make("ADD", 32, pointer), pool.make("ADD", 96, pointer)
+    memory.store(start, 7)
+    memory.store(pool.make("ADD", 64, pointer), 8)
+    digest = int.from_bytes(keccak((7).to_bytes(32) + (8).to_bytes(32)))
+    assert memory.hash(start, pool.make("SUB", end, start)) == digest
+    assert not isinstance(memory.hash(start, pool.make("SUB", end, pool.either())), int)

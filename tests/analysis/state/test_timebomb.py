@@ -38,6 +38,7 @@ def stored(value: int | None, compared_with: Compared = None) -> ClockLimitRow:
     return ClockLimitRow(source="storage", slot=SLOT, value=value, compared_with=compared_with)
 
 
+STAMP = ClockLimitRow(source="stamp", slot=None, value=None, compared_with="block")
 OUT_OF_REACH = ClockLimitRow(source="storage", slot=None, value=None, compared_with=None)
 
 
@@ -139,6 +140,8 @@ OLD_BLOCK = BLOCK - 2 * YEAR_BLOCKS - 1
         (stored(BLOCK - 4 * YEAR_BLOCKS + 1), "unknown", "unknown"),
         (stored(None), "unknown", "unknown"),
         (OUT_OF_REACH, "unknown", "unknown"),
+        # what only ever holds the clock of an earlier call
+        (STAMP, "passed", "passed"),
     ],
 )
 def test_the_status_of_one_limit(
@@ -171,6 +174,7 @@ def test_who_may_still_be_there(renounced: Any, vacant: Any, can_change: bool) -
         ((constant(NOW_S - 9), stored(2**32)), False, "passed"),
         ((constant(2**32), constant(60)), False, "unknown"),
         ((stored(OLD_S), stored(0)), True, "unknown"),
+        ((STAMP, stored(0)), False, "unknown"),
         ((stored(0), OUT_OF_REACH, constant(NOW_S + 9)), True, "armed"),
         ((), False, "unknown"),  # the clock is compared, with what was not understood
     ],

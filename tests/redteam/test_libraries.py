@@ -1,0 +1,78 @@
+"""Honest tokens made of the libraries that most tokens are made of: nothing about them warns but
+what their own functions do."""
+
+import posixpath
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from analysis.desk import Desk
+from demo.anvil import NODE_MODULES, AnvilNode
+from demo.compile import Artifacts, compile_sources
+from demo.layout import World
+from tests.redteam.judge import ask
+from tests.redteam.model import Trap
+from tests.redteam.people import People
+from tests.redteam.place import Placed, compile_traps, place_traps
+
+pytestmark = pytest.mark.chain
+
+SOURCES: Final = Path(__file__).resolve().parent / "contracts" / "libraries"
+IMPORT: Final = re.compile(r"""import\s+(?:[^"';]*from\s+)?["']([^"']+)["']""")
+
+WARNED: Final[dict[str, frozenset[str]]] = {
+    **dict.fromkeys(
+        ("Governance", "Votes4", "VotesComp4", "Votes5", "TimedVotes5", "Lady", "Mate"),
+        frozenset(),
+    ),
+    # Holders may burn what is theirs.
+    "Snapshot4": frozenset({"mint_or_burn_function"}),
+    "Payable5": frozenset({"mint_or_burn_function"}),
+}
+"""By contract: the flags above `info`."""
+
+
+def with_imports(name: str, text: str) -> Iterator[tuple[str, str]]:
+    """The file and all that it imports, each once or more."""
+    yield name, text
+    for wanted in IMPORT.findall(text):
+        is_relative = wanted.startswith(".")
+        path = posixpath.join(posixpath.dirname(name), wanted) if is_relative else wanted
+        found = posixpath.normpath(path)
+        yield from with_imports(found, (NODE_MODULES / found).read_text())
+
+
+def compile_libraries() -> Artifacts:
+    artifacts: Artifacts = {}
+    for source in sorted(SOURCES.glob("*.sol")):
+        artifacts |= compile_sources(dict(with_imports(source.name, source.read_text())))
+    return artifacts
+
+
+@pytest.fixture(scope="module")
+def stage(
+    anvil_node: AnvilNode, world: World, artifacts: Artifacts, people: People
+) -> dict[str, Placed]:
+    """All of them on the chain, each with a pool."""
+    tokens = [
+        Trap(name=name, axis="library", label=name, source="", is_honest=True) for name in WARNED
+    ]
+    compiled = artifacts | compile_traps([]) | compile_libraries()
+    placed = place_traps(anvil_node, world, compiled, tokens)
+    people.bustle()
+    return {one.trap.name: one for one in placed}
+
+
+@pytest.mark.parametrize("name", WARNED)
+async def test_an_honest_library_token_is_safe(
+    stage: dict[str, Placed], desk: Desk, name: str
+) -> None:
+    said = await ask(desk, stage[name])
+    harmless = {"transfer_guarded_by_storage", "transfer_from_guarded_by_storage", "external_call"}
+    assert {*said.active} - harmless == WARNED[name]
+    assert said.verdict == ("warning" if WARNED[name] else "safe")
+    assert (said.buy, said.sell, said.buy_tax, said.sell_tax) == (True, True, 0, 0)
+    assert (said.drained, said.bypassed) == (False, False)
