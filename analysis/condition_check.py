@@ -46,12 +46,19 @@ class Checked(msgspec.Struct, frozen=True, kw_only=True):
     """Why it was not settled."""
 
 
-class Harmful(msgspec.Struct, frozen=True, kw_only=True):
-    """An input that makes a sale fail, or takes half of it and more."""
+class SetInput(msgspec.Struct, frozen=True, kw_only=True):
+    """What one input was set to."""
 
     input: str
     value: str
     slot: Hash32 | None
+
+
+class Harmful(SetInput, frozen=True, kw_only=True):
+    """An input that makes a sale fail, or takes half of it and more."""
+
+    also: tuple[SetInput, ...] = ()
+    """What was set beside it."""
     extent: str
     buy: Outcome
     sale: Outcome
@@ -252,6 +259,10 @@ def _evidence(
                 input=each.what_if.input,
                 value=hex(each.what_if.value),
                 slot=each.what_if.slot,
+                also=tuple(
+                    SetInput(input=beside.input, value=hex(beside.value), slot=beside.slot)
+                    for beside in each.what_if.also
+                ),
                 extent=each.extent,
                 buy=each.buy,
                 sale=each.sale,

@@ -22,7 +22,7 @@ Input = Literal[
     "balance",
     "price",
 ]
-"""`coins`: of the trader; `slot`: a variable of the token; `mark`: an entry of a mapping;
+"""`coins`: somebody's native coins; `slot`: a variable of the token; `mark`: a mapping's entry;
 `balance`: the token's own; `price`: what the pool holds, as a multiple of today's in percent."""
 
 _REAL: Final = frozenset[Input](
@@ -42,13 +42,23 @@ class WhatIf(msgspec.Struct, frozen=True, kw_only=True):
     """Of `slot` and `mark`."""
     contract: Address | None = None
     """Whose variable."""
+    account: Address | None = None
+    """Whose coins. None: the trader's."""
     is_standing: bool = False
     """It holds from before the first buy on, not from later: the trader's own doing."""
+
+    also: tuple["WhatIf", ...] = ()
+    """Inputs that are set beside it, all of them of what is stored."""
 
     @property
     def is_real(self) -> bool:
         """Whether ordinary people can meet it: nothing of the token's is overridden."""
-        return self.input in _REAL
+        return self.input in _REAL and self.account is None and not self.also
+
+    @property
+    def is_stored(self) -> bool:
+        """Whether the contract's own state is overridden."""
+        return self.input in ("slot", "mark") or self.account is not None
 
 
 class Setting(msgspec.Struct, frozen=True, kw_only=True):

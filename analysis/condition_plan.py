@@ -7,7 +7,7 @@ values on either side of the ordinary one that flip the condition are played. Wh
 evaluated, or depends on what no play can set, stays open, with the reason.
 """
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import product
 from typing import Final
 
@@ -105,7 +105,21 @@ def make_plan(conditions: TradeConditions, setting: Setting, codeless: Collectio
         wanted.append((number, tuple(found)))
         if reason is not None and condition.effect != "marks":
             open_.append((number, reason))
-    return Plan(what_ifs=tuple(what_ifs), wanted=tuple(wanted), open=tuple(open_))
+    joint = _together(tuple(what_ifs))
+    return Plan(what_ifs=(*what_ifs, *joint), wanted=tuple(wanted), open=tuple(open_))
+
+
+def _together(what_ifs: Sequence[WhatIf]) -> Iterator[WhatIf]:
+    """All that is stored set at once, with the clock where one is set: a condition may be met only
+    where others have turned. Twice, since a variable may have been set to two values."""
+    stored = [each for each in what_ifs if each.is_stored]
+    clocks = [each for each in what_ifs if each.input in ("time", "block")]
+    for order in (stored, stored[::-1]):
+        by_place = {(each.input, each.slot, each.account): each for each in order}
+        parts = [*clocks[-1:], *by_place.values()]
+        if len(by_place) > 0 and len(parts) > 1:
+            head, *rest = parts
+            yield msgspec.structs.replace(head, also=tuple(rest), is_standing=True)
 
 
 class _Solver:
@@ -233,6 +247,10 @@ class _Solver:
         return tuple(found)
 
     def _flips(self, kind: Input, mark: int) -> Iterator[WhatIf]:
+        if kind == "coins":
+            for account in self._values.purses():
+                yield from self._purse(account, mark)
+            return
         if kind not in ("slot", "mark"):
             yield from self._flipping(kind, mark, None)
             return
@@ -240,6 +258,17 @@ class _Solver:
             for slot in self._slots(kind, mark, written):
                 for found in self._stored(kind, mark, slot, written):
                     yield msgspec.structs.replace(found, is_standing=written.is_own)
+
+    def _purse(self, account: Hash32, mark: int) -> Iterator[WhatIf]:
+        """The trader's coins; or the contract's own, which anybody may add to. How many it holds is
+        not known, so none is played as well."""
+        flips = [each.value for each in self._flipping("coins", mark, account)]
+        contract = self._setting.contract
+        if int(account, 16) != int(contract, 16):
+            yield from (WhatIf(input="coins", value=value) for value in flips)
+        elif flips:
+            for value in (*flips, 0):
+                yield WhatIf(input="coins", value=value, account=contract)
 
     def _slots(self, kind: Input, mark: int, written: Written) -> list[Hash32]:
         """Of the variable, or of its entries that the condition reads."""
@@ -291,6 +320,7 @@ class _Solver:
         shift = lowest_bit(bits)
         ordinary = (word & bits) >> shift
         low, high = self._domain(kind, ordinary)
+        low = min(low, ordinary)
 
         def placed(value: int) -> int:
             return word & ~bits & MASK | (value << shift) & bits

@@ -19,7 +19,7 @@ _MOVED: Final = frozenset({"mark", "unguarded"})
 """Written per party by trades or by anybody: an entry need not be what somebody new has."""
 
 Changed = Mapping[tuple[Input, Hash32 | None], int]
-"""Inputs that are not ordinary, variables and entries by their slots."""
+"""Inputs that are not ordinary: variables and entries by their slots, coins by whose they are."""
 
 _KINDS: Final[dict[str, Input]] = {
     "time": "time",
@@ -42,6 +42,7 @@ class Evaluator:
         self.choice: Mapping[int, int] = {}
         """Which meaning of a merged word is looked at, by step."""
         self._selector = condition.selector
+        self._trader = word_of(int(setting.trader, 16))
         self._is_moved = not _MOVED.isdisjoint(condition.sources)
 
     def ordinary(self, kind: Input, mark: int, slot: Hash32 | None) -> int | None:
@@ -57,7 +58,7 @@ class Evaluator:
             "proposer": int(setting.proposer, 16),
             "randomness": MASK // 3,
             "gas": setting.gas,
-            "coins": setting.coins_wei,
+            "coins": setting.coins_wei if slot == self._trader else 0,
             "amount": setting.amount_raw,
             "mark": mark,
             "balance": 0,
@@ -70,6 +71,20 @@ class Evaluator:
         values = self._all(changed, mark)
         return None if not values or values[-1] is None else bool(values[-1])
 
+    def purses(self) -> tuple[Hash32, ...]:
+        """Whose coins the condition reads, as words: the trader's, and the contract's own."""
+        values = self._all({}, 0)
+        asked = {
+            values[step.arguments[0]]
+            for step in self._steps
+            if step.operation == "coins" and step.arguments
+        }
+        return tuple(
+            account
+            for account in (self._trader, word_of(int(self._setting.contract, 16)))
+            if int(account, 16) in asked
+        )
+
     def entries(self, variable: Hash32, mark: int) -> dict[Hash32, tuple[int | None, ...]]:
         """Slots of the entries of a variable that the condition reads, and their keys."""
         values = self._all({}, mark)
@@ -78,7 +93,7 @@ class Evaluator:
             if step.operation == "mark" and step.word == variable:
                 slot, *keys = (values[argument] for argument in step.arguments)
                 if slot is not None:
-                    found[_slot_name(slot)] = tuple(keys)
+                    found[word_of(slot)] = tuple(keys)
         return found
 
     def _all(self, changed: Changed, mark: int) -> list[int | None]:
@@ -122,11 +137,11 @@ class Evaluator:
             value = changed.get(("slot", step.word), setting.words.get(step.word))
         elif name == "mark":
             slot = given[0]
-            value = None if slot is None else changed.get(("mark", _slot_name(slot)), mark)
+            value = None if slot is None else changed.get(("mark", word_of(slot)), mark)
         elif name == "entry":
             value = None if self._is_moved else 0
         elif name == "coins":
-            value = changed.get(("coins", None), setting.coins_wei) if given else None
+            value = self._coins(given, changed)
         elif name == "balance":
             value = self._balance(given, changed)
         else:
@@ -155,6 +170,13 @@ class Evaluator:
             return people | {"from": pool, "to": trader, "caller": pool}
         return people | {"from": trader, "to": pool, "caller": int(setting.router, 16)}
 
+    def _coins(self, given: Sequence[int | None], changed: Changed) -> int | None:
+        """None: of an account whose coins are not played."""
+        if not given or given[0] not in (int(self._trader, 16), int(self._setting.contract, 16)):
+            return None
+        account = word_of(given[0])
+        return changed.get(("coins", account), self.ordinary("coins", 0, account))
+
     def _balance(self, given: Sequence[int | None], changed: Changed) -> int | None:
         setting = self._setting
         held = {
@@ -172,8 +194,9 @@ def _hash(words: Sequence[int | None]) -> int | None:
     return int.from_bytes(keccak(b"".join(word.to_bytes(32) for word in known)))
 
 
-def _slot_name(slot: int) -> Hash32:
-    return Hash32(f"0x{slot:064x}")
+def word_of(number: int) -> Hash32:
+    """As slots and accounts are named."""
+    return Hash32(f"0x{number:064x}")
 
 
 def folded(name: str, fold: Callable[..., int], given: Sequence[int | None]) -> int | None:

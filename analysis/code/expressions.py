@@ -130,6 +130,10 @@ class _Writer:
         handler = _HANDLERS.get(name)
         if handler is not None:
             return handler(self, word, depth)
+        if name == "SUB" and all(map(_is_own_purse, word.arguments)):
+            # What a swap of its own has brought, which depends on trades as a balance does.
+            self._add(source="balance")
+            return self._step("unknown")
         if name in FOLDED:
             inner = [self.write(each, depth) for each in word.arguments]
             return self._step(name, *inner)
@@ -310,6 +314,15 @@ class _Writer:
 
 _PLACING: Final = frozenset({"keccak", "ADD"})
 """What compilers compute the slots of entries, fields and elements with."""
+
+
+def _is_own_purse(word: Word) -> bool:
+    """Whether it is how many coins the contract has."""
+    if not isinstance(word, Term):
+        return False
+    return word.operation == "SELFBALANCE" or (
+        word.operation == "BALANCE" and is_own_address(word.arguments[0])
+    )
 
 
 _ARITHMETIC: Final = frozenset(

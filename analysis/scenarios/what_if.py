@@ -6,7 +6,7 @@ an override puts into the token's own storage need not be reachable by trades: s
 and not condemn.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, Literal
 
 import msgspec
@@ -34,7 +34,7 @@ from analysis.stage import (
     SimBlock,
     SimCall,
 )
-from config.primitives import Hash32, RawAmount
+from config.primitives import Address, Hash32, RawAmount
 
 VERSION: Final = 1
 
@@ -256,26 +256,38 @@ class _Writer:
                     for call in block.calls
                 )
                 return change(block, calls=calls)
-        return change(block, **self._state(value)) if is_first else block
+        return self._overridden(block) if is_first else block
 
-    def _state(self, value: int) -> dict[str, object]:
-        """What is overridden before the block."""
-        what_if, ground = self._what_if, self._ground
-        token = what_if.contract or ground.candidate.token
-        match what_if.input:
-            case "coins":
-                gas = ground.scenery.highest_fee_wei * _GAS_OF_OTHERS
-                coins = 0 if ground.quote_slot_index is not None else self._buyer.amount_in
-                return {"purses": {self._trader: value + gas + coins}}
-            case "slot" | "mark" if what_if.slot is not None:
-                return {"storage": {token: {what_if.slot: _word(value)}}}
-            case "balance" if ground.token_slot_index is not None:
-                amount = RawAmount(value)
-                slots = balance_override(
-                    ground.candidate.token, amount, index=ground.token_slot_index
-                )
-                return {"storage": {ground.candidate.token: slots}}
-        return {}
+    def _overridden(self, block: SimBlock) -> SimBlock:
+        """The block on a state with the inputs in it."""
+        purses = dict(block.purses)
+        storage = {contract: dict(slots) for contract, slots in block.storage.items()}
+        for what_if in (self._what_if, *self._what_if.also):
+            match what_if.input:
+                case "coins":
+                    purses |= self._purse(what_if)
+                case "slot" | "mark" if what_if.slot is not None:
+                    contract = what_if.contract or self._ground.candidate.token
+                    storage.setdefault(contract, {})[what_if.slot] = _word(what_if.value)
+                case "balance":
+                    token = self._ground.candidate.token
+                    storage.setdefault(token, {}).update(self._own_balance(what_if.value))
+        return msgspec.structs.replace(block, purses=purses, storage=storage)
+
+    def _purse(self, what_if: WhatIf) -> dict[Address, int]:
+        if what_if.account is not None:
+            return {what_if.account: what_if.value}
+        ground = self._ground
+        gas = ground.scenery.highest_fee_wei * _GAS_OF_OTHERS
+        coins = 0 if ground.quote_slot_index is not None else self._buyer.amount_in
+        return {self._trader: what_if.value + gas + coins}
+
+    def _own_balance(self, amount_raw: int) -> Mapping[Hash32, Hash32]:
+        ground = self._ground
+        if ground.token_slot_index is None:
+            return {}
+        token, amount = ground.candidate.token, RawAmount(amount_raw)
+        return balance_override(token, amount, index=ground.token_slot_index)
 
 
 _FIRST: Final[dict[Extent, int]] = {"all": 0, "approval": 1, "sale": 2}

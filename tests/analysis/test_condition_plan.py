@@ -322,3 +322,30 @@ def test_an_entry_that_only_the_owner_writes_is_empty_for_somebody_new(
 ) -> None:
     found = plan(condition(("GT", ("entry", "from"), "time"), source))
     assert bool(found.open) is is_open
+
+
+def test_the_contracts_own_coins_are_played_beside_none() -> None:
+    """Anybody may send it some, and how many it holds is not known."""
+    found = plan(condition(("GT", ("coins", "this"), 10**18), "coins"))
+    assert {(each.value, each.account, each.is_real) for each in found.what_ifs} == {
+        (10**18 + 1, TOKEN, False),
+        (0, TOKEN, False),
+    }
+
+
+def test_what_is_stored_is_set_together_as_well() -> None:
+    """One condition may be met only where another has turned."""
+    conditions = (
+        condition(("LT", ("mark", 3, "to"), 400), "mark", written=(COUNTER,)),
+        condition(("mark", 3, int(STRANGER, 16)), "mark", written=(COUNTER,)),
+        condition(("GT", "time", NOW_S + 100), "time"),
+    )
+    found = make_plan(TradeConditions(conditions=conditions, is_complete=True), SETTING, ())
+    joint = [each for each in found.what_ifs if each.also]
+    assert {each.input for each in joint} == {"time"}
+    assert all(
+        {beside.slot for beside in each.also} == {entry_of(POOL), entry_of(STRANGER)}
+        for each in joint
+    )
+    assert {beside.value for each in joint for beside in each.also} >= {400, 1}
+    assert all(each.is_standing and not each.is_real for each in joint)

@@ -125,7 +125,7 @@ def pool_count(dice: random.Random) -> Condition:
         state="mapping(address => uint256) private _times;",
         on_buy="_times[pair]++; _times[who]++;",
         crowd=limit,
-        doors=(*_HOOKED, "buy"),
+        doors=(*_SALES, "buy"),
         cause=_LATER,
     )
 
