@@ -165,7 +165,7 @@ class Evaluator:
         trader, pool = int(setting.trader, 16), int(setting.pool, 16)
         people = {"origin": trader, "this": int(setting.token, 16)}
         if self._selector == _APPROVE:
-            return people | {"caller": trader}
+            return people | {"caller": trader, "spender": int(setting.router, 16)}
         if self._selector == _TRANSFER:
             return people | {"from": pool, "to": trader, "caller": pool}
         return people | {"from": trader, "to": pool, "caller": int(setting.router, 16)}

@@ -79,9 +79,10 @@ class TradeCondition(msgspec.Struct, frozen=True, kw_only=True):
     steps: tuple[Step, ...]
     """The condition as a computation; the last step is its result. Leaves beside those of
     `cap_rules`: `gas_price`, `base_fee`, `proposer`, `randomness`, `gas_limit`, `block_hash`,
-    `gas`, `origin`, `from`, `to`, `caller`, `this`; `coins` and `balance` of a step; `mark` (the
-    entry of a variable declared at `word`: first the step of its slot, then those of its keys),
-    `entry` (of a party, at a slot that cannot be computed), `answer` and `callee` of a step."""
+    `gas`, `origin`, `from`, `to`, `spender`, `caller`, `this`; `coins` and `balance` of a step;
+    `mark` (the entry of a variable declared at `word`: first the step of its slot, then those of
+    its keys), `entry` (of a party, at a slot that cannot be computed), `answer` and `callee` of a
+    step."""
     written: tuple[Written, ...] = ()
     """Of the variables among the leaves that trades or anybody write."""
     fails_when: bool | None = None

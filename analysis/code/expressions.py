@@ -182,6 +182,8 @@ class _Writer:
             return self._step(FROM)
         if offset == self._voice.recipient:
             return self._step(TO)
+        if self._entry == APPROVE and offset == _SPENDER:
+            return self._step("spender")
         if self._entry in MOVERS:
             self._add(source="input")
         elif self._entry is not None:
