@@ -11,10 +11,10 @@ from collections.abc import Mapping
 import msgspec
 
 from analysis.desk import Desk
-from analysis.discovery import Candidate
 from analysis.liquidity import PoolValue, Price
-from analysis.market import PoolState, ValuedPool, by_depth, rank_pools
+from analysis.market import ValuedPool, by_depth, rank_pools
 from analysis.outside.dexscreener import MOST_POOLS_A_REQUEST, PoolFigures
+from analysis.pool import Candidate, PoolState
 from analysis.state import State
 from config.primitives import Address, Hash32
 

@@ -10,6 +10,7 @@ import msgspec
 from eth_hash.auto import keccak
 
 from analysis.abi import call
+from analysis.pool import ALGEBRA, Candidate
 from config.chains import Dex, DexKind
 from config.jsonrpc import RpcRequest
 from config.primitives import ZERO_ADDRESS, Address, Hash32
@@ -22,45 +23,11 @@ STANDARD_TICK_SPACINGS = (1, 10, 50, 60, 100, 200, 2000)
 """Spacings that Slipstream, Ramses V3 and Solidly V3 factories enable."""
 
 
-ALGEBRA = frozenset({"algebra", "algebra_directional", "algebra_integral"})
-"""Variants whose pools go by their two tokens alone."""
-
 BY_SPACING = frozenset({"ramses_v3", "solidly_v3"})
 """AmmV3 variants whose pools go by tick spacing instead of the fee."""
 
 STANDARD_V4_KEYS = ((100, 1), (500, 10), (3000, 60), (10000, 200))
 """Fee and tick spacing of V4 pools without hooks that everybody makes: the pairs of V3."""
-
-
-class Candidate(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A pool that pairs the token with a quote token, before its state is read.
-
-    Like all that a token has one a pool of, it is no concern of the garbage collector: walking over
-    tens of thousands again and again takes longer than the work on them.
-    """
-
-    dex: Dex
-    pool: Address
-    token: Address
-    quote: Address
-    """The zero address is the native coin (AmmV4)."""
-    pool_id: Hash32 | None = None
-    fee: int | None = None
-    """Hundredths of a basis point. None: not part of the pool's key."""
-    tick_spacing: int | None = None
-    stable: bool | None = None
-    hooks: Address | None = None
-    """AmmV4 only. None: the pool has no hooks."""
-
-    @property
-    def key(self) -> str:
-        """Unique within a chain."""
-        return self.pool_id or self.pool
-
-    @property
-    def token_is_0(self) -> bool:
-        """Whether the token is the pool's token0: pools sort their tokens by address."""
-        return self.token < self.quote  # lower-case hex of one length sorts as its number does
 
 
 class Lookup(msgspec.Struct, frozen=True, kw_only=True):

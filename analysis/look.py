@@ -15,15 +15,14 @@ from analysis.abi import call, code_at, decode_uint, read_code, read_reply
 from analysis.aside import aside
 from analysis.balance_slot import probe_request, read_probe
 from analysis.desk import Desk
-from analysis.discovery import Candidate
 from analysis.gate import DELEGATION_BYTES, Admitted, is_delegated_account
 from analysis.holders import HolderQuestions, Holdings, creators_named
 from analysis.knowledge import Known
 from analysis.launchpads import origin
 from analysis.launchpads.origin import Lead
-from analysis.market import PoolState
 from analysis.native_pools import NativePools
 from analysis.node import RpcAnswer
+from analysis.pool import Candidate, PoolState
 from analysis.pools import PoolQuestions, PoolsFound
 from analysis.rounds import Round
 from analysis.routers import RouterFacts

@@ -5,48 +5,14 @@ from functools import cache
 
 import msgspec
 
-from analysis.discovery import Candidate
 from analysis.liquidity import PoolValue, Price, value_pool
+from analysis.pool import Candidate, PoolState
 from analysis.stage import NotRun, Outcome, Passed, Refused
 from config.primitives import Address, RawAmount
 from sql.rows import LIQUIDITY_UNKNOWN, PoolResultRow, TradeOutcome
 
 TRADED_KINDS = frozenset({"AmmV2", "AmmV3", "AmmV4", "Solid", "SolidV3"})
 """Kinds whose trades can be played."""
-
-
-class PoolState(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """What a pool holds at the pinned block."""
-
-    token_reserve_raw: RawAmount
-    quote_reserve_raw: RawAmount
-    in_range_liquidity: int | None
-    """Concentrated-liquidity kinds only: 0 means that a trade begins at the next tick that has
-    some, if there is one in its direction."""
-    is_unknown: bool = False
-    """Nobody here can read what such a pool holds: the reserves are none."""
-    is_floor: bool = False
-    """AmmV4: the reserves are what the pool holds at least; its positions were not added up."""
-    is_swept: bool = False
-    """One of very many of its token, most of them empty: only the deepest were added up."""
-    price: float | None = None
-    """Spot price before fees: smallest units of quote for one of token. None: not known."""
-
-
-UNKNOWN = PoolState(
-    token_reserve_raw=RawAmount(0),
-    quote_reserve_raw=RawAmount(0),
-    in_range_liquidity=None,
-    is_unknown=True,
-)
-"""Of a pool that is there, and that nobody here can read."""
-
-
-def spot_price(root: float, *, token_is_0: bool) -> float | None:
-    """Quote for one of token, in smallest units, by the square root of token1 for one of token0."""
-    if not root:
-        return None
-    return root * root if token_is_0 else 1 / (root * root)
 
 
 class ValuedPool(msgspec.Struct, frozen=True, kw_only=True, gc=False):

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 
 from analysis import pool_state
 from analysis.abi import NoAnswer, call, read_reply
-from analysis.discovery import Candidate
 from analysis.liquidity import Price
 from analysis.node import RpcAnswer
+from analysis.pool import Candidate
 from config.chains import Anchor, Chain, Oracle
 from config.jsonrpc import RpcRequest
 from config.primitives import ZERO_ADDRESS, Address, Hash32

@@ -10,11 +10,11 @@ from analysis.call_stage import Turn
 from analysis.condition_check import ConditionFindings, ConditionPlays
 from analysis.condition_reads import read_codeless
 from analysis.desk import Desk
-from analysis.discovery import Candidate
 from analysis.evidence import play_evidence
 from analysis.look import Look
 from analysis.market import TradeResult, ValuedPool, either
 from analysis.perform import perform
+from analysis.pool import Candidate
 from analysis.pool_plays import PoolFindings
 from analysis.pool_state import READABLE_KINDS
 from analysis.scenarios import buy, crowd, reach, sale, transfer

@@ -7,9 +7,8 @@ uncollected fees. Sources: the pool interfaces of Uniswap V2 and V3, Solidly, Sl
 from collections.abc import Sequence
 
 from analysis.abi import NoAnswer, call, decode_uint, read_reply
-from analysis.discovery import Candidate
-from analysis.market import PoolState, spot_price
 from analysis.node import RpcAnswer
+from analysis.pool import Candidate, PoolState, spot_price
 from config.jsonrpc import RpcRequest
 from config.primitives import Hash32, RawAmount
 

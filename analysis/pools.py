@@ -11,9 +11,9 @@ import msgspec
 
 from analysis import pool_state
 from analysis.abi import decode_uint, read_reply
-from analysis.discovery import Candidate, candidates_of, find_lookups, standard_v4
+from analysis.discovery import candidates_of, find_lookups, standard_v4
 from analysis.knowledge import Known
-from analysis.market import UNKNOWN, PoolState
+from analysis.pool import UNKNOWN, Candidate, PoolState
 from analysis.rounds import Round
 from analysis.venues import amm_v4, v4_sweep
 from config.chains import Dex

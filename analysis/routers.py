@@ -12,9 +12,9 @@ from functools import partial
 import msgspec
 
 from analysis.abi import call, code_at, decode_address, read_code, read_reply
-from analysis.discovery import Candidate
 from analysis.market import TRADED_KINDS
 from analysis.node import RpcAnswer
+from analysis.pool import Candidate
 from analysis.venues import amm_v2, amm_v3, coin, solid, stage_router, v4_swap
 from analysis.venues.swap import CoinForm, Reach, RouterForm, Way, find_forms
 from config.chains import Chain, Dex

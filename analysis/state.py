@@ -12,9 +12,9 @@ from analysis import native_price
 from analysis.abi import call, decode_uint, read_reply
 from analysis.aside import aside
 from analysis.desk import Desk
-from analysis.discovery import Candidate
 from analysis.look import Look
-from analysis.market import PoolState, ValuedPool, rank_pools
+from analysis.market import ValuedPool, rank_pools
+from analysis.pool import Candidate, PoolState
 from analysis.rounds import Round
 from analysis.scenarios.transfer import Wallet, funded_wallet, holder_wallet
 from analysis.venues import amm_v4, v4_sweep

@@ -13,8 +13,9 @@ from eth_abi.exceptions import DecodingError
 
 from analysis.abi import Log, call, read_logs, read_reply
 from analysis.calldata import topic_of
-from analysis.discovery import ALGEBRA, BY_SPACING, tiers_of
+from analysis.discovery import BY_SPACING, tiers_of
 from analysis.node import RpcAnswer
+from analysis.pool import ALGEBRA
 from config.chains import Dex
 from config.jsonrpc import RpcRequest
 from config.primitives import Address, Hash32

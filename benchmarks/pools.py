@@ -20,7 +20,7 @@ from pathlib import Path
 import httpx
 from eth_hash.auto import keccak
 
-from analysis.discovery import Candidate
+from analysis.pool import Candidate
 from analysis.venues.amm_v4 import state_slots
 from benchmarks._machine import ROOT, describe
 from benchmarks._process import Process

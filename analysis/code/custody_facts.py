@@ -10,13 +10,14 @@ from typing import Final
 
 import msgspec
 
+from analysis.code.addresses import is_caller, party
 from analysis.code.amounts import Change, change_of, core, negated, plus
 from analysis.code.facts import Code
 from analysis.code.machine import ECRECOVER
 from analysis.code.places import Place, Root
 from analysis.code.reading import evaluate
 from analysis.code.sources import CALLERS
-from analysis.code.terms import Term, Word, address_in
+from analysis.code.terms import Term, Word
 
 _EQUALITIES: Final = frozenset({"EQ", "XOR", "SUB"})
 _ENDLESS: Final = 2**95
@@ -160,24 +161,6 @@ def normal(condition: Word, *, holds: bool) -> tuple[Form, bool]:
             case _:
                 break
     return condition, holds
-
-
-def party(word: Word) -> Word:
-    """An address as it is named in facts: without masks and shifts."""
-    return address_in(core(address_in(word)))
-
-
-def is_caller(word: Word) -> bool:
-    """Whether the word is the caller's address."""
-    bare = party(word)
-    return isinstance(bare, Term) and bare.operation == "CALLER"
-
-
-def recovered(word: Word) -> tuple[Word, ...] | None:
-    """Digest, v, r and s, of a word that the precompile recovered. None: it is another."""
-    if isinstance(word, Term) and word.operation == "result" and word.arguments[0] == ECRECOVER:
-        return word.arguments[2:]
-    return None
 
 
 def is_plain(place: Place) -> bool:

@@ -11,6 +11,7 @@ from collections.abc import Container, Iterator
 from functools import cached_property
 from typing import Final
 
+from analysis.code.addresses import is_caller, party, recovered
 from analysis.code.amounts import (
     Change,
     Delta,
@@ -22,17 +23,7 @@ from analysis.code.amounts import (
     negated,
     plus,
 )
-from analysis.code.custody_facts import (
-    Covers,
-    Endless,
-    Fact,
-    FactReader,
-    Same,
-    is_caller,
-    party,
-    recovered,
-    refused_differences,
-)
+from analysis.code.custody_facts import Covers, Endless, Fact, FactReader, Same, refused_differences
 from analysis.code.custody_gates import Gates
 from analysis.code.custody_keys import is_computed, is_harmless, is_somebody, key_orders
 from analysis.code.custody_state import Debt, Status

@@ -5,8 +5,9 @@ from typing import Final
 
 import msgspec
 
+from analysis.code.addresses import is_caller
 from analysis.code.amounts import delta_of, plus
-from analysis.code.custody_facts import is_caller, normal
+from analysis.code.custody_facts import normal
 from analysis.code.custody_proof import Prover
 from analysis.code.custody_settle import settled
 from analysis.code.custody_slice import ENDS, EVENT, OWES, Depth, Slice, operands

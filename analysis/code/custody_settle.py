@@ -2,17 +2,9 @@
 
 import msgspec
 
+from analysis.code.addresses import is_caller, party, recovered
 from analysis.code.amounts import Change, added, negated
-from analysis.code.custody_facts import (
-    Covers,
-    Endless,
-    Fact,
-    Listed,
-    Same,
-    is_caller,
-    party,
-    recovered,
-)
+from analysis.code.custody_facts import Covers, Endless, Fact, Listed, Same
 from analysis.code.custody_proof import Prover
 from analysis.code.custody_state import Debt, Status
 from analysis.code.graph import Entry

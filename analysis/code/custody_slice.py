@@ -8,7 +8,7 @@ from typing import Final
 
 import msgspec
 
-from analysis.code.custody_facts import party
+from analysis.code.addresses import party
 from analysis.code.custody_proof import Prover
 from analysis.code.graph import DESTRUCTS, LOST, RETURNS, Deed, Entry, Node
 from analysis.code.machine import ECRECOVER

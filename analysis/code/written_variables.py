@@ -4,7 +4,7 @@ from typing import Final
 
 import msgspec
 
-from analysis.code.custody_facts import party, recovered
+from analysis.code.addresses import party, recovered
 from analysis.code.facts import MOVERS, Code
 from analysis.code.guarded_stores import is_guarded
 from analysis.code.owned_variables import writes_inside

@@ -6,7 +6,7 @@ import msgspec
 
 from analysis.balance_slot import balance_override
 from analysis.calldata import call_data
-from analysis.discovery import Candidate
+from analysis.pool import Candidate
 from analysis.scenery import Scenery
 from analysis.stage import CALL_GAS, READ_GAS, Play, SimBlock, SimCall, SimLog
 from analysis.venues.swap import Moved, Swap, Way

@@ -7,7 +7,7 @@ Source: Uniswap v2-periphery UniswapV2Router02, v2-core UniswapV2Pair; Camelot's
 from collections.abc import Sequence
 
 from analysis.calldata import topic_of
-from analysis.discovery import Candidate
+from analysis.pool import Candidate
 from analysis.stage import SimLog
 from analysis.venues.coin import pair_forms
 from analysis.venues.swap import FOREVER_S, Form, Moved, RouterForm, Swap

@@ -10,7 +10,7 @@ periphery SwapRouter and core AlgebraPool.
 from collections.abc import Callable, Sequence
 
 from analysis.calldata import call_data, topic_of
-from analysis.discovery import ALGEBRA, Candidate
+from analysis.pool import ALGEBRA, Candidate
 from analysis.stage import SimLog
 from analysis.venues.coin import pool_forms
 from analysis.venues.swap import (

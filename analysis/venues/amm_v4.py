@@ -13,9 +13,8 @@ from eth_hash.auto import keccak
 
 from analysis.abi import Log, NoAnswer, call, read_logs, read_reply
 from analysis.calldata import topic_of
-from analysis.discovery import Candidate
-from analysis.market import PoolState, spot_price
 from analysis.node import RpcAnswer
+from analysis.pool import Candidate, PoolState, spot_price
 from config.chains import Dex
 from config.jsonrpc import RpcFault, RpcRequest
 from config.primitives import ZERO_ADDRESS, Address, Hash32, RawAmount

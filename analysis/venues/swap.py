@@ -6,7 +6,7 @@ from typing import Protocol
 import msgspec
 
 from analysis.calldata import call_data, selector_of
-from analysis.discovery import Candidate
+from analysis.pool import Candidate
 from analysis.stage import SimLog
 from config.primitives import Address, RawAmount
 

@@ -9,7 +9,7 @@ from eth_abi.abi import encode
 from eth_hash.auto import keccak
 
 from analysis.calldata import topic_of
-from analysis.discovery import Candidate
+from analysis.pool import Candidate
 from analysis.stage import SimLog
 from analysis.venues.swap import Moved, signed
 from config.primitives import ZERO_ADDRESS, Address, RawAmount

@@ -9,9 +9,8 @@ from collections.abc import Iterator, Sequence
 
 from analysis.abi import WORD, call_raw, read_reply
 from analysis.calldata import selector_of
-from analysis.discovery import Candidate
-from analysis.market import PoolState
 from analysis.node import RpcAnswer
+from analysis.pool import Candidate, PoolState
 from analysis.venues import amm_v4
 from config.chains import Dex
 from config.jsonrpc import RpcFault, RpcRequest

@@ -7,16 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.discovery import Candidate
 from analysis.liquidity import PoolValue
-from analysis.market import (
-    PENDING,
-    PoolState,
-    TradeResult,
-    ValuedPool,
-    pick_traded,
-    pool_rows,
-)
+from analysis.market import PENDING, TradeResult, ValuedPool, pick_traded, pool_rows
+from analysis.pool import Candidate, PoolState
 from analysis.stage import NotRun, Outcome, Passed, Refused
 from config.chains import Dex, DexKind
 from config.primitives import Address, RawAmount

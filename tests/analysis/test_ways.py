@@ -7,7 +7,7 @@ from eth_hash.auto import keccak
 
 from analysis import probes, routers
 from analysis.calldata import call_data, selector_of, topic_of
-from analysis.discovery import Candidate
+from analysis.pool import Candidate
 from analysis.routers import RouterFacts
 from analysis.stage import SimLog
 from analysis.venues import amm_v2, amm_v3, solid, stage_router, v4_swap

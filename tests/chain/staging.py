@@ -6,8 +6,8 @@ import msgspec
 
 from analysis import routers
 from analysis.calldata import call_data
-from analysis.discovery import Candidate
 from analysis.node import Node
+from analysis.pool import Candidate
 from analysis.scenery import Scenery
 from analysis.stage import READ_GAS, Play, Played, SimBlock, SimCall, read_play
 from analysis.venues.swap import Swap, Way

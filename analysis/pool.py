@@ -1,0 +1,74 @@
+"""A pool as the analysis knows it: its key, before its state is read, and its state."""
+
+import msgspec
+
+from config.chains import Dex
+from config.primitives import Address, Hash32, RawAmount
+
+ALGEBRA = frozenset({"algebra", "algebra_directional", "algebra_integral"})
+"""Variants whose pools go by their two tokens alone."""
+
+
+class Candidate(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A pool that pairs the token with a quote token, before its state is read.
+
+    Like all that a token has one a pool of, it is no concern of the garbage collector: walking over
+    tens of thousands again and again takes longer than the work on them.
+    """
+
+    dex: Dex
+    pool: Address
+    token: Address
+    quote: Address
+    """The zero address is the native coin (AmmV4)."""
+    pool_id: Hash32 | None = None
+    fee: int | None = None
+    """Hundredths of a basis point. None: not part of the pool's key."""
+    tick_spacing: int | None = None
+    stable: bool | None = None
+    hooks: Address | None = None
+    """AmmV4 only. None: the pool has no hooks."""
+
+    @property
+    def key(self) -> str:
+        """Unique within a chain."""
+        return self.pool_id or self.pool
+
+    @property
+    def token_is_0(self) -> bool:
+        """Whether the token is the pool's token0: pools sort their tokens by address."""
+        return self.token < self.quote  # lower-case hex of one length sorts as its number does
+
+
+class PoolState(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """What a pool holds at the pinned block."""
+
+    token_reserve_raw: RawAmount
+    quote_reserve_raw: RawAmount
+    in_range_liquidity: int | None
+    """Concentrated-liquidity kinds only: 0 means that a trade begins at the next tick that has
+    some, if there is one in its direction."""
+    is_unknown: bool = False
+    """Nobody here can read what such a pool holds: the reserves are none."""
+    is_floor: bool = False
+    """AmmV4: the reserves are what the pool holds at least; its positions were not added up."""
+    is_swept: bool = False
+    """One of very many of its token, most of them empty: only the deepest were added up."""
+    price: float | None = None
+    """Spot price before fees: smallest units of quote for one of token. None: not known."""
+
+
+UNKNOWN = PoolState(
+    token_reserve_raw=RawAmount(0),
+    quote_reserve_raw=RawAmount(0),
+    in_range_liquidity=None,
+    is_unknown=True,
+)
+"""Of a pool that is there, and that nobody here can read."""
+
+
+def spot_price(root: float, *, token_is_0: bool) -> float | None:
+    """Quote for one of token, in smallest units, by the square root of token1 for one of token0."""
+    if not root:
+        return None
+    return root * root if token_is_0 else 1 / (root * root)
