@@ -21,12 +21,12 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Column, Table
 from rich.text import Text
 
-from analysis.code.stream import examine_lines, lines_of
-from analysis.gate import admit_address
-from analysis.knowledge import NoKnowledge
-from analysis.outside.connect import connect_outside
-from analysis.price import TokenPrice, find_price
-from analysis.scan import scan
+from analysis.external.connect import connect_outside
+from analysis.market.token_price import TokenPrice, find_price
+from analysis.pipeline.scan import scan
+from analysis.reads.indexed_facts import NoKnowledge
+from analysis.static.analyse_stream import examine_lines, lines_of
+from analysis.token.admission import admit_address
 from api.render import FORMATS, Format, render_refusal, render_report
 from api.serve import check_address, stop_on_signals
 from config.chains import Chain

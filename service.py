@@ -10,19 +10,19 @@ from functools import partial
 import structlog
 from apscheduler.schedulers.asyncio import AsyncIOScheduler
 
-from analysis.clock import ContractClock
-from analysis.creators import Creators
-from analysis.desk import Desk
-from analysis.examiner import Examiner
-from analysis.knowledge import Knowledge
-from analysis.native_price import anchor_prices
-from analysis.outside.connect import Outside, connect_outside
-from analysis.price import TokenPrice, find_price
-from analysis.scan import ChainScanner
-from analysis.schedule import Rounds
-from analysis.service import Analyser
-from analysis.shelf import StoreShelf
-from analysis.trades import StoredTrades
+from analysis.background.creators import Creators
+from analysis.background.due_tokens import Rounds
+from analysis.external.connect import Outside, connect_outside
+from analysis.market.last_trade_price import StoredTrades
+from analysis.market.native_price import anchor_prices
+from analysis.market.token_price import TokenPrice, find_price
+from analysis.pipeline.analyser import Analyser
+from analysis.pipeline.chain_context import Desk
+from analysis.pipeline.scan import ChainScanner
+from analysis.pipeline.store_adapter import StoreShelf
+from analysis.reads.indexed_facts import Knowledge
+from analysis.static.result_cache import Examiner
+from analysis.token.contract_clock import ContractClock
 from api.app import create_app
 from api.serve import check_address, serve, stop_on_signals
 from api.service import ApiDeps, ChainState

@@ -6,8 +6,8 @@ from itertools import product
 import msgspec
 import structlog
 
-from analysis.gate import admit_address
-from analysis.price import TokenPrice
+from analysis.market.token_price import TokenPrice
+from analysis.token.admission import admit_address
 from api.cache import Answer, AnswerCache, SharedRuns
 from api.packing import CODINGS, Coding, compress, is_worth_compressing, pack
 from api.render import FORMATS, Format, render_failure, render_refusal, render_report

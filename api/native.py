@@ -5,8 +5,8 @@ from typing import Any, get_args
 
 import msgspec
 
-from analysis import timebomb
-from analysis.clock import ContractClock
+from analysis.token import timebomb_status
+from analysis.token.contract_clock import ContractClock
 from api.amounts import share_pct, truncated_pct, whole_tokens
 from api.clock import iso_utc
 from api.shapes import Deadline, Holder, NativeFeatures, Pending, Pool
@@ -85,11 +85,11 @@ def _owner_gate(
 
 def _timebomb(report: Report, clock: ContractClock | None) -> dict[str, Any]:
     token = report.token
-    answer = timebomb.judge(
+    answer = timebomb_status.judge(
         report.static.timebomb,
         report.clock_limits,
         clock=clock,
-        can_change=timebomb.storage_can_change(
+        can_change=timebomb_status.storage_can_change(
             ownership_renounced=token.ownership_renounced,
             owner_slots_vacant=token.owner_slots_vacant,
         ),
@@ -101,7 +101,7 @@ def _timebomb(report: Report, clock: ContractClock | None) -> dict[str, Any]:
     }
 
 
-def _deadline(placed: timebomb.Deadline) -> Deadline:
+def _deadline(placed: timebomb_status.Deadline) -> Deadline:
     return Deadline(
         source=placed.source,
         slot=placed.slot,

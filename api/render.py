@@ -4,8 +4,8 @@ from typing import Literal, get_args
 
 import msgspec
 
-from analysis.clock import ContractClock, Reading, clock_at
-from analysis.price import TokenPrice
+from analysis.market.token_price import TokenPrice
+from analysis.token.contract_clock import ContractClock, Reading, clock_at
 from api.amounts import whole_tokens
 from api.compat import render_compat
 from api.goplus import render_goplus

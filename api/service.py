@@ -6,8 +6,8 @@ from typing import Protocol
 
 import msgspec
 
-from analysis.clock import ContractClock
-from analysis.price import TokenPrice
+from analysis.market.token_price import TokenPrice
+from analysis.token.contract_clock import ContractClock
 from config.chains import Chain
 from config.plans import Plan
 from config.primitives import Address

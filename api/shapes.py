@@ -9,7 +9,7 @@ from typing import Generic, Literal, TypeVar
 
 import msgspec
 
-from analysis.timebomb import Status as TimebombStatus
+from analysis.token.timebomb_status import Status as TimebombStatus
 
 Pending = Literal["pending"]
 """Still being worked out; ask again."""

@@ -16,8 +16,8 @@ from litestar import Litestar, MediaType, Response, get
 from litestar.enums import ScopeType
 from litestar.types import ASGIApp, Receive, Scope, Send
 
-from analysis.service import Analyser
-from analysis.shelf import StoreShelf
+from analysis.pipeline.analyser import Analyser
+from analysis.pipeline.store_adapter import StoreShelf
 from api.app import create_app
 from api.serve import serve, stop_on_signals
 from api.service import ApiDeps, ChainState

@@ -20,8 +20,8 @@ from pathlib import Path
 import httpx
 from eth_hash.auto import keccak
 
-from analysis.pool import Candidate
-from analysis.venues.amm_v4 import state_slots
+from analysis.market.venues.pool import Candidate
+from analysis.market.venues.uniswap_v4 import state_slots
 from benchmarks._machine import ROOT, describe
 from benchmarks._process import Process
 from config.chains import Chain

@@ -16,8 +16,8 @@ from pathlib import Path
 
 import msgspec
 
-from analysis.desk import Desk
-from analysis.knowledge import NoKnowledge
+from analysis.pipeline.chain_context import Desk
+from analysis.reads.indexed_facts import NoKnowledge
 from benchmarks._machine import describe
 from config.chains import Chain
 from config.load import load_chains

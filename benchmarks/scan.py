@@ -11,10 +11,10 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from analysis.desk import Desk
-from analysis.knowledge import NoKnowledge
-from analysis.node import Node
-from analysis.scan import scan
+from analysis.pipeline.chain_context import Desk
+from analysis.pipeline.scan import scan
+from analysis.reads.indexed_facts import NoKnowledge
+from analysis.reads.node import Node
 from benchmarks._machine import describe
 from config.chains import Chain
 from config.errors import TokenRefusedError

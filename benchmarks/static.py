@@ -31,10 +31,10 @@ from pathlib import Path
 import evmole
 import msgspec
 
-from analysis.code.examine import examine
-from analysis.examiner import Examiner
-from analysis.shelf import StoreShelf
-from analysis.workers import process_pool
+from analysis.pipeline.store_adapter import StoreShelf
+from analysis.static.analyse_code import examine
+from analysis.static.result_cache import Examiner
+from analysis.static.worker_pool import process_pool
 from benchmarks._machine import ROOT, describe
 from sql.store import Store
 

@@ -345,10 +345,9 @@ class HolderRow(Row, frozen=True, kw_only=True):
 class ClockLimitRow(Row, frozen=True, kw_only=True):
     """What code compares with the clock. Whether it is a deadline depends on the clock."""
 
-    source: Literal["constant", "storage", "stamp"]
-    """`stamp`: storage that only ever holds the clock of an earlier call."""
+    source: Literal["constant", "storage", "stamp"]  # stamp: storage that only ever holds the clock
     slot: Hash32 | None
-    """None: a constant, a stamp, or a storage value that is in no one known word."""
+    """None: a constant, or a storage value that is in no one known word."""
     value: int | None
     """Storage: at the report's block. None: out of reach, or the chain did not answer."""
     compared_with: Literal["block", "timestamp"] | None

@@ -1,0 +1,1 @@
+"""Launch platforms: which of them issued a token, and how that is known."""

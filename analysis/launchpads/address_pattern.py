@@ -7,7 +7,7 @@ that these platforms issue. Source: the specification, "Launchpad".
 
 from collections.abc import Iterable
 
-from analysis.metadata import Metadata
+from analysis.token.metadata import Metadata
 from config.launchpads import Launchpad
 from config.primitives import Address
 

@@ -11,10 +11,10 @@ from typing import Literal
 import msgspec
 
 from analysis import probes
-from analysis.abi import WORD, NoAnswer, decode_uint
-from analysis.calldata import call_data, selector_of
 from analysis.launchpads.registries import told
-from analysis.node import RpcAnswer
+from analysis.reads.abi_encoding import call_data, selector_of
+from analysis.reads.eth_reads import WORD, NoAnswer, decode_uint
+from analysis.reads.node import RpcAnswer
 from config.jsonrpc import RpcRequest
 from config.launchpads import Catalogue, Launchpad
 from config.primitives import Address, Hash32

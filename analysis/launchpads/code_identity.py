@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from eth_hash.auto import keccak
 
-from analysis.code.examine import examine
+from analysis.static.analyse_code import examine
 from config.launchpads import Launchpad
 
 _LONGEST_CLONE = 128

@@ -5,12 +5,12 @@ from typing import Literal
 
 import msgspec
 
-from analysis.abi import Reply, call, decode_address
 from analysis.launchpads import catalogues, registries, sightings
 from analysis.launchpads.catalogues import Walk
 from analysis.launchpads.registries import Question, Record, Word
 from analysis.launchpads.sightings import Search, Sighting
-from analysis.node import RpcAnswer
+from analysis.reads.eth_reads import Reply, call, decode_address
+from analysis.reads.node import RpcAnswer
 from config.jsonrpc import RpcRequest
 from config.launchpads import Launchpad
 from config.primitives import ZERO_ADDRESS, Address, Hash32

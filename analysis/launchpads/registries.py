@@ -9,8 +9,8 @@ from typing import Literal
 
 import msgspec
 
-from analysis.abi import WORD, NoAnswer, Reply, call, read_reply
-from analysis.node import RpcAnswer
+from analysis.reads.eth_reads import WORD, NoAnswer, Reply, call, read_reply
+from analysis.reads.node import RpcAnswer
 from config.errors import UpstreamError
 from config.jsonrpc import RpcRequest
 from config.launchpads import Launchpad, Registry

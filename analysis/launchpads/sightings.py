@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from analysis.node import RpcAnswer
+from analysis.reads.node import RpcAnswer
 from config.jsonrpc import RpcFault, RpcRequest
 from config.launchpads import Creation, Launchpad
 from config.primitives import Address

@@ -13,8 +13,8 @@ import msgspec
 from analysis.launchpads import address_pattern, code_identity, registries
 from analysis.launchpads.origin import Lead, Signal
 from analysis.launchpads.registries import Record
-from analysis.metadata import Metadata
-from analysis.node import RpcAnswer
+from analysis.reads.node import RpcAnswer
+from analysis.token.metadata import Metadata
 from config.jsonrpc import RpcRequest
 from config.primitives import Address, Hash32
 from sql.rows import EvidenceRow

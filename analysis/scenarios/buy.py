@@ -9,8 +9,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from analysis.scenarios import acts
-from analysis.scenarios.ground import Ground, buy_play, little_gas, wallet_gas
+from analysis.scenarios import combined_plays
 from analysis.scenarios.trade_outcome import (
     BROUGHT_NOTHING,
     highest_taxed,
@@ -18,7 +17,8 @@ from analysis.scenarios.trade_outcome import (
     read_buy,
     unlearnt,
 )
-from analysis.stage import CALL_GAS, NotRun, Outcome, Passed, Play, Played, Refused
+from analysis.scenarios.trade_setup import Ground, buy_play, little_gas, wallet_gas
+from analysis.simulation.simulate_v1 import CALL_GAS, NotRun, Outcome, Passed, Play, Played, Refused
 from config.primitives import RawAmount
 
 VERSION = 4
@@ -89,7 +89,7 @@ def write_buys(ground: Ground) -> tuple[Play, ...]:
             buy_play(size.ground, size.amount_in, gas=size.gas, approves=size.is_estimated)
             for size in ordinary
         ),
-        acts.together(shared),
+        combined_plays.together(shared),
     )
 
 
@@ -97,7 +97,9 @@ def read_buys(ground: Ground, played: Sequence[Played | NotRun]) -> Bought:
     """The sizes that worked, with the highest tax; refused when the chain refused every size, or
     an ordinary one was paid for and brought nothing."""
     *each, last = played
-    resorts = [last if isinstance(last, NotRun) else acts.part(last, name) for name in _RESORTS]
+    resorts = [
+        last if isinstance(last, NotRun) else combined_plays.part(last, name) for name in _RESORTS
+    ]
     tries = [
         _read_try(size, result)
         for size, result in zip(_sizes(ground), (*each, *resorts), strict=True)

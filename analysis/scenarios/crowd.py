@@ -10,11 +10,11 @@ from typing import Final
 
 import msgspec
 
-from analysis.scenarios import acts
+from analysis.scenarios import combined_plays
 from analysis.scenarios.buy import part_of_reserve
-from analysis.scenarios.ground import Ground, balance_call
-from analysis.stage import NotRun, Play, Played, SimCall
-from analysis.what_if_blocks import WhatIfBlock
+from analysis.scenarios.trade_setup import Ground, balance_call
+from analysis.simulation.block_schedule import WhatIfBlock
+from analysis.simulation.simulate_v1 import NotRun, Play, Played, SimCall
 from config.primitives import RawAmount
 
 MOMENTS: Final = ("next block", "+5 minutes", "+1 hour", "+1 day", "+30 days")
@@ -65,7 +65,7 @@ def payments(ground: Ground) -> dict[str, RawAmount]:
     return {who: RawAmount(paid(ground, who) * (2 if who == TWICE else 1)) for who in members()}
 
 
-def opening(ground: Ground, blocks: Sequence[WhatIfBlock]) -> list[acts.Scene]:
+def opening(ground: Ground, blocks: Sequence[WhatIfBlock]) -> list[combined_plays.Scene]:
     """The buys, in the first three blocks."""
     names = members()
     groups = (names[:4], names[4:8], names[8:])
@@ -76,9 +76,9 @@ def opening(ground: Ground, blocks: Sequence[WhatIfBlock]) -> list[acts.Scene]:
     return scenes
 
 
-def scene(block: WhatIfBlock, calls: Sequence[SimCall]) -> acts.Scene:
+def scene(block: WhatIfBlock, calls: Sequence[SimCall]) -> combined_plays.Scene:
     """The acts of one block."""
-    return acts.Scene(number=block.number, time_s=block.time_s, calls=tuple(calls))
+    return combined_plays.Scene(number=block.number, time_s=block.time_s, calls=tuple(calls))
 
 
 def write_opening(ground: Ground, blocks: Sequence[WhatIfBlock]) -> Play:
@@ -91,12 +91,12 @@ def write_opening(ground: Ground, blocks: Sequence[WhatIfBlock]) -> Play:
         for who in members()
     ]
     last = scene(blocks[BLOCKS - 1], [*second_buy(ground), *reads])
-    return acts.stage(ground, [*opening(ground, blocks), last], buyers=payments(ground))
+    return combined_plays.stage(ground, [*opening(ground, blocks), last], buyers=payments(ground))
 
 
 def second_buy(ground: Ground) -> tuple[SimCall, ...]:
     """One of the crowd buys again."""
-    return acts.buying(ground, TWICE, paid(ground, TWICE), prefix="again ")
+    return combined_plays.buying(ground, TWICE, paid(ground, TWICE), prefix="again ")
 
 
 def read_opening(play: Play, played: Played | NotRun) -> Crowd | None:
@@ -114,7 +114,7 @@ def nearly_all(held: int) -> RawAmount:
 
 
 def _buying(ground: Ground, who: str) -> tuple[SimCall, ...]:
-    return acts.buying(ground, who, paid(ground, who))
+    return combined_plays.buying(ground, who, paid(ground, who))
 
 
 def _held_label(who: str) -> str:

@@ -10,14 +10,14 @@ from typing import Final
 
 import msgspec
 
-from analysis.scenarios import acts, crowd
+from analysis.scenarios import combined_plays, crowd
 from analysis.scenarios.buy import part_of_reserve
 from analysis.scenarios.crowd import MOMENTS, ORDINARY, SENDER, TWICE, Crowd
-from analysis.scenarios.ground import Ground
 from analysis.scenarios.later_sales import worst
 from analysis.scenarios.trade_outcome import HEAVY_TAX_PCT, read_sale
-from analysis.stage import NotRun, Outcome, Passed, Play, Played, Refused, SimCall
-from analysis.what_if_blocks import WhatIfBlock
+from analysis.scenarios.trade_setup import Ground
+from analysis.simulation.block_schedule import WhatIfBlock
+from analysis.simulation.simulate_v1 import NotRun, Outcome, Passed, Play, Played, Refused, SimCall
 from config.primitives import RawAmount
 
 VERSION: Final = 1
@@ -70,7 +70,7 @@ def write_play(ground: Ground, held: Crowd, blocks: Sequence[WhatIfBlock]) -> Pl
             [
                 call
                 for who, amount in held.held.items()
-                for call in acts.approving(ground, who, amount=amount, is_unlimited=True)
+                for call in combined_plays.approving(ground, who, amount=amount, is_unlimited=True)
             ],
         ),
         crowd.scene(blocks[5], list(_whale_buys(ground))),
@@ -82,7 +82,7 @@ def write_play(ground: Ground, held: Crowd, blocks: Sequence[WhatIfBlock]) -> Pl
         scenes.append(crowd.scene(block, [*calls, *_beside(ground, held, block, blocks)]))
         before = sales
     payments = {**crowd.payments(ground), _WHALE: _whale_funds(ground)}
-    return acts.stage(ground, scenes, buyers=payments, others=[ground.trader(_FRIEND)])
+    return combined_plays.stage(ground, scenes, buyers=payments, others=[ground.trader(_FRIEND)])
 
 
 def read_play(ground: Ground, held: Crowd, played: Played) -> CrowdSales:
@@ -134,7 +134,7 @@ def _program(ground: Ground, held: Crowd) -> Iterator[tuple[_Sale, ...]]:
 
 
 def _tried(ground: Ground, sale: _Sale, again: str) -> tuple[SimCall, ...]:
-    return acts.selling(ground, sale.who, sale.amount, when=f"{sale.words}{again}")
+    return combined_plays.selling(ground, sale.who, sale.amount, when=f"{sale.words}{again}")
 
 
 def _beside(
@@ -143,21 +143,21 @@ def _beside(
     """The large buyer approves; one sends half to a friend, who approves in the next block."""
     at = blocks.index(block)
     if at == _WHALE_APPROVES:
-        yield from acts.approving(
+        yield from combined_plays.approving(
             ground, _WHALE, amount=_sold_by_whale(ground, held), is_unlimited=True
         )
         half = RawAmount(held.held.get(SENDER, 0) // 2)
         if half:
-            yield from acts.sending(ground, SENDER, half, friend=_FRIEND)
+            yield from combined_plays.sending(ground, SENDER, half, friend=_FRIEND)
     if at == _WHALE_APPROVES + 1:
         amount = held.held.get(SENDER, 0) // 4
-        yield from acts.approving(ground, _FRIEND, amount=amount, is_unlimited=True)
+        yield from combined_plays.approving(ground, _FRIEND, amount=amount, is_unlimited=True)
 
 
 def _whale_buys(ground: Ground) -> Iterator[SimCall]:
     for share in _WHALE_SHARES:
         amount = part_of_reserve(ground, share)
-        yield from acts.buying(ground, _WHALE, amount, prefix=f"{share} ")
+        yield from combined_plays.buying(ground, _WHALE, amount, prefix=f"{share} ")
 
 
 def _whale_funds(ground: Ground) -> RawAmount:
@@ -175,7 +175,7 @@ def _sold_by_whale(ground: Ground, held: Crowd) -> RawAmount:
 
 
 def _outcome(ground: Ground, played: Played, sale: _Sale) -> Outcome:
-    part = acts.part(played, sale.who)
+    part = combined_plays.part(played, sale.who)
     tries = [
         read_sale(ground, part, f"{sale.words}{again}at sale", asked=sale.amount)
         for again in ("", "again ")

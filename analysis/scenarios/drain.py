@@ -9,10 +9,9 @@ the specification, "Simulation".
 
 from collections.abc import Sequence
 
-from analysis.code.leads import Mover
-from analysis.scenarios.bypass import disallowed
-from analysis.scenarios.filling import Recipe, fill, recipes
-from analysis.scenarios.theft import (
+from analysis.scenarios.allowance_bypass import disallowed
+from analysis.scenarios.argument_filling import Recipe, fill, recipes
+from analysis.scenarios.theft_attempts import (
     ATTEMPTS_A_PLAY,
     Act,
     Attempt,
@@ -21,6 +20,7 @@ from analysis.scenarios.theft import (
     transfer_from,
 )
 from analysis.scenarios.transfer import Wallet
+from analysis.static.custody.simulation_hints import Mover
 from config.primitives import Address
 
 _MOST_BY_STRANGERS = ATTEMPTS_A_PLAY

@@ -10,13 +10,13 @@ from typing import Final
 
 import msgspec
 
-from analysis.scenarios import acts, crowd
+from analysis.scenarios import combined_plays, crowd
 from analysis.scenarios.crowd import MOMENTS, ORDINARY, SENDER, SMALL, Crowd
-from analysis.scenarios.ground import Ground, balance_call
 from analysis.scenarios.trade_outcome import HEAVY_TAX_PCT, read_buy, read_sale
+from analysis.scenarios.trade_setup import Ground, balance_call
 from analysis.scenarios.transfer import TransferResult, Wallet, read_result, unsettled
-from analysis.stage import NotRun, Outcome, Passed, Play, Played, Refused, SimCall
-from analysis.what_if_blocks import WhatIfBlock
+from analysis.simulation.block_schedule import WhatIfBlock
+from analysis.simulation.simulate_v1 import NotRun, Outcome, Passed, Play, Played, Refused, SimCall
 from config.primitives import RawAmount
 
 VERSION: Final = 2
@@ -83,7 +83,7 @@ def write_play(ground: Ground, held: Crowd, blocks: Sequence[WhatIfBlock]) -> Pl
         call
         for who in crowd.members()
         if who in held.held
-        for call in acts.approving(
+        for call in combined_plays.approving(
             ground,
             who,
             amount=held.held[who],
@@ -101,7 +101,7 @@ def write_play(ground: Ground, held: Crowd, blocks: Sequence[WhatIfBlock]) -> Pl
         scenes.append(crowd.scene(blocks[first + 1], list(_second_tries(ground, held, moment))))
     scenes.append(crowd.scene(blocks[-1], list(_sale_of_newcomer(ground, held))))
     newcomers = {_newcomer(moment): _paid_by_newcomer(ground) for moment in _NEWCOMERS}
-    return acts.stage(ground, scenes, buyers={**crowd.payments(ground), **newcomers})
+    return combined_plays.stage(ground, scenes, buyers={**crowd.payments(ground), **newcomers})
 
 
 def read_play(
@@ -135,10 +135,12 @@ def _sellers(moment: str) -> tuple[str, str]:
 def _first_tries(ground: Ground, held: Crowd, moment: str) -> Iterator[SimCall]:
     for who in _sellers(moment):
         if who in held.held:
-            yield from acts.selling(ground, who, held.held[who])
+            yield from combined_plays.selling(ground, who, held.held[who])
     sent = held.held.get(SENDER, 0) // _SENT_PARTS
     if moment in _NEWCOMERS and sent:
-        for call in acts.sending(ground, SENDER, RawAmount(sent), friend=f"friend {moment}"):
+        for call in combined_plays.sending(
+            ground, SENDER, RawAmount(sent), friend=f"friend {moment}"
+        ):
             yield msgspec.structs.replace(call, label=f"{moment} {call.label}")
 
 
@@ -147,22 +149,22 @@ def _second_tries(ground: Ground, held: Crowd, moment: str) -> Iterator[SimCall]
     for who in _sellers(moment):
         amount = held.held.get(who, RawAmount(0))
         if amount:
-            yield from acts.selling(ground, who, amount, when="again ")
-            yield from acts.selling(ground, who, _half(amount), when="half ")
+            yield from combined_plays.selling(ground, who, amount, when="again ")
+            yield from combined_plays.selling(ground, who, _half(amount), when="half ")
     if moment in _NEWCOMERS:
         who, token = _newcomer(moment), ground.candidate.token
-        yield from acts.buying(ground, who, _paid_by_newcomer(ground), is_read=True)
+        yield from combined_plays.buying(ground, who, _paid_by_newcomer(ground), is_read=True)
         later = balance_call(token, ground.trader(who), "balance at sale")
         yield msgspec.structs.replace(later, label=f"{who}: {later.label}")
         if moment == MOMENTS[-1]:
-            yield from acts.approving(
+            yield from combined_plays.approving(
                 ground, who, amount=_sold_by_newcomer(held), is_unlimited=True
             )
 
 
 def _sale_of_newcomer(ground: Ground, held: Crowd) -> Iterator[SimCall]:
     """What they bought is not known beforehand; about three quarters of it are sold."""
-    yield from acts.selling(ground, _newcomer(MOMENTS[-1]), _sold_by_newcomer(held))
+    yield from combined_plays.selling(ground, _newcomer(MOMENTS[-1]), _sold_by_newcomer(held))
 
 
 def _sold_by_newcomer(held: Crowd) -> RawAmount:
@@ -187,14 +189,14 @@ def _half(amount: RawAmount) -> RawAmount:
 
 def _moment(ground: Ground, held: Crowd, moment: str, block: WhatIfBlock, played: Played) -> Moment:
     sales = [
-        sale_of(ground, acts.part(played, who), held.held[who])
+        sale_of(ground, combined_plays.part(played, who), held.held[who])
         for who in _sellers(moment)
         if who in held.held
     ]
     newcomer = _newcomer(moment)
     if moment == MOMENTS[-1]:
         amount = _sold_by_newcomer(held)
-        part = acts.part(played, newcomer)
+        part = combined_plays.part(played, newcomer)
         bought = read_buy(ground, part, _paid_by_newcomer(ground))
         sold = read_sale(ground, part, "at sale", asked=amount)
         if isinstance(bought, Passed) and isinstance(sold, Passed):
@@ -206,7 +208,7 @@ def _moment(ground: Ground, held: Crowd, moment: str, block: WhatIfBlock, played
         blocks_left_out=block.left_out,
         sale=worst(sales),
         sales=tuple(sales),
-        buy=read_buy(ground, acts.part(played, newcomer), _paid_by_newcomer(ground))
+        buy=read_buy(ground, combined_plays.part(played, newcomer), _paid_by_newcomer(ground))
         if moment in _NEWCOMERS
         else None,
         transfer=_transfer(ground, held, moment, played),
@@ -259,7 +261,7 @@ def _transfer(ground: Ground, held: Crowd, moment: str, played: Played) -> Trans
         amount_raw=RawAmount(sent),
         slot_index=None,
     )
-    return read_result(wallet, acts.part(played, f"{moment} {SENDER}"))
+    return read_result(wallet, combined_plays.part(played, f"{moment} {SENDER}"))
 
 
 def _is_blocked(moments: Sequence[Moment]) -> bool | None:

@@ -7,9 +7,9 @@ counts. Source: the specification, "Simulation".
 
 from collections.abc import Sequence
 
-from analysis.code.leads import Mover
-from analysis.scenarios.filling import fill, recipes
-from analysis.scenarios.theft import ATTEMPTS_A_PLAY, Act, Attempt, Crime, Seen
+from analysis.scenarios.argument_filling import fill, recipes
+from analysis.scenarios.theft_attempts import ATTEMPTS_A_PLAY, Act, Attempt, Crime, Seen
+from analysis.static.custody.simulation_hints import Mover
 from config.primitives import Address
 
 

@@ -9,8 +9,10 @@ from typing import Final
 
 import msgspec
 
+from analysis.market.venues.trade_route import Way
 from analysis.scenarios.buy import Bought, BuyTry
-from analysis.scenarios.ground import (
+from analysis.scenarios.sale import read_tries
+from analysis.scenarios.trade_setup import (
     UNLIMITED,
     Ground,
     Order,
@@ -19,9 +21,7 @@ from analysis.scenarios.ground import (
     sale_calls,
     staged,
 )
-from analysis.scenarios.sale import read_tries
-from analysis.stage import Outcome, Play, Played, SimCall
-from analysis.venues.swap import Way
+from analysis.simulation.simulate_v1 import Outcome, Play, Played, SimCall
 from config.primitives import Address, RawAmount
 
 VERSION: Final = 1

@@ -13,7 +13,6 @@ from collections.abc import Sequence
 import msgspec
 
 from analysis.scenarios.buy import Bought, BuyTry, estimated_gas
-from analysis.scenarios.ground import Ground, Order, funded_sale_play, sale_play, sending_play
 from analysis.scenarios.trade_outcome import (
     HALF,
     HEAVY_TAX_PCT,
@@ -24,8 +23,9 @@ from analysis.scenarios.trade_outcome import (
     read_sale,
     unlearnt,
 )
+from analysis.scenarios.trade_setup import Ground, Order, funded_sale_play, sale_play, sending_play
 from analysis.scenarios.transfer import Wallet, sent_share
-from analysis.stage import CALL_GAS, NotRun, Outcome, Passed, Play, Played, Refused
+from analysis.simulation.simulate_v1 import CALL_GAS, NotRun, Outcome, Passed, Play, Played, Refused
 from config.primitives import RawAmount
 
 VERSION = 4

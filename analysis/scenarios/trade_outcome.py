@@ -7,12 +7,12 @@ values.
 from collections.abc import Sequence
 from typing import Final
 
-from analysis.abi import WORD
-from analysis.revert_reason import decode_revert
-from analysis.scenarios.ground import Ground
+from analysis.market.venues.trade_route import Moved
+from analysis.reads.eth_reads import WORD
+from analysis.reads.revert_reason import decode_revert
+from analysis.scenarios.trade_setup import Ground
 from analysis.scenarios.transfer import percent
-from analysis.stage import NotRun, Outcome, Passed, Played, Refused, SimResult
-from analysis.venues.swap import Moved
+from analysis.simulation.simulate_v1 import NotRun, Outcome, Passed, Played, Refused, SimResult
 from config.primitives import RawAmount
 
 MORE_GAS: Final = "with more gas "

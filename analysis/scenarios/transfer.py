@@ -8,11 +8,11 @@ from collections.abc import Collection, Sequence
 
 import msgspec
 
-from analysis.balance_slot import balance_override
-from analysis.calldata import call_data
-from analysis.revert_reason import decode_revert
-from analysis.scenery import Scenery
-from analysis.stage import READ_GAS, NotRun, Play, Played, SimBlock, SimCall
+from analysis.reads.abi_encoding import call_data
+from analysis.reads.revert_reason import decode_revert
+from analysis.simulation.balance_slot import balance_override
+from analysis.simulation.disguise import Scenery
+from analysis.simulation.simulate_v1 import READ_GAS, NotRun, Play, Played, SimBlock, SimCall
 from config.primitives import Address, BlockRef, RawAmount
 
 VERSION = 2

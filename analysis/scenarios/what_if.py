@@ -11,11 +11,11 @@ from typing import Final, Literal
 
 import msgspec
 
-from analysis.balance_slot import balance_override
-from analysis.condition_inputs import WhatIf
-from analysis.scenarios import acts
+from analysis.conditions.condition_inputs import WhatIf
+from analysis.scenarios import combined_plays
 from analysis.scenarios.buy import BuyTry
-from analysis.scenarios.ground import (
+from analysis.scenarios.trade_outcome import BROUGHT_NOTHING, HEAVY_TAX_PCT, read_buy, read_sale
+from analysis.scenarios.trade_setup import (
     Ground,
     Order,
     approval_calls,
@@ -23,8 +23,8 @@ from analysis.scenarios.ground import (
     sale_calls,
     staged,
 )
-from analysis.scenarios.trade_outcome import BROUGHT_NOTHING, HEAVY_TAX_PCT, read_buy, read_sale
-from analysis.stage import (
+from analysis.simulation.balance_slot import balance_override
+from analysis.simulation.simulate_v1 import (
     NotRun,
     Outcome,
     Passed,
@@ -190,7 +190,7 @@ class _Writer:
             payers[ground.trader(_WHALE)] = self._whale_pays()
             calls[1] = (
                 *calls[1],
-                *acts.buying(ground, _WHALE, self._whale_pays()),
+                *combined_plays.buying(ground, _WHALE, self._whale_pays()),
             )
         blocks = tuple(
             self._block(at, number, time_s, block_calls)

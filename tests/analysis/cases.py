@@ -13,7 +13,7 @@ from typing import Final
 
 import msgspec
 
-from analysis.calldata import selector_of
+from analysis.reads.abi_encoding import selector_of
 from sql.rows import StaticFindings
 
 CASES: Final = Path(__file__).resolve().parents[1] / "cases"

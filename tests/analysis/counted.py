@@ -1,6 +1,6 @@
 """How often a code was examined, for tests of what makes that needless."""
 
-from analysis.code.examine import Findings, examine
+from analysis.static.analyse_code import Findings, examine
 
 
 class Counted:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from analysis.code.examine import examine
+from analysis.static.analyse_code import examine
 from tests.analysis.cases import Case, load_cases
 from tests.analysis.cases_compile import BLANK, IMMUTABLE, Build, builds_of, runtime_of
 from tests.analysis.test_cases import name_of

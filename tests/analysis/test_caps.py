@@ -2,9 +2,9 @@
 
 import pytest
 
-from analysis.cap_rules import REFUSED, CapRule, CapRules, Choice, Step
-from analysis.caps import with_caps
-from analysis.clock import Reading
+from analysis.static.token_model.cap_rules import REFUSED, CapRule, CapRules, Choice, Step
+from analysis.token.cap_evaluation import with_caps
+from analysis.token.contract_clock import Reading
 from config.primitives import Hash32, RawAmount
 from sql.rows import StaticFindings
 

@@ -5,7 +5,7 @@ from typing import Final
 
 import pytest
 
-from analysis.code.examine import examine
+from analysis.static.analyse_code import examine
 from tests.analysis.cases import (
     CASES,
     FIELDS,

@@ -8,10 +8,10 @@ from eth_hash.auto import keccak
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.cap_rules import Step
-from analysis.condition_inputs import Setting, WhatIf
-from analysis.condition_plan import Plan, callees_of, make_plan, slots_of
-from analysis.trade_conditions import TradeCondition, TradeConditions, Written
+from analysis.conditions.condition_inputs import Setting, WhatIf
+from analysis.conditions.condition_plan import Plan, callees_of, make_plan, slots_of
+from analysis.static.token_model.cap_rules import Step
+from analysis.static.token_model.trade_conditions import TradeCondition, TradeConditions, Written
 from config.primitives import Address, Hash32, Selector
 
 TRADER, TOKEN, POOL, ROUTER = (Address("0x" + digit * 40) for digit in "1234")

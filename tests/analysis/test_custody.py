@@ -5,15 +5,15 @@ from collections.abc import Sequence
 import pytest
 from eth_abi.abi import decode
 
-from analysis.code.leads import KeyPlace, Leads, Mover, StoredAddress
-from analysis.custody import Inquiry, write_plays
-from analysis.scenarios import bypass, drain, owner_balance, transfer
-from analysis.scenarios.bypass import Bypass
-from analysis.scenarios.filling import fill, recipes
-from analysis.scenarios.theft import Crime, Seen
+from analysis.scenarios import allowance_bypass, drain, owner_balance, transfer
+from analysis.scenarios.allowance_bypass import Bypass
+from analysis.scenarios.argument_filling import fill, recipes
+from analysis.scenarios.privileged_candidates import MOST_SUSPECTS, stored_addresses, suspects
+from analysis.scenarios.theft_attempts import Crime, Seen
+from analysis.scenarios.theft_checks import Inquiry, write_plays
 from analysis.scenarios.transfer import TransferResult, Wallet
-from analysis.scenery import Scenery
-from analysis.suspects import MOST_SUSPECTS, stored_addresses, suspects
+from analysis.simulation.disguise import Scenery
+from analysis.static.custody.simulation_hints import KeyPlace, Leads, Mover, StoredAddress
 from config.burn import BURN_ADDRESSES
 from config.primitives import ZERO_ADDRESS, Address, BlockRef, Hash32, RawAmount
 
@@ -54,7 +54,7 @@ def seen(thief: Address, *, moved: bool | None, grown: bool = False) -> Seen:
     ],
 )
 def test_the_table_of_allowance_bypass(told: Sequence[Seen], expected: Bypass) -> None:
-    assert bypass.judge(told, [OWNER, ROUTER]) == expected
+    assert allowance_bypass.judge(told, [OWNER, ROUTER]) == expected
 
 
 FAILED, LOST, UNSEEN = (seen(OWNER, moved=moved) for moved in (False, True, None))

@@ -2,8 +2,8 @@
 
 import pytest
 
-from analysis.code.examine import examine
-from analysis.code.walk import Budget
+from analysis.static.analyse_code import examine
+from analysis.static.evm.budget import Budget
 from tests.analysis.cases import FIELDS, NOW_IN_FORCE, Case, load_cases
 from tests.analysis.cases_compile import builds_of, runtime_of
 

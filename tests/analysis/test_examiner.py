@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from analysis import examiner as module
-from analysis.code.bytecode import hash_of, strip_metadata
-from analysis.code.examine import Findings, examine, unexamined
-from analysis.examiner import Examiner
-from analysis.shelf import StoreShelf
-from analysis.version import analysis_version
+from analysis.pipeline.store_adapter import StoreShelf
+from analysis.static import result_cache as module
+from analysis.static.analyse_code import Findings, examine, unexamined
+from analysis.static.engine_version import analysis_version
+from analysis.static.evm.disassembly import hash_of, strip_metadata
+from analysis.static.result_cache import Examiner
 from config.errors import StoreError
 from config.primitives import Hash32
 from sql.codes import read_found, write_found

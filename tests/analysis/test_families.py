@@ -9,12 +9,12 @@ from eth_hash.auto import keccak
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis import examiner as module
-from analysis.code.bytecode import PUSH32, split, strip_metadata
-from analysis.code.examine import examine
-from analysis.code.families import Shape, answer, grow, new_family, shape_of
-from analysis.examiner import Examiner
-from analysis.shelf import StoreShelf
+from analysis.pipeline.store_adapter import StoreShelf
+from analysis.static import result_cache as module
+from analysis.static.analyse_code import examine
+from analysis.static.evm.disassembly import PUSH32, split, strip_metadata
+from analysis.static.immutable_families import Shape, answer, grow, new_family, shape_of
+from analysis.static.result_cache import Examiner
 from config.burn import BURN_ADDRESSES
 from sql.store import Store
 from tests.analysis.cases import load_cases

@@ -2,8 +2,8 @@
 
 import pytest
 
-from analysis.holders import left_for_others
-from analysis.knowledge import Known, Past
+from analysis.reads.indexed_facts import Known, Past
+from analysis.token.holders import left_for_others
 from config.burn import BURN_ADDRESSES
 from config.primitives import ZERO_ADDRESS, Address, RawAmount
 from tests.sql.samples import address

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.liquidity import Price, value_pool
+from analysis.market.liquidity_value import Price, value_pool
 from config.primitives import Address, RawAmount
 
 TOKEN = Address("0x" + "11" * 20)

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.liquidity import PoolValue
-from analysis.market import PENDING, TradeResult, ValuedPool, pick_traded, pool_rows
-from analysis.pool import Candidate, PoolState
-from analysis.stage import NotRun, Outcome, Passed, Refused
+from analysis.market.liquidity_value import PoolValue
+from analysis.market.pool_ranking import PENDING, TradeResult, ValuedPool, pick_traded, pool_rows
+from analysis.market.venues.pool import Candidate, PoolState
+from analysis.simulation.simulate_v1 import NotRun, Outcome, Passed, Refused
 from config.chains import Dex, DexKind
 from config.primitives import Address, RawAmount
 

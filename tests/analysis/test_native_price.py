@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from analysis.native_price import anchor_prices, read_oracle
+from analysis.market.native_price import anchor_prices, read_oracle
 from config.chains import Chain
 from config.errors import UpstreamError
 from config.jsonrpc import RpcFault

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from analysis.code.leads import StoredAddress
-from analysis.owner_controls import find_controls
-from analysis.trade_conditions import OwnedCondition, TradeConditions
+from analysis.static.custody.simulation_hints import StoredAddress
+from analysis.static.token_model.trade_conditions import OwnedCondition, TradeConditions
+from analysis.token.owner_controls import find_controls
 from config.primitives import Address, Hash32, Selector
 from tests.api.samples import make_static
 

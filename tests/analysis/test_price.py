@@ -4,8 +4,8 @@ import itertools
 
 import pytest
 
-from analysis.outside.market_data import MarketData
-from analysis.price import LastTrade, TokenPrice, find_price
+from analysis.external.market_data import MarketData
+from analysis.market.token_price import LastTrade, TokenPrice, find_price
 from config.chains import Chain
 from config.load import load_chains
 from config.primitives import Address

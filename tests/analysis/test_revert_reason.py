@@ -5,7 +5,7 @@ from eth_abi.abi import encode
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.revert_reason import decode_revert
+from analysis.reads.revert_reason import decode_revert
 
 ERROR = bytes.fromhex("08c379a0")
 PANIC = bytes.fromhex("4e487b71")

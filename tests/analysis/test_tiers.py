@@ -4,9 +4,9 @@ import msgspec
 import pytest
 from eth_abi.abi import encode
 
-from analysis import tiers
-from analysis.calldata import topic_of
-from analysis.tiers import Tiers
+from analysis.market import fee_tiers
+from analysis.market.fee_tiers import Tiers
+from analysis.reads.abi_encoding import topic_of
 from config.chains import Dex, DexKind
 from config.jsonrpc import RpcFault
 from config.primitives import Address
@@ -53,25 +53,25 @@ def spacings(*values: int) -> msgspec.Raw:
 def test_what_a_factory_says(
     dex: Dex, answers: tuple[msgspec.Raw | RpcFault, ...], expected: tuple[int, ...]
 ) -> None:
-    assert tiers.read([dex], answers, now_s=NOW_S) == {
+    assert fee_tiers.read([dex], answers, now_s=NOW_S) == {
         FACTORY: Tiers(enabled=expected, asked_at_s=NOW_S)
     }
 
 
 def test_what_is_configured_stays() -> None:
     known = {FACTORY: Tiers(enabled=(2_000, 500), asked_at_s=NOW_S)}
-    (dex,) = tiers.with_enabled([venue()], known)
+    (dex,) = fee_tiers.with_enabled([venue()], known)
     assert dex.fee_tiers == (500, 3_000, 2_000)
-    (new,) = tiers.with_new([venue()], [venue()], known)
+    (new,) = fee_tiers.with_new([venue()], [venue()], known)
     assert new.fee_tiers == (2_000,)
-    assert tiers.with_new([venue()], [dex], known) == ()
+    assert fee_tiers.with_new([venue()], [dex], known) == ()
 
 
 def test_factories_are_asked_once_a_day_unless_the_index_knows_their_pools() -> None:
     known = {FACTORY: Tiers(enabled=(), asked_at_s=NOW_S)}
     dexes = (venue(), venue(factory=OTHER), venue("AmmV2"), venue(variant="algebra"))
     none: frozenset[Address] = frozenset()
-    assert tiers.unread(dexes, {}, covered=none, now_s=NOW_S) == dexes[:2]
-    assert tiers.unread(dexes, known, covered=none, now_s=NOW_S + 86_399) == dexes[1:2]
-    assert tiers.unread(dexes, known, covered=none, now_s=NOW_S + 86_400) == dexes[:2]
-    assert tiers.unread(dexes, {}, covered=frozenset({OTHER}), now_s=NOW_S) == dexes[:1]
+    assert fee_tiers.unread(dexes, {}, covered=none, now_s=NOW_S) == dexes[:2]
+    assert fee_tiers.unread(dexes, known, covered=none, now_s=NOW_S + 86_399) == dexes[1:2]
+    assert fee_tiers.unread(dexes, known, covered=none, now_s=NOW_S + 86_400) == dexes[:2]
+    assert fee_tiers.unread(dexes, {}, covered=frozenset({OTHER}), now_s=NOW_S) == dexes[:1]

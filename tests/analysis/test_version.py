@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from analysis import version
-from analysis.version import SOURCES, analysis_version
+from analysis.static import engine_version
+from analysis.static.engine_version import SOURCES, analysis_version
 from tests.house.sources import PACKAGES, ROOT, imported, module_name, python_files
 
 IN_THE_SHAPE = {"sql.rows"}
@@ -29,7 +29,7 @@ def modules_of(start: str) -> set[str]:
 def test_every_module_that_examining_needs_is_covered() -> None:
     covered = {module_name(path) for pattern in SOURCES for path in ROOT.glob(pattern)}
     packages = {"analysis", "config"}
-    needed = modules_of("analysis.code.examine")
+    needed = modules_of("analysis.static.analyse_code")
     assert len(needed) > len(SOURCES)
     assert needed <= covered | packages
 
@@ -45,7 +45,7 @@ def test_a_change_in_any_of_them_changes_the_name(
             copy.write_bytes(path.read_bytes())
     unhashed = analysis_version.__wrapped__
     original = unhashed()
-    monkeypatch.setattr(version, "_ROOT", tmp_path)
+    monkeypatch.setattr(engine_version, "_ROOT", tmp_path)
     assert unhashed() == original
     changed = sorted(tmp_path.glob(pattern))[-1]
     changed.write_bytes(changed.read_bytes() + b"\n")

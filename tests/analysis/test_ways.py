@@ -5,13 +5,14 @@ import pytest
 from eth_abi.abi import decode, encode
 from eth_hash.auto import keccak
 
-from analysis import probes, routers
-from analysis.calldata import call_data, selector_of, topic_of
-from analysis.pool import Candidate
-from analysis.routers import RouterFacts
-from analysis.stage import SimLog
-from analysis.venues import amm_v2, amm_v3, solid, stage_router, v4_swap
-from analysis.venues.swap import FOREVER_S, Moved, RouterForm, Swap, Way, find_forms
+from analysis import probes
+from analysis.market import routers
+from analysis.market.routers import RouterFacts
+from analysis.market.venues import probe_router, solidly, uniswap_v2, uniswap_v3, uniswap_v4_swap
+from analysis.market.venues.pool import Candidate
+from analysis.market.venues.trade_route import FOREVER_S, Moved, RouterForm, Swap, Way, find_forms
+from analysis.reads.abi_encoding import call_data, selector_of, topic_of
+from analysis.simulation.simulate_v1 import SimLog
 from config.chains import Dex, DexKind
 from config.primitives import ZERO_ADDRESS, Address, Hash32, RawAmount
 from demo.compile import load_artifacts
@@ -20,12 +21,12 @@ FACTORY, ROUTER, FREE, OTHER = (Address("0x" + digit * 40) for digit in "1234")
 TOKEN, QUOTE, POOL, TRADER, HOOKS = (Address("0x" + digit * 40) for digit in "56789")
 
 SPOKEN = {
-    "UniswapV2Router02": amm_v2.FORMS[:1],
-    "SolidRouter": solid.FORMS[:1],
-    "SwapRouter": amm_v3.FORMS_BY_FEE[:1],
-    "PancakeRouter": amm_v3.FORMS_BY_FEE[:1],
-    "SlipstreamRouter": amm_v3.FORMS_BY_SPACING[:1],
-    "AlgebraSwapRouter": (amm_v3.FORMS_ALGEBRA[0], amm_v3.FORMS_ALGEBRA[2]),
+    "UniswapV2Router02": uniswap_v2.FORMS[:1],
+    "SolidRouter": solidly.FORMS[:1],
+    "SwapRouter": uniswap_v3.FORMS_BY_FEE[:1],
+    "PancakeRouter": uniswap_v3.FORMS_BY_FEE[:1],
+    "SlipstreamRouter": uniswap_v3.FORMS_BY_SPACING[:1],
+    "AlgebraSwapRouter": (uniswap_v3.FORMS_ALGEBRA[0], uniswap_v3.FORMS_ALGEBRA[2]),
 }
 
 
@@ -59,8 +60,8 @@ def sale(pool: Candidate, amount_in: int = 7) -> Swap:
 @pytest.mark.parametrize("name", SPOKEN)
 def test_the_forms_of_routers_are_found_in_their_code(name: str) -> None:
     every = (
-        *(*amm_v2.FORMS, *solid.FORMS),
-        *(*amm_v3.FORMS_BY_FEE, *amm_v3.FORMS_BY_SPACING, *amm_v3.FORMS_ALGEBRA),
+        *(*uniswap_v2.FORMS, *solidly.FORMS),
+        *(*uniswap_v3.FORMS_BY_FEE, *uniswap_v3.FORMS_BY_SPACING, *uniswap_v3.FORMS_ALGEBRA),
     )
     code = bytes.fromhex(load_artifacts()[name].creation)
     assert find_forms(code, every) == SPOKEN[name]
@@ -69,16 +70,16 @@ def test_the_forms_of_routers_are_found_in_their_code(name: str) -> None:
 @pytest.mark.parametrize(
     ("pool", "form"),
     [
-        (candidate(), amm_v2.FORMS[0]),
-        (candidate(), amm_v2.FORMS[1]),
-        (candidate("Solid", stable=True), solid.FORMS[0]),
-        (candidate("Solid", stable=False), solid.FORMS[1]),
-        (candidate("AmmV3", fee=3_000), amm_v3.FORMS_BY_FEE[0]),
-        (candidate("AmmV3", fee=3_000), amm_v3.FORMS_BY_FEE[1]),
-        (candidate("AmmV3", variant="ramses_v3", tick_spacing=50), amm_v3.FORMS_BY_SPACING[0]),
-        (candidate("SolidV3", tick_spacing=200), amm_v3.FORMS_BY_SPACING[1]),
-        (candidate("AmmV3", variant="algebra"), amm_v3.FORMS_ALGEBRA[1]),
-        (candidate("AmmV3", variant="algebra_integral"), amm_v3.FORMS_ALGEBRA[2]),
+        (candidate(), uniswap_v2.FORMS[0]),
+        (candidate(), uniswap_v2.FORMS[1]),
+        (candidate("Solid", stable=True), solidly.FORMS[0]),
+        (candidate("Solid", stable=False), solidly.FORMS[1]),
+        (candidate("AmmV3", fee=3_000), uniswap_v3.FORMS_BY_FEE[0]),
+        (candidate("AmmV3", fee=3_000), uniswap_v3.FORMS_BY_FEE[1]),
+        (candidate("AmmV3", variant="ramses_v3", tick_spacing=50), uniswap_v3.FORMS_BY_SPACING[0]),
+        (candidate("SolidV3", tick_spacing=200), uniswap_v3.FORMS_BY_SPACING[1]),
+        (candidate("AmmV3", variant="algebra"), uniswap_v3.FORMS_ALGEBRA[1]),
+        (candidate("AmmV3", variant="algebra_integral"), uniswap_v3.FORMS_ALGEBRA[2]),
     ],
 )
 def test_a_proven_router_is_used_in_the_form_it_speaks(pool: Candidate, form: RouterForm) -> None:
@@ -94,9 +95,9 @@ def test_a_proven_router_is_used_in_the_form_it_speaks(pool: Candidate, form: Ro
         None,
         RouterFacts(has_code=False, factory=None, forms=()),
         found(),
-        found(*amm_v3.FORMS_BY_FEE, factory=OTHER),
-        found(*amm_v3.FORMS_BY_FEE, factory=None),
-        found(*amm_v3.FORMS_BY_SPACING),
+        found(*uniswap_v3.FORMS_BY_FEE, factory=OTHER),
+        found(*uniswap_v3.FORMS_BY_FEE, factory=None),
+        found(*uniswap_v3.FORMS_BY_SPACING),
     ],
 )
 def test_no_proven_router_means_ours(facts: RouterFacts | None) -> None:
@@ -105,18 +106,18 @@ def test_no_proven_router_means_ours(facts: RouterFacts | None) -> None:
 
 
 def test_a_pairs_router_may_keep_its_factory_to_itself() -> None:
-    way = way_of(candidate(), found(*amm_v2.FORMS, factory=None))
+    way = way_of(candidate(), found(*uniswap_v2.FORMS, factory=None))
     assert way.router == ROUTER
     assert way.must_quote
 
 
-@pytest.mark.parametrize(("form", "router"), [(solid.FORMS[0], FREE), (solid.FORMS[1], ROUTER)])
+@pytest.mark.parametrize(("form", "router"), [(solidly.FORMS[0], FREE), (solidly.FORMS[1], ROUTER)])
 def test_a_solidly_router_may_too_if_its_path_names_it(form: RouterForm, router: Address) -> None:
     assert way_of(candidate("Solid", stable=False), found(form, factory=None)).router == router
 
 
 def test_the_known_fee_is_tried_first_and_then_only_higher_ones() -> None:
-    way = stage_router.pair_way(FREE, fee_bp=100)
+    way = probe_router.pair_way(FREE, fee_bp=100)
     data = bytes.fromhex(way.swap_data(sale(candidate()))[2:])
     *_, fees = decode(["address", "address", "uint256", "uint256[]"], data[4:])
     assert fees == (100, 300, 1_000)
@@ -150,7 +151,7 @@ def encode_answer(data: bytes) -> msgspec.Raw:
 
 @pytest.mark.parametrize("name", ["ETH", "AVAX"])
 def test_coins_are_paid_by_the_name_that_the_router_gives_them(name: str) -> None:
-    facts = read_router(router_code(amm_v2.FORMS[0], name))
+    facts = read_router(router_code(uniswap_v2.FORMS[0], name))
     pool = msgspec.structs.replace(candidate(), quote=WRAPPED)
     way = routers.way_of(pool, facts, free=FREE, wrapped=WRAPPED)
     assert isinstance(way, Way)
@@ -165,7 +166,7 @@ def test_coins_are_paid_by_the_name_that_the_router_gives_them(name: str) -> Non
 
 
 def test_a_router_of_another_wrapped_coin_pays_none() -> None:
-    facts = read_router(router_code(amm_v2.FORMS[0], "ETH", wrapped=OTHER))
+    facts = read_router(router_code(uniswap_v2.FORMS[0], "ETH", wrapped=OTHER))
     assert facts.coins == ()
     pool = msgspec.structs.replace(candidate(), quote=WRAPPED)
     way = routers.way_of(pool, facts, free=FREE, wrapped=WRAPPED)
@@ -174,7 +175,7 @@ def test_a_router_of_another_wrapped_coin_pays_none() -> None:
     assert (way.coin_buy_data, way.coin_sell_data, way.read_coins) == (None, None, None)
 
 
-@pytest.mark.parametrize("facts", [None, read_router(router_code(amm_v2.FORMS[0], "ETH"))])
+@pytest.mark.parametrize("facts", [None, read_router(router_code(uniswap_v2.FORMS[0], "ETH"))])
 def test_pools_of_other_tokens_know_no_coins(facts: RouterFacts | None) -> None:
     way = routers.way_of(candidate(), facts, free=FREE, wrapped=WRAPPED)
     assert isinstance(way, Way)
@@ -182,7 +183,7 @@ def test_pools_of_other_tokens_know_no_coins(facts: RouterFacts | None) -> None:
 
 
 def test_who_sells_through_permit2_allows_it_everything() -> None:
-    way = stage_router.pair_way(ROUTER, fee_bp=30, permit2=OTHER)
+    way = probe_router.pair_way(ROUTER, fee_bp=30, permit2=OTHER)
     assert way.approvals(TOKEN, 5) == (
         (TOKEN, call_data("approve(address,uint256)", OTHER, 2**256 - 1)),
         (
@@ -190,7 +191,7 @@ def test_who_sells_through_permit2_allows_it_everything() -> None:
             call_data("approve(address,address,uint160,uint48)", *(TOKEN, ROUTER, 5, FOREVER_S)),
         ),
     )
-    assert stage_router.pair_way(ROUTER, fee_bp=30).approvals(TOKEN, 5) == (
+    assert probe_router.pair_way(ROUTER, fee_bp=30).approvals(TOKEN, 5) == (
         (TOKEN, call_data("approve(address,uint256)", ROUTER, 5)),
     )
 
@@ -225,7 +226,7 @@ def v4_pool(quote: Address = QUOTE) -> Candidate:
 
 def test_on_v4_ours_takes_the_place_of_the_venues_router() -> None:
     pool = v4_pool(ZERO_ADDRESS)
-    assert v4_swap.pool_key(pool) == (ZERO_ADDRESS, TOKEN, 3_000, 60, HOOKS)
+    assert uniswap_v4_swap.pool_key(pool) == (ZERO_ADDRESS, TOKEN, 3_000, 60, HOOKS)
     assert way_of(pool, None).router == FREE
     way = way_of(pool, found(factory=None))
     assert (way.router, way.code) == (ROUTER, probes.runtime("StageRouter"))
@@ -247,9 +248,11 @@ def v4_swapped(by: Address, amounts: tuple[int, int], fee: int) -> SimLog:
 
 def test_a_v4_swap_is_the_routers_own_and_not_its_hooks() -> None:
     logs = (v4_swapped(ROUTER, (-1_000, 900), 3_000), v4_swapped(HOOKS, (5, -5), 3_000))
-    moved = v4_swap.read_moved(v4_pool(), logs, token_in_is_0=True, router=ROUTER)
+    moved = uniswap_v4_swap.read_moved(v4_pool(), logs, token_in_is_0=True, router=ROUTER)
     assert moved == Moved(received=RawAmount(1_000), sent=RawAmount(900), fee_share=0.003)
-    assert v4_swap.read_moved(v4_pool(), logs[1:], token_in_is_0=True, router=ROUTER) is None
+    assert (
+        uniswap_v4_swap.read_moved(v4_pool(), logs[1:], token_in_is_0=True, router=ROUTER) is None
+    )
 
 
 @pytest.mark.parametrize(
@@ -263,7 +266,7 @@ def test_every_v3_forks_event_is_read(rest: str, values: tuple[int, ...]) -> Non
         topics=(topic_of(event),),
         data="0x" + encode(types, [-900, 1_000, 1, 1, 0, *values]).hex(),
     )
-    moved = amm_v3.read_moved(candidate("AmmV3"), (log,), token_in_is_0=False)
+    moved = uniswap_v3.read_moved(candidate("AmmV3"), (log,), token_in_is_0=False)
     assert moved == Moved(received=RawAmount(1_000), sent=RawAmount(900))
 
 
@@ -280,7 +283,7 @@ def test_every_v3_forks_event_is_read(rest: str, values: tuple[int, ...]) -> Non
     ],
 )
 def test_pools_are_called_by_what_their_family_has(variant: str | None, function: str) -> None:
-    data = amm_v3.pool_call(sale(candidate("AmmV3", variant=variant)))
+    data = uniswap_v3.pool_call(sale(candidate("AmmV3", variant=variant)))
     arguments = (TRADER, True, 7, 4_295_128_740, b"")
     named = (TRADER, *arguments) if "address,address" in function else arguments
     assert data == call_data(function, *named)

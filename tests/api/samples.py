@@ -4,7 +4,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from analysis.clock import ContractClock
+from analysis.token.contract_clock import ContractClock
 from config.primitives import Address, Hash32, RawAmount
 from sql.rows import (
     ClockLimitRow,

@@ -7,7 +7,7 @@ import httpx
 import msgspec
 import pytest
 
-from analysis.clock import ContractClock
+from analysis.token.contract_clock import ContractClock
 from api.answers import Answers
 from api.render import FORMATS, clock_after
 from config.errors import TokenRefusedError, UpstreamError

@@ -4,7 +4,7 @@ import time
 
 import msgspec
 
-from analysis.clock import ContractClock
+from analysis.token.contract_clock import ContractClock
 from config.primitives import BlockRef, Hash32
 from indexer.status import FollowStatus
 from service import clock_of

@@ -12,7 +12,7 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 
-from analysis.timebomb import Status as TimebombStatus
+from analysis.token.timebomb_status import Status as TimebombStatus
 from api.compat import render_compat
 from api.flags import Status
 from api.native import render_native

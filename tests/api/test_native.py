@@ -6,7 +6,7 @@ import msgspec
 import pytest
 from hypothesis import given
 
-from analysis.clock import ContractClock
+from analysis.token.contract_clock import ContractClock
 from api.native import render_native
 from api.shapes import Deadline, Holder, NativeFeatures
 from sql.rows import LIQUIDITY_UNKNOWN, Report, StaticFindings

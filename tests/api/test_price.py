@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from analysis.price import TokenPrice, pool_spot
+from analysis.market.token_price import TokenPrice, pool_spot
 from api.render import render_report
 from sql.rows import Report
 from tests.api.samples import TOKEN, make_pool, make_report

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from analysis.node import Node, RpcAnswer
+from analysis.reads.node import Node, RpcAnswer
 from config.jsonrpc import RpcFault, RpcRequest
 from config.primitives import BlockRef
 

@@ -8,8 +8,8 @@ from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
-from analysis.desk import Desk
-from analysis.knowledge import NoKnowledge
+from analysis.pipeline.chain_context import Desk
+from analysis.reads.indexed_facts import NoKnowledge
 from config.chains import Chain as ChainFacts
 from config.load import load_chains
 from config.settings import AnalysisSettings, RpcSettings

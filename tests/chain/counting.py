@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 
-from analysis.node import Node, RpcAnswer
+from analysis.reads.node import Node, RpcAnswer
 from config.jsonrpc import RpcRequest
 from config.primitives import BlockRef
 

@@ -1,7 +1,7 @@
 """The service's judgement of one token, for tests to compare with the world."""
 
-from analysis.desk import Desk
-from analysis.scan import scan
+from analysis.pipeline.chain_context import Desk
+from analysis.pipeline.scan import scan
 from config.primitives import Address
 from sql.rows import Report
 

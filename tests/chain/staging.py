@@ -4,13 +4,13 @@ import secrets
 
 import msgspec
 
-from analysis import routers
-from analysis.calldata import call_data
-from analysis.node import Node
-from analysis.pool import Candidate
-from analysis.scenery import Scenery
-from analysis.stage import READ_GAS, Play, Played, SimBlock, SimCall, read_play
-from analysis.venues.swap import Swap, Way
+from analysis.market import routers
+from analysis.market.venues.pool import Candidate
+from analysis.market.venues.trade_route import Swap, Way
+from analysis.reads.abi_encoding import call_data
+from analysis.reads.node import Node
+from analysis.simulation.disguise import Scenery
+from analysis.simulation.simulate_v1 import READ_GAS, Play, Played, SimBlock, SimCall, read_play
 from config.chains import Chain as ChainFacts
 from config.primitives import ZERO_ADDRESS, Address, BlockRef, Hash32, RawAmount
 from demo.anvil import quantity

@@ -7,12 +7,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from analysis.desk import Desk
-from analysis.node import Node, RpcAnswer
-from analysis.scan import ChainScanner
-from analysis.schedule import Rounds
-from analysis.service import Analyser
-from analysis.shelf import StoreShelf
+from analysis.background.due_tokens import Rounds
+from analysis.pipeline.analyser import Analyser
+from analysis.pipeline.chain_context import Desk
+from analysis.pipeline.scan import ChainScanner
+from analysis.pipeline.store_adapter import StoreShelf
+from analysis.reads.node import Node, RpcAnswer
 from config.errors import StoreError, TokenRefusedError, UpstreamError
 from config.jsonrpc import RpcRequest
 from config.primitives import Address, BlockRef

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 import msgspec
 import pytest
 
-from analysis.call_stage import cannot_tell
-from analysis.code.opcodes import NUMBER
-from analysis.desk import Desk
-from analysis.node import RpcAnswer
-from analysis.trace_stage import is_possible
+from analysis.pipeline.chain_context import Desk
+from analysis.reads.node import RpcAnswer
+from analysis.simulation.eth_call_backend import cannot_tell
+from analysis.simulation.trace_backend import is_possible
+from analysis.static.evm.opcodes import NUMBER
 from config.jsonrpc import RpcFault, RpcRequest
 from tests.analysis.code.test_delegation import CLONES
 from tests.chain.back_ends import LACKING, Lacking

@@ -7,8 +7,8 @@ from collections.abc import Callable
 import msgspec
 import pytest
 
-from analysis.calldata import call_data
-from analysis.desk import Desk
+from analysis.pipeline.chain_context import Desk
+from analysis.reads.abi_encoding import call_data
 from config.primitives import Address
 from demo.animal import Animal
 from demo.layout import named_account

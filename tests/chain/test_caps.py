@@ -9,15 +9,15 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from analysis import storage_words
-from analysis.cap_state import read_cap_words
-from analysis.caps import with_caps
-from analysis.clock_state import read_clock_state
-from analysis.code.examine import Findings, examine
-from analysis.desk import Desk
-from analysis.node import Node, RpcAnswer
-from analysis.revert_reason import decode_revert
-from analysis.scan import scan
+from analysis.pipeline.chain_context import Desk
+from analysis.pipeline.scan import scan
+from analysis.reads import storage_words
+from analysis.reads.node import Node, RpcAnswer
+from analysis.reads.revert_reason import decode_revert
+from analysis.static.analyse_code import Findings, examine
+from analysis.token.cap_evaluation import with_caps
+from analysis.token.cap_state import read_cap_words
+from analysis.token.deadline_state import read_clock_state
 from config.errors import UpstreamError
 from config.jsonrpc import RpcFault, RpcRequest
 from config.primitives import Address, BlockRef, Hash32, RawAmount

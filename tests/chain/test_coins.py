@@ -3,9 +3,9 @@ router or ours, is what then comes of real ones of a fresh account."""
 
 import pytest
 
-from analysis import routers
-from analysis.venues import stage_router
-from analysis.venues.swap import Way
+from analysis.market import routers
+from analysis.market.venues import probe_router
+from analysis.market.venues.trade_route import Way
 from config.chains import Chain as ChainFacts
 from config.primitives import Address
 from indexer.rpc import RpcClient
@@ -61,7 +61,7 @@ async def test_where_the_venues_router_takes_no_coins_ours_does(
     )
     assert isinstance(usual, Way)
     assert (usual.coin_buy_data, usual.coin_sell_data) == (None, None)
-    way = stage_router.pool_way(FREE, wrapped=wrapped)
+    way = probe_router.pool_way(FREE, wrapped=wrapped)
     paid = chain.quote_worth(token, 30)
     staged = await trade_for_coins(chain, client, candidate, way, paid_wei=paid)
     trader = chain.fresh_account()

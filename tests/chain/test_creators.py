@@ -8,11 +8,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from analysis.creation import find_creation
-from analysis.creators import Creators
-from analysis.desk import Desk
-from analysis.node import RpcAnswer
-from analysis.shelf import StoreShelf
+from analysis.background.creators import Creators
+from analysis.pipeline.chain_context import Desk
+from analysis.pipeline.store_adapter import StoreShelf
+from analysis.reads.node import RpcAnswer
+from analysis.token.creation import find_creation
 from config.chains import Chain as ChainFacts
 from config.errors import UpstreamError
 from config.jsonrpc import RpcFault, RpcRequest

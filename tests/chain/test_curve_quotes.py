@@ -4,7 +4,7 @@ it among a token's pools."""
 import msgspec
 import pytest
 
-from analysis.desk import Desk
+from analysis.pipeline.chain_context import Desk
 from api.native import render_native
 from config.primitives import ZERO_ADDRESS, Address
 from demo.anvil import ETHER

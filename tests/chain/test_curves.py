@@ -6,13 +6,13 @@ from typing import Literal
 import msgspec
 import pytest
 
-from analysis.curves import pools
-from analysis.curves.curve import CurveState, Standing
-from analysis.curves.pools import CURVES
-from analysis.desk import Desk
 from analysis.launchpads import origin
 from analysis.launchpads.origin import Lead
-from analysis.node import Node
+from analysis.market.curves import curve_pools
+from analysis.market.curves.curve import CurveState, Standing
+from analysis.market.curves.curve_pools import CURVES
+from analysis.pipeline.chain_context import Desk
+from analysis.reads.node import Node
 from config.launchpads import Launchpad, Registry
 from config.load import load_chains
 from config.primitives import ZERO_ADDRESS, Address
@@ -54,8 +54,8 @@ async def lead_of(node: Node, pad: Launchpad, token: Address) -> tuple[Lead, Sta
         await node.batch(origin.requests(inquiry, block=pin.hash, to_block=pin.number)),
         height=pin.number,
     )
-    asked = pools.requests(lead, block=pin.hash)
-    return lead, pools.read(lead, await node.batch(asked) if asked else [])
+    asked = curve_pools.requests(lead, block=pin.hash)
+    return lead, curve_pools.read(lead, await node.batch(asked) if asked else [])
 
 
 async def standing(node: Node, pad: Launchpad, token: Address = TOKEN) -> Standing | None:

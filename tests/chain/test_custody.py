@@ -10,9 +10,9 @@ from typing import Literal
 import msgspec
 import pytest
 
-from analysis.calldata import call_data
-from analysis.desk import Desk
-from analysis.knowledge import Known, NoKnowledge
+from analysis.pipeline.chain_context import Desk
+from analysis.reads.abi_encoding import call_data
+from analysis.reads.indexed_facts import Known, NoKnowledge
 from config.primitives import Address, RawAmount
 from demo.layout import named_account
 from sql.rows import Report, ReportRow

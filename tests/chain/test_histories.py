@@ -11,8 +11,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from analysis.desk import Desk
-from analysis.shelf import StoreShelf
+from analysis.pipeline.chain_context import Desk
+from analysis.pipeline.store_adapter import StoreShelf
 from api.native import render_native
 from api.summary import render_summary
 from config.chains import Chain as ChainFacts

@@ -6,9 +6,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from analysis.desk import Desk
-from analysis.knowledge import Known
-from analysis.shelf import StoreShelf
+from analysis.pipeline.chain_context import Desk
+from analysis.pipeline.store_adapter import StoreShelf
+from analysis.reads.indexed_facts import Known
 from api.native import render_native
 from config.burn import BURN_ADDRESSES
 from config.primitives import ZERO_ADDRESS, Address, RawAmount

@@ -3,8 +3,8 @@
 import msgspec
 import pytest
 
-from analysis.desk import Desk
-from analysis.knowledge import Known
+from analysis.pipeline.chain_context import Desk
+from analysis.reads.indexed_facts import Known
 from config.primitives import Address, RawAmount
 from demo.animal import Animal
 from demo.layout import VenueKey, ZooToken

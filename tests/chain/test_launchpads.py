@@ -5,8 +5,8 @@ import time
 import msgspec
 import pytest
 
-from analysis.desk import Desk
-from analysis.knowledge import Known
+from analysis.pipeline.chain_context import Desk
+from analysis.reads.indexed_facts import Known
 from api.native import render_native
 from config.chains import Chain as ChainFacts
 from config.jsonrpc import RpcFault

@@ -9,7 +9,7 @@ from typing import cast
 import pytest
 from eth_utils.crypto import keccak
 
-from analysis.desk import Desk
+from analysis.pipeline.chain_context import Desk
 from config.primitives import ZERO_ADDRESS
 from demo.anvil import ETHER
 from demo.concentrated import POOL_KEY, pool_key

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from analysis.desk import Desk
+from analysis.pipeline.chain_context import Desk
 from api.native import render_native
 from api.summary import render_summary
 from tests.chain.judging import judge

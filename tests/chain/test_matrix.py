@@ -5,7 +5,7 @@ really happens there to fresh accounts, through a router that is not ours.
 import msgspec
 import pytest
 
-from analysis.desk import Desk
+from analysis.pipeline.chain_context import Desk
 from config.chains import Dex
 from config.primitives import ZERO_ADDRESS
 from demo.animal import Animal

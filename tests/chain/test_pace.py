@@ -9,8 +9,8 @@ from typing import Any, cast
 import msgspec
 import pytest
 
-from analysis.desk import Desk
-from analysis.node import Node, RpcAnswer
+from analysis.pipeline.chain_context import Desk
+from analysis.reads.node import Node, RpcAnswer
 from config.jsonrpc import RpcFault, RpcRequest
 from config.primitives import BlockRef
 from tests.chain.judging import judge

@@ -8,10 +8,10 @@ import msgspec
 import pytest
 from eth_abi.abi import encode
 
-from analysis import routers
-from analysis.desk import Desk
-from analysis.routers import RouterFacts
-from analysis.venues.swap import Way
+from analysis.market import routers
+from analysis.market.routers import RouterFacts
+from analysis.market.venues.trade_route import Way
+from analysis.pipeline.chain_context import Desk
 from config.chains import Chain as ChainFacts
 from config.primitives import Address
 from demo.animal import Animal

@@ -12,12 +12,12 @@ import msgspec
 import pytest
 from eth_utils.crypto import keccak
 
-from analysis.desk import Desk
-from analysis.knowledge import Known
-from analysis.node import Node, RpcAnswer
-from analysis.outside.connect import Outside
-from analysis.outside.market_data import MarketData
-from analysis.outside.sources import Sources
+from analysis.external.connect import Outside
+from analysis.external.market_data import MarketData
+from analysis.external.verified_sources import Sources
+from analysis.pipeline.chain_context import Desk
+from analysis.reads.indexed_facts import Known
+from analysis.reads.node import Node, RpcAnswer
 from benchmarks.pools import crowd
 from config.chains import Chain as ChainFacts
 from config.jsonrpc import RpcFault, RpcRequest

@@ -6,7 +6,7 @@ real, and their outcome is compared. Each way a node can play it has to come to 
 
 import pytest
 
-from analysis.desk import Desk
+from analysis.pipeline.chain_context import Desk
 from config.errors import TokenRefusedError
 from demo.layout import World
 from demo.zoo import ZOO

@@ -3,7 +3,7 @@ swap crosses to the next tick that has some. What nobody can reach is nobody's r
 
 import pytest
 
-from analysis.desk import Desk
+from analysis.pipeline.chain_context import Desk
 from api.native import render_native
 from api.shapes import NativeFeatures
 from demo import concentrated

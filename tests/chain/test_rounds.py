@@ -4,14 +4,14 @@ from collections.abc import Sequence
 
 import pytest
 
-from analysis import gate, ownership, proxy, supply
-from analysis.abi import NoAnswer, call, code_at, read_reply, word_at
-from analysis.balance_slot import probe_request, read_probe
-from analysis.desk import Desk
-from analysis.node import Node, RpcAnswer
-from analysis.pack import pushed_address
-from analysis.powers import Powers
-from analysis.rounds import Round
+from analysis.pipeline.chain_context import Desk
+from analysis.reads.eth_reads import NoAnswer, call, code_at, read_reply, word_at
+from analysis.reads.multicall import pushed_address
+from analysis.reads.node import Node, RpcAnswer
+from analysis.reads.node_capabilities import Powers
+from analysis.reads.read_batch import Round
+from analysis.simulation.balance_slot import probe_request, read_probe
+from analysis.token import admission, burned_supply, ownership, proxy_resolution
 from config.errors import TokenRefusedError
 from config.jsonrpc import RpcFault, RpcRequest
 from config.primitives import Address, BlockRef, Hash32
@@ -52,9 +52,9 @@ UNKNOWN_PARAMETER = RpcFault(code=-32602, message="too many arguments, want at m
 
 def questions(token: Address, block: Hash32) -> list[RpcRequest]:
     return [
-        *gate.requests(token, block=block),
-        *proxy.first_requests(token, block=block),
-        *supply.requests(token, block=block),
+        *admission.requests(token, block=block),
+        *proxy_resolution.first_requests(token, block=block),
+        *burned_supply.requests(token, block=block),
         *ownership.requests(token, block=block),
         code_at(named_account("nobody"), block=block),
         *(word_at(token, Hash32(f"0x{slot:064x}"), block=block) for slot in range(12)),

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 import msgspec
 import pytest
 
-from analysis.desk import Desk
-from analysis.knowledge import Known
-from analysis.node import Node, RpcAnswer
-from analysis.scan import scan
+from analysis.pipeline.chain_context import Desk
+from analysis.pipeline.scan import scan
+from analysis.reads.indexed_facts import Known
+from analysis.reads.node import Node, RpcAnswer
 from config.chains import Chain as ChainFacts
 from config.errors import UpstreamError
 from config.jsonrpc import RpcFault, RpcRequest

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 import pytest
 
-from analysis import gate, ownership, proxy, supply
-from analysis.abi import code_at, read_code
-from analysis.code.examine import examine
-from analysis.node import RpcAnswer
+from analysis.reads.eth_reads import code_at, read_code
+from analysis.reads.node import RpcAnswer
+from analysis.static.analyse_code import examine
+from analysis.token import admission, burned_supply, ownership, proxy_resolution
 from config.errors import TokenRefusedError, UpstreamError
 from config.jsonrpc import RpcRequest
 from config.primitives import Address, BlockRef, Hash32
@@ -46,22 +46,22 @@ class Reader:
         except NodeRefusedError as refused:
             return refused.fault
 
-    def admit(self, token: Address) -> gate.Admitted:
-        return gate.read(self.batch(gate.requests(token, block=self.block.hash)))
+    def admit(self, token: Address) -> admission.Admitted:
+        return admission.read(self.batch(admission.requests(token, block=self.block.hash)))
 
     def owners(self, token: Address) -> tuple[Address, ...]:
         return ownership.read(self.batch(ownership.requests(token, block=self.block.hash)))
 
-    def trail(self, token: Address) -> proxy.Trail:
+    def trail(self, token: Address) -> proxy_resolution.Trail:
         [code] = self.batch([code_at(token, block=self.block.hash)])
-        answers = self.batch(proxy.first_requests(token, block=self.block.hash))
-        trail = proxy.begin(token, code=read_code(code), answers=answers)
+        answers = self.batch(proxy_resolution.first_requests(token, block=self.block.hash))
+        trail = proxy_resolution.begin(token, code=read_code(code), answers=answers)
         while trail.wants is not None:
-            if isinstance(trail.wants, proxy.FactsOf):
-                trail = proxy.learn(trail, examine(trail.wants.code))
+            if isinstance(trail.wants, proxy_resolution.FactsOf):
+                trail = proxy_resolution.learn(trail, examine(trail.wants.code))
                 continue
-            asked = proxy.requests(trail, block=self.block.hash)
-            trail = proxy.read(trail, self.batch(asked))
+            asked = proxy_resolution.requests(trail, block=self.block.hash)
+            trail = proxy_resolution.read(trail, self.batch(asked))
         return trail
 
 
@@ -115,7 +115,7 @@ def test_an_unknown_block_is_the_nodes_fault(reader: Reader, world: World) -> No
     lost = Hash32("0x" + "77" * 32)
     token = world.token("honest").address
     with pytest.raises(UpstreamError):
-        gate.read(reader.batch(gate.requests(token, block=lost)))
+        admission.read(reader.batch(admission.requests(token, block=lost)))
     with pytest.raises(UpstreamError):
         ownership.read(reader.batch(ownership.requests(token, block=lost)))
 
@@ -142,7 +142,9 @@ def test_an_owner_without_a_getter_is_found_in_its_slot(reader: Reader, world: W
 def test_burned_supply(reader: Reader, world: World, chain: Chain) -> None:
     for key in ("honest", "burned"):
         token = world.token(key).address
-        burned = supply.read(reader.batch(supply.requests(token, block=reader.block.hash)))
+        burned = burned_supply.read(
+            reader.batch(burned_supply.requests(token, block=reader.block.hash))
+        )
         held = sum(chain.balance(token, row.owner) for row in burned.holders)
         assert burned.burned_raw == held
         assert (burned.burned_raw > 0) is (key == "burned")
@@ -198,7 +200,10 @@ def test_a_clone_of_a_storage_proxy_uses_its_own_storage(
     clone = put_code(anvil_node, "clone of a proxy", code.format(front[2:]))
     honest = world.token("honest").address
     anvil_node.rpc(
-        "anvil_setStorageAt", clone, proxy.IMPLEMENTATION_SLOT, "0x" + "0" * 24 + honest[2:]
+        "anvil_setStorageAt",
+        clone,
+        proxy_resolution.IMPLEMENTATION_SLOT,
+        "0x" + "0" * 24 + honest[2:],
     )
     anvil_node.mine()
     assert Reader(anvil_node).trail(clone).hops == (front, honest)

@@ -5,14 +5,14 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from analysis import examiner as module
-from analysis.code.bytecode import hash_of, strip_metadata
-from analysis.code.examine import Findings, examine
-from analysis.desk import Desk
-from analysis.examiner import Examiner
-from analysis.scan import ChainScanner
-from analysis.shelf import StoreShelf
-from analysis.version import analysis_version
+from analysis.pipeline.chain_context import Desk
+from analysis.pipeline.scan import ChainScanner
+from analysis.pipeline.store_adapter import StoreShelf
+from analysis.static import result_cache as module
+from analysis.static.analyse_code import Findings, examine
+from analysis.static.engine_version import analysis_version
+from analysis.static.evm.disassembly import hash_of, strip_metadata
+from analysis.static.result_cache import Examiner
 from config.primitives import Address
 from demo.abi import call_data
 from demo.anvil import AnvilNode

@@ -4,7 +4,7 @@ them; asked once, in the round that asks everything else."""
 import msgspec
 import pytest
 
-from analysis.desk import Desk
+from analysis.pipeline.chain_context import Desk
 from config.chains import Dex
 from config.primitives import Address
 from demo.anvil import ETHER

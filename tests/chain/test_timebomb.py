@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from analysis import clock
-from analysis.clock import ContractClock, Reading, clock_at
-from analysis.clock_limits import ClockLimit
-from analysis.clock_state import read_clock_state
-from analysis.desk import Desk
-from analysis.judge import Judged, judge_code
-from analysis.scan import scan
+from analysis.pipeline.chain_context import Desk
+from analysis.pipeline.scan import scan
+from analysis.static.token_model.clock_limits import ClockLimit
+from analysis.token import contract_clock
+from analysis.token.contract_clock import ContractClock, Reading, clock_at
+from analysis.token.deadline_state import read_clock_state
+from analysis.token.judge_code import Judged, judge_code
 from api.native import render_native
 from api.render import clock_after
 from api.shapes import NativeFeatures
@@ -70,7 +70,7 @@ def limits(monkeypatch: pytest.MonkeyPatch) -> list[ClockLimit]:
         findings = structs.replace(judged.findings, timebomb=True)
         return structs.replace(judged, findings=findings, clock_limits=tuple(found))
 
-    monkeypatch.setattr("analysis.scan.judge_code", judge)
+    monkeypatch.setattr("analysis.pipeline.scan.judge_code", judge)
     return found
 
 
@@ -94,15 +94,15 @@ async def test_the_clock_is_what_contracts_read(chain: Chain, client: RpcClient)
     for _ in range(3):
         chain.node.increase_time(1_000)
         head = await client.fetch_head()
-        [told] = await client.batch([clock.request(block=head.hash)])
-        assert clock.read(told) == Reading(block_number=head.number, time_s=head.time_s)
+        [told] = await client.batch([contract_clock.request(block=head.hash)])
+        assert contract_clock.read(told) == Reading(block_number=head.number, time_s=head.time_s)
 
 
 async def test_a_former_block_has_its_own_clock(chain: Chain, client: RpcClient) -> None:
     former = await client.fetch_head()
     chain.node.increase_time(1_000)
-    [told] = await client.batch([clock.request(block=former.hash)])
-    assert clock.read(told) == Reading(block_number=former.number, time_s=former.time_s)
+    [told] = await client.batch([contract_clock.request(block=former.hash)])
+    assert contract_clock.read(told) == Reading(block_number=former.number, time_s=former.time_s)
 
 
 async def test_a_stored_deadline_is_read_at_the_pinned_block(
@@ -170,7 +170,7 @@ async def test_somebody_in_another_owner_slot_can_still_reset(
         slots = (*judged.owner_slots, limit.slot)
         return structs.replace(judged, findings=findings, clock_limits=(limit,), owner_slots=slots)
 
-    monkeypatch.setattr("analysis.scan.judge_code", judge_two_owners)
+    monkeypatch.setattr("analysis.pipeline.scan.judge_code", judge_two_owners)
     report = await judge(desk, token)
     assert (report.token.ownership_renounced, report.token.owner_slots_vacant) == (True, False)
     assert course(report, facts, [3 * YEAR_S]) == [(True, "resettable")]

@@ -6,11 +6,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from analysis.desk import Desk
-from analysis.knowledge import Known
-from analysis.scan import ChainScanner
-from analysis.service import Analyser
-from analysis.shelf import StoreShelf
+from analysis.pipeline.analyser import Analyser
+from analysis.pipeline.chain_context import Desk
+from analysis.pipeline.scan import ChainScanner
+from analysis.pipeline.store_adapter import StoreShelf
+from analysis.reads.indexed_facts import Known
 from config.chains import Chain as ChainFacts
 from config.primitives import Address, BlockRef, RawAmount
 from sql.store import Store

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 import msgspec
 import pytest
 
-from analysis.code.examine import examine
-from analysis.desk import Desk
-from analysis.node import RpcAnswer
-from analysis.owner_slots import OwnerSlots, read_owner_slots
+from analysis.pipeline.chain_context import Desk
+from analysis.reads.node import RpcAnswer
+from analysis.static.analyse_code import examine
+from analysis.token.owner_slots import OwnerSlots, read_owner_slots
 from config.jsonrpc import RpcRequest
 from config.settings import AnalysisSettings
 from tests.chain.counting import CountingNode

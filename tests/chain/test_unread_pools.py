@@ -4,7 +4,7 @@ of it: neither is its token illiquid for it, nor is it traded."""
 import msgspec
 import pytest
 
-from analysis.desk import Desk
+from analysis.pipeline.chain_context import Desk
 from api.native import render_native
 from api.summary import render_summary
 from config.chains import Dex

@@ -40,7 +40,7 @@ def text_constants(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def module_name(path: Path) -> str:
-    """`analysis/venues/swap.py` -> `analysis.venues.swap`; a package's own file is the package."""
+    """`analysis/reads/node.py` -> `analysis.reads.node`; a package's own file is the package."""
     parts = list(path.relative_to(ROOT).with_suffix("").parts)
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 

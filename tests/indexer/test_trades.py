@@ -7,12 +7,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from analysis.desk import Desk
-from analysis.native_price import anchor_prices
-from analysis.outside.market_data import MarketData
-from analysis.price import find_price
-from analysis.shelf import StoreShelf
-from analysis.trades import StoredTrades
+from analysis.external.market_data import MarketData
+from analysis.market.last_trade_price import StoredTrades
+from analysis.market.native_price import anchor_prices
+from analysis.market.token_price import find_price
+from analysis.pipeline.chain_context import Desk
+from analysis.pipeline.store_adapter import StoreShelf
 from config.primitives import Address
 from config.settings import AnalysisSettings, IndexerSettings, RpcSettings
 from demo.compile import load_artifacts

@@ -6,8 +6,8 @@ import msgspec
 
 from analysis.launchpads import origin, verdict
 from analysis.launchpads.verdict import Origin
-from analysis.metadata import Metadata
-from analysis.node import Node, RpcAnswer
+from analysis.reads.node import Node, RpcAnswer
+from analysis.token.metadata import Metadata
 from config.jsonrpc import RpcFault, RpcRequest
 from config.launchpads import Launchpad
 from config.primitives import Address, BlockRef, Hash32, RawAmount

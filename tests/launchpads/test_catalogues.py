@@ -5,11 +5,11 @@ from collections.abc import AsyncIterator, Iterator
 import msgspec
 import pytest
 
-from analysis.calldata import selector_of
 from analysis.launchpads import catalogues, origin
 from analysis.launchpads.catalogues import Walk
 from analysis.launchpads.verdict import Origin
-from analysis.node import RpcAnswer
+from analysis.reads.abi_encoding import selector_of
+from analysis.reads.node import RpcAnswer
 from config.jsonrpc import RpcFault
 from config.launchpads import Catalogue, Launchpad
 from config.primitives import Address

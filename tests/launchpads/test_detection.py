@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Iterator
 import msgspec
 import pytest
 
-from analysis.shelf import StoreShelf
+from analysis.pipeline.store_adapter import StoreShelf
 from config.chains import Chain
 from config.jsonrpc import RpcRequest
 from config.launchpads import Launchpad

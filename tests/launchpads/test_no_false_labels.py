@@ -7,8 +7,8 @@ from collections.abc import Callable
 import msgspec
 import pytest
 
-from analysis.calldata import selector_of
-from analysis.node import RpcAnswer
+from analysis.reads.abi_encoding import selector_of
+from analysis.reads.node import RpcAnswer
 from config.jsonrpc import RpcRequest
 from config.launchpads import Launchpad
 from config.primitives import Address

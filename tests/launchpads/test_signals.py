@@ -7,7 +7,7 @@ import pytest
 from eth_hash.auto import keccak
 
 from analysis.launchpads.verdict import UNNAMED
-from analysis.node import RpcAnswer
+from analysis.reads.node import RpcAnswer
 from config.jsonrpc import RpcFault, RpcRequest
 from config.launchpads import Creation, Launchpad, Registry
 from config.primitives import Address, RawAmount

@@ -10,7 +10,7 @@ from typing import Final
 
 import msgspec
 
-from analysis.code.graph import (
+from analysis.static.evm.cfg import (
     DESTRUCTS,
     FAILS,
     LOST,
@@ -21,7 +21,7 @@ from analysis.code.graph import (
     Graph,
     Node,
 )
-from analysis.code.terms import FOLDED, Term, Word
+from analysis.static.evm.expressions import FOLDED, Term, Word
 from tests.lifter.runs import CALLER, TOKEN, Run, Step
 
 _WORD: Final = 32

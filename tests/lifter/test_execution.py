@@ -10,9 +10,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from analysis.code.bytecode import split, strip_metadata
-from analysis.code.graph import Graph, Node
-from analysis.code.walk import Budget, walk
+from analysis.static.evm.budget import Budget
+from analysis.static.evm.cfg import Graph, Node
+from analysis.static.evm.disassembly import split, strip_metadata
+from analysis.static.evm.path_explorer import walk
 from demo.anvil import NODE_MODULES, AnvilNode
 from tests.analysis.cases import Case, load_cases
 from tests.analysis.cases_compile import HAS_VYPER, Build, builds_of, runtime_of

@@ -2,8 +2,8 @@
 
 import pytest
 
-from analysis.desk import Desk
-from analysis.knowledge import NoKnowledge
+from analysis.pipeline.chain_context import Desk
+from analysis.reads.indexed_facts import NoKnowledge
 from config.chains import Chain as ChainFacts
 from config.settings import AnalysisSettings
 from demo.anvil import AnvilNode

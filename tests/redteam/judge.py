@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from analysis.desk import Desk
-from analysis.scan import scan
+from analysis.pipeline.chain_context import Desk
+from analysis.pipeline.scan import scan
 from api.native import render_native
 from api.render import clock_after
 from api.shapes import NativeFeatures, settled

@@ -9,7 +9,7 @@ from typing import Final
 
 import pytest
 
-from analysis.desk import Desk
+from analysis.pipeline.chain_context import Desk
 from demo.anvil import NODE_MODULES, AnvilNode
 from demo.compile import Artifacts, compile_sources
 from demo.layout import World

@@ -8,7 +8,7 @@ import asyncio
 
 import pytest
 
-from analysis.desk import Desk
+from analysis.pipeline.chain_context import Desk
 from demo.anvil import AnvilNode
 from demo.compile import Artifacts
 from demo.layout import World

@@ -1,6 +1,6 @@
 """A small assembler, so that tests show the code they are about."""
 
-from analysis.code.opcodes import NUMBER
+from analysis.static.evm.opcodes import NUMBER
 
 
 def assemble(source: str) -> bytes:

@@ -2,8 +2,8 @@
 
 import pytest
 
-from analysis.code.examine import examine
-from analysis.proxy import BEACON_SLOT, IMPLEMENTATION_SLOT
+from analysis.static.analyse_code import examine
+from analysis.token.proxy_resolution import BEACON_SLOT, IMPLEMENTATION_SLOT
 from tests.analysis.code.assembler import assemble, functions
 
 TARGET = "0x" + "be" * 20

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.code.bytecode import hash_of, strip_metadata
-from analysis.code.examine import Findings, examine
-from analysis.code.opcodes import NUMBER, OPCODES
-from analysis.code.walk import Budget
+from analysis.static.analyse_code import Findings, examine
+from analysis.static.evm.budget import Budget
+from analysis.static.evm.disassembly import hash_of, strip_metadata
+from analysis.static.evm.opcodes import NUMBER, OPCODES
 from config.primitives import Hash32
 from tests.analysis.code.assembler import assemble, functions
 

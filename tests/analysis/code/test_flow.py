@@ -5,9 +5,9 @@ from typing import Final
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from analysis.code.flow import Flow, Site
-from analysis.code.graph import FAILS, LOST, RETURNS, REVERTS, Branch, Graph, Node
-from analysis.code.terms import Pool
+from analysis.static.evm.cfg import FAILS, LOST, RETURNS, REVERTS, Branch, Graph, Node
+from analysis.static.evm.expressions import Pool
+from analysis.static.evm.function_cfg import Flow, Site
 
 POOL: Final = Pool()
 CONDITIONS: Final = tuple(POOL.leaf("CALLDATALOAD", place) for place in range(3))

@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.code.bytecode import split
-from analysis.code.examine import examine
-from analysis.code.walk import Budget, Walked, walk
+from analysis.static.analyse_code import examine
+from analysis.static.evm.budget import Budget
+from analysis.static.evm.disassembly import split
+from analysis.static.evm.path_explorer import Walked, walk
 from tests.analysis.code.assembler import assemble
 
 
@@ -104,7 +105,7 @@ HOSTILE: Final = {
 
 _CHILD: Final = """
 import json, resource, sys, time
-from analysis.code.examine import examine
+from analysis.static.analyse_code import examine
 took_s = []
 for line in sys.stdin:
     started = time.thread_time()

@@ -4,8 +4,8 @@ from typing import Final
 
 import pytest
 
-from analysis.code.examine import examine
-from analysis.code.facts import TRANSFER_FROM
+from analysis.static.analyse_code import examine
+from analysis.static.token_model.contract_model import TRANSFER_FROM
 from tests.analysis.cases import Case, load_cases
 from tests.analysis.cases_compile import BUILDS, HAS_VYPER, Build, builds_of, runtime_of
 

@@ -8,8 +8,8 @@ from eth_hash.auto import keccak
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.code.memory import Memory
-from analysis.code.terms import FOLDED, Pool, Term, Word
+from analysis.static.evm.expressions import FOLDED, Pool, Term, Word
+from analysis.static.evm.symbolic_memory import Memory
 
 _SIZE: Final = 512
 _INPUT: Final = bytes(range(1, 129))

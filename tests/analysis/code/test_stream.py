@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from analysis.code.stream import examine_lines
+from analysis.static.analyse_stream import examine_lines
 from tests.analysis.code.assembler import assemble
 
 CODE = "0x" + assemble("CALLER SELFDESTRUCT 1 0 MSTORE 32 0 RETURN").hex()

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from analysis.code import stream
-from analysis.code.stream import examine_line, examine_lines
+from analysis.static import analyse_stream
+from analysis.static.analyse_stream import examine_line, examine_lines
 from demo.anvil import PROJECT_ROOT
 from tests.analysis.code.assembler import assemble
 
@@ -165,7 +165,7 @@ def dies_of_it(given: bytes) -> bytes:
 def test_a_line_that_ends_its_process_costs_only_its_own_answer(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(stream, "examine_line", dies_of_it)
+    monkeypatch.setattr(analyse_stream, "examine_line", dies_of_it)
     lines = [line(0), DEADLY, *map(line, range(1, 40)), DEADLY, line(40)]
     answers = [json.loads(each) for each in examine_lines(lines, processes=2)]
     names = [0, "deadly", *range(1, 40), "deadly", 40]

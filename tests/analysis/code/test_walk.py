@@ -6,10 +6,11 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from analysis.code.bytecode import split
-from analysis.code.examine import examine
-from analysis.code.flow import Flow
-from analysis.code.walk import Budget, walk
+from analysis.static.analyse_code import examine
+from analysis.static.evm.budget import Budget
+from analysis.static.evm.disassembly import split
+from analysis.static.evm.function_cfg import Flow
+from analysis.static.evm.path_explorer import walk
 from tests.analysis.code.assembler import assemble, functions
 
 TRANSFER, BALANCE_OF, ALLOWANCE, APPROVE = 0xA9059CBB, 0x70A08231, 0xDD62ED3E, 0x095EA7B3

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 from aiohttp import web
 
-from analysis.outside.host import Host
+from analysis.external.host import Host
 from config.errors import UpstreamError
 from tests.analysis.outside.service import Service
 

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 from aiohttp import web
 
-from analysis.outside.market_data import MarketData
+from analysis.external.market_data import MarketData
 from config.chains import Chain
 from config.load import load_chains
 from config.primitives import Address, Hash32

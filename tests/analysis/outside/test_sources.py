@@ -5,7 +5,7 @@ import msgspec
 import pytest
 from aiohttp import web
 
-from analysis.outside.sources import Sources
+from analysis.external.verified_sources import Sources
 from config.primitives import Address
 from config.secret import Secret
 from config.settings import SourceSettings

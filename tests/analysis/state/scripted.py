@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable, Sequence
 
-from analysis.node import RpcAnswer
+from analysis.reads.node import RpcAnswer
 from config.jsonrpc import RpcRequest
 from config.primitives import BlockRef
 

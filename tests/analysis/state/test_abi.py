@@ -6,7 +6,7 @@ from eth_abi.abi import encode
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.abi import (
+from analysis.reads.eth_reads import (
     TEXT_LIMIT,
     NoAnswer,
     call,

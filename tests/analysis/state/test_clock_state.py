@@ -5,13 +5,13 @@ import asyncio
 import pytest
 from msgspec import structs
 
-from analysis import clock, clock_state, owner_slots, ownership
-from analysis.clock import ContractClock, Reading, clock_at
-from analysis.clock_limits import ClockLimit
-from analysis.clock_state import ClockState, read_clock_state
-from analysis.code.leads import StoredAddress
-from analysis.node import RpcAnswer
-from analysis.owner_slots import OwnerSlots, read_owner_slots
+from analysis.reads.node import RpcAnswer
+from analysis.static.custody.simulation_hints import StoredAddress
+from analysis.static.token_model.clock_limits import ClockLimit
+from analysis.token import contract_clock, deadline_state, owner_slots, ownership
+from analysis.token.contract_clock import ContractClock, Reading, clock_at
+from analysis.token.deadline_state import ClockState, read_clock_state
+from analysis.token.owner_slots import OwnerSlots, read_owner_slots
 from config.errors import UpstreamError
 from config.jsonrpc import RpcFault, RpcRequest
 from config.primitives import Address, Hash32
@@ -54,7 +54,7 @@ def row(at: int | None, value: int | None) -> ClockLimitRow:
     ],
 )
 def test_the_clock_is_two_words(answer: RpcAnswer, reading: Reading | None) -> None:
-    assert clock.read(answer) == reading
+    assert contract_clock.read(answer) == reading
 
 
 def test_a_clock_moves_on_by_whole_blocks() -> None:
@@ -135,8 +135,8 @@ async def test_nonsense_is_as_good_as_silence() -> None:
 async def test_a_chain_that_is_silent_for_too_long_is_not_waited_for(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    assert clock_state.CLOCK_WAIT_S == 5.0
-    monkeypatch.setattr(clock_state, "CLOCK_WAIT_S", 0.01)
+    assert deadline_state.CLOCK_WAIT_S == 5.0
+    monkeypatch.setattr(deadline_state, "CLOCK_WAIT_S", 0.01)
     state = await asyncio.wait_for(read(ScriptedNode(), stored(5)), 1)
     assert state == ClockState(reading=None, limits=(row(5, None),))
 

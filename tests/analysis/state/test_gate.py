@@ -3,8 +3,8 @@
 import msgspec
 import pytest
 
-from analysis import gate
-from analysis.node import RpcAnswer
+from analysis.reads.node import RpcAnswer
+from analysis.token import admission
 from config.burn import BURN_ADDRESSES
 from config.errors import TokenRefusedError, UpstreamError
 from config.jsonrpc import RpcFault
@@ -17,13 +17,13 @@ OUT_OF_GAS = RpcFault(code=-32000, message="out of gas")
 
 def refusal(*answers: RpcAnswer) -> TokenRefusedError:
     with pytest.raises(TokenRefusedError) as caught:
-        gate.read(answers)
+        admission.read(answers)
     assert caught.value.reason
     return caught.value
 
 
 def test_a_token_is_admitted_with_what_it_says() -> None:
-    admitted = gate.read((CODE, NAME, SYMBOL, DECIMALS, SUPPLY))
+    admitted = admission.read((CODE, NAME, SYMBOL, DECIMALS, SUPPLY))
     assert admitted.code == b"\x60\x80"
     assert msgspec.structs.asdict(admitted.metadata) == {
         "name": "Some Token",
@@ -35,11 +35,11 @@ def test_a_token_is_admitted_with_what_it_says() -> None:
 
 def test_bytes32_names_are_text() -> None:
     old = sent(b"OLD".ljust(32, b"\0"))
-    assert gate.read((CODE, old, old, DECIMALS, SUPPLY)).metadata.symbol == "OLD"
+    assert admission.read((CODE, old, old, DECIMALS, SUPPLY)).metadata.symbol == "OLD"
 
 
 def test_a_precompiles_marker_is_code_enough() -> None:
-    assert gate.read((sent(b"\xef"), NAME, SYMBOL, DECIMALS, SUPPLY)).code == b"\xef"
+    assert admission.read((sent(b"\xef"), NAME, SYMBOL, DECIMALS, SUPPLY)).code == b"\xef"
 
 
 @pytest.mark.parametrize(
@@ -65,23 +65,23 @@ def test_a_node_that_fails_is_not_a_refusal(broken: int) -> None:
     answers: list[RpcAnswer] = [CODE, NAME, SYMBOL, DECIMALS, SUPPLY]
     answers[broken] = LOST_BLOCK
     with pytest.raises(UpstreamError):
-        gate.read(answers)
+        admission.read(answers)
 
 
 @pytest.mark.parametrize("burned", sorted(BURN_ADDRESSES))
 @pytest.mark.parametrize("form", [str.lower, str.upper])
 def test_burn_addresses_in_any_letter_case(burned: str, form: type[str]) -> None:
     with pytest.raises(TokenRefusedError) as caught:
-        gate.admit_address("0x" + form(burned[2:]))
+        admission.admit_address("0x" + form(burned[2:]))
     assert caught.value.code == "burn_address"
 
 
 def test_a_near_burn_address_is_an_address() -> None:
-    assert gate.admit_address("0x" + "00" * 19 + "02") == "0x" + "00" * 19 + "02"
+    assert admission.admit_address("0x" + "00" * 19 + "02") == "0x" + "00" * 19 + "02"
 
 
 @pytest.mark.parametrize("text", ["", "0x", "0x" + "g" * 40, " 0x" + "1" * 40, "1" * 40])
 def test_no_address(text: str) -> None:
     with pytest.raises(TokenRefusedError) as caught:
-        gate.admit_address(text)
+        admission.admit_address(text)
     assert caught.value.code == "invalid_address"

@@ -2,9 +2,9 @@
 
 import pytest
 
-from analysis import ownership
-from analysis.node import RpcAnswer
-from analysis.ownership import Ownership
+from analysis.reads.node import RpcAnswer
+from analysis.token import ownership
+from analysis.token.ownership import Ownership
 from config.errors import UpstreamError
 from config.primitives import Address, Hash32
 from tests.analysis.state.answers import LOST_BLOCK, REVERTED, address, sent, word

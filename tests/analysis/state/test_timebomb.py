@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.clock import ContractClock, Reading, clock_at
-from analysis.timebomb import (
+from analysis.token.contract_clock import ContractClock, Reading, clock_at
+from analysis.token.timebomb_status import (
     HARMLESS,
     PRECEDENCE,
     YEAR_S,

@@ -1,0 +1,1 @@
+"""Work that nobody waits for: tokens due for analysis, creators, retries."""

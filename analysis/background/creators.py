@@ -1,0 +1,118 @@
+"""Finds out who made the tokens that have been judged, one after the other, beside everything else.
+
+No answer waits for it: the report is amended when the creator is known.
+"""
+
+import asyncio
+from collections.abc import Callable, Mapping
+
+import structlog
+from apscheduler.schedulers.asyncio import AsyncIOScheduler
+
+from analysis.background.retry_gate import Patience, schedule_by_chain
+from analysis.pipeline.chain_context import Desk
+from analysis.reads.eth_reads import call, decode_uint, read_reply
+from analysis.token.creation import Creation, find_creation, find_launch
+from config.errors import StoreError, UpstreamError
+from config.primitives import Address, RawAmount
+from config.settings import AnalysisSettings
+from sql.creators import Creatorless, list_creatorless, write_creator
+from sql.launches import launches_of
+from sql.reports import set_creator
+from sql.rows import CreatorRow
+from sql.store import Store
+
+_LOG = structlog.get_logger(__name__)
+
+_LOOKED_AT = 100
+"""Tokens looked at for the one that is looked up: others may have been tried in vain lately."""
+
+_PAUSE_S = 3_600.0
+"""Before a token is tried again that is too young, or whose node does not tell."""
+
+_MOST_REMEMBERED = 10_000
+
+
+class Creators:
+    """Takes one token at a time on every chain."""
+
+    def __init__(
+        self,
+        *,
+        desks: Mapping[str, Desk],
+        store: Store,
+        settings: AnalysisSettings,
+        now_s: Callable[[], float],
+    ) -> None:
+        self._desks = desks
+        self._store = store
+        self._settings = settings
+        self._patience = Patience(now_s, at_most=_MOST_REMEMBERED)
+
+    def schedule(self, scheduler: AsyncIOScheduler) -> None:
+        """Add a job for each chain."""
+        every_s = self._settings.rounds_every_s
+        schedule_by_chain(scheduler, self.go, self._desks, every_s=every_s, name="find creators")
+
+    async def go(self, slug: str) -> None:
+        """Look one token of one chain up. What goes wrong is logged."""
+        desk = self._desks[slug]
+        try:
+            waiting = await asyncio.to_thread(
+                list_creatorless, self._store, chain_id=desk.chain.id, at_most=_LOOKED_AT
+            )
+            due = (one for one in waiting if self._patience.is_over(slug, one.address))
+            chosen = next(due, None)
+            if chosen is not None:
+                await self._look_up(desk, chosen)
+        except (UpstreamError, StoreError) as error:
+            _LOG.info("creator not found out", chain=slug, why=str(error))
+
+    async def _look_up(self, desk: Desk, one: Creatorless) -> None:
+        self._patience.begin(desk.chain.slug, one.address, for_s=_PAUSE_S)
+        head = await desk.node.fetch_head()
+        final = head.number - desk.chain.finality_blocks
+        found = await self._find(desk, one.address, final=final) if final >= 0 else None
+        if found is None:
+            return
+        row = CreatorRow(
+            chain_id=desk.chain.id,
+            token=one.address,
+            creator=found.creator,
+            block_number=found.block_number,
+            tx_hash=found.tx_hash,
+        )
+        await asyncio.to_thread(write_creator, self._store, row)
+        if found.creator is not None:
+            await asyncio.to_thread(
+                set_creator,
+                self._store,
+                chain_id=desk.chain.id,
+                address=one.address,
+                block_hash=one.block_hash,
+                creator=found.creator,
+                balance_raw=await _balance_of(desk, one, found.creator),
+            )
+
+    async def _find(self, desk: Desk, token: Address, *, final: int) -> Creation | None:
+        """By its launch, which any node still knows, else by its code. None: not final yet."""
+        launches = await asyncio.to_thread(
+            launches_of, self._store, chain_id=desk.chain.id, token=token
+        )
+        for launch in launches:
+            if launch.tx_hash is not None and launch.block_number <= final:
+                launched = await find_launch(desk.node, token, launch.tx_hash)
+                if launched is not None:
+                    return launched
+        return await find_creation(desk.node, token, final=final)
+
+
+async def _balance_of(desk: Desk, one: Creatorless, creator: Address) -> RawAmount | None:
+    """At the report's block. None: the token, or the node, does not tell (any more)."""
+    request = call(one.address, "balanceOf(address)", creator, block=one.block_hash)
+    (answer,) = await desk.node.batch([request])
+    try:
+        held = decode_uint(read_reply(answer))
+    except UpstreamError:
+        return None
+    return None if held is None else RawAmount(held)

@@ -1,1 +1,0 @@
-"""Static analysis of runtime code. Pure: no node, no store."""

@@ -1,0 +1,1 @@
+"""Conditions of trades solved for the inputs at which they turn. Pure."""

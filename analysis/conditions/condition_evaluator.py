@@ -1,0 +1,230 @@
+"""Evaluates a condition with what storage holds and what an ordinary trade brings. Pure."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
+
+from eth_hash.auto import keccak
+
+from analysis.conditions.condition_inputs import Input, Setting
+from analysis.static.evm.expressions import FOLDED, MASK
+from analysis.static.token_model.cap_rules import Step
+from analysis.static.token_model.trade_conditions import TradeCondition
+from config.primitives import Address, Hash32
+
+_ADDRESS_BITS: Final = 160
+_TRANSFER: Final = "0xa9059cbb"
+_APPROVE: Final = "0x095ea7b3"
+
+_MOVED: Final = frozenset({"mark", "unguarded"})
+"""Written per party by trades or by anybody: an entry need not be what somebody new has."""
+
+Changed = Mapping[tuple[Input, Hash32 | None], int]
+"""Inputs that are not ordinary: variables and entries by their slots, coins by whose they are."""
+
+_KINDS: Final[dict[str, Input]] = {
+    "time": "time",
+    "block": "block",
+    "gas_price": "gas_price",
+    "base_fee": "base_fee",
+    "proposer": "proposer",
+    "randomness": "randomness",
+    "gas": "gas",
+    "amount": "amount",
+}
+
+
+class Evaluator:
+    """Of one condition."""
+
+    def __init__(self, condition: TradeCondition, setting: Setting) -> None:
+        self._steps = condition.steps
+        self._setting = setting
+        self.choice: Mapping[int, int] = {}
+        """Which meaning of a merged word is looked at, by step."""
+        self._selector = condition.selector
+        self._trader = word_of(int(setting.trader, 16))
+        self._is_moved = not _MOVED.isdisjoint(condition.sources)
+
+    def ordinary(self, kind: Input, mark: int, slot: Hash32 | None) -> int | None:
+        """What an ordinary trade brings. None: not known, or of `price`."""
+        setting = self._setting
+        if kind == "slot":
+            return None if slot is None else setting.words.get(slot)
+        values: dict[Input, int] = {
+            "time": setting.time_s,
+            "block": setting.block,
+            "gas_price": setting.gas_price_wei,
+            "base_fee": setting.base_fee_wei,
+            "proposer": int(setting.proposer, 16),
+            "randomness": MASK // 3,
+            "gas": setting.gas,
+            "coins": setting.coins_wei if slot == self._trader else 0,
+            "amount": setting.amount_raw,
+            "mark": mark,
+            "balance": 0,
+        }
+        return values.get(kind)
+
+    def truth(self, changed: Changed, mark: int) -> bool | None:
+        """Whether the condition holds. None: what decides is not known. `mark`: what entries of
+        mappings hold."""
+        values = self._all(changed, mark)
+        return None if not values or values[-1] is None else bool(values[-1])
+
+    def purses(self) -> tuple[Hash32, ...]:
+        """Whose coins the condition reads, as words: the trader's, and the contract's own."""
+        values = self._all({}, 0)
+        asked = {
+            values[step.arguments[0]]
+            for step in self._steps
+            if step.operation == "coins" and step.arguments
+        }
+        return tuple(
+            account
+            for account in (self._trader, word_of(int(self._setting.contract, 16)))
+            if int(account, 16) in asked
+        )
+
+    def entries(self, variable: Hash32, mark: int) -> dict[Hash32, tuple[int | None, ...]]:
+        """Slots of the entries of a variable that the condition reads, and their keys."""
+        values = self._all({}, mark)
+        found: dict[Hash32, tuple[int | None, ...]] = {}
+        for step in self._steps:
+            if step.operation == "mark" and step.word == variable:
+                slot, *keys = (values[argument] for argument in step.arguments)
+                if slot is not None:
+                    found[word_of(slot)] = tuple(keys)
+        return found
+
+    def _all(self, changed: Changed, mark: int) -> list[int | None]:
+        """The value of every step."""
+        values: list[int | None] = []
+        for number, step in enumerate(self._steps):
+            if step.operation == "either":
+                chosen = self.choice.get(number, 0)
+                values.append(values[step.arguments[chosen]] if step.arguments else None)
+            else:
+                values.append(self._value(step, values, changed, mark))
+        return values
+
+    def _value(
+        self,
+        step: Step,
+        values: Sequence[int | None],
+        changed: Changed,
+        mark: int,
+    ) -> int | None:
+        given = [values[argument] for argument in step.arguments]
+        fold = FOLDED.get(step.operation)
+        if fold is not None:
+            return folded(step.operation, fold, given)
+        if step.operation == "keccak":
+            return _hash(given)
+        if step.operation == "number" and step.word is not None:
+            return int(step.word, 16)
+        return self._leaf(step, given, changed, mark)
+
+    def _leaf(
+        self,
+        step: Step,
+        given: Sequence[int | None],
+        changed: Changed,
+        mark: int,
+    ) -> int | None:
+        setting, name = self._setting, step.operation
+        value: int | None
+        if name == "slot" and step.word is not None:
+            value = changed.get(("slot", step.word), setting.words.get(step.word))
+        elif name == "mark":
+            slot = given[0]
+            value = None if slot is None else changed.get(("mark", word_of(slot)), mark)
+        elif name == "entry":
+            value = None if self._is_moved else 0
+        elif name == "coins":
+            value = self._coins(given, changed)
+        elif name == "balance":
+            value = self._balance(given, changed)
+        else:
+            value = self._plain(name, changed)
+        return value
+
+    def _plain(self, name: str, changed: Changed) -> int | None:
+        """A leaf without operands."""
+        fixed = {**self._people(), "callee": 1}.get(name)
+        if fixed is not None:
+            return fixed
+        base_fee = changed.get(("base_fee", None))
+        if name == "gas_price" and base_fee is not None:
+            # Wallets pay their tip on top of whatever the base fee is.
+            return base_fee + self._setting.gas_price_wei - self._setting.base_fee_wei
+        kind = _KINDS.get(name)
+        return None if kind is None else changed.get((kind, None), self.ordinary(kind, 0, None))
+
+    def _people(self) -> dict[str, int]:
+        setting = self._setting
+        trader, pool = int(setting.trader, 16), int(setting.pool, 16)
+        people = {"origin": trader, "this": int(setting.token, 16)}
+        if self._selector == _APPROVE:
+            return people | {"caller": trader, "spender": int(setting.router, 16)}
+        if self._selector == _TRANSFER:
+            return people | {"from": pool, "to": trader, "caller": pool}
+        return people | {"from": trader, "to": pool, "caller": int(setting.router, 16)}
+
+    def _coins(self, given: Sequence[int | None], changed: Changed) -> int | None:
+        """None: of an account whose coins are not played."""
+        if not given or given[0] not in (int(self._trader, 16), int(self._setting.contract, 16)):
+            return None
+        account = word_of(given[0])
+        return changed.get(("coins", account), self.ordinary("coins", 0, account))
+
+    def _balance(self, given: Sequence[int | None], changed: Changed) -> int | None:
+        setting = self._setting
+        held = {
+            int(setting.trader, 16): setting.amount_raw,
+            int(setting.pool, 16): setting.pool_balance_raw,
+            int(setting.token, 16): changed.get(("balance", None), 0),
+        }
+        return held.get(given[0]) if given and given[0] is not None else None
+
+
+def _hash(words: Sequence[int | None]) -> int | None:
+    known = [word for word in words if word is not None]
+    if len(known) < len(words):
+        return None
+    return int.from_bytes(keccak(b"".join(word.to_bytes(32) for word in known)))
+
+
+def word_of(number: int) -> Hash32:
+    """As slots and accounts are named."""
+    return Hash32(f"0x{number:064x}")
+
+
+def folded(name: str, fold: Callable[..., int], given: Sequence[int | None]) -> int | None:
+    """An operand that is not known may not matter."""
+    known = [value for value in given if value is not None]
+    if len(known) == len(given):
+        return fold(*known) & MASK
+    if name in ("AND", "MUL") and 0 in known:
+        return 0
+    if name == "OR" and 1 in known:
+        return 1
+    return None
+
+
+def constant(steps: Sequence[Step], at: int, words: Mapping[Hash32, int]) -> int | None:
+    """A step's value where code and storage decide it."""
+    step = steps[at]
+    if step.operation == "number" and step.word is not None:
+        return int(step.word, 16)
+    if step.operation == "slot" and step.word is not None:
+        return words.get(step.word)
+    fold = FOLDED.get(step.operation)
+    if fold is None or not step.arguments:
+        return None
+    given = [constant(steps, argument, words) for argument in step.arguments]
+    known = [value for value in given if value is not None]
+    return fold(*known) & MASK if len(known) == len(given) else None
+
+
+def address_of_word(word: int) -> Address:
+    return Address(f"0x{word & (2**_ADDRESS_BITS - 1):040x}")

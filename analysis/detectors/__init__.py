@@ -1,1 +1,0 @@
-"""One file for each question about a code."""

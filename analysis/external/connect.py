@@ -1,0 +1,28 @@
+"""All services outside the chain, over one session."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import aiohttp
+import msgspec
+
+from analysis.external.market_data import MarketData
+from analysis.external.verified_sources import Sources
+from config.settings import Settings
+
+
+class Outside(msgspec.Struct, frozen=True, kw_only=True):
+    """Who is asked beside the chain."""
+
+    market_data: MarketData
+    sources: Sources
+
+
+@asynccontextmanager
+async def connect_outside(settings: Settings) -> AsyncIterator[Outside]:
+    """Clients of all services that the settings name. Nothing is asked yet."""
+    async with aiohttp.ClientSession() as session:
+        yield Outside(
+            market_data=MarketData(session, settings.market_data),
+            sources=Sources(session, settings.sources, settings.etherscan_key),
+        )

@@ -1,0 +1,31 @@
+"""DefiLlama: aggregated prices. Source: DefiLlama API documentation, prices/current."""
+
+import msgspec
+
+from analysis.external.host import Host
+from analysis.external.numbers import Figure, positive
+from config.primitives import Address
+
+_LEAST_CONFIDENCE = 0.5
+"""Of 1. Below it the service itself would rather not say."""
+
+
+class _Coin(msgspec.Struct, frozen=True):
+    price: Figure = None
+    confidence: float = 1.0
+
+
+class _Coins(msgspec.Struct, frozen=True):
+    coins: dict[str, _Coin] = {}
+
+
+async def token_price(host: Host, network: str, token: Address) -> float | None:
+    """USD of one whole token. None: it is not known there, or not surely. Raises UpstreamError."""
+    answer = await host.get(f"/prices/current/{network}:{token}", _Coins)
+    coins = answer.coins if answer else {}
+    coin = next(
+        (coin for name, coin in coins.items() if name.lower() == f"{network}:{token}"), None
+    )
+    if coin is None or coin.confidence < _LEAST_CONFIDENCE:
+        return None
+    return positive(coin.price)

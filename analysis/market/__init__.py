@@ -1,0 +1,1 @@
+"""Pools of a token: discovery, reserves, value, price, routers."""

@@ -1,0 +1,1 @@
+"""Bonding curves of launch platforms: one file a platform."""

@@ -1,0 +1,140 @@
+"""Bonding curves as pools of a report: read in the second round, valued like any other pool.
+
+A curve is never traded on stage: its results are None, and no verdict on buying counts it.
+Source: the specification, "Pools" and "Liquidity notes".
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+
+import msgspec
+
+from analysis.launchpads.origin import Lead
+from analysis.launchpads.registries import Record, told
+from analysis.launchpads.verdict import Origin
+from analysis.market.curves import flap, four_meme, pons_v2, printr, virtuals
+from analysis.market.curves.curve import Curve, CurveState, Standing
+from analysis.market.liquidity_value import PoolValue, Price, value_pool
+from analysis.reads.node import RpcAnswer
+from config.jsonrpc import RpcRequest
+from config.launchpads import CurveKind
+from config.primitives import Address, Hash32
+from sql.rows import PoolResultRow
+
+CURVES: Mapping[CurveKind, Curve] = {
+    module.CURVE.key: module.CURVE for module in (four_meme, flap, pons_v2, virtuals, printr)
+}
+"""Every kind of curve that can be read."""
+
+
+class ValuedCurve(msgspec.Struct, frozen=True, kw_only=True):
+    """A curve with its worth."""
+
+    kind: CurveKind
+    platform: str
+    state: CurveState
+    value: PoolValue
+
+
+def requests(lead: Lead, *, block: Hash32) -> tuple[RpcRequest, ...]:
+    """What the token's curve is asked, besides what its registry said already."""
+    found = _curve_of(lead)
+    return () if found is None else found[0].requests(found[1], block)
+
+
+def read(lead: Lead, answers: Sequence[RpcAnswer]) -> Standing | None:
+    """How the token's curve stands. None: it has none, by all we know.
+
+    `unread` also where a platform with curves issued the token and its curve cannot be read, or
+    where the node kept us from asking one.
+    """
+    found = _curve_of(lead)
+    if found is not None:
+        replies = [told(answer) for answer in answers]
+        heard = [reply for reply in replies if not isinstance(reply, str)]
+        return found[0].read(found[1], heard) if len(heard) == len(replies) else "unread"
+    if lead.proof is not None:
+        return "unread" if lead.proof[0].kind == "curve" else None
+    return "unread" if any(pad.kind == "curve" for pad in lead.unread_pads) else None
+
+
+def value(
+    lead: Lead, standing: Standing | None, token: Address, prices: Mapping[Address, Price]
+) -> tuple[ValuedCurve, ...]:
+    """The curve with its worth. Empty: there is none to trade on, or its quote has no price."""
+    if not isinstance(standing, CurveState) or lead.proof is None:
+        return ()
+    pad = lead.proof[0]
+    if pad.curve is None:
+        return ()
+    worth = value_pool(
+        token=token,
+        quote=standing.quote,
+        token_reserve_raw=standing.token_reserve_raw,
+        quote_reserve_raw=standing.quote_reserve_raw,
+        prices=prices,
+    )
+    if worth is None:
+        return ()
+    return (ValuedCurve(kind=pad.curve, platform=pad.slug, state=standing, value=worth),)
+
+
+def may_be_missing(
+    standing: Standing | None, origin: Origin, *, priceless: Collection[Address]
+) -> bool:
+    """Whether there may be a curve that is not among the pools: one that could not be read, of a
+    platform that was recognised without its registry, or quoted in a coin that has a price and
+    whose price is just not known (`priceless`).
+
+    One whose quote has no price at all is left out like any other pool.
+    """
+    if isinstance(standing, CurveState):
+        return standing.quote in priceless
+    return standing == "unread" or origin.signal in ("code", "getter")
+
+
+def with_curves(
+    rows: Sequence[PoolResultRow], curves: Sequence[ValuedCurve], *, min_liquidity_usd: float
+) -> tuple[PoolResultRow, ...]:
+    """Rows of a report, the curves among the pools, deepest first, as `rows` are already."""
+    if not curves:
+        return tuple(rows)
+    every = [*rows, *(_row(curve, min_liquidity_usd) for curve in curves)]
+    return tuple(
+        msgspec.structs.replace(row, ordinal=ordinal)
+        for ordinal, row in enumerate(sorted(every, key=lambda row: -row.liquidity_usd))
+    )
+
+
+def _curve_of(lead: Lead) -> tuple[Curve, Record] | None:
+    """The kind of the token's curve, and the record it is read from."""
+    if lead.proof is None:
+        return None
+    pad = lead.proof[0]
+    record = next((one for one in lead.records if one.question.pad == pad), None)
+    if pad.curve is None or record is None:
+        return None
+    curve = CURVES[pad.curve]
+    return (curve, record) if len(record.words) >= curve.words else None
+
+
+def _row(curve: ValuedCurve, min_liquidity_usd: float) -> PoolResultRow:
+    is_deep = curve.value.liquidity_usd > min_liquidity_usd
+    message = f"the curve holds no more than {min_liquidity_usd:g} USD"
+    return PoolResultRow(
+        ordinal=0,
+        pool=curve.state.pool,
+        pool_id=None,
+        kind=curve.kind,
+        dex=curve.platform,
+        quote=curve.state.quote,
+        liquidity_usd=curve.value.liquidity_usd,
+        quote_side_usd=curve.value.quote_side_usd,
+        buy=None,
+        buy_tax=None,
+        sell=None,
+        sell_tax=None,
+        error_code=None if is_deep else "liquidity_too_low",
+        error_message=None if is_deep else message,
+        is_launchpad=True,
+        token_usd=None,
+    )

@@ -1,0 +1,36 @@
+"""flap: one portal sells all tokens along (1e9 + h - sold) * (reserve + r) = k.
+
+`reserve` is what was really paid in; r, h and k only make the price.
+Source: flap portal interface, getTokenV8Safe.
+"""
+
+from collections.abc import Sequence
+
+from analysis.launchpads.registries import Record
+from analysis.market.curves.curve import Curve, CurveState, Standing, no_requests
+from analysis.reads.eth_reads import Reply, address_of
+from config.primitives import RawAmount
+
+_TRADABLE = 1
+"""Of the states 0 to 5 the one in which the portal itself trades."""
+
+_SUPPLY_RAW = 10**9 * 10**18
+"""Of every token."""
+
+
+def _read(record: Record, _replies: Sequence[Reply]) -> Standing:
+    status, reserve, sold, *_ = record.words
+    for_pool, quote = record.words[8], address_of(record.words[9])
+    if status != _TRADABLE or sold >= for_pool:
+        return "closed"
+    if quote is None or sold > _SUPPLY_RAW:
+        return "unread"
+    return CurveState(
+        pool=record.question.at,
+        quote=quote,
+        token_reserve_raw=RawAmount(_SUPPLY_RAW - sold),
+        quote_reserve_raw=RawAmount(reserve),
+    )
+
+
+CURVE = Curve(key="curve_b", words=18, requests=no_requests, read=_read)

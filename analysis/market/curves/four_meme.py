@@ -1,0 +1,46 @@
+"""four.meme: one manager sells all tokens, for the native coin or an ERC-20.
+
+Two reads tell the same, each in its own order: the manager's own record of second-generation
+tokens, and the helper's of both generations. Sold out (`offers` is 0) trading has stopped, and
+liquidity is added in a later transaction.
+Source: four.meme TokenManager2 and TokenManagerHelper3 interfaces.
+"""
+
+from collections.abc import Sequence
+
+from analysis.launchpads.registries import Record
+from analysis.market.curves.curve import Curve, CurveState, Standing, no_requests
+from analysis.reads.eth_reads import Reply, address_of
+from config.primitives import Address, RawAmount
+
+_MANAGERS_WORDS = 13
+"""Of the manager's record; the helper's, which is known by naming the manager, has one less."""
+
+_COMPLETED = 3
+"""Status of the manager's record once liquidity is added."""
+
+
+def _read(record: Record, _replies: Sequence[Reply]) -> Standing:
+    words = record.words
+    if record.question.registry.contract_word is None:
+        if len(words) < _MANAGERS_WORDS:
+            return "unread"
+        manager: Address | None = record.question.at
+        quote = address_of(words[1])
+        offers, funds, is_done = words[7], words[8], words[12] == _COMPLETED
+    else:
+        manager, quote = address_of(words[1]), address_of(words[2])
+        offers, funds, is_done = words[7], words[9], words[11] != 0
+    if is_done or offers == 0:
+        return "closed"
+    if manager is None or quote is None:
+        return "unread"
+    return CurveState(
+        pool=manager,
+        quote=quote,
+        token_reserve_raw=RawAmount(offers),
+        quote_reserve_raw=RawAmount(funds),
+    )
+
+
+CURVE = Curve(key="curve_a", words=12, requests=no_requests, read=_read)

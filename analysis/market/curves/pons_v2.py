@@ -1,0 +1,46 @@
+"""Pons V2 and its forks: a curve contract for each token, known to the factory.
+
+Swept into the factory (phase 1) the token has no venue until its pool is live (phase 2).
+Source: PonsV2LaunchFactory.getLaunchedToken and the curve's getters.
+"""
+
+from collections.abc import Sequence
+
+from analysis.launchpads.registries import Record
+from analysis.market.curves.curve import Curve, CurveState, Standing, word_of
+from analysis.reads.eth_reads import Reply, address_of, call
+from config.jsonrpc import RpcRequest
+from config.primitives import Hash32, RawAmount
+
+_CURVE, _QUOTE, _PHASE = 1, 4, 10
+_SELLING = 0
+
+
+def _requests(record: Record, block: Hash32) -> tuple[RpcRequest, ...]:
+    curve = address_of(record.words[_CURVE])
+    if record.words[_PHASE] != _SELLING or curve is None:
+        return ()
+    getters = ("getReserves()", "realQuoteReserve()", "graduated()")
+    return tuple(call(curve, getter, block=block) for getter in getters)
+
+
+def _read(record: Record, replies: Sequence[Reply]) -> Standing:
+    if record.words[_PHASE] != _SELLING:
+        return "closed"
+    curve, quote = address_of(record.words[_CURVE]), address_of(record.words[_QUOTE])
+    if curve is None or quote is None:
+        return "unread"
+    tokens, paid, graduated = word_of(replies[0], 1), word_of(replies[1], 0), word_of(replies[2], 0)
+    if graduated:
+        return "closed"
+    if tokens is None or paid is None:
+        return "unread"
+    return CurveState(
+        pool=curve,
+        quote=quote,
+        token_reserve_raw=RawAmount(tokens),
+        quote_reserve_raw=RawAmount(paid),
+    )
+
+
+CURVE = Curve(key="curve_c", words=15, requests=_requests, read=_read)

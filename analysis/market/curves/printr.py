@@ -1,0 +1,29 @@
+"""Printr: one contract sells all tokens against a virtual reserve, one curve a chain.
+
+Source: Printr getCurve. A known token whose threshold is 0 has graduated.
+"""
+
+from collections.abc import Sequence
+
+from analysis.launchpads.registries import Record
+from analysis.market.curves.curve import Curve, CurveState, Standing, no_requests
+from analysis.reads.eth_reads import Reply, address_of
+from config.primitives import RawAmount
+
+
+def _read(record: Record, _replies: Sequence[Reply]) -> Standing:
+    quote, curves, supply, virtual, paid, threshold = record.words[:6]
+    if threshold == 0:
+        return "closed"
+    base = address_of(quote)
+    if base is None or curves == 0 or virtual + paid == 0:
+        return "unread"
+    return CurveState(
+        pool=record.question.at,
+        quote=base,
+        token_reserve_raw=RawAmount(virtual * (supply // curves) // (virtual + paid)),
+        quote_reserve_raw=RawAmount(paid),
+    )
+
+
+CURVE = Curve(key="curve_e", words=6, requests=no_requests, read=_read)

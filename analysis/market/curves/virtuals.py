@@ -1,0 +1,47 @@
+"""Virtuals: a constant-product pair of the platform's own for each token, quoted in VIRTUAL.
+
+The second reserve opens with VIRTUAL that nobody paid in, so what is really held is asked instead.
+Source: Virtuals Bonding.tokenInfo (its list of cores is left out by the getter) and FPair.
+"""
+
+from collections.abc import Sequence
+
+from analysis.launchpads.registries import Record
+from analysis.market.curves.curve import Curve, CurveState, Standing, word_of
+from analysis.reads.eth_reads import Reply, address_of, call, decode_address
+from config.jsonrpc import RpcRequest
+from config.primitives import Hash32, RawAmount
+
+_PAIR, _TRADING, _ON_UNISWAP = 2, 11, 12
+
+
+def _requests(record: Record, block: Hash32) -> tuple[RpcRequest, ...]:
+    pair = address_of(record.words[_PAIR])
+    if pair is None or not _is_selling(record):
+        return ()
+    getters = ("getReserves()", "assetBalance()", "tokenB()")
+    return tuple(call(pair, getter, block=block) for getter in getters)
+
+
+def _read(record: Record, replies: Sequence[Reply]) -> Standing:
+    if not _is_selling(record):
+        return "closed"
+    pair = address_of(record.words[_PAIR])
+    if pair is None:
+        return "unread"
+    tokens, paid, quote = word_of(replies[0], 0), word_of(replies[1], 0), decode_address(replies[2])
+    if tokens is None or paid is None or quote is None:
+        return "unread"
+    return CurveState(
+        pool=pair,
+        quote=quote,
+        token_reserve_raw=RawAmount(tokens),
+        quote_reserve_raw=RawAmount(paid),
+    )
+
+
+def _is_selling(record: Record) -> bool:
+    return bool(record.words[_TRADING]) and not record.words[_ON_UNISWAP]
+
+
+CURVE = Curve(key="curve_d", words=13, requests=_requests, read=_read)

@@ -1,0 +1,146 @@
+"""Which fees and tick spacings a factory has pools of: what it says itself, or its events.
+
+Configured lists grow old, as owners enable more. What a factory says is remembered for a day; where
+it says nothing, or the node refuses, the configured list is all there is.
+Source: v3-core IUniswapV3Factory, slipstream ICLFactory, Ramses V3 IRamsesV3Factory.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import msgspec
+from eth_abi.abi import decode
+from eth_abi.exceptions import DecodingError
+
+from analysis.market.pool_discovery import BY_SPACING, tiers_of
+from analysis.market.venues.pool import ALGEBRA
+from analysis.reads.abi_encoding import topic_of
+from analysis.reads.eth_reads import Log, call, read_logs, read_reply
+from analysis.reads.node import RpcAnswer
+from config.chains import Dex
+from config.jsonrpc import RpcRequest
+from config.primitives import Address, Hash32
+
+_FEE_ENABLED = topic_of("FeeAmountEnabled(uint24,int24)")
+_SPACING_ENABLED = topic_of("TickSpacingEnabled(int24,uint24)")
+
+_FRESH_S = 86_400
+_MOST = 64
+"""Tiers of one factory that are looked at."""
+
+
+class Tiers(msgspec.Struct, frozen=True, kw_only=True):
+    """What one factory said."""
+
+    enabled: tuple[int, ...]
+    """Fees in hundredths of a basis point, or tick spacings, as the factory's pools go by. Empty:
+    it said nothing."""
+    asked_at_s: int
+
+
+def unread(
+    dexes: Iterable[Dex],
+    known: Mapping[Address, Tiers],
+    *,
+    covered: frozenset[Address],
+    now_s: int,
+) -> tuple[Dex, ...]:
+    """Exchanges whose factories are to be asked. `covered`: factories whose pools are all known."""
+    return tuple(
+        dex
+        for dex in dexes
+        if dex.kind in ("AmmV3", "SolidV3")
+        and dex.variant not in ALGEBRA
+        and dex.factory not in covered
+        and (dex.factory not in known or known[dex.factory].asked_at_s + _FRESH_S <= now_s)
+    )
+
+
+def requests(
+    dexes: Sequence[Dex], *, block: Hash32, to_block: int | None
+) -> tuple[RpcRequest, ...]:
+    """The events of all factories in one read, then the lists of those that have one.
+
+    `to_block` None: up to the newest.
+    """
+    if not dexes:
+        return ()
+    query = {
+        "address": list(dict.fromkeys(dex.factory for dex in dexes)),
+        "topics": [[_FEE_ENABLED, _SPACING_ENABLED]],
+        # The first tiers are enabled as a factory is made, before its first pool: those everybody
+        # knows.
+        "fromBlock": hex(min(dex.from_block or 0 for dex in dexes)),
+        "toBlock": "latest" if to_block is None else hex(to_block),
+    }
+    lists = (call(dex.factory, "tickSpacings()", block=block) for dex in _with_lists(dexes))
+    return RpcRequest("eth_getLogs", (query,)), *lists
+
+
+def read(dexes: Sequence[Dex], answers: Sequence[RpcAnswer], *, now_s: int) -> dict[Address, Tiers]:
+    """By factory. Raises UpstreamError."""
+    if not dexes:
+        return {}
+    listed = {
+        dex.factory: _listed(answer)
+        for dex, answer in zip(_with_lists(dexes), answers[1:], strict=True)
+    }
+    logs = read_logs(answers[0])
+    return {
+        dex.factory: Tiers(
+            enabled=tuple(sorted({*listed.get(dex.factory, ()), *_announced(dex, logs)})[:_MOST]),
+            asked_at_s=now_s,
+        )
+        for dex in dexes
+    }
+
+
+def _with_lists(dexes: Sequence[Dex]) -> list[Dex]:
+    return [dex for dex in dexes if dex.kind == "SolidV3"]
+
+
+def with_enabled(dexes: Iterable[Dex], known: Mapping[Address, Tiers]) -> tuple[Dex, ...]:
+    """The exchanges with what their factories said beside what is configured."""
+    return tuple(
+        _with(dex, (*tiers_of(dex), *known[dex.factory].enabled))
+        if dex.factory in known and known[dex.factory].enabled
+        else dex
+        for dex in dexes
+    )
+
+
+def with_new(
+    dexes: Iterable[Dex], asked: Iterable[Dex], known: Mapping[Address, Tiers]
+) -> tuple[Dex, ...]:
+    """Those of `dexes` that have tiers not among those `asked`, with these alone."""
+    before = {dex.factory: set(tiers_of(dex)) for dex in asked}
+    new = {
+        dex: [tier for tier in known[dex.factory].enabled if tier not in before[dex.factory]]
+        for dex in dexes
+        if dex.factory in known and dex.factory in before
+    }
+    return tuple(_with(dex, tiers) for dex, tiers in new.items() if tiers)
+
+
+def _with(dex: Dex, tiers: Iterable[int]) -> Dex:
+    return msgspec.structs.replace(dex, fee_tiers=tuple(dict.fromkeys(tiers)))
+
+
+def _listed(answer: RpcAnswer) -> tuple[int, ...]:
+    reply = read_reply(answer)
+    try:
+        (spacings,) = decode(["int24[]"], reply) if isinstance(reply, bytes) else ((),)
+    except DecodingError:
+        return ()
+    return tuple(spacing for spacing in spacings if spacing > 0)
+
+
+def _announced(dex: Dex, logs: Sequence[Log]) -> tuple[int, ...]:
+    """By a factory's events, which name fee and spacing, one of them first."""
+    is_by_spacing = dex.kind == "SolidV3" or dex.variant in BY_SPACING
+    found = []
+    for log in logs:
+        if log.address != dex.factory or len(log.topics) != 3:  # noqa: PLR2004 - both are indexed
+            continue
+        at = 1 if is_by_spacing is (log.topics[0] == _SPACING_ENABLED) else 2
+        found.append(int(log.topics[at], 16))
+    return tuple(tier for tier in found if 0 < tier < 1 << 23)

@@ -1,0 +1,67 @@
+"""The price of the last trade that the tables hold.
+
+A stable counts as one dollar, the native coin as what it was worth when a token of the chain was
+last analysed: the price of an old trade moves with that of the coin it was paid in.
+"""
+
+import asyncio
+from collections.abc import Callable, Mapping
+
+from analysis.market.liquidity_value import Price
+from analysis.market.token_price import LastTrade
+from config.chains import Chain
+from config.primitives import Address, RawAmount
+from sql.rows import PoolResultRow, Report
+from sql.store import Store
+from sql.trades import newest_trades
+
+_OLDEST_S = 86_400
+"""Trades are looked for this far behind the report; the pools' own price is better than older."""
+
+_LEAST_USD = 1.0
+"""Of a trade that counts: amounts of a few units round to any price one likes."""
+
+_LOOKED_AT = 50
+
+
+class StoredTrades:
+    """analysis.market.token_price.Trades over the DuckDB store."""
+
+    def __init__(self, store: Store, prices: Callable[[Chain], Mapping[Address, Price]]) -> None:
+        """`prices`: of a chain's anchors, those that are known now."""
+        self._store = store
+        self._prices = prices
+
+    async def last_trade(self, chain: Chain, report: Report) -> LastTrade | None:
+        """In a pool of the report that holds enough to trade. None: no trade of the last day."""
+        prices = self._prices(chain)
+        pools: dict[str, PoolResultRow] = {
+            pool.pool_id or pool.pool: pool
+            for pool in report.pools or ()
+            if pool.quote in prices and pool.error_code not in _UNFIT
+        }
+        if not pools:
+            return None
+        trades = await asyncio.to_thread(
+            newest_trades,
+            self._store,
+            chain_id=chain.id,
+            token=report.token.address,
+            pool_keys=list(pools),
+            from_block=report.token.block_number - chain.blocks_in(_OLDEST_S),
+            at_most=_LOOKED_AT,
+        )
+        for trade in trades:
+            worth_usd = _worth(pools[trade.pool_key], trade.other, prices)
+            if trade.base > 0 and worth_usd >= _LEAST_USD:
+                tokens = trade.base / 10.0**report.token.decimals
+                return LastTrade(usd=worth_usd / tokens, time_s=trade.time_s)
+        return None
+
+
+_UNFIT = frozenset({"liquidity_too_low", "no_in_range_liquidity", "one_sided_liquidity"})
+"""Pools whose price anybody can move."""
+
+
+def _worth(pool: PoolResultRow, raw: float, prices: Mapping[Address, Price]) -> float:
+    return prices[pool.quote].value_usd(RawAmount(int(raw)))

@@ -1,0 +1,76 @@
+"""What the native coin is worth: the chain's Chainlink feed, then the deepest native/stable pool.
+
+Source: Chainlink AggregatorV3Interface, latestRoundData.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from analysis.market import pool_reserves
+from analysis.market.liquidity_value import Price
+from analysis.market.venues.pool import Candidate
+from analysis.reads.eth_reads import NoAnswer, call, read_reply
+from analysis.reads.node import RpcAnswer
+from config.chains import Anchor, Chain, Oracle
+from config.jsonrpc import RpcRequest
+from config.primitives import ZERO_ADDRESS, Address, Hash32
+
+_GRACE_S = 3_600
+"""A feed may be this much later than its heartbeat before its word is refused."""
+
+_ROUND_BYTES = 160
+_HIGHEST_ANSWER = 2**255
+
+
+def oracle_request(oracle: Oracle, *, block: Hash32) -> RpcRequest:
+    """The feed's latest round."""
+    return call(oracle.native_usd, "latestRoundData()", block=block)
+
+
+def read_oracle(oracle: Oracle, answer: RpcAnswer, *, time_s: int) -> float | None:
+    """USD of one native coin. None: no such feed, no sane answer, or a stale one at `time_s`.
+
+    Raises UpstreamError.
+    """
+    reply = read_reply(answer)
+    if isinstance(reply, NoAnswer) or len(reply) < _ROUND_BYTES:
+        return None
+    price = int.from_bytes(reply[32:64], "big")
+    updated_at_s = int.from_bytes(reply[96:128], "big")
+    if not 0 < price < _HIGHEST_ANSWER or time_s - updated_at_s > oracle.heartbeat_s + _GRACE_S:
+        return None
+    return float(price / 10**oracle.decimals)
+
+
+def price_from_pools(
+    chain: Chain, pools: Iterable[tuple[Candidate, Sequence[RpcAnswer]]]
+) -> float | None:
+    """USD of one native coin by the native/stable pool that holds most stables. None: no such pool.
+
+    `pools` pair the wrapped coin (as token) with a stable (as quote), each with the answers to
+    `pool_state.requests`. Raises UpstreamError.
+    """
+    native_unit = 10**chain.wrapped_native.decimals
+    units = {stable.address: 10**stable.decimals for stable in chain.stables}
+    deepest: tuple[float, float] | None = None
+    for candidate, answers in pools:
+        state = pool_reserves.read(candidate, answers)
+        if state is None or state.price is None or state.in_range_liquidity == 0:
+            continue
+        unit = units[candidate.quote]
+        depth_usd, usd = state.quote_reserve_raw / unit, state.price * native_unit / unit
+        if deepest is None or depth_usd > deepest[0]:
+            deepest = depth_usd, usd
+    return None if deepest is None else deepest[1]
+
+
+def anchor_prices(chain: Chain, native_usd: float | None) -> dict[Address, Price]:
+    """Prices of the anchors: stables at 1 USD; the native coin, wrapped or not, where known."""
+
+    def price(anchor: Anchor, usd: float) -> Price:
+        return Price(usd=usd, decimals=anchor.decimals)
+
+    prices = {stable.address: price(stable, 1.0) for stable in chain.stables}
+    if native_usd is not None:
+        native = price(chain.wrapped_native, native_usd)
+        prices |= {chain.wrapped_native.address: native, ZERO_ADDRESS: native}
+    return prices

@@ -1,0 +1,183 @@
+"""Ways through our own router, which is put on the stage where a venue has none that we know.
+
+Source: analysis/probes/StageRouter.sol.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Protocol
+
+import msgspec
+
+from analysis import probes
+from analysis.market.venues import native_coin_forms, uniswap_v2, uniswap_v3, uniswap_v4_swap
+from analysis.market.venues.trade_route import Reach, ReadMoved, Swap, Way
+from analysis.reads.abi_encoding import call_data
+from analysis.reads.eth_reads import WORD
+from analysis.simulation.simulate_v1 import SimLog
+from config.primitives import ZERO_ADDRESS, Address, RawAmount
+
+_COMMON_FEES_BP = (30, 50, 100, 300, 1_000)
+"""Tried in turn on pairs that do not tell their price: a fee that is too high costs the trader a
+little, which is slippage and not tax; one that is too low is refused."""
+
+_MEANS_TYPE = "(address,address)"
+_SWAP_HOOK_BITS = 0b1100_1100
+"""Of a V4 hook's address: before and after swaps, and with amounts of its own. Source: v4-core
+Hooks."""
+
+
+class Means(msgspec.Struct, frozen=True, kw_only=True):
+    """How the trader pays and is paid; see the contract."""
+
+    wrapped: Address | None = None
+    permit2: Address | None = None
+
+    @property
+    def words(self) -> tuple[Address, Address]:
+        """As the contract takes it."""
+        return self.wrapped or ZERO_ADDRESS, self.permit2 or ZERO_ADDRESS
+
+
+class _Data(Protocol):
+    def __call__(self, means: Means, swap: Swap) -> str: ...
+
+
+def pair_way(
+    router: Address,
+    *,
+    fee_bp: int | None,
+    wrapped: Address | None = None,
+    permit2: Address | None = None,
+) -> Way:
+    """For pairs of the V2 and Solidly families. `fee_bp` None: not known.
+
+    `wrapped`: the other side is this, the wrapped coin.
+    """
+    known = () if fee_bp is None else (fee_bp,)
+    fees = (*known, *(fee for fee in _COMMON_FEES_BP if fee > (fee_bp or 0)))
+    return _way(
+        router,
+        partial(_pair_data, fees),
+        uniswap_v2.read_moved,
+        wrapped=wrapped,
+        permit2=permit2,
+        quote_data=partial(_pair_quote, fees),
+        takes_all=True,
+    )
+
+
+def pool_way(
+    router: Address, *, wrapped: Address | None = None, permit2: Address | None = None
+) -> Way:
+    """For pools of the V3 family. `wrapped`: the other side is this, the wrapped coin."""
+    return _way(router, _pool_data, uniswap_v3.read_moved, wrapped=wrapped, permit2=permit2)
+
+
+def managed_way(router: Address, key: tuple[object, ...], *, permit2: Address | None = None) -> Way:
+    """For pools of Uniswap V4's manager, which know the coin itself."""
+    read: ReadMoved = partial(uniswap_v4_swap.read_moved, router=router)
+    return _way(router, partial(_managed_data, key), read, permit2=permit2, is_hooked=True)
+
+
+def pool_reach(router: Address, *, mark: Address) -> Reach:
+    """Of pools of the V3 family. `mark`: drawn in secret; see the contract."""
+    return Reach(
+        router=router,
+        code=probes.runtime("StageRouter"),
+        data=lambda swap: call_data(
+            "reachPool(address,bytes,bytes32)",
+            *(swap.candidate.pool, bytes.fromhex(uniswap_v3.reach_call(swap)[2:]), _word(mark)),
+        ),
+    )
+
+
+def managed_reach(
+    router: Address, key: tuple[object, ...], *, mark: Address, hooks: Address | None
+) -> Reach:
+    """Of pools of Uniswap V4's manager. `mark`: drawn in secret; see the contract."""
+    return Reach(
+        router=router,
+        code=probes.runtime("StageRouter"),
+        data=lambda swap: call_data(
+            f"reachManaged(address,{uniswap_v4_swap.KEY_TYPE},bool,uint256,bytes32)",
+            *(swap.candidate.dex.factory, key, swap.upwards, swap.amount_in, _word(mark)),
+        ),
+        has_hooks=bool(int(hooks or ZERO_ADDRESS, 16) & _SWAP_HOOK_BITS),
+    )
+
+
+def read_reach(data: bytes) -> tuple[RawAmount, RawAmount]:
+    """What the pool would take, and give for it."""
+    return (
+        RawAmount(int.from_bytes(data[:WORD], "big")),
+        RawAmount(int.from_bytes(data[WORD : 2 * WORD], "big")),
+    )
+
+
+def _word(mark: Address) -> bytes:
+    return bytes.fromhex(mark[2:]).rjust(WORD, b"\0")
+
+
+def _way(
+    router: Address,
+    data: _Data,
+    read_moved: ReadMoved,
+    *,
+    wrapped: Address | None = None,
+    permit2: Address | None = None,
+    quote_data: Callable[[Swap], str] | None = None,
+    takes_all: bool = False,
+    is_hooked: bool = False,
+) -> Way:
+    in_coins = partial(data, Means(wrapped=wrapped, permit2=permit2)) if wrapped else None
+    return Way(
+        router=router,
+        code=probes.runtime("StageRouter"),
+        swap_data=partial(data, Means(permit2=permit2)),
+        coin_buy_data=in_coins,
+        coin_sell_data=in_coins,
+        read_coins=_read_coins(router, wrapped),
+        permit2=permit2,
+        quote_data=quote_data,
+        read_moved=read_moved,
+        takes_all=takes_all,
+        is_hooked=is_hooked,
+    )
+
+
+def _read_coins(
+    router: Address, wrapped: Address | None
+) -> Callable[[Sequence[SimLog]], RawAmount | None] | None:
+    if wrapped is None:
+        return None
+    return partial(native_coin_forms.read_unwrapped, wrapped=wrapped, router=router)
+
+
+def _pair_data(fees_bp: tuple[int, ...], means: Means, swap: Swap) -> str:
+    return call_data(
+        f"swapPair(address,address,uint256,uint256[],{_MEANS_TYPE})",
+        *(swap.candidate.pool, swap.token_in, swap.amount_in, fees_bp, means.words),
+    )
+
+
+def _pair_quote(fees_bp: tuple[int, ...], swap: Swap) -> str:
+    signature = "quotePair(address,address,uint256,uint256[])"
+    return call_data(signature, swap.candidate.pool, swap.token_in, swap.amount_in, fees_bp)
+
+
+def _pool_data(means: Means, swap: Swap) -> str:
+    if means.wrapped is not None and swap.is_sale:
+        swap = msgspec.structs.replace(swap, receiver=swap.router)
+    return call_data(
+        f"swapPool(address,address,bytes,{_MEANS_TYPE})",
+        *(swap.candidate.pool, swap.token_in, bytes.fromhex(uniswap_v3.pool_call(swap)[2:])),
+        means.words,
+    )
+
+
+def _managed_data(key: tuple[object, ...], means: Means, swap: Swap) -> str:
+    return call_data(
+        f"swapManaged(address,{uniswap_v4_swap.KEY_TYPE},bool,uint256,{_MEANS_TYPE})",
+        *(swap.candidate.dex.factory, key, swap.upwards, swap.amount_in, means.words),
+    )

@@ -1,0 +1,215 @@
+"""Uniswap V4: one manager for all pools, each known by an id and by its creation event only.
+
+A pool's tokens lie in the manager with everybody else's, so what it holds is worked out: every
+position ever added or removed, valued at the current price. Uncollected fees are not in it.
+Source: v4-core PoolManager, Pool (storage layout), StateLibrary; v3-core SqrtPriceMath.
+"""
+
+from collections.abc import Mapping, Sequence
+from math import sqrt
+
+import msgspec
+from eth_hash.auto import keccak
+
+from analysis.market.venues.pool import Candidate, PoolState, spot_price
+from analysis.reads.abi_encoding import topic_of
+from analysis.reads.eth_reads import Log, NoAnswer, call, read_logs, read_reply
+from analysis.reads.node import RpcAnswer
+from config.chains import Dex
+from config.jsonrpc import RpcFault, RpcRequest
+from config.primitives import ZERO_ADDRESS, Address, Hash32, RawAmount
+
+_INITIALIZE = topic_of("Initialize(bytes32,address,address,uint24,int24,address,uint160,int24)")
+_MODIFY_LIQUIDITY = topic_of("ModifyLiquidity(bytes32,address,int24,int24,int256,bytes32)")
+
+_POOLS_SLOT = 6
+_LIQUIDITY_OFFSET = 3
+_PRICE_BITS = 160
+_TICK_BITS = 24
+_Q96 = 2**96
+_TICK_BASE = 1.0001
+
+MOST_POOLS = 100
+"""Pools of one token and manager whose positions are added up; the rest are left out."""
+
+
+class Position(msgspec.Struct, frozen=True, kw_only=True):
+    """Liquidity between two ticks."""
+
+    lower: int
+    upper: int
+    liquidity: int
+
+
+def find_requests(dex: Dex, token: Address, *, to_block: int | None) -> tuple[RpcRequest, ...]:
+    """The creation events that name the token, as either side. A node may refuse the range.
+
+    `to_block` None: up to the newest.
+    """
+    word = "0x" + token[2:].rjust(64, "0")
+    return tuple(
+        _logs(dex, [_INITIALIZE, None, *sides], to_block=to_block)
+        for sides in ([word], [None, word])
+    )
+
+
+def read_found(
+    dex: Dex, token: Address, quotes: Sequence[Address], answers: Sequence[RpcAnswer]
+) -> tuple[Candidate, ...]:
+    """The token's pools against `quotes` and the native coin. Refused ranges bring none."""
+    wanted = {*quotes, ZERO_ADDRESS}
+    found = []
+    for answer in answers:
+        for log in read_logs(answer):
+            sides = tuple(Address("0x" + topic[-40:]) for topic in log.topics[2:4])
+            quote = sides[1] if sides[0] == token else sides[0]
+            if quote in wanted:
+                words = _words(log.data)
+                found.append(
+                    Candidate(
+                        dex=dex,
+                        pool=dex.factory,
+                        token=token,
+                        quote=quote,
+                        pool_id=Hash32(log.topics[1]),
+                        fee=words[0],
+                        tick_spacing=_signed(words[1]),
+                        hooks=Address(f"0x{words[2]:040x}") if words[2] else None,
+                    )
+                )
+    return tuple(found)
+
+
+def state_requests(
+    dex: Dex, pools: Sequence[Candidate], *, block: Hash32, to_block: int | None
+) -> tuple[RpcRequest, ...]:
+    """The changes of all pools' positions in one read, then two words of storage a pool."""
+    ids = [pool.pool_id for pool in pools]
+    words = [
+        call(dex.factory, "extsload(bytes32)", slot, block=block)
+        for pool in pools
+        for slot in state_slots(pool)
+    ]
+    return (_logs(dex, [_MODIFY_LIQUIDITY, ids], to_block=to_block), *words)
+
+
+def read_states(
+    pools: Sequence[Candidate], answers: Sequence[RpcAnswer]
+) -> list[tuple[Candidate, PoolState | None]]:
+    """What each pool holds; where the node refuses the logs, what it holds at least.
+
+    None: the node did not tell enough to say. Raises UpstreamError.
+    """
+    is_refused = isinstance(answers[0], RpcFault)
+    positions = _read_positions(read_logs(answers[0]))
+    return [
+        (
+            pool,
+            _read_state(
+                pool, None if is_refused else positions.get(pool.key, ()), answers[at : at + 2]
+            ),
+        )
+        for pool, at in zip(pools, range(1, len(answers), 2), strict=True)
+    ]
+
+
+def held_amounts(positions: Sequence[Position], *, sqrt_price: float) -> tuple[float, float]:
+    """Smallest units of currency 0 and 1 in these positions at a price.
+
+    `sqrt_price` is the square root of currency 1 per currency 0, in smallest units.
+    """
+    amount_0 = amount_1 = 0.0
+    for position in positions:
+        low, high = sqrt(_TICK_BASE**position.lower), sqrt(_TICK_BASE**position.upper)
+        at = min(max(sqrt_price, low), high)
+        amount_0 += position.liquidity * (1 / at - 1 / high)
+        amount_1 += position.liquidity * (at - low)
+    return max(0.0, amount_0), max(0.0, amount_1)
+
+
+def _read_state(
+    pool: Candidate, positions: Sequence[Position] | None, answers: Sequence[RpcAnswer]
+) -> PoolState | None:
+    """`positions` None: not told, so that what is in range is all that is known."""
+    replies = [read_reply(answer) for answer in answers]
+    words = [int.from_bytes(reply, "big") for reply in replies if not isinstance(reply, NoAnswer)]
+    if len(words) != len(replies) or (positions is None and not words[1]):
+        return None
+    return state_of(pool, positions, first=words[0], liquidity=words[1])
+
+
+def state_of(
+    pool: Candidate,
+    positions: Sequence[Position] | None,
+    *,
+    first: int,
+    liquidity: int,
+    is_swept: bool = False,
+) -> PoolState | None:
+    """What these positions come to. `first` is the first word of the pool's state, with price and
+    tick in it; `liquidity` is what is in range. `positions` None: what that comes to at least.
+
+    None: there is no such pool.
+    """
+    sqrt_price = (first & (1 << _PRICE_BITS) - 1) / _Q96
+    if not sqrt_price:
+        return None
+    is_floor = positions is None
+    if positions is None:
+        positions = (_least_position(pool, first, liquidity),) if liquidity else ()
+    amounts = held_amounts(positions, sqrt_price=sqrt_price)
+    token_is_0 = pool.token_is_0
+    token, quote = amounts if token_is_0 else amounts[::-1]
+    return PoolState(
+        token_reserve_raw=RawAmount(int(token)),
+        quote_reserve_raw=RawAmount(int(quote)),
+        in_range_liquidity=liquidity,
+        price=spot_price(sqrt_price, token_is_0=token_is_0),
+        is_floor=is_floor,
+        is_swept=is_swept,
+    )
+
+
+def _least_position(pool: Candidate, first: int, liquidity: int) -> Position:
+    """What is in range lies in the whole interval of ticks around the price: liquidity changes at
+    multiples of the pool's tick spacing only. Whoever feigns depth has to deposit this much."""
+    tick = first >> _PRICE_BITS & (1 << _TICK_BITS) - 1
+    tick -= tick >> _TICK_BITS - 1 << _TICK_BITS
+    spacing = pool.tick_spacing or 1
+    lower = tick // spacing * spacing
+    return Position(lower=lower, upper=lower + spacing, liquidity=liquidity)
+
+
+def _read_positions(logs: Sequence[Log]) -> Mapping[str, list[Position]]:
+    positions: dict[str, list[Position]] = {}
+    for log in logs:
+        lower, upper, delta, _ = _words(log.data)
+        change = Position(lower=_signed(lower), upper=_signed(upper), liquidity=_signed(delta))
+        positions.setdefault(log.topics[1], []).append(change)
+    return positions
+
+
+def state_slots(pool: Candidate) -> tuple[bytes, bytes]:
+    """Where the manager keeps a pool's price and tick, and its liquidity in range."""
+    key = bytes.fromhex(pool.key[2:]) + _POOLS_SLOT.to_bytes(32, "big")
+    base = int.from_bytes(keccak(key), "big")
+    liquidity = (base + _LIQUIDITY_OFFSET) % 2**256
+    return base.to_bytes(32, "big"), liquidity.to_bytes(32, "big")
+
+
+def _logs(dex: Dex, topics: list[object], *, to_block: int | None) -> RpcRequest:
+    query = {
+        "address": dex.factory,
+        "topics": topics,
+        "fromBlock": hex(dex.from_block or 0),
+        "toBlock": "latest" if to_block is None else hex(to_block),
+    }
+    return RpcRequest("eth_getLogs", (query,))
+
+
+def _words(data: str) -> list[int]:
+    return [int(data[at : at + 64], 16) for at in range(2, len(data), 64)]
+
+
+def _signed(word: int) -> int:
+    return word - 2**256 if word >> 255 else word

@@ -1,0 +1,52 @@
+"""Swaps in Uniswap V4's manager, whose pools any contract may trade in after unlocking it.
+
+Source: v4-core IPoolManager, PoolKey, LPFeeLibrary.
+"""
+
+from collections.abc import Sequence
+
+from eth_abi.abi import encode
+from eth_hash.auto import keccak
+
+from analysis.market.venues.pool import Candidate
+from analysis.market.venues.trade_route import Moved, signed
+from analysis.reads.abi_encoding import topic_of
+from analysis.simulation.simulate_v1 import SimLog
+from config.primitives import ZERO_ADDRESS, Address, RawAmount
+
+KEY_TYPE = "(address,address,uint24,int24,address)"
+
+_SWAP = topic_of("Swap(bytes32,address,int128,int128,uint160,uint128,int24,uint24)")
+_SWAP_DATA_BYTES = 192
+_WHOLE_FEE = 1_000_000
+
+
+def pool_key(candidate: Candidate) -> tuple[Address, Address, int, int, Address] | None:
+    """What the manager knows the pool by. None: what we know does not make the pool's id."""
+    if candidate.fee is None or candidate.tick_spacing is None:
+        return None
+    first, second = sorted((candidate.token, candidate.quote))
+    hooks = candidate.hooks or ZERO_ADDRESS
+    key = (first, second, candidate.fee, candidate.tick_spacing, hooks)
+    return key if "0x" + keccak(encode([KEY_TYPE], [key])).hex() == candidate.pool_id else None
+
+
+def read_moved(
+    candidate: Candidate, logs: Sequence[SimLog], *, token_in_is_0: bool, router: Address
+) -> Moved | None:
+    """Amounts of the router's own swap: a hook may swap too. None: it did not swap.
+
+    What a hook took before the swap never reached the pool, and what it takes after it has left
+    the pool: neither is in these amounts. They are signed from the trader's side, unlike V3's.
+    """
+    for log in reversed(logs):
+        if log.address != candidate.pool or log.topics[:2] != (_SWAP, candidate.pool_id):
+            continue
+        data = bytes.fromhex(log.data[2:])
+        if len(data) != _SWAP_DATA_BYTES or log.topics[2][-40:] != router[2:]:
+            continue
+        amount_0, amount_1 = signed(data[:32]), signed(data[32:64])
+        paid, got = (-amount_0, amount_1) if token_in_is_0 else (-amount_1, amount_0)
+        fee = int.from_bytes(data[-32:], "big")
+        return Moved(received=RawAmount(paid), sent=RawAmount(got), fee_share=fee / _WHOLE_FEE)
+    return None

@@ -1,0 +1,98 @@
+"""Very many Uniswap V4 pools at once: price and liquidity in range of each, and by what that comes
+to at least, which of them are worth having their positions added up.
+
+Nobody can feign more than he deposited, so a deep pool cannot be crowded out by empty ones.
+Source: v4-core Extsload (extsload(bytes32[])).
+"""
+
+from collections.abc import Iterator, Sequence
+
+from analysis.market.venues import uniswap_v4
+from analysis.market.venues.pool import Candidate, PoolState
+from analysis.reads.abi_encoding import selector_of
+from analysis.reads.eth_reads import WORD, call_raw, read_reply
+from analysis.reads.node import RpcAnswer
+from config.chains import Dex
+from config.jsonrpc import RpcFault, RpcRequest
+from config.primitives import Hash32
+
+MOST_SWEPT = 30_000
+"""Pools of one token and manager that are looked at; of more, the first made and the newest."""
+
+_POOLS_A_CALL = 2_250
+"""Two cold slots each (EIP-2929) and their calldata: below 14 million gas."""
+
+_ARRAY_HEAD_BYTES = 64
+
+
+def within_bound(pools: Sequence[Candidate]) -> Sequence[Candidate]:
+    """As many as are looked at. The first made stay: no later ones can crowd them out."""
+    if len(pools) <= MOST_SWEPT:
+        return pools
+    half = MOST_SWEPT // 2
+    return (*pools[:half], *pools[-half:])
+
+
+def requests(dex: Dex, pools: Sequence[Candidate], *, block: Hash32) -> tuple[RpcRequest, ...]:
+    """Reads of both words of all pools' states, a few thousand pools each."""
+    return tuple(call_raw(dex.factory, _read_all(part), block=block) for part in _parts(pools))
+
+
+def read(
+    pools: Sequence[Candidate], answers: Sequence[RpcAnswer]
+) -> list[tuple[Candidate, PoolState | None]]:
+    """What each pool holds at least. None: there is no such pool, or the node did not tell.
+
+    Raises UpstreamError for what is no answer at all.
+    """
+    found: list[tuple[Candidate, PoolState | None]] = []
+    for part, answer in zip(_parts(pools), answers, strict=True):
+        # A node may find so large a read too much: then these pools are unread, not the token.
+        reply = None if isinstance(answer, RpcFault) else read_reply(answer)
+        words = reply[_ARRAY_HEAD_BYTES:] if isinstance(reply, bytes) else b""
+        found += (
+            (pool, _floor(pool, words[at : at + 32], words[at + 32 : at + 64]))
+            for pool, at in zip(part, range(0, 64 * len(part), 64), strict=True)
+        )
+    return found
+
+
+def pick(
+    swept: Sequence[tuple[Candidate, PoolState | None]], *, at_most: int
+) -> tuple[Candidate, ...]:
+    """The pools worth adding up: by each quote token those that hold most of it for sure."""
+    by_quote: dict[str, list[tuple[int, Candidate]]] = {}
+    for pool, state in swept:
+        if state is not None and state.in_range_liquidity:
+            by_quote.setdefault(pool.quote, []).append((state.quote_reserve_raw, pool))
+    if not by_quote:
+        return ()
+    each = max(1, at_most // len(by_quote))
+    return tuple(
+        pool
+        for pools in by_quote.values()
+        for _, pool in sorted(pools, key=lambda one: -one[0])[:each]
+    )
+
+
+def _floor(pool: Candidate, first: bytes, second: bytes) -> PoolState | None:
+    if len(second) != WORD:
+        return None
+    return uniswap_v4.state_of(
+        pool,
+        None,
+        first=int.from_bytes(first),
+        liquidity=int.from_bytes(second),
+        is_swept=True,
+    )
+
+
+def _read_all(pools: Sequence[Candidate]) -> str:
+    """Calldata; written here, for a general encoder takes a second for so many words."""
+    slots = [slot for pool in pools for slot in uniswap_v4.state_slots(pool)]
+    head = WORD.to_bytes(WORD) + len(slots).to_bytes(WORD)
+    return selector_of("extsload(bytes32[])") + (head + b"".join(slots)).hex()
+
+
+def _parts(pools: Sequence[Candidate]) -> Iterator[Sequence[Candidate]]:
+    return (pools[at : at + _POOLS_A_CALL] for at in range(0, len(pools), _POOLS_A_CALL))

@@ -1,0 +1,1 @@
+"""One analysis from address to report: rounds, scenarios and what is written down."""

@@ -1,0 +1,185 @@
+"""Code facts, current state and outcomes become one report. Pure.
+
+What depends on the moment of answering, or is policy about facts that are kept as found (the owner
+gate, the clock of a timebomb), is applied when the report is rendered.
+"""
+
+from collections.abc import Mapping
+
+import msgspec
+
+from analysis.launchpads.verdict import Origin
+from analysis.market.curves.curve_pools import ValuedCurve, with_curves
+from analysis.market.pool_ranking import TradeResult, ValuedPool, either, pool_rows
+from analysis.scenarios.theft_checks import Custody
+from analysis.scenarios.transfer import TransferResult
+from analysis.simulation.simulate_v1 import Passed
+from analysis.token import timebomb_status
+from analysis.token.burned_supply import Burned
+from analysis.token.contract_clock import ContractClock
+from analysis.token.holders import Holdings
+from analysis.token.metadata import Metadata
+from analysis.token.ownership import Ownership
+from analysis.token.source_verification import Openness
+from config.primitives import Address, BlockRef
+from sql.rows import ClockLimitRow, EvidenceRow, Report, ReportRow, StaticFindings
+
+
+class Facts(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything one analysis has learnt so far."""
+
+    chain_id: int
+    token: Address
+    pin: BlockRef
+    metadata: Metadata
+    burned: Burned
+    holdings: Holdings
+    ownership: Ownership
+    owner_slots_vacant: bool | None
+    """None: not read, or not all."""
+    implementation: Address | None
+    """The contract whose code was judged, for a proxy."""
+    static: StaticFindings
+    clock: ContractClock | None
+    """None: nothing is compared with it, or the chain did not answer."""
+    clock_limits: tuple[ClockLimitRow, ...]
+    pools: tuple[ValuedPool, ...]
+    curves: tuple[ValuedCurve, ...]
+    origin: Origin
+    is_every_pool_known: bool
+    """False: there may be more. Where none is known at all, pools count as not resolved."""
+    trades: Mapping[str, TradeResult | str]
+    """By Candidate.key; PENDING for plays under way."""
+    transfer: TransferResult | None
+    """None: not checked yet, or there was no wallet to check with."""
+    transfer_checked_at_s: int | None
+    """Of the last check that settled or had no wallet. None: there was none."""
+    custody: Custody | None
+    """None: not checked yet."""
+    untested_conditions: bool | None = None
+    """None: what the code's conditions are is not known, or not checked yet."""
+    hidden_owner_controls: bool | None = None
+    """None: not every condition is known."""
+    creates_balances: bool | None = None
+    openness: Openness
+    evidence: tuple[EvidenceRow, ...]
+
+
+def combine(facts: Facts, *, is_settled: bool, now_s: int, min_liquidity_usd: float) -> Report:
+    """The report. What no check has answered yet is None."""
+    transfer, custody = facts.transfer, facts.custody
+    is_resolved = bool(facts.pools or facts.curves) or facts.is_every_pool_known
+    return Report(
+        token=ReportRow(
+            chain_id=facts.chain_id,
+            address=facts.token,
+            block_number=facts.pin.number,
+            block_hash=facts.pin.hash,
+            block_time_s=facts.pin.time_s,
+            scanned_at_s=now_s,
+            is_settled=is_settled,
+            name=facts.metadata.name,
+            symbol=facts.metadata.symbol,
+            decimals=facts.metadata.decimals,
+            supply_raw=facts.metadata.supply_raw,
+            # A balanceOf that lies can name more than there is.
+            burned_raw=min(facts.burned.burned_raw, facts.metadata.supply_raw),
+            owner_address=facts.ownership.owner_address,
+            ownership_renounced=facts.ownership.ownership_renounced,
+            is_open_source=facts.openness.is_open_source,
+            has_open_source_implementation=facts.openness.has_open_source_implementation,
+            implementation=facts.implementation,
+            timebomb_status=_timebomb_status(facts),
+            transfer_success=transfer.success if transfer else None,
+            send_tax=transfer.send_tax if transfer else None,
+            receive_tax=transfer.receive_tax if transfer else None,
+            transfer_checked_at_s=facts.transfer_checked_at_s,
+            allowance_bypass=custody.allowance_bypass if custody else None,
+            privileged_spenders=custody.privileged_spenders if custody else (),
+            funds_can_be_drained=custody.funds_can_be_drained if custody else None,
+            owner_can_change_balance=custody.owner_can_change_balance if custody else None,
+            is_launchpad_token=facts.origin.is_launchpad,
+            launchpad_name=facts.origin.name,
+            creator_address=facts.holdings.creator,
+            creator_balance_raw=facts.holdings.creator_balance_raw,
+            owner_slots_vacant=facts.owner_slots_vacant,
+            clock_block=facts.clock.block_number if facts.clock else None,
+            clock_time_s=facts.clock.time_s if facts.clock else None,
+            others_raw=facts.holdings.others_raw,
+            sell_blocked_later=_of_pools(facts, "sell_blocked_later"),
+            sell_tax_rises=_of_pools(facts, "sell_tax_rises"),
+            sell_depends_on_size=_of_pools(facts, "sell_depends_on_size"),
+            sell_blocked_after_others=_of_pools(facts, "sell_blocked_after_others"),
+            sell_depends_on_conditions=_of_pools(facts, "sell_depends_on_conditions"),
+            untested_conditions=facts.untested_conditions,
+            hidden_owner_controls=facts.hidden_owner_controls,
+            unproved_custody=custody.is_unproved if custody else None,
+            creates_balances=_creates_unseen(facts),
+        ),
+        static=_with_seen_tax(facts),
+        pools=(
+            with_curves(
+                pool_rows(facts.pools, facts.trades, min_liquidity_usd=min_liquidity_usd),
+                facts.curves,
+                min_liquidity_usd=min_liquidity_usd,
+            )
+            if is_resolved
+            else None
+        ),
+        holders=(*facts.burned.holders, *facts.holdings.top),
+        clock_limits=facts.clock_limits,
+        evidence=facts.evidence,
+    )
+
+
+def _creates_unseen(facts: Facts) -> bool | None:
+    """Balances that appear without a mint: one that is a mint has its own field."""
+    if facts.creates_balances and facts.static.mint_or_burn_function is not False:
+        return None if facts.static.mint_or_burn_function is None else False
+    return facts.creates_balances
+
+
+_SEEN_TAX_PCT = 0.1
+"""A tax above it is no rounding."""
+
+
+def _with_seen_tax(facts: Facts) -> StaticFindings:
+    """Code that takes a tax contains code for it, whatever reading it found. What a V4 hook takes
+    is not the token's."""
+    if facts.static.has_tax_functionality is not False:
+        return facts.static
+    hooked = {pool.candidate.key for pool in facts.pools if pool.candidate.hooks is not None}
+    outcomes = [
+        outcome
+        for key, trade in facts.trades.items()
+        if isinstance(trade, TradeResult) and key not in hooked
+        for outcome in (trade.buy, trade.sell)
+    ]
+    taxes = [outcome.tax for outcome in outcomes if isinstance(outcome, Passed)]
+    if facts.transfer is not None:
+        taxes += [facts.transfer.send_tax, facts.transfer.receive_tax]
+    if any(tax is not None and tax > _SEEN_TAX_PCT for tax in taxes):
+        return msgspec.structs.replace(facts.static, has_tax_functionality=True)
+    return facts.static
+
+
+def _of_pools(facts: Facts, finding: str) -> bool | None:
+    """Of all pools whose sale passed. None: of one of them it is not known, or there is none."""
+    answers = [
+        getattr(trade, finding)
+        for trade in facts.trades.values()
+        if isinstance(trade, TradeResult) and isinstance(trade.sell, Passed)
+    ]
+    return either(*answers)
+
+
+def _timebomb_status(facts: Facts) -> str | None:
+    return timebomb_status.judge(
+        facts.static.timebomb,
+        facts.clock_limits,
+        clock=facts.clock,
+        can_change=timebomb_status.storage_can_change(
+            ownership_renounced=facts.ownership.ownership_renounced,
+            owner_slots_vacant=facts.owner_slots_vacant,
+        ),
+    ).status

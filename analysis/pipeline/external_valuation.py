@@ -1,0 +1,120 @@
+"""What others say of the pools' worth, asked beside the first trades on stage.
+
+Nobody waits for it but the settled report, and a miss changes nothing. An AmmV4 pool counts for
+twice what others say its priced side holds: the other side's own price is its issuer's word. A
+token that is no anchor has a price only where a market with an anchor stands behind it.
+"""
+
+import asyncio
+from collections.abc import Mapping
+
+import msgspec
+
+from analysis.external.dexscreener import MOST_POOLS_A_REQUEST, PoolFigures
+from analysis.market.liquidity_value import PoolValue, Price
+from analysis.market.pool_ranking import ValuedPool, by_depth, rank_pools
+from analysis.market.venues.pool import Candidate, PoolState
+from analysis.pipeline.chain_context import Desk
+from analysis.pipeline.second_round import State
+from config.primitives import Address, Hash32
+
+LEAST_DEPTH_USD = 5_000.0
+"""Of anchors in the market that prices a quote token. Below it a price is too cheaply made."""
+
+_MOST_QUOTES = 5
+"""Quote tokens that are asked about."""
+
+
+class Appraisal(msgspec.Struct, frozen=True, kw_only=True):
+    """What others said."""
+
+    figures: Mapping[Hash32, PoolFigures] = {}
+    prices: Mapping[Address, Price] = {}
+    """Of quote tokens that are no anchors."""
+    own: Mapping[Address, Price] = {}
+    """Of the token itself, where it has pools against such tokens."""
+
+
+async def appraise(desk: Desk, state: State, *, decimals: int) -> Appraisal:
+    """Ask about the deepest AmmV4 pools, as many as fit in one request, the quote tokens, and the
+    token, whose decimals are given."""
+    if desk.outside is None:
+        return Appraisal()
+    v4 = [pool for pool in state.pools if pool.candidate.pool_id is not None]
+    is_floor = {
+        Hash32(pool.candidate.key): pool.state.is_floor for pool in v4[:MOST_POOLS_A_REQUEST]
+    }
+    own = {pool.token: decimals for pool, _ in state.unpriced}
+    figures, prices, own_price = await asyncio.gather(
+        desk.outside.market_data.pool_figures(
+            desk.chain,
+            list(is_floor),
+            totals_of=[pool_id for pool_id in is_floor if is_floor[pool_id]],
+        ),
+        quote_prices(desk, state.quote_decimals),
+        quote_prices(desk, own),
+    )
+    return Appraisal(figures=figures, prices=prices, own=own_price)
+
+
+async def quote_prices(desk: Desk, decimals: Mapping[Address, int]) -> dict[Address, Price]:
+    """Prices of tokens that others are quoted in, those that have a market behind them."""
+    if desk.outside is None:
+        return {}
+    asked = list(decimals)[:_MOST_QUOTES]
+    told = await asyncio.gather(
+        *(desk.outside.market_data.backed_price(desk.chain, quote) for quote in asked)
+    )
+    return {
+        quote: Price(usd=price.usd, decimals=decimals[quote], most_usd=price.depth_usd)
+        for quote, price in zip(asked, told, strict=True)
+        if price is not None and price.depth_usd >= LEAST_DEPTH_USD
+    }
+
+
+def appraised(
+    state: State, said: Appraisal, anchors: Mapping[Address, Price], *, decimals: int
+) -> tuple[ValuedPool, ...]:
+    """The pools with what others said of them, deepest first. `decimals` are the token's.
+
+    The token's own price counts only where the other side has none.
+    """
+    if not said.figures and not said.prices and not said.own:
+        return state.pools
+    pools = [_told(pool, said.figures, anchors) for pool in state.pools]
+    rest = [pair for pair in state.unpriced if pair[0].quote not in said.prices]
+    return by_depth(
+        (
+            *pools,
+            *rank_pools(state.unpriced, said.prices, decimals=decimals),
+            *rank_pools(rest, said.own, decimals=decimals),
+        )
+    )
+
+
+def _told(
+    pool: ValuedPool, figures: Mapping[Hash32, PoolFigures], prices: Mapping[Address, Price]
+) -> ValuedPool:
+    candidate = pool.candidate
+    said = figures.get(candidate.pool_id) if candidate.pool_id is not None else None
+    value = None if said is None else value_figures(pool.candidate, pool.state, said, prices)
+    return pool if value is None else msgspec.structs.replace(pool, value=value)
+
+
+def value_figures(
+    candidate: Candidate, state: PoolState, said: PoolFigures, prices: Mapping[Address, Price]
+) -> PoolValue | None:
+    """What others say the pool is worth. None: nothing that may be believed.
+
+    A total that is not split into sides counts only where the positions were not added up.
+    """
+    amounts = {said.base: said.base_amount, said.quote: said.quote_amount}
+    other = next((side for side in amounts if side and side != candidate.token), "")
+    held, price = amounts.get(other), prices.get(candidate.quote)
+    # The native coin stands under its own address or under its wrapper's: both have one price.
+    if held is not None and price is not None and prices.get(Address(other)) == price:
+        side_usd = held * price.usd
+        return PoolValue(liquidity_usd=2 * side_usd, quote_side_usd=side_usd)
+    if said.base or said.liquidity_usd is None or not state.is_floor:
+        return None
+    return PoolValue(liquidity_usd=said.liquidity_usd, quote_side_usd=said.liquidity_usd / 2)

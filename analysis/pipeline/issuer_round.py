@@ -1,0 +1,68 @@
+"""The second round's question who issued the token, and what its bonding curve holds."""
+
+import msgspec
+
+from analysis.launchpads import verdict
+from analysis.launchpads.verdict import Origin
+from analysis.market import native_price
+from analysis.market.curves import curve_pools as curves
+from analysis.market.curves.curve import CurveState
+from analysis.market.curves.curve_pools import ValuedCurve
+from analysis.market.liquidity_value import Price
+from analysis.pipeline.chain_context import Desk
+from analysis.pipeline.external_valuation import quote_prices
+from analysis.pipeline.first_round import Look
+from analysis.pipeline.second_round import MOST_DECIMALS
+from analysis.reads.eth_reads import call, decode_uint, read_reply
+from analysis.reads.read_batch import Round
+from config.primitives import ZERO_ADDRESS, Address, Hash32
+
+
+class Issue(msgspec.Struct, frozen=True, kw_only=True):
+    """What is known of a token's beginnings."""
+
+    origin: Origin
+    curves: tuple[ValuedCurve, ...]
+    """Bonding curves the token is sold on now."""
+    is_complete: bool
+    """False: there may be a curve beside these."""
+
+
+async def _price_of(desk: Desk, quote: Address, *, block: Hash32) -> dict[Address, Price]:
+    """Of a token that is no anchor. Empty: nobody gives it a price with a market behind it."""
+    [answer] = await desk.reads().batch([call(quote, "decimals()", block=block)])
+    decimals = decode_uint(read_reply(answer))
+    if decimals is None or decimals > MOST_DECIMALS:
+        return {}
+    return await quote_prices(desk, {quote: decimals})
+
+
+async def read_issue(desk: Desk, look: Look, token: Address, *, has_pool: bool) -> Issue:
+    """`has_pool` tells of ordinary pools. One round, or none where nothing is left to ask.
+
+    Raises UpstreamError.
+    """
+    trip = Round()
+    block = look.pin.hash
+    asked_origin = trip.ask(verdict.confirm_requests(look.lead, block=block))
+    asked_curve = trip.ask(curves.requests(look.lead, block=block))
+    await trip.send(desk.node, desk.powers)
+    standing = curves.read(look.lead, trip[asked_curve])
+    origin = verdict.conclude(
+        look.lead,
+        trip[asked_origin],
+        code=look.admitted.code,
+        metadata=look.admitted.metadata,
+        has_pool=has_pool,
+    )
+    prices = native_price.anchor_prices(desk.chain, look.native_usd)
+    natives = {desk.chain.wrapped_native.address, ZERO_ADDRESS}
+    if isinstance(standing, CurveState) and standing.quote not in {*prices, *natives}:
+        prices |= await _price_of(desk, standing.quote, block=block)
+    return Issue(
+        origin=origin,
+        curves=curves.value(look.lead, standing, token, prices),
+        is_complete=not curves.may_be_missing(
+            standing, origin, priceless=natives if look.native_usd is None else ()
+        ),
+    )

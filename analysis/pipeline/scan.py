@@ -1,0 +1,391 @@
+"""One analysis from address to report: three round trips, all pinned to one block.
+
+1. look: the gate, burns, owner getters, the code behind a proxy, prices, pools and what they hold,
+   the balance slots
+2. play: the transfer check and the buys; beside them, where the code asks for it, the owner-check
+   slots, the contract's clock, the slots compared with it, and those that decide on caps
+                                                                 -> first report, trades pending
+3. play: the sales, and who but the holder can reach a holder's tokens   -> settled report
+
+More are needed where the node packs no reads or simulates nothing, where a read needs more gas than
+others leave it, for an unusual proxy, for AmmV4 pools that only their creation events tell of, and
+once where a factory turns out to have fees or tick spacings that nobody configured.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Coroutine, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from functools import partial
+from typing import TypeVar
+
+import msgspec
+
+from analysis.market.native_price import anchor_prices
+from analysis.market.pool_ranking import PENDING, ValuedPool, pick_traded, without_doubtful
+from analysis.pipeline.assemble_report import Facts, combine
+from analysis.pipeline.chain_context import Desk
+from analysis.pipeline.condition_reads import read_hook_conditions, read_token_conditions
+from analysis.pipeline.external_valuation import appraise, appraised
+from analysis.pipeline.first_round import Look, look
+from analysis.pipeline.issuer_round import Issue, read_issue
+from analysis.pipeline.offload import aside
+from analysis.pipeline.pool_plays import can_play
+from analysis.pipeline.second_round import State, read_state
+from analysis.pipeline.trade_rounds import Buys, play_buys, play_sales, what_if_blocks
+from analysis.scenarios import transfer
+from analysis.scenarios.condition_check import CodeConditions, ConditionPlays, prepare
+from analysis.scenarios.privileged_candidates import suspects
+from analysis.scenarios.theft_attempts import Crime
+from analysis.scenarios.theft_checks import Inquiry, play_custody, read_stored
+from analysis.scenarios.victim_buy import find_buyer
+from analysis.static.custody.simulation_hints import Leads, StoredAddress
+from analysis.token import ownership
+from analysis.token.cap_evaluation import with_caps
+from analysis.token.cap_state import read_cap_words
+from analysis.token.contract_clock import clock_at
+from analysis.token.deadline_state import ClockState, read_clock_state
+from analysis.token.judge_code import Judged, judge_code
+from analysis.token.owner_controls import find_controls
+from analysis.token.owner_slots import NO_SLOTS, NOT_READ, OwnerSlots, read_owner_slots
+from analysis.token.source_verification import NOT_ASKED, Openness, find_openness
+from config.burn import BURN_ADDRESSES
+from config.primitives import Address, BlockRef
+from sql.rows import EvidenceRow, Report
+
+T = TypeVar("T")
+
+
+class ChainScanner:
+    """Analyses tokens of one chain: the Scanner that the service runs."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+        self.chain_id = desk.chain.id
+
+    def scan(self, token: Address, *, redecompile: bool) -> AsyncIterator[Report]:
+        """As `scan`; with `redecompile` the code is examined anew though its answers are known."""
+        return scan(self._desk, token, redecompile=redecompile)
+
+
+async def scan(desk: Desk, token: Address, *, redecompile: bool = False) -> AsyncIterator[Report]:
+    """Reports of one analysis, the last one settled.
+
+    Raises TokenRefusedError when the gate refuses, UpstreamError when the node fails.
+    """
+    newest = await _newest_block(desk)
+    quotes = [anchor.address for anchor in desk.chain.anchors if anchor.address != token]
+    known = await desk.knowledge.known(desk.chain, token, quotes, newest)
+    seen = await look(desk, token, newest, known)
+    no_wallet_at_s = known.no_wallet_at_s
+    del known  # rows of very many pools take much room, and have become candidates
+    block = seen.pin.hash
+    state, judged = await asyncio.gather(
+        read_state(desk, seen, token),
+        judge_code(
+            desk.reads(seen.memory),
+            token,
+            seen.admitted.code,
+            seen.proxy_answers,
+            block=block,
+            examine=partial(desk.examiner.examine, anew=redecompile),
+        ),
+    )
+    traded = pick_traded(
+        state.pools,
+        at_most=desk.settings.simulated_pools,
+        min_liquidity_usd=desk.settings.min_liquidity_usd,
+    )
+    many = len(state.pools)
+    now_s = int(desk.now_s())
+    is_due = transfer.is_due(no_wallet_at_s, now_s=now_s)
+    senders = transfer.shortlist(state.wallets, judged.leads.addresses) if is_due else ()
+    async with (
+        _beside(play_buys(desk, seen, token, traded, senders)) as playing,
+        _beside(_openness(desk, token, judged)) as opening,
+        _beside(appraise(desk, state, decimals=seen.admitted.metadata.decimals)) as appraising,
+    ):
+        asking = asyncio.gather(
+            read_token_conditions(desk, token, judged, block=block),
+            read_hook_conditions(desk, traded, block=block),
+        )
+        owner_slots, clock_state, cap_words, stored, issued = await asyncio.gather(
+            _owner_slots(desk, seen, token, judged),
+            read_clock_state(desk.reads(), token, judged.clock_limits, block=block),
+            read_cap_words(desk.reads(), token, judged.cap_rules, block=block),
+            read_stored(desk.reads(), token, judged.leads.stored, block=block),
+            read_issue(desk, seen, token, has_pool=bool(state.pools)),
+        )
+        asked, hooks = await asking
+        static = with_caps(
+            judged.findings,
+            judged.cap_rules,
+            cap_words,
+            supply_raw=seen.admitted.metadata.supply_raw,
+            clock=clock_state.reading,
+        )
+        judged = msgspec.structs.replace(judged, findings=static)
+        found = _facts(desk, seen, token, judged, owner_slots, clock_state, issued)
+        controls = find_controls(
+            asked.conditions,
+            [hook.conditions for hook in hooks.values()],
+            static,
+            is_renounced=found.ownership.ownership_renounced,
+            stored=stored,
+        )
+        facts = msgspec.structs.replace(
+            found,
+            trades={pool.candidate.key: PENDING for pool in traded},
+            transfer_checked_at_s=no_wallet_at_s,
+            hidden_owner_controls=controls.is_hidden,
+            evidence=(*found.evidence, *controls.evidence),
+        )
+        first = partial(_report, desk, facts, state, state.pools, issued, is_settled=False)
+        yield await aside(first, pools=many)
+        buys = await playing
+        owners = (*seen.owners, *(owner_slots.wallets or ()))
+        inquiry = _inquiry(
+            desk, seen, token, state, judged.leads, owners=owners, stored=stored, buys=buys
+        )
+        sales, custody = await asyncio.gather(
+            play_sales(
+                desk,
+                seen,
+                buys,
+                wallets=state.wallets,
+                special={*owners, *judged.leads.addresses, *stored.values()},
+                static=judged.findings,
+                checks=_checks(desk, seen, state, buys, asked, hooks),
+            ),
+            play_custody(desk.node, desk.powers, inquiry, codes=seen.codes),
+        )
+        openness, said = await opening, await appraising
+    pools = appraised(
+        state,
+        said,
+        anchor_prices(desk.chain, seen.native_usd),
+        decimals=seen.admitted.metadata.decimals,
+    )
+    settled = msgspec.structs.replace(
+        facts,
+        trades=sales.trades,
+        transfer=sales.transfer,
+        transfer_checked_at_s=transfer.checked_at_s(
+            sales.transfer, no_wallet_at_s=no_wallet_at_s, now_s=now_s
+        ),
+        custody=custody,
+        creates_balances=judged.leads.creates_balances,
+        untested_conditions=sales.untested_conditions,
+        openness=openness,
+        evidence=_newest((*facts.evidence, *buys.evidence, *sales.evidence, *custody.evidence)),
+    )
+    last = partial(_report, desk, settled, state, pools, issued, is_settled=True)
+    yield await aside(last, pools=many)
+
+
+def _checks(
+    desk: Desk,
+    seen: Look,
+    state: State,
+    buys: Buys,
+    asked: CodeConditions,
+    hooks: Mapping[Address, CodeConditions],
+) -> list[ConditionPlays | None]:
+    """The token's conditions in the deepest pool, a hook's in the pools it stands at."""
+    if not can_play(desk):
+        return [None] * len(buys.bought)
+    held = {pool.candidate.key: pool.state.token_reserve_raw for pool in state.pools}
+    known = {
+        *(place for dex in desk.chain.dexes for place in (dex.factory, dex.router) if place),
+        *(anchor.address for anchor in desk.chain.anchors),
+        *(pool.candidate.pool for pool in state.pools),
+    }
+    found = []
+    for at, (ground, bought) in enumerate(buys.bought):
+        hook = hooks.get(ground.candidate.hooks) if ground.candidate.hooks else None
+        codes = [*([] if at else [asked]), *([hook] if hook else [])]
+        check = prepare(
+            ground,
+            bought,
+            codes,
+            supply_raw=seen.admitted.metadata.supply_raw,
+            pool_balance_raw=held[ground.candidate.key],
+            known=known,
+            block_time_s=desk.chain.block_time_s,
+        )
+        found.append(check)
+    return found
+
+
+async def _newest_block(desk: Desk) -> BlockRef | None:
+    """The head, if it is known without asking, or has to be asked for beforehand.
+
+    None: the first round finds it out, by what a packed call sees of its own block. That needs
+    packs, and a chain whose contracts see its own block numbers.
+    """
+    newest = desk.newest()
+    if newest is None and not (desk.chain.clock == "own" and desk.powers.packs.is_worth_trying):
+        newest = await desk.node.fetch_head()
+    return newest
+
+
+async def _openness(desk: Desk, token: Address, judged: Judged) -> Openness:
+    return await find_openness(
+        desk.outside.sources if desk.outside else None,
+        chain_id=desk.chain.id,
+        token=token,
+        implementation=judged.implementation,
+    )
+
+
+@asynccontextmanager
+async def _beside(work: Coroutine[None, None, T]) -> AsyncIterator[asyncio.Task[T]]:
+    """Work that goes on beside the block, and not beyond it."""
+    task = asyncio.create_task(work)
+    try:
+        yield task
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
+def _facts(
+    desk: Desk,
+    seen: Look,
+    token: Address,
+    judged: Judged,
+    owner_slots: OwnerSlots,
+    clock_state: ClockState,
+    issued: Issue,
+) -> Facts:
+    reading = clock_state.reading
+    interval_s = desk.chain.clock_block_time_s
+    return Facts(
+        chain_id=desk.chain.id,
+        token=token,
+        pin=seen.pin,
+        metadata=seen.admitted.metadata,
+        burned=seen.burned,
+        holdings=seen.holdings,
+        ownership=ownership.judge(seen.owners, owner_slots.wallets),
+        owner_slots_vacant=owner_slots.are_vacant,
+        implementation=judged.implementation,
+        static=judged.findings,
+        clock=None if reading is None else clock_at(reading, block_interval_s=interval_s),
+        clock_limits=clock_state.limits,
+        pools=(),
+        is_every_pool_known=False,
+        trades={},
+        transfer=None,
+        transfer_checked_at_s=None,
+        custody=None,
+        openness=NOT_ASKED,
+        curves=issued.curves,
+        origin=issued.origin,
+        evidence=(*judged.evidence, issued.origin.evidence, seen.holdings.evidence),
+    )
+
+
+def _with_pools(
+    desk: Desk, facts: Facts, state: State, pools: Sequence[ValuedPool], issued: Issue
+) -> Facts:
+    sure = without_doubtful(pools, min_liquidity_usd=desk.settings.min_liquidity_usd)
+    return msgspec.structs.replace(
+        facts,
+        pools=sure,
+        is_every_pool_known=state.is_complete and issued.is_complete and len(sure) == len(pools),
+    )
+
+
+def _inquiry(
+    desk: Desk,
+    seen: Look,
+    token: Address,
+    state: State,
+    leads: Leads,
+    *,
+    owners: Sequence[Address],
+    stored: Mapping[StoredAddress, Address],
+    buys: Buys,
+) -> Inquiry:
+    """Whom and what to try, in the first what-if block."""
+    known = suspects(
+        token=token,
+        owners=owners,
+        creator=seen.holdings.creator,
+        leads=leads,
+        stored=stored.values(),
+        venues=_venues(state),
+    )
+    live = tuple(owner for owner in dict.fromkeys(owners) if owner not in BURN_ADDRESSES)
+    return Inquiry(
+        crime=Crime(
+            pin=seen.pin,
+            scenery=seen.scenery,
+            token=token,
+            block=what_if_blocks(desk, seen)[0],
+            supply_raw=seen.admitted.metadata.supply_raw,
+            slot_index=seen.token_slot_index,
+            holders=tuple(
+                wallet
+                for wallet in state.wallets
+                if wallet.slot_index is None and wallet.address not in known
+            ),
+            giver=next((pool.candidate.pool for pool in state.pools), None),
+        ),
+        leads=leads,
+        suspects=known,
+        owners=live if desk.settings.owner_simulation else None,
+        is_owner_known=bool(owners),
+        parties=stored,
+        trusted=frozenset(_venues(state)) | {desk.chain.wrapped_native.address},
+        buyer=find_buyer(buys.bought, seen.scenery),
+    )
+
+
+def _venues(state: State) -> Iterator[Address]:
+    """Pools and their routers, deepest first. All pools of one V4 manager are one venue."""
+    for at, dex in {pool.candidate.pool: pool.candidate.dex for pool in state.pools}.items():
+        yield at
+        if dex.router is not None:
+            yield dex.router
+
+
+def _report(
+    desk: Desk,
+    facts: Facts,
+    state: State,
+    pools: Sequence[ValuedPool],
+    issued: Issue,
+    *,
+    is_settled: bool,
+) -> Report:
+    return combine(
+        _with_pools(desk, facts, state, pools, issued),
+        is_settled=is_settled,
+        now_s=int(desk.now_s()),
+        min_liquidity_usd=desk.settings.min_liquidity_usd,
+    )
+
+
+def _newest(rows: tuple[EvidenceRow, ...]) -> tuple[EvidenceRow, ...]:
+    """One row a key: what was played again later counts."""
+    return tuple({row.key: row for row in rows}.values())
+
+
+async def _owner_slots(desk: Desk, seen: Look, token: Address, judged: Judged) -> OwnerSlots:
+    """Read where they can decide something: nobody answers for the owner, or the owner is gone and
+    the code compares the clock with storage."""
+    if not judged.owner_slots and not judged.packed_owners:
+        return NO_SLOTS
+    is_gone = bool(seen.owners) and all(owner in BURN_ADDRESSES for owner in seen.owners)
+    has_stored = any(limit.source == "storage" for limit in judged.clock_limits)
+    if seen.owners and not (is_gone and has_stored):
+        return NOT_READ
+    return await read_owner_slots(
+        desk.node,
+        token,
+        judged.owner_slots,
+        packed=judged.packed_owners,
+        block=seen.pin.hash,
+        powers=desk.powers,
+    )

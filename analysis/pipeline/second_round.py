@@ -1,0 +1,166 @@
+"""What the first round told of pools and holders becomes pools by depth and wallets to play with.
+
+Only AmmV4 pools that nobody could know of beforehand, found by their creation events, take one more
+round trip; very many of them take two.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from analysis.market import native_price
+from analysis.market.pool_ranking import ValuedPool, rank_pools
+from analysis.market.venues import uniswap_v4, uniswap_v4_sweep
+from analysis.market.venues.pool import Candidate, PoolState
+from analysis.pipeline.chain_context import Desk
+from analysis.pipeline.first_round import Look
+from analysis.pipeline.offload import aside
+from analysis.reads.eth_reads import call, decode_uint, read_reply
+from analysis.reads.read_batch import Round
+from analysis.scenarios.transfer import Wallet, funded_wallet, holder_wallet
+from config.primitives import ZERO_ADDRESS, Address, RawAmount
+
+MOST_DECIMALS = 77
+"""More than 256 bits have: no honest token says so."""
+
+
+class State(msgspec.Struct, frozen=True, kw_only=True):
+    """Pools and wallets."""
+
+    pools: tuple[ValuedPool, ...]
+    """Deepest first."""
+    unpriced: tuple[tuple[Candidate, PoolState], ...] = ()
+    """Pools against tokens that are no anchors."""
+    quote_decimals: Mapping[Address, int] = {}
+    """Of those tokens."""
+    is_complete: bool
+    """False: there may be pools beside these, which could not be found, read or priced."""
+    wallets: tuple[Wallet, ...]
+    """Whose tokens may be moved on stage: a funded wallet where there can be one, then holders."""
+
+
+class _Created(msgspec.Struct, frozen=True, kw_only=True):
+    """AmmV4 pools that only their creation events tell of."""
+
+    unread: tuple[Candidate, ...]
+    """Whose positions are to be added up."""
+    swept: tuple[tuple[Candidate, PoolState | None], ...] = ()
+    """All of those that were too many."""
+    is_bounded: bool = False
+    """There are more than are looked at."""
+
+
+async def read_state(desk: Desk, look: Look, token: Address) -> State:
+    """Raises UpstreamError."""
+    created = await _sweep_created(desk, look)
+    trip = Round()
+    managers = {pool.dex.factory: pool.dex for pool in created.unread}
+    asked = []
+    for factory, dex in managers.items():
+        pools = [pool for pool in created.unread if pool.dex.factory == factory]
+        requests = uniswap_v4.state_requests(
+            dex, pools, block=look.pin.hash, to_block=look.pin.number
+        )
+        asked.append((pools, trip.ask(requests)))
+    prices = native_price.anchor_prices(desk.chain, look.native_usd)
+    anchors = {*native_price.anchor_prices(desk.chain, 1.0)}
+    others = list(dict.fromkeys(pool.quote for pool, _ in look.states if pool.quote not in anchors))
+    asked_others = trip.ask([call(quote, "decimals()", block=look.pin.hash) for quote in others])
+    if asked or others:
+        await trip.send(desk.node, desk.powers)
+
+    def read() -> State:
+        by_key = {pool.key: (pool, state) for pool, state in (*look.states, *created.swept)}
+        for pools, at in asked:
+            told = uniswap_v4.read_states(pools, trip[at])
+            # Of a pool that was swept before, what it holds at least is known already.
+            by_key |= {
+                pool.key: (pool, state) for pool, state in told if state or pool.key not in by_key
+            }
+        states = tuple(by_key.values())
+        decimals = {
+            quote: number
+            for quote, answer in zip(others, trip[asked_others], strict=True)
+            if (number := decode_uint(read_reply(answer))) is not None and number <= MOST_DECIMALS
+        }
+        return State(
+            pools=rank_pools(states, prices, decimals=look.admitted.metadata.decimals),
+            unpriced=tuple(
+                (pool, state)
+                for pool, state in states
+                if state is not None and pool.quote in decimals
+            ),
+            quote_decimals=decimals,
+            is_complete=look.is_all_asked
+            and not created.is_bounded
+            and _is_all_known(desk, states, look.native_usd),
+            wallets=_wallets(look, token, [pool.pool for pool, _ in states]),
+        )
+
+    return await aside(read, pools=len(look.states) + len(created.swept))
+
+
+async def _sweep_created(desk: Desk, look: Look) -> _Created:
+    """One round trip where a manager has made too many pools to add all of them up."""
+    known = {pool.key for pool, _ in look.states}
+    unread = [pool for pool in look.unread if pool.key in known]
+    by_manager: dict[Address, list[Candidate]] = {}
+    for pool in look.unread:
+        if pool.key not in known:
+            by_manager.setdefault(pool.dex.factory, []).append(pool)
+    trip, asked, is_bounded = Round(), [], False
+    for pools in by_manager.values():
+        if len(pools) <= uniswap_v4.MOST_POOLS:
+            unread += pools
+            continue
+        swept = uniswap_v4_sweep.within_bound(pools)
+        is_bounded |= len(swept) < len(pools)
+        requests = uniswap_v4_sweep.requests(pools[0].dex, swept, block=look.pin.hash)
+        asked.append((swept, trip.ask(requests)))
+    if not asked:
+        return _Created(unread=tuple(unread))
+    await trip.send(desk.node, desk.powers)
+    told = [uniswap_v4_sweep.read(pools, trip[at]) for pools, at in asked]
+    picked = [
+        pool for one in told for pool in uniswap_v4_sweep.pick(one, at_most=uniswap_v4.MOST_POOLS)
+    ]
+    return _Created(
+        unread=(*unread, *picked),
+        swept=tuple(pool for one in told for pool in one),
+        is_bounded=is_bounded,
+    )
+
+
+def _is_all_known(
+    desk: Desk, states: Sequence[tuple[Candidate, PoolState | None]], native_usd: float | None
+) -> bool:
+    """Whether every pool was read, and priced if it has an anchor on one side."""
+    native = {desk.chain.wrapped_native.address, ZERO_ADDRESS}
+    is_unread = any(state is None and pool.dex.kind == "AmmV4" for pool, state in states)
+    is_unpriced = native_usd is None and any(pool.quote in native for pool, _ in states)
+    return not is_unread and not is_unpriced
+
+
+def _wallets(look: Look, token: Address, pools: Sequence[Address]) -> tuple[Wallet, ...]:
+    """A wallet funded on stage comes first: it is nobody's friend. Then real holders that are
+    neither owners nor pools, largest first."""
+    supply_raw = look.admitted.metadata.supply_raw
+    wallets = []
+    if look.token_slot_index is not None:
+        wallets.append(
+            funded_wallet(
+                look.scenery, token, supply_raw=supply_raw, slot_index=look.token_slot_index
+            )
+        )
+    special = {*look.owners, *pools}
+    for holder in look.holders:
+        if holder.is_account and holder.balance_raw and holder.address not in special:
+            wallets.append(
+                holder_wallet(
+                    look.scenery,
+                    holder.address,
+                    balance_raw=RawAmount(holder.balance_raw),
+                    supply_raw=supply_raw,
+                )
+            )
+    return tuple(wallets)

@@ -1,0 +1,156 @@
+"""The tables behind an analysis: what is known of a token, and where its report goes."""
+
+import asyncio
+import sys
+from collections.abc import Sequence
+
+from analysis.market.venues import uniswap_v4_sweep
+from analysis.reads.indexed_facts import Known, Past
+from config.chains import Chain
+from config.primitives import ZERO_ADDRESS, Address, BlockRef, Hash32
+from sql.codes import delete_other_versions, read_found, write_found
+from sql.creators import read_creator
+from sql.histories import read_history
+from sql.launches import launches_of
+from sql.pools import coverage_of, first_pools_beside, pools_of
+from sql.reports import read_report, walletless_check_of, write_refusal, write_report
+from sql.rows import CoverageRow, RefusalRow, Report
+from sql.store import Reader, Store
+from sql.tokens import read_token
+from sql.transfers import holders_of
+
+_HOLDERS_READ = 25
+
+_OTHER_POOLS_READ = 20
+"""Pools against tokens that are no anchors; later ones cannot crowd out the first made."""
+
+_LAG_S = 15
+"""An index that is this much behind the pinned block still counts as complete: the factories are
+not asked again for the few pools that are younger."""
+
+
+class StoreShelf:
+    """Knowledge, Codes and Shelf over the DuckDB store. Every call runs in a thread of its own."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    async def known(
+        self, chain: Chain, token: Address, quotes: Sequence[Address], pin: BlockRef | None
+    ) -> Known:
+        """Indexed pools, against `quotes` and a few others; factories fully indexed; holders."""
+        return await asyncio.to_thread(self._known, chain, token, quotes, pin)
+
+    async def find_code(self, code_hash: Hash32, version: str) -> str | None:
+        """What this version of the static analysis found in the code. None: nothing is kept."""
+        return await asyncio.to_thread(
+            read_found, self._store, code_hash=code_hash, version=version
+        )
+
+    async def keep_code(self, code_hash: Hash32, version: str, *, size: int, found: str) -> None:
+        """Keep it in the place of what was kept before."""
+        await asyncio.to_thread(
+            write_found,
+            self._store,
+            code_hash=code_hash,
+            version=version,
+            size=size,
+            found=found,
+        )
+
+    async def forget_codes(self, *, but_of_version: str) -> None:
+        """Remove what other versions of the static analysis found."""
+        await asyncio.to_thread(delete_other_versions, self._store, version=but_of_version)
+
+    async def read(self, chain_id: int, token: Address) -> Report | None:
+        """The last report. None: there is none."""
+        return await asyncio.to_thread(read_report, self._store, chain_id=chain_id, address=token)
+
+    async def write(self, report: Report) -> None:
+        """Replace the token's report, in one transaction."""
+        await asyncio.to_thread(write_report, self._store, report)
+
+    async def refuse(self, chain_id: int, token: Address, refusal: RefusalRow) -> None:
+        """Remember that the gate said no."""
+        await asyncio.to_thread(
+            write_refusal, self._store, chain_id=chain_id, address=token, refusal=refusal
+        )
+
+    def _known(
+        self, chain: Chain, token: Address, quotes: Sequence[Address], pin: BlockRef | None
+    ) -> Known:
+        with self._store.snapshot() as reader:
+            anchors = [*quotes, ZERO_ADDRESS]
+            pools = pools_of(
+                reader,
+                chain_id=chain.id,
+                token=token,
+                quotes=anchors,
+                at_most=uniswap_v4_sweep.MOST_SWEPT + 1,
+            )
+            others = (
+                []
+                if token in {one.address for one in chain.anchors}
+                else first_pools_beside(
+                    reader,
+                    chain_id=chain.id,
+                    token=token,
+                    quotes=anchors,
+                    at_most=_OTHER_POOLS_READ,
+                )
+            )
+            holders = holders_of(reader, chain_id=chain.id, token=token, at_most=_HOLDERS_READ)
+            made = read_creator(reader, chain_id=chain.id, token=token)
+            coverage = _Coverage(reader, chain, pin)
+            return Known(
+                pools=(*pools, *others),
+                covered_factories=frozenset(
+                    dex.factory
+                    for dex in chain.dexes
+                    if coverage.has(f"pools:{dex.factory}", since=dex.from_block)
+                ),
+                launches=tuple(launches_of(reader, chain_id=chain.id, token=token)),
+                covered_launches=frozenset(
+                    pad.subject
+                    for pad in chain.launchpads
+                    if coverage.has(pad.subject, since=pad.from_block)
+                ),
+                holders=tuple((holder.owner, holder.amount_raw) for holder in holders.top),
+                past=_read_past(reader, chain.id, token, held_raw=holders.held_raw),
+                creator=None if made is None else made.creator,
+                no_wallet_at_s=walletless_check_of(reader, chain_id=chain.id, token=token),
+            )
+
+
+def _read_past(reader: Reader, chain_id: int, address: Address, *, held_raw: int) -> Past:
+    token = read_token(reader, chain_id=chain_id, address=address)
+    if token is None or token.transfers_from_block is None:
+        return Past()
+    history = read_history(reader, token_id=token.token_id)
+    is_whole = token.transfers_from_block == 0 or (history is not None and history.is_whole)
+    return Past(
+        from_block=token.transfers_from_block,
+        is_whole=is_whole,
+        held_raw=held_raw if is_whole else None,
+    )
+
+
+class _Coverage:
+    """What of a chain has been gone through."""
+
+    def __init__(self, reader: Reader, chain: Chain, pin: BlockRef | None) -> None:
+        """`pin` None: how far it would have to reach is not known, so nothing is covered."""
+        if pin is None:
+            self._needed = sys.maxsize
+        else:
+            self._needed = pin.number - chain.blocks_in(_LAG_S)
+        self._ranges: dict[str, list[CoverageRow]] = {}
+        for row in coverage_of(reader, chain_id=chain.id):
+            self._ranges.setdefault(row.subject, []).append(row)
+
+    def has(self, subject: str, *, since: int | None) -> bool:
+        """Whether all of a subject from that block (None: from the first) to the pin is indexed."""
+        return any(
+            row.from_block <= (since or 0) and row.to_block >= self._needed
+            for row in self._ranges.get(subject, ())
+        )

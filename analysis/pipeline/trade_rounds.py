@@ -1,0 +1,385 @@
+"""The last round trips: everything that is played on stage for one token."""
+
+import asyncio
+from collections.abc import Collection, Sequence
+
+import msgspec
+
+from analysis.market import routers
+from analysis.market.pool_ranking import TradeResult, ValuedPool, either
+from analysis.market.pool_reserves import READABLE_KINDS
+from analysis.market.venues.pool import Candidate
+from analysis.market.venues.trade_route import Reach
+from analysis.pipeline import pool_plays
+from analysis.pipeline.chain_context import Desk
+from analysis.pipeline.condition_reads import read_codeless
+from analysis.pipeline.first_round import Look
+from analysis.pipeline.pool_plays import PoolFindings
+from analysis.scenarios import buy, condition_check, crowd, liquidity_reach, sale, transfer
+from analysis.scenarios.buy import Bought
+from analysis.scenarios.condition_check import ConditionFindings, ConditionPlays
+from analysis.scenarios.crowd import Crowd
+from analysis.scenarios.liquidity_reach import Reached
+from analysis.scenarios.sale import Sold
+from analysis.scenarios.trade_outcome import HEAVY_TAX_PCT
+from analysis.scenarios.trade_setup import Ground
+from analysis.scenarios.transfer import TransferResult, Wallet
+from analysis.simulation import fee_market
+from analysis.simulation.backends import perform
+from analysis.simulation.block_schedule import next_blocks
+from analysis.simulation.eth_call_backend import Turn
+from analysis.simulation.evidence import play_evidence
+from analysis.simulation.simulate_v1 import NotRun, Passed, Play, Played, Refused
+from config.primitives import ZERO_ADDRESS, Address
+from sql.rows import EvidenceRow, StaticFindings
+
+
+class Buys(msgspec.Struct, frozen=True, kw_only=True):
+    """Transfer and buys have been played; sales have not."""
+
+    sendings: tuple[tuple[Wallet, Play, Played | NotRun], ...]
+    """The transfer check by each wallet, not judged yet."""
+    bought: tuple[tuple[Ground, Bought], ...]
+    crowds: tuple[Crowd | None, ...]
+    """One a bought pool. None: not played, or nobody could buy."""
+    refused: dict[str, TradeResult]
+    """Pools that cannot be traded at all, by Candidate.key, with why."""
+    reached: dict[str, Reached]
+    """How far liquidity reaches in those where that was asked, by Candidate.key."""
+    evidence: tuple[EvidenceRow, ...]
+
+
+class Sales(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything has been played."""
+
+    trades: dict[str, TradeResult]
+    """By Candidate.key."""
+    transfer: TransferResult | None
+    """The buyer's, where there was one; else as it was after the buys."""
+    untested_conditions: bool | None
+    """Of any pool. None: of one of them it is not known, or nothing was traded."""
+    evidence: tuple[EvidenceRow, ...]
+
+
+async def play_buys(
+    desk: Desk, look: Look, token: Address, pools: Sequence[ValuedPool], wallets: Sequence[Wallet]
+) -> Buys:
+    """Send tokens, and buy in every pool, in one round trip. Raises UpstreamError."""
+    grounds, refused = _grounds(desk, look, pools)
+    buys = [buy.write_buys(ground) for ground in grounds]
+    if buys and desk.is_base_fee_open:
+        buys[0] = (fee_market.with_probe(buys[0][0]), *buys[0][1:])
+    block = what_if_blocks(desk, look)[0]
+    transfers = [
+        transfer.write_play(look.pin, look.scenery, token, wallet, block=block)
+        for wallet in wallets
+    ]
+    turns = [
+        [_turn(ground, play) for play in plays] for ground, plays in zip(grounds, buys, strict=True)
+    ]
+    openings = [pool_plays.write_opening(desk, look, ground) for ground in grounds]
+    asking = _asking(desk, look, pools)
+    sent, opened, asked, *played = await _send(
+        desk,
+        look,
+        [
+            [Turn(play=play) for play in transfers],
+            [turn for turn in openings if turn is not None],
+            [turn for _, _, turn in asking],
+            *turns,
+        ],
+    )
+    if buys:
+        desk.learn_base_fee(buys[0][0], played[0][0])
+    results_of_openings = iter(opened)
+    crowds = tuple(
+        None if turn is None else crowd.read_opening(turn.play, next(results_of_openings))
+        for turn in openings
+    )
+    bought, evidence, reached = [], list[EvidenceRow](), {}
+    for (pool, way, turn), result in zip(asking, asked, strict=True):
+        key = pool.candidate.key
+        reached[key] = liquidity_reach.read_play(way, pool, result)
+        evidence += _evidence(
+            f"reach:{key}", liquidity_reach.VERSION, [turn.play], [result], reached[key]
+        )
+    for ground, plays, results in zip(grounds, buys, played, strict=True):
+        settled = buy.read_buys(ground, results)
+        # What comes next is played as real blocks are, though the buys may not have been.
+        scenery = desk.checked(ground.scenery)
+        bought.append((msgspec.structs.replace(ground, scenery=scenery), settled))
+        evidence += _evidence(
+            f"buy:{ground.candidate.key}", buy.VERSION, plays, results, settled.outcome
+        )
+    return Buys(
+        sendings=tuple(zip(wallets, transfers, sent, strict=True)),
+        bought=tuple(bought),
+        crowds=crowds,
+        refused=refused,
+        reached=reached,
+        evidence=tuple(evidence),
+    )
+
+
+async def play_sales(
+    desk: Desk,
+    look: Look,
+    buys: Buys,
+    *,
+    wallets: Sequence[Wallet],
+    special: Collection[Address],
+    static: StaticFindings,
+    checks: Sequence[ConditionPlays | None],
+) -> Sales:
+    """Sell what was bought, at once, in parts, later and after others, and send some of it on, in
+    one round trip.
+
+    `wallets`: real holders are among them, who sell for the census. `special`: wallets whose
+    transfer does not count, for the code may know them. `static`: what the code was read to
+    do. `checks`: of each bought pool, the plays that its conditions ask for. Raises
+    UpstreamError.
+    """
+    supply_raw = look.admitted.metadata.supply_raw
+    sales = [
+        sale.write_sales(ground, bought, supply_raw=supply_raw) for ground, bought in buys.bought
+    ]
+    sendings = (
+        (_turn(ground, written[0]), written[1])
+        for ground, bought in buys.bought
+        if (written := sale.write_sending(ground, bought)) is not None
+    )
+    sending = next(sendings, None)
+    further = [
+        pool_plays.write_plays(
+            desk,
+            look,
+            ground,
+            bought,
+            held,
+            has_size_limit=not at or _has_size_limit(static) or ground.candidate.hooks is not None,
+        )
+        for at, ((ground, bought), held) in enumerate(zip(buys.bought, buys.crowds, strict=True))
+    ]
+    if further:
+        further[0] = pool_plays.with_census(
+            desk, look, further[0], wallets=wallets, special=special
+        )
+    groups = [
+        [
+            *(_turn(plays.ground, one.play) for one in each),
+            *plays.turns,
+            *(check.turns if check else ()),
+        ]
+        for each, plays, check in zip(sales, further, checks, strict=True)
+    ]
+    callees = [callee for check in checks if check for callee in check.callees]
+    (sent, *played), codeless = await asyncio.gather(
+        _send(desk, look, [[sending[0]] if sending else [], *groups]),
+        read_codeless(desk, callees, block=look.pin.hash),
+    )
+    trades = dict(buys.refused)
+    senders = transfer.choose([wallet for wallet, _, _ in buys.sendings], special)
+    result, evidence = _judge_transfers(
+        [sending for sending in buys.sendings if sending[0] in senders]
+    )
+    untested: list[bool | None] = []
+    for (ground, bought), each, plays, check, results in zip(
+        buys.bought, sales, further, checks, played, strict=True
+    ):
+        key = ground.candidate.key
+        start, end = len(each), len(each) + len(plays.turns)
+        found = pool_plays.read_plays(plays, results[start:end])
+        sold = sale.read_sales(
+            ground, bought, each, results[: len(each)], sells_in_parts=found.sells_in_parts
+        )
+        asked = ConditionFindings()
+        if check is not None and isinstance(sold.outcome, Passed):
+            asked = condition_check.judge(check, results[end:], codeless)
+        if plays is further[0] or ground.candidate.hooks is not None:
+            untested.append(asked.untested)
+        trades[key] = judge_pool(bought, sold, found, asked)
+        evidence += _evidence(
+            f"sell:{key}",
+            sale.VERSION,
+            [one.play for one in each],
+            results[: len(each)],
+            sold,
+        )
+        evidence += (*found.evidence, *asked.evidence)
+    if sending is not None:
+        by_buyer = transfer.read_result(sending[1], sent[0])
+        if by_buyer.success is not None:
+            result = by_buyer
+            evidence += _evidence("transfer", transfer.VERSION, [sending[0].play], sent, by_buyer)
+    return Sales(
+        trades=liquidity_reach.settle(trades, buys.reached),
+        transfer=result,
+        untested_conditions=either(*untested),
+        evidence=tuple(evidence),
+    )
+
+
+def _has_size_limit(static: StaticFindings) -> bool:
+    """Whether code may refuse a transfer for its size. True where that is not known."""
+    limits = (static.has_trading_cap_functionality, static.has_position_cap_functionality)
+    return any(limit is not False for limit in limits)
+
+
+def judge_pool(
+    bought: Bought, sold: Sold, found: PoolFindings, asked: ConditionFindings
+) -> TradeResult:
+    """Today's trade, and what later or other trades met that today's did not.
+
+    A sale that is refused today leaves the further questions without an answer.
+    """
+    if isinstance(sold.outcome, Refused) and isinstance(found.by_permit2, Passed):
+        # What the usual sales met later or after others says nothing of sales by this way.
+        return TradeResult(buy=bought.outcome, sell=found.by_permit2)
+    if isinstance(sold.outcome, Refused):
+        return TradeResult(buy=bought.outcome, sell=sold.outcome)
+    tax = sold.outcome.tax if isinstance(sold.outcome, Passed) else None
+    is_heavy = tax is not None and tax >= HEAVY_TAX_PCT
+    rises = [each.tax_rises for each in (found.later, found.crowd) if each is not None]
+    later = found.later.is_blocked if found.later else None
+    after = found.crowd.is_blocked if found.crowd else None
+    return TradeResult(
+        buy=bought.outcome,
+        sell=sold.outcome,
+        sell_blocked_later=True if asked.blocked_later else later,
+        sell_tax_rises=None if is_heavy else either(*rises, asked.tax_rises) if rises else None,
+        sell_depends_on_size=sold.depends_on_size,
+        sell_depends_on_conditions=None if is_heavy else asked.depends_on_conditions,
+        sell_blocked_after_others=True if asked.blocked_after_others else after,
+    )
+
+
+def what_if_blocks(desk: Desk, look: Look) -> tuple[tuple[int, int], ...]:
+    """Number and time of the blocks of buys, approvals, sales and patient sales."""
+    waits_s = (0, 0, sale.PATIENCE_S)
+    return tuple(
+        next_blocks(
+            look.pin,
+            block_time_s=desk.chain.block_time_s,
+            now_s=int(desk.now_s()),
+            waits_s=waits_s,
+        )
+    )
+
+
+def _grounds(
+    desk: Desk, look: Look, pools: Sequence[ValuedPool]
+) -> tuple[list[Ground], dict[str, TradeResult]]:
+    grounds, refused = [], {}
+    wrapped = desk.chain.wrapped_native.address
+    knows_permit2 = routers.knows_permit2(look.codes, desk.chain)
+    for at, pool in enumerate(pools):
+        candidate = pool.candidate
+        slot = desk.quote_slots.get(candidate.quote)
+        ways = routers.ways_of(
+            candidate,
+            desk.routers,
+            desk.chain,
+            free=look.scenery.account(f"{candidate.key}:router"),
+        )
+        if slot is None and candidate.quote not in (wrapped, ZERO_ADDRESS):
+            ways = "the quote token's balances could not be found"
+        if isinstance(ways, str):
+            missing = NotRun(missing="POOL", reason=ways)
+            refused[candidate.key] = TradeResult(buy=missing, sell=missing)
+            continue
+        grounds.append(
+            Ground(
+                pin=look.pin,
+                scenery=look.scenery,
+                blocks=what_if_blocks(desk, look),
+                candidate=candidate,
+                quote_reserve_raw=pool.trade_reference_raw,
+                way=ways[0],
+                permit2_way=ways[1] if len(ways) > 1 and (knows_permit2 or at == 0) else None,
+                quote_slot_index=None if candidate.quote == wrapped else slot,
+                token_slot_index=look.token_slot_index,
+            )
+        )
+    return grounds, refused
+
+
+def _asking(
+    desk: Desk, look: Look, pools: Sequence[ValuedPool]
+) -> list[tuple[ValuedPool, Reach, Turn]]:
+    """The pools that are asked how far their liquidity reaches, and how."""
+    least_usd = desk.settings.min_liquidity_usd
+    due = [pool for pool in pools if liquidity_reach.is_due(pool, min_liquidity_usd=least_usd)]
+    asking = []
+    for pool in due:
+        key = pool.candidate.key
+        way = routers.reach_of(
+            pool.candidate,
+            free=look.scenery.account(f"{key}:reach router"),
+            mark=look.scenery.account(f"{key}:reach mark"),
+        )
+        if way is None:
+            continue
+        play = liquidity_reach.write_play(
+            way,
+            pool,
+            pin=look.pin,
+            scenery=look.scenery,
+            block=what_if_blocks(desk, look)[0],
+            token_code=look.admitted.code,
+            supply_raw=look.admitted.metadata.supply_raw,
+            min_liquidity_usd=least_usd,
+        )
+        turn = Turn(play=play, pool=pool.candidate.pool, has_witness=_has_witness(pool.candidate))
+        asking.append((pool, way, turn))
+    return asking
+
+
+def _turn(ground: Ground, play: Play) -> Turn:
+    candidate = ground.candidate
+    return Turn(play=play, pool=candidate.pool, has_witness=_has_witness(candidate))
+
+
+def _has_witness(candidate: Candidate) -> bool:
+    return candidate.dex.kind in READABLE_KINDS
+
+
+async def _send(
+    desk: Desk, look: Look, groups: Sequence[Sequence[Turn]]
+) -> list[list[Played | NotRun]]:
+    """Have every group played together; results come grouped as the plays were."""
+    turns = [turn for group in groups for turn in group]
+    results = iter(await perform(desk.node, desk.powers, turns, codes=look.codes))
+    return [[next(results) for _ in group] for group in groups]
+
+
+def _judge_transfers(
+    sendings: Sequence[tuple[Wallet, Play, Played | NotRun]],
+) -> tuple[TransferResult | None, list[EvidenceRow]]:
+    """The first wallet whose check settled decides; they come in order of preference.
+
+    A pass that another wallet's refusal contradicts is no pass: one of them is special.
+    """
+    if not sendings:
+        return None, []
+    judged = [transfer.read_result(wallet, result) for wallet, _, result in sendings]
+    plays, results = [play for _, play, _ in sendings], [result for *_, result in sendings]
+    at = next((at for at, result in enumerate(judged) if result.success is not None), 0)
+    chosen = judged[at]
+    if chosen.success and any(result.success is False for result in judged):
+        chosen = transfer.unsettled("one wallet can send and another cannot")
+    return chosen, _evidence("transfer", transfer.VERSION, plays[at:], results[at:], chosen)
+
+
+def _evidence(
+    key: str,
+    version: int,
+    plays: Sequence[Play],
+    results: Sequence[Played | NotRun],
+    outcome: object,
+) -> list[EvidenceRow]:
+    """Each play of one question, numbered where there are several."""
+    return [
+        play_evidence(f"{key}#{at}" if at else key, version, play, result, outcome)
+        for at, (play, result) in enumerate(zip(plays, results, strict=True))
+        if isinstance(result, Played)
+    ]

@@ -1,0 +1,1 @@
+"""Reads of one pinned block: the node's protocol, batches, the multicall, ABI encoding."""

@@ -1,0 +1,213 @@
+"""Many reads as one eth_call through the probe contract Reader. Pure.
+
+What comes back for each read is what a node would have answered to it alone; where it is not (a
+gas limit was met, an answer was cut), the read counts as not made. Source: probes/Reader.sol.
+"""
+
+from collections.abc import Mapping, Sequence
+from enum import IntEnum
+
+import msgspec
+
+from analysis import probes
+from analysis.reads.eth_reads import WORD, decode_address, decode_uint, read_reply
+from analysis.reads.node import RpcAnswer
+from config.errors import UpstreamError
+from config.jsonrpc import RpcFault, RpcRequest
+from config.primitives import ZERO_ADDRESS, Address, Hash32
+
+PACK_GAS = 15_000_000
+"""Of one pack: nodes with EIP-7825 refuse more than 2**24."""
+
+READ_GAS = 600_000
+"""Of one call in a pack: several times what honest reads need, and little enough that a token that
+burns all it gets leaves enough for the others. A read that ran out of it is made again alone."""
+
+_MOST_BYTES = 2**16
+"""Of one answer: more than any code is long."""
+
+_MOST_STEPS = 4_000
+"""More than a chain with thirty exchanges makes of one token."""
+
+_NONE = 0xFFFF
+_IDENTITY_BYTES = 4 * WORD
+_ENTRY_BYTES = 4
+_LONGEST_CLONE = 128
+_PUSH1, _PUSH32 = 0x60, 0x7F
+_SHORTEST_ADDRESS, _LONGEST_ADDRESS = 14, 20
+_ADDRESS_MASK = 2**160 - 1
+_DELEGATED = b"\xef"
+
+
+class Kind(IntEnum):
+    """What a step reads."""
+
+    CALL = 0
+    CODE = 1
+    WORD = 2
+
+
+class Status(IntEnum):
+    """What came of a step."""
+
+    FAILED = 0
+    OK = 1
+    STARVED = 2
+    CUT = 3
+    NOT_RUN = 4
+
+
+class Step(msgspec.Struct, frozen=True, kw_only=True):
+    """One read in a pack."""
+
+    kind: Kind
+    to: Address
+    """Of a call or a code. Of a word: the contract whose storage it is."""
+    data: bytes = b""
+    ref: int | None = None
+    """Place in the pack of the earlier step whose address is put in. None: none is."""
+    place: int | None = None
+    """Offset in `data` of the word that is replaced by it. None: `to` is."""
+    first_bytes: int | None = None
+    """Only so much of the answer is wanted. None: all of it."""
+
+
+class Identity(msgspec.Struct, frozen=True, kw_only=True):
+    """The block a pack was run on, as the machine itself sees it."""
+
+    number: int
+    time_s: int
+    parent_hash: Hash32
+    proposer: Address
+
+
+class Told(msgspec.Struct, frozen=True, kw_only=True):
+    """What came of one step."""
+
+    status: Status
+    data: bytes
+
+
+def pack_request(
+    steps: Sequence[Step],
+    *,
+    at: Address,
+    block: object,
+    overrides: Mapping[Address, object],
+) -> RpcRequest:
+    """The call that makes the steps, Reader being put at the address `at`."""
+    transaction = {"to": at, "data": "0x" + _encode(steps).hex(), "gas": hex(PACK_GAS)}
+    state = {**overrides, at: {"code": probes.runtime("Reader")}}
+    return RpcRequest("eth_call", (transaction, block, state))
+
+
+def read_pack(answer: RpcAnswer, *, count: int) -> tuple[Identity, list[Told]] | None:
+    """None: the node refused, or knows no overrides of code, or answered something else."""
+    if isinstance(answer, RpcFault):
+        return None
+    try:
+        reply = read_reply(answer)
+        return _decode(reply, count) if isinstance(reply, bytes) else None
+    except (UpstreamError, ValueError, IndexError):
+        return None
+
+
+def answer_of(step: Step, told: Told) -> RpcAnswer | None:
+    """What a node would have said to this read alone. None: nothing was learnt of it.
+
+    Code that begins with EF is an account's delegation (EIP-7702), which not every machine shows
+    to a contract as a node shows it to us.
+    """
+    if step.kind is Kind.CODE and told.data.startswith(_DELEGATED):
+        return None
+    if told.status is Status.OK or (told.status is Status.CUT and step.first_bytes is not None):
+        return msgspec.Raw(f'"0x{told.data.hex()}"'.encode())
+    if told.status is Status.FAILED:
+        return RpcFault(code=3, message="execution reverted", data="0x" + told.data.hex())
+    return None
+
+
+def address_in(step: Step, answer: RpcAnswer) -> Address | None:
+    """The address that a later step takes from this one. None: there is none in it.
+
+    Of a call the word returned, of storage its lower twenty bytes, of a short code the first
+    address that it pushes. A fault of the node counts as none: who reads the answer will meet it.
+    """
+    try:
+        reply = read_reply(answer)
+    except UpstreamError:
+        return None
+    found: Address | None
+    if step.kind is Kind.CALL:
+        found = decode_address(reply)
+    elif step.kind is Kind.WORD:
+        word = decode_uint(reply)
+        found = None if word is None else Address(f"0x{word & _ADDRESS_MASK:040x}")
+    else:
+        found = pushed_address(reply) if isinstance(reply, bytes) else None
+    return None if found == ZERO_ADDRESS else found
+
+
+def pushed_address(code: bytes) -> Address | None:
+    """The first address that a short code pushes: where a minimal proxy delegates to.
+
+    Some are pushed without their leading zeros. None: it pushes none, or is too long for a clone.
+    """
+    if len(code) > _LONGEST_CLONE:
+        return None
+    at = 0
+    while at < len(code):
+        op, at = code[at], at + 1
+        if _PUSH1 <= op <= _PUSH32:
+            size = op - _PUSH1 + 1
+            operand = code[at : at + size]
+            if _SHORTEST_ADDRESS <= size <= _LONGEST_ADDRESS and len(operand) == size:
+                return Address("0x" + operand.hex().rjust(40, "0"))
+            at += size
+    return None
+
+
+def fits(steps: Sequence[Step]) -> bool:
+    """Whether so many steps are taken in one pack."""
+    return len(steps) <= _MOST_STEPS
+
+
+def _encode(steps: Sequence[Step]) -> bytes:
+    return len(steps).to_bytes(2) + b"".join(map(_encode_step, steps))
+
+
+def _encode_step(step: Step) -> bytes:
+    most = _MOST_BYTES if step.first_bytes is None else step.first_bytes
+    return b"".join(
+        (
+            int(step.kind).to_bytes(1),
+            (_NONE if step.ref is None else step.ref).to_bytes(2),
+            (_NONE if step.place is None else step.place).to_bytes(2),
+            READ_GAS.to_bytes(4),
+            most.to_bytes(3),
+            bytes.fromhex(step.to[2:]),
+            len(step.data).to_bytes(2),
+            step.data,
+        )
+    )
+
+
+def _decode(reply: bytes, count: int) -> tuple[Identity, list[Told]]:
+    """Raises ValueError, IndexError for what Reader cannot have said."""
+    number, time_s, parent, proposer = (
+        reply[start : start + WORD] for start in range(0, _IDENTITY_BYTES, WORD)
+    )
+    at, told = _IDENTITY_BYTES, []
+    for _ in range(count):
+        status, length = Status(reply[at]), int.from_bytes(reply[at + 1 : at + _ENTRY_BYTES])
+        at += _ENTRY_BYTES + length
+        told.append(Told(status=status, data=reply[at - length : at]))
+    if at != len(reply):
+        raise ValueError(at)
+    identity = Identity(
+        number=int.from_bytes(number),
+        time_s=int.from_bytes(time_s),
+        parent_hash=Hash32("0x" + parent.hex()),
+        proposer=Address("0x" + proposer[12:].hex()),
+    )
+    return identity, told

@@ -1,0 +1,62 @@
+"""The block that everything is asked and played on, and what of its header a play must imitate."""
+
+import msgspec
+
+from analysis.reads.node import RpcAnswer
+from config.errors import UpstreamError
+from config.jsonrpc import RpcFault, RpcRequest
+from config.primitives import Address, BlockRef, Hash32
+
+_HASH_CHARS = 66
+
+
+class Header(msgspec.Struct, frozen=True, kw_only=True):
+    """What of a header matters here."""
+
+    ref: BlockRef
+    proposer: Address
+    base_fee_wei: int | None
+    """None: the chain has none (before EIP-1559)."""
+
+
+class _WireHeader(msgspec.Struct, rename="camel"):
+    number: str
+    hash: str
+    parent_hash: str
+    timestamp: str
+    miner: str
+    base_fee_per_gas: str | None = None
+
+
+def request(block: Hash32 | None) -> RpcRequest:
+    """The header of a block. None: of the newest."""
+    if block is None:
+        return RpcRequest("eth_getBlockByNumber", ("latest", False))
+    return RpcRequest("eth_getBlockByHash", (block, False))
+
+
+def read(answer: RpcAnswer) -> Header:
+    """Raises UpstreamError, for a block that the node does not have too."""
+    if isinstance(answer, RpcFault):
+        raise UpstreamError(service="node", reason=f"block header: {answer.message}")
+    try:
+        wire = msgspec.json.decode(answer, type=_WireHeader)
+        base_fee = wire.base_fee_per_gas
+        return Header(
+            ref=BlockRef(
+                number=int(wire.number, 16),
+                hash=_hash(wire.hash),
+                parent_hash=_hash(wire.parent_hash),
+                time_s=int(wire.timestamp, 16),
+            ),
+            proposer=Address(wire.miner.lower()),
+            base_fee_wei=None if base_fee is None else int(base_fee, 16),
+        )
+    except (msgspec.DecodeError, ValueError) as error:
+        raise UpstreamError(service="node", reason=f"block header: {error}") from error
+
+
+def _hash(text: str) -> Hash32:
+    if len(text) != _HASH_CHARS:
+        raise ValueError(text[:_HASH_CHARS])
+    return Hash32("0x" + bytes.fromhex(text[2:]).hex())

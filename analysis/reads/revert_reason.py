@@ -1,0 +1,121 @@
+"""What a contract said when it reverted. Pure.
+
+Source: Solidity documentation, "Panic via assert and Error via require"; ERC-7751 (an error wrapped
+by a caller, as Uniswap V4 does with its hooks' and its coins'); ERC-6093 and the sources of the
+exchanges for the names of errors.
+"""
+
+from eth_abi.abi import decode
+from eth_abi.exceptions import DecodingError
+
+from analysis.reads.abi_encoding import argument_types, selector_of
+
+_ERROR = bytes.fromhex(selector_of("Error(string)")[2:])
+_PANIC = bytes.fromhex(selector_of("Panic(uint256)")[2:])
+_WRAPPED = bytes.fromhex(selector_of("WrappedError(address,bytes4,bytes,bytes)")[2:])
+_SELECTOR_BYTES = 4
+_WORD = 32
+_LONGEST_SHOWN = 200
+_LONGEST_READ = 4_096
+_MOST_WRAPPINGS = 4
+_MOST_WORDS_SHOWN = 2
+
+_NAMED = (
+    # those of tokens, by ERC-6093 and OpenZeppelin
+    "ERC20InsufficientBalance(address,uint256,uint256)",
+    "ERC20InsufficientAllowance(address,uint256,uint256)",
+    "ERC20InvalidSender(address)",
+    "ERC20InvalidReceiver(address)",
+    "ERC20InvalidApprover(address)",
+    "ERC20InvalidSpender(address)",
+    "OwnableUnauthorizedAccount(address)",
+    "AccessControlUnauthorizedAccount(address,bytes32)",
+    "EnforcedPause()",
+    "ReentrancyGuardReentrantCall()",
+    "SafeERC20FailedOperation(address)",
+    # Solady
+    "InsufficientBalance()",
+    "InsufficientAllowance()",
+    "Unauthorized()",
+    # Uniswap V4
+    "CurrencyNotSettled()",
+    "ERC20TransferFailed()",
+    "HookCallFailed()",
+    "HookDeltaExceedsSwapAmount()",
+    "InvalidHookResponse()",
+    "NativeTransferFailed()",
+    "NotEnoughLiquidity()",
+    "PoolNotInitialized()",
+    "PriceLimitAlreadyExceeded(uint160,uint160)",
+    "SwapAmountCannotBeZero()",
+)
+_BY_SELECTOR = {bytes.fromhex(selector_of(signature)[2:]): signature for signature in _NAMED}
+
+
+def decode_revert(data: bytes, message: str) -> str:
+    """One line a person can read, at most 200 characters. `message` is the node's own wording."""
+    return _cut(_decode(data[:_LONGEST_READ], message, _MOST_WRAPPINGS))
+
+
+def _decode(data: bytes, message: str, wrappings: int) -> str:
+    selector, payload = data[:_SELECTOR_BYTES], data[_SELECTOR_BYTES:]
+    if selector == _ERROR:
+        reason = _text(payload)
+        if reason is not None:
+            return _printable(reason) or "reverted with an empty reason"
+    if selector == _PANIC:
+        return f"panic 0x{int.from_bytes(payload[:_WORD], 'big'):02x}"
+    if selector == _WRAPPED and wrappings:
+        wrapped = _unwrap(payload, wrappings)
+        if wrapped is not None:
+            return wrapped
+    if len(data) >= _SELECTOR_BYTES:
+        return _custom(selector, payload)
+    return _printable(message) or "reverted without a reason"
+
+
+def _unwrap(payload: bytes, wrappings: int) -> str | None:
+    """Who failed, doing what, and why. None: not of this shape."""
+    try:
+        target, called, reason, details = decode(
+            ("address", "bytes4", "bytes", "bytes"), payload, strict=False
+        )
+    except (DecodingError, OverflowError):
+        return None
+    # Where the failed call said nothing, what its caller makes of it is all there is.
+    inner = _decode(bytes(reason) or bytes(details), "", wrappings - 1)
+    return f"{target} failed in 0x{bytes(called).hex()}: {inner}"
+
+
+def _custom(selector: bytes, payload: bytes) -> str:
+    """A custom error with its arguments: by name where it is known, else words as they come."""
+    signature = _BY_SELECTOR.get(selector)
+    if signature is not None:
+        try:
+            values = decode(argument_types(signature), payload, strict=False)
+        except (DecodingError, OverflowError):
+            pass
+        else:
+            shown = (value.hex() if isinstance(value, bytes) else str(value) for value in values)
+            return f"{signature[: signature.index('(')]}({', '.join(shown)})"
+    words = [payload[at : at + _WORD] for at in range(0, len(payload), _WORD)]
+    shown_words = [f"0x{int.from_bytes(word, 'big'):x}" for word in words[:_MOST_WORDS_SHOWN]]
+    more = ["..."] if len(words) > _MOST_WORDS_SHOWN else []
+    arguments = f"({', '.join(shown_words + more)})" if words else ""
+    return f"custom error 0x{selector.hex()}{arguments}"
+
+
+def _text(payload: bytes) -> str | None:
+    try:
+        (raw,) = decode(("bytes",), payload, strict=False)
+    except (DecodingError, OverflowError):
+        return None
+    return bytes(raw).decode("utf-8", "replace")
+
+
+def _printable(text: str) -> str:
+    return "".join(character if character.isprintable() else " " for character in text).strip()
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST_SHOWN else text[: _LONGEST_SHOWN - 3] + "..."

@@ -1,0 +1,32 @@
+"""Reads single storage slots of one contract, for answers that can do without them."""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Final
+
+from analysis.reads.eth_reads import read_word, word_at
+from analysis.reads.node import Node
+from config.errors import UpstreamError
+from config.jsonrpc import RpcFault
+from config.primitives import Address, Hash32
+
+WAIT_S: Final = 2.0
+"""Longest that the slots are waited for: as long as for those of the owner."""
+
+
+async def read_words(
+    node: Node, contract: Address, slots: Sequence[Hash32], *, block: Hash32
+) -> dict[Hash32, int]:
+    """The words in these slots, as far as they were told in time. Never raises."""
+    if not slots:
+        return {}
+    try:
+        async with asyncio.timeout(WAIT_S):
+            told = await node.batch([word_at(contract, slot, block=block) for slot in slots])
+        return {
+            slot: read_word(answer)
+            for slot, answer in zip(slots, told, strict=True)
+            if not isinstance(answer, RpcFault)
+        }
+    except (TimeoutError, UpstreamError):
+        return {}

@@ -1,0 +1,105 @@
+"""Can somebody move a holder's tokens by `transferFrom` without approval?
+
+Settles allowance_bypass and privileged_spenders. Strangers try first, then everybody the code may
+treat specially. Wallets are funded on stage, so that no approval of theirs exists; a real holder
+takes back what it may have approved before anybody is tried on it. Source: the specification,
+"Simulation".
+"""
+
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from analysis.reads.abi_encoding import call_data
+from analysis.scenarios.theft_attempts import Act, Attempt, Crime, Seen, transfer_from
+from analysis.scenarios.transfer import Wallet
+from config.primitives import Address
+
+_STRANGERS = 3
+_MOST_RECIPIENTS = 8
+_UNLIMITED = 2**256 - 1
+
+
+class Bypass(msgspec.Struct, frozen=True, kw_only=True):
+    """Outcome of the check."""
+
+    value: bool | None
+    """None: it did not run."""
+    spenders: tuple[Address, ...] = ()
+    """Who can, where not everybody can."""
+
+
+def write_attempts(crime: Crime, suspects: Sequence[Address]) -> list[Attempt]:
+    """On wallets funded on stage; where none can be, on a real holder. Empty: there is neither."""
+    return [*_by_strangers(crime, suspects), *_by_suspects(crime, suspects)]
+
+
+def judge(seen: Sequence[Seen], suspects: Sequence[Address]) -> Bypass:
+    """One stranger's success is everybody's. A no needs a stranger, and every suspect that was
+    tried, to have been seen to fail."""
+    able = {each.thief for each in seen if each.has_moved}
+    if able - set(suspects):
+        return Bypass(value=True)
+    if able:
+        return Bypass(value=True, spenders=tuple(one for one in suspects if one in able))
+    failed = {each.thief for each in seen if each.has_moved is False}
+    unseen = {each.thief for each in seen} & set(suspects) - failed
+    return Bypass(value=False if failed - set(suspects) and not unseen else None)
+
+
+def _by_strangers(crime: Crime, suspects: Sequence[Address]) -> Iterator[Attempt]:
+    recipient = crime.account("recipient")
+    strangers = [crime.account(f"stranger {at}") for at in range(_STRANGERS)]
+    wallets = zip(crime.wallets("robbed"), crime.whales("robbed whale"), strict=False)
+    for at, (stranger, pair) in enumerate(zip(strangers, wallets, strict=False)):
+        for wallet in pair:
+            amount = (wallet.amount_raw, 1, wallet.balance_raw)[at]
+            plain = _attempt(stranger, wallet, recipient, amount)
+            # Some hold the token themselves, should that make them special.
+            yield msgspec.structs.replace(plain, stash_raw=wallet.balance_raw if at else 0)
+    for stranger, wallet in zip(strangers, crime.wallets("careless"), strict=False):
+        plain = _attempt(stranger, wallet, stranger, wallet.amount_raw)
+        for what, first in _opening_acts(stranger, wallet):
+            acts = (Act(sender=stranger, data=first), *plain.acts)
+            yield msgspec.structs.replace(plain, acts=acts, what=f"{what}, then {plain.what}")
+    special = (*suspects[:_MOST_RECIPIENTS], crime.token)
+    for one, wallet in zip(special, crime.wallets("sent on"), strict=False):
+        yield _attempt(strangers[0], wallet, one, wallet.amount_raw)
+
+
+def _opening_acts(stranger: Address, wallet: Wallet) -> Iterator[tuple[str, str]]:
+    """What a thief may do first: meet a check of the wrong allowance by approving itself, or the
+    wallet; make the wallet one that has received something."""
+    for spender in (stranger, wallet.address):
+        data = call_data("approve(address,uint256)", spender, _UNLIMITED)
+        yield f"approve {spender}", data
+    yield "send nothing", call_data("transfer(address,uint256)", wallet.address, 0)
+
+
+def _by_suspects(crime: Crime, suspects: Sequence[Address]) -> Iterator[Attempt]:
+    recipient = crime.account("recipient")
+    wallets = zip(crime.wallets("lost"), crime.whales("lost whale"), strict=False)
+    for suspect, (wallet, whale) in zip(suspects, wallets, strict=False):
+        for attempt in (
+            _attempt(suspect, wallet, recipient, wallet.amount_raw),
+            _attempt(suspect, whale, suspect, whale.balance_raw),
+        ):
+            yield disallowed(crime, attempt)
+
+
+def disallowed(crime: Crime, attempt: Attempt) -> Attempt:
+    """The attempt; a wallet that may have approved the thief takes that back first."""
+    if not crime.has_allowed(attempt.thief):
+        return attempt
+    data = call_data("approve(address,uint256)", attempt.thief, 0)
+    disallow = Act(sender=attempt.wallet.address, data=data, must_pass=True)
+    return msgspec.structs.replace(attempt, acts=(disallow, *attempt.acts))
+
+
+def _attempt(thief: Address, wallet: Wallet, recipient: Address, amount: int) -> Attempt:
+    return Attempt(
+        thief=thief,
+        wallet=wallet,
+        acts=(transfer_from(thief, wallet.address, recipient, amount),),
+        what=f"transferFrom of {amount} to {recipient}",
+    )

@@ -1,0 +1,192 @@
+"""Calldata for functions nobody has described: a wallet in one of the places for addresses,
+somebody else in the others, an amount in every place for a number. Pure.
+"""
+
+from collections.abc import Iterator
+from itertools import product
+from typing import Final, Literal, cast
+
+import msgspec
+from eth_abi.abi import encode
+from eth_abi.exceptions import EncodingError, ParseError
+from eth_abi.grammar import ABIType, BasicType, TupleType, parse
+
+from analysis.reads.abi_encoding import call_data
+from analysis.scenarios.transfer import Wallet
+from analysis.static.custody.simulation_hints import KeyPlace, Mover
+from analysis.static.token_model.contract_model import TRANSFER
+from config.primitives import Address
+
+Amount = Literal["part", "all", "one", "none", "more"]
+"""Of what the wallet holds; `more` is twice of it."""
+
+_TAKING: Final[tuple[Amount, ...]] = ("part", "all", "one", "none")
+_CHANGING: Final[tuple[Amount, ...]] = ("more", "part", "none")
+
+_SENDING: Final[tuple[Amount, ...]] = ("part", "none")
+"""For `transfer`, which does what it says more often than not."""
+
+_HEAD: Final = 4
+_WORD: Final = 32
+_MOST_PLACES: Final = 5
+_RECOVERY_ID: Final = 27
+"""What a signature's first byte is; the rest of ours is zero, which only a careless check takes."""
+
+_GUESSES: Final = ("address,uint256", "address,address,uint256", "address")
+"""For functions whose arguments are not known."""
+
+_NUMBERS: Final = frozenset({"uint256", "uint160", "int256", "bytes32"})
+"""What an address may look like where code does not cut it to size."""
+
+
+class Recipe(msgspec.Struct, frozen=True, kw_only=True):
+    """One way to fill in a function's arguments."""
+
+    mover: Mover
+    types: str
+    place: int
+    """Which of the places for addresses the wallet gets; the others get the thief."""
+    amount: Amount
+
+    @property
+    def what(self) -> str:
+        """For the evidence."""
+        selector = "fallback" if self.mover.selector is None else f"0x{self.mover.selector:08x}"
+        return f"{selector}({self.types}), address {self.place}, {self.amount}"
+
+
+def recipes(mover: Mover, *, is_taking: bool) -> Iterator[tuple[int, Recipe]]:
+    """With a rank each, the likeliest 0. Empty: no place for the wallet's address.
+
+    `is_taking`: amounts are to be taken from the wallet, not set.
+    """
+    known = mover.arguments
+    guesses = _GUESSES if known is None else (known,)
+    for guess, types in enumerate(guesses):
+        places = range(min(_count(mover, types), _MOST_PLACES))
+        amounts = _TAKING if is_taking else _CHANGING
+        if mover.selector == TRANSFER:
+            amounts = _SENDING
+        has_numbers = mover.selector is None or "int" in types
+        for rank, (amount, place) in enumerate(
+            product(amounts if has_numbers else amounts[:1], places)
+        ):
+            recipe = Recipe(mover=mover, types=types, place=place, amount=amount)
+            yield rank + guess, recipe
+
+
+def fill(recipe: Recipe, wallet: Wallet, thief: Address) -> str | None:
+    """Calldata as 0x hex. None: the types cannot be filled in."""
+    held = wallet.balance_raw
+    amount = {"part": wallet.amount_raw, "all": held, "one": 1, "none": 0, "more": 2 * held}[
+        recipe.amount
+    ]
+    filler = _Filler(recipe, wallet, thief, amount)
+    mover = recipe.mover
+    if mover.selector is None:
+        return _raw(mover.keys, filler) if mover.keys else "0x" + filler.encoded().hex()
+    try:
+        return f"0x{mover.selector:08x}" + filler.encoded().hex()
+    except (EncodingError, OverflowError):
+        return None
+
+
+class _Filler:
+    """Hands out values in order; the wallet at its place."""
+
+    def __init__(self, recipe: Recipe, wallet: Wallet, thief: Address, amount: int) -> None:
+        self._recipe = recipe
+        self._wallet = wallet
+        self._thief = thief
+        self._next = 0
+        self.amount = amount
+
+    def person(self) -> Address:
+        here = self._next == self._recipe.place
+        self._next += 1
+        return self._wallet.address if here else self._thief
+
+    def encoded(self) -> bytes:
+        kinds = _kinds(self._recipe.mover, self._recipe.types)
+        values = [self._value(kind) for kind in kinds]
+        return encode([_name(kind) for kind in kinds], values)
+
+    def _value(self, kind: ABIType) -> object:
+        if kind.is_array:
+            count = kind.arrlist[-1][0] if kind.arrlist and kind.arrlist[-1] else 1
+            return [self._value(kind.item_type) for _ in range(count)]
+        if isinstance(kind, TupleType):
+            return tuple(self._value(part) for part in kind.components)
+        basic = cast("BasicType", kind)
+        return self._basic(basic.base, basic.sub)
+
+    def _basic(self, base: str, sub: object) -> object:
+        if base == "address":
+            return self.person()
+        if base in ("uint", "int"):
+            bits = int(str(sub)) - (base == "int")
+            return _RECOVERY_ID if sub == 8 else min(self.amount, 2**bits - 1)  # noqa: PLR2004
+        if base == "bool":
+            return True
+        if base == "string":
+            return ""
+        return bytes(int(str(sub))) if sub else self._inner_call()
+
+    def _inner_call(self) -> bytes:
+        """What a function that runs calldata of its callers is to run."""
+        wallet, thief = self._wallet, self._thief
+        data = call_data(
+            "transferFrom(address,address,uint256)", wallet.address, thief, wallet.amount_raw
+        )
+        return bytes.fromhex(data[2:])
+
+
+def _raw(keys: tuple[KeyPlace, ...], filler: _Filler) -> str:
+    """Calldata without a selector: people where the code reads them, the amount all over the
+    rest."""
+    length = max(key.offset for key in keys) + 4 * _WORD
+    word = filler.amount.to_bytes(_WORD)
+    data = bytearray(word * (length // _WORD + 1))[:length]
+    for key in sorted(keys, key=lambda each: each.offset):
+        person = bytes.fromhex(filler.person()[2:])
+        placed = person.ljust(_WORD, b"\0") if key.is_left else person.rjust(_WORD, b"\0")
+        data[key.offset : key.offset + _WORD] = placed
+    after = max(key.offset for key in keys) + (20 if any(key.is_left for key in keys) else _WORD)
+    data[after : after + _WORD] = word
+    return "0x" + data.hex()
+
+
+def _count(mover: Mover, types: str) -> int:
+    """Places for addresses. One, unseen, where calldata can be passed on."""
+    if mover.selector is None and mover.keys:
+        return len(mover.keys)
+    try:
+        count = sum(_people(kind) for kind in _kinds(mover, types))
+    except ParseError:
+        return 0
+    return count or int("bytes," in f"{types}," or "bytes[]" in types)
+
+
+def _people(kind: ABIType) -> int:
+    if kind.is_array:
+        return _people(kind.item_type)
+    if isinstance(kind, TupleType):
+        return sum(_people(part) for part in kind.components)
+    return int(cast("BasicType", kind).base == "address")
+
+
+def _kinds(mover: Mover, types: str) -> tuple[ABIType, ...]:
+    """The types, with words that the code takes for somebody's address said to be one. Raises
+    ParseError."""
+    if not types:
+        return ()
+    kinds = cast("TupleType", parse(f"({types})")).components
+    named = {(key.offset - _HEAD) // _WORD for key in mover.keys if key.offset >= _HEAD}
+    return tuple(
+        parse("address") if at in named and _name(kind) in _NUMBERS else kind
+        for at, kind in enumerate(kinds)
+    )
+
+
+def _name(kind: ABIType) -> str:
+    return str(kind.to_type_str())  # type: ignore[no-untyped-call]  # eth-abi leaves it out

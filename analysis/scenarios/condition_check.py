@@ -1,0 +1,279 @@
+"""Plays a trade's conditions both ways in one pool, and says which stay untested."""
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Final
+
+import msgspec
+
+from analysis.conditions.condition_inputs import Setting, WhatIf
+from analysis.conditions.condition_plan import Plan, callees_of, make_plan
+from analysis.scenarios import what_if
+from analysis.scenarios.buy import Bought, BuyTry
+from analysis.scenarios.trade_setup import Ground
+from analysis.scenarios.what_if import Directed, Seen
+from analysis.simulation.eth_call_backend import Turn
+from analysis.simulation.evidence import play_evidence
+from analysis.simulation.simulate_v1 import NotRun, Outcome, Passed, Played
+from analysis.static.token_model.trade_conditions import TradeConditions
+from config.primitives import Address, Hash32, RawAmount
+from sql.rows import EvidenceRow
+
+_MONTH_S: Final = 30 * 86_400
+_ORDINARY_COINS_WEI: Final = (2 * 10**16, 5 * 10**18)
+_ORDINARY_GAS: Final = (100_000, 2_500_000)
+_CRUMB: Final = 1_000
+"""Part of an ordinary holding below which a sale may fail for being too small."""
+
+_MOST_SHOWN: Final = 40
+
+
+class CodeConditions(msgspec.Struct, frozen=True, kw_only=True):
+    """What one contract asks, and what it stores."""
+
+    contract: Address
+    conditions: TradeConditions
+    words: Mapping[Hash32, int]
+
+
+class Checked(msgspec.Struct, frozen=True, kw_only=True):
+    """One condition, in the evidence."""
+
+    selector: str
+    pc: int
+    effect: str
+    sources: tuple[str, ...]
+    why: str
+    """Why it was not settled."""
+
+
+class SetInput(msgspec.Struct, frozen=True, kw_only=True):
+    """What one input was set to."""
+
+    input: str
+    value: str
+    slot: Hash32 | None
+
+
+class Harmful(SetInput, frozen=True, kw_only=True):
+    """An input that makes a sale fail, or takes half of it and more."""
+
+    also: tuple[SetInput, ...] = ()
+    """What was set beside it."""
+    extent: str
+    buy: Outcome
+    sale: Outcome
+
+
+class ConditionFindings(msgspec.Struct, frozen=True, kw_only=True):
+    """Of one pool. None: not learnt."""
+
+    untested: bool | None = None
+    blocked_later: bool = False
+    tax_rises: bool = False
+    blocked_after_others: bool = False
+    depends_on_conditions: bool | None = None
+    evidence: tuple[EvidenceRow, ...] = ()
+
+
+class Report(msgspec.Struct, frozen=True, kw_only=True):
+    """The outcome in the evidence."""
+
+    conditions: int
+    is_complete: bool
+    played: int
+    untested: tuple[Checked, ...]
+    harmful: tuple[Harmful, ...]
+
+
+class ConditionPlays(msgspec.Struct, frozen=True, kw_only=True):
+    """The directed plays of one pool."""
+
+    ground: Ground
+    buyer: BuyTry
+    asked: tuple[tuple[CodeConditions, Setting, Plan], ...]
+    directed: tuple[Directed, ...]
+
+    @property
+    def turns(self) -> list[Turn]:
+        """In the order in which `judge` wants their results."""
+        pool = self.ground.candidate.pool
+        return [Turn(play=each.play, pool=pool) for each in self.directed]
+
+    @property
+    def callees(self) -> tuple[Address, ...]:
+        """Contracts whose code decides whether an answer of theirs is tested."""
+        return tuple(
+            dict.fromkeys(
+                callee
+                for code, setting, _ in self.asked
+                for callee in callees_of(code.conditions, code.words)
+                if callee not in setting.known
+            )
+        )
+
+
+def prepare(
+    ground: Ground,
+    bought: Bought,
+    codes: Sequence[CodeConditions],
+    *,
+    supply_raw: RawAmount,
+    pool_balance_raw: RawAmount,
+    known: Collection[Address],
+    block_time_s: float,
+) -> ConditionPlays | None:
+    """None: nothing was bought that could be sold, or there is nothing to ask."""
+    buyer = bought.passed[1] if len(bought.passed) > 1 else bought.largest
+    if buyer is None or buyer.held is None or not codes:
+        return None
+    number, time_s = ground.blocks[3]
+    base_fee = ground.scenery.base_fee_wei or 0
+    trader = ground.buyer(buyer.amount_in)
+    asked = []
+    for code in codes:
+        setting = Setting(
+            time_s=time_s,
+            block=number,
+            base_fee_wei=base_fee,
+            gas_price_wei=base_fee + ground.scenery.tips_wei[0],
+            gas=500_000,
+            coins_wei=ground.scenery.purse(trader),
+            amount_raw=buyer.held[0],
+            supply_raw=supply_raw,
+            trader=trader,
+            token=ground.candidate.token,
+            contract=code.contract,
+            pool=ground.candidate.pool,
+            router=ground.way.router,
+            proposer=ground.scenery.proposers[0],
+            pool_balance_raw=pool_balance_raw,
+            words=code.words,
+            known=frozenset(
+                (
+                    *(*known, ground.candidate.pool, ground.way.router),
+                    *(ground.candidate.token, code.contract),
+                )
+            ),
+        )
+        asked.append((code, setting, make_plan(code.conditions, setting, ())))
+    what_ifs = dict.fromkeys(each for _, _, plan in asked for each in plan.what_ifs)
+    directed = what_if.write_plays(ground, buyer, tuple(what_ifs), block_time_s=block_time_s)
+    return ConditionPlays(ground=ground, buyer=buyer, asked=tuple(asked), directed=directed)
+
+
+def judge(
+    plays: ConditionPlays,
+    played: Sequence[Played | NotRun],
+    codeless: Collection[Address],
+) -> ConditionFindings:
+    """`codeless`: callees that have no code."""
+    seen: list[Seen] = []
+    unplayed: set[WhatIf] = set()
+    for directed, result in zip(plays.directed, played, strict=True):
+        if isinstance(result, NotRun):
+            unplayed.add(directed.what_if)
+        else:
+            seen.append(what_if.read_play(plays.ground, plays.buyer, directed, result))
+    harmful = [each for each in seen if each.is_harmful and not _is_crumb(plays.buyer, each)]
+    untested = _untested(plays, unplayed, codeless)
+    is_complete = all(code.conditions.is_complete for code, _, _ in plays.asked)
+    real = [each for each in harmful if _is_ordinary(plays, each)]
+    later = [each for each in real if each.what_if.input in ("time", "block")]
+    return ConditionFindings(
+        untested=bool(untested) or not is_complete or len(real) < len(harmful),
+        blocked_later=any(not isinstance(each.sale, Passed) for each in later),
+        tax_rises=any(isinstance(each.sale, Passed) for each in later),
+        blocked_after_others=any(each.what_if.input == "price" for each in real),
+        depends_on_conditions=any(
+            each.what_if.input not in ("time", "block", "price") for each in real
+        ),
+        evidence=_evidence(plays, played, untested, harmful, is_complete=is_complete),
+    )
+
+
+def _untested(
+    plays: ConditionPlays, unplayed: set[WhatIf], codeless: Collection[Address]
+) -> list[Checked]:
+    found = []
+    for code, setting, _ in plays.asked:
+        plan = make_plan(code.conditions, setting, codeless)
+        why = dict(plan.open)
+        for number, wanted in plan.wanted:
+            if unplayed.intersection(wanted):
+                why.setdefault(number, "the node did not play it")
+        for number, reason in sorted(why.items()):
+            condition = code.conditions.conditions[number]
+            found.append(
+                Checked(
+                    selector=condition.selector,
+                    pc=condition.pc,
+                    effect=condition.effect,
+                    sources=condition.sources,
+                    why=reason,
+                )
+            )
+    return found
+
+
+def _is_crumb(buyer: BuyTry, seen: Seen) -> bool:
+    held = buyer.held[0] if buyer.held is not None else 0
+    return seen.what_if.input == "amount" and seen.what_if.value * _CRUMB < held
+
+
+def _is_ordinary(plays: ConditionPlays, seen: Seen) -> bool:
+    """Whether ordinary people meet the input within a month."""
+    scenery, what = plays.ground.scenery, seen.what_if
+    base_fee = scenery.base_fee_wei or 0
+    number, time_s = plays.ground.blocks[3]
+    month = (time_s + _MONTH_S, number + _MONTH_S // 12)
+    ranges: dict[str, tuple[int, int]] = {
+        "time": (0, month[0]),
+        "block": (0, month[1]),
+        "gas_price": (base_fee, 2 * base_fee + scenery.tips_wei[1]),
+        "base_fee": (base_fee // 3, 3 * base_fee),
+        "coins": _ORDINARY_COINS_WEI,
+        "gas": _ORDINARY_GAS,
+    }
+    if not what.is_real or what.input == "proposer":
+        return False
+    low, high = ranges.get(what.input, (what.value, what.value))
+    return low <= what.value <= high
+
+
+def _evidence(
+    plays: ConditionPlays,
+    played: Sequence[Played | NotRun],
+    untested: Sequence[Checked],
+    harmful: Sequence[Seen],
+    *,
+    is_complete: bool,
+) -> tuple[EvidenceRow, ...]:
+    """One row; its calls are those of the first harmful play."""
+    outcome = Report(
+        conditions=sum(len(code.conditions.conditions) for code, _, _ in plays.asked),
+        is_complete=is_complete,
+        played=sum(isinstance(result, Played) for result in played),
+        untested=tuple(untested[:_MOST_SHOWN]),
+        harmful=tuple(
+            Harmful(
+                input=each.what_if.input,
+                value=hex(each.what_if.value),
+                slot=each.what_if.slot,
+                also=tuple(
+                    SetInput(input=beside.input, value=hex(beside.value), slot=beside.slot)
+                    for beside in each.what_if.also
+                ),
+                extent=each.extent,
+                buy=each.buy,
+                sale=each.sale,
+            )
+            for each in harmful[:_MOST_SHOWN]
+        ),
+    )
+    key = f"untested_conditions:{plays.ground.candidate.key}"
+    chosen = {(each.what_if, each.extent) for each in harmful[:1]}
+    for directed, result in zip(plays.directed, played, strict=True):
+        if isinstance(result, Played) and (directed.what_if, directed.extent) in chosen:
+            return (play_evidence(key, what_if.VERSION, directed.play, result, outcome),)
+    body = msgspec.json.encode({"outcome": outcome}).decode()
+    return (EvidenceRow(key=key, body=body),)

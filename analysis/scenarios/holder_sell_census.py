@@ -1,0 +1,115 @@
+"""Real holders sell, each as themselves: how many can, and what does it cost them?
+
+Kept in the evidence, and only there: who holds a token today says little of who will buy it. The
+sellers follow each other in one play, a block each; a sale moves the price, which tax does not
+depend on, and one that is refused changes nothing for the next. Pure.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from statistics import median
+
+import msgspec
+
+from analysis.scenarios import combined_plays
+from analysis.scenarios.trade_outcome import read_sale
+from analysis.scenarios.trade_setup import Ground
+from analysis.scenarios.transfer import Wallet, real_holders
+from analysis.simulation.simulate_v1 import Passed, Play, Played, Refused
+from config.primitives import Address, RawAmount
+
+VERSION = 2
+
+MOST_SELLERS = 20
+
+
+class Sold(msgspec.Struct, frozen=True, kw_only=True):
+    """What came of one holder's sale."""
+
+    holder: Address
+    amount_raw: RawAmount
+    """Asked to be sold: a part of what they hold."""
+    can_sell: bool | None
+    """None: not learnt."""
+    tax: float | None
+    """Percent. None: not sold, or the amounts do not tell."""
+    reason: str
+    """Why not; empty where it was sold."""
+
+
+class SellCensus(msgspec.Struct, frozen=True, kw_only=True):
+    """All of them."""
+
+    pool: str
+    """Candidate.key of the pool in which they sold."""
+    could: int
+    could_not: int
+    not_learnt: int
+    tax_min: float | None
+    """Percent, as the next two; None: nobody's tax is known."""
+    tax_median: float | None
+    tax_max: float | None
+    reasons: dict[str, int]
+    """Why sales were refused, and how often."""
+    sellers: tuple[Sold, ...]
+
+
+def choose(wallets: Sequence[Wallet], special: frozenset[Address]) -> tuple[Wallet, ...]:
+    """Real holders that the code does not know, as they come: largest first."""
+    return real_holders(wallets, special)[:MOST_SELLERS]
+
+
+def write_play(
+    ground: Ground, sellers: Sequence[Wallet], blocks: Sequence[tuple[int, int]]
+) -> Play:
+    """`blocks`: number and time of the approvals, and of one sale a seller."""
+    approvals = [
+        call
+        for seller in sellers
+        for call in combined_plays.approving(
+            ground, seller.address, amount=seller.amount_raw, seller=seller.address
+        )
+    ]
+    scenes = [
+        combined_plays.Scene(number=blocks[0][0], time_s=blocks[0][1], calls=tuple(approvals))
+    ]
+    for seller, (number, time_s) in zip(sellers, blocks[1:], strict=True):
+        calls = combined_plays.selling(
+            ground, seller.address, seller.amount_raw, seller=seller.address
+        )
+        scenes.append(combined_plays.Scene(number=number, time_s=time_s, calls=calls))
+    return combined_plays.stage(
+        ground, scenes, buyers={}, others=[seller.address for seller in sellers]
+    )
+
+
+def read_play(ground: Ground, sellers: Sequence[Wallet], played: Played) -> SellCensus:
+    """Count."""
+    sold = tuple(_read(ground, seller, played) for seller in sellers)
+    taxes = [each.tax for each in sold if each.tax is not None]
+    return SellCensus(
+        pool=ground.candidate.key,
+        could=sum(each.can_sell is True for each in sold),
+        could_not=sum(each.can_sell is False for each in sold),
+        not_learnt=sum(each.can_sell is None for each in sold),
+        tax_min=min(taxes, default=None),
+        tax_median=median(taxes) if taxes else None,
+        tax_max=max(taxes, default=None),
+        reasons=dict(Counter(each.reason for each in sold if each.can_sell is False)),
+        sellers=sold,
+    )
+
+
+def _read(ground: Ground, seller: Wallet, played: Played) -> Sold:
+    amount = seller.amount_raw
+    outcome = read_sale(
+        ground, combined_plays.part(played, seller.address), "at sale", asked=amount
+    )
+    is_passed = isinstance(outcome, Passed)
+    return Sold(
+        holder=seller.address,
+        amount_raw=amount,
+        can_sell=True if is_passed else False if isinstance(outcome, Refused) else None,
+        tax=outcome.tax if isinstance(outcome, Passed) else None,
+        reason="" if isinstance(outcome, Passed) else outcome.reason,
+    )

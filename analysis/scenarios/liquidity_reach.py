@@ -1,0 +1,165 @@
+"""How far does a pool's liquidity reach: what would it take of a buy and of a sale, and give?
+
+Asked of concentrated pools with none at the current price, and of those that open with tokens only.
+A swap there begins at the next tick that has liquidity, if there is one in its direction; where
+there is none, it fails or brings nothing, which is no doing of the token's. Nobody pays in this
+play: the pool tells the amounts to our own router, which then breaks off. Nor has the token a say:
+what the pool sends before it asks for its pay moves nothing. Pure.
+"""
+
+from collections.abc import Mapping
+
+import msgspec
+
+from analysis import probes
+from analysis.market.pool_ranking import TradeResult, ValuedPool
+from analysis.market.venues import probe_router
+from analysis.market.venues.trade_route import Reach, Swap
+from analysis.simulation.disguise import Scenery
+from analysis.simulation.simulate_v1 import NotRun, Passed, Play, Played, Refused, SimBlock, SimCall
+from config.primitives import BlockRef, RawAmount
+
+VERSION = 1
+
+_GAS = 12_000_000
+"""A pool of a small tick spacing is searched for some thousand words of its bitmap. Below what one
+call may have on nodes that simulate nothing."""
+
+_MARGIN = 2
+"""Times the minimum that the pool is asked to take."""
+
+_SHARE_SOLD = 1_000
+"""Part of the supply that the pool is asked to take."""
+
+_BUY, _SALE = "reach of a buy", "reach of a sale"
+
+
+class Reached(msgspec.Struct, frozen=True, kw_only=True):
+    """What came of it."""
+
+    has_buy: bool | None
+    """Whether a buy meets liquidity. None: not learnt."""
+    has_sale: bool | None
+    """Whether a sale meets liquidity, before anybody buys. None: not learnt."""
+    absorbed_raw: RawAmount | None
+    """Smallest units of quote that the pool would take of what a buyer offered: a little more than
+    the minimum's worth. None: not learnt."""
+    is_doubtful: bool = False
+    """Nothing lies at the price, and how far the next is could not be learnt: the pool's bitmap is
+    too long for one transaction."""
+
+
+def is_due(pool: ValuedPool, *, min_liquidity_usd: float) -> bool:
+    """Whether the pool is asked."""
+    return pool.state.in_range_liquidity == 0 or pool.is_opening(
+        min_liquidity_usd=min_liquidity_usd
+    )
+
+
+def write_play(
+    reach: Reach,
+    pool: ValuedPool,
+    *,
+    pin: BlockRef,
+    scenery: Scenery,
+    block: tuple[int, int],
+    token_code: bytes,
+    supply_raw: RawAmount,
+    min_liquidity_usd: float,
+) -> Play:
+    """One play of both directions, each from the state that the pool is in.
+
+    `token_code` is the runtime code at the token's own address.
+    """
+    candidate = pool.candidate
+    trader = scenery.account(f"{candidate.key}:reach")
+    home = scenery.account(f"{candidate.key}:home of the token")
+    offered_usd = _MARGIN * min_liquidity_usd
+    offered = offered_usd / pool.quote_unit_usd if pool.quote_unit_usd else 0
+    amounts = {_BUY: RawAmount(max(1, int(offered))), _SALE: max(1, supply_raw // _SHARE_SOLD)}
+    sides = {
+        _BUY: (candidate.quote, candidate.token),
+        _SALE: (candidate.token, candidate.quote),
+    }
+    calls = tuple(
+        SimCall(
+            label=label,
+            sender=trader,
+            to=reach.router,
+            data=reach.data(
+                Swap(
+                    candidate=candidate,
+                    router=reach.router,
+                    trader=trader,
+                    token_in=token_in,
+                    token_out=token_out,
+                    amount_in=RawAmount(amounts[label]),
+                )
+            ),
+            gas=_GAS,
+        )
+        for label, (token_in, token_out) in sides.items()
+    )
+    return Play(
+        pin=pin,
+        scenery=scenery,
+        blocks=(SimBlock(number=block[0], time_s=block[1], calls=calls),),
+        purses={trader: scenery.purse(trader)},
+        storage={},
+        code={
+            reach.router: reach.code,
+            candidate.token: probes.runtime("Quiet") + home[2:],
+            home: "0x" + token_code.hex(),
+        },
+    )
+
+
+def read_play(reach: Reach, pool: ValuedPool, played: Played | NotRun) -> Reached:
+    """A hook may do a trade all by itself, or keep one from happening: where one acts, no liquidity
+    is believed only of both directions at once."""
+    if isinstance(played, NotRun):
+        return Reached(has_buy=None, has_sale=None, absorbed_raw=None)
+    buy, sale = (_read(played, label) for label in (_BUY, _SALE))
+    has_buy, has_sale = (None if told is None else any(told) for told in (buy, sale))
+    if reach.has_hooks and has_buy is not has_sale:
+        has_buy, has_sale = has_buy or None, has_sale or None
+    return Reached(
+        has_buy=has_buy,
+        has_sale=has_sale,
+        absorbed_raw=None if buy is None else buy[0],
+        is_doubtful=pool.state.in_range_liquidity == 0 and buy is None and not reach.has_hooks,
+    )
+
+
+def settle(
+    trades: Mapping[str, TradeResult], reached: Mapping[str, Reached]
+) -> dict[str, TradeResult]:
+    """The trades, without blame for what could not work for want of liquidity. By Candidate.key."""
+    return {
+        key: _settled(trade, reached[key]) if key in reached else trade
+        for key, trade in trades.items()
+    }
+
+
+def _settled(trade: TradeResult, reached: Reached) -> TradeResult:
+    buy, sell = trade.buy, trade.sell
+    if not isinstance(buy, Passed):
+        # Once somebody could buy, what was paid is there for the sale. Some routers let a sale of
+        # nothing for nothing pass.
+        if reached.has_sale is False:
+            sell = NotRun(missing="LIQUIDITY", reason="no liquidity is reached by selling")
+        if reached.has_buy is False:
+            buy = NotRun(missing="LIQUIDITY", reason="no liquidity is reached by buying")
+        if reached.is_doubtful:
+            buy = NotRun(missing="POOL", reason=_DOUBTFUL)
+        if reached.is_doubtful and isinstance(sell, Refused) and reached.has_sale is None:
+            sell = NotRun(missing="POOL", reason=_DOUBTFUL)
+    return msgspec.structs.replace(trade, buy=buy, sell=sell, absorbed_raw=reached.absorbed_raw)
+
+
+_DOUBTFUL = "how far the next liquidity lies was not learnt"
+
+
+def _read(played: Played, label: str) -> tuple[RawAmount, RawAmount] | None:
+    result = played[label]
+    return probe_router.read_reach(result.data) if result.ok else None

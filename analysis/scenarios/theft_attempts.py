@@ -1,0 +1,400 @@
+"""Somebody tries to take what a wallet holds: how such attempts are written, played and read.
+
+Many attempts go into one play. A refused one changes nothing, and each has a wallet of its own
+where wallets can be funded on stage, so that none is in another's way. What counts is the wallet's
+balance: neither logs nor return values are believed.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import count, repeat
+from typing import Literal
+
+import msgspec
+
+from analysis.reads.abi_encoding import call_data
+from analysis.reads.revert_reason import decode_revert
+from analysis.scenarios.transfer import Wallet, sent_share
+from analysis.scenarios.victim_purchase import Prologue
+from analysis.simulation.balance_slot import balance_override
+from analysis.simulation.disguise import Scenery
+from analysis.simulation.evidence import play_evidence
+from analysis.simulation.simulate_v1 import (
+    READ_GAS,
+    NotRun,
+    Play,
+    Played,
+    SimBlock,
+    SimCall,
+    SimResult,
+)
+from config.primitives import Address, BlockRef, Hash32, RawAmount
+from sql.rows import EvidenceRow
+
+VERSION = 1
+
+_ATTEMPT_GAS = 600_000
+"""Of one call, above READ_GAS. Nodes bound what one simulation may use, 50 million at Geth."""
+
+ATTEMPTS_A_PLAY = 50
+"""Together with its reads, even attempts that burn all their gas stay under that bound."""
+
+_CLEARLY_PCT = 99
+"""A wallet that keeps less than this of what an equal loss would have left it was robbed."""
+
+_NEXT_BLOCK_S = 12
+_LATER_S = 2 * 3_600 + 60
+_LATER_BLOCKS = 200
+"""Nodes play at most 256 blocks, so the clock runs ahead of the numbers."""
+
+_CODE = "0x00"
+"""Of a thief that must be a contract."""
+
+_KEPT_PARTS = 4
+_WHALE_SHARE = 3
+"""Divisor of the supply: more than any one wallet is likely to have to be treated as small."""
+
+
+class Crime(msgspec.Struct, frozen=True, kw_only=True):
+    """What every attempt on one token works with."""
+
+    pin: BlockRef
+    scenery: Scenery
+    token: Address
+    block: tuple[int, int]
+    """Number and time of the what-if block."""
+    supply_raw: RawAmount
+    slot_index: int | None
+    """Index of the token's balance slot. None: no wallet can be funded."""
+    holders: tuple[Wallet, ...]
+    """Real ones, largest first: no owner, no pool, no contract."""
+    giver: Address | None
+    """A pool, whose tokens fill wallets where no slot is known. None: no pool."""
+    prologue: Prologue | None = None
+    """Of a victim that buys for real; it is the one holder then. None: nobody buys."""
+
+    def blocks(self) -> tuple[tuple[int, int], ...]:
+        """Of the buy, of the theft, and of what is done hours later."""
+        number, time_s = self.block
+        step_s = max(1, time_s - self.pin.time_s)
+        return (
+            self.block,
+            (number + 1, time_s + min(step_s, _NEXT_BLOCK_S)),
+            (number + _LATER_BLOCKS, time_s + _LATER_S),
+        )
+
+    def account(self, purpose: str) -> Address:
+        """A fresh account for this token."""
+        return self.scenery.account(f"{self.token}:{purpose}")
+
+    @property
+    def has_fresh_wallets(self) -> bool:
+        """Whether wallets can be made that have never approved anything."""
+        return self.slot_index is not None or self.giver is not None
+
+    def has_allowed(self, thief: Address) -> bool:
+        """Whether the wallet may have allowed this one to spend: a real holder anybody, a buyer the
+        router alone."""
+        if self.prologue is not None:
+            return thief == self.prologue.spender
+        return not self.has_fresh_wallets
+
+    def wallets(self, purpose: str) -> Iterator[Wallet]:
+        """Fresh wallets without end, no two the same; or the same real holder, again and again.
+        Empty: there is neither."""
+        if self.has_fresh_wallets:
+            amount = sent_share(self.supply_raw, self.scenery)
+            yield from (self._fresh(f"{purpose} {at}", amount) for at in count())
+        elif self.holders:
+            yield from repeat(self.holders[0])
+
+    def whales(self, purpose: str) -> Iterator[Wallet]:
+        """As `wallets`; those funded by their slot get a large part of the supply."""
+        if self.slot_index is None:
+            yield from self.wallets(purpose)
+        else:
+            amount = RawAmount(max(1, self.supply_raw // _WHALE_SHARE // _KEPT_PARTS))
+            yield from (self._fresh(f"{purpose} {at}", amount) for at in count())
+
+    def _fresh(self, purpose: str, amount: RawAmount) -> Wallet:
+        return Wallet(
+            address=self.account(purpose),
+            balance_raw=RawAmount(amount * _KEPT_PARTS),
+            amount_raw=amount,
+            slot_index=self.slot_index,
+        )
+
+
+class Act(msgspec.Struct, frozen=True, kw_only=True):
+    """One transaction to the token."""
+
+    sender: Address
+    data: str
+    must_pass: bool = False
+    """Without it the attempt proves nothing."""
+    value_wei: int = 0
+    is_late: bool = False
+    """It is done hours after the others."""
+
+
+class Attempt(msgspec.Struct, frozen=True, kw_only=True):
+    """One try to make a wallet poorer."""
+
+    thief: Address
+    wallet: Wallet
+    acts: tuple[Act, ...]
+    what: str
+    """In a few words, for the evidence."""
+    stash_raw: RawAmount = RawAmount(0)
+    """What the thief is given of the token, where its slot is known."""
+    has_code: bool = False
+    """The thief is a contract."""
+
+
+class Seen(msgspec.Struct, frozen=True, kw_only=True):
+    """What an attempt came to."""
+
+    thief: Address
+    wallet: Address
+    what: str
+    before_raw: int | None
+    """None: balanceOf did not answer."""
+    after_raw: int | None
+    has_moved: bool | None
+    """Tokens have left the wallet. None: nothing was learnt, because the wallet was not as it was
+    to be, or because people who were not named lost as much of theirs."""
+    has_grown: bool
+    """The wallet holds more than before, and no other supply or purse explains it."""
+    reason: str
+    """Why the last act failed; empty when it did not."""
+
+
+Watched = tuple[Literal["wallet", "bystander", "thief", "token", "supply"], ...]
+"""Balances, and the supply, that are read before and after each attempt."""
+
+
+class Case(msgspec.Struct, frozen=True, kw_only=True):
+    """One play of attempts."""
+
+    attempts: tuple[Attempt, ...]
+    play: Play
+
+
+def write_cases(crime: Crime, attempts: Sequence[Attempt], *, watched: Watched) -> tuple[Case, ...]:
+    """Attempts in as few plays as they fit in. Those on a real holder share its balance."""
+    starts = range(0, len(attempts), ATTEMPTS_A_PLAY)
+    return tuple(_case(crime, attempts[at : at + ATTEMPTS_A_PLAY], watched) for at in starts)
+
+
+def read_case(case: Case, played: Played | NotRun) -> tuple[Seen, ...]:
+    """What each attempt came to. Empty when the node did not play."""
+    if isinstance(played, NotRun):
+        return ()
+    return tuple(_seen(attempt, f"{at} ", played) for at, attempt in enumerate(case.attempts))
+
+
+def case_evidence(
+    key: str, cases: Sequence[Case], played: Sequence[Played | NotRun]
+) -> list[EvidenceRow]:
+    """Each play of one question; its outcome lists every attempt, its calls those that moved
+    something."""
+    rows: list[EvidenceRow] = []
+    for case, result in zip(cases, played, strict=True):
+        if isinstance(result, NotRun):
+            continue
+        seen = read_case(case, result)
+        told = {f"{at} " for at, each in enumerate(seen) if each.has_moved or each.has_grown}
+        labels = (call.label for block in case.play.blocks for call in block.calls)
+        shown = {label for label in labels if label[: label.index(" ") + 1] in told}
+        name = f"{key}#{len(rows)}" if rows else key
+        rows.append(play_evidence(name, VERSION, case.play, result, seen, shown=shown))
+    return rows
+
+
+def transfer_from(thief: Address, wallet: Address, recipient: Address, amount: int) -> Act:
+    """The call that needs an allowance."""
+    data = call_data("transferFrom(address,address,uint256)", wallet, recipient, amount)
+    return Act(sender=thief, data=data)
+
+
+# --- writing -----------------------------------------------------------------------------------
+
+
+def _case(crime: Crime, attempts: Sequence[Attempt], watched: Watched) -> Case:
+    bystander = _bystander(crime) if "bystander" in watched else None
+    asker = crime.account("asker")
+    calls: list[SimCall] = []
+    late: list[SimCall] = []
+    for at, attempt in enumerate(attempts):
+        reads = _reads(crime, attempt, bystander, watched)
+        calls += _given(crime, attempt.wallet, f"{at} ")
+        # Others may rob the same wallet meanwhile, so a late theft is measured when it is done.
+        here = late if any(act.is_late for act in attempt.acts) else calls
+        here += _asked(asker, reads, f"{at} ", "before")
+        calls += _acted(crime, attempt, f"{at} ", is_late=False)
+        here += _acted(crime, attempt, f"{at} ", is_late=True)
+        here += _asked(asker, reads, f"{at} ", "after")
+    people = {asker, *(act.sender for attempt in attempts for act in attempt.acts)}
+    if crime.giver is not None:
+        people.add(crime.giver)
+    play = Play(
+        pin=crime.pin,
+        scenery=crime.scenery,
+        blocks=_blocks(crime, calls, late),
+        purses={person: crime.scenery.purse(person) for person in people},
+        storage=_funds(crime, attempts, bystander),
+        code={each.thief: _CODE for each in attempts if each.has_code},
+    )
+    return Case(attempts=tuple(attempts), play=_after(crime.prologue, play))
+
+
+def _blocks(
+    crime: Crime, calls: Sequence[SimCall], late: Sequence[SimCall]
+) -> tuple[SimBlock, ...]:
+    """One block where nothing has to come before or hours after it."""
+    first, second, third = crime.blocks()
+    prologue = crime.prologue
+    if prologue is None:
+        found = [(first, tuple(calls))]
+    else:
+        found = [(first, prologue.buying), (second, (*prologue.approving, *calls))]
+    if late:
+        found.append((third, tuple(late)))
+    return tuple(
+        SimBlock(number=number, time_s=time_s, calls=each) for (number, time_s), each in found
+    )
+
+
+def _funds(
+    crime: Crime, attempts: Sequence[Attempt], bystander: Wallet | None
+) -> dict[Address, dict[Hash32, Hash32]]:
+    """Slots that wallets are funded by."""
+    if crime.slot_index is None:
+        return {}
+    held = {attempt.wallet.address: attempt.wallet.balance_raw for attempt in attempts}
+    held |= {each.thief: each.stash_raw for each in attempts if each.stash_raw}
+    if bystander is not None:
+        held[bystander.address] = bystander.balance_raw
+    slots: dict[Hash32, Hash32] = {}
+    for account, amount in held.items():
+        slots |= balance_override(account, amount, index=crime.slot_index)
+    return {crime.token: slots} if slots else {}
+
+
+def _after(prologue: Prologue | None, play: Play) -> Play:
+    """The play, with what the prologue needs in hand."""
+    if prologue is None:
+        return play
+    before = prologue.play
+    return msgspec.structs.replace(
+        play,
+        purses={**play.purses, **before.purses},
+        storage={**play.storage, **before.storage},
+        code={**play.code, **before.code},
+    )
+
+
+def _bystander(crime: Crime) -> Wallet | None:
+    """A wallet that no attempt names: a loss that it shares is no theft but a change of scale."""
+    if crime.slot_index is not None:
+        return next(crime.wallets("bystander"))
+    others = crime.holders if crime.has_fresh_wallets else crime.holders[1:]
+    return others[0] if others else None
+
+
+def _reads(
+    crime: Crime, attempt: Attempt, bystander: Wallet | None, watched: Watched
+) -> dict[str, tuple[Address, str]]:
+    """Whom to ask what, by name."""
+
+    def balance(account: Address) -> tuple[Address, str]:
+        return crime.token, call_data("balanceOf(address)", account)
+
+    every = {
+        "wallet": balance(attempt.wallet.address),
+        "thief": balance(attempt.thief),
+        "token": balance(crime.token),
+        "supply": (crime.token, call_data("totalSupply()")),
+    }
+    if bystander is not None:
+        every["bystander"] = balance(bystander.address)
+    return {name: read for name, read in every.items() if name in watched}
+
+
+def _asked(
+    asker: Address, reads: Mapping[str, tuple[Address, str]], label: str, when: str
+) -> Iterator[SimCall]:
+    for name, (to, data) in reads.items():
+        yield SimCall(label=f"{label}{name} {when}", sender=asker, to=to, data=data, gas=READ_GAS)
+
+
+def _given(crime: Crime, wallet: Wallet, label: str) -> Iterator[SimCall]:
+    """As if the wallet had bought: the pool sends it tokens."""
+    if crime.slot_index is None and crime.giver is not None:
+        data = call_data("transfer(address,uint256)", wallet.address, wallet.balance_raw)
+        yield SimCall(
+            label=f"{label}gift", sender=crime.giver, to=crime.token, data=data, gas=_ATTEMPT_GAS
+        )
+
+
+def _acted(crime: Crime, attempt: Attempt, label: str, *, is_late: bool) -> Iterator[SimCall]:
+    for step, act in enumerate(attempt.acts):
+        if act.is_late is is_late:
+            yield SimCall(
+                label=f"{label}act {step}",
+                sender=act.sender,
+                to=crime.token,
+                data=act.data,
+                value=act.value_wei,
+                gas=_ATTEMPT_GAS,
+            )
+
+
+# --- reading -----------------------------------------------------------------------------------
+
+
+def _seen(attempt: Attempt, label: str, played: Played) -> Seen:
+    def told(what: str) -> tuple[int, int] | None:
+        """Before and after. None: not asked, or no answer."""
+        pair = [played.by_label.get(f"{label}{what} {when}") for when in ("before", "after")]
+        words = [result.word for result in pair if result is not None]
+        before, after = words or (None, None)
+        return None if before is None or after is None else (before, after)
+
+    def change(what: str) -> int:
+        before, after = told(what) or (0, 0)
+        return after - before
+
+    wallet = told("wallet")
+    results = [played[f"{label}act {step}"] for step in range(len(attempt.acts))]
+    is_fair = wallet is not None and _is_set_up(attempt, results, wallet[0])
+    explained = max(0, -change("thief"), -change("token"), change("supply"))
+    return Seen(
+        thief=attempt.thief,
+        wallet=attempt.wallet.address,
+        what=attempt.what,
+        before_raw=wallet[0] if wallet else None,
+        after_raw=wallet[1] if wallet else None,
+        has_moved=_has_moved(wallet, told("bystander")) if wallet and is_fair else None,
+        has_grown=is_fair and change("wallet") > explained,
+        reason="" if results[-1].ok else decode_revert(results[-1].data, results[-1].message),
+    )
+
+
+def _has_moved(wallet: tuple[int, int], bystander: tuple[int, int] | None) -> bool | None:
+    """Whether the wallet lost something, and clearly more of what it had than a bystander did."""
+    before, after = wallet
+    if after >= before:
+        return False
+    if bystander is None or bystander[1] >= bystander[0]:
+        return True
+    is_clear = after * bystander[0] * 100 < bystander[1] * before * _CLEARLY_PCT
+    return True if is_clear else None
+
+
+def _is_set_up(attempt: Attempt, results: Sequence[SimResult], before: int) -> bool:
+    """Whether the wallet holds what it was given, and all that had to pass has passed."""
+    wallet = attempt.wallet
+    is_funded = before == wallet.balance_raw if wallet.slot_index is not None else before > 0
+    return is_funded and all(
+        result.ok for act, result in zip(attempt.acts, results, strict=True) if act.must_pass
+    )

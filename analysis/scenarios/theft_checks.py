@@ -1,0 +1,216 @@
+"""Who but the holder can reach a holder's tokens: everything that is played to find out. Pure, but
+for `play_custody` and `read_stored`."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import msgspec
+
+from analysis.reads.eth_reads import read_word, word_at
+from analysis.reads.node import Node
+from analysis.reads.node_capabilities import Powers
+from analysis.scenarios import allowance_bypass, drain, owner_balance, solved_thefts
+from analysis.scenarios.privileged_candidates import stored_addresses
+from analysis.scenarios.theft_attempts import (
+    Case,
+    Crime,
+    Seen,
+    case_evidence,
+    read_case,
+    write_cases,
+)
+from analysis.scenarios.unproved_stores import Doubt, doubt_evidence, open_custody
+from analysis.scenarios.victim_purchase import Prologue
+from analysis.simulation.backends import perform
+from analysis.simulation.eth_call_backend import Turn
+from analysis.simulation.simulate_v1 import NotRun, Played
+from analysis.static.custody.simulation_hints import Leads, StoredAddress
+from analysis.static.token_model.contract_model import TRANSFER_FROM
+from config.jsonrpc import RpcFault
+from config.primitives import Address, Hash32
+from sql.rows import EvidenceRow
+
+
+class Custody(msgspec.Struct, frozen=True, kw_only=True):
+    """The answers. Definitions: the specification, "Simulation"."""
+
+    allowance_bypass: bool | None
+    privileged_spenders: tuple[Address, ...]
+    funds_can_be_drained: bool | None
+    owner_can_change_balance: bool | None
+    """None: not assessed."""
+    is_unproved: bool | None
+    """Whether the code may move or approve tokens without asking whom they belong to. None: it was
+    not followed far enough."""
+    evidence: tuple[EvidenceRow, ...]
+
+
+class Plays(msgspec.Struct, frozen=True, kw_only=True):
+    """What is to be played, by the question it settles."""
+
+    bypass: tuple[Case, ...]
+    drain: tuple[Case, ...]
+    owner: tuple[Case, ...]
+
+    @property
+    def cases(self) -> tuple[Case, ...]:
+        """All, in the order that `read_plays` wants their results in."""
+        return (*self.bypass, *self.drain, *self.owner)
+
+
+class Inquiry(msgspec.Struct, frozen=True, kw_only=True):
+    """Whom and what to try on one token."""
+
+    crime: Crime
+    leads: Leads
+    suspects: tuple[Address, ...]
+    """From `suspects.suspects`."""
+    owners: tuple[Address, ...] | None
+    """Live ones. None: what owners can do is not asked."""
+    is_owner_known: bool
+    """Whether anything told who the owner is, be it nobody."""
+    parties: Mapping[StoredAddress, Address] = {}
+    """Who is in the places that code compares people with; nobody where storage is zero."""
+    trusted: frozenset[Address] = frozenset()
+    """Routers and the like: whom holders allow to spend by using the token at all."""
+    buyer: Prologue | None = None
+    """A victim that buys for real. None: no pool could be bought from."""
+
+
+def write_plays(inquiry: Inquiry) -> Plays:
+    """Independent plays. None at all where no wallet is at hand."""
+    crime, movers = _main_crime(inquiry), inquiry.leads.movers
+    suspects = _suspected(inquiry, crime)
+    bypasses = write_cases(
+        crime, allowance_bypass.write_attempts(crime, suspects), watched=("wallet",)
+    )
+    for victims in _other_victims(inquiry, crime):
+        # A token may know real holders, and buyers, from wallets that have never received anything.
+        attempts = allowance_bypass.write_attempts(victims, _suspected(inquiry, victims))
+        bypasses += write_cases(victims, attempts, watched=("wallet",))
+    spending = [each for each in inquiry.leads.openings if each.selector == TRANSFER_FROM]
+    others = [each for each in inquiry.leads.openings if each.selector != TRANSFER_FROM]
+    entered = solved_thefts.write_attempts(crime, spending, suspects)
+    bypasses += write_cases(crime, entered, watched=("wallet",))
+    drains = [
+        *drain.write_attempts(crime, movers, suspects),
+        *solved_thefts.write_attempts(crime, others, suspects),
+    ]
+    by_owner = owner_balance.write_attempts(crime, movers, inquiry.owners or ())
+    return Plays(
+        bypass=bypasses,
+        drain=write_cases(crime, drains, watched=("wallet", "bystander")),
+        owner=write_cases(
+            crime, by_owner, watched=("wallet", "bystander", "thief", "token", "supply")
+        ),
+    )
+
+
+def _suspected(inquiry: Inquiry, crime: Crime) -> tuple[Address, ...]:
+    """Who tries. A buyer has allowed the venue's router; some routers pay out all coins they hold,
+    and could not act after a buy."""
+    if crime.prologue is None:
+        return inquiry.suspects
+    return tuple(each for each in inquiry.suspects if each not in inquiry.trusted)
+
+
+def _main_crime(inquiry: Inquiry) -> Crime:
+    """On wallets funded by their slot; else on one that buys; else as a pool or holders allow."""
+    crime = inquiry.crime
+    if crime.slot_index is None and inquiry.buyer is not None:
+        return _on_buyer(crime, inquiry.buyer)
+    return crime
+
+
+def _other_victims(inquiry: Inquiry, main: Crime) -> Iterator[Crime]:
+    crime, buyer = inquiry.crime, inquiry.buyer
+    if crime.holders and (main.has_fresh_wallets or main.prologue is not None):
+        yield msgspec.structs.replace(crime, slot_index=None, giver=None)
+    if buyer is not None and main.prologue is None:
+        yield _on_buyer(crime, buyer)
+
+
+def _on_buyer(crime: Crime, buyer: Prologue) -> Crime:
+    return msgspec.structs.replace(
+        crime, slot_index=None, giver=None, holders=(buyer.wallet,), prologue=buyer
+    )
+
+
+def read_plays(inquiry: Inquiry, plays: Plays, results: Sequence[Played | NotRun]) -> Custody:
+    """Judge. A play that the node did not play, and a store whose custody is neither proved nor
+    really broken, settle nothing to the good."""
+    rest = iter(results)
+    groups = [
+        ("allowance_bypass", plays.bypass, [next(rest) for _ in plays.bypass]),
+        ("funds_can_be_drained", plays.drain, [next(rest) for _ in plays.drain]),
+        ("owner_can_change_balance", plays.owner, [next(rest) for _ in plays.owner]),
+    ]
+    by_bypass, by_drain, by_owner = (_seen(cases, played) for _, cases, played in groups)
+    bypassed = allowance_bypass.judge(by_bypass, inquiry.suspects)
+    doubts = open_custody(inquiry.leads, inquiry.parties, trusted=inquiry.trusted)
+    on_spending = [each for each in doubts if each.selector == TRANSFER_FROM]
+    is_unsure = _has_failed(groups[0][2]) or on_spending or not inquiry.leads.is_proved
+    if bypassed.value is False and is_unsure:
+        bypassed = allowance_bypass.Bypass(value=None)
+    drained = drain.judge(
+        by_drain,
+        bypass=bypassed.value,
+        is_untried=_has_failed(groups[1][2]),
+        is_open=bool(doubts) or not inquiry.leads.is_proved,
+    )
+    owners = inquiry.owners
+    return Custody(
+        allowance_bypass=bypassed.value,
+        privileged_spenders=bypassed.spenders,
+        funds_can_be_drained=drained,
+        owner_can_change_balance=None
+        if owners is None
+        else owner_balance.judge(
+            by_owner,
+            is_helpless=inquiry.is_owner_known and not (owners and inquiry.leads.movers),
+        ),
+        is_unproved=_is_unproved(inquiry.leads, doubts),
+        evidence=(
+            *(row for key, cases, played in groups for row in case_evidence(key, cases, played)),
+            *doubt_evidence("allowance_bypass", bypassed.value, on_spending),
+            *doubt_evidence("funds_can_be_drained", drained, doubts),
+        ),
+    )
+
+
+def _is_unproved(leads: Leads, doubts: Sequence[Doubt]) -> bool | None:
+    if doubts:
+        return True
+    return False if leads.is_proved else None
+
+
+async def play_custody(
+    node: Node, powers: Powers, inquiry: Inquiry, *, codes: Sequence[bytes] = ()
+) -> Custody:
+    """All plays in one round trip, where the node simulates. `codes` as in `perform`.
+
+    Raises UpstreamError.
+    """
+    plays = write_plays(inquiry)
+    turns = [Turn(play=case.play) for case in plays.cases]
+    return read_plays(inquiry, plays, await perform(node, powers, turns, codes=codes))
+
+
+async def read_stored(
+    node: Node, token: Address, stored: Sequence[StoredAddress], *, block: Hash32
+) -> dict[StoredAddress, Address]:
+    """Who is in the places that the code compares people with. A place that the node did not tell
+    is left out. Raises UpstreamError."""
+    asked = [word_at(token, place.slot, block=block) for place in stored]
+    answers = await node.batch(asked) if asked else []
+    words = [None if isinstance(answer, RpcFault) else read_word(answer) for answer in answers]
+    return stored_addresses(stored, words)
+
+
+def _seen(cases: Sequence[Case], played: Sequence[Played | NotRun]) -> list[Seen]:
+    return [
+        seen for case, result in zip(cases, played, strict=True) for seen in read_case(case, result)
+    ]
+
+
+def _has_failed(played: Sequence[Played | NotRun]) -> bool:
+    return any(isinstance(result, NotRun) for result in played)

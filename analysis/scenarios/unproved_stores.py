@@ -1,0 +1,85 @@
+"""Stores whose custody the code leaves open, in the light of who is in storage now. Pure."""
+
+from collections.abc import Iterator, Mapping, Sequence, Set
+
+import msgspec
+
+from analysis.static.custody.custody_report import Party
+from analysis.static.custody.simulation_hints import Leads, StoredAddress
+from config.burn import BURN_ADDRESSES
+from config.primitives import Address
+from sql.rows import EvidenceRow
+
+
+class Doubt(msgspec.Struct, frozen=True, kw_only=True):
+    """Why an answer is not no."""
+
+    selector: int | None
+    pc: int
+    reason: str
+
+
+class DoubtEvidence(msgspec.Struct, frozen=True, kw_only=True):
+    """Body of the evidence."""
+
+    reason: str
+    writes: tuple[Doubt, ...]
+
+
+_WORDS = {
+    "debit": "lowers the balance of {account}",
+    "grant": "sets an allowance of {account}",
+    "unknown": "stores at a place that was not understood",
+    "code": "runs another contract's code on the token's storage",
+}
+_REASON = "neither proved to be agreed to by the holder nor broken on stage"
+
+
+def open_custody(
+    leads: Leads, parties: Mapping[StoredAddress, Address], *, trusted: Set[Address]
+) -> list[Doubt]:
+    """What is neither proved nor the privilege of somebody dead."""
+    found = [
+        Doubt(
+            selector=write.selector,
+            pc=write.pc,
+            reason=f"{_WORDS[write.kind].format(account=write.account)}; {write.condition}",
+        )
+        for write in leads.open_writes
+        if not write.parties or any(_may_act(party, parties) for party in write.parties)
+    ]
+    return found + [
+        Doubt(
+            selector=grant.selector,
+            pc=grant.pc,
+            reason="gives an allowance to somebody whom the holder does not name",
+        )
+        for grant in leads.grants
+        if not _is_trusted(grant.spender, parties, trusted)
+    ]
+
+
+def doubt_evidence(key: str, answer: bool | None, doubts: Sequence[Doubt]) -> Iterator[EvidenceRow]:
+    """Why there is no answer: one row, or none."""
+    if doubts and answer is None:
+        body = DoubtEvidence(reason=_REASON, writes=tuple(doubts))
+        yield EvidenceRow(key=f"{key}:open", body=msgspec.json.encode(body).decode())
+
+
+def _may_act(party: Party, parties: Mapping[StoredAddress, Address]) -> bool:
+    """Whether somebody alive may be the party. Who is on a list is not known."""
+    named = _named(party, parties)
+    return named is None or named not in BURN_ADDRESSES
+
+
+def _is_trusted(
+    party: Party, parties: Mapping[StoredAddress, Address], trusted: Set[Address]
+) -> bool:
+    named = _named(party, parties)
+    return named is not None and (named in trusted or named in BURN_ADDRESSES)
+
+
+def _named(party: Party, parties: Mapping[StoredAddress, Address]) -> Address | None:
+    if party.slot is not None:
+        return parties.get(StoredAddress(slot=party.slot, shift=party.shift))
+    return party.address

@@ -1,0 +1,60 @@
+"""A victim that buys for real, in the deepest pool that can be bought from. Pure."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from analysis.reads.abi_encoding import call_data
+from analysis.scenarios.buy import Bought
+from analysis.scenarios.combined_plays import ACT_GAS
+from analysis.scenarios.trade_setup import Ground, buy_calls, staged
+from analysis.scenarios.transfer import Wallet
+from analysis.scenarios.victim_purchase import Prologue
+from analysis.simulation.disguise import Scenery
+from analysis.simulation.simulate_v1 import SimCall
+from config.primitives import RawAmount
+
+_PARTS = 4
+"""Of what was bought, one is what thieves try to take."""
+
+
+def find_buyer(bought: Sequence[tuple[Ground, Bought]], scenery: Scenery) -> Prologue | None:
+    """Buys as the play that worked did, from an account of its own, and approves the router.
+
+    `bought`: the deepest pool first. None: nothing could be bought.
+    """
+    for ground, settled in bought:
+        largest = settled.largest
+        if largest is not None and largest.held and largest.held[0] > 0:
+            return _prologue(ground, largest.amount_in, largest.held[0], scenery)
+    return None
+
+
+def _prologue(ground: Ground, amount_in: RawAmount, held: RawAmount, scenery: Scenery) -> Prologue:
+    token = ground.candidate.token
+    victim = scenery.account(f"{token}:buyer")
+    approve = SimCall(
+        label="buyer approves",
+        sender=victim,
+        to=token,
+        data=call_data("approve(address,uint256)", ground.way.router, held),
+        gas=ACT_GAS,
+    )
+    buying = tuple(
+        msgspec.structs.replace(
+            call, label=f"buyer {call.label}", gas=call.gas if call.is_read else ACT_GAS
+        )
+        for call in buy_calls(ground, victim, amount_in)
+    )
+    return Prologue(
+        wallet=Wallet(
+            address=victim,
+            balance_raw=held,
+            amount_raw=RawAmount(max(1, held // _PARTS)),
+            slot_index=None,
+        ),
+        buying=buying,
+        approving=(approve,),
+        spender=ground.way.router,
+        play=staged(ground, (), payers={victim: amount_in}),
+    )

@@ -1,0 +1,21 @@
+"""A victim that buys before it is robbed."""
+
+import msgspec
+
+from analysis.scenarios.transfer import Wallet
+from analysis.simulation.simulate_v1 import Play, SimCall
+from config.primitives import Address
+
+
+class Prologue(msgspec.Struct, frozen=True, kw_only=True):
+    """What a victim does before it is robbed: it buys, then allows the venue's router."""
+
+    wallet: Wallet
+    buying: tuple[SimCall, ...]
+    """In the first block."""
+    approving: tuple[SimCall, ...]
+    """In the next."""
+    play: Play
+    """What the buy needs in hand; its blocks do not count."""
+    spender: Address
+    """The router."""

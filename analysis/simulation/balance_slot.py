@@ -1,0 +1,94 @@
+"""Where a token keeps an account's balance: found by writing there on stage and asking the token.
+
+One call with every candidate slot overridden, each with a value of its own: the value that
+`balanceOf` then answers names the slot. Nothing is inferred from code, so packed, hashed and
+proxied layouts are found as long as the balance is the low part of one of the candidate slots.
+"""
+
+from collections.abc import Iterator
+from itertools import islice
+
+from eth_hash.auto import keccak
+
+from analysis.reads.abi_encoding import call_data
+from analysis.reads.eth_reads import decode_uint, read_reply
+from analysis.reads.node import RpcAnswer
+from analysis.simulation.simulate_v1 import READ_GAS
+from config.jsonrpc import RpcFault, RpcRequest
+from config.primitives import Address, Hash32, RawAmount
+
+_LOWEST_MARK = 10**15
+"""Marks are consecutive from here: small enough for packed balances, unlike any real answer of a
+codeless account that never held the token."""
+
+_PLAIN_SLOTS = 64
+"""Slots tried as base of a mapping(address => ...) in Solidity's and in Vyper's key order."""
+
+_ERC20_NAMESPACE = "openzeppelin.storage.ERC20"
+"""Source: OpenZeppelin Contracts 5 upgradeable, ERC20Upgradeable; hashed as ERC-7201 says."""
+
+_SOLADY_SEED = "87a211a2"
+"""Source: Solady, src/tokens/ERC20.sol, _BALANCE_SLOT_SEED."""
+
+_CANDIDATES = 2 * _PLAIN_SLOTS + 2
+
+
+def probe_request(token: Address, account: Address, *, block: Hash32) -> RpcRequest:
+    """Ask for `account`'s balance with all candidate slots marked. `account` must be fresh."""
+    marks = {
+        slot: _word(_LOWEST_MARK + index) for index, slot in enumerate(candidate_slots(account))
+    }
+    transaction = {
+        "to": token,
+        "data": call_data("balanceOf(address)", account),
+        "gas": hex(READ_GAS),
+    }
+    return RpcRequest(
+        "eth_call", (transaction, {"blockHash": block}, {token: {"stateDiff": marks}})
+    )
+
+
+def read_probe(answer: RpcAnswer) -> int | None:
+    """Index of the candidate slot that holds balances. None: none of them does.
+
+    A node that cannot override state refuses the request; then too nothing was found.
+    """
+    if isinstance(answer, RpcFault):
+        return None
+    marked = decode_uint(read_reply(answer))
+    if marked is None:
+        return None
+    index = marked - _LOWEST_MARK
+    return index if 0 <= index < _CANDIDATES else None
+
+
+def balance_override(
+    account: Address, amount_raw: RawAmount, *, index: int
+) -> dict[Hash32, Hash32]:
+    """The slot and word that give `account` this balance. Check it by balanceOf before use."""
+    slot = next(islice(candidate_slots(account), index, None))
+    return {slot: _word(amount_raw)}
+
+
+def candidate_slots(account: Address) -> Iterator[Hash32]:
+    """All slots tried, in the order that the index counts."""
+    key = bytes.fromhex(account[2:]).rjust(32, b"\0")
+    for base in range(_PLAIN_SLOTS):
+        place = base.to_bytes(32, "big")
+        yield _hash(key + place)
+        yield _hash(place + key)
+    yield _hash(key + _erc7201(_ERC20_NAMESPACE))
+    yield _hash(key[12:] + bytes(8) + bytes.fromhex(_SOLADY_SEED))
+
+
+def _erc7201(namespace: str) -> bytes:
+    inner = int.from_bytes(keccak(namespace.encode()), "big") - 1
+    return keccak(inner.to_bytes(32, "big"))[:31] + b"\0"
+
+
+def _hash(data: bytes) -> Hash32:
+    return Hash32("0x" + keccak(data).hex())
+
+
+def _word(value: int) -> Hash32:
+    return Hash32(f"0x{value:064x}")

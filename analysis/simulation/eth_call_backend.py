@@ -1,0 +1,272 @@
+"""Plays on nodes that neither simulate nor trace: each is one eth_call, through probe contracts.
+
+The account that acts is one under construction (probes/Actor), which has no code and calls one
+contract after another; the pool is watched from inside (probes/Witness), as an eth_call shows no
+events. What is not as in the real thing: all happens in one transaction, in one block, the pinned
+one, and tx.origin is somebody else. So a play is made only of tokens that cannot tell: their code
+asks for nothing of the kind, and calls nobody else who could. Of others nothing is learnt.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+import msgspec
+from eth_hash.auto import keccak
+
+from analysis import probes
+from analysis.reads.abi_encoding import selector_of, topic_of
+from analysis.reads.eth_reads import WORD, code_at, decode_uint, read_code, read_reply
+from analysis.reads.multicall import pushed_address
+from analysis.reads.node import Node, RpcAnswer
+from analysis.simulation.balance_slot import candidate_slots
+from analysis.simulation.simulate_v1 import NotRun, Play, Played, SimCall, SimLog, SimResult
+from analysis.static.analyse_code import examine
+from analysis.static.evm.disassembly import split, strip_metadata
+from analysis.static.evm.opcodes import NUMBER, OPCODES
+from analysis.token.proxy_resolution import STANDARD_SLOTS
+from config.errors import UpstreamError
+from config.jsonrpc import RpcFault, RpcRequest
+from config.primitives import Address, Hash32
+
+_METHOD = "eth_call"
+_GAS = 15_000_000
+_HOME = int.from_bytes(keccak(b"assay.probe.witness"))
+_RECORDED = selector_of("recorded()")
+_RECORD_BYTES = 6 * WORD
+
+_PAIR_SWAP = int(selector_of("swap(uint256,uint256,address,bytes)"), 16)
+_PAIR_TOPIC = topic_of("Swap(address,uint256,uint256,uint256,uint256,address)")
+_RANGE_TOPIC = topic_of("Swap(address,address,int256,int256,uint160,uint128,int24)")
+
+_TELLING = frozenset(
+    NUMBER[name]
+    for name in (
+        # who sends, and which block it is
+        *("ORIGIN", "BLOCKHASH", "COINBASE", "TIMESTAMP", "NUMBER", "DIFFICULTY", "GASLIMIT"),
+        *("BASEFEE", "BLOBHASH", "BLOBBASEFEE"),
+        # what ends with the transaction
+        *("TLOAD", "TSTORE", "SELFDESTRUCT"),
+        # others, who may ask for any of these
+        *("CALL", "CALLCODE", "DELEGATECALL", "STATICCALL", "CREATE", "CREATE2"),
+    )
+)
+_DELEGATES = frozenset({NUMBER["DELEGATECALL"]})
+
+_NONE_LEARNT = {
+    "telling": "this node plays within one block, and the token's code may look beyond it",
+    "odd": "this node cannot play it from an account of ours",
+}
+
+
+class Turn(msgspec.Struct, frozen=True, kw_only=True):
+    """A play, and the pool whose swaps decide on it."""
+
+    play: Play
+    pool: Address | None = None
+    """None: no pool is traded in."""
+    has_witness: bool = True
+    """False: the pool is of a kind that Witness does not understand."""
+
+
+def cannot_tell(codes: Sequence[bytes]) -> bool:
+    """Whether a token of these codes meets nothing that differs here from a real transaction.
+
+    The code at its own address comes first. Where there are more, it may be a proxy to them, and
+    then delegates; else it has to get along without anybody. One that could delegate to a place
+    that was not looked into, or asks a beacon, which may look at the clock itself, can tell.
+    """
+    own, *behind = codes
+    allowed = _DELEGATES if behind and _is_seen_through(own) else frozenset[int]()
+    return not (_opcodes(own) - allowed) & _TELLING and not any(
+        _opcodes(code) & _TELLING for code in behind
+    )
+
+
+def _opcodes(code: bytes) -> frozenset[int]:
+    return split(strip_metadata(code)).opcodes
+
+
+def _is_seen_through(proxy: bytes) -> bool:
+    """Whether it delegates to one place only, and that one was looked into."""
+    found = examine(proxy).delegation
+    places = {*found.slots, *found.targets}
+    if found.is_proxy is not True or found.beacon_slots or found.beacons or len(places) != 1:
+        return False
+    is_all_of_it = _count(proxy, NUMBER["DELEGATECALL"]) == len(found.pcs)
+    return is_all_of_it and places <= {*STANDARD_SLOTS, pushed_address(proxy)}
+
+
+def _count(code: bytes, opcode: int) -> int:
+    """How often it is an instruction of the code."""
+    found, pc = 0, 0
+    while pc < len(code):
+        row = OPCODES[code[pc]]
+        found += code[pc] == opcode
+        pc += 1 if row is None else row.size
+    return found
+
+
+async def perform(
+    node: Node, turns: Sequence[Turn], codes: Sequence[bytes]
+) -> list[Played | NotRun]:
+    """What came of each play. Raises UpstreamError."""
+    if not turns:
+        return []
+    if not codes or not cannot_tell(codes):
+        return [_not_run("telling")] * len(turns)
+    pin = turns[0].play.pin
+    pools = tuple(dict.fromkeys(turn.pool for turn in turns if turn.pool and turn.has_witness))
+    answers = await node.batch([code_at(pool, block=pin.hash) for pool in pools]) if pools else []
+    homes = dict(zip(pools, map(read_code, answers), strict=True))
+    scripts = [_script(turn, homes) for turn in turns]
+    asked = [script.request() for script in scripts if script is not None]
+    told = iter(await node.batch(asked) if asked else [])
+    return [_not_run("odd") if script is None else script.read(next(told)) for script in scripts]
+
+
+def _not_run(why: str) -> NotRun:
+    return NotRun(missing="NODE", reason=_NONE_LEARNT[why])
+
+
+class _Script:
+    """One play as one call."""
+
+    def __init__(self, turn: Turn, acting: Address, home: bytes | None) -> None:
+        play = turn.play
+        self._play = play
+        self._pool = turn.pool
+        self._home = home
+        self._creator = play.scenery.account(f"creator of {acting}")
+        self._actor = _created(self._creator)
+        self._acting = acting
+        self._calls = [call for block in play.blocks for call in block.calls]
+
+    def request(self) -> RpcRequest:
+        script = b"".join(self._steps())
+        code = bytes.fromhex(probes.runtime("Actor")[2:]) + script + len(script).to_bytes(2)
+        transaction = {
+            "from": self._creator,
+            "data": "0x" + code.hex(),
+            "gas": hex(_GAS),
+            "gasPrice": hex(self._play.scenery.gas_price_wei),
+        }
+        block = {"blockHash": self._play.pin.hash}
+        return RpcRequest(_METHOD, (transaction, block, self._overrides()))
+
+    def read(self, answer: RpcAnswer) -> Played | NotRun:
+        """Raises nothing: a node that will not is one that did not."""
+        if isinstance(answer, RpcFault):
+            return NotRun(missing="NODE", reason=f"{_METHOD}: {answer.message}")
+        try:
+            reply = read_reply(answer)
+            steps = list(_decode(reply if isinstance(reply, bytes) else b"", self._actor))
+        except (UpstreamError, ValueError) as error:
+            return NotRun(missing="NODE", reason=f"{_METHOD}: {error}")
+        results: dict[str, SimResult] = {}
+        swaps, rest = 0, iter(steps)
+        for call in self._calls:
+            result = next(rest, None)
+            if result is None:
+                return NotRun(missing="NODE", reason=f"{_METHOD}: ran out of gas")
+            if self._home is not None and not call.is_read:
+                record = next(rest, None)
+                swaps, log = self._witnessed(record, swaps)
+                result = msgspec.structs.replace(result, logs=log)
+            results[call.label] = result
+        return Played(results, _METHOD)
+
+    def _steps(self) -> Iterator[bytes]:
+        for call in self._calls:
+            yield _step(call, self._named)
+            if self._home is not None and not call.is_read:
+                yield _step(
+                    SimCall(label="", sender=call.sender, to=self._pool or call.to, data=_RECORDED),
+                    self._named,
+                )
+
+    def _named(self, text: str) -> str:
+        """With the account that acts here in place of the play's."""
+        return text.replace(self._acting[2:], self._actor[2:])
+
+    def _overrides(self) -> dict[str, dict[str, object]]:
+        play = self._play
+        state = play.state_overrides()
+        state[self._actor] = {"balance": hex(play.purses.get(self._acting, 0))}
+        state[self._creator] = {"balance": hex(play.scenery.purse(self._creator))}
+        slots = _slots(self._acting, self._actor)
+        for contract, held in play.storage.items():
+            state[contract]["stateDiff"] = {slots[slot]: word for slot, word in held.items()}
+        if self._home is not None and self._pool is not None:
+            home = play.scenery.account(f"home of {self._pool}")
+            state[home] = {"code": "0x" + self._home.hex()}
+            pool = state.setdefault(self._pool, {})
+            pool["code"] = probes.runtime("Witness")
+            pool["stateDiff"] = {f"0x{_HOME:064x}": "0x" + home[2:].rjust(64, "0")}
+        return state
+
+    def _witnessed(self, record: SimResult | None, before: int) -> tuple[int, tuple[SimLog, ...]]:
+        """How many swaps there have been, and the event of the last one if it is new."""
+        data = record.data if record is not None and record.ok else b""
+        if len(data) != _RECORD_BYTES or self._pool is None:
+            return before, ()
+        count, selector = int.from_bytes(data[:WORD]), int.from_bytes(data[WORD : 2 * WORD])
+        if count == before:
+            return before, ()
+        is_pair = selector == _PAIR_SWAP
+        moved = data[2 * WORD :] if is_pair else data[2 * WORD : 4 * WORD]
+        topic = _PAIR_TOPIC if is_pair else _RANGE_TOPIC
+        return count, (SimLog(address=self._pool, topics=(topic,), data="0x" + moved.hex()),)
+
+
+def _script(turn: Turn, homes: Mapping[Address, bytes]) -> _Script | None:
+    """None: more than one account acts, or one that only the chain can fund."""
+    calls = [call for block in turn.play.blocks for call in block.calls]
+    acting = {call.sender for call in calls if not call.is_read}
+    if len(acting) != 1 or not turn.has_witness:
+        return None
+    [account] = acting
+    ours = _slots(account, account)
+    is_funded = all(slot in ours for held in turn.play.storage.values() for slot in held)
+    if not is_funded or not (turn.play.storage or turn.pool):
+        return None
+    return _Script(turn, account, homes.get(turn.pool) if turn.pool else None)
+
+
+def _slots(account: Address, other: Address) -> dict[Hash32, Hash32]:
+    """Where the other's balances are, by where the account's are."""
+    return dict(zip(candidate_slots(account), candidate_slots(other), strict=True))
+
+
+def _created(creator: Address) -> Address:
+    """The address of an account's first creation. Source: the Yellow Paper, section 7 (RLP)."""
+    return Address("0x" + keccak(b"\xd6\x94" + bytes.fromhex(creator[2:]) + b"\x80")[-20:].hex())
+
+
+def _step(call: SimCall, named: Callable[[str], str]) -> bytes:
+    data = bytes.fromhex(named(call.data)[2:])
+    return b"".join(
+        (
+            call.gas.to_bytes(4),
+            call.value.to_bytes(16),
+            bytes.fromhex(named(call.to)[2:]),
+            len(data).to_bytes(2),
+            data,
+        )
+    )
+
+
+def _decode(reply: bytes, actor: Address) -> Iterator[SimResult]:
+    """Results of all steps that were made. Raises ValueError for what Actor cannot have said."""
+    if decode_uint(reply) != int(actor, 16):
+        raise ValueError("overrides or creations are not run as elsewhere")  # noqa: TRY003 - read by nobody but this module
+    at = WORD
+    while at < len(reply):
+        status, length = reply[at], int.from_bytes(reply[at + 1 : at + 4])
+        at += 4 + length
+        if status > 1:
+            return
+        yield SimResult(
+            ok=status == 1,
+            data=reply[at - length : at],
+            logs=(),
+            message="" if status else "execution reverted",
+        )

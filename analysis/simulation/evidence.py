@@ -1,0 +1,80 @@
+"""What an answer rests on, written down so that anyone can play it again."""
+
+from collections.abc import Collection
+
+import msgspec
+
+from analysis.reads.revert_reason import decode_revert
+from analysis.simulation.simulate_v1 import Outcome, Play, Played
+from sql.rows import EvidenceRow
+
+_SHOWN_BYTES = 256
+
+
+class CallEvidence(msgspec.Struct, frozen=True, kw_only=True):
+    """One simulated call and its result."""
+
+    label: str
+    sender: str
+    to: str
+    data: str
+    value: str
+    ok: bool
+    returned: str
+    """0x hex, at most the first 256 bytes."""
+    reason: str
+    """Why it failed; empty when it did not."""
+
+
+class PlayEvidence(msgspec.Struct, frozen=True, kw_only=True):
+    """One play: send `request` to a node and compare."""
+
+    block_number: int
+    block_hash: str
+    scenario_version: int
+    request: object
+    """Parameters of eth_simulateV1: the whole play, however it was played."""
+    played_by: str
+    """The node's method that it was played with."""
+    calls: tuple[CallEvidence, ...]
+    outcome: object
+
+
+def play_evidence(
+    key: str,
+    version: int,
+    play: Play,
+    played: Played,
+    outcome: Outcome | object,
+    *,
+    shown: Collection[str] | None = None,
+) -> EvidenceRow:
+    """One row of evidence for the finding `key`.
+
+    `shown`: labels of the calls whose results are written out. None: all of them.
+    """
+    calls = tuple(
+        CallEvidence(
+            label=call.label,
+            sender=call.sender,
+            to=call.to,
+            data=call.data,
+            value=hex(call.value),
+            ok=(result := played[call.label]).ok,
+            returned="0x" + result.data[:_SHOWN_BYTES].hex(),
+            reason="" if result.ok else decode_revert(result.data, result.message),
+        )
+        for block in play.blocks
+        for call in block.calls
+        if shown is None or call.label in shown
+    )
+    body = PlayEvidence(
+        block_number=play.pin.number,
+        block_hash=play.pin.hash,
+        scenario_version=version,
+        request=play.request().params,
+        played_by=played.by,
+        calls=calls,
+        outcome=outcome,
+    )
+    return EvidenceRow(key=key, body=msgspec.json.encode(body).decode())

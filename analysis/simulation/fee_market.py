@@ -1,0 +1,82 @@
+"""What gas has cost lately, and whether a node's simulations keep the base fee they are given.
+
+Fees are asked for in the first round trip and remembered for a while; the base fee beside the first
+plays, and remembered for good. Some nodes put a base fee of zero in
+simulated blocks unless they also check balances and fees (anvil 1.7); a contract that compares the
+gas price with the base fee would then see a chain that is none. Sources: execution-apis,
+eth_feeHistory and eth_simulateV1.
+"""
+
+import msgspec
+
+from analysis.reads.node import RpcAnswer
+from analysis.simulation.simulate_v1 import READ_GAS, NotRun, Play, Played, SimCall
+from config.jsonrpc import RpcFault, RpcRequest
+from config.primitives import Address
+
+REMEMBERED_S = 60.0
+"""Seconds after which fees are asked for anew."""
+
+_BLOCKS = 100
+_PERCENTILES = (10, 90)
+TYPICAL_TIPS_WEI = (10**8, 15 * 10**8)
+"""Where the chain does not tell: 0.1 to 1.5 gwei."""
+
+_LEAST_SPREAD_WEI = 2
+
+_BASE_FEE_CODE = "0x485f5260205ff3"
+"""BASEFEE; MSTORE at 0; RETURN 32 bytes."""
+
+_PROBE = Address("0x" + "b5" * 20)
+_ASKER = Address("0x" + "b6" * 20)
+_LABEL = "base fee"
+_PURSE_WEI = 10**18
+
+
+class _WireHistory(msgspec.Struct, rename="camel"):
+    reward: tuple[tuple[str, ...], ...] = ()
+
+
+def history_request() -> RpcRequest:
+    """Priority fees of recent blocks."""
+    return RpcRequest("eth_feeHistory", (hex(_BLOCKS), "latest", _PERCENTILES))
+
+
+def with_probe(play: Play) -> Play:
+    """The play with a contract beside it that tells the base fee of the first block."""
+    first = play.blocks[0]
+    asking = SimCall(label=_LABEL, sender=_ASKER, to=_PROBE, data="0x", gas=READ_GAS)
+    return msgspec.structs.replace(
+        play,
+        blocks=(msgspec.structs.replace(first, calls=(*first.calls, asking)), *play.blocks[1:]),
+        code={**play.code, _PROBE: _BASE_FEE_CODE},
+        purses={**play.purses, _ASKER: _PURSE_WEI},
+    )
+
+
+def read_tips(answer: RpcAnswer) -> tuple[int, int]:
+    """10th and 90th percentile in wei, the second above the first; what is usual where the node
+    does not tell."""
+    if isinstance(answer, RpcFault):
+        return TYPICAL_TIPS_WEI
+    try:
+        rewards = msgspec.json.decode(answer, type=_WireHistory).reward
+        pairs = [tuple(int(each, 16) for each in row) for row in rewards]
+    except (msgspec.DecodeError, ValueError):
+        return TYPICAL_TIPS_WEI
+    lows = sorted(pair[0] for pair in pairs if len(pair) == len(_PERCENTILES) and pair[1])
+    highs = sorted(pair[1] for pair in pairs if len(pair) == len(_PERCENTILES) and pair[1])
+    if not highs:
+        return TYPICAL_TIPS_WEI
+    low, high = lows[len(lows) // 2], highs[len(highs) // 2]
+    return low, max(high, low + _LEAST_SPREAD_WEI)
+
+
+def keeps_base_fee(play: Play, played: Played | NotRun) -> bool | None:
+    """Whether simulated blocks have the base fee they are given though nothing is checked. None:
+    not learnt."""
+    given = play.scenery.block_overrides(play.blocks[0].number).get("baseFeePerGas")
+    told = None if isinstance(played, NotRun) else played.by_label.get(_LABEL)
+    if given is None or told is None or not told.ok:
+        return None
+    return told.word == int(given, 16)

@@ -1,0 +1,305 @@
+"""The stage: what-if blocks played by the node on top of one pinned block, then forgotten.
+
+Everything is one `eth_simulateV1` request, so the chain's own rules apply (L1 clocks, precompiles).
+Block number and time are always given: without them some nodes repeat the pinned block.
+Source: execution-apis, eth_simulateV1.
+"""
+
+from collections.abc import Mapping
+from itertools import chain
+from typing import Literal
+
+import msgspec
+
+from analysis.reads.node import RpcAnswer
+from analysis.simulation.disguise import Scenery
+from config.jsonrpc import RpcFault, RpcRequest
+from config.primitives import Address, BlockRef, Hash32
+
+CALL_GAS = 5_000_000
+"""Gas of one simulated transaction: five times the dearest honest swap, far below block limits."""
+
+READ_GAS = 500_000
+"""Gas of one read inside a simulation."""
+
+_USUAL_GAS = 300_000
+_USUAL_READ_GAS = 60_000
+
+Missing = Literal["HOLDER", "POOL", "NODE", "FUNDS", "LIQUIDITY"]
+
+
+class Passed(msgspec.Struct, frozen=True, kw_only=True):
+    """The act succeeded."""
+
+    tax: float | None
+    """Percent. None: success was seen, but the amounts do not tell a tax."""
+
+
+class Refused(msgspec.Struct, frozen=True, kw_only=True):
+    """The chain refused the act: the token's doing, never ours or the node's."""
+
+    reason: str
+    """Decoded revert reason, or what was seen instead of success."""
+
+
+class NotRun(msgspec.Struct, frozen=True, kw_only=True):
+    """Nothing was learnt. `missing` says what we lacked."""
+
+    missing: Missing
+    reason: str
+
+
+Outcome = Passed | Refused | NotRun
+
+
+class SimCall(msgspec.Struct, frozen=True, kw_only=True):
+    """One transaction, or one read (a transaction whose effects do not matter)."""
+
+    label: str
+    """Names the call's result within its play."""
+    sender: Address
+    to: Address
+    data: str
+    value: int = 0
+    gas: int = CALL_GAS
+    is_trade: bool = False
+    """However little gas it brings, its effects matter."""
+    gas_price_wei: int | None = None
+    """None: fees as an ordinary wallet sets them."""
+
+    @property
+    def is_read(self) -> bool:
+        """Whether it is made for its answer only."""
+        return self.gas <= READ_GAS and not self.is_trade
+
+
+class SimBlock(msgspec.Struct, frozen=True, kw_only=True):
+    """One what-if block."""
+
+    number: int
+    time_s: int
+    calls: tuple[SimCall, ...]
+    overrides: Mapping[str, str] = {}
+    """Fields of `blockOverrides` that are not the scenery's."""
+    storage: Mapping[Address, Mapping[Hash32, Hash32]] = {}
+    """Slots overridden before this block, by contract."""
+    purses: Mapping[Address, int] = {}
+    """Wei that accounts are set to before this block."""
+
+    def state_overrides(self) -> dict[str, dict[str, object]]:
+        """What is overridden before this block."""
+        state: dict[str, dict[str, object]] = {
+            account: {"balance": hex(wei)} for account, wei in self.purses.items()
+        }
+        for contract, slots in self.storage.items():
+            state.setdefault(contract, {})["stateDiff"] = dict(slots)
+        return state
+
+
+class SimLog(msgspec.Struct, frozen=True, rename="camel"):
+    """An event of a simulated call."""
+
+    address: Address
+    topics: tuple[Hash32, ...]
+    data: str
+
+
+class SimResult(msgspec.Struct, frozen=True, kw_only=True):
+    """What one simulated call did."""
+
+    ok: bool
+    data: bytes
+    """Return data, or revert data."""
+    logs: tuple[SimLog, ...]
+    message: str
+    """The node's own words on a failure; empty on success."""
+    gas_used: int | None = None
+    """After refunds. None: the node did not tell."""
+
+    @property
+    def word(self) -> int | None:
+        """The first 32 bytes as an unsigned integer. None: the call failed or said less."""
+        return int.from_bytes(self.data[:32], "big") if self.ok and len(self.data) >= 32 else None  # noqa: PLR2004 - an ABI word
+
+
+class _WireError(msgspec.Struct):
+    message: str = ""
+    data: object = None
+
+
+class _WireCall(msgspec.Struct, rename="camel"):
+    status: str
+    return_data: str = "0x"
+    logs: tuple[SimLog, ...] = ()
+    error: _WireError | None = None
+    gas_used: str | None = None
+
+
+class _WireBlock(msgspec.Struct):
+    calls: tuple[_WireCall, ...] = ()
+
+
+class Played(msgspec.Struct, frozen=True):
+    """The results of a play, by the labels of its calls."""
+
+    by_label: Mapping[str, SimResult]
+    by: str = "eth_simulateV1"
+    """The method that the node played it with."""
+
+    def __getitem__(self, label: str) -> SimResult:
+        return self.by_label[label]
+
+
+class Play(msgspec.Struct, frozen=True, kw_only=True):
+    """One whole simulation, ready to send and ready to be replayed from the evidence."""
+
+    pin: BlockRef
+    scenery: Scenery
+    blocks: tuple[SimBlock, ...]
+    purses: Mapping[Address, int]
+    """Wei that codeless accounts are given."""
+    storage: Mapping[Address, Mapping[Hash32, Hash32]]
+    """Slots overridden before the first block, by contract."""
+    code: Mapping[Address, str] = {}
+    """0x runtime code put at addresses before the first block."""
+    nonces: Mapping[Address, int] = {}
+    """Of accounts that have a past."""
+    is_validated: bool = False
+    """The node checks balances and fees as in a real block."""
+
+    def state_overrides(self) -> dict[str, dict[str, object]]:
+        """The state before the first block, as far as it is not the pinned block's."""
+        state: dict[str, dict[str, object]] = {}
+        needed = self._gas_money()
+        for account, wei in self.purses.items():
+            state.setdefault(account, {})["balance"] = hex(wei + needed.get(account, 0))
+        for account, nonce in self.nonces.items():
+            state.setdefault(account, {})["nonce"] = hex(nonce)
+        for contract, slots in self.storage.items():
+            state.setdefault(contract, {})["stateDiff"] = dict(slots)
+        for address, code in self.code.items():
+            state.setdefault(address, {})["code"] = code
+        merge_overrides(state, self.blocks[0].state_overrides())
+        return state
+
+    def _gas_money(self) -> dict[Address, int]:
+        """Wei each account spends on gas at most, beside its purse: what its transactions usually
+        burn, and the whole limit of the largest, which nodes want to see in hand."""
+        spent: dict[Address, int] = {}
+        largest: dict[Address, int] = {}
+        for block in self.blocks:
+            for call in block.calls:
+                price = max(self.scenery.highest_fee_wei, call.gas_price_wei or 0)
+                usual = _USUAL_READ_GAS if call.is_read else _USUAL_GAS
+                spent[call.sender] = spent.get(call.sender, 0) + min(call.gas, usual) * price
+                largest[call.sender] = max(largest.get(call.sender, 0), call.gas * price)
+        return {account: wei + largest[account] for account, wei in spent.items()}
+
+    def block_overrides(self, block: SimBlock) -> dict[str, str]:
+        """What a contract can tell of a what-if block."""
+        return {
+            "number": hex(block.number),
+            "time": hex(block.time_s),
+            **self.scenery.block_overrides(block.number),
+            **block.overrides,
+        }
+
+    def transaction(self, call: SimCall) -> dict[str, str]:
+        """A call as nodes take it."""
+        if call.gas_price_wei is not None:
+            return _wire_call(call) | {"gasPrice": hex(call.gas_price_wei)}
+        return _wire_call(call) | self.scenery.fees(call.sender)
+
+    def request(self) -> RpcRequest:
+        """The eth_simulateV1 request."""
+        state: list[dict[str, object]] = []
+        for before, block in zip((None, *self.blocks), self.blocks, strict=False):
+            if before is not None:
+                state += _between(before, block)
+            played: dict[str, object] = {
+                "blockOverrides": self.block_overrides(block),
+                "calls": [self.transaction(call) for call in block.calls],
+            }
+            if block.storage or block.purses:
+                played["stateOverrides"] = block.state_overrides()
+            state.append(played)
+        state[0]["stateOverrides"] = self.state_overrides()
+        options = {
+            "blockStateCalls": state,
+            "validation": self.is_validated,
+            "traceTransfers": False,
+        }
+        return RpcRequest("eth_simulateV1", (options, {"blockHash": self.pin.hash}))
+
+
+def merge_overrides(
+    state: dict[str, dict[str, object]], later: Mapping[str, Mapping[str, object]]
+) -> None:
+    """Put later overrides over those of `state`; single slots are added to it."""
+    for address, fields in later.items():
+        held = state.setdefault(address, {})
+        for field, value in fields.items():
+            before = held.get(field)
+            if field == "stateDiff" and isinstance(before, dict) and isinstance(value, dict):
+                held[field] = {**before, **value}
+            else:
+                held[field] = value
+
+
+def read_play(play: Play, answer: RpcAnswer) -> Played | NotRun:
+    """What the node saw; NotRun when it could not play it. Never mistakes one for the other."""
+    if isinstance(answer, RpcFault):
+        return NotRun(missing="NODE", reason=f"eth_simulateV1: {answer.message}")
+    try:
+        blocks = msgspec.json.decode(answer, type=tuple[_WireBlock, ...])
+        # Geth fills skipped block numbers with empty blocks; ours all have calls.
+        played = [[_result(call) for call in block.calls] for block in blocks if block.calls]
+    except (msgspec.DecodeError, ValueError) as error:
+        return NotRun(missing="NODE", reason=f"eth_simulateV1 answered nonsense: {error}")
+    asked = [len(block.calls) for block in play.blocks if block.calls]
+    if [len(results) for results in played] != asked:
+        return NotRun(missing="NODE", reason="eth_simulateV1 answered for other calls")
+    labels = [call.label for block in play.blocks for call in block.calls]
+    return Played(dict(zip(labels, chain.from_iterable(played), strict=True)))
+
+
+_FILLER_STEP_S = 12
+
+
+def _between(before: SimBlock, block: SimBlock) -> list[dict[str, object]]:
+    """Empty blocks for the numbers between two, where the node's own would be too late.
+
+    Geth fills a gap with blocks 12 seconds apart, whatever the chain's pace, and refuses a request
+    whose next block is not after them. Source: go-ethereum internal/ethapi/simulate.go.
+    """
+    gap, passed_s = block.number - before.number - 1, block.time_s - before.time_s
+    if passed_s > gap * _FILLER_STEP_S:
+        return []
+    return [
+        {
+            "blockOverrides": {
+                "number": hex(before.number + at),
+                "time": hex(before.time_s + passed_s * at // (gap + 1)),
+            },
+            "calls": [],
+        }
+        for at in range(1, gap + 1)
+    ]
+
+
+def _wire_call(call: SimCall) -> dict[str, str]:
+    wire = {"from": call.sender, "to": call.to, "data": call.data, "gas": hex(call.gas)}
+    return wire | {"value": hex(call.value)} if call.value else dict(wire)
+
+
+def _result(call: _WireCall) -> SimResult:
+    data = bytes.fromhex(call.return_data[2:])
+    if not data and call.error is not None and isinstance(call.error.data, str):
+        data = bytes.fromhex(call.error.data.removeprefix("0x"))
+    return SimResult(
+        ok=int(call.status, 16) == 1,
+        data=data,
+        logs=call.logs,
+        message=call.error.message if call.error else "",
+        gas_used=None if call.gas_used is None else int(call.gas_used, 16),
+    )

@@ -1,0 +1,229 @@
+"""Plays on nodes without eth_simulateV1: one traced call a transaction, state carried along.
+
+debug_traceCall runs a transaction of its own, from a codeless account, in a block of any number and
+time; one tracer tells its result and events, another what it changed, and that is put over the
+pinned state for the next. So a contract meets what it would meet in eth_simulateV1.
+Source: go-ethereum, built-in tracers (callTracer, prestateTracer in diff mode).
+"""
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from typing import TypeVar
+
+import msgspec
+
+from analysis.reads.node import Node, RpcAnswer
+from analysis.reads.node_capabilities import Power
+from analysis.simulation.simulate_v1 import (
+    NotRun,
+    Play,
+    Played,
+    SimBlock,
+    SimCall,
+    SimLog,
+    SimResult,
+    merge_overrides,
+)
+from config.errors import UpstreamError
+from config.jsonrpc import RpcFault, RpcRequest
+from config.primitives import Address, BlockRef, Hash32
+
+_METHOD = "debug_traceCall"
+_CALLS: dict[str, object] = {"tracer": "callTracer", "tracerConfig": {"withLog": True}}
+_CHANGES: dict[str, object] = {"tracer": "prestateTracer", "tracerConfig": {"diffMode": True}}
+
+_PROOF_CODE = "0x4360005542600052600080a060206000f3"
+"""SSTORE(0, NUMBER); an event and an answer with TIMESTAMP: all that a play relies on, in one."""
+
+_PROOF_NUMBER, _PROOF_TIME_S = 0x1234_5678, 0x7234_5678
+T = TypeVar("T")
+
+_NOTHING = Hash32("0x" + "0" * 64)
+
+
+class _Log(msgspec.Struct):
+    address: Address
+    topics: tuple[Hash32, ...] = ()
+    data: str = "0x"
+    position: str = "0x0"
+    """Calls that the frame made before it."""
+
+
+class _Frame(msgspec.Struct):
+    output: str = "0x"
+    error: str = ""
+    logs: tuple[_Log, ...] = ()
+    calls: tuple["_Frame", ...] = ()
+
+
+class _Account(msgspec.Struct):
+    balance: str | None = None
+    nonce: int | None = None
+    code: str | None = None
+    storage: dict[Hash32, Hash32] = {}
+
+
+class _Changes(msgspec.Struct):
+    pre: dict[Address, _Account]
+    post: dict[Address, _Account]
+
+
+async def is_possible(node: Node, power: Power, pin: BlockRef) -> bool:
+    """Whether the node traces calls, with overrides of state and block. Asked once, then known.
+
+    Raises UpstreamError.
+    """
+    if power.is_proven or not power.is_worth_trying:
+        return power.is_proven
+    power.is_proven = _is_proof(await node.batch(_proof_requests(pin)))
+    if not power.is_proven:
+        power.note_refusal()
+    return power.is_proven
+
+
+async def perform(node: Node, plays: Sequence[Play]) -> list[Played | NotRun]:
+    """The plays beside each other. Raises UpstreamError."""
+    return list(await asyncio.gather(*(_play(node, play) for play in plays)))
+
+
+async def _play(node: Node, play: Play) -> Played | NotRun:
+    state = play.state_overrides()
+    results: dict[str, SimResult] = {}
+    for number, block in enumerate(play.blocks):
+        if number:
+            merge_overrides(state, block.state_overrides())
+        for calls in _steps(block):
+            asked = [_request(play, block, call, state, _CALLS) for call in calls]
+            if not calls[-1].is_read:
+                asked.append(_request(play, block, calls[-1], state, _CHANGES))
+            answers = await node.batch(asked)
+            try:
+                for call, answer in zip(calls, answers, strict=False):
+                    results[call.label] = _result(_decode(answer, _Frame))
+                if len(answers) > len(calls):
+                    _carry(state, _decode(answers[-1], _Changes))
+            except UpstreamError as error:
+                return NotRun(missing="NODE", reason=str(error))
+    return Played(results, _METHOD)
+
+
+def _steps(block: SimBlock) -> Iterator[list[SimCall]]:
+    """Reads, and the transaction that comes after them: what can be asked at once."""
+    step: list[SimCall] = []
+    for call in block.calls:
+        step.append(call)
+        if not call.is_read:
+            yield step
+            step = []
+    if step:
+        yield step
+
+
+def _request(
+    play: Play,
+    block: SimBlock,
+    call: SimCall,
+    state: dict[str, dict[str, object]],
+    tracer: dict[str, object],
+) -> RpcRequest:
+    options = {
+        **tracer,
+        # Encoded now: what is carried along must not change a request that was made before.
+        "stateOverrides": msgspec.Raw(msgspec.json.encode(state)),
+        "blockOverrides": play.block_overrides(block),
+    }
+    return RpcRequest(_METHOD, (play.transaction(call), {"blockHash": play.pin.hash}, options))
+
+
+def _carry(state: dict[str, dict[str, object]], changes: _Changes) -> None:
+    """Put what a transaction changed over the state it was run on.
+
+    A slot set to zero, and an account that is gone, are named before and not after.
+    """
+    for address, before in changes.pre.items():
+        after = changes.post.get(address)
+        if after is None:
+            state[address] = {"balance": "0x0", "nonce": "0x0", "code": "0x", "state": {}}
+            continue
+        emptied = dict.fromkeys(before.storage.keys() - after.storage.keys(), _NOTHING)
+        _put(state, address, after, emptied)
+    for address in changes.post.keys() - changes.pre.keys():
+        _put(state, address, changes.post[address], {})
+
+
+def _put(
+    state: dict[str, dict[str, object]],
+    address: Address,
+    after: _Account,
+    emptied: dict[Hash32, Hash32],
+) -> None:
+    account = state.setdefault(address, {})
+    if after.balance is not None:
+        account["balance"] = after.balance
+    if after.nonce is not None:
+        account["nonce"] = hex(after.nonce)
+    if after.code is not None:
+        account["code"] = after.code
+    slots = after.storage | emptied
+    if slots:
+        kind = "state" if "state" in account else "stateDiff"
+        held = account.get(kind)
+        account[kind] = {**(held if isinstance(held, dict) else {}), **slots}
+
+
+def _result(frame: _Frame) -> SimResult:
+    return SimResult(
+        ok=not frame.error,
+        data=bytes.fromhex(frame.output.removeprefix("0x")),
+        logs=tuple(_logs(frame)),
+        message=frame.error,
+    )
+
+
+def _logs(frame: _Frame) -> Iterator[SimLog]:
+    """Events in the order they happened. What a failed call said was never said."""
+    if frame.error:
+        return
+    for at in range(len(frame.calls) + 1):
+        for log in frame.logs:
+            if int(log.position, 16) == at:
+                yield SimLog(address=log.address, topics=log.topics, data=log.data)
+        if at < len(frame.calls):
+            yield from _logs(frame.calls[at])
+
+
+def _decode(answer: RpcAnswer, kind: type[T]) -> T:
+    """Raises UpstreamError."""
+    if isinstance(answer, RpcFault):
+        raise UpstreamError(service="node", reason=f"{_METHOD}: {answer.message}")
+    try:
+        return msgspec.json.decode(answer, type=kind)
+    except msgspec.DecodeError as error:
+        raise UpstreamError(service="node", reason=f"{_METHOD}: {error}") from error
+
+
+def _proof_requests(pin: BlockRef) -> list[RpcRequest]:
+    actor = Address("0x" + "a5" * 20)
+    options = {
+        "stateOverrides": {actor: {"code": _PROOF_CODE}},
+        "blockOverrides": {"number": hex(_PROOF_NUMBER), "time": hex(_PROOF_TIME_S)},
+    }
+    call = {"to": actor, "gas": hex(100_000)}
+    return [
+        RpcRequest(_METHOD, (call, {"blockHash": pin.hash}, {**tracer, **options}))
+        for tracer in (_CALLS, _CHANGES)
+    ]
+
+
+def _is_proof(answers: Sequence[RpcAnswer]) -> bool:
+    try:
+        frame, changes = _decode(answers[0], _Frame), _decode(answers[1], _Changes)
+        words = chain.from_iterable(one.storage.values() for one in changes.post.values())
+        return (
+            int(frame.output, 16) == _PROOF_TIME_S
+            and any(int(word, 16) == _PROOF_NUMBER for word in words)
+            and len(frame.logs) == 1
+        )
+    except (UpstreamError, ValueError):
+        return False

@@ -1,0 +1,1 @@
+"""Static analysis of runtime bytecode. Pure: no node, no store."""

@@ -1,0 +1,250 @@
+"""What runtime code tells by itself, without a node.
+
+Answers are True with proof, False only where every path was followed, and None otherwise.
+"""
+
+import gc
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Final
+
+import evmole
+import msgspec
+
+from analysis.static.custody.simulation_hints import UNKNOWN_LEADS, Leads, StoredAddress, find_leads
+from analysis.static.dataflow.delegate_targets import Delegation, find_delegation, slot_name
+from analysis.static.detectors.detector import Answer, Evidence
+from analysis.static.detectors.registry import DETECTORS
+from analysis.static.evm.budget import Budget
+from analysis.static.evm.disassembly import Program, hash_of, split, strip_metadata
+from analysis.static.evm.expressions import Pool
+from analysis.static.evm.path_explorer import walk
+from analysis.static.evm.path_state import HOLDER_FUNCTIONS, Note, Notes
+from analysis.static.token_model.cap_extraction import cap_rules
+from analysis.static.token_model.cap_rules import CapRules
+from analysis.static.token_model.clock_limits import ClockLimit
+from analysis.static.token_model.condition_finder import find_trade_conditions
+from analysis.static.token_model.contract_model import Code
+from analysis.static.token_model.deadlines import clock_limits
+from analysis.static.token_model.trade_conditions import TradeConditions
+from config.primitives import Hash32, Selector
+from sql.rows import EvidenceRow, StaticFindings
+
+_FALLBACK: Final = Selector("0x00000000")
+"""Stands for code that runs without a matched selector: fallback and receive."""
+
+_SELECTOR_LISTS: Final = ("balance_update_function", "allowance_update_function")
+"""Fields that are the functions of the evidence."""
+
+_MOST_OWNER_SLOTS: Final = 16
+
+Functions = dict[int, str | None]
+"""By selector, the ABI types of a function's arguments, separated by commas. None: not known."""
+
+
+class Findings(msgspec.Struct, frozen=True, kw_only=True):
+    """What one runtime code tells."""
+
+    code_hash: Hash32
+    """keccak256 of the code without metadata."""
+    size: int
+    """Bytes without metadata."""
+    selectors: tuple[Selector, ...]
+    findings: StaticFindings
+    answers_holders: bool
+    """Whether `transfer` and `balanceOf` are its own: a fallback that delegates is not what holders
+    meet."""
+    owner_slots: tuple[Hash32, ...]
+    """Storage slots whose low bits, or all, are compared with the caller. Empty for a proxy that
+    does not answer holders itself: its checks are about its admin."""
+    packed_owners: tuple[StoredAddress, ...] = ()
+    """The same where the address lies further up in its slot."""
+    clock_limits: tuple[ClockLimit, ...]
+    """What the clock is compared with."""
+    cap_rules: CapRules
+    """How caps are enforced, for those who know what storage holds."""
+    delegation: Delegation
+    leads: Leads
+    """What simulations are to try."""
+    conditions: TradeConditions = TradeConditions()
+    """On which transfers are refused, taxed or booked otherwise; of a V4 hook, swaps."""
+    evidence: tuple[EvidenceRow, ...]
+    is_timed_out: bool = False
+    """Whether the clock ended the walk, not its steps: at a quieter time it may find more."""
+
+
+def examine(runtime: bytes, *, budget: Budget | None = None) -> Findings:
+    """Examine one contract's own code; for a proxy, examine the implementation's code as well.
+
+    Any bytes will do. The budget bounds the time; what it cuts off is None.
+    """
+    stripped = strip_metadata(runtime)
+    return read_program(split(stripped), functions_of(stripped), Pool(), budget or Budget())
+
+
+@contextmanager
+def _without_garbage_collection() -> Iterator[None]:
+    """One examination makes many long-lived objects; looking through them takes a third of it."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+def functions_of(stripped: bytes) -> Functions:
+    """What evmole finds in the dispatcher. It is fast, and bounds itself."""
+    listed = evmole.contract_info(stripped, selectors=True, arguments=True).functions or []
+    return {int(found.selector, 16): found.arguments for found in listed}
+
+
+def read_program(program: Program, functions: Functions, pool: Pool, budget: Budget) -> Findings:
+    """What a code tells that is split already. The pool is filled with its words."""
+    with _without_garbage_collection():
+        return _read(program, functions, pool, budget)
+
+
+def _read(program: Program, functions: Functions, pool: Pool, budget: Budget) -> Findings:
+    listed = set(functions)
+    walked = walk(program, selectors=listed, budget=budget, pool=pool)
+    delegation = find_delegation(program, walked.notes)
+    code = Code(program, walked, listed | walked.notes.selectors, delegation)
+    answers = {detector.key: detector.look(code) for detector in DETECTORS}
+    is_front = delegation.is_proxy and not code.answers_holders
+    owner_checks = [] if is_front else _owner_checks(walked.notes)
+    return Findings(
+        code_hash=hash_of(program.code),
+        size=len(program.code),
+        selectors=tuple(_name(selector) for selector in sorted(code.selectors)),
+        findings=_findings(answers),
+        answers_holders=code.answers_holders,
+        owner_slots=_slots_of(note for note in owner_checks if not note.words[1])[
+            :_MOST_OWNER_SLOTS
+        ],
+        packed_owners=_packed_owners(owner_checks)[:_MOST_OWNER_SLOTS],
+        clock_limits=clock_limits(code),
+        cap_rules=cap_rules(code),
+        delegation=delegation,
+        leads=find_leads(
+            code,
+            {entry: types for entry, types in functions.items() if types is not None},
+            shown={found.entry for found in answers["mint_or_burn_function"].evidence},
+        ),
+        conditions=find_trade_conditions(code),
+        evidence=_evidence(answers, owner_checks),
+        is_timed_out=walked.notes.is_timed_out,
+    )
+
+
+def unexamined(stripped: bytes) -> Findings:
+    """Of a code whose examination could not be ended: nothing is known."""
+    return Findings(
+        code_hash=hash_of(stripped),
+        size=len(stripped),
+        selectors=(),
+        findings=StaticFindings(timebomb=None),
+        answers_holders=False,
+        owner_slots=(),
+        clock_limits=(),
+        cap_rules=CapRules(),
+        delegation=Delegation(is_proxy=None),
+        leads=UNKNOWN_LEADS,
+        evidence=(),
+        is_timed_out=True,
+    )
+
+
+def _findings(answers: dict[str, Answer]) -> StaticFindings:
+    values: dict[str, bool | tuple[Selector, ...] | None] = {
+        key: answer.value for key, answer in answers.items()
+    }
+    for key in _SELECTOR_LISTS:
+        is_known = answers[key].value is not None
+        values[key] = _selectors_of(answers[key].evidence) if is_known else None
+    return msgspec.convert(values, StaticFindings)
+
+
+def _owner_checks(notes: Notes) -> list[Note]:
+    return [
+        note
+        for note in notes.caller_checks.values()
+        if note.entry is not None and note.entry not in HOLDER_FUNCTIONS
+    ]
+
+
+def _slots_of(checks: Iterable[Note]) -> tuple[Hash32, ...]:
+    slots = {slot for slot, _ in _owner_places(checks)}
+    return tuple(slot_name(slot) for slot in sorted(slots))
+
+
+def _packed_owners(checks: Iterable[Note]) -> tuple[StoredAddress, ...]:
+    return tuple(
+        StoredAddress(slot=slot_name(slot), shift=shift)
+        for slot, shift in sorted(_owner_places(checks))
+        if shift
+    )
+
+
+def _owner_places(checks: Iterable[Note]) -> set[tuple[int, int]]:
+    """Slots, and how many bits addresses are shifted in them."""
+    return {
+        (slot, shift)
+        for slot, shift in (note.words for note in checks)
+        if isinstance(slot, int) and isinstance(shift, int)
+    }
+
+
+def _selectors_of(found: Iterable[Note | Evidence]) -> tuple[Selector, ...]:
+    return tuple(sorted({_name(each.entry) for each in found}))
+
+
+def _name(entry: int | None) -> Selector:
+    return _FALLBACK if entry is None else Selector(f"0x{entry:08x}")
+
+
+# --- evidence ---------------------------------------------------------------------------------
+
+
+class Proof(msgspec.Struct, frozen=True, kw_only=True):
+    """Body of an EvidenceRow from code. All *inferred*."""
+
+    selectors: tuple[Selector, ...]
+    """Entry points that reach it; 0x00000000 is the fallback."""
+    pcs: tuple[int, ...]
+    """Program counters in the runtime code."""
+    slots: tuple[Hash32, ...] = ()
+    """Storage slots it is about."""
+    reason: str | None = None
+    """Why there is no answer, where there is none."""
+
+
+def _evidence(answers: dict[str, Answer], owner_checks: list[Note]) -> tuple[EvidenceRow, ...]:
+    proofs = {
+        key: _proof(answer) for key, answer in answers.items() if answer.evidence or answer.reason
+    }
+    if owner_checks:
+        proofs["ownership_renounced"] = Proof(
+            selectors=_selectors_of(owner_checks),
+            pcs=_pcs_of(owner_checks),
+            slots=_slots_of(owner_checks),
+        )
+    return tuple(
+        EvidenceRow(key=key, body=msgspec.json.encode(proof).decode())
+        for key, proof in proofs.items()
+    )
+
+
+def _proof(answer: Answer) -> Proof:
+    slots = {slot for each in answer.evidence for slot in each.slots}
+    return Proof(
+        selectors=_selectors_of(answer.evidence),
+        pcs=_pcs_of(answer.evidence),
+        slots=tuple(slot_name(slot) for slot in sorted(slots)),
+        reason=answer.reason,
+    )
+
+
+def _pcs_of(found: Iterable[Note | Evidence]) -> tuple[int, ...]:
+    return tuple(sorted({each.pc for each in found}))

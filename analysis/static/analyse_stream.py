@@ -1,0 +1,238 @@
+"""Static analysis of many codes: JSON lines in, JSON lines out, over all cores, in order."""
+
+import os
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future
+from concurrent.futures.process import BrokenProcessPool
+from functools import lru_cache
+from queue import SimpleQueue
+from threading import Semaphore, Thread
+from typing import IO
+
+import msgspec
+
+from analysis.static.analyse_code import Findings, examine
+from analysis.static.evm.disassembly import strip_metadata
+from analysis.static.worker_pool import process_pool
+from sql.rows import StaticFindings
+
+_LARGEST_CODE = 2**20
+"""Bytes. Chains allow 24 kB (EIP-170) to 256 kB; a longer line is a mistake."""
+
+_AHEAD = 8
+"""Lines read ahead for each process."""
+
+_CHUNK_BYTES = 2**16
+
+_KNOWN_CODES = 256
+"""Kept in memory by each process: clones often come one after another."""
+
+
+class _Asked(msgspec.Struct):
+    id: str | int
+    runtime: str
+
+
+class _Answer(msgspec.Struct, kw_only=True):
+    id: str | int
+    features: StaticFindings
+    evidence: dict[str, msgspec.Raw]
+    ms: float
+    """Milliseconds of one core."""
+
+
+class _Refusal(msgspec.Struct, kw_only=True):
+    id: str | int | None
+    error: str
+
+
+class _Named(msgspec.Struct):
+    """A bad line's id, where it has one."""
+
+    id: str | int | None = None
+
+
+def lines_of(file: IO[bytes]) -> Iterator[bytes]:
+    """A file's lines, each as soon as it has come.
+
+    Read past Python's buffers: a thread that waits inside of one aborts the program at its end.
+    """
+    try:
+        descriptor = file.fileno()
+    except OSError:
+        yield from file
+        return
+    parts: list[bytes] = []
+    while chunk := os.read(descriptor, _CHUNK_BYTES):
+        first, *others = chunk.split(b"\n")
+        parts.append(first)
+        for part in others:
+            yield b"".join(parts)
+            parts = [part]
+    yield b"".join(parts)
+
+
+def examine_lines(lines: Iterable[bytes], *, processes: int | None = None) -> Iterator[bytes]:
+    """Answer each line `{"id", "runtime"}` with `{"id", "features", "evidence", "ms"}`.
+
+    A line that cannot be used gives `{"id", "error"}`; empty lines give nothing. Answers come in
+    the order asked, without line ends, each as soon as it and those before it are made, whether or
+    not another line has come. `processes`: None is one for each core.
+    """
+    count = processes or os.cpu_count() or 1
+    asked = (line for line in lines if line.strip())
+    if count == 1:
+        yield from map(examine_line, asked)
+        return
+    events: SimpleQueue[_Event] = SimpleQueue()
+    crew = _Crew(count, when_made=lambda: events.put(None))
+    try:
+        yield from _answered(asked, events, crew, room=Semaphore(count * _AHEAD))
+    finally:
+        crew.leave()
+
+
+class _End(msgspec.Struct, frozen=True):
+    """No line comes any more."""
+
+    error: BaseException | None
+    """Why not. None: there are none."""
+
+
+_Event = bytes | _End | None
+"""A line, the end of them, or that some answer is made."""
+
+
+def _answered(
+    asked: Iterable[bytes], events: "SimpleQueue[_Event]", crew: "_Crew", *, room: Semaphore
+) -> Iterator[bytes]:
+    """A thread of its own reads the lines, so that waiting for one holds up no answer."""
+
+    def read() -> None:
+        error = None
+        try:
+            for line in asked:
+                room.acquire()
+                events.put(line)
+        except BaseException as raised:  # noqa: BLE001 - raised again by who waits for the lines
+            error = raised
+        events.put(_End(error))
+
+    Thread(target=read, daemon=True).start()
+    is_over = False
+    while not is_over or crew.has_work:
+        event = events.get()
+        if isinstance(event, _End):
+            is_over = True
+            if event.error is not None:
+                raise event.error
+        elif event is not None:
+            crew.take(event)
+        while crew.has_answer:
+            yield crew.answer()
+            room.release()
+
+
+class _Crew:
+    """Processes that answer lines in the order taken. One that dies of a line costs that line."""
+
+    def __init__(self, count: int, *, when_made: Callable[[], None]) -> None:
+        self._count = count
+        self._when_made = when_made
+        self._pool = process_pool(count)
+        self._under_way: deque[tuple[bytes, Future[bytes]]] = deque()
+
+    @property
+    def has_work(self) -> bool:
+        """Whether a line has not been answered."""
+        return bool(self._under_way)
+
+    @property
+    def has_answer(self) -> bool:
+        """Whether the line taken first has been answered."""
+        return self.has_work and self._under_way[0][1].done()
+
+    def take(self, line: bytes) -> None:
+        """Begin with a line."""
+        try:
+            future = self._begin(line)
+        except BrokenProcessPool:
+            self._begin_anew()
+            future = self._begin(line)
+        self._under_way.append((line, future))
+
+    def _begin(self, line: bytes) -> "Future[bytes]":
+        future = self._pool.submit(examine_line, line)
+        future.add_done_callback(lambda _: self._when_made())
+        return future
+
+    def answer(self) -> bytes:
+        """The answer to the line taken first."""
+        line, future = self._under_way.popleft()
+        try:
+            return future.result()
+        except BrokenProcessPool:
+            return self._answer_alone(line)
+
+    def leave(self) -> None:
+        """End the processes, whatever they are at."""
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+    def _answer_alone(self, line: bytes) -> bytes:
+        """Nobody tells which line it was that a process died of: the first is tried by itself."""
+        alone = process_pool(1)
+        try:
+            answer = alone.submit(examine_line, line).result()
+        except BrokenProcessPool:
+            answer = _refuse(line, "the process that examined it died")
+        finally:
+            alone.shutdown(wait=False, cancel_futures=True)
+        self._begin_anew()
+        return answer
+
+    def _begin_anew(self) -> None:
+        """With new processes, and what the old ones had not answered."""
+        self.leave()
+        self._pool = process_pool(self._count)
+        lost = list(self._under_way)
+        self._under_way.clear()
+        for line, future in lost:
+            is_answered = future.done() and not future.cancelled() and future.exception() is None
+            again = future if is_answered else self._begin(line)
+            self._under_way.append((line, again))
+
+
+def examine_line(line: bytes) -> bytes:
+    """Answer one line."""
+    try:
+        asked = msgspec.json.decode(line, type=_Asked)
+        runtime = bytes.fromhex(asked.runtime.removeprefix("0x"))
+    except (ValueError, RecursionError) as error:
+        return _refuse(line, str(error))
+    if len(runtime) > _LARGEST_CODE:
+        return _refuse(line, f"runtime is longer than {_LARGEST_CODE} bytes")
+    started = time.perf_counter()
+    found = _examined(strip_metadata(runtime))
+    took_ms = 1000 * (time.perf_counter() - started)
+    answer = _Answer(
+        id=asked.id,
+        features=found.findings,
+        evidence={row.key: msgspec.Raw(row.body.encode()) for row in found.evidence},
+        ms=round(took_ms, 2),
+    )
+    return msgspec.json.encode(answer)
+
+
+@lru_cache(maxsize=_KNOWN_CODES)
+def _examined(stripped: bytes) -> Findings:
+    return examine(stripped)
+
+
+def _refuse(line: bytes, reason: str) -> bytes:
+    try:
+        name = msgspec.json.decode(line, type=_Named).id
+    except (ValueError, RecursionError):
+        name = None
+    return msgspec.json.encode(_Refusal(id=name, error=reason))

@@ -1,0 +1,1 @@
+"""Proof of custody: who is asked before a balance falls or an allowance is set."""

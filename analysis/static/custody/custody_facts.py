@@ -1,0 +1,260 @@
+"""Branch conditions read as statements about custody: who is who, and what an allowance covers.
+
+Input: one condition, resolved on a path, and whether it holds. Output: hashable facts that
+`custody_paths` keeps along the path. A condition that says nothing of the kind gives none.
+"""
+
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from typing import Final
+
+import msgspec
+
+from analysis.static.dataflow.addresses import is_caller, party
+from analysis.static.dataflow.dependencies import CALLERS
+from analysis.static.dataflow.linear_amounts import Change, change_of, core, negated, plus
+from analysis.static.dataflow.predicates import evaluate
+from analysis.static.dataflow.storage_layout import Place, Root
+from analysis.static.evm.expressions import Term, Word
+from analysis.static.evm.instruction_effects import ECRECOVER
+from analysis.static.token_model.contract_model import Code
+
+_EQUALITIES: Final = frozenset({"EQ", "XOR", "SUB"})
+_ENDLESS: Final = 2**95
+"""An allowance known to be at least this is not lowered by tokens that have endless ones."""
+_DEEPEST: Final = 8
+
+
+class Same(msgspec.Struct, frozen=True):
+    """Both words are one address, or one number."""
+
+    one: Word
+    other: Word
+
+
+class Covers(msgspec.Struct, frozen=True):
+    """The number in the slot is at least this sum."""
+
+    slot: Word
+    amount: Change
+
+
+class Endless(msgspec.Struct, frozen=True):
+    """The number in the slot is too large to be used up."""
+
+    slot: Word
+
+
+class Listed(msgspec.Struct, frozen=True):
+    """Storage under the caller's key tells the caller from an unlisted address."""
+
+    slot: Word
+
+
+Fact = Same | Covers | Endless | Listed
+
+
+class FactReader:
+    """Reads the conditions of one code."""
+
+    def __init__(self, code: Code) -> None:
+        self._code = code
+        self._known: dict[tuple[Word, bool], tuple[Fact, ...]] = {}
+
+    def facts(self, condition: Word, *, holds: bool) -> tuple[Fact, ...]:
+        """What the condition states."""
+        key = (condition, holds)
+        known = self._known.get(key)
+        if known is None:
+            known = self._known[key] = tuple(self._read(condition, holds=holds))
+        return known
+
+    def may_tell(self, condition: Term) -> bool:
+        """Whether a condition of the code, whatever its phi words mean, may state a fact."""
+        return condition in self._telling
+
+    @cached_property
+    def _telling(self) -> set[Term]:
+        """The terms that have a telling one among their parts: one pass over all of them."""
+        users: dict[Term, list[Term]] = {}
+        waiting: list[Term] = []
+        for term, parts in self._terms():
+            if self._is_telling(term):
+                waiting.append(term)
+            for part in parts:
+                if isinstance(part, Term):
+                    users.setdefault(part, []).append(term)
+        found = set(waiting)
+        while waiting:
+            fresh = set(users.get(waiting.pop(), ())) - found
+            found |= fresh
+            waiting.extend(fresh)
+        return found
+
+    def _terms(self) -> Iterator[tuple[Term, Iterable[Word]]]:
+        pool = self._code.pool
+        yield from ((term, term.arguments) for term in list(pool.terms()))
+        yield from list(pool.joined.items())
+
+    def _is_telling(self, term: Term) -> bool:
+        if term.operation in CALLERS:
+            return True
+        if term.operation == "result":
+            target = term.arguments[0]
+            return isinstance(target, Term) or target == ECRECOVER
+        return term.operation == "SLOAD" and any(
+            place.root in self._code.roles.allowances or any(map(is_caller, place.keys))
+            for place in self._code.places.of(term.arguments[0])
+        )
+
+    def _read(self, condition: Word, *, holds: bool) -> Iterator[Fact]:
+        for term, is_true in parts_of_condition(condition, holds=holds):
+            if (term.operation == "EQ") is is_true and term.operation in _EQUALITIES:
+                yield from _equal(term)
+            elif term.operation == "SHL" and not is_true:
+                # addresses compared in the high bits of a word
+                inner = core(term)
+                if isinstance(inner, Term) and inner.operation in ("XOR", "SUB"):
+                    yield from _equal(inner)
+            yield from _bounds(term, is_true=is_true)
+            yield from self._lists(term, is_true=is_true)
+
+    def _lists(self, term: Term, *, is_true: bool) -> Iterator[Listed]:
+        slots = [
+            slot
+            for slot, _ in self._code.sources.reads(term)
+            if any(
+                any(map(is_caller, place.keys)) and not self._is_account(place.root)
+                for place in self._code.places.of(slot)
+            )
+        ]
+        if not slots:
+            return
+        value = evaluate(term, lambda slot: 0 if slot in slots else None)
+        if value is not None and bool(value) is not is_true:
+            yield from map(Listed, slots)
+        elif value is None and term.operation in ("LT", "GT", "EQ"):
+            # compared with what is not known: `now > mark[caller]` after `mark[caller] != 0`
+            return
+
+    def _is_account(self, root: Root) -> bool:
+        roles = self._code.roles
+        return root in roles.balances or root in roles.allowances
+
+
+Form = Word | Same
+"""A condition in its one form: that two words are equal, or that a word is not zero."""
+
+
+def normal(condition: Word, *, holds: bool) -> tuple[Form, bool]:
+    """One form for a condition and its negations, so that they can be told to contradict."""
+    while isinstance(condition, Term):
+        match (condition.operation, condition.arguments):
+            case ("ISZERO", (inner,)) | ("EQ", (0, inner)):
+                condition, holds = inner, not holds
+            case (("SUB" | "XOR"), (0, inner)):
+                condition = inner
+            case (("SUB" | "XOR"), (one, other)):
+                return Same(one, other), not holds
+            case ("EQ", (one, other)):
+                return Same(one, other), holds
+            case _:
+                break
+    return condition, holds
+
+
+def is_plain(place: Place) -> bool:
+    """Whether the place is one variable for all."""
+    return not place.keys and isinstance(place.root, int)
+
+
+def parts_of_condition(condition: Word, *, holds: bool) -> Iterator[tuple[Term, bool]]:
+    """The comparisons that a resolved condition joins, as far as each is decided by the whole."""
+    waiting: list[tuple[Word, bool, int]] = [(condition, holds, _DEEPEST)]
+    while waiting:
+        term, is_true, depth = waiting.pop()
+        if not isinstance(term, Term) or depth == 0:
+            continue
+        match (term.operation, term.arguments):
+            case ("ISZERO", (inner,)):
+                waiting.append((inner, not is_true, depth - 1))
+            case (("EQ" | "XOR"), (int(bit), Term() as inner)) if bit in (0, 1) and _is_bool(inner):
+                waiting.append((inner, is_true is ((term.operation == "EQ") is bool(bit)), depth))
+            case ("EQ", (0, inner)):
+                waiting.append((inner, not is_true, depth - 1))
+            case ("AND", (one, other)) if is_true and _is_bool(one) and _is_bool(other):
+                waiting += [(one, True, depth - 1), (other, True, depth - 1)]
+            case ("AND", (1, inner)):
+                waiting.append((inner, is_true, depth - 1))
+            case ("OR", (one, other)) if not is_true:
+                waiting += [(one, False, depth - 1), (other, False, depth - 1)]
+            case _:
+                yield term, is_true
+
+
+def _is_bool(word: Word) -> bool:
+    if not isinstance(word, Term):
+        return word in (0, 1)
+    if word.operation in ("AND", "OR", "XOR"):
+        return all(map(_is_bool, word.arguments))
+    return word.operation in _BOOLEANS
+
+
+_BOOLEANS: Final = frozenset({"EQ", "LT", "GT", "SLT", "SGT", "ISZERO", "success"})
+
+
+def _equal(term: Term) -> Iterator[Fact]:
+    one, other = term.arguments
+    yield Same(party(one), party(other))
+    for side, number in ((one, other), (other, one)):
+        bare = core(side)
+        if isinstance(number, int) and number >= _ENDLESS:
+            yield from _endless(bare)
+
+
+def _endless(word: Word) -> Iterator[Endless]:
+    if isinstance(word, Term) and word.operation == "SLOAD":
+        yield Endless(word.arguments[0])
+
+
+def _bounds(term: Term, *, is_true: bool) -> Iterator[Fact]:
+    match (term.operation, term.arguments):
+        case ("NOT", (inner,)) | ("ADD", (1, inner)) if not is_true:
+            yield from _endless(core(inner))
+        case ("LT", (one, other)):
+            yield from _at_least(*((other, one) if is_true else (one, other)))
+        case ("GT", (one, other)):
+            yield from _at_least(*((one, other) if is_true else (other, one)))
+
+
+def _at_least(large: Word, small: Word) -> Iterator[Fact]:
+    bare = core(large)
+    if not isinstance(bare, Term) or bare.operation != "SLOAD":
+        return
+    slot = bare.arguments[0]
+    if isinstance(small, int):
+        if small >= _ENDLESS:
+            yield Endless(slot)
+        return
+    taken = change_of(small, slot)
+    if taken is None:
+        yield Covers(slot, plus([small]))
+    else:
+        yield Covers(slot, negated(taken))
+
+
+def refused_differences(condition: Word, *, holds: bool) -> Iterator[tuple[Word, Word]]:
+    """Minuend and subtrahend of differences that are negative where the condition is so."""
+    for term, is_true in parts_of_condition(condition, holds=holds):
+        if term.operation not in ("LT", "GT"):
+            continue
+        one, other = term.arguments
+        small, large = (one, other) if term.operation == "LT" else (other, one)
+        if not is_true:
+            continue
+        # `small < large` is refused
+        yield core(small), core(large)
+        yield small, large
+        for side in (small, large):
+            if isinstance(side, Term) and side.operation == "SUB":
+                yield side.arguments[0], side.arguments[1]

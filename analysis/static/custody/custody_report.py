@@ -1,0 +1,140 @@
+"""Custody of one code: who is asked before a balance falls, allowances given to third parties, and
+balances created out of nothing. For `Leads`: everything here can be stored."""
+
+from collections.abc import Iterator
+from typing import Final
+
+import msgspec
+
+from analysis.static.custody.custody_proof import Prover
+from analysis.static.custody.custody_search import prove
+from analysis.static.custody.custody_state import Open
+from analysis.static.dataflow.delegate_targets import slot_name
+from analysis.static.dataflow.linear_amounts import delta_of
+from analysis.static.evm.cfg import Entry
+from analysis.static.evm.expression_text import render, render_condition
+from analysis.static.evm.expressions import Term, Word, address_in, lowest_bit
+from analysis.static.evm.path_state import rank
+from analysis.static.token_model.contract_model import Code
+from config.burn import BURN_ADDRESSES
+from config.primitives import Address, Hash32
+
+_ADDRESS_BITS: Final = 160
+_MOST_WRITES: Final = 16
+_MOST_CONDITIONS: Final = 4
+_TELLING: Final = frozenset({"CALLER", "ORIGIN", "CALLDATALOAD", "CALLDATASIZE", "result", "SLOAD"})
+
+
+class Party(msgspec.Struct, frozen=True, kw_only=True):
+    """Whom a function asks the caller to be."""
+
+    address: Address | None = None
+    """A constant."""
+    slot: Hash32 | None = None
+    """Storage that names it. Neither: whoever is on a list, or another contract's answer."""
+    shift: int = 0
+
+
+class OpenWrite(msgspec.Struct, frozen=True, kw_only=True):
+    """A store that lowers a balance or sets an allowance, and is not proved to be agreed to."""
+
+    selector: int | None
+    pc: int
+    kind: str
+    """debit, grant, unknown (at a place that is not known), code (run on our storage)."""
+    account: str
+    """Whose, as a readable term; empty: not known."""
+    condition: str
+    """What is asked on the way there, as readable text."""
+    parties: tuple[Party, ...] = ()
+    """Who may, where not everybody: the write is privileged. Empty: nobody is asked."""
+
+
+class Grant(msgspec.Struct, frozen=True, kw_only=True):
+    """An allowance of the caller's given to somebody whom the caller did not name."""
+
+    selector: int | None
+    pc: int
+    spender: Party
+
+
+class Custody(msgspec.Struct, frozen=True, kw_only=True):
+    """What the proof says."""
+
+    writes: tuple[OpenWrite, ...]
+    grants: tuple[Grant, ...]
+    opens: tuple[Open, ...]
+    """As `writes`, with the paths; not stored."""
+
+
+def find_custody(code: Code, prover: Prover) -> Custody:
+    """Prove every function."""
+    opens = [
+        found
+        for entry in sorted(code.entries, key=rank)
+        for found in prove(prover, entry).found.values()
+    ]
+    opens.sort(key=lambda each: (bool(each.parties or each.lists), str(each.entry), each.debt.pc))
+    return Custody(
+        writes=tuple(_stored(code, each) for each in opens[:_MOST_WRITES]),
+        grants=tuple(dict.fromkeys(_third_parties(code, prover))),
+        opens=tuple(opens[:_MOST_WRITES]),
+    )
+
+
+def _stored(code: Code, found: Open) -> OpenWrite:
+    whose = found.debt.whose
+    return OpenWrite(
+        selector=found.entry,
+        pc=found.debt.pc,
+        kind=found.debt.kind,
+        account="" if whose is None else render(whose),
+        condition=_asked(found),
+        parties=tuple(
+            dict.fromkeys(
+                (*(_party(code, each) for each in found.parties), *(Party() for _ in found.lists))
+            )
+        ),
+    )
+
+
+def _asked(found: Open) -> str:
+    told = [
+        render_condition(condition, holds=holds)
+        for condition, holds in found.path
+        if isinstance(condition, Term)
+    ]
+    return " and ".join(dict.fromkeys(told[-_MOST_CONDITIONS:])) or found.why
+
+
+def _party(code: Code, word: Word) -> Party:
+    bare = address_in(word)
+    if isinstance(bare, int):
+        return Party(address=Address(f"0x{bare & (2**_ADDRESS_BITS - 1):040x}"))
+    for slot, bits in code.sources.reads(bare):
+        if isinstance(slot, int):
+            return Party(slot=slot_name(slot), shift=lowest_bit(bits))
+    return Party()
+
+
+def _third_parties(code: Code, prover: Prover) -> Iterator[Grant]:
+    for write in code.writes:
+        if write.place.root not in code.roles.allowances or write.value == 0:
+            continue
+        whose, spender = prover.holder_of(write.place), prover.spender_of(write.place)
+        if whose is None or spender is None or not prover.is_holders(whose):
+            continue
+        if not prover.is_given(spender) and not _lowers(code, write.value, write.slot):
+            party = _party(code, spender)
+            if party.address not in BURN_ADDRESSES:
+                yield Grant(selector=write.entry, pc=write.pc, spender=party)
+
+
+def _lowers(code: Code, value: Word, slot: Word) -> bool:
+    deltas = [delta_of(meaning, slot) for meaning in code.sources.meanings(value)]
+    return all(delta is not None and not delta.added for delta in deltas)
+
+
+def functions_of(writes: tuple[OpenWrite, ...]) -> set[Entry]:
+    """Where they are."""
+    return {write.selector for write in writes}

@@ -1,0 +1,339 @@
+"""The path search of one function for `custody_proof`: states, edges, and what settles a debt."""
+
+from collections.abc import Iterator
+from typing import Final
+
+import msgspec
+
+from analysis.static.custody.custody_facts import normal
+from analysis.static.custody.custody_proof import Prover
+from analysis.static.custody.custody_settlement import settled
+from analysis.static.custody.custody_slice import ENDS, EVENT, OWES, Depth, Slice, operands
+from analysis.static.custody.custody_state import Debt, Open, State, Status
+from analysis.static.custody.phi_resolution import Bindings
+from analysis.static.dataflow.addresses import is_caller
+from analysis.static.dataflow.linear_amounts import delta_of, plus
+from analysis.static.dataflow.storage_layout import UNKNOWN
+from analysis.static.evm.cfg import LOST, Branch, Deed, Entry, Node
+from analysis.static.evm.expressions import Term, Word
+from analysis.static.token_model.contract_model import Code
+
+_PLAIN = Depth(amounts=False, conditions=False, states=2_000)
+_BY_AMOUNTS = Depth(amounts=True, conditions=False, states=800)
+_BY_CONDITIONS = Depth(amounts=False, conditions=True, states=800)
+_BY_BOTH = Depth(amounts=True, conditions=True, states=800)
+_MOST_SKIPPED: Final = 2_000
+_MOST_TOLD: Final = 4
+"""Stores of one function whose whole path is written down."""
+_LARGEST_EXACT: Final = 600
+"""Nodes of a function whose conditions are told apart though no signature is asked for."""
+
+_Step = tuple[State | None, tuple[Word, bool] | None, Node | None]
+"""The state before, the condition decided there, and the node that it led to first."""
+
+
+class Search:
+    """Every path of one function that touches what holders own."""
+
+    def __init__(
+        self, prover: Prover, entry: Entry, *, depth: Depth, with_gates: bool = False
+    ) -> None:
+        """`with_gates`: ways of privileged callers are taken too."""
+        self.slice = Slice(prover, entry, depth)
+        self.prover = prover
+        self.depth = depth
+        self.with_gates = with_gates
+        self.has_gates = False
+        """Whether ways of privileged callers were met."""
+        self.code: Code = prover.code
+        self.gates = prover.gates
+        self.entry = entry
+        self.flow = self.slice.flow
+        self.found: dict[tuple[str, int], Open] = {}
+        """By kind and pc: unproved first, else privileged."""
+        self.count = 0
+        """States looked at."""
+        self._from: dict[State, _Step] = {}
+
+    # --- walking ------------------------------------------------------------------------------
+
+    def run(self) -> None:
+        """Search until all is seen, or the bound is met."""
+        if self.slice.is_idle:
+            return
+        if not self.prover.pay(len(self.flow.nodes)):
+            self._give_up()
+            return
+        self.slice.measure()
+        waiting = [
+            State(node)
+            for root in self.code.roots(self.entry)
+            if root in self.flow.alive
+            for node in self.slice.first_from(root)
+        ]
+        self._from = dict.fromkeys(waiting, (None, None, None))
+        while waiting:
+            state = waiting.pop()
+            self.count += 1
+            is_over = self.count > self.depth.states * (1 + 2 * self.with_gates)
+            if is_over or not self.prover.pay(1 + len(state.status.debts) * len(state.facts)):
+                self._give_up()
+                return
+            for after, literal in self._steps(state):
+                for node in self.slice.first_from(after.node):
+                    there = after if node is after.node else after.at(node)
+                    if there not in self._from:
+                        self._from[there] = (state, literal, after.node)
+                        waiting.append(there)
+
+    def needs(self, depth: Depth) -> bool:
+        """Whether telling more apart may prove what is open."""
+        kinds = {each.debt.kind for each in self.found.values() if each.debt.whose is not None}
+        if depth.amounts and "debit" not in kinds:
+            return False
+        is_exact = self.slice.signs or len(self.flow.nodes) <= _LARGEST_EXACT
+        return bool(kinds) and (is_exact or not depth.conditions)
+
+    def _give_up(self) -> None:
+        """What is left is not proved."""
+        pcs = [deed.pc for deeds in self.slice.events.values() for deed in deeds]
+        debt = Debt("unknown", min(pcs, default=0), None, None, None)
+        key = (debt.kind, debt.pc)
+        self.found[key] = Open(entry=self.entry, debt=debt, why="too many paths")
+
+    def _steps(self, state: State) -> Iterator[tuple[State, tuple[Word, bool] | None]]:
+        node = state.node
+        status = state.status
+        if node in self.slice.events or self.slice.signs:
+            for deed in node.deeds:
+                status = self._do(deed, state, status)
+        if node.end == LOST:
+            lost = Debt("unknown", node.pc, None, None, None)
+            status = msgspec.structs.replace(status, debts=status.debts | {lost})
+        successors = [after for after in node.successors() if after in self.flow.alive]
+        is_last = not any(self.slice.ahead[after] & OWES for after in successors)
+        status = self._settled(state, status, is_last=is_last)
+        here = msgspec.structs.replace(state, status=status)
+        is_over = not any(self.slice.ahead[after] for after in successors)
+        may_matter = any(self.slice.ahead[after] & EVENT for after in successors)
+        if is_over or not (status.debts or may_matter):
+            if status.debts and (node.end in ENDS or successors):
+                self._close(here, state)
+            return
+        if node.end in ENDS and status.debts:
+            self._close(here, state)
+        if node.branch is not None:
+            yield from self._branch(here, node.branch)
+        elif node.following is not None:
+            yield self._move(here, node, node.following), None
+
+    def _move(self, state: State, node: Node, after: Node) -> State:
+        bindings = state.bindings
+        if node.phi is not None and node.following is after:
+            bindings = self._bound(bindings, node)
+        live = self.slice.live.get(after, 0)
+        kept = frozenset(pair for pair in bindings if self.slice.phi_bits[pair[0]] & live)
+        return State(after, kept, state.facts, state.asked, state.status)
+
+    def _bound(self, bindings: Bindings, node: Node) -> Bindings:
+        known = dict(bindings)
+        fresh: dict[Term, Word] = {}
+        for phi, word in operands(node):
+            if phi not in self.slice.phi_bits:
+                continue
+            meant = self.prover.phis.resolve(word, bindings)
+            before = known.pop(phi, meant)
+            if before == meant and phi not in self.prover.phis.inside(meant):
+                fresh[phi] = meant  # else it is another in each round of a loop
+        return frozenset({**known, **fresh}.items())
+
+    def _branch(
+        self, state: State, branch: Branch
+    ) -> Iterator[tuple[State, tuple[Word, bool] | None]]:
+        condition = self.prover.phis.resolve(branch.condition, state.bindings)
+        tells = branch.condition in self.slice.telling
+        for holds, after in ((True, branch.if_true), (False, branch.if_false)):
+            if after not in self.flow.alive:
+                continue
+            if isinstance(condition, int):
+                if bool(condition) is holds:
+                    yield self._move(state, state.node, after), None
+                continue
+            literal = (condition, holds)
+            form, is_so = normal(condition, holds=holds)
+            if (form, not is_so) in state.asked:
+                continue
+            facts, asked = state.facts, state.asked
+            if tells:
+                stated = self.prover.reader.facts(condition, holds=holds)
+                if any(self.gates.privilege(stated)):
+                    self.has_gates = True
+                    if not self.with_gates:
+                        continue
+                facts |= {
+                    fact for fact in stated if self.prover.is_of_use(fact, self.slice.holders)
+                }
+            if self.depth.conditions and tells:
+                asked |= {(form, is_so)}
+            side = State(state.node, state.bindings, facts, asked, state.status)
+            yield self._move(side, state.node, after), literal
+
+    # --- what is done -------------------------------------------------------------------------
+
+    def _do(self, deed: Deed, state: State, status: Status) -> Status:
+        if deed.kind == "SSTORE":
+            slot, value = (
+                self.prover.phis.resolve(word, state.bindings) for word in deed.words[:2]
+            )
+            return self._store(deed.pc, slot, value, status)
+        if self.prover.is_event(deed):
+            debt = Debt("code", deed.pc, None, None, None)
+            return msgspec.structs.replace(status, debts=status.debts | {debt})
+        return status
+
+    def _store(self, pc: int, slot: Word, value: Word, status: Status) -> Status:
+        roles = self.code.roles
+        for place in self.code.places.of(slot):
+            if place.root in roles.balances:
+                status = self._balance(pc, self.prover.holder_of(place), slot, value, status)
+            elif place.root in roles.allowances:
+                owner, spender = self.prover.holder_of(place), self.prover.spender_of(place)
+                status = self._allowance(pc, owner, spender, slot, value, status)
+            elif place.root == UNKNOWN and self.prover.may_be_anywhere(slot):
+                status = _owing(status, Debt("unknown", pc, None, None, None))
+            elif self.slice.signs:
+                status = msgspec.structs.replace(status, bumped=status.bumped | {slot})
+        return status
+
+    def _balance(
+        self, pc: int, whose: Word | None, slot: Word, value: Word, status: Status
+    ) -> Status:
+        if self.prover.is_credit(self.entry, value, slot):
+            return status
+        delta = delta_of(value, slot)
+        if delta is None or not self.prover.is_exact(self.entry, delta):
+            return _owing(status, Debt("debit", pc, whose, None, None))
+        return _owing(status, Debt("debit", pc, whose, None, plus(delta.subtracted)))
+
+    def _allowance(
+        self,
+        pc: int,
+        whose: Word | None,
+        spender: Word | None,
+        slot: Word,
+        value: Word,
+        status: Status,
+    ) -> Status:
+        delta = delta_of(value, slot)
+        if delta is not None and not any(delta) and slot not in status.lowered:
+            return status  # as it was
+        is_lower = delta is not None and bool(delta.subtracted) and not delta.added
+        if is_lower and delta is not None and slot not in status.lowered:
+            paid = status.paid
+            if spender is not None and is_caller(spender) and whose is not None:
+                paid |= {(whose, slot, plus(delta.subtracted))}
+            return msgspec.structs.replace(status, paid=paid, lowered=status.lowered | {slot})
+        if value == 0:
+            return status
+        amount = plus([value]) if delta is None else plus(delta.added)
+        return _owing(status, Debt("grant", pc, whose, spender, amount))
+
+    def _settled(self, state: State, status: Status, *, is_last: bool) -> Status:
+        if not status.debts:
+            return status
+        return settled(self.prover, self.entry, state.facts, status, is_last=is_last)
+
+    # --- what is found ------------------------------------------------------------------------
+
+    def _close(self, here: State, state: State) -> None:
+        status = settled(self.prover, self.entry, here.facts, here.status, is_last=True)
+        if not status.debts:
+            return
+        parties, lists = self._privilege(state) if self.with_gates else ((), ())
+        for debt in status.debts:
+            why = "privileged" if parties or lists else "nobody is asked"
+            self._note(state, debt, why=why, parties=parties, lists=lists)
+
+    def _privilege(self, state: State) -> tuple[tuple[Word, ...], tuple[Word, ...]]:
+        path = self._path_to(state, in_full=False)
+        stated = [f for c, holds in path for f in self.prover.reader.facts(c, holds=holds)]
+        return self.gates.privilege(stated)
+
+    def _note(
+        self,
+        state: State,
+        debt: Debt,
+        *,
+        why: str,
+        parties: tuple[Word, ...] = (),
+        lists: tuple[Word, ...] = (),
+    ) -> None:
+        key = (debt.kind, debt.pc)
+        known = self.found.get(key)
+        is_open = not (parties or lists)
+        if known is not None and (not is_open or not (known.parties or known.lists)):
+            return
+        self.found[key] = Open(
+            entry=self.entry,
+            debt=debt,
+            why=why,
+            parties=parties,
+            lists=lists,
+            path=self._path_to(
+                state, in_full=len(self.found) < _MOST_TOLD and not (parties or lists)
+            ),
+        )
+
+    def _path_to(self, state: State, *, in_full: bool) -> tuple[tuple[Word, bool], ...]:
+        """The conditions on one way to the state; `in_full`, those that do not matter for custody
+        as well."""
+        found: list[tuple[Word, bool]] = []
+        at: State | None = state
+        while at is not None:
+            before, literal, first = self._from.get(at, (None, None, None))
+            if in_full:
+                starts = [first] if first is not None else list(self.code.roots(self.entry))
+                found += reversed(self._skipped(starts, at))
+            if literal is not None:
+                found.append(literal)
+            at = before
+        return tuple(reversed(found))
+
+    def _skipped(self, starts: list[Node], state: State) -> list[tuple[Word, bool]]:
+        """The conditions between a node and the next that matters, on a shortest way."""
+        came: dict[Node, Node | None] = dict.fromkeys(starts)
+        waiting = list(came)
+        for node in waiting:
+            if node is state.node or len(waiting) > _MOST_SKIPPED:
+                break
+            if not self.slice.is_stop(node):
+                fresh = [after for after in node.successors() if after not in came]
+                came.update(dict.fromkeys(fresh, node))
+                waiting += [after for after in fresh if after in self.flow.alive]
+        found: list[tuple[Word, bool]] = []
+        node, before = state.node, came.get(state.node)
+        while before is not None:
+            branch = before.branch
+            if branch is not None:
+                condition = self.prover.phis.resolve(branch.condition, state.bindings)
+                found.append((condition, branch.if_true is node))
+            node, before = before, came.get(before)
+        return found[::-1]
+
+
+def _owing(status: Status, debt: Debt) -> Status:
+    return msgspec.structs.replace(status, debts=status.debts | {debt})
+
+
+def prove(prover: Prover, entry: Entry) -> Search:
+    """Search a function as closely as it takes to prove it, within bounds."""
+    search = Search(prover, entry, depth=_PLAIN)
+    search.run()
+    for depth in (_BY_AMOUNTS, _BY_CONDITIONS, _BY_BOTH):
+        if search.needs(depth):
+            search = Search(prover, entry, depth=depth)
+            search.run()
+    if not search.found and search.has_gates:
+        search = Search(prover, entry, depth=search.depth, with_gates=True)
+        search.run()
+    return search

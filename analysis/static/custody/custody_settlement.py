@@ -1,0 +1,95 @@
+"""What settles a debt on a path: the caller's own, a signature, an allowance."""
+
+import msgspec
+
+from analysis.static.custody.custody_facts import Covers, Endless, Fact, Listed, Same
+from analysis.static.custody.custody_proof import Prover
+from analysis.static.custody.custody_state import Debt, Status
+from analysis.static.dataflow.addresses import is_caller, party, recovered
+from analysis.static.dataflow.linear_amounts import Change, added, negated
+from analysis.static.evm.cfg import Entry
+from analysis.static.evm.expressions import Term, Word
+
+
+def settled(
+    prover: Prover, entry: Entry, facts: frozenset[Fact], status: Status, *, is_last: bool
+) -> Status:
+    """The status without the debts that are settled. `is_last`: no more of them will follow, so
+    that an allowance may also be larger than what was taken."""
+    open_debts = {debt for debt in status.debts if not _has_agreed(prover, facts, status, debt)}
+    paid = status.paid
+    for whose in {debt.whose for debt in open_debts if debt.kind == "debit"}:
+        mine = {debt for debt in open_debts if debt.kind == "debit" and debt.whose is whose}
+        if any(debt.amount is None for debt in mine) or whose is None:
+            continue
+        total = added(*(debt.amount for debt in mine if debt.amount is not None))
+        if _is_endless(prover, facts, whose):
+            open_debts -= mine
+            continue
+        for each in paid:
+            holder, slot, amount = each
+            is_enough = total == amount or (is_last and prover.covers(entry, total, amount))
+            if holder is whose and is_enough and _is_asked(facts, slot, amount):
+                open_debts -= mine
+                paid -= {each}
+                break
+    return msgspec.structs.replace(status, debts=frozenset(open_debts), paid=paid)
+
+
+def _is_endless(prover: Prover, facts: frozenset[Fact], whose: Word) -> bool:
+    return any(
+        isinstance(fact, Endless) and prover.is_allowance_of(fact.slot, whose) for fact in facts
+    )
+
+
+def _is_asked(facts: frozenset[Fact], slot: Word, amount: Change) -> bool:
+    return any(
+        isinstance(fact, Covers)
+        and fact.slot is slot
+        and (fact.amount == amount or _is_more(fact.amount, amount))
+        for fact in facts
+    )
+
+
+def _is_more(asked: Change, taken: Change) -> bool:
+    """Whether a sum is at least another: it has something added to it."""
+    rest = added(asked, negated(taken))
+    return bool(rest) and all(count > 0 for _, count in rest)
+
+
+def _has_agreed(prover: Prover, facts: frozenset[Fact], status: Status, debt: Debt) -> bool:
+    whose = debt.whose
+    if whose is None:
+        return False
+    if prover.is_own(whose) or prover.is_named(whose):
+        return True
+    if recovered(whose) is not None and prover.is_signed(whose, debt, status):
+        return True
+    return any(_settles(prover, fact, debt, status) for fact in facts)
+
+
+def _settles(prover: Prover, fact: Fact, debt: Debt, status: Status) -> bool:
+    whose = debt.whose
+    if whose is None:
+        return False
+    if isinstance(fact, Listed):
+        return prover.is_operator(fact.slot, whose)
+    if not isinstance(fact, Same):
+        return False
+    if whose not in (fact.one, fact.other):
+        return _answers_itself(fact, whose)
+    other = fact.other if fact.one is whose else fact.one
+    return is_caller(other) or (
+        recovered(other) is not None and prover.is_signed(other, debt, status)
+    )
+
+
+def _answers_itself(fact: Same, whose: Word) -> bool:
+    """ERC-1271: the account, a contract, was asked and gave the magic value."""
+    return any(
+        isinstance(one, Term)
+        and one.operation == "result"
+        and party(one.arguments[0]) is whose
+        and isinstance(other, int)
+        for one, other in ((fact.one, fact.other), (fact.other, fact.one))
+    )

@@ -1,0 +1,56 @@
+"""Which keys of balances and allowances are whose, and what words are about."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from analysis.static.dataflow.dependencies import CALLERS, is_own_address
+from analysis.static.dataflow.storage_layout import Root
+from analysis.static.evm.expressions import Term, Word, subterms
+from analysis.static.token_model.contract_model import Code
+
+_LAST_PRECOMPILE: Final = 0x11
+
+
+def is_computed(word: Word) -> bool:
+    """Whether the word is more than what storage holds."""
+    return isinstance(word, Term) and word.operation != "SLOAD"
+
+
+def is_somebody(word: Word) -> bool:
+    """Whether a word is about the caller, a signer, or what a contract answered."""
+    return isinstance(word, Term) and any(
+        term.operation in CALLERS or term.operation == "result" for term in subterms(word)
+    )
+
+
+def key_orders(
+    code: Code, getter: int, arguments: tuple[int, ...]
+) -> Iterator[tuple[Root, tuple[int, ...]]]:
+    """By mapping: which of its keys the getter's arguments are."""
+    for note in code.notes.returns.values():
+        if note.entry != getter:
+            continue
+        for word in note.words:
+            for slot, _ in code.sources.reads(word):
+                for place in code.places.of(slot):
+                    given = [
+                        {
+                            atom.arguments[0]
+                            for atom in code.sources.atoms(key)
+                            if atom.operation == "CALLDATALOAD"
+                        }
+                        for key in place.keys
+                    ]
+                    order = tuple(
+                        next((at for at, atoms in enumerate(given) if argument in atoms), 0)
+                        for argument in arguments
+                    )
+                    if all(any(argument in atoms for atoms in given) for argument in arguments):
+                        yield place.root, order
+
+
+def is_harmless(target: Word) -> bool:
+    """Whether delegating there runs no unknown code on our storage."""
+    if isinstance(target, int):
+        return target <= _LAST_PRECOMPILE
+    return is_own_address(target)

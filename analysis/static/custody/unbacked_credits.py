@@ -1,0 +1,95 @@
+"""Balances created out of nothing: credits on ways that debit nobody."""
+
+from collections.abc import Container, Iterable
+from typing import Final
+
+from analysis.static.custody.custody_proof import Prover
+from analysis.static.dataflow.linear_amounts import delta_of
+from analysis.static.evm.cfg import RETURNS, Deed, Entry, Node
+from analysis.static.token_model.contract_model import Code
+from analysis.static.token_model.initializers import runs_once
+
+_PAYMENTS: Final = frozenset({"CALLVALUE", "SELFBALANCE", "BALANCE"})
+_ANSWERS: Final = frozenset({"result", "success", "keccak"})
+
+
+def creates_balances(code: Code, prover: Prover, *, shown: Container[Entry]) -> bool | None:
+    """Whether a function raises a balance without payment, unseen: by anybody's call, or by a
+    privileged one of a function that is not `shown` as a mint.
+
+    None: not followed, or what another contract or a proof says decides.
+    """
+    if not code.roles.balances:
+        return None
+    found: bool | None = False if code.is_followed() else None
+    for entry in code.entries:
+        pcs = unpaid_credits(code, entry)
+        if not pcs or runs_once(code, entry) or _is_paid_in_coins(code, entry):
+            continue
+        if prover.gates.is_gated(entry, pcs):
+            if entry not in shown:
+                return True
+        elif _asks_others(code, entry):
+            found = None
+        else:
+            return True
+    return found
+
+
+def unpaid_credits(code: Code, entry: Entry) -> set[int]:
+    """Program counters of credits on a way to a good end that debits nobody."""
+    flow = code.flow(entry)
+    credited: dict[Node, set[int]] = {}
+    debiting: set[Node] = set()
+    for node, deed in flow.deeds():
+        if code.is_balance_store(deed):
+            if _is_credit(code, deed):
+                credited.setdefault(node, set()).add(deed.pc)
+            else:
+                debiting.add(node)
+    if not credited:
+        return set()
+    ends = {node for node in _free_from(flow.alive, credited, debiting) if node.end == RETURNS}
+    if not ends:
+        return set()
+    reached = _free_from(flow.alive, code.roots(entry), debiting)
+    return {pc for node in credited if node in reached for pc in credited[node]}
+
+
+def _free_from(alive: set[Node], starts: Iterable[Node], barred: set[Node]) -> set[Node]:
+    """Nodes reached from these without passing a barred one."""
+    found = {node for node in starts if node not in barred and node in alive}
+    waiting = list(found)
+    while waiting:
+        for after in waiting.pop().successors():
+            if after in alive and after not in barred and after not in found:
+                found.add(after)
+                waiting.append(after)
+    return found
+
+
+def _is_credit(code: Code, deed: Deed) -> bool:
+    slot, value = deed.words[:2]
+    deltas = [delta_of(meaning, slot) for meaning in code.sources.meanings(value)]
+    return all(delta is not None and delta.added and not delta.subtracted for delta in deltas)
+
+
+def _is_paid_in_coins(code: Code, entry: Entry) -> bool:
+    """Whether the coins sent with the call decide on it, or on the amount."""
+    flow = code.flow(entry)
+    words = [deed.words[1] for _, deed in flow.deeds() if code.is_balance_store(deed)]
+    words += [literal.condition for literal in code.decisions(entry)]
+    words += [guard.test.literal.condition for guard in code.guards(entry)]
+    return any(code.sources.has(word, _PAYMENTS) for word in words)
+
+
+def _asks_others(code: Code, entry: Entry) -> bool:
+    """Whether it refuses by what another contract says, or by a hash."""
+    return any(
+        guard.test.has_answer
+        or any(
+            term.operation in _ANSWERS
+            for term in code.sources.everything(guard.test.literal.condition)
+        )
+        for guard in code.guards(entry)
+    )

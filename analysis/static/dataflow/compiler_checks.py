@@ -1,0 +1,245 @@
+"""Conditions that compilers and SafeMath libraries add by themselves: overflow, division by zero,
+array bounds, casts. They refuse nothing that the author of the token meant to refuse."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from analysis.static.dataflow.dependencies import Sources
+from analysis.static.evm.expressions import MASK, Pool, Term, Word
+from analysis.static.evm.opaque_immutables import is_sealed
+
+_ORDERED: Final = frozenset({"LT", "GT"})
+_SIGNED: Final = frozenset({"SLT", "SGT"})
+_SUMS: Final = frozenset({"ADD", "SUB"})
+_GROWING: Final = frozenset({"ADD", "MUL"})
+_DIVISIONS: Final = frozenset({"DIV", "MOD", "SDIV", "SMOD"})
+_SIGN: Final = 2**255
+_LARGEST_BYTE: Final = 2**8 - 1
+_LARGEST_PLAIN: Final = 2**32 - 1
+"""Round binary numbers from here on bound a type, not a token's amounts."""
+
+
+class Checks:
+    """Recognises them among the terms of one pool."""
+
+    def __init__(self, pool: Pool, sources: Sources) -> None:
+        self._pool = pool
+        self._sources = sources
+        self._known: dict[Word, bool] = {}
+        self._divisors: set[Word] = set()
+        self._arrays: set[Word] = {words[0] for words in pool.hashed.values() if len(words) == 1}
+        for term in pool.terms():
+            if term.operation in _DIVISIONS:
+                self._divisors.add(term.arguments[1])
+            elif term.operation == "keccak" and len(term.arguments) == 1:
+                self._arrays.add(term.arguments[0])
+
+    def is_check(self, condition: Word) -> bool:
+        """Whether the condition is one of them, on all ways that it comes about."""
+        known = self._known.get(condition)
+        if known is None:
+            meanings = [
+                term for term in self._sources.meanings(condition) if isinstance(term, Term)
+            ]
+            known = bool(meanings) and all(any(map(self._is_one, _parts(m))) for m in meanings)
+            self._known[condition] = known
+        return known
+
+    def is_lowered(self, word: Word) -> bool:
+        """Whether one is taken away from the word, on all ways that it comes about."""
+        return all(
+            self._pool.has("ADD", MASK, each) or self._pool.has("SUB", each, 1)
+            for each in self._sources.meanings(word)
+        )
+
+    def is_array(self, slot: object) -> bool:
+        """Whether elements of an array declared at this slot are used."""
+        return slot in self._arrays
+
+    def _is_one(self, term: Term) -> bool:
+        # NOT asked to be zero is asked for the last number
+        if term in self._divisors or term.operation in _SIGNED or term.operation == "NOT":
+            return True
+        if len(term.arguments) != 2:  # noqa: PLR2004 - two operands
+            return False
+        a, b = term.arguments
+        if term.operation == "ADD":
+            # asked to be zero, as a sum is that has run over its end
+            return isinstance(a, int) and _is_limit(-a & MASK)
+        if term.operation in _ORDERED:
+            small, large = (a, b) if term.operation == "LT" else (b, a)
+            return self._is_bound(small, large) or self._is_difference(small, large)
+        if term.operation in ("EQ", "XOR", "SUB"):
+            return any(
+                _undoes(one, other)
+                or _is_rest(one, other)
+                or _is_cast(one, other)
+                or self._is_last(one, other)
+                or _is_lowest(one)
+                for one, other in ((a, b), (b, a))
+            )
+        return False
+
+    def _is_bound(self, small: Word, large: Word) -> bool:
+        """A comparison with a number that bounds a type, a result or an array."""
+        if isinstance(small, int) and isinstance(large, Term):
+            if large.operation == "ADD" and self._is_length(large):
+                return True
+            is_divisor = small == 0 and large in self._divisors
+            is_limit = _is_limit(small) or self._leaves_room(large, small)
+            return is_divisor or is_limit or self._runs_over(large, small)
+        if isinstance(large, int) and isinstance(small, Term):
+            return _is_limit(large) or _is_complement(small)
+        return any(self._is_length(side) or _is_complement(side) for side in (small, large))
+
+    def _runs_over(self, word: Word, last: int) -> bool:
+        """Whether a word is asked to be above the last number of a small type, though it is
+        computed from words that are not."""
+        if last & (last + 1):
+            return False
+        term = self._sources.single(word)
+        parts = term.arguments if isinstance(term, Term) and term.operation in _GROWING else (word,)
+        return all(self._most(part) <= last for part in parts)
+
+    def _leaves_room(self, word: Word, most: int) -> bool:
+        """Whether a word is asked to be at most so many that what is added to it still fits."""
+        rooms = ((1 << bits) - 1 - most for bits in range(8, 257, 8))
+        return any(room > 0 and self._pool.has("ADD", room, word) for room in rooms)
+
+    def _most(self, word: Word) -> int:
+        """The largest number that the word can be."""
+        most = 0
+        for each in self._sources.meanings(word):
+            match each:
+                case int():
+                    most = max(most, each)
+                case Term(operation="AND", arguments=(int(mask), _)):
+                    most = max(most, mask)
+                case Term(operation="SHR", arguments=(int(shift), _)):
+                    most = max(most, MASK >> shift)
+                case _:
+                    return MASK
+        return most
+
+    def _is_length(self, word: Word) -> bool:
+        if not isinstance(word, Term):
+            return False
+        if word.operation == "SLOAD":
+            return word.arguments[0] in self._arrays
+        # so many words of memory are set aside
+        is_sum = word.operation == "ADD" and isinstance(word.arguments[0], int)
+        return is_sum and (self._pool.has("SHL", 5, word) or self._pool.has("MUL", 32, word))
+
+    def _is_difference(self, small: Word, large: Word) -> bool:
+        """`small < large` asked because small - large or a sum of one is computed."""
+        if small is large:
+            return True
+        if large == 1 and self._pool.has("ADD", MASK, small):
+            return True  # one is taken away
+        return any(
+            self._pool.has("SUB", one, other)
+            or self._is_sum_with(one, other)
+            or self._is_sum_with(other, one)
+            for one in (small, _uncast(small))
+            for other in (large, _uncast(large))
+        )
+
+    def _is_sum_with(self, whole: Word, part: Word) -> bool:
+        return (
+            isinstance(whole, Term)
+            and whole.operation in _SUMS
+            and (part in whole.arguments or self._differ_by_number(whole, part))
+        )
+
+    def _is_last(self, number: Word, counter: Word) -> bool:
+        """`counter` asked to be the last of its type because 1 is added to it."""
+        return (
+            isinstance(number, int)
+            and number >= _LARGEST_BYTE
+            and self._pool.has("ADD", 1, counter)
+            and not number & (number + 1)
+        )
+
+    @staticmethod
+    def _differ_by_number(one: Term, other: Word) -> bool:
+        return (
+            isinstance(other, Term)
+            and other.operation == "ADD"
+            and isinstance(other.arguments[0], int)
+            and other.arguments[1] in one.arguments
+        )
+
+
+def _parts(condition: Word) -> Iterator[Term]:
+    """The condition, and what it joins with and, or, not."""
+    waiting = [condition]
+    while waiting:
+        term = waiting.pop()
+        if isinstance(term, Term):
+            yield term
+            if term.operation in ("AND", "OR", "ISZERO"):
+                waiting.extend(term.arguments)
+
+
+def _is_limit(number: int) -> bool:
+    """2^n or 2^n - 1, the ends of a type; or so large that only an overflow reaches it."""
+    return number >= _LARGEST_PLAIN and (
+        not number & (number - 1) or not number & (number + 1) or number > MASK >> 8
+    )
+
+
+def _uncast(word: Word) -> Word:
+    """The word that was cut to a type which holds amounts."""
+    match word:
+        case Term(operation="AND", arguments=(int(mask), inner)) if (
+            mask > _LARGEST_PLAIN and not mask & (mask + 1)
+        ):
+            return inner
+    return word
+
+
+def _is_complement(word: Word) -> bool:
+    """MAX - x or MAX / x: how far x is from overflowing."""
+    if not isinstance(word, Term):
+        return False
+    first = word.arguments[0] if word.arguments else None
+    if word.operation == "NOT":
+        return True
+    return word.operation in ("SUB", "DIV") and isinstance(first, int) and _is_limit(first)
+
+
+def _undoes(a: Word, b: Word) -> bool:
+    """a is b * x / x."""
+    return (
+        isinstance(a, Term)
+        and a.operation in ("DIV", "SDIV")
+        and isinstance(a.arguments[0], Term)
+        and a.arguments[0].operation == "MUL"
+        and (b in a.arguments[0].arguments or isinstance(b, int))
+    )
+
+
+def _is_rest(a: Word, b: Word) -> bool:
+    """a is b put together again from quotient and remainder."""
+    if not isinstance(a, Term) or a.operation != "ADD":
+        return False
+    return any(
+        isinstance(part, Term) and part.operation == "MOD" and part.arguments[0] is b
+        for part in a.arguments
+    )
+
+
+def _is_lowest(number: Word) -> bool:
+    """-2^n, the lowest number of a signed type, whose negative is none."""
+    if not isinstance(number, int) or is_sealed(number):
+        return False
+    least = -number & MASK
+    return least > _LARGEST_PLAIN and not least & (least - 1) and number >= _SIGN
+
+
+def _is_cast(a: Word, b: Word) -> bool:
+    """a is b, which was not stored, cut to fewer bits. A number among the bits of a word, or a
+    stored word that may have some of them, is asked for on purpose."""
+    if not isinstance(a, Term) or a.operation != "AND" or not isinstance(b, Term):
+        return False
+    return b in a.arguments and a is not b and b.operation != "SLOAD"

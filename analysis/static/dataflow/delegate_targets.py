@@ -1,0 +1,102 @@
+"""Whether unknown calls are handed on to another contract's code, and to whose.
+
+A proxy is recognised by what its fallback does: it delegates the caller's own calldata. That finds
+minimal clones of every form (EIP-1167 and its successors), storage proxies whatever their slot,
+beacons and diamonds alike, and no library call of an ordinary token.
+"""
+
+from typing import Final
+
+import msgspec
+
+from analysis.static.evm.disassembly import Program
+from analysis.static.evm.expressions import Term, Word, address_in, subterms
+from analysis.static.evm.opcodes import NUMBER
+from analysis.static.evm.path_state import Note, Notes
+from config.primitives import Address, Hash32
+
+_LAST_PRECOMPILE: Final = 0x11
+_P256_PRECOMPILE: Final = 0x100
+_ADDRESS_BITS: Final = 160
+_DELEGATING = frozenset({NUMBER["DELEGATECALL"], NUMBER["CALLCODE"]})
+
+
+class Delegation(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a fallback delegates to, as its code names the target. All *inferred*."""
+
+    is_proxy: bool | None
+    """None: the code could not be followed to the end, and has a delegating instruction."""
+    targets: tuple[Address, ...] = ()
+    """Addresses in the code itself."""
+    slots: tuple[Hash32, ...] = ()
+    """Storage slots that hold the target."""
+    beacons: tuple[Address, ...] = ()
+    """Addresses in the code that are asked for the target."""
+    beacon_slots: tuple[Hash32, ...] = ()
+    """Storage slots that hold whom to ask for the target."""
+    pcs: tuple[int, ...] = ()
+
+    @property
+    def has_several(self) -> bool:
+        """Whether the fallback chooses between targets, by whatever it asks."""
+        return len(self.targets) + len(self.slots) + len(self.beacons) + len(self.beacon_slots) > 1
+
+
+def find_delegation(program: Program, notes: Notes) -> Delegation:
+    """Read the fallback's delegating calls. No target at all with `is_proxy`: it is looked up by
+    selector (a diamond, EIP-2535) or in a way that was not understood."""
+    found = [note for note in notes.delegations.values() if _hands_on_calldata(note)]
+    if not found:
+        is_followed = None not in notes.unfinished
+        is_harmless = is_followed or _DELEGATING.isdisjoint(program.opcodes)
+        return Delegation(is_proxy=False if is_harmless else None)
+    words = [address_in(note.words[0]) for note in found]
+    asked = [
+        address_in(word.arguments[0])
+        for word in words
+        if isinstance(word, Term) and word.operation == "result"
+    ]
+    return Delegation(
+        is_proxy=True,
+        targets=_literals(words),
+        slots=_slots(words),
+        beacons=_literals(asked),
+        beacon_slots=_slots(asked),
+        pcs=tuple(sorted({note.pc for note in found})),
+    )
+
+
+def _hands_on_calldata(note: Note) -> bool:
+    target, head, length = note.words
+    if note.entry is not None or is_precompile(target):
+        return False
+    is_whole_input = isinstance(head, Term) and head.operation == "input"
+    return is_whole_input or any(term.operation == "CALLDATASIZE" for term in subterms(length))
+
+
+def is_precompile(target: Word) -> bool:
+    """Whether it is a contract that every chain has. Zero is none: an immutable left blank."""
+    return isinstance(target, int) and (
+        0 < target <= _LAST_PRECOMPILE or target == _P256_PRECOMPILE
+    )
+
+
+def _literals(words: list[Word]) -> tuple[Address, ...]:
+    numbers = {word for word in words if isinstance(word, int) and not word >> _ADDRESS_BITS}
+    return tuple(Address(f"0x{number:040x}") for number in sorted(numbers) if number)
+
+
+def _slots(words: list[Word]) -> tuple[Hash32, ...]:
+    slots = {
+        slot
+        for word in words
+        if isinstance(word, Term) and word.operation == "SLOAD"
+        for slot in word.arguments
+        if isinstance(slot, int)
+    }
+    return tuple(slot_name(slot) for slot in sorted(slots))
+
+
+def slot_name(slot: int) -> Hash32:
+    """A storage slot as nodes take it."""
+    return Hash32(f"0x{slot:064x}")

@@ -1,0 +1,137 @@
+"""Which functions write the storage behind `balanceOf` and `allowance`.
+
+The storage is recognised by what the getter returns: words read from a mapping keyed by the
+getter's arguments. Whoever stores to the same mapping, under any key, is a writer.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final
+
+import msgspec
+
+from analysis.static.evm.expressions import Term, Word, subterms
+from analysis.static.evm.path_state import ALLOWANCE, APPROVE, BALANCE_OF, Note, Notes
+
+_FIRST_ARGUMENT = 4
+_SECOND_ARGUMENT = 36
+
+Shape = tuple["Shape", ...] | int | str
+"""A storage place with its keys left out: the same for all entries of one mapping."""
+
+_ANY: Final = "any"
+_HASHES: Final = ("keccak", "packed")
+_HASH_NAMES: Final = frozenset(_HASHES)
+
+
+class Writers(msgspec.Struct, frozen=True, kw_only=True):
+    """The functions that write one getter's storage."""
+
+    notes: tuple[Note, ...] = ()
+    """Their stores. An entry of None is the fallback."""
+    roots: tuple[int, ...] = ()
+    """The slots the mappings are declared at, where they are plain numbers; inferred."""
+
+
+def writers_of(
+    notes: Notes, getter: int, parts_of: Callable[[Word], Iterable[Term]] = subterms
+) -> Writers:
+    """Find the stores to what `getter` returns. Empty when its storage is not recognised.
+
+    `parts_of`: the terms in a word, for those who know what words of merged paths stand for.
+    """
+    shapes = _shapes_behind(notes, getter, parts_of)
+    stores = (
+        note
+        for note in notes.writes.values()
+        if any(_fits(notes, note.words[0], shape) for shape in shapes)
+    )
+    return Writers(
+        notes=tuple(stores),
+        roots=tuple(sorted({root for shape in shapes for root in _roots(shape)})),
+    )
+
+
+def _shapes_behind(
+    notes: Notes, getter: int, parts_of: Callable[[Word], Iterable[Term]]
+) -> set[Shape]:
+    """The storage a getter returns, or, where that got lost in a loop, all it reads by its key."""
+    keys = {_FIRST_ARGUMENT} if getter == BALANCE_OF else {_FIRST_ARGUMENT, _SECOND_ARGUMENT}
+    returned = {
+        term.arguments[0]
+        for note in notes.returns.values()
+        if note.entry == getter
+        for word in note.words
+        for term in parts_of(word)
+        if term.operation == "SLOAD"
+    }
+    read = {note.words[0] for note in notes.reads.values() if note.entry == getter}
+    for slots in (returned, read):
+        shapes = {_shape(slot) for slot in slots if _is_keyed(slot, keys)}
+        shapes = {shape for shape in shapes if _has_hash(shape)}
+        if shapes:
+            return shapes
+    return set(_shapes_approved(notes)) if getter == ALLOWANCE else set()
+
+
+def _shapes_approved(notes: Notes) -> Iterator[Shape]:
+    """Of a token without `allowance`: what `approve` stores to by caller and first argument."""
+    if any(note.entry == ALLOWANCE for note in notes.returns.values()):
+        return
+    for note in notes.writes.values():
+        slot, value = note.words
+        is_amount = isinstance(value, Term) and value.arguments == (_SECOND_ARGUMENT,)
+        is_callers = any(term.operation == "CALLER" for term in subterms(slot))
+        is_keyed = is_callers and _is_keyed(slot, {_FIRST_ARGUMENT})
+        if note.entry == APPROVE and is_amount and is_keyed:
+            yield _shape(slot)
+
+
+def _is_keyed(slot: Word, keys: set[int]) -> bool:
+    """Whether the slot is a hash that takes in all of these words of calldata."""
+    inside = list(subterms(slot))
+    if not any(term.operation in _HASH_NAMES for term in inside):
+        return False
+    given = {term.arguments[0] for term in inside if term.operation == "CALLDATALOAD"}
+    return given.issuperset(keys)
+
+
+def _shape(slot: Word) -> Shape:
+    if isinstance(slot, int):
+        return slot
+    if slot.operation in _HASH_NAMES or slot.operation == "ADD":
+        return (slot.operation, *(_shape(word) for word in slot.arguments))
+    return _ANY
+
+
+def _has_hash(shape: Shape) -> bool:
+    return isinstance(shape, tuple) and (
+        shape[0] in _HASH_NAMES or any(_has_hash(part) for part in shape[1:])
+    )
+
+
+def _fits(notes: Notes, slot: Word, shape: Shape) -> bool:
+    """Whether the slot is a place of this shape, whatever its keys."""
+    if not isinstance(shape, tuple):
+        return shape in (_ANY, slot)
+    operation, *parts = shape
+    words: tuple[Word, ...]
+    if isinstance(slot, Term):
+        if slot.operation != operation:
+            return False
+        words = slot.arguments
+    else:
+        words = notes.hashed.get(slot, ()) if operation == "keccak" else ()
+    if len(words) != len(parts):
+        return False
+    orders = [words, words[::-1]] if operation == "ADD" else [words]
+    return any(
+        all(_fits(notes, word, part) for word, part in zip(order, parts, strict=True))
+        for order in orders
+    )
+
+
+def _roots(shape: Shape) -> set[int]:
+    if not isinstance(shape, tuple) or shape[0] != "keccak":
+        return set()
+    inner = {part for part in shape[1:] if isinstance(part, int)}
+    return inner.union(*(_roots(part) for part in shape[1:]))

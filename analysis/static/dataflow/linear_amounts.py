@@ -1,0 +1,202 @@
+"""Linear arithmetic over token amounts: by how much a store changes a slot.
+
+Masks and shifts that pack a number into its slot are stripped, so that equal amounts are equal
+terms. Source of the shapes: what solc, Vyper and hand-written assembly emit for `x -= y`.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final, NamedTuple
+
+from analysis.static.evm.expressions import MASK, Term, Word, is_power_of_two, lowest_bit
+
+_MOST_SUMMANDS: Final = 24
+_NARROWEST_BITS: Final = 64
+"""Masks of fewer bits do not hold amounts."""
+_HALF: Final = 2**255
+_SUSPICIOUS: Final = frozenset({"NOT", "XOR", "SIGNEXTEND", "SDIV", "SMOD", "SAR"})
+
+_SUMS: Final = frozenset({"ADD", "SUB", "MUL", "AND", "OR"})
+_MOST_TERMS: Final = 400
+
+Change = frozenset[tuple[Word, int]]
+"""Summands of a difference and their counts; negative counts are subtracted."""
+
+
+def core(word: Word) -> Word:
+    """The word without low masks and power-of-two scaling."""
+    while isinstance(word, Term):
+        match (word.operation, word.arguments):
+            case ("AND", (int(mask), inner)) if _is_low_mask(mask):
+                word = inner
+            case (("SHL" | "SHR"), (int(), inner)):
+                word = inner
+            case ("MUL", (int(number), inner)) if is_power_of_two(number):
+                word = inner
+            case ("DIV", (inner, int(number))) if is_power_of_two(number):
+                word = inner
+            case ("AND", (int(mask), inner)) if _is_low_mask(mask >> lowest_bit(mask)):
+                word = inner
+            case _:
+                return word
+    return word
+
+
+class Delta(NamedTuple):
+    """What a store adds to a slot and subtracts from it, as the terms stand in the code."""
+
+    added: tuple[Word, ...]
+    subtracted: tuple[Word, ...]
+
+
+def delta_of(value: Word, slot: Word) -> Delta | None:
+    """The stored value less what the slot held before. None: it does not build on that."""
+    for candidate in _packed_parts(value):
+        found = _around(candidate, slot)
+        if found is not None:
+            return found
+    return None
+
+
+def _around(word: Word, slot: Word) -> Delta | None:
+    """The terms beside the old value in a chain of additions and subtractions."""
+    up: list[Word] = []
+    down: list[Word] = []
+    for _ in range(_MOST_SUMMANDS):
+        word = core(word)
+        if not isinstance(word, Term):
+            return None
+        if word.operation == "SLOAD":
+            return Delta(tuple(up), tuple(down)) if word.arguments[0] == slot else None
+        if word.operation not in ("ADD", "SUB"):
+            return None
+        first, second = word.arguments
+        if _builds_on(first, slot):
+            (up if word.operation == "ADD" else down).append(second)
+            word = first
+        elif word.operation == "ADD":
+            up.append(first)
+            word = second
+        else:
+            return None
+    return None
+
+
+def _builds_on(word: Word, slot: Word) -> bool:
+    for _ in range(_MOST_SUMMANDS):
+        word = core(word)
+        if not isinstance(word, Term):
+            return False
+        if word.operation == "SLOAD":
+            return word.arguments[0] == slot
+        if word.operation not in ("ADD", "SUB"):
+            return False
+        first, second = word.arguments
+        if word.operation == "ADD" and not _builds_on(first, slot):
+            first = second
+        word = first
+    return False
+
+
+def change_of(value: Word, slot: Word) -> Change | None:
+    """As `delta_of`, summed up."""
+    delta = delta_of(value, slot)
+    return None if delta is None else added(plus(delta.added), negated(plus(delta.subtracted)))
+
+
+def plus(words: Iterable[Word]) -> Change:
+    """The sum of words."""
+    parts: Counter[Word] = Counter()
+    for word in words:
+        parts.update(summands(word))
+    return total(parts)
+
+
+def differences_in(
+    words: Iterable[Word], meanings: Callable[[Word], Iterable[Word]]
+) -> Iterator[tuple[Word, Word]]:
+    """Minuend and subtrahend of every subtraction in sums, under each meaning of phi words."""
+    for word in _terms_of_sums(words, meanings):
+        if isinstance(word, Term) and word.operation == "SUB":
+            yield word.arguments[0], word.arguments[1]
+
+
+def may_wrap(words: Iterable[Word], meanings: Callable[[Word], Iterable[Word]]) -> bool:
+    """Whether adding one of the words may subtract: it has a complement or a huge constant."""
+    for word in _terms_of_sums(words, meanings):
+        if isinstance(word, int):
+            if word >= _HALF and not _is_low_mask(word):
+                return True
+        elif word.operation in _SUSPICIOUS:
+            return True
+    return False
+
+
+def _terms_of_sums(
+    words: Iterable[Word], meanings: Callable[[Word], Iterable[Word]]
+) -> Iterator[Word]:
+    waiting = list(words)
+    seen: set[Word] = set()
+    while waiting and len(seen) < _MOST_TERMS:
+        for each in meanings(waiting.pop()):
+            word = core(each)
+            if word in seen:
+                continue
+            seen.add(word)
+            yield word
+            if isinstance(word, Term) and word.operation in _SUMS:
+                waiting.extend(word.arguments)
+
+
+def total(parts: Counter[Word]) -> Change:
+    """The sum of terms and their counts."""
+    return frozenset((word, count) for word, count in parts.items() if count)
+
+
+def negated(change: Change) -> Change:
+    """The sum with every sign turned."""
+    return frozenset((word, -count) for word, count in change)
+
+
+def added(*changes: Change) -> Change:
+    """Their sum."""
+    parts: Counter[Word] = Counter()
+    for change in changes:
+        for word, count in change:
+            parts[word] += count
+    return total(parts)
+
+
+def summands(word: Word) -> Counter[Word]:
+    """The terms of a sum and their counts; negative for those subtracted."""
+    found: Counter[Word] = Counter()
+    waiting = [(word, 1)]
+    while waiting and len(found) < _MOST_SUMMANDS:
+        each, sign = waiting.pop()
+        each = core(each)
+        if isinstance(each, Term) and each.operation in ("ADD", "SUB"):
+            first, second = each.arguments
+            waiting += [(first, sign), (second, sign if each.operation == "ADD" else -sign)]
+        elif isinstance(each, Term) and each.operation == "MUL" and each.arguments[0] == MASK:
+            waiting.append((each.arguments[1], -sign))
+        elif each != 0:
+            found[each] += sign
+    return found
+
+
+def _packed_parts(value: Word) -> Iterator[Word]:
+    """The value, and what is under the masks and shifts that pack it into its slot."""
+    waiting = [value]
+    while waiting:
+        word = core(waiting.pop())
+        if isinstance(word, Term):
+            if word.operation in ("ADD", "SUB"):
+                yield word
+            elif word.operation in ("AND", "OR", "SHL"):
+                waiting.extend(word.arguments)
+            elif word.operation == "SLOAD":
+                yield word
+
+
+def _is_low_mask(mask: int) -> bool:
+    return mask.bit_length() >= _NARROWEST_BITS and not mask & (mask + 1)

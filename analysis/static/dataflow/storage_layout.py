@@ -1,0 +1,309 @@
+"""Storage places: which variable a slot belongs to, under which keys, and which bits of it.
+
+Solidity hashes key then slot, Vyper slot then key, hand-made layouts pack both into less than two
+words. A variable is named by its slot with the keys left out.
+"""
+
+from functools import cache
+from typing import Final
+
+import msgspec
+from eth_hash.auto import keccak
+
+from analysis.static.dataflow.dependencies import Sources
+from analysis.static.evm.expressions import MASK, Pool, Term, Word, is_power_of_two, lowest_bit
+from config.burn import BURN_ADDRESSES
+
+Root = tuple["Root", ...] | int | str
+"""Names one variable: a slot, or a hash with its keys left out."""
+
+UNKNOWN: Final = "unknown"
+_PAIR: Final = 2
+_LONGEST_ARRAY: Final = 2**16
+"""Elements, as far as code names them by number."""
+_DEEPEST: Final = 6
+
+
+_SIGN_BIT: Final = 255
+_SMALL: Final = 64
+"""Bits of a slot that need not be a hash; compilers count from zero."""
+
+_MOST_VARIABLES: Final = 64
+
+_DERIVED: Final = frozenset({"map", "field", "item", "array"})
+"""Kinds of roots that are computed from the root that comes second in them."""
+
+
+@cache
+def _burn_slots() -> dict[int, tuple[int, int]]:
+    """Places of the burn addresses in mappings: optimisers compute them ahead of time."""
+    burned = {int(address, 16) for address in BURN_ADDRESSES}
+    return {
+        int.from_bytes(keccak(who.to_bytes(32) + variable.to_bytes(32))): (who, variable)
+        for who in burned
+        for variable in range(_MOST_VARIABLES)
+    }
+
+
+class Place(msgspec.Struct, frozen=True, kw_only=True):
+    """One place in storage."""
+
+    root: Root
+    keys: tuple[Word, ...] = ()
+    """Outermost first; empty for a plain variable."""
+
+    @property
+    def slot(self) -> int | None:
+        """The slot the variable is declared at. None: its place is not a plain number."""
+        root = self.root
+        while isinstance(root, tuple):
+            if root[0] not in _DERIVED:
+                return None
+            root = root[1]
+        return root if isinstance(root, int) else None
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is one variable for all, at a slot that is known."""
+        return isinstance(self.root, int)
+
+
+class Places:
+    """Names the places of one pool's words; remembers them."""
+
+    def __init__(self, pool: Pool, sources: Sources) -> None:
+        self._hashed = pool.hashed
+        self._has = pool.has
+        self._sources = sources
+        self._known: dict[Word, tuple[Place, ...]] = {}
+
+    def of(self, slot: Word) -> tuple[Place, ...]:
+        """The places a slot may stand for."""
+        known = self._known.get(slot)
+        if known is None:
+            known = tuple(self._place(each, _DEEPEST) for each in self._sources.meanings(slot))
+            self._known[slot] = known
+        return known
+
+    def has_elements(self, root: Root) -> bool:
+        """Whether it is an array, or a part of one."""
+        named = {place.root for places in self._known.values() for place in places}
+        return any(_is_array_of(each, root) for each in named)
+
+    def _place(self, slot: Word, depth: int) -> Place:
+        if depth == 0:
+            return Place(root=UNKNOWN)
+        slot = self._sources.single(slot)
+        if isinstance(slot, int):
+            words = self._hashed.get(slot) or (_burn_slots().get(slot) if slot >> _SMALL else None)
+            return self._hash(words, depth) if words else self._number(slot)
+        if slot.operation == "keccak":
+            return self._hash(slot.arguments, depth)
+        if slot.operation == "packed":
+            return _packed(slot)
+        if slot.operation == "ADD":
+            return self._offset(slot, depth)
+        return Place(root=UNKNOWN, keys=(slot,))
+
+    def _number(self, slot: int) -> Place:
+        """A slot that is a number: a variable, or an element of an array behind the first."""
+        array = self._array_at(slot)
+        return Place(root=slot) if array is None else Place(root=_element_of(array), keys=(slot,))
+
+    def _array_at(self, number: int) -> int | None:
+        """The slot of the array whose elements lie there, give or take a few that are added later.
+        None: there is none."""
+        for start, words in self._hashed.items() if number >> _SMALL else ():
+            if abs(number - start) < _LONGEST_ARRAY and self._is_length(words):
+                return words[0]
+        return None
+
+    def _is_length(self, words: tuple[int, ...]) -> bool:
+        """Whether what was hashed is the slot of an array, whose length is read."""
+        return len(words) == 1 and not words[0] >> _SMALL and self._has("SLOAD", words[0])
+
+    def _hash(self, words: tuple[Word, ...], depth: int) -> Place:
+        if len(words) == 1:
+            first = words[0]
+            if isinstance(first, int) and self._is_length((first,)):
+                return Place(root=_element_of(first), keys=(0,))
+            inner = self._place(first, depth - 1)
+            return Place(root=("array", inner.root), keys=inner.keys)
+        if len(words) != _PAIR:
+            keys = tuple(word for word in words if isinstance(word, Term))
+            return Place(root=("many", *map(str, words)), keys=keys)
+        key, base = words if self._is_base(words[1]) or not self._is_base(words[0]) else words[::-1]
+        inner = self._place(base, depth - 1)
+        return Place(root=("map", inner.root), keys=(*inner.keys, self._sources.single(key)))
+
+    def _is_base(self, word: Word) -> bool:
+        word = self._sources.single(word)
+        if isinstance(word, int):
+            return True
+        return word.operation in ("keccak", "packed") or (
+            word.operation == "ADD" and any(self._is_hash(part) for part in word.arguments)
+        )
+
+    def _is_hash(self, word: Word) -> bool:
+        if isinstance(word, int):
+            return word in self._hashed
+        return word.operation in ("keccak", "packed")
+
+    def _offset(self, slot: Term, depth: int) -> Place:
+        """A field of a struct, or an element of an array."""
+        first, second = slot.arguments
+        if isinstance(first, int) and first not in self._hashed:
+            array = self._array_at(first)
+            if array is not None:
+                return Place(root=_element_of(array), keys=(second,))
+            inner = self._place(second, depth - 1)
+            if inner.root == UNKNOWN or (first >> _SIGN_BIT and _is_plain_element(inner)):
+                return inner  # the element before, where elements are single words
+            return Place(root=("field", inner.root, first), keys=inner.keys)
+        for base, index in ((first, second), (second, first)):
+            if self._is_base(base) and not (isinstance(base, int) and base not in self._hashed):
+                inner = self._place(base, depth - 1)
+                if is_element(inner.root):
+                    return Place(root=inner.root, keys=(index,))
+                return Place(root=("item", inner.root), keys=(*inner.keys, index))
+        return Place(root=UNKNOWN, keys=(slot,))
+
+
+def _packed(slot: Term) -> Place:
+    """Bytes hashed together: numbers name the variable, all else is a key."""
+    length, *pieces = slot.arguments
+    root: list[Root] = ["packed", length if isinstance(length, int) else UNKNOWN]
+    keys = []
+    for piece in pieces:
+        if isinstance(piece, int):
+            root.append(piece)
+        else:
+            root.append("key")
+            keys.append(piece)
+    return Place(root=tuple(root), keys=tuple(keys))
+
+
+def written_bits(value: Word, slot: Word) -> int:
+    """The bits of a slot that storing `value` may change."""
+    return MASK & ~_kept(value, slot)
+
+
+def _kept(word: Word, slot: Word) -> int:
+    """Bits that are surely as they were."""
+    if not isinstance(word, Term):
+        return 0
+    match (word.operation, word.arguments):
+        case ("SLOAD", (place,)):
+            return MASK if place is slot or place == slot else 0
+        case ("AND", (a, b)):
+            return _kept(b, slot) & (a if isinstance(a, int) else _kept(a, slot))
+        case ("OR", (a, b)):
+            return (_kept(a, slot) & _zeros(b)) | (_kept(b, slot) & _zeros(a))
+        case ("SHL", (int(shift), Term(operation="SHR", arguments=(back, inner)))) if (
+            back == shift and shift < 256  # noqa: PLR2004 - bits of a word
+        ):
+            return _kept(inner, slot) & (MASK << shift)
+    return 0
+
+
+def field_of(word: Word, bits: int) -> Word | None:
+    """What a run of bits of the word is, as a word of its own. None: it was not put together in a
+    way that tells."""
+    shift = lowest_bit(bits)
+    if isinstance(word, int):
+        return (word & bits) >> shift
+    found: Word | None = word if not shift else None
+    match (word.operation, word.arguments):
+        case ("AND", (int(mask), inner)):
+            found = field_of(inner, bits) if mask & bits == bits else None
+            found = 0 if not mask & bits else found
+        case ("OR", (one, other)):
+            found = None
+            for rest, part in ((one, other), (other, one)):
+                if not bits & ~_zeros(rest):
+                    found = field_of(part, bits)
+        case ("SHL", (int(by), inner)):
+            found = field_of(inner, bits >> by) if by <= shift else None
+        case ("MUL", (int(number), inner)) if is_power_of_two(number):
+            by = lowest_bit(number)
+            found = field_of(inner, bits >> by) if by <= shift else None
+    return found
+
+
+_ONE_BIT: Final = frozenset({"ISZERO", "EQ", "LT", "GT", "SLT", "SGT", "success"})
+_ADDRESSES: Final = frozenset({"CALLER", "ORIGIN", "ADDRESS", "COINBASE"})
+
+
+def _zeros(word: Word) -> int:
+    """Bits that are surely zero."""
+    if isinstance(word, int):
+        return MASK & ~word
+    zeros = 0
+    match (word.operation, word.arguments):
+        case ("AND", (a, b)):
+            zeros = _zeros(a) | _zeros(b)
+        case ("OR", (a, b)):
+            zeros = _zeros(a) & _zeros(b)
+        case ("SHL", (int(shift), inner)) if shift < 256:  # noqa: PLR2004 - bits of a word
+            zeros = _shifted(_zeros(inner), shift)
+        case ("MUL", (int(number), inner)) if number and not number & (number - 1):
+            zeros = _shifted(_zeros(inner), number.bit_length() - 1)
+        case (name, _) if name in _ONE_BIT:
+            zeros = MASK & ~1
+        case (name, _) if name in _ADDRESSES:
+            zeros = MASK & ~(2**160 - 1)
+    return zeros
+
+
+def settled_bits(word: Word, bits: int) -> int | None:
+    """These bits of the word, all others left out. None: some of them hang on what is not known."""
+    ones = _ones(word)
+    return ones & bits if not bits & ~(ones | _zeros(word)) else None
+
+
+def _ones(word: Word) -> int:
+    """Bits that are surely one."""
+    if isinstance(word, int):
+        return word
+    match (word.operation, word.arguments):
+        case ("AND", (a, b)):
+            return _ones(a) & _ones(b)
+        case ("OR", (a, b)):
+            return _ones(a) | _ones(b)
+    return 0
+
+
+def _shifted(zeros: int, shift: int) -> int:
+    return ((zeros << shift) & MASK) | ((1 << shift) - 1)
+
+
+def _is_array_of(root: Root, part: Root) -> bool:
+    """Whether the root names elements of an array declared at the part, or the part is one."""
+    if not isinstance(root, tuple):
+        return False
+    if root[0] == "array" and (root[1] == part or root == part):
+        return True
+    return any(_is_array_of(inner, part) for inner in root) or (root == part and root[0] == "item")
+
+
+def _element_of(array: int) -> Root:
+    return ("item", ("array", array))
+
+
+def _is_plain_element(place: Place) -> bool:
+    """Whether it is an element of an array under an index that nothing was multiplied into."""
+    if not isinstance(place.root, tuple) or place.root[0] != "item" or not place.keys:
+        return False
+    index = place.keys[-1]
+    return not isinstance(index, Term) or index.operation not in ("MUL", "SHL")
+
+
+def is_element(root: Root) -> bool:
+    """Whether it is the elements of an array for all, whichever of them."""
+    return (
+        isinstance(root, tuple)
+        and root[0] == "item"
+        and isinstance(root[1], tuple)
+        and root[1][0] == "array"
+        and isinstance(root[1][1], int)
+    )

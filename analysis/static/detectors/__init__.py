@@ -1,0 +1,1 @@
+"""One question about what code can do, one file; the registry lists them all."""

@@ -1,0 +1,22 @@
+"""Functions that can write what `balanceOf` returns."""
+
+from analysis.static.detectors.detector import Answer, Detector, Evidence
+from analysis.static.token_model.contract_model import Code
+
+
+def _look(code: Code) -> Answer:
+    writers = code.balances
+    hits = (
+        Evidence(entry=note.entry, pc=note.pc, slots=frozenset(writers.roots))
+        for note in writers.notes
+    )
+    return Answer.of_all(hits, code)
+
+
+DETECTOR = Detector(
+    key="balance_update_function",
+    version=4,
+    true_when="a function stores to the mapping behind balanceOf",
+    not_when=("another mapping of the same shape",),
+    look=_look,
+)

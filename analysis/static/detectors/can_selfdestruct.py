@@ -1,0 +1,24 @@
+"""The code can delete itself."""
+
+from collections.abc import Iterator
+
+from analysis.static.detectors.detector import Answer, Detector, Evidence
+from analysis.static.token_model.contract_model import Code
+
+
+def _hits(code: Code) -> Iterator[Evidence]:
+    for note in code.notes.destructions.values():
+        yield Evidence(entry=note.entry, pc=note.pc)
+
+
+def _look(code: Code) -> Answer:
+    return Answer.of(_hits(code), code, instructions=["SELFDESTRUCT"], is_met=True)
+
+
+DETECTOR = Detector(
+    key="can_selfdestruct",
+    version=2,
+    true_when="a SELFDESTRUCT can be reached",
+    not_when=("bytes of data or metadata equal the instruction",),
+    look=_look,
+)

@@ -1,0 +1,35 @@
+"""Another contract is called that is not known from the code, or whose answer is used."""
+
+from collections.abc import Iterator
+
+from analysis.static.dataflow.delegate_targets import is_precompile
+from analysis.static.detectors.detector import Answer, Detector, Evidence
+from analysis.static.evm.expressions import Term, address_in
+from analysis.static.token_model.contract_model import Code
+
+_CALLS = ("CALL", "STATICCALL", "DELEGATECALL", "CALLCODE")
+
+
+def _hits(code: Code) -> Iterator[Evidence]:
+    for entry, deed in code.calls():
+        target = address_in(code.sources.single(deed.words[0]))
+        if isinstance(target, int) and is_precompile(target):
+            continue
+        is_known = isinstance(target, int) or (
+            isinstance(target, Term) and target.operation == "ADDRESS"
+        )
+        if not is_known or target in code.notes.answers_used:
+            yield Evidence(entry=entry, pc=deed.pc)
+
+
+def _look(code: Code) -> Answer:
+    return Answer.of(_hits(code), code, instructions=_CALLS, is_met=True)
+
+
+DETECTOR = Detector(
+    key="external_call",
+    version=2,
+    true_when="a call goes to a target that is not a literal, or its answer is used",
+    not_when=("precompiles", "a literal target whose answer is ignored"),
+    look=_look,
+)

@@ -1,0 +1,34 @@
+"""Addresses can be kept from transferring, or alone be let through."""
+
+from collections.abc import Iterator
+
+from analysis.static.detectors.detector import Answer, Detector, Evidence
+from analysis.static.token_model.amount_factors import scalings
+from analysis.static.token_model.contract_model import MOVERS, Code
+from analysis.static.token_model.pauses_and_lists import lists
+
+
+def _hits(code: Code) -> Iterator[Evidence]:
+    for guard, variables in lists(code):
+        yield Evidence(
+            entry=guard.refusal.entry, pc=guard.pc, slots=frozenset(code.slots_of(variables))
+        )
+    for scaling in scalings(code):
+        yield Evidence(
+            entry=scaling.write.entry,
+            pc=scaling.write.pc,
+            slots=frozenset(code.slots_of(scaling.variables)),
+        )
+
+
+def _look(code: Code) -> Answer:
+    return Answer.of(_hits(code), code, functions=MOVERS, hangs_on_writers=True)
+
+
+DETECTOR = Detector(
+    key="has_blacklist_or_whitelist",
+    version=4,
+    true_when="a guard of transfers, or all of the amount, depends on what is stored per address",
+    not_when=("a mapping that only switches the fee, a cap or a cooldown off",),
+    look=_look,
+)

@@ -1,0 +1,27 @@
+"""Some addresses may do what others may not."""
+
+from collections.abc import Iterator
+
+from analysis.static.detectors.detector import Answer, Detector, Evidence
+from analysis.static.token_model.access_control import caller_checks
+from analysis.static.token_model.contract_model import Code
+
+
+def _hits(code: Code) -> Iterator[Evidence]:
+    for check in caller_checks(code):
+        yield Evidence(
+            entry=check.entry, pc=check.pc, slots=frozenset(code.slots_of(check.variables))
+        )
+
+
+def _look(code: Code) -> Answer:
+    return Answer.of(_hits(code), code)
+
+
+DETECTOR = Detector(
+    key="has_owner_functionality",
+    version=2,
+    true_when="a check of the caller, or of its hash, decides whether a function goes on",
+    not_when=("balances and allowances keyed by the caller", "a fee exemption that gates nothing"),
+    look=_look,
+)

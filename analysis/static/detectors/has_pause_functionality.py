@@ -1,0 +1,27 @@
+"""A stored switch can stop transfers for everybody."""
+
+from collections.abc import Iterator
+
+from analysis.static.detectors.detector import Answer, Detector, Evidence
+from analysis.static.token_model.contract_model import MOVERS, Code
+from analysis.static.token_model.pauses_and_lists import pauses
+
+
+def _hits(code: Code) -> Iterator[Evidence]:
+    for guard, variables in pauses(code):
+        yield Evidence(
+            entry=guard.refusal.entry, pc=guard.pc, slots=frozenset(code.slots_of(variables))
+        )
+
+
+def _look(code: Code) -> Answer:
+    return Answer.of(_hits(code), code, functions=MOVERS, hangs_on_writers=True)
+
+
+DETECTOR = Detector(
+    key="has_pause_functionality",
+    version=4,
+    true_when="a guard of transfers depends on a variable that is the same for everybody",
+    not_when=("per-address lists", "a cap"),
+    look=_look,
+)

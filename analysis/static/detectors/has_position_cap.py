@@ -1,0 +1,10 @@
+"""A transfer can be refused because the recipient would hold too much: what code alone tells.
+
+That is the same as for the functionality; the state step says whether a cap is in force now.
+"""
+
+import msgspec
+
+from analysis.static.detectors import has_position_cap_functionality
+
+DETECTOR = msgspec.structs.replace(has_position_cap_functionality.DETECTOR, key="has_position_cap")

@@ -1,0 +1,29 @@
+"""A transfer can be refused because the recipient would hold too much."""
+
+from collections.abc import Iterator
+
+from analysis.static.detectors.detector import Answer, Detector, Evidence
+from analysis.static.token_model.contract_model import MOVERS, Code
+from analysis.static.token_model.transfer_guards import position_caps
+
+
+def _hits(code: Code) -> Iterator[Evidence]:
+    for cap in position_caps(code):
+        yield Evidence(
+            entry=cap.guard.refusal.entry,
+            pc=cap.guard.pc,
+            slots=frozenset(code.slots_of(cap.limits | cap.switches)),
+        )
+
+
+def _look(code: Code) -> Answer:
+    return Answer.of(_hits(code), code, functions=MOVERS)
+
+
+DETECTOR = Detector(
+    key="has_position_cap_functionality",
+    version=4,
+    true_when="a guard fails when the recipient's balance exceeds a stored value or constant",
+    not_when=("a cap on amounts",),
+    look=_look,
+)

@@ -1,0 +1,27 @@
+"""A transfer can credit less than it debits."""
+
+from collections.abc import Iterator
+
+from analysis.static.detectors.detector import Answer, Detector, Evidence
+from analysis.static.token_model.balance_changes import taxes
+from analysis.static.token_model.contract_model import MOVERS, Code
+
+
+def _hits(code: Code) -> Iterator[Evidence]:
+    for tax in taxes(code):
+        yield Evidence(
+            entry=tax.write.entry, pc=tax.write.pc, slots=frozenset(code.slots_of(tax.rates))
+        )
+
+
+def _look(code: Code) -> Answer:
+    return Answer.of(_hits(code), code, functions=MOVERS)
+
+
+DETECTOR = Detector(
+    key="has_tax_functionality",
+    version=2,
+    true_when="the recipient is credited something else than the sender is debited",
+    not_when=("functions that burn on request",),
+    look=_look,
+)

@@ -1,0 +1,29 @@
+"""One transfer can be refused because of its amount."""
+
+from collections.abc import Iterator
+
+from analysis.static.detectors.detector import Answer, Detector, Evidence
+from analysis.static.token_model.contract_model import MOVERS, Code
+from analysis.static.token_model.transfer_guards import trading_caps
+
+
+def _hits(code: Code) -> Iterator[Evidence]:
+    for cap in trading_caps(code):
+        yield Evidence(
+            entry=cap.guard.refusal.entry,
+            pc=cap.guard.pc,
+            slots=frozenset(code.slots_of(cap.limits | cap.switches)),
+        )
+
+
+def _look(code: Code) -> Answer:
+    return Answer.of(_hits(code), code, functions=MOVERS)
+
+
+DETECTOR = Detector(
+    key="has_trading_cap_functionality",
+    version=4,
+    true_when="a guard of transfers fails when the amount exceeds a constant or stored value",
+    not_when=("a balance check", "a cap on positions"),
+    look=_look,
+)

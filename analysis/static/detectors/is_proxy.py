@@ -1,0 +1,22 @@
+"""Unknown calls are handed on to an implementation."""
+
+from analysis.static.detectors.detector import Answer, Detector, Evidence
+from analysis.static.token_model.contract_model import Code
+
+
+def _look(code: Code) -> Answer:
+    found = code.delegation
+    slots = frozenset(int(slot, 16) for slot in found.slots + found.beacon_slots)
+    evidence = tuple(Evidence(entry=None, pc=pc, slots=slots) for pc in found.pcs)
+    if found.is_proxy is None or not code.answers_calls:
+        return Answer(value=None, reason="the fallback was not followed to its end")
+    return Answer(value=found.is_proxy, evidence=evidence)
+
+
+DETECTOR = Detector(
+    key="is_proxy",
+    version=2,
+    true_when="the fallback delegates the caller's own calldata",
+    not_when=("libraries called inside an ordinary token",),
+    look=_look,
+)

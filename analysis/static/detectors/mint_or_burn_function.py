@@ -1,0 +1,39 @@
+"""Some function can change the total supply."""
+
+from collections.abc import Iterator
+
+from analysis.static.detectors.detector import Answer, Detector, Evidence
+from analysis.static.token_model.balance_changes import lasting_changes
+from analysis.static.token_model.contract_model import Code
+from analysis.static.token_model.initializers import is_initializer
+
+
+def _hits(code: Code) -> Iterator[Evidence]:
+    if code.roles.is_supply_own_coins:
+        for entry, deed in code.calls():
+            yield Evidence(entry=entry, pc=deed.pc)
+    for variable in code.roles.supply:
+        slots = frozenset(code.slots_of([variable]))
+        changes = list(lasting_changes(code, variable))
+        entries = {write.entry for write in changes}
+        once = {entry for entry in entries if is_initializer(code, entry)}
+        for write in changes:
+            if write.entry not in once:
+                yield Evidence(entry=write.entry, pc=write.pc, slots=slots)
+
+
+def _look(code: Code) -> Answer:
+    return Answer.of(_hits(code), code)
+
+
+DETECTOR = Detector(
+    key="mint_or_burn_function",
+    version=4,
+    true_when="a reachable function stores to what totalSupply() is computed from",
+    not_when=(
+        "the supply is set in the constructor only",
+        "tokens are sent to a dead address",
+        "an initializer that runs once and asks for no owner",
+    ),
+    look=_look,
+)

@@ -1,0 +1,56 @@
+"""Every detector, by name."""
+
+from typing import Final
+
+from analysis.static.detectors import (
+    allowance_update_function,
+    balance_update_function,
+    can_selfdestruct,
+    external_call,
+    has_blacklist_or_whitelist,
+    has_owner_functionality,
+    has_pause_functionality,
+    has_position_cap,
+    has_position_cap_functionality,
+    has_tax_functionality,
+    has_trading_cap,
+    has_trading_cap_functionality,
+    is_proxy,
+    mint_or_burn_function,
+    pause_status_can_be_modified,
+    position_cap_can_be_modified,
+    tax_can_be_modified,
+    timebomb,
+    trading_cap_can_be_modified,
+    trading_cooldown,
+    transfer_from_guarded_by_storage,
+    transfer_guarded_by_storage,
+    view_function_modifies_state,
+)
+from analysis.static.detectors.detector import Detector
+
+DETECTORS: Final[tuple[Detector, ...]] = (
+    allowance_update_function.DETECTOR,
+    balance_update_function.DETECTOR,
+    can_selfdestruct.DETECTOR,
+    external_call.DETECTOR,
+    has_blacklist_or_whitelist.DETECTOR,
+    has_owner_functionality.DETECTOR,
+    has_pause_functionality.DETECTOR,
+    has_position_cap.DETECTOR,
+    has_position_cap_functionality.DETECTOR,
+    has_tax_functionality.DETECTOR,
+    has_trading_cap.DETECTOR,
+    has_trading_cap_functionality.DETECTOR,
+    is_proxy.DETECTOR,
+    mint_or_burn_function.DETECTOR,
+    pause_status_can_be_modified.DETECTOR,
+    position_cap_can_be_modified.DETECTOR,
+    tax_can_be_modified.DETECTOR,
+    timebomb.DETECTOR,
+    trading_cap_can_be_modified.DETECTOR,
+    trading_cooldown.DETECTOR,
+    transfer_from_guarded_by_storage.DETECTOR,
+    transfer_guarded_by_storage.DETECTOR,
+    view_function_modifies_state.DETECTOR,
+)

@@ -1,0 +1,24 @@
+"""Where one of the two transfer functions can be refused because of what is stored."""
+
+from collections.abc import Iterator
+
+from analysis.static.detectors.detector import Evidence
+from analysis.static.token_model.amount_factors import scalings
+from analysis.static.token_model.contract_model import Code
+from analysis.static.token_model.transfer_guards import storage_guards
+
+
+def find_storage_guards(code: Code, entry: int) -> Iterator[Evidence]:
+    """Guards of the function `entry`, and amounts that storage scales there."""
+    for guard in storage_guards(code, entry):
+        variables = [each for reading in guard.all() for each in reading.globals]
+        yield Evidence(
+            entry=guard.refusal.entry, pc=guard.pc, slots=frozenset(code.slots_of(variables))
+        )
+    for scaling in scalings(code):
+        if scaling.write.entry == entry:
+            yield Evidence(
+                entry=entry,
+                pc=scaling.write.pc,
+                slots=frozenset(code.slots_of(scaling.variables)),
+            )

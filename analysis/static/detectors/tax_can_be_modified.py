@@ -1,0 +1,28 @@
+"""The tax, or the switch that turns it on, can be set."""
+
+from collections.abc import Iterator
+
+from analysis.static.detectors.detector import Answer, Detector, Evidence
+from analysis.static.token_model.balance_changes import taxes
+from analysis.static.token_model.contract_model import MOVERS, Code
+from analysis.static.token_model.transfer_guards import is_modifiable
+
+
+def _hits(code: Code) -> Iterator[Evidence]:
+    for tax in taxes(code):
+        for entry, pc in is_modifiable(code, tax.rates):
+            yield Evidence(entry=entry, pc=pc, slots=frozenset(code.slots_of(tax.rates)))
+
+
+def _look(code: Code) -> Answer:
+    functions = None if any(taxes(code)) else MOVERS
+    return Answer.of(_hits(code), code, functions=functions, hangs_on_writers=True)
+
+
+DETECTOR = Detector(
+    key="tax_can_be_modified",
+    version=4,
+    true_when="a function stores to a rate of the tax",
+    not_when=("lists of addresses without fee",),
+    look=_look,
+)

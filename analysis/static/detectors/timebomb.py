@@ -1,0 +1,32 @@
+"""The clock is compared with a constant or with what is stored."""
+
+from collections.abc import Iterator
+
+from analysis.static.detectors.detector import Answer, Detector, Evidence
+from analysis.static.token_model.clock_comparisons import clock_comparisons
+from analysis.static.token_model.contract_model import Code
+
+
+def _hits(code: Code) -> Iterator[Evidence]:
+    for comparison in clock_comparisons(code):
+        yield Evidence(
+            entry=comparison.entry,
+            pc=comparison.pc,
+            slots=frozenset(code.slots_of(comparison.variables)),
+        )
+
+
+def _look(code: Code) -> Answer:
+    return Answer.of(_hits(code), code, instructions=["TIMESTAMP", "NUMBER"], is_met=True)
+
+
+DETECTOR = Detector(
+    key="timebomb",
+    version=2,
+    true_when="the block number or time is compared with a constant or a stored value",
+    not_when=(
+        "a comparison with an argument of the caller only",
+        "passing the time on or storing it",
+    ),
+    look=_look,
+)

@@ -1,0 +1,31 @@
+"""The cap, or the switch that turns it off, can be set."""
+
+from collections.abc import Iterator
+
+from analysis.static.detectors.detector import Answer, Detector, Evidence
+from analysis.static.token_model.contract_model import MOVERS, Code
+from analysis.static.token_model.transfer_guards import is_modifiable, trading_caps
+
+
+def _hits(code: Code) -> Iterator[Evidence]:
+    for cap in trading_caps(code):
+        variables = cap.limits | cap.switches
+        for entry, pc in (
+            *is_modifiable(code, cap.switches),
+            *is_modifiable(code, cap.limits, by_transfers=True),
+        ):
+            yield Evidence(entry=entry, pc=pc, slots=frozenset(code.slots_of(variables)))
+
+
+def _look(code: Code) -> Answer:
+    functions = None if any(trading_caps(code)) else MOVERS
+    return Answer.of(_hits(code), code, functions=functions, hangs_on_writers=True)
+
+
+DETECTOR = Detector(
+    key="trading_cap_can_be_modified",
+    version=4,
+    true_when="a function stores to the cap or to its switch",
+    not_when=("a constant cap with no switch",),
+    look=_look,
+)

@@ -1,0 +1,27 @@
+"""An address must wait after its own last transfer."""
+
+from collections.abc import Iterator
+
+from analysis.static.detectors.detector import Answer, Detector, Evidence
+from analysis.static.token_model.contract_model import MOVERS, Code
+from analysis.static.token_model.cooldowns import cooldowns
+
+
+def _hits(code: Code) -> Iterator[Evidence]:
+    for guard, variables in cooldowns(code):
+        yield Evidence(
+            entry=guard.refusal.entry, pc=guard.pc, slots=frozenset(code.slots_of(variables))
+        )
+
+
+def _look(code: Code) -> Answer:
+    return Answer.of(_hits(code), code, functions=MOVERS, hangs_on_writers=True)
+
+
+DETECTOR = Detector(
+    key="trading_cooldown",
+    version=3,
+    true_when="a guard of transfers compares the clock with a per-address value transfers write",
+    not_when=("one global launch time", "a vesting deadline set by an admin"),
+    look=_look,
+)

@@ -1,0 +1,18 @@
+"""`transfer` can be refused because of what is stored."""
+
+from analysis.static.detectors.detector import Answer, Detector
+from analysis.static.detectors.storage_guards import find_storage_guards
+from analysis.static.token_model.contract_model import TRANSFER, Code
+
+
+def _look(code: Code) -> Answer:
+    return Answer.of(find_storage_guards(code, TRANSFER), code, functions=(TRANSFER,))
+
+
+DETECTOR = Detector(
+    key="transfer_guarded_by_storage",
+    version=3,
+    true_when="a guard on the way depends on storage other than the funds to be moved",
+    not_when=("only arithmetic and balance checks", "a condition that only chooses the tax"),
+    look=_look,
+)

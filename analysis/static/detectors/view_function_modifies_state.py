@@ -1,0 +1,40 @@
+"""A function that should only read can write."""
+
+from collections.abc import Iterator
+
+from analysis.reads.abi_encoding import selector_of
+from analysis.static.detectors.detector import Answer, Detector, Evidence
+from analysis.static.token_model.contract_model import Code
+
+_VIEWS = frozenset(
+    int(selector_of(signature), 16)
+    for signature in (
+        "name()",
+        "symbol()",
+        "decimals()",
+        "totalSupply()",
+        "balanceOf(address)",
+        "allowance(address,address)",
+        "owner()",
+        "getOwner()",
+    )
+)
+
+
+def _hits(code: Code) -> Iterator[Evidence]:
+    for write in (*code.writes, *code.writes_inside):
+        if write.entry in _VIEWS:
+            yield Evidence(entry=write.entry, pc=write.pc)
+
+
+def _look(code: Code) -> Answer:
+    return Answer.of(_hits(code), code, functions=_VIEWS, is_met=True)
+
+
+DETECTOR = Detector(
+    key="view_function_modifies_state",
+    version=3,
+    true_when="a getter of the token standard, or of the owner, can reach a store",
+    not_when=("view code that only reads",),
+    look=_look,
+)

@@ -1,0 +1,1 @@
+"""Symbolic execution: expressions, memory, basic blocks, the explored paths and their CFG."""

@@ -1,0 +1,304 @@
+"""Stretches of code without a jump into them, made ready to be run many times.
+
+A block is what its instructions leave: which words are computed from which, which of them are
+stored where, and what the stack looks like afterwards. Shuffles of the stack and constants are
+worked out once, so that running a block costs only what it computes.
+"""
+
+from typing import Final
+
+from analysis.static.evm.disassembly import JUMPDEST, PUSH0, PUSH32, Program
+from analysis.static.evm.expressions import Pool, Term, Word
+from analysis.static.evm.instruction_effects import COMPARISONS, EFFECTS, Handler, no_effect
+from analysis.static.evm.opcodes import NUMBER, OPCODES, Opcode
+
+_DUP1, _DUP16 = NUMBER["DUP1"], NUMBER["DUP16"]
+_SWAP1, _SWAP16 = NUMBER["SWAP1"], NUMBER["SWAP16"]
+_JUMP, _POP, _CODECOPY = NUMBER["JUMP"], NUMBER["POP"], NUMBER["CODECOPY"]
+
+FALLS: Final = "falls"
+"""How a block ends that runs into a jump destination or is too long; others end with an
+instruction."""
+FAILS: Final = "fails"
+"""An instruction that does not exist."""
+LEAVES: Final = "leaves"
+"""The end of the code, which is as good as STOP."""
+READS_TABLE: Final = "CODECOPY"
+"""A copy of code from a place that is not a constant."""
+
+_ENDS: Final = {
+    NUMBER[name]: name for name in ("JUMP", "JUMPI", "RETURN", "SELFDESTRUCT", "STOP", "REVERT")
+}
+_JUMPS: Final = ("JUMP", "JUMPI")
+_FAILING: Final = frozenset({"REVERT", FAILS})
+_STACK_LIMIT: Final = 1024
+_LONGEST: Final = 400
+"""Instructions of one block, so that many that share code cost no more than they run."""
+
+_NOTHING: Final = frozenset({"LOG0", "LOG1", "LOG2", "LOG3", "LOG4", "TSTORE"})
+"""What pops words and leaves no trace that we follow."""
+
+_CONSTANT: Final = frozenset({"PC", "GETPC"})
+_TOUCHING: Final = frozenset(
+    {"SLOAD", "SSTORE", "CALL", "STATICCALL", "DELEGATECALL", "CALLCODE", "CREATE", "CREATE2"}
+)
+"""What a run must not do where nobody looks."""
+
+COMPUTES: Final = 0
+COMPUTES_OF_TWO: Final = 1
+ACTS: Final = 2
+"""Kinds of steps: a word worked out of words; the same of two words, as most are; what has an
+effect, or hangs on more than its operands."""
+
+_Drafted = tuple[str, int, tuple[int, ...], bool]
+"""Instruction, program counter, operands, whether it leaves a word."""
+
+Step = tuple[int, str, int, tuple[int, ...], Handler]
+"""Kind, instruction, program counter, registers of its operands, handler of what acts."""
+
+
+class Block:
+    """One stretch. Registers: the stack's upper words, the constants, then one for each result."""
+
+    __slots__ = (
+        "constants",
+        "cost",
+        "end",
+        "end_pc",
+        "is_hopeless",
+        "jumps_quietly",
+        "left",
+        "needs",
+        "next_pc",
+        "operands",
+        "peak",
+        "replaced",
+        "steps",
+    )
+
+    def __init__(self) -> None:
+        self.cost = 0
+        """Instructions."""
+        self.needs = 0
+        """Words that must be on the stack."""
+        self.peak = 0
+        """Words by which the stack grows at most."""
+        self.constants: list[Word] = []
+        self.steps: list[Step] = []
+        self.replaced = 0
+        """Words taken off the stack at the end."""
+        self.left: list[int] = []
+        """Registers of the words put there instead."""
+        self.end = FAILS
+        self.end_pc = 0
+        """Of the last instruction; of what comes next where the block only falls."""
+        self.next_pc = 0
+        """Behind the last instruction."""
+        self.operands: tuple[int, ...] = ()
+        """Registers of what the last instruction takes."""
+        self.jumps_quietly = False
+        """Whether no other way leads to where it jumps."""
+        self.is_hopeless = False
+        """Whether it surely ends in failure, having done nothing else."""
+
+    def fits(self, size: int) -> bool:
+        """Whether a stack of this size is deep enough, and does not grow too large."""
+        return self.needs <= size <= _STACK_LIMIT - self.peak
+
+
+class _Stack:
+    """The stack while a block is taken apart. Words are numbered: those below the start -1, -2 and
+    so on; constants and results from 0 on."""
+
+    def __init__(self) -> None:
+        self.words: list[int] = []
+        self.needs = 0
+        self.peak = 0
+
+    def reach(self, depth: int) -> None:
+        """See to it that so many words are there."""
+        missing = depth - len(self.words)
+        if missing > 0:
+            self.words[:0] = range(-self.needs - missing, -self.needs)
+            self.needs += missing
+
+    def push(self, word: int) -> None:
+        self.words.append(word)
+        self.peak = max(self.peak, len(self.words) - self.needs)
+
+    def pop(self) -> int:
+        self.reach(1)
+        return self.words.pop()
+
+    def shuffle(self, opcode: int) -> None:
+        if opcode <= _DUP16:
+            self.reach(opcode - _DUP1 + 1)
+            self.push(self.words[_DUP1 - opcode - 1])
+        else:
+            deep = opcode - _SWAP1 + 2
+            self.reach(deep)
+            self.words[-1], self.words[-deep] = self.words[-deep], self.words[-1]
+
+
+class Blocks:
+    """The blocks of one code, each made when first asked for."""
+
+    def __init__(self, program: Program, pool: Pool) -> None:
+        self._program = program
+        self._pool = pool
+        self._known: dict[int, Block] = {}
+
+    def at(self, pc: int) -> Block:
+        """The block that starts here."""
+        block = self._known.get(pc)
+        if block is None:
+            block = self._known[pc] = _Maker(self._program, self._pool).make(pc)
+        return block
+
+
+class _Maker:
+    def __init__(self, program: Program, pool: Pool) -> None:
+        self._program = program
+        self._pool = pool
+        self._stack = _Stack()
+        self._block = Block()
+        self._values: dict[int, Word] = {}
+        """Constants by number."""
+        self._numbers: dict[Word, int] = {}
+        self._count = 0
+        self._drafted: list[_Drafted] = []
+
+    def make(self, pc: int) -> Block:
+        """Read the code from here to where control may go elsewhere, or others may come along."""
+        code = self._program.code
+        block = self._block
+        is_inside = False
+        while True:
+            if pc >= len(code):
+                block.end = LEAVES
+                break
+            opcode = code[pc]
+            row = OPCODES[opcode]
+            if row is None:
+                break
+            is_met = opcode == JUMPDEST and block.cost > 0 and not is_inside
+            if block.cost == _LONGEST or (is_met and not self._is_quiet(pc)):
+                block.end = FALLS
+                break
+            is_inside = False
+            block.cost += 1
+            if opcode in _ENDS or self._reads_table(opcode):
+                operands = tuple(self._stack.pop() for _ in range(row.pops))
+                target = self._values.get(operands[0]) if row.name in _JUMPS else None
+                if opcode == _JUMP and isinstance(target, int) and self._goes_on(target):
+                    pc = target
+                    is_inside = True
+                    continue
+                block.end = row.name
+                block.operands = operands
+                block.jumps_quietly = isinstance(target, int) and self._is_quiet(target)
+                block.next_pc = pc + row.size
+                break
+            self._take(row, opcode, pc)
+            pc += row.size
+        block.end_pc = pc
+        self._number()
+        return block
+
+    def _goes_on(self, target: int) -> bool:
+        """Whether the block may take in the code behind a jump: only where paths that are there
+        under the same return addresses have all come this way. So it is at the start of a function
+        that is called, and where the only call of its kind returns to."""
+        if target not in self._program.jump_targets:
+            return False
+        if self._is_quiet(target) or target in self._program.single_returns:
+            return True
+        returns = self._program.return_targets
+        return any(self._values.get(word) in returns for word in self._stack.words)
+
+    def _is_quiet(self, pc: int) -> bool:
+        return pc in self._program.quiet_targets
+
+    def _reads_table(self, opcode: int) -> bool:
+        if opcode != _CODECOPY:
+            return False
+        self._stack.reach(3)
+        return self._stack.words[-2] not in self._values
+
+    def _take(self, row: Opcode, opcode: int, pc: int) -> None:
+        stack = self._stack
+        if PUSH0 <= opcode <= PUSH32:
+            stack.push(self._constant(self._program.pushed[pc]))
+        elif _DUP1 <= opcode <= _SWAP16:
+            stack.shuffle(opcode)
+        elif row.name in _CONSTANT:
+            stack.push(self._constant(pc))
+        else:
+            operands = tuple(stack.pop() for _ in range(row.pops))
+            if opcode in (JUMPDEST, _POP) or row.name in _NOTHING:
+                return
+            folded = self._folded(row, operands)
+            if folded is not None:
+                stack.push(self._constant(folded))
+                return
+            self._drafted.append((row.name, pc, operands, bool(row.pushes)))
+            if row.pushes:
+                stack.push(self._new())
+
+    def _folded(self, row: Opcode, operands: tuple[int, ...]) -> Word | None:
+        """What the instruction always leaves. None: that depends, or it does more than that."""
+        if row.name in EFFECTS:
+            return None
+        words = [self._values[each] for each in operands if each in self._values]
+        if len(words) < len(operands):
+            return None
+        word = self._pool.make(row.name, *words)
+        is_noted = row.name in COMPARISONS and isinstance(word, Term) and word.has_clock
+        # what the selector is hangs on the path
+        is_open = word is self._pool.selector or word is self._pool.selector_high
+        return None if is_noted or is_open else word
+
+    def _new(self) -> int:
+        self._count += 1
+        return self._count - 1
+
+    def _constant(self, word: Word) -> int:
+        number = self._numbers.get(word)
+        if number is None:
+            number = self._numbers[word] = self._new()
+            self._values[number] = word
+        return number
+
+    def _number(self) -> None:
+        """Turn numbers of words into registers."""
+        block, stack = self._block, self._stack
+        block.needs, block.peak = stack.needs, stack.peak
+        kept = 0
+        for word, untouched in zip(stack.words, range(-stack.needs, 0), strict=False):
+            if word != untouched:
+                break
+            kept += 1
+        used = {*stack.words[kept:], *block.operands}
+        used.update(each for draft in self._drafted for each in draft[2])
+        places = {-1 - depth: stack.needs - 1 - depth for depth in range(stack.needs)}
+        for number, constant in self._values.items():
+            if number in used:
+                places[number] = stack.needs + len(block.constants)
+                block.constants.append(constant)
+        results = iter(sorted(set(range(self._count)) - self._values.keys()))
+        at = stack.needs + len(block.constants)
+        for name, pc, operands, leaves in self._drafted:
+            registers = tuple(places[each] for each in operands)
+            handler = EFFECTS.get(name, no_effect)
+            is_pair = len(operands) == 2  # noqa: PLR2004 - one and one
+            kind = ACTS if name in EFFECTS else COMPUTES_OF_TWO if is_pair else COMPUTES
+            block.steps.append((kind, name, pc, registers, handler))
+            if leaves:
+                places[next(results)] = at
+                at += 1
+        block.replaced = stack.needs - kept
+        block.left = [places[word] for word in stack.words[kept:]]
+        block.operands = tuple(places[each] for each in block.operands)
+        block.is_hopeless = block.end in _FAILING and all(
+            step[1] not in _TOUCHING for step in block.steps
+        )

@@ -1,0 +1,67 @@
+"""Terms as readable text, for evidence."""
+
+from typing import Final
+
+from analysis.static.evm.expressions import Term, Word
+
+_DEEPEST: Final = 5
+_LONGEST: Final = 160
+_SMALL: Final = 10
+_HEAD: Final = 4
+_WORD: Final = 32
+
+_NAMED: Final = {
+    "ISZERO": "not",
+    "SLOAD": "storage",
+    "either": "one of several",
+    "opaque": "something",
+}
+_MERGED: Final = frozenset({"either", "opaque"})
+
+_INFIX: Final = {
+    "ADD": "+",
+    "SUB": "-",
+    "MUL": "*",
+    "DIV": "/",
+    "MOD": "%",
+    "LT": "<",
+    "GT": ">",
+    "SLT": "<",
+    "SGT": ">",
+    "EQ": "==",
+    "AND": "&",
+    "OR": "|",
+    "XOR": "^",
+}
+
+
+def render(word: Word) -> str:
+    """The word, cut where it is long."""
+    text = _render(word, _DEEPEST)
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."
+
+
+def render_condition(condition: Term, *, holds: bool) -> str:
+    """The condition as it is met."""
+    return render(condition) if holds else f"not ({render(condition)})"
+
+
+def _render(word: Word, depth: int) -> str:
+    if isinstance(word, int):
+        return str(word) if word < _SMALL else hex(word)
+    if depth == 0:
+        return "..."
+    name = word.operation
+    if name == "CALLDATALOAD" and isinstance(word.arguments[0], int):
+        return _calldata(word.arguments[0])
+    parts = [_render(each, depth - 1) for each in word.arguments]
+    if name in _INFIX and len(parts) == 2:  # noqa: PLR2004 - two operands
+        return f"({parts[0]} {_INFIX[name]} {parts[1]})"
+    plain = _NAMED.get(name, name.lower())
+    return f"{plain}({', '.join(parts)})" if parts and name not in _MERGED else plain
+
+
+def _calldata(offset: int) -> str:
+    if offset >= _HEAD and (offset - _HEAD) % _WORD == 0:
+        return f"argument {(offset - _HEAD) // _WORD + 1}"
+    return f"calldata[{offset}]"

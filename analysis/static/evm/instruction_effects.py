@@ -1,0 +1,290 @@
+"""What single instructions do to a path's memory and the world, and what of it is worth a note.
+
+Jumps and ends of execution are the walk's; shuffles of the stack are done away with in `blocks`.
+"""
+
+from collections.abc import Callable
+from typing import Final
+
+from analysis.static.evm.disassembly import Program
+from analysis.static.evm.expressions import Pool, Term, Word, address_in
+from analysis.static.evm.path_state import ALLOWANCE, BALANCE_OF, Notes, Path
+
+_WORD: Final = 32
+_SELECTOR_SHIFT: Final = 224
+
+_EQUALITIES: Final = ("EQ", "SUB", "XOR")
+COMPARISONS: Final = frozenset({*_EQUALITIES, "LT", "GT", "SLT", "SGT"})
+"""Instructions that may compare the caller with a slot, or the clock with anything."""
+
+_WITH_VALUE: Final = ("CALL", "CALLCODE")
+_DELEGATING: Final = ("DELEGATECALL", "CALLCODE")
+
+_MOST_RETURNED: Final = 4
+"""Words of one RETURN, or of a call's answer, that are followed."""
+
+ECRECOVER: Final = 1
+"""The precompile that tells who signed. Its result term has the input behind target and offset."""
+
+_SIGNATURE_WORDS: Final = 4
+
+_MOST_COPIED: Final = 512
+"""Bytes of one copy whose words are followed."""
+
+
+class Machine:
+    """Runs single instructions. One per walk."""
+
+    def __init__(self, program: Program, pool: Pool, notes: Notes) -> None:
+        self.program = program
+        self.pool = pool
+        self.notes = notes
+        self.known: dict[tuple[object, ...], Word] = {}
+        """What instructions make of words, by name and operands, where it is the same on every
+        path and nothing of it is noted."""
+
+    def work_out(self, path: Path, pc: int, name: str, words: tuple[Word, ...]) -> Word:
+        """The word an instruction without effects leaves."""
+        word = self.pool.make(name, *words)
+        if name in COMPARISONS and self._is_noted(path, pc, name, words, word):
+            return word
+        if word is self.pool.selector or word is self.pool.selector_high:
+            return self._as_known(path, word)
+        self.known[name, *words] = word
+        return word
+
+    def note_return(self, path: Path, pc: int, place: Word, length: Word) -> None:
+        """RETURN."""
+        count = -(-length // _WORD) if isinstance(length, int) else 2
+        places = (
+            self.pool.make("ADD", _WORD * i, place) for i in range(min(count, _MOST_RETURNED))
+        )
+        words = [path.memory.load(each) for each in places]
+        self.notes.add(self.notes.returns, path, pc, *words)
+
+    def _signed(self, path: Path, given: Word) -> tuple[Word, ...]:
+        """The input of ecrecover: digest, v, r, s."""
+        places = (self.pool.make("ADD", _WORD * i, given) for i in range(_SIGNATURE_WORDS))
+        return tuple(path.memory.load(place) for place in places)
+
+    def _as_known(self, path: Path, word: Word) -> Word:
+        """The word, with the selector filled in where the path has matched one."""
+        if path.entry is not None:
+            if word is self.pool.selector:
+                return path.entry
+            if word is self.pool.selector_high:
+                return path.entry << _SELECTOR_SHIFT
+        return word
+
+    def _is_noted(
+        self, path: Path, pc: int, name: str, words: tuple[Word, ...], result: Word
+    ) -> bool:
+        """Note a comparison that matters. False: it does not."""
+        a, b = words
+        noted = False
+        if name in _EQUALITIES:
+            for one, other in ((a, b), (b, a)):
+                place = _owner_place(other) if _is_caller(one) else None
+                if place is not None:
+                    noted = True
+                    self.notes.add(self.notes.caller_checks, path, pc, *place)
+        if isinstance(result, Term) and result.has_clock:
+            noted = True
+            self.notes.add(self.notes.clocks, path, pc, result, a, b)
+        return noted
+
+    def _call(self, path: Path, pc: int, kind: str, words: tuple[Word, ...]) -> Word:
+        target = words[1]
+        given, given_length, out, out_length = words[-4:]
+        head = path.memory.head(given)
+        if kind in _DELEGATING:
+            self.notes.add(self.notes.delegations, path, pc, target, head, given_length)
+        path.do(kind, pc, target, head, out_length)
+        path.called = target
+        signed = self._signed(path, given) if target == ECRECOVER else ()
+        path.memory.forget(out, out_length)
+        whom = address_in(target)
+        if isinstance(out_length, int):
+            count = min(out_length // _WORD, _MOST_RETURNED)
+            answer: list[Word] = [
+                self.pool.leaf("result", whom, _WORD * i, *signed) for i in range(count)
+            ]
+            path.memory.store_words(out, answer, count * _WORD)
+        else:
+            path.memory.store(out, self.pool.leaf("result", whom, 0))
+        return self.pool.leaf("success", pc, whom)
+
+
+def _is_caller(word: Word) -> bool:
+    bare = address_in(word)
+    return isinstance(bare, Term) and bare.operation in ("CALLER", "ORIGIN")
+
+
+def _owner_place(word: Word) -> tuple[int, int] | None:
+    """The storage slot that an address was read from, and how many bits it is shifted to the left
+    in it. None: it is something else."""
+    bare = address_in(word)
+    shift = 0
+    match bare:
+        case Term(operation="SHR", arguments=(int(shift), inner)):
+            bare = inner
+        case Term(operation="DIV", arguments=(inner, int(number))) if number.bit_count() == 1:
+            bare, shift = inner, number.bit_length() - 1
+    if isinstance(bare, Term) and bare.operation == "SLOAD" and isinstance(bare.arguments[0], int):
+        return bare.arguments[0], shift
+    return None
+
+
+def _mload(machine: Machine, path: Path, _pc: int, place: Word) -> Word:
+    word = path.memory.load(1 if _is_recovery(place) else place)
+    if word.__class__ is not int:
+        if word.operation == "result":  # type: ignore[union-attr]  # a term
+            machine.notes.answers_used.add(word.arguments[0])  # type: ignore[union-attr]  # as above
+        elif word is machine.pool.selector or word is machine.pool.selector_high:
+            return machine._as_known(path, word)
+    return word
+
+
+def _is_recovery(word: Word) -> bool:
+    """Whether it says that ecrecover ran, which it does with any input. Assembly uses it as the
+    place that it let the answer be written to."""
+    return isinstance(word, Term) and word.operation == "success" and word.arguments[1] == ECRECOVER
+
+
+def _mstore(_machine: Machine, path: Path, _pc: int, place: Word, word: Word) -> None:
+    path.memory.store(place, word)
+
+
+def _mstore8(_machine: Machine, path: Path, _pc: int, place: Word, word: Word) -> None:
+    path.memory.store_byte(place, word)
+
+
+def _sload(machine: Machine, path: Path, pc: int, slot: Word) -> Word:
+    if path.entry in (BALANCE_OF, ALLOWANCE):
+        machine.notes.add(machine.notes.reads, path, pc, slot)
+    return machine.pool.leaf("SLOAD", slot)
+
+
+def _sstore(machine: Machine, path: Path, pc: int, slot: Word, value: Word) -> None:
+    machine.notes.add(machine.notes.writes, path, pc, slot, value)
+    path.do("SSTORE", pc, slot, value)
+
+
+def _hash(_machine: Machine, path: Path, _pc: int, place: Word, length: Word) -> Word:
+    return path.memory.hash(place, length)
+
+
+def _calldatacopy(
+    machine: Machine, path: Path, _pc: int, place: Word, source: Word, length: Word
+) -> None:
+    pool = machine.pool
+    if isinstance(length, int) and length <= _MOST_COPIED:
+        words = [
+            machine._as_known(path, pool.make("CALLDATALOAD", pool.make("ADD", offset, source)))
+            for offset in range(0, length, _WORD)
+        ]
+        path.memory.store_words(place, words, length)
+        return
+    path.memory.forget(place, length)
+    if source == 0:
+        path.memory.store(place, pool.leaf("input"))
+
+
+def copy_code(
+    machine: Machine, path: Path, _pc: int, place: Word, source: Word, length: Word
+) -> None:
+    """CODECOPY. What stands behind the code, metadata or nothing, is not told apart: unknown."""
+    code = machine.program.code
+    if (
+        isinstance(source, int)
+        and isinstance(length, int)
+        and length <= _MOST_COPIED
+        and source + length <= len(code)
+    ):
+        copied = code[source : source + length]
+        words: list[Word] = [
+            int.from_bytes(copied[at : at + _WORD].ljust(_WORD, b"\0"))
+            for at in range(0, length, _WORD)
+        ]
+        path.memory.store_words(place, words, length)
+    else:
+        path.memory.forget(place, length)
+
+
+def _returndatacopy(
+    machine: Machine, path: Path, _pc: int, place: Word, source: Word, length: Word
+) -> None:
+    pool = machine.pool
+    path.memory.forget(place, length)
+    if path.called is None or length == 0:
+        return
+    whom = address_in(path.called)
+    if isinstance(length, int) and length <= _MOST_COPIED:
+        words: list[Word] = [
+            pool.leaf("result", whom, pool.make("ADD", offset, source))
+            for offset in range(0, length, _WORD)
+        ]
+        path.memory.store_words(place, words, length)
+    else:
+        path.memory.store(place, pool.leaf("result", whom, source))
+
+
+def _mcopy(machine: Machine, path: Path, _pc: int, place: Word, source: Word, length: Word) -> None:
+    if isinstance(length, int) and length <= _MOST_COPIED:
+        words = [
+            path.memory.load(machine.pool.make("ADD", offset, source))
+            for offset in range(0, length, _WORD)
+        ]
+        path.memory.store_words(place, words, length)
+    else:
+        path.memory.forget(place, length)
+
+
+def _extcodecopy(
+    _machine: Machine, path: Path, _pc: int, _whose: Word, place: Word, _from: Word, length: Word
+) -> None:
+    path.memory.forget(place, length)
+
+
+def _returndatasize(machine: Machine, path: Path, _pc: int) -> Word:
+    return 0 if path.called is None else machine.pool.leaf("RETURNDATASIZE", path.called)
+
+
+def _create(machine: Machine, path: Path, pc: int, *_words: Word) -> Word:
+    path.called = machine.pool.leaf("created", pc)
+    return path.called
+
+
+def no_effect(_machine: Machine, _path: Path, _pc: int, *_words: Word) -> None:
+    """Of what is not in `EFFECTS`."""
+
+
+Handler = Callable[..., Word | None]
+"""Takes machine, path, program counter and operands, the top of the stack first."""
+
+
+def _calling(kind: str) -> Handler:
+    return lambda machine, path, pc, *words: machine._call(path, pc, kind, words)
+
+
+EFFECTS: Final[dict[str, Handler]] = {
+    "MLOAD": _mload,
+    "MSTORE": _mstore,
+    "MSTORE8": _mstore8,
+    "SLOAD": _sload,
+    "SSTORE": _sstore,
+    "SHA3": _hash,
+    "CALLDATACOPY": _calldatacopy,
+    "CODECOPY": copy_code,
+    "RETURNDATACOPY": _returndatacopy,
+    "MCOPY": _mcopy,
+    "EXTCODECOPY": _extcodecopy,
+    "RETURNDATASIZE": _returndatasize,
+    "CREATE": _create,
+    "CREATE2": _create,
+    "CALL": _calling("CALL"),
+    "STATICCALL": _calling("STATICCALL"),
+    "DELEGATECALL": _calling("DELEGATECALL"),
+    "CALLCODE": _calling("CALLCODE"),
+}
+"""What does more than leave a result, or whose result hangs on more than its operands."""

@@ -1,0 +1,64 @@
+"""Words that hang on a small index alone, such as the place of an entry in a table of the code.
+
+Vyper's dispatcher takes the selector's remainder, reads the entry of that number and jumps to what
+it says. All such words can be counted.
+"""
+
+from typing import Final
+
+import msgspec
+
+from analysis.static.evm.expressions import FOLDED, Term, Word
+
+_MOST_ENTRIES: Final = 512
+_WORD_BITS: Final = 256
+
+
+class Spread(msgspec.Struct, frozen=True, kw_only=True):
+    """All that a word can be."""
+
+    index: Term
+    words: tuple[int, ...]
+    """By the index, from 0 on."""
+
+
+def spread_of(word: Word) -> Spread | None:
+    """What a word can be. None: that hangs on more than one small index."""
+    index = word
+    while isinstance(index, Term):
+        count = _count(index)
+        if count is not None:
+            found = [_value(word, index, number) for number in range(count)]
+            known = tuple(each for each in found if each is not None)
+            return Spread(index=index, words=known) if len(known) == len(found) else None
+        unknown = [each for each in index.arguments if isinstance(each, Term)]
+        if index.operation not in FOLDED or not unknown:
+            return None
+        index = unknown[0]
+    return None
+
+
+def _count(term: Term) -> int | None:
+    """How many values the term has, from 0 on. None: too many."""
+    count: int | None = None
+    match (term.operation, term.arguments):
+        case ("MOD", (_, int(number))):
+            count = number
+        case ("AND", (int(mask), _)) if not mask & (mask + 1):
+            count = mask + 1
+        case ("SHR", (int(shift), _)) if shift < _WORD_BITS:
+            count = 1 << (_WORD_BITS - shift)
+        case ("BYTE", _):
+            count = 1 << 8
+    return count if count is not None and 0 < count <= _MOST_ENTRIES else None
+
+
+def _value(word: Word, index: Term, number: int) -> int | None:
+    if word is index:
+        return number
+    if isinstance(word, int):
+        return word
+    fold = FOLDED.get(word.operation)
+    values = [_value(each, index, number) for each in word.arguments]
+    known = [value for value in values if value is not None]
+    return fold(*known) if fold is not None and len(known) == len(values) else None

@@ -1,0 +1,397 @@
+"""Walk the code along every path from its entry, and note what is done there.
+
+Paths carry symbolic stacks and memories (`terms`, `memory`). Where paths meet with the same return
+addresses on the stack, the first few are followed as they are and later ones are merged, so the
+walk ends; a budget ends it earlier. What it notes is *inferred*: conditions along a path are not
+solved, only those that fold to a number, and those on the selector, decide.
+"""
+
+import time
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+import msgspec
+
+from analysis.static.evm.basic_blocks import (
+    ACTS,
+    COMPUTES_OF_TWO,
+    FALLS,
+    LEAVES,
+    READS_TABLE,
+    Block,
+    Blocks,
+)
+from analysis.static.evm.branch_conditions import Condition, Conditions
+from analysis.static.evm.budget import Budget
+from analysis.static.evm.call_contexts import Contexts
+from analysis.static.evm.cfg import DESTRUCTS, FAILS, LOST, RETURNS, Branch, Entry, Graph, Node
+from analysis.static.evm.disassembly import Program
+from analysis.static.evm.expressions import Pool, Term, Word
+from analysis.static.evm.instruction_effects import Machine, copy_code
+from analysis.static.evm.join_points import Function, Meeting
+from analysis.static.evm.jump_tables import Spread, spread_of
+from analysis.static.evm.path_state import HOLDER_FUNCTIONS, Notes, Path, rank
+from analysis.static.evm.symbolic_memory import Memory
+
+_EXACT_VISITS: Final = 2
+_EXACT_HOLDER_VISITS: Final = 10
+_EXACT_LATER_VISITS: Final = 4
+"""Paths that reach one place with the same return addresses and are told apart, before one more
+that takes in all the others."""
+
+_SHARES: Final = 3
+"""One function gets at most this part of the steps that are left."""
+
+_SMALL_SHARES: Final = 24
+"""And this part of that at first, so that what is simple is done before large functions are."""
+
+_CLOCK_EVERY: Final = 1024
+"""Steps between two looks at the clock."""
+
+_WORDS_A_STEP: Final = 8
+"""Words of stack and memory whose copy costs as much as an instruction."""
+
+_SELECTOR_SHIFT: Final = 224
+
+_WIDEST_ENTRY: Final = 32
+"""Bytes of one entry of a table that is looked through."""
+
+
+class Walked(msgspec.Struct, frozen=True, kw_only=True):
+    """What a walk has found."""
+
+    notes: Notes
+    graph: Graph
+    pool: Pool
+
+
+class _Walk:
+    def __init__(self, program: Program, budget: Budget, pool: Pool) -> None:
+        self.program = program
+        self.pool = pool
+        self.notes = Notes()
+        self.notes.hashed = self.pool.hashed
+        self._machine = Machine(program, self.pool, self.notes)
+        self._blocks = Blocks(program, self.pool)
+        self._conditions = Conditions(self.pool, has_blank_words=program.has_blank_words)
+        self._named: dict[Word, int] = {target: target for target in program.jump_targets}
+        self._contexts = Contexts()
+        self.graph = Graph()
+        self._functions: dict[Entry, Function] = {}
+        """Those that are not followed to their end."""
+        self._function = Function(Meeting(self.pool, self.graph))
+        """The one that is being followed."""
+        self._steps_left = budget.steps
+        self._share = budget.steps // _SHARES
+        self._limit = 0
+        """How much the function may spend."""
+        self._next_look = budget.steps
+        self._stop_at_s = time.thread_time() + budget.seconds
+        self._is_over = False
+
+    def run(self, entry: Entry) -> None:
+        """Follow all paths from the start of the code, then all functions they find."""
+        first = Path(0, [], Memory(self.pool), entry, None)
+        first.is_arriving = 0 in self.program.jump_targets
+        first.node = self.graph.add(entry, 0)
+        self.graph.roots.setdefault(entry, []).append(first.node)
+        self._function_of(entry).waiting.append(first)
+        self._limit = self._share
+        self._run_function(entry)
+        for small in sorted(self._functions, key=rank):
+            self._limit = self._share // _SMALL_SHARES
+            self._run_function(small)
+        while self._functions:
+            large = min(self._functions, key=rank)
+            function = self._functions[large]
+            self._limit = function.spent + max(0, self._steps_left) // _SHARES
+            self._run_function(large)
+            while (path := function.take()) is not None:
+                self.notes.cut.add(path.node.entry)
+                self._lose(path.node)
+            self._functions.pop(large, None)
+
+    def _function_of(self, entry: Entry) -> Function:
+        if entry not in self._functions:
+            self._functions[entry] = Function(Meeting(self.pool, self.graph))
+        return self._functions[entry]
+
+    def _run_function(self, entry: Entry) -> None:
+        """Follow a function's paths, as far as its steps last."""
+        self._function = function = self._functions[entry]
+        while function.spent <= self._limit and not self._is_over:
+            path = function.take()
+            if path is None:
+                del self._functions[entry]
+                return
+            self._follow(path)
+
+    def _pay(self, path: Path, steps: int) -> bool:
+        """Count steps. False: there are none left, and the path waits."""
+        self._steps_left -= steps
+        self._function.spent += steps
+        if self._steps_left <= self._next_look:
+            self._next_look = self._steps_left - _CLOCK_EVERY
+            self.notes.is_timed_out |= time.thread_time() > self._stop_at_s
+            self._is_over |= self._steps_left <= 0 or self.notes.is_timed_out
+        if self._is_over or self._function.spent > self._limit:
+            self._function.waiting.append(path)
+            return False
+        return True
+
+    def _pay_for_copy(self, path: Path) -> None:
+        """Large states cost more steps, so that hostile code cannot fill our memory with them."""
+        self._steps_left -= (len(path.stack) + len(path.memory.cells)) // _WORDS_A_STEP
+
+    def _follow(self, path: Path) -> None:
+        """Run one path until it ends, meets one that covers it, or the budget is spent."""
+        goes_on = True
+        while goes_on:
+            if path.is_arriving and not self._is_new(path):
+                return
+            path.is_arriving = False
+            block = self._blocks.at(path.pc)
+            stack = path.stack
+            size = len(stack)
+            if not self._pay(path, block.cost) or not block.fits(size):
+                return
+            words = self._run(path, block)
+            if block.replaced:
+                del stack[-block.replaced :]
+            stack += [words[register] for register in block.left]
+            goes_on = self._go_on(path, block, [words[register] for register in block.operands])
+
+    def _run(self, path: Path, block: Block) -> list[Word]:
+        """Do a block's steps. Its registers."""
+        machine, stack = self._machine, path.stack
+        known = machine.known
+        words = stack[len(stack) - block.needs :] + block.constants
+        for kind, name, pc, registers, handler in block.steps:
+            word: Word | None
+            if kind == COMPUTES_OF_TWO:
+                first, second = registers
+                one, other = words[first], words[second]
+                word = known.get((name, one, other))
+                if word is None:
+                    word = machine.work_out(path, pc, name, (one, other))
+                words.append(word)
+            elif kind == ACTS:
+                word = handler(machine, path, pc, *[words[each] for each in registers])
+                if word is not None:
+                    words.append(word)
+            else:
+                given = [words[each] for each in registers]
+                word = known.get((name, *given))
+                if word is None:
+                    word = machine.work_out(path, pc, name, tuple(given))
+                words.append(word)
+        return words
+
+    # --- control flow -------------------------------------------------------------------------
+
+    def _go_on(self, path: Path, block: Block, operands: list[Word]) -> bool:
+        """Take the path to where the block leads. False: it ends, or is lost."""
+        end, pc = block.end, block.end_pc
+        if end == "JUMPI":
+            return self._branch(path, block, *operands)
+        if end == "JUMP":
+            return self._jump(path, block, *operands)
+        if end == FALLS:
+            path.pc = pc
+            path.is_arriving = pc in self.program.jump_targets
+            return True
+        if end == READS_TABLE:
+            return self._copy(path, block, *operands)
+        if end == "SELFDESTRUCT":
+            path.node.end = DESTRUCTS
+            self.notes.add(self.notes.destructions, path, pc)
+        elif end in (LEAVES, "STOP", "RETURN"):
+            path.node.end = RETURNS
+            if end == "RETURN":
+                self._machine.note_return(path, pc, *operands)
+        return False
+
+    def _jump(self, path: Path, block: Block, target: Word) -> bool:
+        if isinstance(target, Term):
+            return self._jump_anywhere(path, block, target)
+        path.pc = target
+        path.is_arriving = not block.jumps_quietly
+        return target in self.program.jump_targets
+
+    def _fall(self, path: Path, block: Block) -> bool:
+        path.pc = pc = block.next_pc
+        path.is_arriving = pc in self.program.jump_targets and pc not in self.program.quiet_targets
+        return True
+
+    def _jump_anywhere(self, path: Path, block: Block, target: Term) -> bool:
+        """A jump that is computed: to every place it may lead to, where those can be counted."""
+        spread = spread_of(target)
+        if spread is None:
+            self.notes.add(self.notes.unresolved, path, block.end_pc, target)
+            self._lose(path.node)
+            return False
+        for side, place in self._each(path, block, spread):
+            if self._jump(side, block, place):
+                self._function.waiting.append(side)
+        return False
+
+    def _copy(self, path: Path, block: Block, place: Word, source: Word, length: Word) -> bool:
+        """CODECOPY that may read a table: every entry is looked at by itself."""
+        is_entry = isinstance(length, int) and length <= _WIDEST_ENTRY
+        spread = spread_of(source) if is_entry else None
+        if spread is None:
+            copy_code(self._machine, path, block.end_pc, place, source, length)
+            return self._fall(path, block)
+        for side, start in self._each(path, block, spread):
+            copy_code(self._machine, side, block.end_pc, place, start, length)
+            self._fall(side, block)
+            self._function.waiting.append(side)
+        return False
+
+    def _each(self, path: Path, block: Block, spread: Spread) -> Iterator[tuple[Path, int]]:
+        """The path once for every value of an index; in the graph, one branch behind the other."""
+        rest, pc = path.node, block.end_pc
+        last = len(spread.words) - 1
+        for number, word in enumerate(spread.words):
+            self._pay_for_copy(path)
+            side = path.fork()
+            side.node = rest
+            condition = self.pool.make("EQ", number, spread.index)
+            if number < last and isinstance(condition, Term):
+                side.node, node = self.graph.add(path.entry, pc), rest
+                rest = self.graph.add(path.entry, pc)
+                node.branch = Branch(pc=pc, condition=condition, if_true=side.node, if_false=rest)
+            side.stack[:] = [number if each is spread.index else each for each in side.stack]
+            yield side, word
+
+    def _branch(self, path: Path, block: Block, target: Word, condition: Word) -> bool:
+        asked = None if isinstance(condition, int) else self._conditions.of(condition)
+        decided = bool(condition) if asked is None else _decided(asked, path)
+        if asked is None or decided is not None:
+            return self._jump(path, block, target) if decided else self._fall(path, block)
+        start = path.entry
+        self._pay_for_copy(path)
+        jumps, falls = self._fork(path, block, asked, target)
+        can_fall = not self._blocks.at(block.next_pc).is_hopeless
+        if self._is_hopeless(target):
+            jumps.end = FAILS
+        else:
+            side = path.fork() if can_fall else path
+            self._take(side, asked, jumps, holds=asked.when)
+            goes_on = self._jump(side, block, target)
+            if not can_fall:
+                falls.end = FAILS
+                return goes_on and not self._has_left(side, start)
+            if goes_on and not self._has_left(side, start):
+                self._function.waiting.append(side)
+        if not can_fall:
+            falls.end = FAILS
+            return False
+        self._take(path, asked, falls, holds=not asked.when)
+        return self._fall(path, block) and not self._has_left(path, start)
+
+    def _has_left(self, path: Path, before: Entry) -> bool:
+        """Whether the path has come into another function, which is followed later."""
+        if path.entry == before:
+            return False
+        self._function_of(path.entry).waiting.append(path)
+        return True
+
+    def _fork(self, path: Path, block: Block, asked: Condition, target: Word) -> tuple[Node, Node]:
+        """Where a branch leads that jumps, and one that does not."""
+        entries = [path.entry, path.entry]
+        starts = [block.end_pc if isinstance(target, Term) else target, block.next_pc]
+        if asked.selector is not None:
+            self.notes.selectors.add(asked.selector)
+            entries[not asked.is_selector_when] = asked.selector
+        nodes = [self.graph.add(entry, pc) for entry, pc in zip(entries, starts, strict=True)]
+        for node in nodes:
+            if node.entry != path.entry:
+                self.graph.roots.setdefault(node.entry, []).append(node)
+        if_true, if_false = nodes if asked.when else nodes[::-1]
+        path.node.branch = Branch(
+            pc=block.end_pc, condition=asked.base, if_true=if_true, if_false=if_false
+        )
+        return nodes[0], nodes[1]
+
+    def _is_hopeless(self, target: Word) -> bool:
+        """Whether a jump there surely fails."""
+        if isinstance(target, Term) or target not in self.program.jump_targets:
+            return False
+        return self._blocks.at(target).is_hopeless
+
+    def _take(self, path: Path, asked: Condition, node: Node, *, holds: bool) -> None:
+        """Take one side of a branch, and put what it has decided where the stack still asks it.
+
+        Without that, a try statement's two looks at one success flag would contradict each other.
+        """
+        path.node = node
+        stack = path.stack
+        base, negation = asked.base, asked.negation
+        meant = asked.true if holds else 0
+        if base in stack or negation in stack:
+            for index, word in enumerate(stack):
+                if word is negation:
+                    stack[index] = int(not holds)
+                elif word is base and meant is not None:
+                    stack[index] = meant
+        if asked.is_address_argument:
+            path.facts |= {(base, holds)}
+        if node.entry != path.entry:
+            self._enter(path, node.entry or 0)
+
+    def _enter(self, path: Path, selector: int) -> None:
+        path.entry = selector
+        known: dict[Word, Word] = {
+            self.pool.selector: selector,
+            self.pool.selector_high: selector << _SELECTOR_SHIFT,
+        }
+        path.stack[:] = [known.get(word, word) for word in path.stack]
+
+    # --- where paths meet ---------------------------------------------------------------------
+
+    def _is_new(self, path: Path) -> bool:
+        """Whether the path goes on by itself."""
+        self._pay_for_copy(path)
+        context = self._contexts.number_of(tuple(map(self._named.get, path.stack)))
+        if context is None:
+            self._lose(path.node)
+            return False
+        key = (path.pc, path.entry, path.called is None, path.facts, context)
+        return self._function.meeting.arrive(key, path, exact_visits=self._exact_visits(path.entry))
+
+    def _exact_visits(self, entry: Entry) -> int:
+        """Fewer the more a function has used of its steps: simple code is followed exactly."""
+        spent, share = self._function.spent, self._share
+        if entry not in HOLDER_FUNCTIONS or spent > share // 4:
+            return _EXACT_VISITS if spent < share // 4 else int(spent < share // 2)
+        return _EXACT_HOLDER_VISITS if spent < share // 8 else _EXACT_LATER_VISITS
+
+    def _lose(self, node: Node) -> None:
+        node.end = LOST
+        self.notes.unfinished.add(node.entry)
+
+
+def _decided(asked: Condition, path: Path) -> bool | None:
+    """Whether a condition surely holds on this path, or surely does not. None: it may or not."""
+    if asked.decided is not None:
+        return asked.decided
+    for term, is_set in path.facts:
+        if term is asked.base:
+            return is_set is asked.when
+    return None
+
+
+def walk(
+    program: Program, *, selectors: Iterable[int] = (), budget: Budget, pool: Pool | None = None
+) -> Walked:
+    """Follow every path of the code.
+
+    Paths learn their selector in the dispatcher; those that match none are the fallback's.
+    `selectors` known from elsewhere are entered one by one where it did not show them.
+    """
+    walker = _Walk(program, budget, pool or Pool())
+    walker.run(None)
+    for selector in sorted(set(selectors) - walker.notes.selectors):
+        walker.run(selector)
+    return Walked(notes=walker.notes, graph=walker.graph, pool=walker.pool)

@@ -1,0 +1,362 @@
+"""Memory of one path: the words it has stored, by the word that names their place.
+
+Places are numbers where the free memory pointer is known and terms where it is not; "pointer + 32"
+is one term however it was computed, so stored words are found again either way. Stores that cover
+a part of an earlier one leave the rest of it as a fragment, so that no two cells overlap.
+
+Places that build on different terms are taken to lie apart, and apart from places that are numbers:
+so compilers hand out memory.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from analysis.static.evm.expressions import MASK, Pool, Term, Word
+
+_WORD: Final = 32
+_SELECTOR: Final = 4
+_LOW_BITS: Final = _WORD - 1
+_MOST_CELLS: Final = 160
+"""Beyond this the oldest are forgotten."""
+
+_ADDRESS_BITS: Final = 160
+_ADDRESS_MASK: Final = 2**_ADDRESS_BITS - 1
+
+_MOST_HASHED: Final = 512
+"""Bytes of one hash that are looked at; mapping keys and array roots need 64."""
+
+_ENDLESS: Final = 2**257
+_HALF: Final = 2**255
+
+Fragment = tuple[Word, int, int]
+"""A part of a stored word: the word, its first byte that is still there, how many."""
+
+Cell = Word | Fragment
+
+
+class Memory:
+    """Words by place, oldest store first. Copies share their cells until one of them stores."""
+
+    __slots__ = ("_is_aligned", "_is_shared", "_pool", "cells", "is_clean")
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+        self.cells: dict[Word, Cell] = {}
+        self.is_clean = True
+        """Whether all bytes at plain numbers that are in no cell are still zero."""
+        self._is_aligned = True
+        """Whether all cells are whole words a multiple of 32 apart."""
+        self._is_shared = False
+
+    def copy(self) -> "Memory":
+        """An independent memory with the same words."""
+        self._is_shared = True
+        other = Memory(self._pool)
+        other.cells = self.cells
+        other.is_clean = self.is_clean
+        other._is_aligned = self._is_aligned
+        other._is_shared = True
+        return other
+
+    def is_same(self, other: "Memory") -> bool:
+        """Whether both hold the same."""
+        return self.is_clean is other.is_clean and (
+            self.cells is other.cells or self.cells == other.cells
+        )
+
+    def common(self, other: "Memory", join: Callable[[Word, Word, Word], Word]) -> "Memory":
+        """What both agree on, and where both hold a whole word at one place, the word that stands
+        for both: `join(place, one, two)`."""
+        theirs = other.cells
+        found = Memory(self._pool)
+        cells = found.cells
+        for place, kept in self.cells.items():
+            word = theirs.get(place)
+            if word is None:
+                continue
+            if kept is word or kept == word:
+                cells[place] = kept
+            elif not isinstance(kept, tuple) and not isinstance(word, tuple):
+                cells[place] = join(place, kept, word)
+        found._is_aligned = self._is_aligned or other._is_aligned
+        is_all = len(cells) == len(self.cells) == len(theirs)
+        found.is_clean = is_all and self.is_clean and other.is_clean
+        return found
+
+    def _own(self) -> dict[Word, Cell]:
+        """The cells, to be changed."""
+        if self._is_shared:
+            self.cells = dict(self.cells)
+            self._is_shared = False
+        return self.cells
+
+    # --- stores -------------------------------------------------------------------------------
+
+    def store(self, place: Word, word: Word) -> None:
+        """MSTORE."""
+        cells = self._own()
+        known = cells.get(place)
+        is_whole = known is not None and known.__class__ is not tuple
+        if is_whole or (self._is_aligned and _is_aligned(place)):
+            cells.pop(place, None)
+        else:
+            self._is_aligned = False
+            self._cut(place, _WORD)
+        self._put(place, word)
+
+    def store_byte(self, place: Word, word: Word) -> None:
+        """MSTORE8."""
+        self._store_part(place, (word, _WORD - 1, 1))
+
+    def store_words(self, place: Word, words: list[Word], length: int) -> None:
+        """Copy as many bytes of a row of words."""
+        for offset, word in zip(range(0, length, _WORD), words, strict=True):
+            at = self._pool.make("ADD", offset, place)
+            if length - offset < _WORD:
+                self._store_part(at, (word, 0, length - offset))
+            else:
+                self.store(at, word)
+
+    def _store_part(self, place: Word, part: Fragment) -> None:
+        self._own()
+        self._is_aligned = False
+        self._cut(place, part[2])
+        self._put(place, part)
+
+    def _put(self, place: Word, cell: Cell) -> None:
+        cells = self.cells
+        if len(cells) >= _MOST_CELLS:
+            del cells[next(iter(cells))]
+            self.is_clean = False
+        cells[place] = cell
+        if place.__class__ is not int:
+            self.is_clean = False
+
+    def forget(self, place: Word, length: Word) -> None:
+        """Bytes from `place` on were overwritten with something unknown."""
+        if length == 0:
+            return
+        self._own()
+        self.is_clean = False
+        if not isinstance(length, int):
+            self._cut(place, _ENDLESS)
+        else:
+            self._is_aligned &= _is_aligned(place) and not length & _LOW_BITS
+            self._cut(place, length)
+        if isinstance(place, int) and not isinstance(length, int):
+            self.cells = {cell: kept for cell, kept in self.cells.items() if isinstance(cell, int)}
+
+    def _cut(self, place: Word, length: int) -> None:
+        """Take a stretch out of the cells."""
+        base, start = _split(place)
+        end = start + length
+        for cell, offset in self._near(base, start, end):
+            word, first, count = _parts(self.cells[cell])
+            if offset + count <= start:
+                continue
+            del self.cells[cell]
+            if offset < start:
+                self.cells[cell] = (word, first, start - offset)
+            if offset + count > end:
+                rest = (word, first + end - offset, offset + count - end)
+                self.cells[self._at(base, end)] = rest
+
+    def _near(self, base: Term | None, start: int, end: int) -> list[tuple[Word, int]]:
+        """The cells that may have bytes in a stretch behind a term, or behind none, and how far
+        behind it they are."""
+        low = start - _WORD
+        if base is None:
+            return [
+                (cell, cell) for cell in self.cells if isinstance(cell, int) and low < cell < end
+            ]
+        places = [(cell, _split(cell)) for cell in self.cells if isinstance(cell, Term)]
+        return [
+            (cell, offset)
+            for cell, (other, offset) in places
+            if other is base and low < offset < end
+        ]
+
+    def _at(self, base: Term | None, offset: int) -> Word:
+        return offset if base is None else self._pool.make("ADD", offset % 2**256, base)
+
+    # --- reads --------------------------------------------------------------------------------
+
+    def load(self, place: Word) -> Word:
+        """MLOAD. Bytes that are not known give a term named after the place."""
+        cell = self.cells.get(place)
+        if cell is not None and not isinstance(cell, tuple):
+            return cell
+        if self._is_aligned and _is_aligned(place):
+            return self._unknown(place)
+        return self._composed(place)
+
+    def head(self, place: Word) -> Word:
+        """The word at the place; of a call's input, its selector alone where that is known."""
+        cell = self.cells.get(place)
+        if isinstance(cell, tuple):
+            word, first, count = cell
+            if isinstance(word, int) and not first and count >= _SELECTOR:
+                return word >> (below := 8 * (_WORD - count)) << below
+        return self.load(place)
+
+    def _unknown(self, place: Word) -> Word:
+        if self.is_clean and isinstance(place, int):
+            return 0
+        return self._pool.leaf("memory", place)
+
+    def _composed(self, place: Word) -> Word:
+        """The word put together from the cells that its bytes are in."""
+        make = self._pool.make
+        whole: Word = 0
+        missing = 2**256 - 1
+        base, start = _split(place)
+        for at, (word, first, count) in self._parts_of(base, start, start + _WORD):
+            mask = (2 ** (8 * count) - 1) << 8 * (_WORD - at - count)
+            direction, bytes_off = ("SHR", at - first) if at > first else ("SHL", first - at)
+            part = make("AND", mask, make(direction, 8 * bytes_off, word))
+            whole = make("OR", whole, part)
+            missing &= ~mask
+        if not missing or (self.is_clean and base is None):
+            return whole
+        unknown = self._pool.leaf("memory", place)
+        return make("OR", whole, make("AND", missing, unknown))
+
+    def _parts_of(self, base: Term | None, start: int, end: int) -> list[tuple[int, Fragment]]:
+        """What a stretch is made of: offset into it, and which bytes of which word. Sorted."""
+        found = []
+        for cell, offset in self._near(base, start, end):
+            word, first, count = _parts(self.cells[cell])
+            low, high = max(offset, start), min(offset + count, end)
+            if low < high:
+                found.append((low - start, (word, first + low - offset, high - low)))
+        return sorted(found, key=lambda part: part[0])
+
+    def hash(self, place: Word, length: Word) -> Word:
+        """KECCAK256 of a stretch."""
+        pool = self._pool
+        length = _distance(length)
+        if not isinstance(length, int) or not 0 < length <= _MOST_HASHED:
+            return pool.leaf("keccak", pool.leaf("memory", place), length)
+        words = self._whole_words(place, length)
+        if words is not None and not (len(words) == 1 and _halves(words[0])):
+            return pool.hash_words(words)
+        return pool.leaf("packed", length, *self._pieces(place, length))
+
+    def _whole_words(self, place: Word, length: int) -> tuple[Word, ...] | None:
+        if length % _WORD:
+            return None
+        words: list[Word] = []
+        for offset in range(0, length, _WORD):
+            cell = self.cells.get(self._pool.make("ADD", offset, place) if offset else place)
+            if cell is None or isinstance(cell, tuple):
+                return None
+            words.append(cell)
+        return tuple(words)
+
+    def _pieces(self, place: Word, length: int) -> Iterator[Word]:
+        """Offset and content of what a stretch is made of."""
+        base, start = _split(place)
+        done = 0
+        for at, (word, first, count) in self._parts_of(base, start, start + length):
+            if at > done:
+                yield from self._gap(base, start, done)
+            for offset, content in _contents(word, first, first + count):
+                yield from (at + offset - first, content)
+            done = at + count
+        if done < length:
+            yield from self._gap(base, start, done)
+
+    def _gap(self, base: Term | None, start: int, done: int) -> tuple[Word, Word]:
+        """Bytes that are in no cell."""
+        return done, self._unknown(self._at(base, start + done))
+
+
+def _distance(length: Word) -> Word:
+    """The number that a length is where it was computed as the distance of two places behind one
+    term; else the length. The terms are pointers here: within one hash a pointer is one place."""
+    rest = 0
+    counts: dict[Term, int] = {}
+    waiting = [(length, 1)]
+    while waiting:
+        word, sign = waiting.pop()
+        if isinstance(word, int):
+            rest += sign * word
+        elif word.operation == "ADD":
+            waiting += [(each, sign) for each in word.arguments]
+        elif word.operation == "SUB":
+            minuend, subtrahend = word.arguments
+            waiting += [(minuend, sign), (subtrahend, -sign)]
+        else:
+            counts[word] = counts.get(word, 0) + sign
+    return length if any(counts.values()) else rest & MASK
+
+
+def _is_aligned(place: Word) -> bool:
+    """Whether the place is a whole number of words behind the term it builds on."""
+    if isinstance(place, Term):
+        first = place.arguments[0] if place.operation == "ADD" else 0
+        return not isinstance(first, int) or not first & _LOW_BITS
+    return not place & _LOW_BITS
+
+
+def _split(place: Word) -> tuple[Term | None, int]:
+    """The term that a place builds on, None for a plain number, and how far it is from there."""
+    if isinstance(place, int):
+        return None, place
+    if place.place is None:
+        place.place = _term_split(place)
+    return place.place
+
+
+def _term_split(place: Term) -> tuple[Term, int]:
+    if place.operation == "ADD" and isinstance(place.arguments[0], int):
+        offset, base = place.arguments
+        if isinstance(base, Term) and isinstance(offset, int):
+            return base, offset - 2**256 if offset >= _HALF else offset
+    return place, 0
+
+
+def _parts(cell: Cell) -> Fragment:
+    return cell if isinstance(cell, tuple) else (cell, 0, _WORD)
+
+
+def _halves(word: Word) -> tuple[int, Word, Word] | None:
+    """Of a word put together as `low | high << bits`: bits, low, high. One is a number."""
+    match word:
+        case Term(
+            operation="OR", arguments=(int(low), Term(operation="SHL", arguments=(bits, high)))
+        ):
+            if isinstance(bits, int) and bits % 8 == 0 and not low >> bits:
+                return bits, low, high
+        case Term(operation="OR", arguments=(int(number), Term() as low)):
+            if _fits_an_address(low) and not number & _ADDRESS_MASK:
+                return _ADDRESS_BITS, low, number >> _ADDRESS_BITS
+    return None
+
+
+def _fits_an_address(word: Term) -> bool:
+    """Whether the bits above an address's are surely zero."""
+    match (word.operation, word.arguments):
+        case ("AND", (int(mask), _)):
+            return mask <= _ADDRESS_MASK
+        case ("SHR", (int(shift), _)):
+            return shift >= _WORD * 8 - _ADDRESS_BITS
+    return word.operation in ("CALLER", "ORIGIN", "ADDRESS")
+
+
+def _contents(word: Word, start: int, end: int) -> Iterator[tuple[int, Word]]:
+    """Offset and content of the bytes from start to end of a word."""
+    halves = _halves(word)
+    if isinstance(word, int):
+        yield start, (word >> (8 * (_WORD - end))) & (2 ** (8 * (end - start)) - 1)
+    elif halves is None:
+        yield start, word
+    else:
+        bits, low, high = halves
+        border = _WORD - bits // 8
+        if start < border and isinstance(high, int):
+            yield start, high & (2 ** (8 * (border - start)) - 1)
+        elif start < border:
+            yield start, high
+        if end > border:
+            yield from _contents(low, max(start, border), end)

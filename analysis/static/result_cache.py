@@ -1,0 +1,185 @@
+"""Examines each code once: what is known of it is looked up, what is not is worked out and kept.
+
+Known are, in this order: codes seen lately, codes being examined for somebody else, codes in the
+tables, codes that differ from those in nothing that matters (`immutable_families`). Working it out
+is a second of processor time at worst, so a service does it in processes of its own: in a thread it
+would keep the interpreter from answering requests.
+"""
+
+import asyncio
+import os
+from collections import OrderedDict
+from collections.abc import Callable
+from concurrent.futures import Executor, ThreadPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from typing import Final, Protocol, TypeVar
+
+import msgspec
+import structlog
+
+from analysis.static.analyse_code import Findings, examine, unexamined
+from analysis.static.engine_version import analysis_version
+from analysis.static.evm.disassembly import hash_of, strip_metadata
+from analysis.static.immutable_families import Family, answer, grow, new_family, shape_of
+from analysis.static.worker_pool import process_pool
+from config.errors import StoreError
+from config.primitives import Hash32
+
+T = TypeVar("T")
+
+_LOG = structlog.get_logger(__name__)
+
+_MOST_IN_MEMORY: Final = 512
+"""Codes; what is found in one takes some ten kilobytes."""
+
+_SMALL: Final = 256
+"""Bytes. Smaller codes are not kept: fronts of clones, which differ by what is written into them,
+are examined as fast as they would be looked up; what answers for them is their target's code."""
+
+_MOST_PROCESSES: Final = 4
+
+
+class Codes(Protocol):
+    """The tables, or nothing at all. A family of codes is kept as if it were a code."""
+
+    async def find_code(self, code_hash: Hash32, version: str) -> str | None:
+        """What was kept. None: nothing."""
+        ...
+
+    async def keep_code(self, code_hash: Hash32, version: str, *, size: int, found: str) -> None:
+        """Keep it in the place of what was kept before."""
+        ...
+
+    async def forget_codes(self, *, but_of_version: str) -> None:
+        """Remove what was kept of other versions."""
+        ...
+
+
+class NoCodes:
+    """No tables: nothing is kept."""
+
+    async def find_code(self, code_hash: Hash32, version: str) -> str | None:
+        """Nothing."""
+
+    async def keep_code(self, code_hash: Hash32, version: str, *, size: int, found: str) -> None:
+        """Drop it."""
+
+    async def forget_codes(self, *, but_of_version: str) -> None:
+        """There is nothing."""
+
+
+class Examiner:
+    """What codes tell by themselves. One for all chains: the same code says the same on each."""
+
+    def __init__(self, codes: Codes | None = None, *, in_processes: bool = False) -> None:
+        self._codes = NoCodes() if codes is None else codes
+        self._in_processes = in_processes
+        self._workers = self._new_workers()
+        self._recent: OrderedDict[bytes, Findings] = OrderedDict()
+        self._under_way: dict[bytes, asyncio.Task[Findings]] = {}
+
+    async def examine(self, code: bytes, *, anew: bool = False) -> Findings:
+        """What the code tells; with `anew`, worked out again whatever is known, and kept so.
+
+        What a code keeps us from working out is not known; it is no error.
+        """
+        stripped = strip_metadata(code)
+        known = None if anew else self._recent.get(stripped)
+        if known is not None:
+            self._recent.move_to_end(stripped)
+            return known
+        task = self._under_way.get(stripped)
+        if task is None or anew:
+            task = asyncio.create_task(self._find(stripped, anew=anew))
+            self._under_way[stripped] = task
+            task.add_done_callback(lambda done: self._forget(stripped, done))
+        return await asyncio.shield(task)
+
+    async def start(self) -> None:
+        """Forget what other versions of us found, and start a worker: the first token need not
+        wait for one."""
+        try:
+            await self._codes.forget_codes(but_of_version=analysis_version())
+        except StoreError as error:
+            _LOG.warning("old answers not removed", why=str(error))
+        await self._work_out(examine, b"")
+
+    def close(self) -> None:
+        """End the workers; what they are at is lost."""
+        self._workers.shutdown(wait=False, cancel_futures=True)
+
+    def _forget(self, stripped: bytes, done: asyncio.Task[Findings]) -> None:
+        if self._under_way.get(stripped) is done:
+            del self._under_way[stripped]
+
+    async def _find(self, stripped: bytes, *, anew: bool) -> Findings:
+        is_kept = len(stripped) > _SMALL
+        found = await self._look_up(stripped) if is_kept and not anew else None
+        if found is None:
+            found = await self._work_out(examine, stripped) or unexamined(stripped)
+            if is_kept and not found.is_timed_out:
+                await self._keep(found.code_hash, len(stripped), found)
+                await self._introduce(stripped, found, anew=anew)
+        self._recent[stripped] = found
+        while len(self._recent) > _MOST_IN_MEMORY:
+            self._recent.popitem(last=False)
+        return found
+
+    async def _look_up(self, stripped: bytes) -> Findings | None:
+        found = await self._read(hash_of(stripped), Findings)
+        shape = shape_of(stripped) if found is None else None
+        if shape is None:
+            return found
+        family = await self._read(shape.family, Family)
+        if family is None or family.proof is None:
+            return None
+        return await self._work_out(answer, family, stripped, shape)
+
+    async def _introduce(self, stripped: bytes, found: Findings, *, anew: bool) -> None:
+        """Let the code's family know of it. With `anew`, what was known of the family is forgotten:
+        the next code of it is examined again as well."""
+        shape = shape_of(stripped)
+        if shape is None:
+            return
+        known = None if anew else await self._read(shape.family, Family)
+        if known is None:
+            family: Family | None = new_family(shape)
+        else:
+            family = await self._work_out(grow, known, stripped, shape, found)
+        if family is not None:
+            await self._keep(shape.family, len(stripped), family)
+
+    async def _read(self, name: Hash32, shape: type[T]) -> T | None:
+        try:
+            kept = await self._codes.find_code(name, analysis_version())
+            return None if kept is None else msgspec.json.decode(kept, type=shape)
+        except (StoreError, msgspec.DecodeError) as error:
+            _LOG.warning("code not looked up", code=name, why=str(error))
+            return None
+
+    async def _keep(self, name: Hash32, size: int, known: Findings | Family) -> None:
+        text = msgspec.json.encode(known).decode()
+        try:
+            await self._codes.keep_code(name, analysis_version(), size=size, found=text)
+        except StoreError as error:
+            _LOG.warning("what a code tells not stored", code=name, why=str(error))
+
+    async def _work_out(self, work: Callable[..., T | None], *given: object) -> T | None:
+        """Do it in a worker. None: no worker survives it."""
+        loop = asyncio.get_running_loop()
+        for _ in range(2):
+            workers = self._workers
+            try:
+                return await loop.run_in_executor(workers, work, *given)
+            except BrokenProcessPool as error:
+                # Whoever notices first replaces them; the others go on with the new ones.
+                if self._workers is workers:
+                    self._workers = self._new_workers()
+                _LOG.error("a worker died of a code", why=str(error))
+        return None
+
+    def _new_workers(self) -> Executor:
+        count = max(1, min(_MOST_PROCESSES, (os.cpu_count() or 1) - 1))
+        if self._in_processes:
+            return process_pool(count)
+        return ThreadPoolExecutor(count, thread_name_prefix="examine")

@@ -1,0 +1,173 @@
+"""Where a function asks who calls."""
+
+from collections.abc import Callable, Iterator
+from typing import Final
+
+import msgspec
+
+from analysis.static.dataflow.dependencies import CALLERS, HASHES
+from analysis.static.dataflow.inversion import solve
+from analysis.static.dataflow.predicates import CALLER, FROM, ORIGIN, Reading, Variable
+from analysis.static.evm.cfg import Deed, Entry
+from analysis.static.evm.expressions import MASK, Term, Word, address_in
+from analysis.static.evm.function_cfg import Literal
+from analysis.static.evm.opaque_immutables import is_sealed
+from analysis.static.token_model.atomic_comparisons import parts
+from analysis.static.token_model.contract_model import MOVERS, Code
+from analysis.static.token_model.memoize import once_per_code
+
+_SELVES: Final = frozenset({CALLER, FROM, ORIGIN})
+_EQUALITIES: Final = frozenset({"EQ", "XOR", "SUB"})
+_ORDERED: Final = frozenset({"LT", "GT", "SLT", "SGT"})
+_TELLING: Final = HASHES | {"ADD", "AND", "MUL", "NOT", "OR", "SHL", "SUB", "XOR"}
+"""Operations that leave different words for different callers, the other operands being fixed."""
+_SETTLED: Final = frozenset({"SLOAD", "ADDRESS", "CHAINID", "memory"})
+"""Leaves that the caller does not choose."""
+_ADDRESS_MASK: Final = 2**160 - 1
+_DEEPEST: Final = 8
+_EFFECTS: Final = frozenset({"SSTORE", "CALL", "DELEGATECALL"})
+
+
+class CallerCheck(msgspec.Struct, frozen=True, kw_only=True):
+    """A condition on the caller that decides whether a function goes on."""
+
+    entry: Entry
+    pc: int
+    variables: frozenset[Variable]
+    """Storage that names who may."""
+
+
+@once_per_code
+def caller_checks(code: Code) -> Iterator[CallerCheck]:
+    """All of them, in every function."""
+    found = list(_checks(code, _tests))
+    yield from found or _checks(code, _decisions)
+
+
+def _checks(
+    code: Code, readings_of: Callable[[Code, Entry], Iterator[Reading]]
+) -> Iterator[CallerCheck]:
+    for entry in code.entries:
+        for reading in readings_of(code, entry):
+            variables = _asked(code, reading)
+            if variables is not None:
+                yield CallerCheck(entry=entry, pc=reading.literal.pc, variables=variables)
+
+
+def _decisions(code: Code, entry: Entry) -> Iterator[Reading]:
+    """What decides whether another contract is asked for leave."""
+    for guard in code.guards(entry):
+        if guard.test.has_answer and entry not in MOVERS:
+            yield from code.context_of(entry, guard.refusal.test)
+
+
+def _tests(code: Code, entry: Entry) -> Iterator[Reading]:
+    for guard in code.guards(entry):
+        yield guard.test
+    if entry in MOVERS:
+        return
+    seen: set[Literal] = set()
+    for refusal in code.flow(entry).silent_refusals(_is_effect):
+        if refusal.test not in seen:
+            seen.add(refusal.test)
+            yield code.reader.read(refusal.test, entry)
+
+
+def _is_effect(deed: Deed) -> bool:
+    return deed.kind in _EFFECTS
+
+
+def _asked(code: Code, reading: Reading) -> frozenset[Variable] | None:
+    """Storage that the caller is compared with or looked up in. None: it is about others."""
+    literal = reading.literal
+    terms = list(parts(code, literal.condition, holds=literal.holds))
+    if any(_is_owner_test(code, term, is_true) for term, is_true in terms):
+        return reading.addresses | reading.globals | frozenset(_hashed_variables(code, terms))
+    if any(term.operation in _ORDERED for term, _ in terms):
+        return None
+    listed = frozenset(
+        variable
+        for variable, party in reading.lists
+        if party in _SELVES
+        and not code.is_own_business(variable)
+        and not _is_left_by_transfers(code, variable)
+    )
+    return listed or None
+
+
+def _is_left_by_transfers(code: Code, variable: Variable) -> bool:
+    """Whether nothing but transfers writes it: the time of the last one, and the like."""
+    writes = list(code.writes_to(variable))
+    return bool(writes) and all(write.entry in MOVERS for write in writes)
+
+
+def _is_owner_test(code: Code, term: Term, is_true: bool) -> bool:
+    """Whether it compares the caller, in whatever form, with somebody privileged. `is_true`: what
+    it is where the function refuses."""
+    if term.operation in CALLERS:
+        # what is left of a difference to an immutable that deployment fills in
+        return is_true and code.program.has_blank_words
+    if term.operation == "ADD":
+        # zero where the caller is the number whose negative is added
+        return isinstance(term.arguments[0], int) and _is_named(code, term, 0)
+    if term.operation not in _EQUALITIES:
+        return False
+    is_unequal = is_true is not (term.operation == "EQ")
+    return any(
+        _is_named(code, one, other, is_unequal=is_unequal)
+        for one, other in (term.arguments, term.arguments[::-1])
+    )
+
+
+def _is_named(code: Code, one: Word, other: Word, *, is_unequal: bool = False) -> bool:
+    """Whether one word is made of the caller and the other one, or the two, tell of whom.
+
+    `is_unequal`: the function refuses where they differ. Zero is then an immutable that deployment
+    fills in: nobody else can be asked to be zero.
+    """
+    if not _is_caller(code, one):
+        return False
+    word = code.sources.single(other)
+    if not isinstance(word, int):
+        return any(True for _ in _named_by(code, word, _DEEPEST))
+    if is_sealed(word):
+        return True
+    who = solve(one, word)
+    if who == 0:
+        return is_unequal and code.program.has_blank_words
+    return who is None or who <= _ADDRESS_MASK
+
+
+def _is_caller(code: Code, word: Word, depth: int = _DEEPEST) -> bool:
+    """Whether the word is the caller, or made of it and constants so that it tells the caller."""
+    bare = address_in(code.sources.single(word))
+    if not isinstance(bare, Term) or not depth:
+        return False
+    if bare.operation in CALLERS:
+        return True
+    if bare.operation not in _TELLING:
+        return False
+    kinds = {atom.operation for part in bare.arguments for atom in code.sources.atoms(part)}
+    is_chosen = bool(kinds - CALLERS - _SETTLED)
+    return not is_chosen and any(_is_caller(code, part, depth - 1) for part in bare.arguments)
+
+
+def _named_by(code: Code, word: Word, depth: int) -> Iterator[Term]:
+    """Storage and answers that the word depends on, also inside hashes."""
+    for atom in code.sources.atoms(word):
+        if atom.operation in ("SLOAD", "result"):
+            yield atom
+        elif atom.operation in HASHES and depth:
+            for part in atom.arguments:
+                yield from _named_by(code, part, depth - 1)
+
+
+def _hashed_variables(code: Code, terms: list[tuple[Term, bool]]) -> Iterator[Variable]:
+    """Variables whose hash is compared with the caller's."""
+    for term, _ in terms:
+        for side in term.arguments:
+            if isinstance(side, Term) and side.operation in HASHES:
+                for atom in _named_by(code, side, _DEEPEST):
+                    if atom.operation == "SLOAD":
+                        for place in code.places.of(atom.arguments[0]):
+                            yield place.root, MASK

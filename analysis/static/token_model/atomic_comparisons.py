@@ -1,0 +1,28 @@
+"""A condition taken apart into the comparisons that it joins."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from analysis.static.evm.expressions import Term, Word
+from analysis.static.token_model.contract_model import Code
+
+_FLIPS: Final = frozenset({"ISZERO"})
+_JOINS: Final = frozenset({"AND", "OR"})
+
+
+def parts(code: Code, condition: Word, *, holds: bool) -> Iterator[tuple[Term, bool]]:
+    """The comparisons in a condition, and what each must be for the whole to be as it is."""
+    waiting = [(condition, holds)]
+    seen = set()
+    while waiting:
+        word, is_true = waiting.pop()
+        for term in code.sources.meanings(word):
+            if not isinstance(term, Term) or (term, is_true) in seen:
+                continue
+            seen.add((term, is_true))
+            if term.operation in _FLIPS:
+                waiting.append((term.arguments[0], not is_true))
+            elif term.operation in _JOINS:
+                waiting.extend((each, is_true) for each in term.arguments)
+            else:
+                yield term, is_true

@@ -1,0 +1,242 @@
+"""Writes down how transfers come to be refused by a cap, as far as storage and amount decide."""
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from analysis.static.dataflow.delegate_targets import slot_name
+from analysis.static.dataflow.predicates import TO, VOICES, Voice
+from analysis.static.evm.cfg import Branch, Node
+from analysis.static.evm.expressions import FOLDED, Term, Word
+from analysis.static.evm.function_cfg import Flow
+from analysis.static.token_model.cap_rules import REFUSED, CapRule, CapRules, Choice, Step
+from analysis.static.token_model.contract_model import MOVERS, Code
+from analysis.static.token_model.transfer_guards import Cap, position_caps, trading_caps
+
+_MOST_CHOICES: Final = 400
+_MOST_STEPS: Final = 2_000
+_MOST_SLOTS: Final = 32
+_MOST_MEANINGS: Final = 8
+_DEEPEST: Final = 40
+_CLOCKS: Final = {"TIMESTAMP": "time", "NUMBER": "block"}
+
+
+def cap_rules(code: Code) -> CapRules:
+    """What the state step needs to tell whether caps are in force."""
+    return CapRules(
+        trading=_rule(code, list(trading_caps(code))),
+        position=_rule(code, list(position_caps(code))),
+    )
+
+
+def _rule(code: Code, caps: list[Cap]) -> CapRule | None:
+    if not caps or not code.is_followed(MOVERS):
+        return None
+    writer = _Writer(code)
+    for entry in MOVERS:
+        mine = [cap for cap in caps if cap.guard.refusal.entry == entry]
+        if mine:
+            writer.add(code.flow(entry), mine)
+    constants = [cap.constant for cap in caps if cap.constant is not None]
+    rule = CapRule(
+        steps=tuple(writer.steps),
+        choices=tuple(writer.choices),
+        starts=tuple(sorted(writer.starts)),
+        constant=slot_name(max(constants)) if constants else None,
+    )
+    is_small = len(rule.choices) <= _MOST_CHOICES and len(rule.steps) <= _MOST_STEPS
+    is_readable = is_small and len(rule.slots) <= _MOST_SLOTS
+    return rule if is_readable and rule.starts and not writer.is_cyclic else None
+
+
+class _Writer:
+    """Collects the choices and computations of one kind of cap."""
+
+    def __init__(self, code: Code) -> None:
+        self._code = code
+        self.steps: list[Step] = []
+        self._numbers: dict[Step, int] = {}
+        self.choices: list[Choice] = []
+        self._known: dict[Choice, int] = {}
+        self.starts: set[int] = set()
+        self.is_cyclic = False
+        """Whether some way was cut where a loop closes, so that choices may be missing."""
+
+    def add(self, flow: Flow, caps: Iterable[Cap]) -> None:
+        """Add the ways of one function."""
+        tests = (cap.guard.refusal.test for cap in caps)
+        refusing = {(test.pc, test.condition): test.holds for test in tests}
+        ends = [node for node in flow.nodes if node in flow.alive and _key(node) in refusing]
+        leading = flow.leading_to(ends) & flow.alive
+        words = _Words(self, self._code, VOICES[flow.entry or 0])
+        ways = _Ways(flow, leading, refusing, words)
+        order = ways.order()
+        names: dict[Node, frozenset[int]] = {}
+        for node in order:
+            names[node] = self._name(node, names, ways, refusing)
+        self.starts |= {name for root in ways.roots() for name in names.get(root, ())}
+        self.is_cyclic |= ways.is_cyclic
+
+    def _name(
+        self,
+        node: Node,
+        names: dict[Node, frozenset[int]],
+        ways: "_Ways",
+        refusing: dict[tuple[int, Term], bool],
+    ) -> frozenset[int]:
+        """The choices that decide what happens from here on."""
+        branch = node.branch
+        if branch is None or not ways.is_choice(node):
+            return frozenset(name for after in ways.after(node) for name in names.get(after, ()))
+        sides = [names.get(side, frozenset()) for side in (branch.if_true, branch.if_false)]
+        fails_when = refusing.get((branch.pc, branch.condition))
+        if fails_when is not None:
+            sides[0 if fails_when else 1] = frozenset({REFUSED})
+        if sides[0] == sides[1]:
+            return sides[0]
+        choice = Choice(
+            condition=ways.condition(branch),
+            if_true=tuple(sorted(sides[0])),
+            if_false=tuple(sorted(sides[1])),
+        )
+        if choice not in self._known:
+            self._known[choice] = len(self.choices)
+            self.choices.append(choice)
+        return frozenset({self._known[choice]})
+
+    def step(self, operation: str, *arguments: int, word: int | None = None) -> int:
+        """The number of a step; equal ones share it."""
+        named = None if word is None else slot_name(word)
+        step = Step(operation, arguments, named)
+        if step not in self._numbers:
+            self._numbers[step] = len(self.steps)
+            self.steps.append(step)
+        return self._numbers[step]
+
+
+def _key(node: Node) -> tuple[int, Term] | None:
+    return None if node.branch is None else (node.branch.pc, node.branch.condition)
+
+
+class _Ways:
+    """The nodes that lead to a refusal by the cap."""
+
+    def __init__(
+        self,
+        flow: Flow,
+        leading: set[Node],
+        refusing: dict[tuple[int, Term], bool],
+        words: "_Words",
+    ) -> None:
+        self._flow = flow
+        self._leading = leading
+        self._refusing = refusing
+        self._words = words
+        self.is_cyclic = False
+
+    def roots(self) -> Iterator[Node]:
+        """Where the function begins."""
+        before = {after for node in self._leading for after in node.successors()}
+        starts = self._leading - before
+        return (node for node in self._flow.nodes if node in starts)
+
+    def after(self, node: Node) -> list[Node]:
+        """Where it goes on towards a refusal."""
+        return [each for each in node.successors() if each in self._leading]
+
+    def is_choice(self, node: Node) -> bool:
+        """Whether what the state step knows may decide here. A branch of which one side fails for
+        another reason is none: what matters is what happens to those that pass."""
+        branch = node.branch
+        if branch is None:
+            return False
+        if _key(node) in self._refusing:
+            return True
+        is_open = branch.if_true in self._flow.alive and branch.if_false in self._flow.alive
+        return is_open and not self._words.is_unknown(branch.condition)
+
+    def condition(self, branch: Branch) -> int:
+        """The step that computes a branch's condition."""
+        return self._words.step_of(branch.condition)
+
+    def order(self) -> list[Node]:
+        """Each node after all that follow it; a loop is cut where it closes, and noted."""
+        done: list[Node] = []
+        state: dict[Node, bool] = {}
+        for start in self.roots():
+            waiting = [(start, iter(self.after(start)))]
+            state[start] = False
+            while waiting:
+                node, rest = waiting[-1]
+                for after in rest:
+                    if after not in state:
+                        state[after] = False
+                        waiting.append((after, iter(self.after(after))))
+                        break
+                    self.is_cyclic |= not state[after]
+                else:
+                    state[node] = True
+                    done.append(node)
+                    waiting.pop()
+        return done
+
+
+class _Words:
+    """Computations of one function, as steps."""
+
+    def __init__(self, writer: _Writer, code: Code, voice: Voice) -> None:
+        self._writer = writer
+        self._code = code
+        self._voice = voice
+        self._known: dict[Word, int] = {}
+        self._unknown = writer.step("unknown")
+
+    def is_unknown(self, word: Word) -> bool:
+        """Whether nothing the state step knows decides it."""
+        return self.step_of(word) == self._unknown
+
+    def step_of(self, word: Word, depth: int = _DEEPEST) -> int:
+        """The step that computes a word."""
+        if isinstance(word, int):
+            return self._writer.step("number", word=word)
+        if word not in self._known:
+            self._known[word] = self._unknown  # stands for itself inside itself
+            self._known[word] = self._compute(word, depth - 1) if depth else self._unknown
+        return self._known[word]
+
+    def _compute(self, word: Term, depth: int) -> int:
+        meanings = self._code.sources.meanings(word)
+        if meanings != [word]:
+            return self._either(meanings, depth)
+        operation, arguments = word.operation, word.arguments
+        if operation == "SLOAD":
+            return self._stored(arguments[0])
+        if operation in _CLOCKS:
+            return self._writer.step(_CLOCKS[operation])
+        if operation == "CALLDATALOAD" and arguments[0] == self._voice.amount:
+            return self._writer.step("amount")
+        if operation not in FOLDED:
+            return self._unknown
+        steps = [self.step_of(each, depth) for each in arguments]
+        is_moot = all(step == self._unknown for step in steps)
+        return self._unknown if is_moot else self._writer.step(operation, *steps)
+
+    def _either(self, meanings: list[Word], depth: int) -> int:
+        if not meanings or len(meanings) > _MOST_MEANINGS:
+            return self._unknown
+        steps = sorted({self.step_of(each, depth) for each in meanings})
+        if self._unknown in steps:
+            return self._unknown
+        return steps[0] if len(steps) == 1 else self._writer.step("either", *steps)
+
+    def _stored(self, slot: Word) -> int:
+        places = self._code.places.of(slot)
+        if len(places) != 1:
+            return self._unknown
+        place = places[0]
+        if isinstance(place.root, int) and not place.keys:
+            return self._writer.step("slot", word=place.root)
+        if place.root in self._code.roles.balances and place.keys:
+            # a newcomer holds nothing, whatever unit a token counts in
+            is_newcomers = self._code.reader.party(place.keys[0], self._voice) == TO
+            return self._writer.step("number", word=0) if is_newcomers else self._unknown
+        return self._unknown

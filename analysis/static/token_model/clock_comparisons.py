@@ -1,0 +1,81 @@
+"""Comparisons with the clock, and what it is compared with."""
+
+from collections.abc import Iterator
+
+import msgspec
+
+from analysis.static.dataflow.dependencies import CLOCKS
+from analysis.static.dataflow.predicates import Variable
+from analysis.static.evm.cfg import Entry
+from analysis.static.evm.expressions import Word
+from analysis.static.evm.path_state import Note
+from analysis.static.token_model.contract_model import Code
+
+
+class ClockComparison(msgspec.Struct, frozen=True, kw_only=True):
+    """The block's number or time compared with something the caller does not choose."""
+
+    entry: Entry
+    pc: int
+    is_time: bool
+    """False: the block number."""
+    constants: frozenset[int]
+    """Numbers the clock itself is compared with."""
+    variables: frozenset[Variable]
+    """Storage in the other operand, or in both."""
+    clock_side: Word
+    """The operand with the clock in it."""
+    other: Word
+
+
+def clock_comparisons(code: Code) -> Iterator[ClockComparison]:
+    """All of them, but for a compiler's overflow checks."""
+    deciding = _deciding(code)
+    for note in code.notes.clocks.values():
+        condition, a, b = note.words
+        if condition not in deciding and code.checks.is_check(condition):
+            continue
+        found = _comparison(code, note, a, b)
+        if found is not None:
+            yield found
+
+
+def _deciding(code: Code) -> set[Word]:
+    """Conditions of branches of which both sides can succeed."""
+    return {
+        term
+        for entry in code.entries
+        for branch in code.flow(entry).branches()
+        if branch.condition.has_clock
+        and branch.if_true in code.flow(entry).alive
+        and branch.if_false in code.flow(entry).alive
+        for term in code.sources.everything(branch.condition)
+    }
+
+
+def _comparison(code: Code, note: Note, a: Word, b: Word) -> ClockComparison | None:
+    if not _has_clock(code, a):
+        a, b = b, a
+    reads = {
+        (place.root, bits)
+        for word in (a, b)
+        for slot, bits in code.sources.reads(word)
+        for place in code.places.of(slot)
+    }
+    constants = {word for word in code.sources.meanings(b) if isinstance(word, int)}
+    if not reads and not constants:
+        return None
+    kinds = {atom.operation for word in (a, b) for atom in code.sources.atoms(word)}
+    return ClockComparison(
+        entry=note.entry,
+        pc=note.pc,
+        is_time="TIMESTAMP" in kinds,
+        constants=frozenset(constants),
+        variables=frozenset(reads),
+        clock_side=a,
+        other=b,
+    )
+
+
+def _has_clock(code: Code, word: Word) -> bool:
+    return code.sources.has(word, CLOCKS)

@@ -1,0 +1,348 @@
+"""Writes a word down as a computation over named leaves, and says what each leaf depends on."""
+
+from typing import Final
+
+import msgspec
+
+from analysis.static.dataflow.delegate_targets import slot_name
+from analysis.static.dataflow.dependencies import is_own_address
+from analysis.static.dataflow.predicates import CALLER, FROM, ORIGIN, TO, VOICES, Variable, Voice
+from analysis.static.dataflow.storage_layout import Place
+from analysis.static.evm.cfg import Entry
+from analysis.static.evm.expressions import FOLDED, Term, Word, address_in
+from analysis.static.evm.path_state import ALLOWANCE, APPROVE, BALANCE_OF, TOTAL_SUPPLY
+from analysis.static.token_model.cap_rules import Step
+from analysis.static.token_model.contract_model import MOVERS, Code
+from analysis.static.token_model.trade_conditions import Source
+
+_MOST_STEPS: Final = 300
+_MOST_MEANINGS: Final = 4
+_MOST_PHIS: Final = 3000
+_MOST_TOLD: Final = 64
+_DEEPEST: Final = 60
+_PRECOMPILES: Final = 0x200
+_ADDRESS_MASK: Final = 2**160 - 1
+_PARTIES: Final = frozenset({FROM, TO, CALLER, ORIGIN})
+_SPENDER: Final = 4
+"""Where `approve` has it in calldata."""
+
+_ENVIRONMENT: Final[dict[str, tuple[str, Source]]] = {
+    "TIMESTAMP": ("time", "time"),
+    "NUMBER": ("block", "block"),
+    "GASPRICE": ("gas_price", "fees"),
+    "BASEFEE": ("base_fee", "fees"),
+    "BLOBBASEFEE": ("blob_base_fee", "fees"),
+    "GASLIMIT": ("gas_limit", "fees"),
+    "COINBASE": ("proposer", "proposer"),
+    "DIFFICULTY": ("randomness", "randomness"),
+    "PREVRANDAO": ("randomness", "randomness"),
+    "GAS": ("gas", "gas"),
+    "CALLDATASIZE": ("input", "input"),
+}
+
+_CALLS: Final = frozenset({"CALL", "STATICCALL"})
+_SELECTOR_SHIFT: Final = 224
+_GETTERS: Final = frozenset({BALANCE_OF, ALLOWANCE, TOTAL_SUPPLY, 0x313CE567})
+"""And `decimals()`."""
+
+_IDENTITY: Final = {"CALLER": "caller", "ORIGIN": "origin", "ADDRESS": "this"}
+_FIXED: Final = frozenset(
+    {
+        *("selector", "selector_high", "CODESIZE", "CHAINID", "CALLVALUE", "PC", "MSIZE"),
+        *("RETURNDATASIZE", "TLOAD"),  # what a compiler checks; a lock within one transaction
+    }
+)
+
+
+class Leaf(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing that a word depends on."""
+
+    source: Source | None = None
+    """None: who a party is, or the writers of `variable` tell."""
+    variable: Variable | None = None
+
+
+class Leaves(msgspec.Struct, frozen=True, kw_only=True):
+    """A word, written down."""
+
+    steps: tuple[Step, ...]
+    found: tuple[Leaf, ...]
+
+
+class Expressions:
+    """Writes down words of one code."""
+
+    def __init__(self, code: Code) -> None:
+        self._code = code
+        targets = {
+            address_in(code.sources.single(deed.words[0]))
+            for _, deed in code.calls()
+            if deed.kind != "LOG" and deed.words
+        }
+        self._called = {target for target in targets if isinstance(target, Term)}
+
+    def leaves(self, word: Word, entry: Entry) -> Leaves:
+        """The last step is the word's value."""
+        writer = _Writer(self._code, self._called, entry, word)
+        writer.write(word, _DEEPEST)
+        return Leaves(steps=tuple(writer.steps), found=tuple(writer.leaves))
+
+
+class _Writer:
+    def __init__(self, code: Code, called: set[Term], entry: Entry, word: Word) -> None:
+        self._code = code
+        self._called = called
+        self._entry = entry
+        self._voice = VOICES.get(entry, Voice()) if entry is not None else Voice()
+        self._bits = dict(code.sources.atoms(word))
+        self._known: dict[Word, int] = {}
+        self._open: set[Word] = set()
+        """Words that are being written down."""
+        self.steps: list[Step] = []
+        self.leaves: dict[Leaf, None] = {}
+
+    def write(self, word: Word, depth: int) -> int:
+        """The number of the word's step."""
+        if word in self._open:
+            # A loop's phi that depends on itself: its other meanings tell what it depends on.
+            return self._step("unknown")
+        if word not in self._known:
+            if depth == 0 or len(self.steps) > _MOST_STEPS:
+                self._add(source="unknown")
+                return self._step("unknown")
+            self._open.add(word)
+            self._known[word] = self._write(word, depth - 1)
+            self._open.remove(word)
+        return self._known[word]
+
+    def _step(self, operation: str, *arguments: int, word: int | None = None) -> int:
+        self.steps.append(Step(operation, arguments, None if word is None else slot_name(word)))
+        return len(self.steps) - 1
+
+    def _add(self, *, source: Source | None = None, variable: Variable | None = None) -> None:
+        if source is not None or variable is not None:
+            self.leaves[Leaf(source=source, variable=variable)] = None
+
+    def _write(self, word: Word, depth: int) -> int:
+        if isinstance(word, int):
+            return self._step("number", word=word)
+        name = word.operation
+        handler = _HANDLERS.get(name)
+        if handler is not None:
+            return handler(self, word, depth)
+        if name == "SUB" and all(map(_is_own_purse, word.arguments)):
+            # What a swap of its own has brought, which depends on trades as a balance does.
+            self._add(source="balance")
+            return self._step("unknown")
+        if name in FOLDED:
+            inner = [self.write(each, depth) for each in word.arguments]
+            return self._step(name, *inner)
+        leaf = self._named(name)
+        return self._other(word, depth) if leaf is None else leaf
+
+    def _named(self, name: str) -> int | None:
+        """The step of a leaf without operands. None: it is none."""
+        if name in _ENVIRONMENT:
+            operation, source = _ENVIRONMENT[name]
+            self._add(source=source)
+            return self._step(operation)
+        operation = _IDENTITY.get(name, "unknown" if name in _FIXED else "")
+        return self._step(operation) if operation else None
+
+    def _other(self, word: Term, depth: int) -> int:
+        """Arithmetic that is not folded here passes its operands' sources on; anything else is
+        unknown."""
+        if word.operation in _ARITHMETIC:
+            for each in word.arguments:
+                self.write(each, depth)
+        else:
+            self._add(source="unknown")
+        return self._step("unknown")
+
+    # --- leaves -------------------------------------------------------------------------------
+
+    def _either(self, word: Term, depth: int) -> int:
+        # Phis of phis have too many to evaluate, but each tells what the word depends on.
+        meanings = self._code.sources.meanings(word, most=_MOST_PHIS)
+        if len(meanings) > _MOST_TOLD:
+            meanings = []
+        inner = [self.write(each, depth) for each in meanings if each is not word]
+        if not inner or len(inner) > _MOST_MEANINGS:
+            if not inner:
+                self._add(source="unknown")
+            return self._step("unknown")
+        return self._step("either", *inner)
+
+    def _argument(self, word: Term, _depth: int) -> int:
+        offset = word.arguments[0]
+        if offset == self._voice.amount:
+            self._add(source="amount")
+            return self._step("amount")
+        if offset == self._voice.sender:
+            return self._step(FROM)
+        if offset == self._voice.recipient:
+            return self._step(TO)
+        if self._entry == APPROVE and offset == _SPENDER:
+            return self._step("spender")
+        if self._entry in MOVERS:
+            self._add(source="input")
+        elif self._entry is not None:
+            self._add(source="amount")
+        return self._step("unknown")
+
+    def _coins(self, word: Term, depth: int) -> int:
+        self._add(source="coins")
+        whose = self._address(word.arguments[0], depth) if word.arguments else self._step("this")
+        return self._step("coins", whose)
+
+    def _code_of(self, word: Term, depth: int) -> int:
+        whose = address_in(self._code.sources.single(word.arguments[0]))
+        if whose not in self._called and not self._is_party(whose):
+            self._add(source="code")
+        return self._step("unknown", self._address(word.arguments[0], depth))
+
+    def _is_party(self, whose: Word) -> bool:
+        if not isinstance(whose, Term):
+            return False
+        is_argument = whose.operation == "CALLDATALOAD" and whose.arguments[0] in (
+            self._voice.sender,
+            self._voice.recipient,
+        )
+        return is_argument or whose.operation in _IDENTITY
+
+    def _answer(self, word: Term, depth: int) -> int:
+        target = address_in(self._code.sources.single(word.arguments[0]))
+        if isinstance(target, int) and target < _PRECOMPILES:
+            self._add(source="hash")
+            return self._step("unknown")
+        if is_own_address(target) and not self._asks_own_getters():
+            # What it was asked with decides, and that is not known.
+            self._add(source="unknown")
+            return self._step("unknown")
+        self._add(source="answer")
+        return self._step("answer", self._address(target, depth))
+
+    def _asks_own_getters(self) -> bool:
+        """Whether the function calls nothing on its own contract but getters of books."""
+        heads = [
+            self._code.sources.single(deed.words[1])
+            for _, deed in self._code.flow(self._entry).deeds()
+            if deed.kind in _CALLS and is_own_address(self._code.sources.single(deed.words[0]))
+        ]
+        return all(isinstance(head, int) and head >> _SELECTOR_SHIFT in _GETTERS for head in heads)
+
+    def _success(self, word: Term, depth: int) -> int:
+        target = address_in(self._code.sources.single(word.arguments[1]))
+        if isinstance(target, int) and target < _PRECOMPILES:
+            return self._step("number", word=1)
+        self._add(source="callee")
+        return self._step("callee", self._address(target, depth))
+
+    def _address(self, word: Word, depth: int) -> int:
+        """An operand of which the machine takes the low 160 bits: what else its slot holds does not
+        matter."""
+        target = address_in(self._code.sources.single(word))
+        if isinstance(target, Term):
+            self._bits.setdefault(target, _ADDRESS_MASK)
+        return self.write(target, depth)
+
+    def _hash(self, word: Term, depth: int) -> int:
+        """A hash of who somebody is asks who it is; of anything else it cannot be solved."""
+        before = len(self.leaves)
+        for each in word.arguments:
+            self.write(each, depth)
+        if len(self.leaves) > before:
+            self._add(source="hash")
+        return self._step("unknown")
+
+    def _block_hash(self, _word: Term, _depth: int) -> int:
+        self._add(source="block_hash")
+        return self._step("unknown")
+
+    def _load(self, word: Term, depth: int) -> int:
+        places = self._code.places.of(word.arguments[0])
+        bits = self._bits.get(word, 0) or self._code.sources.atoms(word).get(word, 0)
+        for place in places:
+            self._role(place, bits)
+        if len(places) != 1:
+            return self._step("unknown")
+        place = places[0]
+        roles = self._code.roles
+        if not place.keys and isinstance(place.root, int):
+            return self._step("slot", word=place.root)
+        if place.root in roles.balances:
+            return self._step("balance", self.write(place.keys[0], depth))
+        keys = [self.write(key, depth) for key in place.keys]
+        if place.slot is not None:
+            slot = self._slot(word.arguments[0], depth)
+            return self._step("mark", slot, *keys, word=place.slot)
+        is_partys = any(self._code.reader.party(key, self._voice) in _PARTIES for key in place.keys)
+        return self._step("entry" if is_partys else "unknown", *keys)
+
+    def _role(self, place: Place, bits: int) -> None:
+        roles = self._code.roles
+        if place.root in roles.balances:
+            is_payer = self._code.reader.party(place.keys[0], self._voice) == FROM
+            self._add(source="amount" if is_payer else "balance")
+        elif place.root in roles.allowances:
+            parties = [self._code.reader.party(key, self._voice) for key in place.keys]
+            if self._entry == APPROVE and parties[:1] == [CALLER] and self._is_spender(place):
+                return  # the caller's own business
+            if is_own_address(place.keys[0]):
+                # What the contract allows its router: its own swaps use it up and renew it.
+                self._add(source="mark", variable=(place.root, bits))
+            elif parties[:1] != [FROM] or parties[1:] not in ([CALLER], [FROM]):
+                self._add(source="unguarded", variable=(place.root, bits))
+        else:
+            self._add(variable=(place.root, bits))
+
+    def _is_spender(self, place: Place) -> bool:
+        """Whether it is what `approve` is asked to set, not another allowance of the caller's."""
+        named = address_in(self._code.sources.single(place.keys[-1]))
+        return (
+            isinstance(named, Term)
+            and named.operation == "CALLDATALOAD"
+            and named.arguments[0] == _SPENDER
+        )
+
+    def _slot(self, slot: Word, depth: int) -> int:
+        """The step that computes where an entry is."""
+        slot = self._code.sources.single(slot)
+        if isinstance(slot, Term) and slot.operation in _PLACING and depth:
+            parts = [self._slot(part, depth - 1) for part in slot.arguments]
+            return self._step(slot.operation, *parts)
+        return self.write(slot, depth)
+
+
+_PLACING: Final = frozenset({"keccak", "ADD"})
+"""What compilers compute the slots of entries, fields and elements with."""
+
+
+def _is_own_purse(word: Word) -> bool:
+    """Whether it is how many coins the contract has."""
+    if not isinstance(word, Term):
+        return False
+    return word.operation == "SELFBALANCE" or (
+        word.operation == "BALANCE" and is_own_address(word.arguments[0])
+    )
+
+
+_ARITHMETIC: Final = frozenset(
+    {"SDIV", "SMOD", "ADDMOD", "MULMOD", "SIGNEXTEND", "SAR", "CLZ", "EXP", "BYTE"}
+)
+
+_HANDLERS: Final = {
+    "either": _Writer._either,
+    "opaque": _Writer._either,
+    "CALLDATALOAD": _Writer._argument,
+    "BALANCE": _Writer._coins,
+    "SELFBALANCE": _Writer._coins,
+    "EXTCODESIZE": _Writer._code_of,
+    "EXTCODEHASH": _Writer._code_of,
+    "result": _Writer._answer,
+    "success": _Writer._success,
+    "keccak": _Writer._hash,
+    "packed": _Writer._hash,
+    "BLOCKHASH": _Writer._block_hash,
+    "SLOAD": _Writer._load,
+}

@@ -1,0 +1,394 @@
+"""Lists the branches of transfers that can refuse, tax or book otherwise, by what they depend on.
+
+Per function: guards and what leads to them; branches behind which other balance stores are ahead
+(reachability of stores as bit sets over the CFG, loops included); branches that decide on stores to
+variables which the former read; and written amounts. A condition on fixed or owner-set storage and
+on who the parties are alone is left out: it has its fields. *Inferred*: a listed path need not be
+feasible.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final
+
+import msgspec
+
+from analysis.static.dataflow.predicates import PEOPLE, VOICES, Variable, Voice, evaluate
+from analysis.static.evm.cfg import Deed, Entry, Node
+from analysis.static.evm.expressions import MASK, Term, Word, subterms
+from analysis.static.evm.function_cfg import Flow
+from analysis.static.evm.path_state import APPROVE
+from analysis.static.token_model.computations import Expressions, Leaf, Leaves
+from analysis.static.token_model.contract_model import MOVERS, Code
+from analysis.static.token_model.owned_variables import askers_of, is_owned
+from analysis.static.token_model.trade_conditions import (
+    Effect,
+    OwnedCondition,
+    Source,
+    TradeCondition,
+    TradeConditions,
+    Written,
+)
+from analysis.static.token_model.variable_writers import WrittenVariables
+from config.primitives import Selector
+
+_MOST_CONDITIONS: Final = 240
+_VALUE_SOURCES: Final = frozenset[Source](
+    {
+        *("fees", "proposer", "randomness", "block_hash", "gas", "coins", "code", "answer"),
+        *("unguarded", "input", "hash"),
+    }
+)
+"""Of an amount that is written. What time changes in it the plays of later sales see; what trades
+move in it (totals of reflections) is no condition."""
+
+HOOKS: Final = (0x575E24B4, 0xB47B2FB1)
+"""`beforeSwap` and `afterSwap` of Uniswap V4's hooks. Source: v4-core IHooks."""
+
+_NEVER_CHECKED: Final = frozenset[Source](
+    {
+        *("time", "block", "fees", "proposer", "randomness", "block_hash", "gas", "coins"),
+        *("code", "answer"),
+    }
+)
+"""What a compiler's own check depends on only by what an author computes with it."""
+
+_COMPUTED_WITH: Final = frozenset[Source]({"amount", "counter", "balance"})
+"""What a compiler's or SafeMath's own check may depend on beside a store: zero is multiplied
+apart."""
+
+_NOT_OF: Final[dict[Entry, frozenset[Source]]] = {
+    None: frozenset({"input", "answer", "callee"}),
+    **dict.fromkeys(HOOKS, frozenset[Source]({"input"})),
+}
+"""What says nothing of these functions: a fallback that delegates dispatches by calldata, and its
+target is judged by itself; a hook's calldata is all about the swap."""
+
+
+class _Site(msgspec.Struct, frozen=True, kw_only=True):
+    entry: Entry
+    pc: int
+    condition: Word
+    effect: Effect
+    fails_when: bool | None = None
+
+
+def find_trade_conditions(code: Code) -> TradeConditions:
+    """Of a token's code: what its transfers ask. Of a V4 hook's: what its swaps ask. Of a proxy's
+    own: what its fallback asks."""
+    entries = _entries(code)
+    finder = _Finder(code)
+    found = [condition for entry in entries for condition in finder.conditions(entry)]
+    distinct = tuple(dict.fromkeys(found))
+    return TradeConditions(
+        conditions=distinct[:_MOST_CONDITIONS],
+        owned=tuple(finder.owned)[:_MOST_CONDITIONS],
+        is_complete=code.is_followed(entries) and len(distinct) <= _MOST_CONDITIONS,
+    )
+
+
+def _entries(code: Code) -> tuple[Entry, ...]:
+    hooks = tuple(entry for entry in HOOKS if code.roots(entry))
+    if hooks and not code.answers_holders:
+        return hooks
+    if code.delegation.is_proxy and not code.answers_holders:
+        return (None,)
+    return (*MOVERS, APPROVE)
+
+
+class _Finder:
+    def __init__(self, code: Code) -> None:
+        self._code = code
+        self._expressions = Expressions(code)
+        self._variables = WrittenVariables(code)
+        self.owned: dict[OwnedCondition, None] = {}
+
+    def conditions(self, entry: Entry) -> Iterator[TradeCondition]:
+        """Those of one function."""
+        flow = self._code.flow(entry)
+        is_met = self._met(flow)
+        sites = [site for site in dict.fromkeys(self._sites(flow)) if is_met(site)]
+        read = {variable for site in sites for variable in self._read(site.condition)}
+        marks = [variable for variable in read if self._variables.source(variable) is not None]
+        sites += self._marking(flow, marks)
+        sites += self._amounts(flow)
+        for site in filter(is_met, dict.fromkeys(sites)):
+            yield from self._listed(site)
+
+    # --- sites --------------------------------------------------------------------------------
+
+    def _sites(self, flow: Flow) -> Iterator[_Site]:
+        for guard in self._code.guards(flow.entry):
+            test = guard.refusal.test
+            yield _Site(
+                entry=flow.entry,
+                pc=test.pc,
+                condition=test.condition,
+                effect="refuses",
+                fails_when=test.holds,
+            )
+            for reading in self._code.context_of(flow.entry, test):
+                literal = reading.literal
+                yield _Site(
+                    entry=flow.entry, pc=literal.pc, condition=literal.condition, effect="leads"
+                )
+        # A compiler's own check can be made to refuse on purpose: what decides whether it is met.
+        refusing = {(refusal.test.pc, refusal.test.condition) for refusal in flow.refusals()}
+        yield from self._deciding(flow, self._refusing(flow, refusing), "leads")
+        for pc, condition in refusing:
+            if self._code.is_check(pc, condition):
+                yield _Site(entry=flow.entry, pc=pc, condition=condition, effect="overruns")
+        is_wanted = self._books(flow.entry)
+        yield from self._deciding(flow, self._marked(flow, is_wanted), "writes")
+        yield from self._computed(flow, is_wanted)
+        if flow.entry in HOOKS:
+            yield from self._answered(flow)
+
+    @staticmethod
+    def _refusing(flow: Flow, tests: set[tuple[int, Term]]) -> dict[Node, int]:
+        """A bit for each refusing branch, by node."""
+        bits: dict[tuple[int, Term], int] = {}
+        marks: dict[Node, int] = {}
+        for node, branch in flow.branching():
+            test = (branch.pc, branch.condition)
+            if test in tests:
+                marks[node] = bits.setdefault(test, 1 << len(bits))
+        return marks
+
+    def _books(self, entry: Entry) -> Callable[[Deed], bool]:
+        """What counts as an effect of the function."""
+        if entry in MOVERS:
+            return self._code.is_balance_store
+        return self._is_allowance_store if entry == APPROVE else _is_any_effect
+
+    def _is_allowance_store(self, deed: Deed) -> bool:
+        return deed.kind == "SSTORE" and any(
+            place.root in self._code.roles.allowances
+            for place in self._code.places.of(deed.words[0])
+        )
+
+    def _answered(self, flow: Flow) -> Iterator[_Site]:
+        """A hook acts by what it answers, and by what it leaves for the other hook of the swap:
+        every branch decides on that, and every comparison that is computed with."""
+        for _, branch in flow.decisions():
+            yield _Site(entry=flow.entry, pc=branch.pc, condition=branch.condition, effect="writes")
+        for note in self._code.notes.returns.values():
+            if note.entry == flow.entry:
+                for word in note.words:
+                    yield from self._comparisons(flow.entry, note.pc, word)
+
+    def _comparisons(self, entry: Entry, pc: int, word: Word) -> Iterator[_Site]:
+        for term in self._code.sources.everything(word):
+            if term.operation in _COMPARISONS:
+                yield _Site(entry=entry, pc=pc, condition=term, effect="writes")
+
+    def _computed(self, flow: Flow, is_wanted: Callable[[Deed], bool]) -> Iterator[_Site]:
+        """Comparisons whose results are computed with, up to what is booked; and, where words of
+        merged paths are booked, the branches whose sides were merged."""
+        merged: list[Node] = []
+        for node, deed in flow.deeds():
+            if deed.kind != "SSTORE" or not is_wanted(deed):
+                continue
+            for word in deed.words[:2]:
+                if any(term.operation in _MERGED for term in subterms(word)):
+                    merged.append(node)
+                yield from self._comparisons(flow.entry, deed.pc, word)
+        if not merged:
+            return
+        leading = flow.leading_to(merged)
+        for node, branch in flow.branching():
+            both = branch.if_true in leading and branch.if_false in leading
+            if node in leading and both:
+                yield _Site(
+                    entry=flow.entry, pc=branch.pc, condition=branch.condition, effect="writes"
+                )
+
+    def _marking(self, flow: Flow, variables: Iterable[Variable]) -> list[_Site]:
+        """Branches that decide whether one of these variables is written."""
+        roots = {root for root, _ in variables}
+
+        def is_mark(deed: Deed) -> bool:
+            return deed.kind == "SSTORE" and any(
+                place.root in roots for place in self._code.places.of(deed.words[0])
+            )
+
+        return list(self._deciding(flow, self._marked(flow, is_mark), "marks"))
+
+    @staticmethod
+    def _marked(flow: Flow, is_wanted: Callable[[Deed], bool]) -> dict[Node, int]:
+        """A bit for each distinct effect, by node."""
+        bits: dict[tuple[object, ...], int] = {}
+        marks: dict[Node, int] = {}
+        for node, deed in flow.deeds():
+            if is_wanted(deed):
+                bit = bits.setdefault((deed.kind, deed.pc, *deed.words), 1 << len(bits))
+                marks[node] = marks.get(node, 0) | bit
+        return marks
+
+    def _deciding(self, flow: Flow, marks: dict[Node, int], effect: Effect) -> Iterator[_Site]:
+        """Branches of which the sides have different effects ahead."""
+        if not marks:
+            return
+        ahead = flow.ahead(marks)
+        for _, branch in flow.decisions():
+            if ahead[branch.if_true] != ahead[branch.if_false] and not (
+                effect == "leads" and self._code.is_check(branch.pc, branch.condition)
+            ):
+                yield _Site(
+                    entry=flow.entry, pc=branch.pc, condition=branch.condition, effect=effect
+                )
+
+    def _amounts(self, flow: Flow) -> Iterator[_Site]:
+        for _, deed in flow.deeds():
+            if self._code.is_balance_store(deed):
+                yield _Site(entry=flow.entry, pc=deed.pc, condition=deed.words[1], effect="value")
+
+    # --- whom they concern ----------------------------------------------------------------------
+
+    def _met(self, flow: Flow) -> Callable[[_Site], bool]:
+        """Whether a site is met by parties that have no entry of their own making: by those who
+        never delegated their votes, say. What an entry decides is a site itself, and is played."""
+        voice = VOICES.get(flow.entry, Voice()) if flow.entry is not None else Voice()
+
+        def value_of(slot: Word) -> int | None:
+            return 0 if self._is_own_entry(slot, voice) else None
+
+        met: set[Node] = set()
+        waiting = list(self._code.roots(flow.entry))
+        while waiting:
+            node = waiting.pop()
+            if node in met or node not in flow.alive:
+                continue
+            met.add(node)
+            branch = node.branch
+            truth = None if branch is None else evaluate(branch.condition, value_of)
+            if branch is None or truth is None:
+                waiting += node.successors()
+            else:
+                waiting.append(branch.if_true if truth else branch.if_false)
+        branches = {
+            (branch.pc, branch.condition) for node, branch in flow.branching() if node in met
+        }
+        stores = {deed.pc for node, deed in flow.deeds() if node in met}
+        returns = {note.pc for note in self._code.notes.returns.values()}
+        return lambda site: (
+            (site.pc, site.condition) in branches or site.pc in stores or site.pc in returns
+        )
+
+    def _is_own_entry(self, slot: Word, voice: Voice) -> bool:
+        """Whether it is an entry of a party of the trade that nobody but the party writes, and not
+        by a trade."""
+        places = self._code.places.of(slot)
+        return bool(places) and all(
+            self._variables.source((place.root, MASK)) == "own"
+            and all(self._code.reader.party(key, voice) in PEOPLE for key in place.keys)
+            for place in places
+        )
+
+    # --- what they depend on -------------------------------------------------------------------
+
+    def _listed(self, site: _Site) -> Iterator[TradeCondition]:
+        """The site, where it depends on more than fixed or owner-set storage and identity."""
+        if _is_bounds_check(site.condition):
+            return
+        leaves = self._expressions.leaves(site.condition, site.entry)
+        sources = self._sources(leaves, site)
+        if site.effect == "value":
+            sources &= _VALUE_SOURCES
+        elif site.effect == "overruns":
+            sources &= _NEVER_CHECKED
+        elif site.effect == "writes" and self._is_zero_check(site):
+            sources -= _COMPUTED_WITH
+        if site.effect not in ("value", "marks"):
+            self._note_owned(leaves, site)
+        if not sources:
+            return
+        yield TradeCondition(
+            selector=Selector(f"0x{site.entry or 0:08x}"),
+            pc=site.pc,
+            effect=site.effect,
+            sources=tuple(sorted(sources)),
+            steps=leaves.steps,
+            written=tuple(self._written(leaves)),
+            fails_when=site.fails_when,
+        )
+
+    def _is_zero_check(self, site: _Site) -> bool:
+        """Whether a compiler or SafeMath asks whether a word is zero."""
+        condition = site.condition
+        bare = condition
+        while isinstance(bare, Term) and bare.operation == "ISZERO":
+            bare = bare.arguments[0]
+        is_zero_test = isinstance(bare, Term) and bare.operation not in _COMPARED
+        return (
+            is_zero_test and isinstance(condition, Term) and self._code.is_check(site.pc, condition)
+        )
+
+    def _note_owned(self, leaves: Leaves, site: _Site) -> None:
+        """The site, for each variable in it that only the owner writes."""
+        for leaf in leaves.found:
+            if leaf.variable is None or not is_owned(self._code, leaf.variable):
+                continue
+            owned = OwnedCondition(
+                selector=Selector(f"0x{site.entry or 0:08x}"),
+                pc=site.pc,
+                effect=site.effect,
+                is_listed=isinstance(leaf.variable[0], tuple),
+                askers=askers_of(self._code, leaf.variable),
+            )
+            self.owned[owned] = None
+
+    def _sources(self, leaves: Leaves, site: _Site) -> set[Source]:
+        found: set[Source] = set()
+        ignored = _NOT_OF[site.entry] if site.entry in _NOT_OF else frozenset[Source]()
+        for leaf in leaves.found:
+            source = self._source(leaf)
+            if source is not None and source not in ignored:
+                found.add(source)
+        if "amount" in found and site.effect == "writes":
+            # who is asked for a part of the amount only computes a fee
+            found.discard("amount")
+        return found
+
+    def _written(self, leaves: Leaves) -> Iterator[Written]:
+        for leaf in leaves.found:
+            if leaf.variable is not None and self._source(leaf) is not None:
+                found = self._variables.written(leaf.variable)
+                if found is not None:
+                    yield found
+
+    def _source(self, leaf: Leaf) -> Source | None:
+        if leaf.source is None and leaf.variable is not None:
+            return self._variables.source(leaf.variable)
+        return leaf.source
+
+    def _read(self, word: Word) -> Iterator[Variable]:
+        for slot, bits in self._code.sources.reads(word):
+            for place in self._code.places.of(slot):
+                yield place.root, bits
+
+
+_MOST_ELEMENTS: Final = 32
+_MERGED: Final = frozenset({"either", "opaque"})
+_COMPARISONS: Final = frozenset({"LT", "GT", "SLT", "SGT", "EQ", "ISZERO"})
+_COMPARED: Final = _COMPARISONS | {"SUB", "XOR"}
+
+
+def _is_bounds_check(condition: Word) -> bool:
+    """An index that is a small number, compared with the length of an array in memory."""
+    while isinstance(condition, Term) and condition.operation == "ISZERO":
+        condition = condition.arguments[0]
+    if not isinstance(condition, Term) or condition.operation not in ("LT", "GT"):
+        return False
+    index, length = condition.arguments
+    if condition.operation == "GT":
+        index, length = length, index
+    return (
+        isinstance(index, int)
+        and index < _MOST_ELEMENTS
+        and isinstance(length, Term)
+        and length.operation == "memory"
+    )
+
+
+def _is_any_effect(deed: Deed) -> bool:
+    return deed.kind != "LOG"

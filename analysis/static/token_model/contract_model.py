@@ -1,0 +1,385 @@
+"""The facts of one code that detectors ask for: roles of storage, guards, effects, calls."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from typing import Any, Final
+
+import msgspec
+
+from analysis.static.dataflow.compiler_checks import Checks
+from analysis.static.dataflow.delegate_targets import Delegation
+from analysis.static.dataflow.dependencies import CALLERS, HASHES, Sources, is_own_address
+from analysis.static.dataflow.getter_storage_writers import Writers, writers_of
+from analysis.static.dataflow.panics import panics
+from analysis.static.dataflow.predicates import VOICES, Reader, Reading, Roles, Variable
+from analysis.static.dataflow.storage_layout import UNKNOWN, Place, Places, Root, written_bits
+from analysis.static.dataflow.storage_writes import Stores, Write
+from analysis.static.evm.cfg import Deed, Entry, Node
+from analysis.static.evm.disassembly import Program
+from analysis.static.evm.expressions import Term, Word, address_in
+from analysis.static.evm.function_cfg import Flow, Literal, Refusal
+from analysis.static.evm.opcodes import NUMBER
+from analysis.static.evm.path_explorer import Walked
+from analysis.static.evm.path_state import ALLOWANCE, APPROVE, BALANCE_OF, Note
+from analysis.static.token_model.storage_roles import find_roles
+
+TRANSFER: Final = 0xA9059CBB
+TRANSFER_FROM: Final = 0x23B872DD
+MOVERS: Final = (TRANSFER, TRANSFER_FROM)
+
+_WRITING_CALLS: Final = frozenset({"CALL", "CALLCODE", "DELEGATECALL"})
+_SELECTOR_SHIFT: Final = 224
+
+_MOSTLY: Final = 3
+"""Times more often that a shared branch is a check than not, for all of its uses to be one."""
+
+_NAMING: Final = HASHES | {"AND", "OR", "MUL", "SHL"}
+"""Operations that leave a word which still tells whose it is: addresses are packed by them."""
+
+_SELECTOR_LEAVES: Final = frozenset({"selector", "selector_high", "CALLDATASIZE", "CALLVALUE"})
+
+
+class Guard(msgspec.Struct, frozen=True, kw_only=True):
+    """A refusal, with all that decides on it."""
+
+    refusal: Refusal
+    test: Reading
+    context: tuple[Reading, ...]
+    """What decides whether the test is met at all, on the way to it."""
+
+    @property
+    def pc(self) -> int:
+        """Where it is decided."""
+        return self.refusal.test.pc
+
+    def all(self) -> tuple[Reading, ...]:
+        """The test and its context."""
+        return (self.test, *self.context)
+
+
+class Code:
+    """One code, walked. Everything here is *inferred*."""
+
+    def __init__(
+        self, program: Program, walked: Walked, selectors: set[int], delegation: Delegation
+    ) -> None:
+        self.program = program
+        self.notes = walked.notes
+        self.pool = walked.pool
+        self.delegation = delegation
+        self.selectors = selectors
+        self.sources = Sources(self.pool)
+        self.places = Places(self.pool, self.sources)
+        self._graph = walked.graph
+        self._flows: dict[Entry, Flow] = {}
+        self._guards: dict[Entry, list[Guard]] = {}
+        self.found: dict[object, tuple[Any, ...]] = {}
+        """What searches of it have found, by search."""
+
+    # --- functions ----------------------------------------------------------------------------
+
+    @property
+    def entries(self) -> list[Entry]:
+        """Every function that was entered; None is the fallback."""
+        return list(self._graph.roots)
+
+    def roots(self, entry: Entry) -> list[Node]:
+        """Where a function is entered. Empty: it never was."""
+        return self._graph.roots.get(entry, [])
+
+    def flow(self, entry: Entry) -> Flow:
+        """One function's part of the graph."""
+        if entry not in self._flows:
+            self._flows[entry] = Flow(self._graph, entry)
+        return self._flows[entry]
+
+    def is_followed(self, functions: Iterable[Entry] | None = None) -> bool:
+        """Whether every path of these functions was followed to its end. None: of all."""
+        if functions is None:
+            return not self.notes.unfinished
+        return self.notes.unfinished.isdisjoint({None, *functions})
+
+    def has_any(self, instructions: Iterable[str]) -> bool:
+        """Whether one of these is in the code at all, reachable or not."""
+        return not self.program.opcodes.isdisjoint(NUMBER[name] for name in instructions)
+
+    @property
+    def answers_calls(self) -> bool:
+        """Whether a call can do anything but fail: not so behind a precompile's marker."""
+        notes = self.notes
+        return bool(notes.returns or notes.delegations or notes.destructions)
+
+    @property
+    def answers_holders(self) -> bool:
+        """Whether `transfer` and `balanceOf` are its own: a fallback that delegates is not what
+        holders meet."""
+        return self.selectors.issuperset((TRANSFER, BALANCE_OF))
+
+    # --- storage ------------------------------------------------------------------------------
+
+    @cached_property
+    def balances(self) -> Writers:
+        """Who stores to what `balanceOf` returns: of several mappings, to those with the amounts
+        that transfers move, not to what is counted on top of them."""
+        writers = self._writers_of(BALANCE_OF)
+        moved = {write.place.root for write in self.writes if self._moves(write)}
+        if not moved:
+            return self._with_callers(writers)
+        notes = (note for note in writers.notes if self._roots_of(note) & (moved | {UNKNOWN}))
+        return self._with_callers(msgspec.structs.replace(writers, notes=tuple(notes)))
+
+    def _may_change_balance(self, write: Write) -> bool:
+        """Not where it changes other bits of a slot that a balance shares."""
+        root = write.place.root
+        return root not in self.roles.balances or self.roles.is_balance(root, write.bits)
+
+    def _moves(self, write: Write) -> bool:
+        return (
+            write.entry == TRANSFER
+            and write.place.root in self.roles.balances
+            and self.reader.has_amount(write.value, VOICES[TRANSFER])
+        )
+
+    def _roots_of(self, note: Note) -> frozenset[Root]:
+        return frozenset(place.root for place in self.places.of(note.words[0]))
+
+    @cached_property
+    def allowances(self) -> Writers:
+        """Who stores to what `allowance` returns."""
+        return self._with_callers(self._writers_of(ALLOWANCE))
+
+    def _writers_of(self, getter: int) -> Writers:
+        """The stores to a getter's storage, on ways that can succeed."""
+        writers = writers_of(self.notes, getter, self.sources.everything)
+        alive = {
+            (write.entry, write.pc)
+            for write in self.writes
+            if getter != BALANCE_OF or self._may_change_balance(write)
+        }
+        notes = tuple(note for note in writers.notes if (note.entry, note.pc) in alive)
+        return msgspec.structs.replace(writers, notes=notes)
+
+    def _with_callers(self, writers: Writers) -> Writers:
+        """The writers, and the functions that write by calling one of these on their own contract:
+        the store is the called function's, the entry the caller's."""
+        notes = [
+            msgspec.structs.replace(note, entry=caller)
+            for note in writers.notes
+            for caller in self.callers_inside.get(note.entry, ())
+        ]
+        return msgspec.structs.replace(
+            writers, notes=tuple(dict.fromkeys((*writers.notes, *notes)))
+        )
+
+    @cached_property
+    def callers_inside(self) -> dict[Entry, set[Entry]]:
+        """By function: those that call it on their own contract (`this.f()`), by whatever detour.
+
+        Only calls whose selector is a constant: one that comes from the caller's data is not known.
+        """
+        called = {entry: self._called_inside(entry) for entry in self.entries}
+        found: dict[Entry, set[Entry]] = {}
+        for entry in called:
+            waiting = [entry]
+            seen: set[Entry] = set()
+            while waiting:
+                fresh = called.get(waiting.pop(), set()) - seen
+                seen |= fresh
+                waiting.extend(fresh)
+            for each in seen - {entry}:
+                found.setdefault(each, set()).add(entry)
+        return found
+
+    def _called_inside(self, entry: Entry) -> set[Entry]:
+        found: set[Entry] = set()
+        for _, deed in self.flow(entry).deeds():
+            if deed.kind not in _WRITING_CALLS:
+                continue
+            target, head = (self.sources.single(word) for word in deed.words[:2])
+            if isinstance(head, int) and is_own_address(target):
+                found.add(head >> _SELECTOR_SHIFT)
+        return found
+
+    @cached_property
+    def roles(self) -> Roles:
+        """What the getters tell about storage."""
+        return find_roles(self.notes, self.places, self.sources, approved=self._approved)
+
+    def _approved(self) -> frozenset[Root]:
+        """Of a token without `allowance`: the mappings that `writers_of` takes for it."""
+        stores = (note for note in self.allowances.notes if note.entry == APPROVE)
+        return frozenset(root for note in stores for root in self._roots_of(note))
+
+    @cached_property
+    def _stores(self) -> Stores:
+        deeds = ((entry, deed) for entry in self.entries for _, deed in self.flow(entry).deeds())
+        return Stores(deeds, self.places)
+
+    @property
+    def writes(self) -> tuple[Write, ...]:
+        """Every store on a way that can succeed."""
+        return self._stores.all
+
+    @cached_property
+    def writes_inside(self) -> tuple[Write, ...]:
+        """Stores of functions that others call on their own contract, as the callers'."""
+        return tuple(
+            msgspec.structs.replace(write, entry=caller)
+            for write in self.writes
+            for caller in self.callers_inside.get(write.entry, ())
+        )
+
+    def writes_to(self, variable: Variable) -> Iterator[Write]:
+        """Stores that may change this variable."""
+        return self._stores.to(variable)
+
+    def is_length(self, place: Place) -> bool:
+        """Whether the place holds how many elements an array has."""
+        return self.checks.is_array(place.root)
+
+    def is_own_business(self, variable: Variable) -> bool:
+        """Whether callers alone write it, each under their own key."""
+        writes = list(self.writes_to(variable))
+        return bool(writes) and all(map(self.is_callers_own, writes))
+
+    def is_callers_own(self, write: Write) -> bool:
+        """Whether it stores under the caller's own key."""
+        return any(self.names_caller(key) for key in write.place.keys)
+
+    def names_caller(self, word: Word) -> bool:
+        """Whether the word is the caller, or a hash of it and of what the caller chose."""
+        bare = address_in(self.sources.single(word))
+        if not isinstance(bare, Term):
+            return False
+        if bare.operation in _NAMING:
+            return any(self.names_caller(part) for part in bare.arguments)
+        return bare.operation in CALLERS
+
+    def is_balance_store(self, deed: Deed) -> bool:
+        """Whether it stores to somebody's balance."""
+        return deed.kind == "SSTORE" and any(
+            place.root in self.roles.balances for place in self.places.of(deed.words[0])
+        )
+
+    def moves_balance(self, deed: Deed) -> bool:
+        """Whether it may change somebody's balance: to add nothing is to move nothing."""
+        if not self.is_balance_store(deed):
+            return False
+        slot, value = deed.words
+        bits = written_bits(value, slot)
+        return any(self.roles.is_balance(place.root, bits) for place in self.places.of(slot))
+
+    # --- guards -------------------------------------------------------------------------------
+
+    @cached_property
+    def checks(self) -> Checks:
+        """Recognises a compiler's own conditions."""
+        return Checks(self.pool, self.sources)
+
+    @cached_property
+    def check_pcs(self) -> frozenset[int]:
+        """Branches that are a compiler's own checks: in a shared function, for all its callers."""
+        found: Counter[int] = Counter()
+        others: Counter[int] = Counter()
+        tests = {
+            (branch.pc, branch.condition)
+            for entry in self.entries
+            for branch in self.flow(entry).branches()
+        }
+        for pc, condition in tests:
+            if self.checks.is_check(condition):
+                found[pc] += 1
+            elif not self.sources.is_merged(condition):
+                others[pc] += 1
+        return frozenset(pc for pc in found if found[pc] > _MOSTLY * others[pc])
+
+    def _is_check(self, literal: Literal) -> bool:
+        return self.is_check(literal.pc, literal.condition)
+
+    def is_check(self, pc: int, condition: Term) -> bool:
+        """Whether the branch is a compiler's own check."""
+        return pc in self.check_pcs or self.checks.is_check(condition)
+
+    @cached_property
+    def reader(self) -> Reader:
+        """Takes conditions apart."""
+        return Reader(self.sources, self.places, self.roles)
+
+    def guards(self, entry: Entry) -> list[Guard]:
+        """Where a function refuses, other than by a compiler's own checks."""
+        if entry not in self._guards:
+            self._guards[entry] = list(self._find_guards(entry))
+        return self._guards[entry]
+
+    def move_guards(self) -> Iterator[Guard]:
+        """Guards of `transfer` and `transferFrom`; none of one that the budget cut, as what was not
+        seen may avoid them."""
+        for entry in MOVERS:
+            if entry not in self.notes.cut:
+                yield from self.guards(entry)
+
+    def _find_guards(self, entry: Entry) -> Iterator[Guard]:
+        flow = self.flow(entry)
+        refusals = flow.refusals()
+        if entry in MOVERS:
+            refusals += flow.silent_refusals(self.is_balance_store)
+            refusals += flow.void_moves(self.is_balance_store, self.moves_balance)
+        seen = set()
+        for refusal in refusals:
+            test = refusal.test
+            key = (test.pc, test.condition, test.holds)
+            if key in seen:
+                continue
+            seen.add(key)
+            if self._is_check(test) or self._is_about_call(test.condition):
+                continue
+            if self._is_decrement(refusal):
+                continue
+            reading = self.reader.read(test, entry)
+            context = self.context_of(entry, test) if entry in MOVERS else ()
+            if not any(each.literal.contradicts(test) for each in context):
+                yield Guard(refusal=refusal, test=reading, context=context)
+
+    def _is_decrement(self, refusal: Refusal) -> bool:
+        """Whether a word is asked not to be zero because one is taken away from it."""
+        test = refusal.test
+        is_lowered = not test.holds and self.checks.is_lowered(test.condition)
+        return is_lowered and refusal.at is not None and panics(self.program, refusal.at)
+
+    def _is_about_call(self, condition: Term) -> bool:
+        """Whether only the form of the call decides: selector, length, coins sent."""
+        atoms = self.sources.atoms(condition)
+        return all(atom.operation in _SELECTOR_LEAVES for atom in atoms)
+
+    def decisions(self, entry: Entry) -> Iterator[Literal]:
+        """Branches of which both sides can succeed."""
+        flow = self.flow(entry)
+        for branch in flow.branches():
+            if branch.if_true in flow.alive and branch.if_false in flow.alive:
+                yield Literal(pc=branch.pc, condition=branch.condition, holds=True)
+
+    def context_of(self, entry: Entry, test: Literal) -> tuple[Reading, ...]:
+        """What decides whether a test is met at all."""
+        flow = self.flow(entry)
+        literals = flow.context((test.pc, test.condition))
+        found = {(literal.condition, literal.holds): literal for literal in literals}
+        return tuple(
+            self.reader.read(literal, flow.entry)
+            for literal in found.values()
+            if not self._is_check(literal)
+        )
+
+    # --- calls --------------------------------------------------------------------------------
+
+    def calls(self) -> Iterator[tuple[Entry, Deed]]:
+        """Calls to other contracts, on ways that can succeed."""
+        for entry in self.entries:
+            for _, deed in self.flow(entry).deeds():
+                if deed.kind != "SSTORE":
+                    yield entry, deed
+
+    def slots_of(self, variables: Iterable[Variable]) -> set[int]:
+        """Declared slots of variables, where they are plain numbers."""
+        slots = (Place(root=root).slot for root, _ in variables)
+        return {slot for slot in slots if slot is not None}

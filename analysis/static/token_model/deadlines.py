@@ -1,0 +1,132 @@
+"""What the clock is compared with, solved for the clock: `now - launch > 1800` is `launch + 1800`.
+
+Only sums and differences of the clock, constants and one storage field are solved. Whatever is
+not, is handed on as a storage value out of reach, so that nothing unknown passes for harmless.
+"""
+
+from collections.abc import Iterator
+from typing import Final
+
+import msgspec
+
+from analysis.static.dataflow.delegate_targets import slot_name
+from analysis.static.dataflow.dependencies import CLOCKS
+from analysis.static.evm.expressions import MASK, Term, Word
+from analysis.static.token_model.clock_comparisons import ClockComparison, clock_comparisons
+from analysis.static.token_model.clock_limits import Clock, ClockLimit
+from analysis.static.token_model.clock_stamps import is_stamp
+from analysis.static.token_model.contract_model import Code
+
+_DEEPEST: Final = 12
+_FIELD_OPERATIONS: Final = frozenset({"AND", "SHR", "DIV", "SLOAD"})
+_SIGN: Final = 2**255
+
+
+class _Field(msgspec.Struct, frozen=True):
+    """A run of bits of one plain slot."""
+
+    slot: int
+    bits: int
+
+
+class _Sum(msgspec.Struct, frozen=True):
+    """clock * `clock` + the fields, each added or taken away, + `constant`."""
+
+    clock: int = 0
+    fields: tuple[tuple[_Field, int], ...] = ()
+    constant: int = 0
+
+    def plus(self, other: "_Sum", sign: int) -> "_Sum":
+        """The sum of both, the other one negated with sign -1."""
+        return _Sum(
+            self.clock + sign * other.clock,
+            (*self.fields, *((field, sign * times) for field, times in other.fields)),
+            self.constant + sign * other.constant,
+        )
+
+
+def clock_limits(code: Code) -> tuple[ClockLimit, ...]:
+    """Every limit, each once; one out of reach where the budget cut what may hold others."""
+    limits = {
+        limit: None for comparison in clock_comparisons(code) for limit in _limits(code, comparison)
+    }
+    if code.notes.cut and code.has_any(CLOCKS):
+        limits[ClockLimit(source="storage")] = None
+    return tuple(sorted(limits, key=msgspec.json.encode))
+
+
+def _limits(code: Code, comparison: ClockComparison) -> Iterator[ClockLimit]:
+    kinds = {
+        atom.operation
+        for word in (comparison.clock_side, comparison.other)
+        for atom in code.sources.atoms(word)
+    } & CLOCKS
+    with_: Clock | None = None
+    if len(kinds) == 1:
+        with_ = "timestamp" if "TIMESTAMP" in kinds else "block"
+    for left in code.sources.meanings(comparison.clock_side):
+        for right in code.sources.meanings(comparison.other):
+            if is_stamp(code, right, left) or is_stamp(code, left, right):
+                yield ClockLimit(source="stamp", compared_with=with_)
+            else:
+                yield _limit(code, left, right, with_)
+
+
+def _limit(code: Code, left: Word, right: Word, clock: Clock | None) -> ClockLimit:
+    a, b = _sum(code, left, _DEEPEST), _sum(code, right, _DEEPEST)
+    out_of_reach = ClockLimit(source="storage", compared_with=clock)
+    if a is None or b is None:
+        return out_of_reach
+    whole = a.plus(b, -1)
+    if whole.clock not in (1, -1):
+        return out_of_reach
+    # clock + fields + constant = 0 is where the comparison turns.
+    constant = -whole.constant * whole.clock
+    if not whole.fields:
+        return ClockLimit(source="constant", value=constant, compared_with=clock)
+    ((field, times), *others) = whole.fields
+    if others or times * whole.clock != -1:
+        return out_of_reach
+    offset = (field.bits & -field.bits).bit_length() - 1
+    return ClockLimit(
+        source="storage",
+        slot=slot_name(field.slot),
+        bit_offset=offset,
+        bit_width=field.bits.bit_length() - offset,
+        addend=constant,
+        compared_with=clock,
+    )
+
+
+def _sum(code: Code, word: Word, depth: int) -> _Sum | None:
+    """The word as a sum. None: it is none, or not understood."""
+    word = code.sources.single(word)
+    if isinstance(word, int):
+        return _Sum(constant=word - 2**256 if word & _SIGN else word)
+    if word.operation in CLOCKS:
+        return _Sum(clock=1)
+    if word.operation in ("ADD", "SUB") and depth:
+        parts = [_sum(code, argument, depth - 1) for argument in word.arguments]
+        first, second = parts
+        if first is None or second is None:
+            return None
+        return first.plus(second, 1 if word.operation == "ADD" else -1)
+    field = _field(code, word)
+    return None if field is None else _Sum(fields=((field, 1),))
+
+
+def _field(code: Code, word: Term) -> _Field | None:
+    reads = list(code.sources.reads(word))
+    plain = all(
+        term.operation in _FIELD_OPERATIONS
+        for term in code.sources.everything(word)
+        if term.arguments
+    )
+    if len(reads) != 1 or not plain:
+        return None
+    slot, bits = reads[0]
+    places = code.places.of(slot)
+    if len(places) != 1 or not places[0].is_plain or places[0].slot is None:
+        return None
+    is_run = bits and not (bits // (bits & -bits)) & (bits // (bits & -bits) + 1) & MASK
+    return _Field(places[0].slot, bits) if is_run else None

@@ -1,0 +1,56 @@
+"""Variables that somebody privileged writes, and where those addresses are stored.
+
+As sound as `guarded_stores` and `caller_checks` are in recognising who is asked.
+"""
+
+from collections.abc import Iterator
+from typing import Final
+
+from analysis.static.dataflow.delegate_targets import slot_name
+from analysis.static.dataflow.predicates import Variable
+from analysis.static.dataflow.storage_writes import Write
+from analysis.static.evm.expressions import lowest_bit
+from analysis.static.token_model.access_control import caller_checks
+from analysis.static.token_model.contract_model import Code
+from analysis.static.token_model.guarded_stores import is_guarded
+from config.primitives import Hash32
+
+_ADDRESS_BITS: Final = 160
+
+
+def is_owned(code: Code, variable: Variable) -> bool:
+    """Whether somebody with an owner's leave writes it, be it beside others. One that is an address
+    says who a party is."""
+    root, bits = variable
+    if root in code.roles.balances or root in code.roles.allowances:
+        return False
+    is_address = bits.bit_count() == _ADDRESS_BITS and not isinstance(root, tuple)
+    return not is_address and any(is_guarded(code, write) for write in _writes(code, variable))
+
+
+def askers_of(code: Code, variable: Variable) -> tuple[tuple[Hash32, int], ...] | None:
+    """Slot and shift of the addresses that callers are compared with in functions that write it.
+    None: a constant, a list or another contract tells who may."""
+    writers = {write.entry for write in _writes(code, variable)}
+    found: dict[tuple[Hash32, int], None] = {}
+    for check in caller_checks(code):
+        if check.entry not in writers:
+            continue
+        if not check.variables:
+            return None
+        for root, bits in check.variables:
+            if not isinstance(root, int):
+                return None
+            found[slot_name(root), lowest_bit(bits)] = None
+    return tuple(found) or None
+
+
+def writes_inside(code: Code, variable: Variable) -> Iterator[Write]:
+    """Stores to it in functions that others call on their own contract, as the callers'."""
+    root, bits = variable
+    return (write for write in code.writes_inside if write.place.root == root and write.bits & bits)
+
+
+def _writes(code: Code, variable: Variable) -> Iterator[Write]:
+    yield from code.writes_to(variable)
+    yield from writes_inside(code, variable)

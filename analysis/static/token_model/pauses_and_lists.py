@@ -1,0 +1,144 @@
+"""What guards of transfers amount to: pauses that stop everybody, lists that stop some."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from analysis.static.dataflow.predicates import PEOPLE, Reading, Variable
+from analysis.static.dataflow.storage_layout import Root, is_element
+from analysis.static.token_model.access_control import caller_checks
+from analysis.static.token_model.atomic_comparisons import parts
+from analysis.static.token_model.contract_model import MOVERS, Code, Guard
+from analysis.static.token_model.cooldowns import cooldowns, stamps_before
+from analysis.static.token_model.memoize import once_per_code
+from analysis.static.token_model.transfer_guards import capped_guards, is_funds_check, is_zero_test
+
+_EQUAL: Final = frozenset({"EQ"})
+_UNEQUAL: Final = frozenset({"XOR", "SUB"})
+
+
+def _refuses_only_some(code: Code, reading: Reading) -> bool:
+    """Whether the literal holds only for addresses that storage names."""
+    if reading.lists and not reading.globals:
+        return code.reader.holds_for_nobody_special(reading) is False
+    if reading.addresses and not reading.globals:
+        for term, holds in parts(code, reading.literal.condition, holds=reading.literal.holds):
+            if (term.operation in _EQUAL and holds) or (term.operation in _UNEQUAL and not holds):
+                return True
+    return False
+
+
+@once_per_code
+def pauses(code: Code) -> Iterator[tuple[Guard, frozenset[Variable]]]:
+    """Guards that fail for everybody in one setting of a variable, and these variables."""
+    capped = capped_guards(code)
+    for guard in code.move_guards():
+        test = guard.test
+        if guard in capped or test.has_answer or test.has_amount or is_funds_check(test):
+            continue
+        if is_zero_test(test) or (test.has_clock and test.lists) or _is_in_array(test):
+            continue
+        if stamps_before(code, guard):
+            continue
+        if not (test.globals or test.addresses) and _refuses_only_some(code, test):
+            continue
+        addresses = frozenset(each for reading in guard.all() for each in reading.addresses)
+        variables = test.globals
+        if not variables and (test.lists or test.addresses):
+            variables = _switches_before(guard)
+        if not variables and test.has_clock:
+            variables = _switches_before(guard)
+        variables = frozenset(
+            each
+            for each in variables
+            if not _is_lock(code, each)
+            and not code.checks.is_array(each[0])
+            and (each not in addresses or any(code.writes_to(each)))
+        )
+        if variables:
+            yield guard, variables
+
+
+def _is_in_array(reading: Reading) -> bool:
+    """Whether it asks if somebody is an element of a stored array."""
+    return any(is_element(root) and party in PEOPLE for (root, _), party in reading.lists)
+
+
+def _switches_before(guard: Guard) -> frozenset[Variable]:
+    """Variables on the way to a test; addresses where it is only asked whether they are set."""
+    return frozenset(
+        variable
+        for reading in guard.context
+        if not (reading.has_answer or reading.has_amount or reading.balances_of)
+        for variable in (reading.addresses if is_zero_test(reading) else reading.globals)
+    )
+
+
+def _is_lock(code: Code, variable: Variable) -> bool:
+    """Whether transfers themselves set and reset it, and nothing else does."""
+    writes = list(code.writes_to(variable))
+    values = {write.value for write in writes if write.entry in MOVERS}
+    return len(values) > 1
+
+
+@once_per_code
+def lists(code: Code) -> Iterator[tuple[Guard, frozenset[Variable]]]:
+    """Guards that depend on what is stored per address, and the mappings.
+
+    Who may pass a closed gate is on a list; who is free of a cooldown or a cap is on none.
+    """
+    capped = capped_guards(code)
+    waiting = {guard for guard, _ in cooldowns(code)}
+    for guard in code.move_guards():
+        test = guard.test
+        if guard in capped or test.has_answer or is_funds_check(test) or is_zero_test(test):
+            continue
+        if not test.reads_storage:
+            continue
+        if not test.lists and test.globals and all(_is_lock(code, each) for each in test.globals):
+            continue
+        if guard in waiting and not test.has_clock:
+            continue
+        readings = [test, *(() if guard in waiting else _exemptions(code, guard))]
+        variables = frozenset(
+            variable
+            for reading in readings
+            for variable, party in reading.lists
+            if party in PEOPLE and _is_list(code, variable, reading)
+        )
+        if variables:
+            yield guard, variables
+
+
+def _exemptions(code: Code, guard: Guard) -> Iterator[Reading]:
+    """Per-address conditions that lead to the test all but those whom storage names."""
+    if guard.test.has_amount or guard.test.lists:
+        return
+    for reading in guard.context:
+        if code.reader.holds_for_nobody_special(reading):
+            yield reading
+
+
+def _is_list(code: Code, variable: Variable, reading: Reading) -> bool:
+    """Whether others than the address itself, by moving tokens or by its own will, write it.
+
+    What is set aside of a balance must be set aside by somebody privileged.
+    """
+    root, _ = variable
+    is_part_of_balance = any(_contains(balances, root) for balances in code.roles.balances)
+    is_in_array = code.places.has_elements(root) and not is_element(root)
+    if is_part_of_balance or (is_in_array and not reading.balances_of):
+        return False
+    writes = list(code.writes_to(variable))
+    by_others = [
+        write for write in writes if write.entry not in MOVERS and not code.is_callers_own(write)
+    ]
+    if by_others and reading.balances_of:
+        privileged = {check.entry for check in caller_checks(code)}
+        return any(write.entry in privileged for write in by_others)
+    return bool(by_others) or not writes
+
+
+def _contains(root: Root, part: Root) -> bool:
+    return isinstance(root, tuple) and any(
+        inner == part or _contains(inner, part) for inner in root
+    )

@@ -1,0 +1,226 @@
+"""What guards of transfers amount to: caps, and checks of storage in general."""
+
+from collections.abc import Iterator
+from typing import Final
+
+import msgspec
+
+from analysis.static.dataflow.dependencies import is_own_address
+from analysis.static.dataflow.predicates import FROM, PEOPLE, TO, VOICES, Reading, Variable
+from analysis.static.dataflow.storage_writes import Write
+from analysis.static.evm.expressions import Term, Word, address_in
+from analysis.static.token_model.atomic_comparisons import parts
+from analysis.static.token_model.contract_model import MOVERS, Code, Guard
+from analysis.static.token_model.memoize import once_per_code
+
+_ORDERED: Final = frozenset({"LT", "GT"})
+_EQUAL: Final = frozenset({"EQ"})
+_UNEQUAL: Final = frozenset({"XOR", "SUB"})
+
+
+class Cap(msgspec.Struct, frozen=True, kw_only=True):
+    """A guard that refuses what exceeds something."""
+
+    guard: Guard
+    limits: frozenset[Variable]
+    """Variables that hold the cap. Empty: it is a constant."""
+    switches: frozenset[Variable]
+    """Variables that turn it on and off."""
+    constant: int | None = None
+    """A cap that is written in the code."""
+
+
+def _exceeding(code: Code, reading: Reading) -> Iterator[tuple[Word, Word]]:
+    """Pairs of words: it fails when the first is larger than the second."""
+    literal = reading.literal
+    for term, holds in parts(code, literal.condition, holds=literal.holds):
+        if term.operation in _ORDERED:
+            a, b = term.arguments
+            yield (a, b) if (term.operation == "GT") is holds else (b, a)
+
+
+def _refused(code: Code, guard: Guard) -> Iterator[tuple[Word, Word]]:
+    """The same for a guard; a test of who or whether may stand behind the comparison."""
+    yield from _exceeding(code, guard.test)
+    test = guard.test
+    is_exemption = test.reads_storage and not (
+        test.has_answer or test.has_clock or is_funds_check(test) or is_zero_test(test)
+    )
+    if is_exemption:
+        for reading in guard.context:
+            yield from _exceeding(code, reading)
+
+
+def _balances_in(code: Code, word: Word, entry: int | None) -> set[str]:
+    voice = VOICES[entry] if entry in VOICES else VOICES[MOVERS[0]]
+    found = {
+        code.reader.party(place.keys[0], voice)
+        for slot, _ in code.sources.reads(word)
+        for place in code.places.of(slot)
+        if place.keys and place.root in code.roles.balances
+    }
+    if code.reader.has_amount(word, voice) and any(
+        atom.operation == "result" and is_own_address(atom.arguments[0])
+        for atom in code.sources.atoms(word)
+    ):
+        # What a token asks of itself to add an amount to is the recipient's balance.
+        found.add(TO)
+    return found
+
+
+def _variables(code: Code, word: Word) -> frozenset[Variable]:
+    return frozenset(
+        (place.root, bits)
+        for slot, bits in code.sources.reads(word)
+        for place in code.places.of(slot)
+        if place.root not in code.roles.balances
+    )
+
+
+def _cap(code: Code, guard: Guard, large: Word, small: Word) -> Cap | None:
+    limits = _variables(code, small)
+    number = code.sources.single(small)
+    constant = number if isinstance(number, int) else None
+    if not limits and (constant is None or small == 0):
+        return None
+    if any(root in code.roles.allowances for root, _ in limits):
+        return None
+    if limits and limits <= code.roles.scale - code.roles.supply:
+        return None  # no share reflects more than all do: a check of the books
+    switches = {
+        variable
+        for reading in guard.all()
+        for variable in reading.globals
+        if variable not in _variables(code, large)
+    }
+    return Cap(
+        guard=guard,
+        limits=limits - code.roles.supply,
+        switches=frozenset(switches) - limits,
+        constant=constant,
+    )
+
+
+@once_per_code
+def trading_caps(code: Code) -> Iterator[Cap]:
+    """Guards on the amount of one transfer, or on the sum of an address's transfers."""
+    supply = code.roles.supply
+    for guard in code.move_guards():
+        entry = guard.refusal.entry
+        voice = VOICES[entry or 0]
+        for large, small in _refused(code, guard):
+            if not _grows(code, large, entry) or code.reader.has_amount(small, voice):
+                continue
+            if _balances_in(code, large, entry) - {FROM} or _variables(code, large) & supply:
+                continue
+            if _balances_in(code, small, entry) & PEOPLE:
+                continue
+            cap = _cap(code, guard, large, small)
+            if cap is not None:
+                yield cap
+
+
+def _grows(code: Code, word: Word, entry: int | None) -> bool:
+    """Whether the word is the amount, or a sum of amounts that the transfer adds to."""
+    voice = VOICES[entry or 0]
+    if code.reader.has_amount(word, voice):
+        return True
+    slots = {slot for slot, _ in code.sources.reads(word)}
+    return any(
+        write.entry == entry
+        and write.slot in slots
+        and write.place.root not in code.roles.balances | code.roles.allowances
+        and (code.reader.has_amount(write.value, voice) or _adds_an_answer(code, write))
+        for write in code.writes
+    )
+
+
+def _adds_an_answer(code: Code, write: Write) -> bool:
+    """Whether it adds what another contract says, such as the amount's worth, to somebody's sum."""
+    return (
+        bool(write.place.keys)
+        and any(slot is write.slot for slot, _ in code.sources.reads(write.value))
+        and any(atom.operation == "result" for atom in code.sources.atoms(write.value))
+    )
+
+
+@once_per_code
+def position_caps(code: Code) -> Iterator[Cap]:
+    """Guards on the balance that the recipient would have."""
+    for guard in code.move_guards():
+        entry = guard.refusal.entry
+        for large, small in _refused(code, guard):
+            if TO not in _balances_in(code, large, entry):
+                continue
+            if _balances_in(code, small, entry) & PEOPLE:
+                continue
+            if FROM in _balances_in(code, large, entry):
+                continue
+            cap = _cap(code, guard, large, small)
+            if cap is not None:
+                yield cap
+
+
+def is_modifiable(
+    code: Code, variables: frozenset[Variable], *, by_transfers: bool = False
+) -> list[tuple[int | None, int]]:
+    """Entry and pc of stores to one of these, by functions other than transfers unless told."""
+    return [
+        (write.entry, write.pc)
+        for variable in variables
+        for write in code.writes_to(variable)
+        if by_transfers or write.entry not in MOVERS
+    ]
+
+
+def capped_guards(code: Code) -> set[Guard]:
+    """Guards of caps; also where paths met before one, so that only who is exempt is left of it."""
+    caps = {cap.guard for found in (trading_caps(code), position_caps(code)) for cap in found}
+    exempt = {(cap.pc, cap.test.lists) for cap in caps if cap.test.lists}
+    return caps | {guard for guard in code.move_guards() if (guard.pc, guard.test.lists) in exempt}
+
+
+def is_funds_check(reading: Reading) -> bool:
+    """Whether it only asks if balance or allowance suffice."""
+    is_about_balance = bool(reading.balances_of) and TO not in reading.balances_of
+    return (reading.is_about_allowance or is_about_balance) and not reading.lists
+
+
+def storage_guards(code: Code, entry: int) -> Iterator[Guard]:
+    """Guards of a transfer function whose condition depends on more than funds."""
+    for guard in code.move_guards():
+        if guard.refusal.entry != entry:
+            continue
+        test = guard.test
+        if is_funds_check(test) or is_zero_test(test):
+            continue
+        is_switched = (test.has_amount or test.has_clock) and any(
+            reading.reads_storage for reading in guard.context
+        )
+        if test.reads_storage or (test.has_answer and test.asks_stored) or is_switched:
+            yield guard
+
+
+def is_zero_test(reading: Reading) -> bool:
+    """Whether it only asks if an address is set at all."""
+    condition = reading.literal.condition
+    words = condition.arguments if condition.operation == "EQ" else (condition,)
+    bare = [_unpacked(word) for word in words if word != 0]
+    return (
+        bool(reading.addresses)
+        and len(bare) == 1
+        and isinstance(bare[0], Term)
+        and bare[0].operation == "SLOAD"
+    )
+
+
+def _unpacked(word: Word) -> Word:
+    """What an address is taken out of, where it shares its slot with others."""
+    bare = address_in(word)
+    match bare:
+        case (
+            Term(operation="DIV", arguments=(inner, int()))
+            | Term(operation="SHR", arguments=(int(), inner))
+        ):
+            return inner
+    return bare

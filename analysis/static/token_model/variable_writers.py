@@ -1,0 +1,78 @@
+"""What moves a variable: trades, its party's own calls, anybody, or nobody but an owner."""
+
+from typing import Final
+
+import msgspec
+
+from analysis.static.dataflow.addresses import party, recovered
+from analysis.static.dataflow.predicates import Variable
+from analysis.static.dataflow.storage_writes import Write
+from analysis.static.evm.expressions import address_in
+from analysis.static.evm.path_state import APPROVE
+from analysis.static.token_model.contract_model import MOVERS, Code
+from analysis.static.token_model.guarded_stores import is_guarded
+from analysis.static.token_model.owned_variables import writes_inside
+from analysis.static.token_model.stored_values import written_to
+from analysis.static.token_model.trade_conditions import Source, Written
+
+_TRADES: Final = frozenset({*MOVERS, APPROVE})
+
+
+class WrittenVariables:
+    """Of one code; remembers what it was asked."""
+
+    def __init__(self, code: Code) -> None:
+        self._code = code
+        self._sources: dict[Variable, Source | None] = {}
+        self._values: dict[Variable, Written | None] = {}
+
+    def source(self, variable: Variable) -> Source | None:
+        """None: fixed, owner-set, or a role that has its own leaves."""
+        if variable not in self._sources:
+            self._sources[variable] = None if self._has_role(variable) else self._mover(variable)
+        return self._sources[variable]
+
+    def written(self, variable: Variable) -> Written | None:
+        """What those leave behind who need no owner's leave. None: at no plain number."""
+        if variable not in self._values:
+            found = written_to(self._code, variable, self._open_writes(variable))
+            if found is not None and self.source(variable) == "own":
+                found = msgspec.structs.replace(found, is_own=True)
+            self._values[variable] = found
+        return self._values[variable]
+
+    def _has_role(self, variable: Variable) -> bool:
+        code, root = self._code, variable[0]
+        # How long a party's own list is: compilers check it before each access.
+        is_list = isinstance(root, tuple) and code.places.has_elements(root)
+        is_held = root in code.roles.balances or root in code.roles.allowances
+        return is_list or is_held or variable in code.roles.supply or variable in code.roles.scale
+
+    def _mover(self, variable: Variable) -> Source | None:
+        code, is_entry = self._code, isinstance(variable[0], tuple)
+        open_ = self._open_writes(variable)
+        if not open_:
+            return None
+        if is_entry and all(map(self._is_own_act, self._writes(variable))):
+            return "own"
+        if all(write.entry in _TRADES or code.is_callers_own(write) for write in open_):
+            return "mark" if is_entry else "counter"
+        return "unguarded"
+
+    def _open_writes(self, variable: Variable) -> list[Write]:
+        """Stores to it that need no owner's leave."""
+        return [write for write in self._writes(variable) if not is_guarded(self._code, write)]
+
+    def _writes(self, variable: Variable) -> list[Write]:
+        return [*self._code.writes_to(variable), *writes_inside(self._code, variable)]
+
+    def _is_own_act(self, write: Write) -> bool:
+        """Whether it stores under the key of whoever calls, or has signed, and is no trade."""
+        code = self._code
+        return write.entry not in _TRADES and any(
+            all(
+                code.names_caller(meaning) or recovered(party(meaning)) is not None or meaning == 0
+                for meaning in code.sources.meanings(key)
+            )
+            for key in map(address_in, write.place.keys)
+        )

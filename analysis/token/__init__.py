@@ -1,0 +1,1 @@
+"""The token contract itself: admission, metadata, owner, proxy, holders, deadlines, caps."""

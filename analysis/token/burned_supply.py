@@ -1,0 +1,45 @@
+"""How much of a token is burned: the balances of the five burn addresses."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from analysis.reads.eth_reads import call, decode_uint, read_reply
+from analysis.reads.node import RpcAnswer
+from config.burn import BURN_ADDRESSES
+from config.jsonrpc import RpcRequest
+from config.primitives import Address, Hash32, RawAmount
+from sql.rows import HolderRow
+
+_ASKED = tuple(sorted(BURN_ADDRESSES))
+_MOST = 2**256 - 1
+
+
+class Burned(msgspec.Struct, frozen=True, kw_only=True):
+    """What the burn addresses hold at one block."""
+
+    burned_raw: RawAmount
+    """Their sum, at most 2**256 - 1; a token can report more than its supply."""
+    holders: tuple[HolderRow, ...]
+    """Those with a balance above zero, largest first."""
+
+
+def requests(token: Address, *, block: Hash32) -> tuple[RpcRequest, ...]:
+    """The balance of every burn address."""
+    return tuple(call(token, "balanceOf(address)", owner, block=block) for owner in _ASKED)
+
+
+def read(answers: Sequence[RpcAnswer]) -> Burned:
+    """Sum the balances; one that the token does not tell counts as zero. Raises UpstreamError."""
+    balances = [
+        (decode_uint(read_reply(answer)) or 0, owner)
+        for owner, answer in zip(_ASKED, answers, strict=True)
+    ]
+    held = sorted(((-amount, owner) for amount, owner in balances if amount))
+    return Burned(
+        burned_raw=RawAmount(min(_MOST, sum(amount for amount, _ in balances))),
+        holders=tuple(
+            HolderRow(role="burn", ordinal=ordinal, owner=owner, amount_raw=RawAmount(-negative))
+            for ordinal, (negative, owner) in enumerate(held)
+        ),
+    )

@@ -1,0 +1,156 @@
+"""Whether a cap is in force: the code's own rule, run with what storage holds. Pure.
+
+The question is whether an ordinary transfer of no more than there is can be refused by the cap.
+What depends on who sends or receives is left open, so a cap from which some are exempt is one.
+"""
+
+from collections.abc import Mapping
+from itertools import product
+from typing import Final
+
+import msgspec
+
+from analysis.static.evm.expressions import FOLDED, MASK
+from analysis.static.token_model.cap_rules import REFUSED, CapRule, CapRules, Step
+from analysis.token.contract_clock import Reading
+from config.primitives import Hash32, RawAmount
+from sql.rows import StaticFindings
+
+_MOST_VALUES: Final = 16
+
+Values = frozenset[int] | None
+"""What a step may result in. None: anything."""
+
+_TRUE: Final = frozenset({1})
+_FALSE: Final = frozenset({0})
+
+
+def with_caps(
+    static: StaticFindings,
+    rules: CapRules,
+    words: Mapping[Hash32, int],
+    *,
+    supply_raw: RawAmount,
+    clock: Reading | None,
+) -> StaticFindings:
+    """The findings with the caps now in force.
+
+    `words`: storage by slot; a rule of which a slot was not read leaves what the code alone tells.
+    """
+    return msgspec.structs.replace(
+        static,
+        has_trading_cap=_in_force(
+            static.has_trading_cap_functionality, rules.trading, words, supply_raw, clock
+        ),
+        has_position_cap=_in_force(
+            static.has_position_cap_functionality, rules.position, words, supply_raw, clock
+        ),
+    )
+
+
+def _in_force(
+    has_functionality: bool | None,
+    rule: CapRule | None,
+    words: Mapping[Hash32, int],
+    supply_raw: RawAmount,
+    clock: Reading | None,
+) -> bool | None:
+    if not has_functionality or rule is None or any(slot not in words for slot in rule.slots):
+        return has_functionality
+    largest = supply_raw
+    if rule.constant is not None:
+        # a cap in the code counts whatever the supply is
+        largest = RawAmount(max(largest, int(rule.constant, 16) + 1))
+    return any(
+        _reaches_refusal(rule, _results(rule.steps, words, amount, clock))
+        for amount in _amounts(largest)
+    )
+
+
+def _amounts(largest: RawAmount) -> tuple[int, ...]:
+    """A cap bites the largest first, but a rule may let the whole supply through by name."""
+    return largest, max(0, largest - 1), largest // 2
+
+
+def _reaches_refusal(rule: CapRule, results: list[Values]) -> bool:
+    waiting, seen = list(rule.starts), set(rule.starts)
+    while waiting:
+        number = waiting.pop()
+        if number == REFUSED:
+            return True
+        choice = rule.choices[number]
+        values = results[choice.condition]
+        sides: list[int] = []
+        if values is None or values - _FALSE:
+            sides += choice.if_true
+        if values is None or 0 in values:
+            sides += choice.if_false
+        waiting += [side for side in sides if side not in seen]
+        seen.update(sides)
+    return False
+
+
+def _results(
+    steps: tuple[Step, ...],
+    words: Mapping[Hash32, int],
+    amount: int,
+    clock: Reading | None,
+) -> list[Values]:
+    results: list[Values] = []
+    for step in steps:
+        given = [results[each] for each in step.arguments]
+        match step.operation:
+            case "number" if step.word is not None:
+                value: Values = frozenset({int(step.word, 16)})
+            case "slot" if step.word is not None:
+                value = frozenset({words[step.word]})
+            case "amount":
+                value = frozenset({amount})
+            case "time":
+                value = None if clock is None else frozenset({clock.time_s})
+            case "block":
+                value = None if clock is None else frozenset({clock.block_number})
+            case "either":
+                value = _union(given)
+            case _:
+                value = _computed(step.operation, given)
+        results.append(value)
+    return results
+
+
+def _union(given: list[Values]) -> Values:
+    found: set[int] = set()
+    for values in given:
+        if values is None:
+            return None
+        found |= values
+    return frozenset(found)
+
+
+def _computed(operation: str, given: list[Values]) -> Values:
+    fold = FOLDED.get(operation)
+    if fold is None:
+        return None
+    known = [values for values in given if values is not None]
+    if len(known) < len(given):
+        return _partly_known(operation, given)
+    found = frozenset(fold(*values) & MASK for values in product(*known))
+    return found if len(found) <= _MOST_VALUES else None
+
+
+def _partly_known(operation: str, given: list[Values]) -> Values:
+    """What can be said while an operand may be anything."""
+    first, last = given[0], given[-1]
+    match operation:
+        case "AND" | "MUL" if _FALSE in given:
+            return _FALSE
+        case "DIV" | "MOD" if first == _FALSE:
+            return _FALSE
+        case "OR" if _TRUE in given:
+            # conditions are joined so; of anything else the other bits are not known
+            return _TRUE
+        case "GT" if first == _FALSE or last == frozenset({MASK}):
+            return _FALSE
+        case "LT" if last == _FALSE or first == frozenset({MASK}):
+            return _FALSE
+    return None

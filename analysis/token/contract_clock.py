@@ -1,0 +1,75 @@
+"""The clock that a contract reads, which on some chains is not the chain's own.
+
+It is read by running `block.number` and `block.timestamp` in a call, never from a block header.
+"""
+
+import msgspec
+
+from analysis.reads.eth_reads import CALL_GAS, WORD, read_reply
+from analysis.reads.node import RpcAnswer
+from config.jsonrpc import RpcFault, RpcRequest
+from config.primitives import Hash32
+
+_CODE = "0x436000524260205260406000f3"
+"""NUMBER, TIMESTAMP: both words returned. Sent as creation code, whose result an eth_call returns,
+so that nothing has to be deployed and no node needs to know state overrides."""
+
+
+class Reading(msgspec.Struct, frozen=True, kw_only=True):
+    """What one call saw."""
+
+    block_number: int
+    """`block.number`: on chains on Ethereum's clock, Ethereum's."""
+    time_s: int
+    """`block.timestamp`, Unix seconds."""
+
+
+class ContractClock(msgspec.Struct, frozen=True, kw_only=True):
+    """What `block.number` and `block.timestamp` give inside a contract of one chain."""
+
+    time_s: int
+    """Unix seconds."""
+    block_number: int
+    """On chains that show contracts Ethereum's block number, that one."""
+    block_time_s: float
+    """Unix seconds at which `block_number` began."""
+    block_interval_s: float
+    """Nominal seconds between two values of `block_number`."""
+
+    def moved_on(self, by_s: int) -> "ContractClock":
+        """The clock so much later: time by the wall clock, blocks by their nominal interval."""
+        blocks = int(by_s / self.block_interval_s)
+        return ContractClock(
+            time_s=self.time_s + by_s,
+            block_number=self.block_number + blocks,
+            block_time_s=self.block_time_s + blocks * self.block_interval_s,
+            block_interval_s=self.block_interval_s,
+        )
+
+
+def clock_at(reading: Reading, *, block_interval_s: float) -> ContractClock:
+    """The clock as it was read."""
+    return ContractClock(
+        time_s=reading.time_s,
+        block_number=reading.block_number,
+        block_time_s=reading.time_s,
+        block_interval_s=block_interval_s,
+    )
+
+
+def request(*, block: Hash32) -> RpcRequest:
+    """Both values at one block."""
+    return RpcRequest("eth_call", ({"data": _CODE, "gas": hex(CALL_GAS)}, {"blockHash": block}))
+
+
+def read(answer: RpcAnswer) -> Reading | None:
+    """None: the node refused the call, or told other than two words.
+
+    Raises UpstreamError for what is no answer to any call.
+    """
+    if isinstance(answer, RpcFault):
+        return None
+    reply = read_reply(answer)
+    if not isinstance(reply, bytes) or len(reply) != 2 * WORD:
+        return None
+    return Reading(block_number=int.from_bytes(reply[:WORD]), time_s=int.from_bytes(reply[WORD:]))

@@ -1,0 +1,159 @@
+"""Who made a contract: the block in which its code appeared, and whose transaction that was.
+
+Needs a node with old state, and asks it a bounded number of questions; of a token whose launch was
+announced, one question to any node. The answer never changes once the block is final, so it is
+looked up beside the analyses and kept for ever.
+"""
+
+from collections.abc import Sequence
+
+import msgspec
+from eth_hash.auto import keccak
+
+from analysis.reads.eth_reads import read_code
+from analysis.reads.node import Node
+from config.errors import UpstreamError
+from config.jsonrpc import RpcFault, RpcRequest
+from config.primitives import Address, Hash32, parse_address
+
+_AT_ONCE = 15
+"""Heights asked in one trip: the range shrinks to a sixteenth each time."""
+
+_ZERO_TOPIC = "0x" + "00" * 32
+
+
+def _topic(signature: str) -> str:
+    return "0x" + keccak(signature.encode()).hex()
+
+
+_TRANSFER = _topic("Transfer(address,address,uint256)")
+_APPROVAL = _topic("Approval(address,address,uint256)")
+_USER_OPERATION = _topic("UserOperationEvent(bytes32,address,address,uint256,bool,uint256,uint256)")
+"""Source: ERC-4337, EntryPoint. Who sent such a transaction is a bundler, not its user."""
+
+
+class Creation(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a contract came from."""
+
+    block_number: int
+    tx_hash: Hash32 | None
+    """None: the block's logs do not prove which transaction made it."""
+    creator: Address | None
+    """The account that sent the transaction. None: not known, or it was a bundler's."""
+
+
+class _Log(msgspec.Struct, frozen=True):
+    address: str
+    topics: tuple[str, ...]
+    data: str
+
+
+class _Receipt(msgspec.Struct, frozen=True, rename="camel"):
+    transaction_hash: Hash32
+    block_number: str
+    sender: str = msgspec.field(name="from")
+    logs: tuple[_Log, ...]
+    contract_address: str | None = None
+
+
+async def find_creation(node: Node, token: Address, *, final: int) -> Creation | None:
+    """None: there was no code yet in block `final`, the newest that counts as final.
+
+    Raises UpstreamError, also where the node has no state of old blocks.
+    """
+    number = await _find_block(node, token, final=final)
+    if number is None:
+        return None
+    (answer,) = await node.batch([RpcRequest("eth_getBlockReceipts", (hex(number),))])
+    if isinstance(answer, RpcFault):
+        raise UpstreamError(service="node", reason=f"receipts of block {number}: {answer.message}")
+    try:
+        receipts = msgspec.json.decode(answer, type=tuple[_Receipt, ...])
+    except msgspec.DecodeError as error:
+        raise UpstreamError(service="node", reason=f"receipts of block {number}") from error
+    made = _maker(receipts, token)
+    if made is None:
+        return Creation(block_number=number, tx_hash=None, creator=None)
+    return _creation(made, number)
+
+
+async def find_launch(node: Node, token: Address, tx_hash: Hash32) -> Creation | None:
+    """By the transaction in which a platform announced the token.
+
+    None: that did not make it, or the node does not tell of it. Raises UpstreamError.
+    """
+    (answer,) = await node.batch([RpcRequest("eth_getTransactionReceipt", (tx_hash,))])
+    if isinstance(answer, RpcFault):
+        return None
+    try:
+        receipt = msgspec.json.decode(answer, type=_Receipt | None)
+        number = 0 if receipt is None else int(receipt.block_number, 16)
+    except (msgspec.DecodeError, ValueError) as error:
+        raise UpstreamError(service="node", reason=f"receipt of {tx_hash}") from error
+    made = None if receipt is None else _maker((receipt,), token)
+    return None if made is None else _creation(made, number)
+
+
+async def _find_block(node: Node, token: Address, *, final: int) -> int | None:
+    """The block from which on there is code: below it none, at it some."""
+    without, with_code = -1, final
+    if not (await _have_code(node, token, [final]))[0]:
+        return None
+    while with_code - without > 1:
+        between = with_code - without - 1
+        count = min(_AT_ONCE, between)
+        heights = [without + (between + 1) * at // (count + 1) for at in range(1, count + 1)]
+        for height, has_code in zip(heights, await _have_code(node, token, heights), strict=True):
+            if has_code:
+                with_code = height
+                break
+            without = height
+    return with_code
+
+
+async def _have_code(node: Node, token: Address, heights: Sequence[int]) -> list[bool]:
+    answers = await node.batch(
+        [RpcRequest("eth_getCode", (token, hex(height))) for height in heights]
+    )
+    return [bool(read_code(answer)) for answer in answers]
+
+
+def _creation(made: _Receipt, number: int) -> Creation:
+    is_bundle = any(log.topics[:1] == (_USER_OPERATION,) for log in made.logs)
+    return Creation(
+        block_number=number,
+        tx_hash=made.transaction_hash,
+        creator=None if is_bundle else parse_address(made.sender),
+    )
+
+
+def _maker(receipts: Sequence[_Receipt], token: Address) -> _Receipt | None:
+    """The transaction that made the token. None: none is proven.
+
+    It says so itself; or it is the first in which anybody speaks of the token: a factory that
+    announces it, or the token, whose first words are a mint.
+    """
+    for receipt in receipts:
+        if (receipt.contract_address or "").lower() == token:
+            return receipt
+    for receipt in receipts:
+        spoken = [log for log in receipt.logs if log.address.lower() == token]
+        if spoken or _is_named(receipt, token):
+            return receipt if _is_birth(receipt, spoken, token) else None
+    return None
+
+
+def _is_birth(receipt: _Receipt, spoken: Sequence[_Log], token: Address) -> bool:
+    if spoken and spoken[0].topics[:1] in ((_TRANSFER,), (_APPROVAL,)):
+        # Of tokens that were there before: a node without old state may have shown us a late block.
+        return spoken[0].topics[:2] == (_TRANSFER, _ZERO_TOPIC)
+    return _is_named(receipt, token)
+
+
+def _is_named(receipt: _Receipt, token: Address) -> bool:
+    """Whether somebody else tells of the token."""
+    return any(
+        token[2:] in "".join((*log.topics, log.data)).lower()
+        for log in receipt.logs
+        if log.address.lower() != token
+    )

@@ -1,0 +1,81 @@
+"""One round trip for a contract that compares the clock: its clock, and the slots it compares."""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+
+from analysis.reads.eth_reads import read_word, word_at
+from analysis.reads.node import Node, RpcAnswer
+from analysis.static.token_model.clock_limits import ClockLimit
+from analysis.token import contract_clock
+from analysis.token.contract_clock import Reading
+from config.errors import UpstreamError
+from config.jsonrpc import RpcFault
+from config.primitives import Address, Hash32
+from sql.rows import ClockLimitRow
+
+CLOCK_WAIT_S: Final = 5.0
+"""Longest that the chain is waited for. Source: the specification, "Other constants"."""
+
+_MOST_SLOTS: Final = 64
+"""Slots read; code that compares the clock with more is made for making us read."""
+
+
+class ClockState(msgspec.Struct, frozen=True, kw_only=True):
+    """What can be said of clock limits at one block."""
+
+    reading: Reading | None
+    """None: not asked, because there is no limit, or the chain did not answer in time."""
+    limits: tuple[ClockLimitRow, ...]
+    """Each different one once, storage values filled in as far as they were read."""
+
+
+async def read_clock_state(
+    node: Node, token: Address, limits: Sequence[ClockLimit], *, block: Hash32
+) -> ClockState:
+    """Silence of the chain is an answer here, and never raised."""
+    slots = _slots_of(limits)
+    reading, words = None, dict[Hash32, int]()
+    if limits:
+        asked = (
+            contract_clock.request(block=block),
+            *(word_at(token, slot, block=block) for slot in slots),
+        )
+        try:
+            async with asyncio.timeout(CLOCK_WAIT_S):
+                told, *held = await node.batch(asked)
+            reading = contract_clock.read(told)
+            words = _words(slots, held)
+        except (TimeoutError, UpstreamError):
+            pass
+    rows = (_row(limit, words) for limit in limits)
+    return ClockState(reading=reading, limits=tuple(dict.fromkeys(rows)))
+
+
+def _slots_of(limits: Sequence[ClockLimit]) -> tuple[Hash32, ...]:
+    named = dict.fromkeys(limit.slot for limit in limits if limit.slot is not None)
+    return tuple(named)[:_MOST_SLOTS]
+
+
+def _words(slots: Sequence[Hash32], answers: Sequence[RpcAnswer]) -> dict[Hash32, int]:
+    """The words that were told; one the node refuses to read is left out."""
+    return {
+        slot: read_word(answer)
+        for slot, answer in zip(slots, answers, strict=True)
+        if not isinstance(answer, RpcFault)
+    }
+
+
+def _row(limit: ClockLimit, words: dict[Hash32, int]) -> ClockLimitRow:
+    value = limit.value
+    if limit.slot is not None:
+        word = words.get(limit.slot)
+        value = None if word is None else limit.value_in(word)
+    return ClockLimitRow(
+        source=limit.source,
+        slot=limit.slot,
+        value=value,
+        compared_with=limit.compared_with,
+    )

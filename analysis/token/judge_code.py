@@ -1,0 +1,165 @@
+"""Whose code answers for a token, and what that code can do."""
+
+from collections.abc import Awaitable, Callable, Sequence
+
+import msgspec
+
+from analysis.reads.eth_reads import address_of, code_at, read_code, read_word, word_at
+from analysis.reads.node import Node, RpcAnswer
+from analysis.static.analyse_code import Findings
+from analysis.static.custody.simulation_hints import UNKNOWN_LEADS, Leads, StoredAddress
+from analysis.static.dataflow.delegate_targets import Delegation
+from analysis.static.token_model.cap_rules import CapRules
+from analysis.static.token_model.clock_limits import ClockLimit
+from analysis.static.token_model.trade_conditions import TradeConditions
+from analysis.token import proxy_findings, proxy_resolution
+from config.primitives import ZERO_ADDRESS, Address, Hash32
+from sql.rows import EvidenceRow, StaticFindings
+
+
+class Judged(msgspec.Struct, frozen=True, kw_only=True):
+    """The static part of an analysis."""
+
+    implementation: Address | None
+    """Where the judged code is. None: at the token itself, or not found."""
+    findings: StaticFindings
+    """Of the implementation, for a proxy; `is_proxy` is of the token's own address."""
+    owner_slots: tuple[Hash32, ...]
+    """Slots of the token that the judged code compares with the caller."""
+    packed_owners: tuple[StoredAddress, ...] = ()
+    """Addresses further up in their slots that it compares with the caller."""
+    clock_limits: tuple[ClockLimit, ...] = ()
+    """What the judged code compares with the clock; slots are the token's."""
+    leads: Leads = UNKNOWN_LEADS
+    """What simulations of the judged code are to try."""
+    conditions: TradeConditions = TradeConditions()
+    """Those of the judged code, and of a proxy's own; slots are the token's."""
+    cap_rules: CapRules = CapRules()
+    """How the judged code enforces caps; slots are the token's."""
+    evidence: tuple[EvidenceRow, ...]
+
+
+Examine = Callable[[bytes], Awaitable[Findings]]
+"""What a code tells by itself, looked up or worked out beside the event loop."""
+
+
+async def judge_code(
+    node: Node,
+    token: Address,
+    code: bytes,
+    answers: Sequence[RpcAnswer],
+    *,
+    block: Hash32,
+    examine: Examine,
+) -> Judged:
+    """Follow a proxy to its code. `answers` are those to proxy.first_requests.
+
+    Raises UpstreamError.
+    """
+    trail = proxy_resolution.begin(token, code=code, answers=answers)
+    while trail.wants is not None:
+        if isinstance(trail.wants, proxy_resolution.FactsOf):
+            trail = proxy_resolution.learn(trail, await examine(trail.wants.code))
+        else:
+            trail = proxy_resolution.read(
+                trail, await node.batch(proxy_resolution.requests(trail, block=block))
+            )
+    own, judged = trail.own, trail.found
+    if trail.code is None or judged is None:
+        return _unjudged(own, trail)
+    if judged is own or own is None:
+        return _judged(trail, judged, judged.findings, judged.leads, judged.evidence)
+    others = await _other_targets(node, trail, own.delegation, block=block, examine=examine)
+    findings, leads = judged.findings, judged.leads
+    for other in others:
+        findings = proxy_findings.either(findings, other.findings)
+        leads = proxy_findings.joined(leads, other.leads)
+    return msgspec.structs.replace(
+        _judged(
+            trail,
+            judged,
+            proxy_findings.with_front(findings, own.findings),
+            leads,
+            (*judged.evidence, *_of_proxy(own, judged)),
+        ),
+        clock_limits=tuple(
+            dict.fromkeys(limit for found in (judged, own, *others) for limit in found.clock_limits)
+        ),
+    )
+
+
+def _judged(
+    trail: proxy_resolution.Trail,
+    judged: Findings,
+    findings: StaticFindings,
+    leads: Leads,
+    evidence: tuple[EvidenceRow, ...],
+) -> Judged:
+    return Judged(
+        implementation=trail.implementation,
+        findings=msgspec.structs.replace(findings, is_proxy=trail.is_proxy),
+        owner_slots=judged.owner_slots,
+        packed_owners=judged.packed_owners,
+        clock_limits=judged.clock_limits,
+        leads=leads,
+        conditions=judged.conditions if judged is trail.own else _with_front(judged, trail.own),
+        cap_rules=judged.cap_rules,
+        evidence=evidence,
+    )
+
+
+async def _other_targets(
+    node: Node,
+    trail: proxy_resolution.Trail,
+    delegation: Delegation,
+    *,
+    block: Hash32,
+    examine: Examine,
+) -> list[Findings]:
+    """What the codes tell that a front delegates to at another time, or for other callers."""
+    if not delegation.has_several:
+        return []
+    unread = [slot for slot in delegation.slots if slot not in trail.words]
+    answers = await node.batch([word_at(trail.token, slot, block=block) for slot in unread])
+    words = trail.words | dict(zip(unread, map(read_word, answers), strict=True))
+    held = (address_of(words[slot] & _ADDRESS_MASK) for slot in delegation.slots)
+    named = dict.fromkeys((*delegation.targets, *(each for each in held if each is not None)))
+    others = [each for each in named if each not in (*trail.hops, ZERO_ADDRESS)][:_MOST_OTHERS]
+    codes = await node.batch([code_at(other, block=block) for other in others]) if others else []
+    return [await examine(code) for answer in codes if (code := read_code(answer))]
+
+
+def _with_front(behind: Findings, front: Findings | None) -> TradeConditions:
+    """A proxy may choose on conditions of its own where a call goes."""
+    if front is None:
+        return behind.conditions
+    return TradeConditions(
+        conditions=(*front.conditions.conditions, *behind.conditions.conditions),
+        is_complete=front.conditions.is_complete and behind.conditions.is_complete,
+    )
+
+
+def _unjudged(own: Findings | None, trail: proxy_resolution.Trail) -> Judged:
+    """A proxy to nowhere known: what an implementation would do is not known either."""
+    return Judged(
+        implementation=None,
+        findings=StaticFindings(timebomb=None, is_proxy=trail.is_proxy),
+        owner_slots=(),
+        evidence=_of_proxy(own, None),
+    )
+
+
+def _of_proxy(own: Findings | None, judged: Findings | None) -> tuple[EvidenceRow, ...]:
+    """What of the front's evidence counts: what the code behind it has nothing to say of."""
+    rows = () if own is None else own.evidence
+    known = {row.key for row in judged.evidence} if judged is not None else set()
+    return tuple(
+        row
+        for row in rows
+        if row.key == "is_proxy" or (row.key in _OF_FRONTS and row.key not in known)
+    )
+
+
+_OF_FRONTS = frozenset({"timebomb"})
+_ADDRESS_MASK = 2**160 - 1
+_MOST_OTHERS = 3

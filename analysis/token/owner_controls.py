@@ -1,0 +1,116 @@
+"""Conditions of trades that somebody with powers sets and of which no field of the token tells.
+
+Inputs: the conditions of the token's code and of its V4 hooks, and the token's static findings.
+A finding is as sound as `guarded_stores` is in recognising who is asked. Pure.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final
+
+import msgspec
+
+from analysis.static.custody.simulation_hints import StoredAddress
+from analysis.static.token_model.trade_conditions import Effect, OwnedCondition, TradeConditions
+from config.burn import BURN_ADDRESSES
+from config.primitives import Address, Selector
+from sql.rows import EvidenceRow, StaticFindings
+
+_KEY: Final = "hidden_owner_controls"
+_APPROVE: Final = "0x095ea7b3"
+_MOST_SHOWN: Final = 40
+_PAUSE: Final = "has_pause_functionality"
+
+_OF_LISTS: Final = ("has_blacklist_or_whitelist",)
+_OF_REFUSALS: Final = (
+    *_OF_LISTS,
+    *("has_trading_cap_functionality", "has_position_cap_functionality"),
+    *("trading_cooldown", _PAUSE),
+)
+_OF_AMOUNTS: Final = (*_OF_REFUSALS, "tax_can_be_modified")
+"""Fields, one of which tells of a list or a variable that decides on an effect."""
+
+_TELLING: Final[dict[Effect, tuple[str, ...]]] = {
+    "refuses": _OF_REFUSALS,
+    "overruns": _OF_AMOUNTS,
+    "leads": _OF_AMOUNTS,
+    "writes": _OF_AMOUNTS,
+}
+
+
+class _Control(msgspec.Struct, frozen=True, kw_only=True):
+    selector: Selector
+    pc: int
+    effect: Effect
+    is_of_hook: bool
+
+
+class _Controls(msgspec.Struct, frozen=True, kw_only=True):
+    reason: str
+    conditions: tuple[_Control, ...]
+
+
+class OwnerControls(msgspec.Struct, frozen=True, kw_only=True):
+    """The answer."""
+
+    is_hidden: bool | None = None
+    """None: not every condition is known."""
+    evidence: tuple[EvidenceRow, ...] = ()
+
+
+def find_controls(
+    token: TradeConditions,
+    hooks: Iterable[TradeConditions],
+    static: StaticFindings,
+    *,
+    is_renounced: bool | None,
+    stored: Mapping[StoredAddress, Address],
+) -> OwnerControls:
+    """`hooks`: of the pools that are traded; no field of a token tells of theirs. `is_renounced`:
+    answers deny that a pause can be set. `stored`: who is in the storage that code compares callers
+    with, as far as it was read."""
+    beside = tuple(hooks)
+    found = [
+        _control(each)
+        for each in token.owned
+        if not _is_told(each, static, is_renounced=is_renounced) and not _is_dead(each, stored)
+    ]
+    found += [_control(each, is_of_hook=True) for hook in beside for each in hook.owned]
+    is_complete = token.is_complete and all(hook.is_complete for hook in beside)
+    if not found:
+        return OwnerControls(is_hidden=False if is_complete else None)
+    return OwnerControls(is_hidden=True, evidence=tuple(_evidence(found)))
+
+
+def _is_told(
+    condition: OwnedCondition, static: StaticFindings, *, is_renounced: bool | None
+) -> bool:
+    is_approval = condition.selector == _APPROVE
+    fields = _OF_LISTS if is_approval else _TELLING.get(condition.effect, ())
+    return any(
+        getattr(static, field) is True for field in fields if not (is_renounced and field == _PAUSE)
+    )
+
+
+def _is_dead(condition: OwnedCondition, stored: Mapping[StoredAddress, Address]) -> bool:
+    """Whether nobody is left who may set it."""
+    if not condition.askers:
+        return False
+    places = [StoredAddress(slot=slot, shift=shift) for slot, shift in condition.askers]
+    return all(place in stored and stored[place] in BURN_ADDRESSES for place in places)
+
+
+def _control(condition: OwnedCondition, *, is_of_hook: bool = False) -> _Control:
+    return _Control(
+        selector=condition.selector,
+        pc=condition.pc,
+        effect=condition.effect,
+        is_of_hook=is_of_hook,
+    )
+
+
+def _evidence(found: list[_Control]) -> Iterator[EvidenceRow]:
+    body = _Controls(
+        reason="somebody with powers decides it, and no field of the token tells",
+        conditions=tuple(found[:_MOST_SHOWN]),
+    )
+    yield EvidenceRow(key=_KEY, body=msgspec.json.encode(body).decode())

@@ -1,0 +1,101 @@
+"""Reads the slots that code compares with the caller: wallets for the verdict on ownership, and
+whether anybody at all is left in them for a timebomb."""
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Final
+
+import msgspec
+
+from analysis.reads.eth_reads import code_at
+from analysis.reads.node import Node, RpcAnswer
+from analysis.reads.node_capabilities import Powers
+from analysis.reads.read_batch import Round
+from analysis.static.custody.simulation_hints import StoredAddress
+from analysis.token import ownership
+from analysis.token.admission import DELEGATION_BYTES
+from config.errors import UpstreamError
+from config.primitives import Address, Hash32
+
+OWNER_SLOTS_WAIT_S: Final = 2.0
+"""Longest that the slots are waited for. Source: the specification, "Other constants"."""
+
+
+class OwnerSlots(msgspec.Struct, frozen=True, kw_only=True):
+    """What the owner-check slots told."""
+
+    wallets: tuple[Address, ...] | None
+    """Wallets in them. None: not read, or not in time."""
+    are_vacant: bool | None
+    """All hold zero or a burn address. None: not told of all, and none seen that does not."""
+
+
+NO_SLOTS: Final = OwnerSlots(wallets=None, are_vacant=True)
+"""Of code that compares the caller with no slot."""
+
+NOT_READ: Final = OwnerSlots(wallets=None, are_vacant=None)
+
+
+async def read_owner_slots(
+    node: Node,
+    token: Address,
+    slots: Sequence[Hash32],
+    *,
+    block: Hash32,
+    packed: Sequence[StoredAddress] = (),
+    powers: Powers | None = None,
+) -> OwnerSlots:
+    """The slots and, in the same round, the code of whoever is in them.
+
+    Whoever shares a slot with something, and so in all of `packed`, counts as a wallet, as the code
+    there is not asked for. Silence of the chain is an answer here, and never raised. `powers` None:
+    reads are not packed.
+    """
+    trip = Round()
+    asked = trip.ask(ownership.slot_requests(token, slots, block=block))
+    codes = trip.ask(
+        [code_at(trip.promise(at), block=block) for at in range(asked.start, asked.stop)],
+        first_bytes=DELEGATION_BYTES,
+    )
+    shared = trip.ask(ownership.slot_requests(token, [place.slot for place in packed], block=block))
+    with suppress(TimeoutError, UpstreamError):
+        async with asyncio.timeout(OWNER_SLOTS_WAIT_S):
+            await trip.send(node, powers)
+    with suppress(UpstreamError):
+        if trip.has(asked):
+            held = ownership.read_slots(slots, trip[asked])
+            beside = _packed(packed, trip[shared] if trip.has(shared) else ())
+            hidden = [slot.packed_holder for slot in (*held, *beside)]
+            sharers = tuple(dict.fromkeys(each for each in hidden if each is not None))
+            wallets = _wallets(held, trip[codes]) if trip.has(codes) else None
+            return OwnerSlots(
+                wallets=(*(wallets or ()), *sharers) if sharers else wallets,
+                are_vacant=ownership.are_vacant((*held, *beside)),
+            )
+    return NOT_READ
+
+
+def _packed(
+    places: Sequence[StoredAddress], answers: Sequence[RpcAnswer]
+) -> tuple[ownership.OwnerSlot, ...]:
+    """`answers`: empty where none came."""
+    slots = [place.slot for place in places]
+    if not answers:
+        return tuple(
+            ownership.OwnerSlot(slot=place.slot, word=None, shift=place.shift) for place in places
+        )
+    return tuple(
+        msgspec.structs.replace(slot, shift=place.shift)
+        for slot, place in zip(ownership.read_slots(slots, answers), places, strict=True)
+    )
+
+
+def _wallets(
+    held: Sequence[ownership.OwnerSlot], codes: Sequence[RpcAnswer]
+) -> tuple[Address, ...]:
+    """`codes`: of whatever is in each slot."""
+    by_holder = {
+        slot.holder: code for slot, code in zip(held, codes, strict=True) if slot.holder is not None
+    }
+    return ownership.read_wallets(held, tuple(by_holder.values()))

@@ -1,0 +1,150 @@
+"""Who owns the token, and whether ownership is given up.
+
+Getters are asked at the token's own address, so a proxy answers through its implementation.
+Source of the verdict: the specification, "ownership_renounced".
+"""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from analysis.reads.eth_reads import (
+    address_of,
+    call,
+    code_at,
+    decode_address,
+    read_code,
+    read_reply,
+    read_word,
+    word_at,
+)
+from analysis.reads.node import RpcAnswer
+from analysis.token.admission import is_delegated_account
+from config.burn import BURN_ADDRESSES
+from config.jsonrpc import RpcFault, RpcRequest
+from config.primitives import Address, Hash32
+
+_ADDRESS_MASK = 2**160 - 1
+
+OWNER_GETTERS = ("owner()", "getOwner()", "_owner()")
+
+
+class OwnerSlot(msgspec.Struct, frozen=True, kw_only=True):
+    """A storage slot that the code compares with the caller, and what is in it now."""
+
+    slot: Hash32
+    word: int | None
+    """None: the node did not tell."""
+    shift: int = 0
+    """Bits to the right of the address in the slot, which then shares it with something."""
+
+    @property
+    def holder(self) -> Address | None:
+        """The live address in the slot. None: not read, burned, or more than an address."""
+        held = None if self.word is None else address_of(self.word)
+        return None if held in BURN_ADDRESSES else held
+
+    @property
+    def packed_holder(self) -> Address | None:
+        """The live address that shares the slot with something. None: there is none, or not read.
+
+        *Inferred* where it has no shift: the code may compare the whole slot, which nobody equals.
+        """
+        if self.word is None or not (self.shift or self.word > _ADDRESS_MASK):
+            return None
+        held = address_of(self.word >> self.shift & _ADDRESS_MASK)
+        return None if held in BURN_ADDRESSES else held
+
+    @property
+    def is_vacant(self) -> bool | None:
+        """Whether it holds zero or a burn address. None: not read."""
+        if self.word is None:
+            return None
+        if self.shift:
+            return self.packed_holder is None
+        return self.word == 0 or address_of(self.word) in BURN_ADDRESSES
+
+
+class Ownership(msgspec.Struct, frozen=True, kw_only=True):
+    """The verdict on one token's owner."""
+
+    owner_address: Address | None
+    """None: no getter answered. Not a sign of renouncement."""
+    ownership_renounced: bool | None
+    """None: no getter answered, but a wallet sits in an owner-check slot."""
+
+
+def requests(token: Address, *, block: Hash32) -> tuple[RpcRequest, ...]:
+    """The owner getters."""
+    return tuple(call(token, getter, block=block) for getter in OWNER_GETTERS)
+
+
+def read(answers: Sequence[RpcAnswer]) -> tuple[Address, ...]:
+    """The addresses the getters gave, in their order. Raises UpstreamError."""
+    owners = (decode_address(read_reply(answer)) for answer in answers)
+    return tuple(owner for owner in owners if owner is not None)
+
+
+def slot_requests(
+    token: Address, slots: Sequence[Hash32], *, block: Hash32
+) -> tuple[RpcRequest, ...]:
+    """The words in the owner-check slots."""
+    return tuple(word_at(token, slot, block=block) for slot in slots)
+
+
+def read_slots(slots: Sequence[Hash32], answers: Sequence[RpcAnswer]) -> tuple[OwnerSlot, ...]:
+    """What the slots hold; a slot the node refuses to read has the word None."""
+    return tuple(
+        OwnerSlot(slot=slot, word=None if isinstance(answer, RpcFault) else read_word(answer))
+        for slot, answer in zip(slots, answers, strict=True)
+    )
+
+
+def holder_requests(slots: Sequence[OwnerSlot], *, block: Hash32) -> tuple[RpcRequest, ...]:
+    """The code of every live address in the slots."""
+    return tuple(code_at(holder, block=block) for holder in _holders(slots))
+
+
+def read_wallets(slots: Sequence[OwnerSlot], answers: Sequence[RpcAnswer]) -> tuple[Address, ...]:
+    """Those live addresses that are wallets: no code, or an account's borrowed code (EIP-7702).
+
+    An address whose code the node refuses to read is none, as a slot that was not read.
+    """
+    return tuple(
+        holder
+        for holder, answer in zip(_holders(slots), answers, strict=True)
+        if not isinstance(answer, RpcFault) and _is_wallet(read_code(answer))
+    )
+
+
+def judge(owners: Sequence[Address], wallets: Sequence[Address] | None) -> Ownership:
+    """Apply the specification's table.
+
+    `owners` from `read`; `wallets` from `read_wallets`, or None when the slots were not read (in
+    time, or at all), which counts as no wallet found. Two getters disagree: the live address wins.
+    """
+    live = [owner for owner in owners if owner not in BURN_ADDRESSES]
+    if live:
+        return Ownership(owner_address=live[0], ownership_renounced=False)
+    if owners:
+        return Ownership(owner_address=owners[0], ownership_renounced=True)
+    return Ownership(owner_address=None, ownership_renounced=None if wallets else True)
+
+
+def are_vacant(slots: Sequence[OwnerSlot]) -> bool | None:
+    """Whether nobody is in any of the slots, contracts and values that are no address included.
+
+    None: one was not read, and none of the others is taken.
+    """
+    found = {slot.is_vacant for slot in slots}
+    if False in found:
+        return False
+    return None if None in found else True
+
+
+def _holders(slots: Sequence[OwnerSlot]) -> tuple[Address, ...]:
+    return tuple(dict.fromkeys(slot.holder for slot in slots if slot.holder is not None))
+
+
+def _is_wallet(code: bytes) -> bool:
+    return not code or is_delegated_account(code)

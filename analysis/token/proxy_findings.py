@@ -1,0 +1,54 @@
+"""Findings of several codes that answer for one token: a front, and what it delegates to. Pure."""
+
+import msgspec
+
+from analysis.static.custody.simulation_hints import Leads
+from config.primitives import Selector
+from sql.rows import Pending, StaticFindings
+
+_Value = bool | None | Pending | tuple[Selector, ...]
+
+
+def either(one: StaticFindings, other: StaticFindings) -> StaticFindings:
+    """Of two codes of which one or the other runs: yes if one says so, no if both do."""
+    values = {
+        name: _or(getattr(one, name), getattr(other, name))
+        for name in StaticFindings.__struct_fields__
+    }
+    return msgspec.convert(values, StaticFindings)
+
+
+def _or(one: _Value, other: _Value) -> _Value:
+    if isinstance(one, tuple) and isinstance(other, tuple):
+        return tuple(sorted({*one, *other}))
+    if one is True or other is True:
+        return True
+    return one if one == other else None
+
+
+def with_front(findings: StaticFindings, front: StaticFindings) -> StaticFindings:
+    """With what a front's own code asks before it delegates: the clock."""
+    if front.timebomb is True:
+        return msgspec.structs.replace(findings, timebomb=True)
+    return findings
+
+
+def joined(one: Leads, other: Leads) -> Leads:
+    """Everything that either suggests to try, and every doubt of either."""
+    creates = (
+        True
+        if one.creates_balances or other.creates_balances
+        else one.creates_balances
+        if one.creates_balances == other.creates_balances
+        else None
+    )
+    return Leads(
+        addresses=tuple(dict.fromkeys((*one.addresses, *other.addresses))),
+        stored=tuple(dict.fromkeys((*one.stored, *other.stored))),
+        movers=tuple(dict.fromkeys((*one.movers, *other.movers))),
+        open_writes=(*one.open_writes, *other.open_writes),
+        grants=tuple(dict.fromkeys((*one.grants, *other.grants))),
+        openings=tuple(dict.fromkeys((*one.openings, *other.openings))),
+        creates_balances=creates,
+        is_proved=one.is_proved and other.is_proved,
+    )

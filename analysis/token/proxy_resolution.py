@@ -1,0 +1,233 @@
+"""Whose code answers at a token's address: its own, or that of an implementation behind it.
+
+The code itself says whether it is a proxy and where it looks for its implementation
+(`code/delegation`); the standard slots and EIP-897 help where it cannot be followed. Storage is
+always the token's: a delegated contract that delegates on still runs on the token's storage.
+"""
+
+from collections.abc import Sequence
+
+import msgspec
+from eth_hash.auto import keccak
+
+from analysis.reads.eth_reads import (
+    address_of,
+    call,
+    code_at,
+    decode_address,
+    read_code,
+    read_reply,
+    read_word,
+    word_at,
+)
+from analysis.reads.node import RpcAnswer
+from analysis.static.analyse_code import Findings
+from analysis.static.dataflow.delegate_targets import Delegation, slot_name
+from config.jsonrpc import RpcRequest
+from config.primitives import ZERO_ADDRESS, Address, Hash32
+
+
+def _slot(label: str, *, minus_one: bool) -> Hash32:
+    return slot_name(int.from_bytes(keccak(label.encode())) - minus_one)
+
+
+IMPLEMENTATION_SLOT = _slot("eip1967.proxy.implementation", minus_one=True)
+"""EIP-1967: the hash less one, so that no known preimage leads to it."""
+
+BEACON_SLOT = _slot("eip1967.proxy.beacon", minus_one=True)
+"""EIP-1967: the contract that is asked for `implementation()`."""
+
+ZEPPELIN_SLOT = _slot("org.zeppelinos.proxy.implementation", minus_one=False)
+"""Proxies of OpenZeppelin's ZeppelinOS, before EIP-1967."""
+
+PROXIABLE_SLOT = _slot("PROXIABLE", minus_one=False)
+"""EIP-1822."""
+
+STANDARD_SLOTS = (IMPLEMENTATION_SLOT, BEACON_SLOT, ZEPPELIN_SLOT, PROXIABLE_SLOT)
+
+_DEEPEST = 4
+"""Implementations behind implementations that are followed."""
+
+_GETTER = "implementation()"
+"""EIP-897, and what a beacon is asked."""
+
+_ADDRESS_MASK = 2**160 - 1
+
+
+class CodeOf(msgspec.Struct, frozen=True, kw_only=True):
+    """Next: the code of an implementation."""
+
+    address: Address
+
+
+class FactsOf(msgspec.Struct, frozen=True, kw_only=True):
+    """Next: what this code tells by itself. No question to the node."""
+
+    code: bytes
+
+
+class WordsAt(msgspec.Struct, frozen=True, kw_only=True):
+    """Next: slots of the token that the code names and that were not read yet."""
+
+    slots: tuple[Hash32, ...]
+
+
+class AskBeacon(msgspec.Struct, frozen=True, kw_only=True):
+    """Next: a beacon's implementation."""
+
+    beacon: Address
+
+
+class Trail(msgspec.Struct, frozen=True, kw_only=True):
+    """How far the search for the code behind a token has come."""
+
+    token: Address
+    is_proxy: bool | None
+    """Of the token's own address. None: its code could not be followed, and no slot helps."""
+    code: bytes | None
+    """Code to judge, as far as known. None: it is a proxy, and to what was not found."""
+    hops: tuple[Address, ...] = ()
+    """Implementations so far; the last one is the one with `code`."""
+    words: dict[Hash32, int] = {}
+    """The token's storage that was read."""
+    declared: Address | None = None
+    """What the token answers to `implementation()`."""
+    own: Findings | None = None
+    """What the token's own code tells. None: it has none, or was not examined yet."""
+    found: Findings | None = None
+    """What `code` tells. None: not examined yet."""
+    wants: CodeOf | FactsOf | WordsAt | AskBeacon | None = None
+    """What to find out next. None: the search has ended."""
+
+    @property
+    def implementation(self) -> Address | None:
+        """Where the judged code is. None: at the token itself, or not found."""
+        return self.hops[-1] if self.hops and self.code is not None else None
+
+
+def first_requests(token: Address, *, block: Hash32) -> tuple[RpcRequest, ...]:
+    """What every token is asked, so that most need no second round."""
+    slots = (word_at(token, slot, block=block) for slot in STANDARD_SLOTS)
+    return (*slots, call(token, _GETTER, block=block))
+
+
+def beacon_requests(beacon: Address, *, block: Hash32) -> tuple[RpcRequest, ...]:
+    """The question to a beacon."""
+    return (call(beacon, _GETTER, block=block),)
+
+
+def begin(token: Address, *, code: bytes, answers: Sequence[RpcAnswer]) -> Trail:
+    """Start from the token's own code and the answers to `first_requests`.
+
+    Raises UpstreamError.
+    """
+    *slots, getter = answers
+    words = map(read_word, slots)
+    trail = Trail(
+        token=token,
+        is_proxy=None,
+        code=code,
+        words=dict(zip(STANDARD_SLOTS, words, strict=True)),
+        declared=decode_address(read_reply(getter)),
+    )
+    return _look_into(trail, code)
+
+
+def requests(trail: Trail, *, block: Hash32) -> tuple[RpcRequest, ...]:
+    """What the trail wants of the node next; empty at its end."""
+    match trail.wants:
+        case CodeOf(address=address):
+            return (code_at(address, block=block),)
+        case WordsAt(slots=slots):
+            return tuple(word_at(trail.token, slot, block=block) for slot in slots)
+        case AskBeacon(beacon=beacon):
+            return beacon_requests(beacon, block=block)
+        case FactsOf() | None:
+            return ()
+
+
+def read(trail: Trail, answers: Sequence[RpcAnswer]) -> Trail:
+    """Take the answers to `requests`. Raises UpstreamError."""
+    match trail.wants:
+        case CodeOf(address=address):
+            found = msgspec.structs.replace(trail, hops=(*trail.hops, address), wants=None)
+            return _look_into(found, read_code(answers[0]))
+        case WordsAt(slots=slots):
+            words = dict(zip(slots, map(read_word, answers), strict=True))
+            known = msgspec.structs.replace(trail, words=trail.words | words)
+            return _search(known, _delegation(trail))
+        case AskBeacon():
+            return _go_to(trail, decode_address(read_reply(answers[0])))
+        case FactsOf() | None:
+            return trail
+
+
+def learn(trail: Trail, found: Findings) -> Trail:
+    """Take what the code of a FactsOf tells: stop at code that does not delegate, or answers a
+    holder's calls itself; else go on."""
+    here = msgspec.structs.replace(trail, found=found, wants=None)
+    if not trail.hops:
+        is_proxy = found.delegation.is_proxy
+        here = msgspec.structs.replace(here, own=found, is_proxy=is_proxy)
+    if found.delegation.is_proxy is False or found.answers_holders:
+        return here
+    return _search(here, found.delegation)
+
+
+def _look_into(trail: Trail, code: bytes) -> Trail:
+    if not code:
+        return _lost(trail)
+    return msgspec.structs.replace(trail, code=code, found=None, wants=FactsOf(code=code))
+
+
+def _delegation(trail: Trail) -> Delegation:
+    return Delegation(is_proxy=None) if trail.found is None else trail.found.delegation
+
+
+def _search(trail: Trail, delegation: Delegation) -> Trail:
+    """Find the next target in what the code names, then in what the standards name."""
+    unread = tuple(
+        slot for slot in delegation.slots + delegation.beacon_slots if slot not in trail.words
+    )
+    if unread:
+        return msgspec.structs.replace(trail, wants=WordsAt(slots=unread))
+    if delegation.targets:
+        return _go_to(trail, delegation.targets[0])
+    if delegation.beacons:
+        return msgspec.structs.replace(trail, wants=AskBeacon(beacon=delegation.beacons[0]))
+    is_named = bool(delegation.slots or delegation.beacon_slots)
+    target = _held(trail, delegation.slots if is_named else _WITHOUT_BEACON)
+    beacon = _held(trail, delegation.beacon_slots if is_named else (BEACON_SLOT,))
+    if target is None and beacon is not None:
+        proxied = msgspec.structs.replace(trail, is_proxy=True) if not trail.hops else trail
+        return msgspec.structs.replace(proxied, wants=AskBeacon(beacon=beacon))
+    if target is None and not is_named:
+        target = trail.declared
+    if target is None and delegation.is_proxy is None:
+        return trail
+    return _go_to(trail, target)
+
+
+_WITHOUT_BEACON = (IMPLEMENTATION_SLOT, ZEPPELIN_SLOT, PROXIABLE_SLOT)
+
+
+def _held(trail: Trail, slots: Sequence[Hash32]) -> Address | None:
+    """The first address in these slots; flags may share the word with it."""
+    for slot in slots:
+        held = address_of(trail.words[slot] & _ADDRESS_MASK)
+        if held not in (None, ZERO_ADDRESS):
+            return held
+    return None
+
+
+def _go_to(trail: Trail, target: Address | None) -> Trail:
+    seen = (trail.token, *trail.hops)
+    if target is None or target == ZERO_ADDRESS or target in seen or len(seen) > _DEEPEST:
+        return _lost(trail)
+    proxied = msgspec.structs.replace(trail, is_proxy=True) if not trail.hops else trail
+    return msgspec.structs.replace(proxied, wants=CodeOf(address=target))
+
+
+def _lost(trail: Trail) -> Trail:
+    """The end of a trail that leads to no code."""
+    return msgspec.structs.replace(trail, code=None, wants=None)

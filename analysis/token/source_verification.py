@@ -1,0 +1,36 @@
+"""Can everybody read the contract's source, and that of the contract behind a proxy?"""
+
+import asyncio
+
+import msgspec
+
+from analysis.external.verified_sources import Sources
+from config.primitives import Address
+
+
+class Openness(msgspec.Struct, frozen=True, kw_only=True):
+    """Definitions: the specification, "Static analysis"."""
+
+    is_open_source: bool | None
+    """None: nobody is asked, or nobody's answer decides."""
+    has_open_source_implementation: bool | None
+    """None also for what is no proxy."""
+
+
+NOT_ASKED = Openness(is_open_source=None, has_open_source_implementation=None)
+
+
+async def find_openness(
+    sources: Sources | None, *, chain_id: int, token: Address, implementation: Address | None
+) -> Openness:
+    """`sources` None: nobody is asked. Failures are unknowns, never errors."""
+    if sources is None:
+        return NOT_ASKED
+    contracts = [token] if implementation is None else [token, implementation]
+    verified = await asyncio.gather(
+        *(sources.is_verified(chain_id, contract) for contract in contracts)
+    )
+    return Openness(
+        is_open_source=verified[0],
+        has_open_source_implementation=None if implementation is None else verified[1],
+    )

@@ -1,0 +1,185 @@
+"""What a timebomb comes to at one moment. Pure; run for every answer, not once an analysis.
+
+Rules and precedence: the specification, "timebomb_status". Where it says "about", or nothing, the
+constants here say what was chosen.
+"""
+
+from collections.abc import Sequence
+from typing import Final, Literal
+
+import msgspec
+
+from analysis.static.token_model.clock_limits import Clock
+from analysis.token.contract_clock import ContractClock
+from config.primitives import Hash32
+from sql.rows import ClockLimitRow, Pending
+
+Status = Literal["armed", "unknown", "resettable", "passed", "unreachable"]
+
+PRECEDENCE: Final[tuple[Status, ...]] = (
+    "armed",
+    "unknown",
+    "resettable",
+    "passed",
+    "unreachable",
+)
+"""When values imply different statuses, the first of these wins."""
+
+HARMLESS: Final[frozenset[Status]] = frozenset({"passed", "unreachable"})
+"""Statuses under which the finding is sent as false."""
+
+YEAR_S: Final = 365 * 86_400
+
+UNIX_TIMES_FROM_S: Final = 1_000_000_000
+"""Where the Unix-time range begins (September 2001); it ends where limits begin."""
+
+LIMIT_AFTER_S: Final = 10 * YEAR_S
+"""A value further ahead than this is one no clock is waited for to reach."""
+
+BLOCKS_FROM_S: Final = 22 * YEAR_S // 10
+"""How long ago a block may have been, by nominal block time, to be told from other numbers: the
+"about two years" of the specification with a tenth of slack. At two years to the day no stored
+block could ever have passed, because that takes more than two."""
+
+OLD_AFTER_S: Final = YEAR_S
+"""A stored deadline counts as passed when it is older."""
+
+_BLOCK_AGE_SHARE: Final = 0.5
+"""The share of the nominal block time at which a block's age is counted, lest a chain that has
+become faster make it seem old."""
+
+_DURATION_S: Final = 60
+"""Multiples of it look like block numbers and are durations."""
+
+
+class Deadline(msgspec.Struct, frozen=True, kw_only=True):
+    """A value that the clock reaches, or has reached."""
+
+    source: Literal["constant", "storage"]
+    slot: Hash32 | None
+    clock: Clock
+    value: int
+    passed: bool
+    """The clock is at or after the value."""
+    reached_at_s: int
+    """Unix seconds; exact for a timestamp, by nominal block time for a block."""
+
+
+class Timebomb(msgspec.Struct, frozen=True, kw_only=True):
+    """The answer at one moment."""
+
+    found: bool | Pending | None
+    """The finding as it is sent."""
+    status: Status | None
+    """None: no finding, or not analysed yet."""
+    deadlines: tuple[Deadline, ...]
+    """Every placed deadline once, earliest first."""
+
+
+def judge(
+    found: bool | Pending | None,
+    limits: Sequence[ClockLimitRow],
+    *,
+    clock: ContractClock | None,
+    can_change: bool,
+) -> Timebomb:
+    """Place every limit against the clock and say what they come to.
+
+    `found` is the static finding: a status may switch it off, never on. Without a clock, or
+    without any limit that was understood, the status is `unknown`. `can_change` from
+    `storage_can_change`.
+    """
+    if found is not True:
+        return Timebomb(found=found, status=None, deadlines=())
+    if clock is None:
+        return Timebomb(found=True, status="unknown", deadlines=())
+    implied = {imply(limit, clock, can_change=can_change) for limit in limits}
+    status: Status = min(implied, key=PRECEDENCE.index, default="unknown")
+    placed = {deadline for limit in limits if (deadline := _deadline(limit, clock)) is not None}
+    return Timebomb(
+        found=status not in HARMLESS,
+        status=status,
+        deadlines=tuple(sorted(placed, key=_rank)),
+    )
+
+
+def storage_can_change(
+    *, ownership_renounced: bool | None, owner_slots_vacant: bool | None
+) -> bool:
+    """Whether somebody may still be there to move a storage value.
+
+    Only the owner is thought of: who may call a setter is not checked.
+    """
+    return ownership_renounced is not True or owner_slots_vacant is not True
+
+
+def place(
+    value: int, clock: ContractClock, *, compared_with: Clock | None = None
+) -> Clock | Literal["limit"] | None:
+    """Which clock a value belongs to, if any. None: it cannot be placed.
+
+    Where code is known to compare it with one clock, it is not placed on the other.
+    """
+    ahead_blocks = LIMIT_AFTER_S / clock.block_interval_s
+    if value > clock.time_s + LIMIT_AFTER_S and value > clock.block_number + ahead_blocks:
+        return "limit"
+    is_time = UNIX_TIMES_FROM_S <= value <= clock.time_s + LIMIT_AFTER_S
+    if is_time and compared_with != "block":
+        return "timestamp"
+    from_block = max(1, clock.block_number - BLOCKS_FROM_S / clock.block_interval_s)
+    is_block = from_block <= value <= clock.block_number + ahead_blocks and value % _DURATION_S
+    return "block" if is_block and compared_with != "timestamp" else None
+
+
+def imply(limit: ClockLimitRow, clock: ContractClock, *, can_change: bool) -> Status:
+    """The status that one limit by itself would give."""
+    if limit.source == "stamp":
+        return "passed"
+    placed = None
+    if limit.value is not None:
+        placed = place(limit.value, clock, compared_with=limit.compared_with)
+    if placed is None or limit.value is None:
+        return "unknown"
+    is_movable = limit.source == "storage" and can_change
+    if placed == "limit":
+        return "resettable" if is_movable else "unreachable"
+    if not _is_past(limit.value, placed, clock):
+        return "armed"
+    if limit.source == "storage" and not _is_old(limit.value, placed, clock):
+        return "unknown"
+    return "resettable" if is_movable else "passed"
+
+
+def _is_past(value: int, placed: Clock, clock: ContractClock) -> bool:
+    return value <= (clock.time_s if placed == "timestamp" else clock.block_number)
+
+
+def _is_old(value: int, placed: Clock, clock: ContractClock) -> bool:
+    if placed == "timestamp":
+        return clock.time_s - value > OLD_AFTER_S
+    age_s = (clock.block_number - value) * clock.block_interval_s * _BLOCK_AGE_SHARE
+    return age_s > OLD_AFTER_S
+
+
+def _deadline(limit: ClockLimitRow, clock: ContractClock) -> Deadline | None:
+    if limit.value is None or limit.source == "stamp":
+        return None
+    placed = place(limit.value, clock, compared_with=limit.compared_with)
+    if placed is None or placed == "limit":
+        return None
+    reached_at_s = limit.value
+    if placed == "block":
+        wait_s = (limit.value - clock.block_number) * clock.block_interval_s
+        reached_at_s = round(clock.block_time_s + wait_s)
+    return Deadline(
+        source=limit.source,
+        slot=limit.slot,
+        clock=placed,
+        value=limit.value,
+        passed=_is_past(limit.value, placed, clock),
+        reached_at_s=reached_at_s,
+    )
+
+
+def _rank(deadline: Deadline) -> tuple[int, str, str, int]:
+    return deadline.reached_at_s, deadline.source, deadline.slot or "", deadline.value
