@@ -21,11 +21,11 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Column, Table
 from rich.text import Text
 
-from analysis.external.connect import connect_outside
+from analysis.external.connect import connect_services
 from analysis.market.token_price import TokenPrice, find_price
 from analysis.pipeline.scan import scan
-from analysis.reads.indexed_facts import NoKnowledge
-from analysis.static.analyse_stream import examine_lines, lines_of
+from analysis.reads.indexed_facts import NoFactsIndex
+from analysis.static.analyse_stream import analyse_lines, lines_of
 from analysis.token.admission import admit_address
 from api.render import FORMATS, Format, render_refusal, render_report
 from api.serve import check_address, stop_on_signals
@@ -248,9 +248,9 @@ async def _scan(
     token = admit_address(address)
     async with AsyncExitStack() as stack:
         client = await _connect(stack, chain, settings)
-        outside = await stack.enter_async_context(connect_outside(settings))
-        desk = desk_of(chain, client, NoKnowledge(), settings, outside=outside)
-        *_, report = [one async for one in scan(desk, token)]
+        outside = await stack.enter_async_context(connect_services(settings))
+        context = desk_of(chain, client, NoFactsIndex(), settings, outside=outside)
+        *_, report = [one async for one in scan(context, token)]
         if not is_priced:
             return report, None
         return report, await find_price(
@@ -266,7 +266,7 @@ def static(file: IO[bytes]) -> None:
 
     Example: echo '{"id": 1, "runtime": "0x6001..."}' | assay static
     """
-    for line in examine_lines(lines_of(file)):
+    for line in analyse_lines(lines_of(file)):
         sys.stdout.buffer.write(line + b"\n")
         sys.stdout.buffer.flush()
 

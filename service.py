@@ -11,17 +11,17 @@ import structlog
 from apscheduler.schedulers.asyncio import AsyncIOScheduler
 
 from analysis.background.creators import Creators
-from analysis.background.due_tokens import Rounds
-from analysis.external.connect import Outside, connect_outside
+from analysis.background.due_tokens import DueTokenJob
+from analysis.external.connect import ExternalServices, connect_services
 from analysis.market.last_trade_price import StoredTrades
 from analysis.market.native_price import anchor_prices
 from analysis.market.token_price import TokenPrice, find_price
 from analysis.pipeline.analyser import Analyser
-from analysis.pipeline.chain_context import Desk
+from analysis.pipeline.chain_context import ChainContext
 from analysis.pipeline.scan import ChainScanner
-from analysis.pipeline.store_adapter import StoreShelf
-from analysis.reads.indexed_facts import Knowledge
-from analysis.static.result_cache import Examiner
+from analysis.pipeline.store_adapter import ReportStore
+from analysis.reads.indexed_facts import FactsIndex
+from analysis.static.result_cache import StaticResultCache
 from analysis.token.contract_clock import ContractClock
 from api.app import create_app
 from api.serve import check_address, serve, stop_on_signals
@@ -68,10 +68,10 @@ async def run_service(
         store = stack.enter_context(closing(Store.open(settings.store)))
         ledger = stack.enter_context(closing(Ledger.open(settings.ledger)))
         clients = await _connect_all(stack, choose_enabled(chains, settings), settings)
-        outside = await stack.enter_async_context(connect_outside(settings))
+        outside = await stack.enter_async_context(connect_services(settings))
         statuses: dict[int, FollowStatus] = {}
-        shelf = StoreShelf(store)
-        examiner = Examiner(shelf, in_processes=True)
+        shelf = ReportStore(store)
+        examiner = StaticResultCache(shelf, in_processes=True)
         stack.callback(examiner.close)
         await examiner.start()
         desks = {
@@ -86,11 +86,11 @@ async def run_service(
             )
             for chain, client in clients
         }
-        scanners = {slug: ChainScanner(desk) for slug, desk in desks.items()}
+        scanners = {slug: ChainScanner(context) for slug, context in desks.items()}
         analyser = Analyser(scanners, shelf, settings.analysis, time.time)
         stack.push_async_callback(analyser.aclose)
         scheduler = AsyncIOScheduler()
-        rounds = Rounds(
+        rounds = DueTokenJob(
             analyser=analyser,
             store=store,
             chains={chain.slug: chain.id for chain, _ in clients},
@@ -211,14 +211,14 @@ async def _connect_all(
 def desk_of(
     chain: Chain,
     client: RpcClient,
-    knowledge: Knowledge,
+    knowledge: FactsIndex,
     settings: Settings,
     *,
     newest: Callable[[], BlockRef | None] = lambda: None,
-    outside: Outside | None = None,
-    examiner: Examiner | None = None,
-) -> Desk:
-    return Desk(
+    outside: ExternalServices | None = None,
+    examiner: StaticResultCache | None = None,
+) -> ChainContext:
+    return ChainContext(
         chain=chain,
         node=client,
         knowledge=knowledge,

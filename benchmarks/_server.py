@@ -17,7 +17,7 @@ from litestar.enums import ScopeType
 from litestar.types import ASGIApp, Receive, Scope, Send
 
 from analysis.pipeline.analyser import Analyser
-from analysis.pipeline.store_adapter import StoreShelf
+from analysis.pipeline.store_adapter import ReportStore
 from api.app import create_app
 from api.serve import serve, stop_on_signals
 from api.service import ApiDeps, ChainState
@@ -83,7 +83,7 @@ def assay(store: Store, ledger: Ledger) -> ASGIApp:
 
     return create_app(
         ApiDeps(
-            analysis=Analyser({"ethereum": NoNode()}, StoreShelf(store), settings, time.time),
+            analysis=Analyser({"ethereum": NoNode()}, ReportStore(store), settings, time.time),
             ledger=ledger,
             chains=load_chains(None),
             served=frozenset({"ethereum"}),

@@ -16,8 +16,8 @@ from pathlib import Path
 
 import msgspec
 
-from analysis.pipeline.chain_context import Desk
-from analysis.reads.indexed_facts import NoKnowledge
+from analysis.pipeline.chain_context import ChainContext
+from analysis.reads.indexed_facts import NoFactsIndex
 from benchmarks._machine import describe
 from config.chains import Chain
 from config.load import load_chains
@@ -52,14 +52,14 @@ async def judge_batch(
         people = People(node)
         people.bustle()
         head_s = node.head_time()
-        desk = Desk(
+        context = ChainContext(
             chain=chain,
             node=client,
-            knowledge=NoKnowledge(),
+            knowledge=NoFactsIndex(),
             settings=AnalysisSettings(),
             now_s=lambda: head_s,
         )
-        return await judge_all(desk, people, world, placed)
+        return await judge_all(context, people, world, placed)
     finally:
         await client.aclose()
         node.revert(snapshot)

@@ -11,9 +11,9 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from analysis.pipeline.chain_context import Desk
+from analysis.pipeline.chain_context import ChainContext
 from analysis.pipeline.scan import scan
-from analysis.reads.indexed_facts import NoKnowledge
+from analysis.reads.indexed_facts import NoFactsIndex
 from analysis.reads.node import Node
 from benchmarks._machine import describe
 from config.chains import Chain
@@ -62,20 +62,20 @@ async def measure(
     return taken
 
 
-async def _is_judged(desk: Desk, token: Address) -> bool:
+async def _is_judged(context: ChainContext, token: Address) -> bool:
     try:
-        async for _ in scan(desk, token):
+        async for _ in scan(context, token):
             pass
     except TokenRefusedError:
         return False
     return True
 
 
-def _desk(chain: Chain, node: Node) -> Desk:
-    return Desk(
+def _desk(chain: Chain, node: Node) -> ChainContext:
+    return ChainContext(
         chain=chain,
         node=node,
-        knowledge=NoKnowledge(),
+        knowledge=NoFactsIndex(),
         settings=AnalysisSettings(simulated_pools=POOLS),
         now_s=time.time,
     )

@@ -31,9 +31,9 @@ from pathlib import Path
 import evmole
 import msgspec
 
-from analysis.pipeline.store_adapter import StoreShelf
-from analysis.static.analyse_code import examine
-from analysis.static.result_cache import Examiner
+from analysis.pipeline.store_adapter import ReportStore
+from analysis.static.analyse_code import analyse_code
+from analysis.static.result_cache import StaticResultCache
 from analysis.static.worker_pool import process_pool
 from benchmarks._machine import ROOT, describe
 from sql.store import Store
@@ -142,7 +142,7 @@ def print_accuracy(rows: list[Runtime], corpus: Path) -> None:
     for row in rows:
         labels = labelled.get(row.id)
         if labels:
-            findings = examine(row.code).findings
+            findings = analyse_code(row.code).findings
             for key, label in labels.items():
                 scores.setdefault(key, Score()).add(label, getattr(findings, key, None))
     print_scores(scores)
@@ -202,11 +202,11 @@ def known_ms(codes: list[bytes]) -> list[float]:
 
     async def run(*, is_timed: bool) -> list[float]:
         with closing(Store.open(path)) as store:
-            examiner = Examiner(StoreShelf(store))
+            examiner = StaticResultCache(ReportStore(store))
             took = []
             for code in codes:
                 started = time.perf_counter()
-                await examiner.examine(code)
+                await examiner.analyse(code)
                 took.append(1000 * (time.perf_counter() - started))
             examiner.close()
         return took if is_timed else []
@@ -236,7 +236,7 @@ def print_speed(codes: list[bytes]) -> None:
     """Side by side on the same contracts."""
     drawn = random.Random(SEED).sample(codes, min(DECOMPILED, len(codes)))
     print(f"speed, processor time of {len(drawn)} contracts drawn with seed {SEED}:")
-    ours_ms = [cpu_ms(lambda code=code: examine(code)) for code in drawn]  # type: ignore[misc]
+    ours_ms = [cpu_ms(lambda code=code: analyse_code(code)) for code in drawn]  # type: ignore[misc]
     print_times("assay, code not seen before", ours_ms)
     extracted_ms = [evmole_ms(code) for code in drawn]
     print_times("evmole, extraction only", extracted_ms)
@@ -260,7 +260,7 @@ def print_unlabelled(path: Path) -> None:
     for line in drawn:
         code = msgspec.json.decode(line, type=Runtime).code
         started = time.process_time()
-        findings = examine(code).findings
+        findings = analyse_code(code).findings
         took_ms.append(1000 * (time.process_time() - started))
         answers += msgspec.structs.astuple(findings)
     unknown = sum(answer is None or answer == "pending" for answer in answers)

@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping
 import structlog
 from apscheduler.schedulers.asyncio import AsyncIOScheduler
 
-from analysis.background.retry_gate import Patience, schedule_by_chain
-from analysis.pipeline.chain_context import Desk
+from analysis.background.retry_gate import RetryGate, schedule_by_chain
+from analysis.pipeline.chain_context import ChainContext
 from analysis.reads.eth_reads import call, decode_uint, read_reply
 from analysis.token.creation import Creation, find_creation, find_launch
 from config.errors import StoreError, UpstreamError
@@ -39,7 +39,7 @@ class Creators:
     def __init__(
         self,
         *,
-        desks: Mapping[str, Desk],
+        desks: Mapping[str, ChainContext],
         store: Store,
         settings: AnalysisSettings,
         now_s: Callable[[], float],
@@ -47,7 +47,7 @@ class Creators:
         self._desks = desks
         self._store = store
         self._settings = settings
-        self._patience = Patience(now_s, at_most=_MOST_REMEMBERED)
+        self._patience = RetryGate(now_s, at_most=_MOST_REMEMBERED)
 
     def schedule(self, scheduler: AsyncIOScheduler) -> None:
         """Add a job for each chain."""
@@ -56,27 +56,27 @@ class Creators:
 
     async def go(self, slug: str) -> None:
         """Look one token of one chain up. What goes wrong is logged."""
-        desk = self._desks[slug]
+        context = self._desks[slug]
         try:
             waiting = await asyncio.to_thread(
-                list_creatorless, self._store, chain_id=desk.chain.id, at_most=_LOOKED_AT
+                list_creatorless, self._store, chain_id=context.chain.id, at_most=_LOOKED_AT
             )
             due = (one for one in waiting if self._patience.is_over(slug, one.address))
             chosen = next(due, None)
             if chosen is not None:
-                await self._look_up(desk, chosen)
+                await self._look_up(context, chosen)
         except (UpstreamError, StoreError) as error:
             _LOG.info("creator not found out", chain=slug, why=str(error))
 
-    async def _look_up(self, desk: Desk, one: Creatorless) -> None:
-        self._patience.begin(desk.chain.slug, one.address, for_s=_PAUSE_S)
-        head = await desk.node.fetch_head()
-        final = head.number - desk.chain.finality_blocks
-        found = await self._find(desk, one.address, final=final) if final >= 0 else None
+    async def _look_up(self, context: ChainContext, one: Creatorless) -> None:
+        self._patience.begin(context.chain.slug, one.address, for_s=_PAUSE_S)
+        head = await context.node.fetch_head()
+        final = head.number - context.chain.finality_blocks
+        found = await self._find(context, one.address, final=final) if final >= 0 else None
         if found is None:
             return
         row = CreatorRow(
-            chain_id=desk.chain.id,
+            chain_id=context.chain.id,
             token=one.address,
             creator=found.creator,
             block_number=found.block_number,
@@ -87,30 +87,32 @@ class Creators:
             await asyncio.to_thread(
                 set_creator,
                 self._store,
-                chain_id=desk.chain.id,
+                chain_id=context.chain.id,
                 address=one.address,
                 block_hash=one.block_hash,
                 creator=found.creator,
-                balance_raw=await _balance_of(desk, one, found.creator),
+                balance_raw=await _balance_of(context, one, found.creator),
             )
 
-    async def _find(self, desk: Desk, token: Address, *, final: int) -> Creation | None:
+    async def _find(self, context: ChainContext, token: Address, *, final: int) -> Creation | None:
         """By its launch, which any node still knows, else by its code. None: not final yet."""
         launches = await asyncio.to_thread(
-            launches_of, self._store, chain_id=desk.chain.id, token=token
+            launches_of, self._store, chain_id=context.chain.id, token=token
         )
         for launch in launches:
             if launch.tx_hash is not None and launch.block_number <= final:
-                launched = await find_launch(desk.node, token, launch.tx_hash)
+                launched = await find_launch(context.node, token, launch.tx_hash)
                 if launched is not None:
                     return launched
-        return await find_creation(desk.node, token, final=final)
+        return await find_creation(context.node, token, final=final)
 
 
-async def _balance_of(desk: Desk, one: Creatorless, creator: Address) -> RawAmount | None:
+async def _balance_of(
+    context: ChainContext, one: Creatorless, creator: Address
+) -> RawAmount | None:
     """At the report's block. None: the token, or the node, does not tell (any more)."""
     request = call(one.address, "balanceOf(address)", creator, block=one.block_hash)
-    (answer,) = await desk.node.batch([request])
+    (answer,) = await context.node.batch([request])
     try:
         held = decode_uint(read_reply(answer))
     except UpstreamError:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 import structlog
 from apscheduler.schedulers.asyncio import AsyncIOScheduler
 
-from analysis.background.retry_gate import Patience, schedule_by_chain
+from analysis.background.retry_gate import RetryGate, schedule_by_chain
 from analysis.pipeline.analyser import Analyser
 from config.errors import StoreError
 from config.primitives import Address
@@ -23,7 +23,7 @@ _MOST_REMEMBERED = 1_000
 """Tokens remembered as judged lately; the oldest are forgotten first."""
 
 
-class Rounds:
+class DueTokenJob:
     """Takes the tokens that are due, a few at a time, on every chain."""
 
     def __init__(
@@ -41,7 +41,7 @@ class Rounds:
         self._chains = chains
         self._settings = settings
         self._now_s = now_s
-        self._patience = Patience(now_s, at_most=_MOST_REMEMBERED)
+        self._patience = RetryGate(now_s, at_most=_MOST_REMEMBERED)
 
     def schedule(self, scheduler: AsyncIOScheduler) -> None:
         """Add a job for each chain."""

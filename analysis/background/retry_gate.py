@@ -28,7 +28,7 @@ def schedule_by_chain(
         )
 
 
-class Patience:
+class RetryGate:
     """Tokens that were tried lately, and from when on each may be tried again."""
 
     def __init__(self, now_s: Callable[[], float], *, at_most: int) -> None:

@@ -5,7 +5,7 @@ from typing import Final
 
 from eth_hash.auto import keccak
 
-from analysis.conditions.condition_inputs import Input, Setting
+from analysis.conditions.condition_inputs import Input, OrdinaryTrade
 from analysis.static.evm.expressions import FOLDED, MASK
 from analysis.static.token_model.cap_rules import Step
 from analysis.static.token_model.trade_conditions import TradeCondition
@@ -36,7 +36,7 @@ _KINDS: Final[dict[str, Input]] = {
 class Evaluator:
     """Of one condition."""
 
-    def __init__(self, condition: TradeCondition, setting: Setting) -> None:
+    def __init__(self, condition: TradeCondition, setting: OrdinaryTrade) -> None:
         self._steps = condition.steps
         self._setting = setting
         self.choice: Mapping[int, int] = {}
@@ -100,7 +100,7 @@ class Evaluator:
         """The value of every step."""
         values: list[int | None] = []
         for number, step in enumerate(self._steps):
-            if step.operation == "either":
+            if step.operation == "phi":
                 chosen = self.choice.get(number, 0)
                 values.append(values[step.arguments[chosen]] if step.arguments else None)
             else:

@@ -61,7 +61,7 @@ class WhatIf(msgspec.Struct, frozen=True, kw_only=True):
         return self.input in ("slot", "mark") or self.account is not None
 
 
-class Setting(msgspec.Struct, frozen=True, kw_only=True):
+class OrdinaryTrade(msgspec.Struct, frozen=True, kw_only=True):
     """What an ordinary trade brings."""
 
     time_s: int

@@ -14,7 +14,7 @@ from typing import Final
 import msgspec
 
 from analysis.conditions.condition_evaluator import Evaluator, address_of_word, constant
-from analysis.conditions.condition_inputs import Input, Setting, WhatIf
+from analysis.conditions.condition_inputs import Input, OrdinaryTrade, WhatIf
 from analysis.conditions.flip_search import nearest_flips, points_of_interest
 from analysis.static.evm.expressions import MASK, lowest_bit
 from analysis.static.token_model.trade_conditions import (
@@ -95,7 +95,9 @@ def callees_of(conditions: TradeConditions, words: Mapping[Hash32, int]) -> tupl
     return tuple(found)
 
 
-def make_plan(conditions: TradeConditions, setting: Setting, codeless: Collection[Address]) -> Plan:
+def make_plan(
+    conditions: TradeConditions, setting: OrdinaryTrade, codeless: Collection[Address]
+) -> Plan:
     """`codeless`: callees without code, which answer nothing."""
     what_ifs: dict[WhatIf, None] = {}
     wanted, open_ = [], []
@@ -129,7 +131,7 @@ def _together(what_ifs: Sequence[WhatIf]) -> Iterator[WhatIf]:
 
 class _Solver:
     def __init__(
-        self, condition: TradeCondition, setting: Setting, codeless: Collection[Address]
+        self, condition: TradeCondition, setting: OrdinaryTrade, codeless: Collection[Address]
     ) -> None:
         self._condition = condition
         self._steps = condition.steps
@@ -181,7 +183,7 @@ class _Solver:
         merged = {
             number: len(step.arguments)
             for number, step in enumerate(self._steps)
-            if step.operation == "either"
+            if step.operation == "phi"
         }
         ways = product(*(range(count) for count in merged.values()))
         for way, _ in zip(ways, range(_MOST_MEANINGS), strict=False):

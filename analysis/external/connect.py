@@ -11,7 +11,7 @@ from analysis.external.verified_sources import Sources
 from config.settings import Settings
 
 
-class Outside(msgspec.Struct, frozen=True, kw_only=True):
+class ExternalServices(msgspec.Struct, frozen=True, kw_only=True):
     """Who is asked beside the chain."""
 
     market_data: MarketData
@@ -19,10 +19,10 @@ class Outside(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @asynccontextmanager
-async def connect_outside(settings: Settings) -> AsyncIterator[Outside]:
+async def connect_services(settings: Settings) -> AsyncIterator[ExternalServices]:
     """Clients of all services that the settings name. Nothing is asked yet."""
     async with aiohttp.ClientSession() as session:
-        yield Outside(
+        yield ExternalServices(
             market_data=MarketData(session, settings.market_data),
             sources=Sources(session, settings.sources, settings.etherscan_key),
         )

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from eth_hash.auto import keccak
 
-from analysis.static.analyse_code import examine
+from analysis.static.analyse_code import analyse_code
 from config.launchpads import Launchpad
 
 _LONGEST_CLONE = 128
@@ -20,7 +20,7 @@ def platforms_of(code: bytes, pads: Iterable[Launchpad]) -> tuple[Launchpad, ...
     known = [pad for pad in pads if pad.clones_of or pad.code_hashes]
     if not known or not code:
         return ()
-    targets = examine(code).delegation.targets if len(code) <= _LONGEST_CLONE else ()
+    targets = analyse_code(code).delegation.targets if len(code) <= _LONGEST_CLONE else ()
     digest = "0x" + keccak(code).hex()
     return tuple(
         pad

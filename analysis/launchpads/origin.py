@@ -142,10 +142,10 @@ def read(inquiry: Inquiry, answers: Sequence[RpcAnswer], *, height: int) -> Lead
             unread.append(f"{pad.slug}: {pad.getter} of the token")
         elif (claim := _claim(inquiry, pad, named)) is not None:
             claims.append(claim)
-    walked = [(walk, catalogues.read(next(rest))) for walk in inquiry.walks]
+    exploration = [(walk, catalogues.read(next(rest))) for walk in inquiry.walks]
     unread += [
         f"{walk.pad.slug}: {walk.catalogue.entry}"
-        for walk, finding in walked
+        for walk, finding in exploration
         if finding == "unread"
     ]
     found = list(inquiry.seen)
@@ -160,16 +160,16 @@ def read(inquiry: Inquiry, answers: Sequence[RpcAnswer], *, height: int) -> Lead
         pads=inquiry.pads,
         sightings=tuple(sorted(found, key=lambda one: inquiry.pads.index(one.pad))),
         records=tuple(word for _, word in words if isinstance(word, Record)),
-        listed=tuple(walk for walk, finding in walked if finding == "listed"),
+        listed=tuple(walk for walk, finding in exploration if finding == "listed"),
         denied=tuple(question.pad for question, word in words if word == "denied"),
         unread=tuple(unread),
         unasked=(
             *inquiry.unasked,
-            *(walk.pad.slug for walk, finding in walked if finding == "unseen"),
+            *(walk.pad.slug for walk, finding in exploration if finding == "unseen"),
         ),
         unread_pads=(
             *(question.pad for question, word in words if word == "unread"),
-            *(walk.pad for walk, finding in walked if finding == "unread"),
+            *(walk.pad for walk, finding in exploration if finding == "unread"),
         ),
         claims=tuple(claims),
     )

@@ -2,7 +2,7 @@
 
 from analysis.market import native_price, pool_reserves
 from analysis.market.pool_discovery import find_lookups
-from analysis.reads.read_batch import Round
+from analysis.reads.read_batch import ReadBatch
 from config.chains import Chain
 from config.primitives import Hash32
 
@@ -10,7 +10,7 @@ from config.primitives import Hash32
 class NativePools:
     """The question where these pools are and what they hold, and what the answers come to."""
 
-    def __init__(self, trip: Round, chain: Chain, *, block: Hash32) -> None:
+    def __init__(self, trip: ReadBatch, chain: Chain, *, block: Hash32) -> None:
         stables = [stable.address for stable in chain.stables]
         self._trip = trip
         self._chain = chain

@@ -14,8 +14,8 @@ from analysis.market.pool_discovery import candidates_of, find_lookups, standard
 from analysis.market.venues import uniswap_v4, uniswap_v4_sweep
 from analysis.market.venues.pool import UNKNOWN, Candidate, PoolState
 from analysis.reads.eth_reads import decode_uint, read_reply
-from analysis.reads.indexed_facts import Known
-from analysis.reads.read_batch import Round
+from analysis.reads.indexed_facts import IndexedFacts
+from analysis.reads.read_batch import ReadBatch
 from config.chains import Dex
 from config.jsonrpc import RpcFault
 from config.primitives import Address
@@ -38,11 +38,11 @@ class PoolQuestions:
 
     def __init__(
         self,
-        trip: Round,
+        trip: ReadBatch,
         dexes: Sequence[Dex],
         token: Address,
         quotes: Sequence[Address],
-        known: Known,
+        known: IndexedFacts,
     ) -> None:
         self._trip = trip
         self._token = token

@@ -7,7 +7,7 @@ import msgspec
 
 from analysis.market.liquidity_value import PoolValue, Price, value_pool
 from analysis.market.venues.pool import Candidate, PoolState
-from analysis.simulation.simulate_v1 import NotRun, Outcome, Passed, Refused
+from analysis.simulation.simulate_v1 import NotSimulated, Outcome, Passed, Refused
 from config.primitives import Address, RawAmount
 from sql.rows import LIQUIDITY_UNKNOWN, PoolResultRow, TradeOutcome
 
@@ -293,7 +293,7 @@ def _fault(trade: TradeResult | str) -> tuple[str | None, str | None]:
     for side, outcome in (("buy", trade.buy), ("sell", trade.sell)):
         if isinstance(outcome, Refused):
             faults.append((f"{side}_reverted", f"{side}: {outcome.reason}"))
-        elif isinstance(outcome, NotRun):
+        elif isinstance(outcome, NotSimulated):
             faults.append((_MISSING_CODES[outcome.missing], f"{side}: {outcome.reason}"))
     if not faults:
         return None, None
@@ -301,4 +301,4 @@ def _fault(trade: TradeResult | str) -> tuple[str | None, str | None]:
 
 
 def _is_out_of_reach(outcome: Outcome) -> bool:
-    return isinstance(outcome, NotRun) and outcome.missing == "LIQUIDITY"
+    return isinstance(outcome, NotSimulated) and outcome.missing == "LIQUIDITY"

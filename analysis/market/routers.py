@@ -21,7 +21,7 @@ from analysis.market.venues import (
     uniswap_v4_swap,
 )
 from analysis.market.venues.pool import Candidate
-from analysis.market.venues.trade_route import CoinForm, Reach, RouterForm, Way, find_forms
+from analysis.market.venues.trade_route import CoinForm, Reach, RouterForm, TradeRoute, find_forms
 from analysis.reads.eth_reads import call, code_at, decode_address, read_code, read_reply
 from analysis.reads.node import RpcAnswer
 from config.chains import Chain, Dex
@@ -81,7 +81,7 @@ def way_of(
     *,
     free: Address,
     wrapped: Address | None = None,
-) -> Way | str:
+) -> TradeRoute | str:
     """How to trade in this pool, or why it cannot be done.
 
     The venue's router comes first: tokens make exceptions for routers. `free` is an address that
@@ -99,7 +99,7 @@ def way_of(
 
 def ways_of(
     candidate: Candidate, facts: Mapping[Address, RouterFacts], chain: Chain, *, free: Address
-) -> tuple[Way, ...] | str:
+) -> tuple[TradeRoute, ...] | str:
     """Every way to trade in this pool, the usual one first; or why it cannot be done.
 
     `facts` by router, as far as they were read. The second way is the one of wallets that ask
@@ -142,7 +142,7 @@ def reach_of(candidate: Candidate, *, free: Address, mark: Address) -> Reach | N
 
 def _ours(
     candidate: Candidate, router: Address, *, wrapped: Address | None, permit2: Address | None
-) -> Way | str:
+) -> TradeRoute | str:
     """Through a router of ours at this address. On V4 it takes the place of the venue's router
     where there is one: every contract may swap there, hooks tell apart who calls, and the forms of
     the real one change from release to release."""
@@ -192,11 +192,11 @@ def _routed(
     facts: RouterFacts,
     *,
     wrapped: Address | None,
-) -> Way:
+) -> TradeRoute:
     """`wrapped`: the other side is this, the wrapped coin."""
     is_pair = candidate.dex.kind in ("AmmV2", "Solid")
     coins = next((one for one in form.coins if one in facts.coins), None) if wrapped else None
-    return Way(
+    return TradeRoute(
         router=router,
         swap_data=form.data,
         coin_buy_data=coins.buy_data if coins else None,

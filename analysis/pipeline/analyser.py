@@ -23,7 +23,7 @@ _MOST_RUNS = 1_000
 """Runs waiting or under way; beyond it a new token is turned away rather than kept hanging."""
 
 
-class Shelf(Protocol):
+class ReportStorage(Protocol):
     """Where reports are kept between runs."""
 
     async def read(self, chain_id: int, token: Address) -> Report | None:
@@ -69,7 +69,7 @@ class Analyser:
     def __init__(
         self,
         scanners: Mapping[str, Scanner],
-        shelf: Shelf,
+        shelf: ReportStorage,
         settings: AnalysisSettings,
         now_s: Callable[[], float],
     ) -> None:

@@ -11,7 +11,7 @@ import msgspec
 from analysis.launchpads.verdict import Origin
 from analysis.market.curves.curve_pools import ValuedCurve, with_curves
 from analysis.market.pool_ranking import TradeResult, ValuedPool, either, pool_rows
-from analysis.scenarios.theft_checks import Custody
+from analysis.scenarios.theft_checks import TheftFindings
 from analysis.scenarios.transfer import TransferResult
 from analysis.simulation.simulate_v1 import Passed
 from analysis.token import timebomb_status
@@ -54,7 +54,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     """None: not checked yet, or there was no wallet to check with."""
     transfer_checked_at_s: int | None
     """Of the last check that settled or had no wallet. None: there was none."""
-    custody: Custody | None
+    custody: TheftFindings | None
     """None: not checked yet."""
     untested_conditions: bool | None = None
     """None: what the code's conditions are is not known, or not checked yet."""

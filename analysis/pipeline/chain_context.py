@@ -7,18 +7,18 @@ from time import monotonic
 
 import msgspec
 
-from analysis.external.connect import Outside
+from analysis.external.connect import ExternalServices
 from analysis.market.fee_tiers import Tiers
 from analysis.market.routers import RouterFacts
-from analysis.reads.indexed_facts import Knowledge
+from analysis.reads.indexed_facts import FactsIndex
 from analysis.reads.node import Node, RpcAnswer
-from analysis.reads.node_capabilities import Powers
-from analysis.reads.pinned_block import Header
-from analysis.reads.read_batch import PackingNode
+from analysis.reads.node_capabilities import NodeCapabilities
+from analysis.reads.pinned_block import PinnedHeader
+from analysis.reads.read_batch import BatchingNode
 from analysis.simulation import fee_market
-from analysis.simulation.disguise import Scenery
-from analysis.simulation.simulate_v1 import NotRun, Play, Played
-from analysis.static.result_cache import Examiner
+from analysis.simulation.disguise import Disguise
+from analysis.simulation.simulate_v1 import NotSimulated, Simulation, SimulationResult
+from analysis.static.result_cache import StaticResultCache
 from config.chains import Chain
 from config.jsonrpc import RpcRequest
 from config.primitives import Address, BlockRef
@@ -27,7 +27,7 @@ from config.settings import AnalysisSettings
 _PROPOSERS_KEPT = 16
 
 
-class Desk:
+class ChainContext:
     """One chain's facts, its node, its tables, and what was learnt of contracts that do not change
     from token to token."""
 
@@ -36,12 +36,12 @@ class Desk:
         *,
         chain: Chain,
         node: Node,
-        knowledge: Knowledge,
+        knowledge: FactsIndex,
         settings: AnalysisSettings,
         now_s: Callable[[], float],
         newest: Callable[[], BlockRef | None] = lambda: None,
-        outside: Outside | None = None,
-        examiner: Examiner | None = None,
+        outside: ExternalServices | None = None,
+        examiner: StaticResultCache | None = None,
     ) -> None:
         """`newest`: the head, where somebody follows the chain; None: it has to be asked for.
         `outside` None: nobody beside the chain is asked."""
@@ -52,12 +52,12 @@ class Desk:
         self.now_s = now_s
         self.newest = newest
         self.outside = outside
-        self.powers = Powers()
+        self.capabilities = NodeCapabilities()
         self.native_usd: float | None = None
         """What the native coin was worth at the last analysis. None: not known."""
         self.has_oracle = False
         """The oracle had a good price when it was last asked: pools need not be asked beside it."""
-        self.examiner = Examiner() if examiner is None else examiner
+        self.examiner = StaticResultCache() if examiner is None else examiner
         """Shared by all chains of a service; of its own where no tables stand behind it."""
         self.routers: dict[Address, RouterFacts] = {}
         """Routers that were seen to have code."""
@@ -85,9 +85,9 @@ class Desk:
         if proposer not in self._proposers:
             self._proposers.append(proposer)
 
-    def scenery(self, header: Header, token: Address) -> Scenery:
+    def disguise(self, header: PinnedHeader, token: Address) -> Disguise:
         """What simulated blocks of one token's analysis look like."""
-        return Scenery(
+        return Disguise(
             secret=f"{self._secret}:{header.ref.hash}:{token}",
             base_fee_wei=header.base_fee_wei,
             proposers=tuple(self._proposers) or (header.proposer,),
@@ -100,19 +100,19 @@ class Desk:
         """Whether a play is to tell if simulations keep the base fee."""
         return self._keeps_base_fee is None
 
-    def learn_base_fee(self, play: Play, played: Played | NotRun) -> None:
+    def learn_base_fee(self, play: Simulation, played: SimulationResult | NotSimulated) -> None:
         """Remember what a play with `fee_market.with_probe` told, if it did."""
         kept = fee_market.keeps_base_fee(play, played)
         if kept is not None:
             self._keeps_base_fee = kept
 
-    def checked(self, scenery: Scenery) -> Scenery:
+    def checked(self, disguise: Disguise) -> Disguise:
         """The scenery, as what was learnt since it was drawn has it."""
-        return msgspec.structs.replace(scenery, is_validated=self._keeps_base_fee is False)
+        return msgspec.structs.replace(disguise, is_validated=self._keeps_base_fee is False)
 
-    def reads(self, memory: Mapping[bytes, RpcAnswer] | None = None) -> PackingNode:
+    def reads(self, memory: Mapping[bytes, RpcAnswer] | None = None) -> BatchingNode:
         """The node, for steps that send batches of reads by themselves.
 
         `memory`: answers that are known already, by `memory_key`.
         """
-        return PackingNode(self.node, self.powers, memory=memory or {})
+        return BatchingNode(self.node, self.capabilities, memory=memory or {})

@@ -6,12 +6,12 @@ from typing import Final
 
 from analysis.conditions.condition_plan import slots_of
 from analysis.market.pool_ranking import ValuedPool
-from analysis.pipeline.chain_context import Desk
+from analysis.pipeline.chain_context import ChainContext
 from analysis.reads.eth_reads import code_at, read_code
 from analysis.reads.storage_words import read_words
 from analysis.scenarios.condition_check import CodeConditions
 from analysis.static.token_model.trade_conditions import TradeConditions
-from analysis.token.judge_code import Judged
+from analysis.token.judge_code import CodeVerdict
 from config.errors import UpstreamError
 from config.jsonrpc import RpcFault
 from config.primitives import Address, Hash32
@@ -21,52 +21,52 @@ _MOST_CALLEES: Final = 16
 
 
 async def read_token_conditions(
-    desk: Desk, token: Address, judged: Judged, *, block: Hash32
+    context: ChainContext, token: Address, judged: CodeVerdict, *, block: Hash32
 ) -> CodeConditions:
     """The token's own, with the storage they name. Never raises."""
-    return await _with_words(desk, token, judged.conditions, block=block)
+    return await _with_words(context, token, judged.conditions, block=block)
 
 
 async def read_hook_conditions(
-    desk: Desk, pools: Sequence[ValuedPool], *, block: Hash32
+    context: ChainContext, pools: Sequence[ValuedPool], *, block: Hash32
 ) -> dict[Address, CodeConditions]:
     """Of the hooks of these pools: code, then storage, in two round trips. A hook whose code was
     not told has conditions that are not complete. Never raises."""
     hooks = dict.fromkeys(
         pool.candidate.hooks for pool in pools if pool.candidate.hooks is not None
     )
-    found = await asyncio.gather(*(_hook(desk, hook, block=block) for hook in hooks if hook))
+    found = await asyncio.gather(*(_hook(context, hook, block=block) for hook in hooks if hook))
     return {each.contract: each for each in found}
 
 
-async def _hook(desk: Desk, hook: Address, *, block: Hash32) -> CodeConditions:
+async def _hook(context: ChainContext, hook: Address, *, block: Hash32) -> CodeConditions:
     try:
-        [answer] = await desk.node.batch([code_at(hook, block=block)])
+        [answer] = await context.node.batch([code_at(hook, block=block)])
         if isinstance(answer, RpcFault):
             return CodeConditions(contract=hook, conditions=TradeConditions(), words={})
-        found = await desk.examiner.examine(read_code(answer))
+        found = await context.examiner.analyse(read_code(answer))
     except UpstreamError:
         return CodeConditions(contract=hook, conditions=TradeConditions(), words={})
-    return await _with_words(desk, hook, found.conditions, block=block)
+    return await _with_words(context, hook, found.conditions, block=block)
 
 
 async def _with_words(
-    desk: Desk, contract: Address, conditions: TradeConditions, *, block: Hash32
+    context: ChainContext, contract: Address, conditions: TradeConditions, *, block: Hash32
 ) -> CodeConditions:
     slots = slots_of(conditions)[:_MOST_SLOTS]
-    words = await read_words(desk.reads(), contract, slots, block=block)
+    words = await read_words(context.reads(), contract, slots, block=block)
     return CodeConditions(contract=contract, conditions=conditions, words=words)
 
 
 async def read_codeless(
-    desk: Desk, callees: Sequence[Address], *, block: Hash32
+    context: ChainContext, callees: Sequence[Address], *, block: Hash32
 ) -> frozenset[Address]:
     """Those of these contracts that have no code. Never raises; what is not told is none."""
     asked = list(dict.fromkeys(callees))[:_MOST_CALLEES]
     if not asked:
         return frozenset()
     try:
-        answers = await desk.node.batch([code_at(callee, block=block) for callee in asked])
+        answers = await context.node.batch([code_at(callee, block=block) for callee in asked])
     except UpstreamError:
         return frozenset()
     return frozenset(

@@ -14,8 +14,8 @@ from analysis.external.dexscreener import MOST_POOLS_A_REQUEST, PoolFigures
 from analysis.market.liquidity_value import PoolValue, Price
 from analysis.market.pool_ranking import ValuedPool, by_depth, rank_pools
 from analysis.market.venues.pool import Candidate, PoolState
-from analysis.pipeline.chain_context import Desk
-from analysis.pipeline.second_round import State
+from analysis.pipeline.chain_context import ChainContext
+from analysis.pipeline.second_round import MarketState
 from config.primitives import Address, Hash32
 
 LEAST_DEPTH_USD = 5_000.0
@@ -35,10 +35,10 @@ class Appraisal(msgspec.Struct, frozen=True, kw_only=True):
     """Of the token itself, where it has pools against such tokens."""
 
 
-async def appraise(desk: Desk, state: State, *, decimals: int) -> Appraisal:
+async def appraise(context: ChainContext, state: MarketState, *, decimals: int) -> Appraisal:
     """Ask about the deepest AmmV4 pools, as many as fit in one request, the quote tokens, and the
     token, whose decimals are given."""
-    if desk.outside is None:
+    if context.outside is None:
         return Appraisal()
     v4 = [pool for pool in state.pools if pool.candidate.pool_id is not None]
     is_floor = {
@@ -46,24 +46,26 @@ async def appraise(desk: Desk, state: State, *, decimals: int) -> Appraisal:
     }
     own = {pool.token: decimals for pool, _ in state.unpriced}
     figures, prices, own_price = await asyncio.gather(
-        desk.outside.market_data.pool_figures(
-            desk.chain,
+        context.outside.market_data.pool_figures(
+            context.chain,
             list(is_floor),
             totals_of=[pool_id for pool_id in is_floor if is_floor[pool_id]],
         ),
-        quote_prices(desk, state.quote_decimals),
-        quote_prices(desk, own),
+        quote_prices(context, state.quote_decimals),
+        quote_prices(context, own),
     )
     return Appraisal(figures=figures, prices=prices, own=own_price)
 
 
-async def quote_prices(desk: Desk, decimals: Mapping[Address, int]) -> dict[Address, Price]:
+async def quote_prices(
+    context: ChainContext, decimals: Mapping[Address, int]
+) -> dict[Address, Price]:
     """Prices of tokens that others are quoted in, those that have a market behind them."""
-    if desk.outside is None:
+    if context.outside is None:
         return {}
     asked = list(decimals)[:_MOST_QUOTES]
     told = await asyncio.gather(
-        *(desk.outside.market_data.backed_price(desk.chain, quote) for quote in asked)
+        *(context.outside.market_data.backed_price(context.chain, quote) for quote in asked)
     )
     return {
         quote: Price(usd=price.usd, decimals=decimals[quote], most_usd=price.depth_usd)
@@ -73,7 +75,7 @@ async def quote_prices(desk: Desk, decimals: Mapping[Address, int]) -> dict[Addr
 
 
 def appraised(
-    state: State, said: Appraisal, anchors: Mapping[Address, Price], *, decimals: int
+    state: MarketState, said: Appraisal, anchors: Mapping[Address, Price], *, decimals: int
 ) -> tuple[ValuedPool, ...]:
     """The pools with what others said of them, deepest first. `decimals` are the token's.
 

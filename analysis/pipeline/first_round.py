@@ -17,14 +17,14 @@ from analysis.market.native_pools import NativePools
 from analysis.market.pool_queries import PoolQuestions, PoolsFound
 from analysis.market.routers import RouterFacts
 from analysis.market.venues.pool import Candidate, PoolState
-from analysis.pipeline.chain_context import Desk
-from analysis.pipeline.offload import aside
+from analysis.pipeline.chain_context import ChainContext
+from analysis.pipeline.offload import in_thread_if_large
 from analysis.reads.eth_reads import call, code_at, decode_uint, read_code, read_reply
-from analysis.reads.indexed_facts import Known
+from analysis.reads.indexed_facts import IndexedFacts
 from analysis.reads.node import RpcAnswer
-from analysis.reads.read_batch import Round
+from analysis.reads.read_batch import ReadBatch
 from analysis.simulation.balance_slot import probe_request, read_probe
-from analysis.simulation.disguise import Scenery
+from analysis.simulation.disguise import Disguise
 from analysis.token import admission, burned_supply, ownership, proxy_resolution
 from analysis.token.admission import DELEGATION_BYTES, Admitted, is_delegated_account
 from analysis.token.burned_supply import Burned
@@ -47,11 +47,11 @@ class Holder(msgspec.Struct, frozen=True, kw_only=True):
     """It has no code, or that of EIP-7702."""
 
 
-class Look(msgspec.Struct, frozen=True, kw_only=True):
+class FirstRound(msgspec.Struct, frozen=True, kw_only=True):
     """What the first round brought."""
 
     pin: BlockRef
-    scenery: Scenery
+    disguise: Disguise
     admitted: Admitted
     proxy_answers: tuple[RpcAnswer, ...]
     """To proxy.first_requests; reading them needs the code examined, which takes a while."""
@@ -79,27 +79,31 @@ class Look(msgspec.Struct, frozen=True, kw_only=True):
     """Index of the token's balance slot. None: not found."""
 
 
-async def look(desk: Desk, token: Address, newest: BlockRef | None, known: Known) -> Look:
+async def run_first_round(
+    context: ChainContext, token: Address, newest: BlockRef | None, known: IndexedFacts
+) -> FirstRound:
     """`newest` None: the round finds the newest block out by itself.
 
     Raises TokenRefusedError when the gate refuses, UpstreamError when the node fails.
     """
-    chain = desk.chain
+    chain = context.chain
     quotes = [anchor.address for anchor in chain.anchors if anchor.address != token]
     holders = _possible_holders(token, known)
 
-    trip = Round.opening(newest.hash if newest else None)
+    trip = ReadBatch.opening(newest.hash if newest else None)
     block = trip.block
     many = len(known.pools)
-    dexes = fee_tiers.with_enabled(chain.dexes, desk.tiers)
-    pools = await aside(lambda: PoolQuestions(trip, dexes, token, quotes, known), pools=many)
-    native = None if desk.has_oracle else NativePools(trip, chain, block=block)
+    dexes = fee_tiers.with_enabled(chain.dexes, context.tiers)
+    pools = await in_thread_if_large(
+        lambda: PoolQuestions(trip, dexes, token, quotes, known), pools=many
+    )
+    native = None if context.has_oracle else NativePools(trip, chain, block=block)
     asked_oracle = trip.ask((native_price.oracle_request(chain.oracle, block=block),))
-    new_routers = routers.unread(chain, desk.routers)
+    new_routers = routers.unread(chain, context.routers)
     asked_routers = [trip.ask(routers.requests(router, block=block)) for router in new_routers]
     height = newest.number if newest else None
-    factories = _TierQuestions(trip, desk, known, to_block=height)
-    slots = _SlotProbes(trip, desk, token)
+    factories = _TierQuestions(trip, context, known, to_block=height)
+    slots = _SlotProbes(trip, context, token)
     asked_gate = trip.ask(admission.requests(token, block=block))
     asked_proxy = trip.ask(proxy_resolution.first_requests(token, block=block))
     behind = _ask_behind(trip, code=asked_gate.start, proxied=asked_proxy)
@@ -116,10 +120,10 @@ async def look(desk: Desk, token: Address, newest: BlockRef | None, known: Known
         token,
         known.launches,
         known.covered_launches,
-        can_walk=desk.powers.packs.is_worth_trying,
+        can_walk=context.capabilities.packs.is_worth_trying,
     )
     asked_origin = trip.ask(origin.requests(inquiry, block=block, to_block=height))
-    await aside(lambda: pools.ask_states(to_block=height), pools=many)
+    await in_thread_if_large(lambda: pools.ask_states(to_block=height), pools=many)
     owners = (trip.promise(at) for at in range(asked_owners.start, asked_owners.stop))
     issuers = (question.at for question in inquiry.questions)
     held = HolderQuestions(
@@ -129,30 +133,32 @@ async def look(desk: Desk, token: Address, newest: BlockRef | None, known: Known
         places=(*owners, *pools.places, *issuers),
         asked_already=holders,
     )
-    asked_fees = trip.ask(desk.fee_questions())
-    await trip.send(desk.node, desk.powers)
+    asked_fees = trip.ask(context.fee_questions())
+    await trip.send(context.node, context.capabilities)
 
     header = trip.header
-    desk.learn_fees(trip[asked_fees], proposer=header.proposer)
+    context.learn_fees(trip[asked_fees], proposer=header.proposer)
     admitted = admission.read(trip[asked_gate])
     _remember_routers(
-        desk,
+        context,
         {
             router: routers.read(trip[at], wrapped=chain.wrapped_native.address)
             for router, at in zip(new_routers, asked_routers, strict=True)
         },
     )
-    found = await aside(pools.read, pools=many)
+    found = await in_thread_if_large(pools.read, pools=many)
     factories.read()
-    late = fee_tiers.with_new(chain.dexes, dexes, desk.tiers)
+    late = fee_tiers.with_new(chain.dexes, dexes, context.tiers)
     if late:
-        found = await _with_late(desk, header.ref, late, token, quotes, known, found)
-    native_usd = desk.native_usd = await _read_price(desk, trip, native, trip[asked_oracle][0])
+        found = await _with_late(context, header.ref, late, token, quotes, known, found)
+    native_usd = context.native_usd = await _read_price(
+        context, trip, native, trip[asked_oracle][0]
+    )
     burned = burned_supply.read(trip[asked_burns])
     plain = _read_holders(holders, trip[asked_balances], trip[asked_codes])
-    return Look(
+    return FirstRound(
         pin=header.ref,
-        scenery=desk.scenery(header, token),
+        disguise=context.disguise(header, token),
         admitted=admitted,
         proxy_answers=tuple(trip[asked_proxy]),
         memory=trip.memory(behind),
@@ -171,28 +177,28 @@ async def look(desk: Desk, token: Address, newest: BlockRef | None, known: Known
             },
             supply_raw=admitted.metadata.supply_raw,
         ),
-        token_slot_index=slots.read(trip, desk),
+        token_slot_index=slots.read(trip, context),
         lead=origin.read(inquiry, trip[asked_origin], height=header.ref.number),
     )
 
 
 async def _read_price(
-    desk: Desk, trip: Round, pools: NativePools | None, oracle: RpcAnswer
+    context: ChainContext, trip: ReadBatch, pools: NativePools | None, oracle: RpcAnswer
 ) -> float | None:
     """The oracle's, else that of pools; they are asked late where the oracle used to be good."""
     block = trip.header.ref
-    by_oracle = native_price.read_oracle(desk.chain.oracle, oracle, time_s=block.time_s)
-    desk.has_oracle = by_oracle is not None
+    by_oracle = native_price.read_oracle(context.chain.oracle, oracle, time_s=block.time_s)
+    context.has_oracle = by_oracle is not None
     if by_oracle is not None:
         return by_oracle
     if pools is None:
-        late = Round()
-        pools = NativePools(late, desk.chain, block=block.hash)
-        await late.send(desk.node, desk.powers)
+        late = ReadBatch()
+        pools = NativePools(late, context.chain, block=block.hash)
+        await late.send(context.node, context.capabilities)
     return pools.read()
 
 
-def _ask_behind(trip: Round, *, code: int, proxied: slice) -> slice:
+def _ask_behind(trip: ReadBatch, *, code: int, proxied: slice) -> slice:
     """The codes that a proxy's trail will want, wherever a usual one keeps its target: pushed by
     its code, in a standard slot, with a beacon in one, or named by its getter."""
     first = proxied.start
@@ -209,7 +215,7 @@ def _codes(answers: Sequence[RpcAnswer]) -> list[bytes]:
     return [code for code in dict.fromkeys(codes) if code]
 
 
-def _possible_holders(token: Address, known: Known) -> list[Address]:
+def _possible_holders(token: Address, known: IndexedFacts) -> list[Address]:
     """Indexed holders that are nobody special, as far as is known before anything is asked."""
     special = {token, *BURN_ADDRESSES, *(pool.pool for pool in known.pools)}
     special |= set(creators_named(known))
@@ -234,20 +240,20 @@ def _read_holders(
 
 
 async def _with_late(
-    desk: Desk,
+    context: ChainContext,
     block: BlockRef,
     dexes: Sequence[Dex],
     token: Address,
     quotes: Sequence[Address],
-    known: Known,
+    known: IndexedFacts,
     found: PoolsFound,
 ) -> PoolsFound:
     """One more round, where factories turned out to have more kinds of pools than were known of."""
-    trip = Round.opening(block.hash)
-    rest = Known(covered_factories=known.covered_factories)
+    trip = ReadBatch.opening(block.hash)
+    rest = IndexedFacts(covered_factories=known.covered_factories)
     pools = PoolQuestions(trip, dexes, token, quotes, rest)
     pools.ask_states(to_block=block.number)
-    await trip.send(desk.node, desk.powers)
+    await trip.send(context.node, context.capabilities)
     more = pools.read()
     states = {pool.key: (pool, state) for pool, state in (*more.states, *found.states)}
     return PoolsFound(
@@ -261,13 +267,15 @@ class _TierQuestions:
     """What fees and tick spacings factories have pools of, asked of those that did not say lately;
     what they say is remembered."""
 
-    def __init__(self, trip: Round, desk: Desk, known: Known, *, to_block: int | None) -> None:
+    def __init__(
+        self, trip: ReadBatch, context: ChainContext, known: IndexedFacts, *, to_block: int | None
+    ) -> None:
         self._trip = trip
-        self._desk = desk
-        self._now_s = int(desk.now_s())
+        self._desk = context
+        self._now_s = int(context.now_s())
         covered = known.covered_factories
         self._dexes = fee_tiers.unread(
-            desk.chain.dexes, desk.tiers, covered=covered, now_s=self._now_s
+            context.chain.dexes, context.tiers, covered=covered, now_s=self._now_s
         )
         asked = fee_tiers.requests(self._dexes, block=trip.block, to_block=to_block)
         self._asked = trip.ask(asked)
@@ -281,23 +289,25 @@ class _TierQuestions:
 class _SlotProbes:
     """Where the token and the stables keep balances, asked of those that are not known yet."""
 
-    def __init__(self, trip: Round, desk: Desk, token: Address) -> None:
+    def __init__(self, trip: ReadBatch, context: ChainContext, token: Address) -> None:
         prober = Address("0x" + secrets.token_hex(20))
-        new = [one.address for one in desk.chain.stables if one.address not in desk.quote_slots]
+        new = [
+            one.address for one in context.chain.stables if one.address not in context.quote_slots
+        ]
         self._assets = (token, *new)
         self._asked = trip.ask(
             [probe_request(asset, prober, block=trip.block) for asset in self._assets]
         )
 
-    def read(self, trip: Round, desk: Desk) -> int | None:
+    def read(self, trip: ReadBatch, context: ChainContext) -> int | None:
         """The token's slot; the stables' ones are remembered."""
         token_slot, *stable_slots = map(read_probe, trip[self._asked])
         for stable, slot in zip(self._assets[1:], stable_slots, strict=True):
             if slot is not None:
-                desk.quote_slots[stable] = slot
+                context.quote_slots[stable] = slot
         return token_slot
 
 
-def _remember_routers(desk: Desk, facts: dict[Address, RouterFacts]) -> None:
+def _remember_routers(context: ChainContext, facts: dict[Address, RouterFacts]) -> None:
     """A router without code may be deployed later, so it is asked about again."""
-    desk.routers |= {router: fact for router, fact in facts.items() if fact.has_code}
+    context.routers |= {router: fact for router, fact in facts.items() if fact.has_code}

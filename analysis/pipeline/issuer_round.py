@@ -9,12 +9,12 @@ from analysis.market.curves import curve_pools as curves
 from analysis.market.curves.curve import CurveState
 from analysis.market.curves.curve_pools import ValuedCurve
 from analysis.market.liquidity_value import Price
-from analysis.pipeline.chain_context import Desk
+from analysis.pipeline.chain_context import ChainContext
 from analysis.pipeline.external_valuation import quote_prices
-from analysis.pipeline.first_round import Look
+from analysis.pipeline.first_round import FirstRound
 from analysis.pipeline.second_round import MOST_DECIMALS
 from analysis.reads.eth_reads import call, decode_uint, read_reply
-from analysis.reads.read_batch import Round
+from analysis.reads.read_batch import ReadBatch
 from config.primitives import ZERO_ADDRESS, Address, Hash32
 
 
@@ -28,25 +28,29 @@ class Issue(msgspec.Struct, frozen=True, kw_only=True):
     """False: there may be a curve beside these."""
 
 
-async def _price_of(desk: Desk, quote: Address, *, block: Hash32) -> dict[Address, Price]:
+async def _price_of(
+    context: ChainContext, quote: Address, *, block: Hash32
+) -> dict[Address, Price]:
     """Of a token that is no anchor. Empty: nobody gives it a price with a market behind it."""
-    [answer] = await desk.reads().batch([call(quote, "decimals()", block=block)])
+    [answer] = await context.reads().batch([call(quote, "decimals()", block=block)])
     decimals = decode_uint(read_reply(answer))
     if decimals is None or decimals > MOST_DECIMALS:
         return {}
-    return await quote_prices(desk, {quote: decimals})
+    return await quote_prices(context, {quote: decimals})
 
 
-async def read_issue(desk: Desk, look: Look, token: Address, *, has_pool: bool) -> Issue:
+async def read_issue(
+    context: ChainContext, look: FirstRound, token: Address, *, has_pool: bool
+) -> Issue:
     """`has_pool` tells of ordinary pools. One round, or none where nothing is left to ask.
 
     Raises UpstreamError.
     """
-    trip = Round()
+    trip = ReadBatch()
     block = look.pin.hash
     asked_origin = trip.ask(verdict.confirm_requests(look.lead, block=block))
     asked_curve = trip.ask(curves.requests(look.lead, block=block))
-    await trip.send(desk.node, desk.powers)
+    await trip.send(context.node, context.capabilities)
     standing = curves.read(look.lead, trip[asked_curve])
     origin = verdict.conclude(
         look.lead,
@@ -55,10 +59,10 @@ async def read_issue(desk: Desk, look: Look, token: Address, *, has_pool: bool) 
         metadata=look.admitted.metadata,
         has_pool=has_pool,
     )
-    prices = native_price.anchor_prices(desk.chain, look.native_usd)
-    natives = {desk.chain.wrapped_native.address, ZERO_ADDRESS}
+    prices = native_price.anchor_prices(context.chain, look.native_usd)
+    natives = {context.chain.wrapped_native.address, ZERO_ADDRESS}
     if isinstance(standing, CurveState) and standing.quote not in {*prices, *natives}:
-        prices |= await _price_of(desk, standing.quote, block=block)
+        prices |= await _price_of(context, standing.quote, block=block)
     return Issue(
         origin=origin,
         curves=curves.value(look.lead, standing, token, prices),

@@ -10,6 +10,6 @@ _MANY = 1_000
 """Pools; work on fewer is done before a thread has begun."""
 
 
-async def aside(work: Callable[[], T], *, pools: int) -> T:
+async def in_thread_if_large(work: Callable[[], T], *, pools: int) -> T:
     """What the work gives. `pools`: how many it is about."""
     return await asyncio.to_thread(work) if pools >= _MANY else work()

@@ -8,8 +8,8 @@ from collections.abc import Collection, Sequence
 
 import msgspec
 
-from analysis.pipeline.chain_context import Desk
-from analysis.pipeline.first_round import Look
+from analysis.pipeline.chain_context import ChainContext
+from analysis.pipeline.first_round import FirstRound
 from analysis.scenarios import (
     crowd,
     crowd_sales,
@@ -22,12 +22,12 @@ from analysis.scenarios.buy import Bought
 from analysis.scenarios.crowd import Crowd
 from analysis.scenarios.crowd_sales import CrowdSales
 from analysis.scenarios.later_sales import LaterSales
-from analysis.scenarios.trade_setup import Ground
+from analysis.scenarios.trade_setup import TradeSetup
 from analysis.scenarios.transfer import Wallet
-from analysis.simulation.block_schedule import WhatIfBlock, blocks_after, next_blocks
-from analysis.simulation.eth_call_backend import Turn
-from analysis.simulation.evidence import play_evidence
-from analysis.simulation.simulate_v1 import NotRun, Outcome, Play, Played
+from analysis.simulation.block_schedule import SimulatedBlock, blocks_after, next_blocks
+from analysis.simulation.eth_call_backend import SimulationJob
+from analysis.simulation.evidence import simulation_evidence
+from analysis.simulation.simulate_v1 import NotSimulated, Outcome, Simulation, SimulationResult
 from config.primitives import Address
 from sql.rows import EvidenceRow
 
@@ -37,25 +37,25 @@ _SHOWN = ("sell at sale", ": buy", ": transfer")
 class PoolPlays(msgspec.Struct, frozen=True, kw_only=True):
     """The plays of one pool, ready to be sent. None: there is nothing to play it with."""
 
-    ground: Ground
+    ground: TradeSetup
     bought: Bought
     held: Crowd | None
-    parts: Play | None
-    later: Play | None
-    crowd: Play | None
-    permit2: Play | None = None
+    parts: Simulation | None
+    later: Simulation | None
+    crowd: Simulation | None
+    permit2: Simulation | None = None
     """Sales through Permit2."""
-    census: Play | None = None
+    census: Simulation | None = None
     sellers: tuple[Wallet, ...] = ()
     """Of the census."""
-    later_blocks: tuple[WhatIfBlock, ...] = ()
+    later_blocks: tuple[SimulatedBlock, ...] = ()
 
     @property
-    def turns(self) -> list[Turn]:
+    def turns(self) -> list[SimulationJob]:
         """In the order in which `read` wants their results."""
         plays = (self.parts, self.later, self.crowd, self.permit2, self.census)
         pool = self.ground.candidate.pool
-        return [Turn(play=play, pool=pool) for play in plays if play is not None]
+        return [SimulationJob(play=play, pool=pool) for play in plays if play is not None]
 
 
 class PoolFindings(msgspec.Struct, frozen=True, kw_only=True):
@@ -68,40 +68,42 @@ class PoolFindings(msgspec.Struct, frozen=True, kw_only=True):
     evidence: tuple[EvidenceRow, ...] = ()
 
 
-def can_play(desk: Desk) -> bool:
+def can_play(context: ChainContext) -> bool:
     """Whether a node plays several people in several blocks: one eth_call does not."""
-    return desk.powers.simulation.is_worth_trying
+    return context.capabilities.simulation.is_worth_trying
 
 
-def write_opening(desk: Desk, look: Look, ground: Ground) -> Turn | None:
+def write_opening(
+    context: ChainContext, look: FirstRound, ground: TradeSetup
+) -> SimulationJob | None:
     """The crowd's buys, to be played beside the first buys. None: the node does not simulate."""
-    if not can_play(desk):
+    if not can_play(context):
         return None
     play = crowd.write_opening(
-        ground.with_coin(), _blocks(desk, look, later_sales.WAITS_S)[: crowd.BLOCKS]
+        ground.with_coin(), _blocks(context, look, later_sales.WAITS_S)[: crowd.BLOCKS]
     )
-    return Turn(play=play, pool=ground.candidate.pool)
+    return SimulationJob(play=play, pool=ground.candidate.pool)
 
 
 def write_plays(
-    desk: Desk,
-    look: Look,
-    ground: Ground,
+    context: ChainContext,
+    look: FirstRound,
+    ground: TradeSetup,
     bought: Bought,
     held: Crowd | None,
     *,
     has_size_limit: bool,
 ) -> PoolPlays:
     """`has_size_limit`: code may refuse a sale for its size, so that it is tried in parts."""
-    if not can_play(desk):
+    if not can_play(context):
         return PoolPlays(
             ground=ground, bought=bought, held=held, parts=None, later=None, crowd=None
         )
     way = ground.permit2_way
-    later_blocks = _blocks(desk, look, later_sales.WAITS_S)
-    crowd_blocks = _blocks(desk, look, crowd_sales.WAITS_S)
+    later_blocks = _blocks(context, look, later_sales.WAITS_S)
+    crowd_blocks = _blocks(context, look, crowd_sales.WAITS_S)
     part_blocks = [
-        (block.number, block.time_s) for block in _blocks(desk, look, partial_sales.WAITS_S)
+        (block.number, block.time_s) for block in _blocks(context, look, partial_sales.WAITS_S)
     ]
     return PoolPlays(
         ground=ground,
@@ -116,8 +118,8 @@ def write_plays(
 
 
 def with_census(
-    desk: Desk,
-    look: Look,
+    context: ChainContext,
+    look: FirstRound,
     plays: PoolPlays,
     *,
     wallets: Sequence[Wallet],
@@ -125,19 +127,19 @@ def with_census(
 ) -> PoolPlays:
     """Real holders sell beside. `special`: who is no ordinary holder."""
     sellers = holder_sell_census.choose(wallets, frozenset(special))
-    if not sellers or not can_play(desk) or not plays.bought.passed:
+    if not sellers or not can_play(context) or not plays.bought.passed:
         return plays
     blocks = next_blocks(
         look.pin,
-        block_time_s=desk.chain.block_time_s,
-        now_s=int(desk.now_s()),
+        block_time_s=context.chain.block_time_s,
+        now_s=int(context.now_s()),
         waits_s=[0] * len(sellers),
     )
     play = holder_sell_census.write_play(plays.ground, sellers, blocks)
     return msgspec.structs.replace(plays, census=play, sellers=sellers)
 
 
-def read_plays(plays: PoolPlays, played: Sequence[Played | NotRun]) -> PoolFindings:
+def read_plays(plays: PoolPlays, played: Sequence[SimulationResult | NotSimulated]) -> PoolFindings:
     """What was not played leaves nothing."""
     results = iter(played)
     in_parts, later, after, permitted, counted = (
@@ -185,19 +187,23 @@ def read_plays(plays: PoolPlays, played: Sequence[Played | NotRun]) -> PoolFindi
     )
 
 
-def _played(result: Played | NotRun) -> Played | None:
-    return result if isinstance(result, Played) else None
+def _played(result: SimulationResult | NotSimulated) -> SimulationResult | None:
+    return result if isinstance(result, SimulationResult) else None
 
 
-def _blocks(desk: Desk, look: Look, waits_s: Sequence[int]) -> tuple[WhatIfBlock, ...]:
+def _blocks(
+    context: ChainContext, look: FirstRound, waits_s: Sequence[int]
+) -> tuple[SimulatedBlock, ...]:
     return blocks_after(
         look.pin,
-        block_time_s=desk.chain.block_time_s,
-        now_s=int(desk.now_s()),
+        block_time_s=context.chain.block_time_s,
+        now_s=int(context.now_s()),
         waits_s=waits_s,
     )
 
 
-def _row(key: str, version: int, play: Play, played: Played, outcome: object) -> EvidenceRow:
+def _row(
+    key: str, version: int, play: Simulation, played: SimulationResult, outcome: object
+) -> EvidenceRow:
     shown = [label for label in played.by_label if label.endswith(_SHOWN)]
-    return play_evidence(key, version, play, played, outcome, shown=shown)
+    return simulation_evidence(key, version, play, played, outcome, shown=shown)

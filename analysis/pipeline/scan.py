@@ -7,9 +7,8 @@
                                                                  -> first report, trades pending
 3. play: the sales, and who but the holder can reach a holder's tokens   -> settled report
 
-More are needed where the node packs no reads or simulates nothing, where a read needs more gas than
-others leave it, for an unusual proxy, for AmmV4 pools that only their creation events tell of, and
-once where a factory turns out to have fees or tick spacings that nobody configured.
+More are needed where the node packs no reads or simulates nothing, where a read needs much gas, for
+an unusual proxy, for AmmV4 pools known only by creation events, and once for unconfigured fees.
 """
 
 import asyncio
@@ -23,28 +22,28 @@ import msgspec
 from analysis.market.native_price import anchor_prices
 from analysis.market.pool_ranking import PENDING, ValuedPool, pick_traded, without_doubtful
 from analysis.pipeline.assemble_report import Facts, combine
-from analysis.pipeline.chain_context import Desk
+from analysis.pipeline.chain_context import ChainContext
 from analysis.pipeline.condition_reads import read_hook_conditions, read_token_conditions
 from analysis.pipeline.external_valuation import appraise, appraised
-from analysis.pipeline.first_round import Look, look
+from analysis.pipeline.first_round import FirstRound, run_first_round
 from analysis.pipeline.issuer_round import Issue, read_issue
-from analysis.pipeline.offload import aside
+from analysis.pipeline.offload import in_thread_if_large
 from analysis.pipeline.pool_plays import can_play
-from analysis.pipeline.second_round import State, read_state
+from analysis.pipeline.second_round import MarketState, run_second_round
 from analysis.pipeline.trade_rounds import Buys, play_buys, play_sales, what_if_blocks
 from analysis.scenarios import transfer
+from analysis.scenarios.attack_setup import AttackSetup
 from analysis.scenarios.condition_check import CodeConditions, ConditionPlays, prepare
 from analysis.scenarios.privileged_candidates import suspects
-from analysis.scenarios.theft_attempts import Crime
-from analysis.scenarios.theft_checks import Inquiry, play_custody, read_stored
+from analysis.scenarios.theft_checks import TheftInquiry, play_custody, read_stored
 from analysis.scenarios.victim_buy import find_buyer
-from analysis.static.custody.simulation_hints import Leads, StoredAddress
+from analysis.static.custody.simulation_hints import SimulationHints, StoredAddress
 from analysis.token import ownership
 from analysis.token.cap_evaluation import with_caps
 from analysis.token.cap_state import read_cap_words
 from analysis.token.contract_clock import clock_at
 from analysis.token.deadline_state import ClockState, read_clock_state
-from analysis.token.judge_code import Judged, judge_code
+from analysis.token.judge_code import CodeVerdict, judge_code
 from analysis.token.owner_controls import find_controls
 from analysis.token.owner_slots import NO_SLOTS, NOT_READ, OwnerSlots, read_owner_slots
 from analysis.token.source_verification import NOT_ASKED, Openness, find_openness
@@ -58,62 +57,64 @@ T = TypeVar("T")
 class ChainScanner:
     """Analyses tokens of one chain: the Scanner that the service runs."""
 
-    def __init__(self, desk: Desk) -> None:
-        self._desk = desk
-        self.chain_id = desk.chain.id
+    def __init__(self, context: ChainContext) -> None:
+        self._desk = context
+        self.chain_id = context.chain.id
 
     def scan(self, token: Address, *, redecompile: bool) -> AsyncIterator[Report]:
         """As `scan`; with `redecompile` the code is examined anew though its answers are known."""
         return scan(self._desk, token, redecompile=redecompile)
 
 
-async def scan(desk: Desk, token: Address, *, redecompile: bool = False) -> AsyncIterator[Report]:
+async def scan(
+    context: ChainContext, token: Address, *, redecompile: bool = False
+) -> AsyncIterator[Report]:
     """Reports of one analysis, the last one settled.
 
     Raises TokenRefusedError when the gate refuses, UpstreamError when the node fails.
     """
-    newest = await _newest_block(desk)
-    quotes = [anchor.address for anchor in desk.chain.anchors if anchor.address != token]
-    known = await desk.knowledge.known(desk.chain, token, quotes, newest)
-    seen = await look(desk, token, newest, known)
+    newest = await _newest_block(context)
+    quotes = [anchor.address for anchor in context.chain.anchors if anchor.address != token]
+    known = await context.knowledge.known(context.chain, token, quotes, newest)
+    seen = await run_first_round(context, token, newest, known)
     no_wallet_at_s = known.no_wallet_at_s
     del known  # rows of very many pools take much room, and have become candidates
     block = seen.pin.hash
     state, judged = await asyncio.gather(
-        read_state(desk, seen, token),
+        run_second_round(context, seen, token),
         judge_code(
-            desk.reads(seen.memory),
+            context.reads(seen.memory),
             token,
             seen.admitted.code,
             seen.proxy_answers,
             block=block,
-            examine=partial(desk.examiner.examine, anew=redecompile),
+            examine=partial(context.examiner.analyse, anew=redecompile),
         ),
     )
     traded = pick_traded(
         state.pools,
-        at_most=desk.settings.simulated_pools,
-        min_liquidity_usd=desk.settings.min_liquidity_usd,
+        at_most=context.settings.simulated_pools,
+        min_liquidity_usd=context.settings.min_liquidity_usd,
     )
     many = len(state.pools)
-    now_s = int(desk.now_s())
+    now_s = int(context.now_s())
     is_due = transfer.is_due(no_wallet_at_s, now_s=now_s)
-    senders = transfer.shortlist(state.wallets, judged.leads.addresses) if is_due else ()
+    senders = transfer.shortlist(state.wallets, judged.hints.addresses) if is_due else ()
     async with (
-        _beside(play_buys(desk, seen, token, traded, senders)) as playing,
-        _beside(_openness(desk, token, judged)) as opening,
-        _beside(appraise(desk, state, decimals=seen.admitted.metadata.decimals)) as appraising,
+        _beside(play_buys(context, seen, token, traded, senders)) as playing,
+        _beside(_openness(context, token, judged)) as opening,
+        _beside(appraise(context, state, decimals=seen.admitted.metadata.decimals)) as appraising,
     ):
         asking = asyncio.gather(
-            read_token_conditions(desk, token, judged, block=block),
-            read_hook_conditions(desk, traded, block=block),
+            read_token_conditions(context, token, judged, block=block),
+            read_hook_conditions(context, traded, block=block),
         )
         owner_slots, clock_state, cap_words, stored, issued = await asyncio.gather(
-            _owner_slots(desk, seen, token, judged),
-            read_clock_state(desk.reads(), token, judged.clock_limits, block=block),
-            read_cap_words(desk.reads(), token, judged.cap_rules, block=block),
-            read_stored(desk.reads(), token, judged.leads.stored, block=block),
-            read_issue(desk, seen, token, has_pool=bool(state.pools)),
+            _owner_slots(context, seen, token, judged),
+            read_clock_state(context.reads(), token, judged.clock_limits, block=block),
+            read_cap_words(context.reads(), token, judged.cap_rules, block=block),
+            read_stored(context.reads(), token, judged.hints.stored, block=block),
+            read_issue(context, seen, token, has_pool=bool(state.pools)),
         )
         asked, hooks = await asking
         static = with_caps(
@@ -124,7 +125,7 @@ async def scan(desk: Desk, token: Address, *, redecompile: bool = False) -> Asyn
             clock=clock_state.reading,
         )
         judged = msgspec.structs.replace(judged, findings=static)
-        found = _facts(desk, seen, token, judged, owner_slots, clock_state, issued)
+        found = _facts(context, seen, token, judged, owner_slots, clock_state, issued)
         controls = find_controls(
             asked.conditions,
             [hook.conditions for hook in hooks.values()],
@@ -139,30 +140,30 @@ async def scan(desk: Desk, token: Address, *, redecompile: bool = False) -> Asyn
             hidden_owner_controls=controls.is_hidden,
             evidence=(*found.evidence, *controls.evidence),
         )
-        first = partial(_report, desk, facts, state, state.pools, issued, is_settled=False)
-        yield await aside(first, pools=many)
+        first = partial(_report, context, facts, state, state.pools, issued, is_settled=False)
+        yield await in_thread_if_large(first, pools=many)
         buys = await playing
         owners = (*seen.owners, *(owner_slots.wallets or ()))
         inquiry = _inquiry(
-            desk, seen, token, state, judged.leads, owners=owners, stored=stored, buys=buys
+            context, seen, token, state, judged.hints, owners=owners, stored=stored, buys=buys
         )
         sales, custody = await asyncio.gather(
             play_sales(
-                desk,
+                context,
                 seen,
                 buys,
                 wallets=state.wallets,
-                special={*owners, *judged.leads.addresses, *stored.values()},
+                special={*owners, *judged.hints.addresses, *stored.values()},
                 static=judged.findings,
-                checks=_checks(desk, seen, state, buys, asked, hooks),
+                checks=_checks(context, seen, state, buys, asked, hooks),
             ),
-            play_custody(desk.node, desk.powers, inquiry, codes=seen.codes),
+            play_custody(context.node, context.capabilities, inquiry, codes=seen.codes),
         )
         openness, said = await opening, await appraising
     pools = appraised(
         state,
         said,
-        anchor_prices(desk.chain, seen.native_usd),
+        anchor_prices(context.chain, seen.native_usd),
         decimals=seen.admitted.metadata.decimals,
     )
     settled = msgspec.structs.replace(
@@ -173,30 +174,30 @@ async def scan(desk: Desk, token: Address, *, redecompile: bool = False) -> Asyn
             sales.transfer, no_wallet_at_s=no_wallet_at_s, now_s=now_s
         ),
         custody=custody,
-        creates_balances=judged.leads.creates_balances,
+        creates_balances=judged.hints.creates_balances,
         untested_conditions=sales.untested_conditions,
         openness=openness,
         evidence=_newest((*facts.evidence, *buys.evidence, *sales.evidence, *custody.evidence)),
     )
-    last = partial(_report, desk, settled, state, pools, issued, is_settled=True)
-    yield await aside(last, pools=many)
+    last = partial(_report, context, settled, state, pools, issued, is_settled=True)
+    yield await in_thread_if_large(last, pools=many)
 
 
 def _checks(
-    desk: Desk,
-    seen: Look,
-    state: State,
+    context: ChainContext,
+    seen: FirstRound,
+    state: MarketState,
     buys: Buys,
     asked: CodeConditions,
     hooks: Mapping[Address, CodeConditions],
 ) -> list[ConditionPlays | None]:
     """The token's conditions in the deepest pool, a hook's in the pools it stands at."""
-    if not can_play(desk):
+    if not can_play(context):
         return [None] * len(buys.bought)
     held = {pool.candidate.key: pool.state.token_reserve_raw for pool in state.pools}
     known = {
-        *(place for dex in desk.chain.dexes for place in (dex.factory, dex.router) if place),
-        *(anchor.address for anchor in desk.chain.anchors),
+        *(place for dex in context.chain.dexes for place in (dex.factory, dex.router) if place),
+        *(anchor.address for anchor in context.chain.anchors),
         *(pool.candidate.pool for pool in state.pools),
     }
     found = []
@@ -210,28 +211,30 @@ def _checks(
             supply_raw=seen.admitted.metadata.supply_raw,
             pool_balance_raw=held[ground.candidate.key],
             known=known,
-            block_time_s=desk.chain.block_time_s,
+            block_time_s=context.chain.block_time_s,
         )
         found.append(check)
     return found
 
 
-async def _newest_block(desk: Desk) -> BlockRef | None:
+async def _newest_block(context: ChainContext) -> BlockRef | None:
     """The head, if it is known without asking, or has to be asked for beforehand.
 
     None: the first round finds it out, by what a packed call sees of its own block. That needs
     packs, and a chain whose contracts see its own block numbers.
     """
-    newest = desk.newest()
-    if newest is None and not (desk.chain.clock == "own" and desk.powers.packs.is_worth_trying):
-        newest = await desk.node.fetch_head()
+    newest = context.newest()
+    if newest is None and not (
+        context.chain.clock == "own" and context.capabilities.packs.is_worth_trying
+    ):
+        newest = await context.node.fetch_head()
     return newest
 
 
-async def _openness(desk: Desk, token: Address, judged: Judged) -> Openness:
+async def _openness(context: ChainContext, token: Address, judged: CodeVerdict) -> Openness:
     return await find_openness(
-        desk.outside.sources if desk.outside else None,
-        chain_id=desk.chain.id,
+        context.outside.sources if context.outside else None,
+        chain_id=context.chain.id,
         token=token,
         implementation=judged.implementation,
     )
@@ -249,18 +252,18 @@ async def _beside(work: Coroutine[None, None, T]) -> AsyncIterator[asyncio.Task[
 
 
 def _facts(
-    desk: Desk,
-    seen: Look,
+    context: ChainContext,
+    seen: FirstRound,
     token: Address,
-    judged: Judged,
+    judged: CodeVerdict,
     owner_slots: OwnerSlots,
     clock_state: ClockState,
     issued: Issue,
 ) -> Facts:
     reading = clock_state.reading
-    interval_s = desk.chain.clock_block_time_s
+    interval_s = context.chain.clock_block_time_s
     return Facts(
-        chain_id=desk.chain.id,
+        chain_id=context.chain.id,
         token=token,
         pin=seen.pin,
         metadata=seen.admitted.metadata,
@@ -286,9 +289,13 @@ def _facts(
 
 
 def _with_pools(
-    desk: Desk, facts: Facts, state: State, pools: Sequence[ValuedPool], issued: Issue
+    context: ChainContext,
+    facts: Facts,
+    state: MarketState,
+    pools: Sequence[ValuedPool],
+    issued: Issue,
 ) -> Facts:
-    sure = without_doubtful(pools, min_liquidity_usd=desk.settings.min_liquidity_usd)
+    sure = without_doubtful(pools, min_liquidity_usd=context.settings.min_liquidity_usd)
     return msgspec.structs.replace(
         facts,
         pools=sure,
@@ -297,32 +304,32 @@ def _with_pools(
 
 
 def _inquiry(
-    desk: Desk,
-    seen: Look,
+    context: ChainContext,
+    seen: FirstRound,
     token: Address,
-    state: State,
-    leads: Leads,
+    state: MarketState,
+    hints: SimulationHints,
     *,
     owners: Sequence[Address],
     stored: Mapping[StoredAddress, Address],
     buys: Buys,
-) -> Inquiry:
+) -> TheftInquiry:
     """Whom and what to try, in the first what-if block."""
     known = suspects(
         token=token,
         owners=owners,
         creator=seen.holdings.creator,
-        leads=leads,
+        hints=hints,
         stored=stored.values(),
         venues=_venues(state),
     )
     live = tuple(owner for owner in dict.fromkeys(owners) if owner not in BURN_ADDRESSES)
-    return Inquiry(
-        crime=Crime(
+    return TheftInquiry(
+        attack=AttackSetup(
             pin=seen.pin,
-            scenery=seen.scenery,
+            disguise=seen.disguise,
             token=token,
-            block=what_if_blocks(desk, seen)[0],
+            block=what_if_blocks(context, seen)[0],
             supply_raw=seen.admitted.metadata.supply_raw,
             slot_index=seen.token_slot_index,
             holders=tuple(
@@ -332,17 +339,17 @@ def _inquiry(
             ),
             giver=next((pool.candidate.pool for pool in state.pools), None),
         ),
-        leads=leads,
+        hints=hints,
         suspects=known,
-        owners=live if desk.settings.owner_simulation else None,
+        owners=live if context.settings.owner_simulation else None,
         is_owner_known=bool(owners),
         parties=stored,
-        trusted=frozenset(_venues(state)) | {desk.chain.wrapped_native.address},
-        buyer=find_buyer(buys.bought, seen.scenery),
+        trusted=frozenset(_venues(state)) | {context.chain.wrapped_native.address},
+        buyer=find_buyer(buys.bought, seen.disguise),
     )
 
 
-def _venues(state: State) -> Iterator[Address]:
+def _venues(state: MarketState) -> Iterator[Address]:
     """Pools and their routers, deepest first. All pools of one V4 manager are one venue."""
     for at, dex in {pool.candidate.pool: pool.candidate.dex for pool in state.pools}.items():
         yield at
@@ -351,19 +358,19 @@ def _venues(state: State) -> Iterator[Address]:
 
 
 def _report(
-    desk: Desk,
+    context: ChainContext,
     facts: Facts,
-    state: State,
+    state: MarketState,
     pools: Sequence[ValuedPool],
     issued: Issue,
     *,
     is_settled: bool,
 ) -> Report:
     return combine(
-        _with_pools(desk, facts, state, pools, issued),
+        _with_pools(context, facts, state, pools, issued),
         is_settled=is_settled,
-        now_s=int(desk.now_s()),
-        min_liquidity_usd=desk.settings.min_liquidity_usd,
+        now_s=int(context.now_s()),
+        min_liquidity_usd=context.settings.min_liquidity_usd,
     )
 
 
@@ -372,7 +379,9 @@ def _newest(rows: tuple[EvidenceRow, ...]) -> tuple[EvidenceRow, ...]:
     return tuple({row.key: row for row in rows}.values())
 
 
-async def _owner_slots(desk: Desk, seen: Look, token: Address, judged: Judged) -> OwnerSlots:
+async def _owner_slots(
+    context: ChainContext, seen: FirstRound, token: Address, judged: CodeVerdict
+) -> OwnerSlots:
     """Read where they can decide something: nobody answers for the owner, or the owner is gone and
     the code compares the clock with storage."""
     if not judged.owner_slots and not judged.packed_owners:
@@ -382,10 +391,10 @@ async def _owner_slots(desk: Desk, seen: Look, token: Address, judged: Judged) -
     if seen.owners and not (is_gone and has_stored):
         return NOT_READ
     return await read_owner_slots(
-        desk.node,
+        context.node,
         token,
         judged.owner_slots,
         packed=judged.packed_owners,
         block=seen.pin.hash,
-        powers=desk.powers,
+        capabilities=context.capabilities,
     )

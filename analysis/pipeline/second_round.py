@@ -12,11 +12,11 @@ from analysis.market import native_price
 from analysis.market.pool_ranking import ValuedPool, rank_pools
 from analysis.market.venues import uniswap_v4, uniswap_v4_sweep
 from analysis.market.venues.pool import Candidate, PoolState
-from analysis.pipeline.chain_context import Desk
-from analysis.pipeline.first_round import Look
-from analysis.pipeline.offload import aside
+from analysis.pipeline.chain_context import ChainContext
+from analysis.pipeline.first_round import FirstRound
+from analysis.pipeline.offload import in_thread_if_large
 from analysis.reads.eth_reads import call, decode_uint, read_reply
-from analysis.reads.read_batch import Round
+from analysis.reads.read_batch import ReadBatch
 from analysis.scenarios.transfer import Wallet, funded_wallet, holder_wallet
 from config.primitives import ZERO_ADDRESS, Address, RawAmount
 
@@ -24,7 +24,7 @@ MOST_DECIMALS = 77
 """More than 256 bits have: no honest token says so."""
 
 
-class State(msgspec.Struct, frozen=True, kw_only=True):
+class MarketState(msgspec.Struct, frozen=True, kw_only=True):
     """Pools and wallets."""
 
     pools: tuple[ValuedPool, ...]
@@ -50,10 +50,10 @@ class _Created(msgspec.Struct, frozen=True, kw_only=True):
     """There are more than are looked at."""
 
 
-async def read_state(desk: Desk, look: Look, token: Address) -> State:
+async def run_second_round(context: ChainContext, look: FirstRound, token: Address) -> MarketState:
     """Raises UpstreamError."""
-    created = await _sweep_created(desk, look)
-    trip = Round()
+    created = await _sweep_created(context, look)
+    trip = ReadBatch()
     managers = {pool.dex.factory: pool.dex for pool in created.unread}
     asked = []
     for factory, dex in managers.items():
@@ -62,14 +62,14 @@ async def read_state(desk: Desk, look: Look, token: Address) -> State:
             dex, pools, block=look.pin.hash, to_block=look.pin.number
         )
         asked.append((pools, trip.ask(requests)))
-    prices = native_price.anchor_prices(desk.chain, look.native_usd)
-    anchors = {*native_price.anchor_prices(desk.chain, 1.0)}
+    prices = native_price.anchor_prices(context.chain, look.native_usd)
+    anchors = {*native_price.anchor_prices(context.chain, 1.0)}
     others = list(dict.fromkeys(pool.quote for pool, _ in look.states if pool.quote not in anchors))
     asked_others = trip.ask([call(quote, "decimals()", block=look.pin.hash) for quote in others])
     if asked or others:
-        await trip.send(desk.node, desk.powers)
+        await trip.send(context.node, context.capabilities)
 
-    def read() -> State:
+    def read() -> MarketState:
         by_key = {pool.key: (pool, state) for pool, state in (*look.states, *created.swept)}
         for pools, at in asked:
             told = uniswap_v4.read_states(pools, trip[at])
@@ -83,7 +83,7 @@ async def read_state(desk: Desk, look: Look, token: Address) -> State:
             for quote, answer in zip(others, trip[asked_others], strict=True)
             if (number := decode_uint(read_reply(answer))) is not None and number <= MOST_DECIMALS
         }
-        return State(
+        return MarketState(
             pools=rank_pools(states, prices, decimals=look.admitted.metadata.decimals),
             unpriced=tuple(
                 (pool, state)
@@ -93,14 +93,14 @@ async def read_state(desk: Desk, look: Look, token: Address) -> State:
             quote_decimals=decimals,
             is_complete=look.is_all_asked
             and not created.is_bounded
-            and _is_all_known(desk, states, look.native_usd),
+            and _is_all_known(context, states, look.native_usd),
             wallets=_wallets(look, token, [pool.pool for pool, _ in states]),
         )
 
-    return await aside(read, pools=len(look.states) + len(created.swept))
+    return await in_thread_if_large(read, pools=len(look.states) + len(created.swept))
 
 
-async def _sweep_created(desk: Desk, look: Look) -> _Created:
+async def _sweep_created(context: ChainContext, look: FirstRound) -> _Created:
     """One round trip where a manager has made too many pools to add all of them up."""
     known = {pool.key for pool, _ in look.states}
     unread = [pool for pool in look.unread if pool.key in known]
@@ -108,7 +108,7 @@ async def _sweep_created(desk: Desk, look: Look) -> _Created:
     for pool in look.unread:
         if pool.key not in known:
             by_manager.setdefault(pool.dex.factory, []).append(pool)
-    trip, asked, is_bounded = Round(), [], False
+    trip, asked, is_bounded = ReadBatch(), [], False
     for pools in by_manager.values():
         if len(pools) <= uniswap_v4.MOST_POOLS:
             unread += pools
@@ -119,7 +119,7 @@ async def _sweep_created(desk: Desk, look: Look) -> _Created:
         asked.append((swept, trip.ask(requests)))
     if not asked:
         return _Created(unread=tuple(unread))
-    await trip.send(desk.node, desk.powers)
+    await trip.send(context.node, context.capabilities)
     told = [uniswap_v4_sweep.read(pools, trip[at]) for pools, at in asked]
     picked = [
         pool for one in told for pool in uniswap_v4_sweep.pick(one, at_most=uniswap_v4.MOST_POOLS)
@@ -132,16 +132,18 @@ async def _sweep_created(desk: Desk, look: Look) -> _Created:
 
 
 def _is_all_known(
-    desk: Desk, states: Sequence[tuple[Candidate, PoolState | None]], native_usd: float | None
+    context: ChainContext,
+    states: Sequence[tuple[Candidate, PoolState | None]],
+    native_usd: float | None,
 ) -> bool:
     """Whether every pool was read, and priced if it has an anchor on one side."""
-    native = {desk.chain.wrapped_native.address, ZERO_ADDRESS}
+    native = {context.chain.wrapped_native.address, ZERO_ADDRESS}
     is_unread = any(state is None and pool.dex.kind == "AmmV4" for pool, state in states)
     is_unpriced = native_usd is None and any(pool.quote in native for pool, _ in states)
     return not is_unread and not is_unpriced
 
 
-def _wallets(look: Look, token: Address, pools: Sequence[Address]) -> tuple[Wallet, ...]:
+def _wallets(look: FirstRound, token: Address, pools: Sequence[Address]) -> tuple[Wallet, ...]:
     """A wallet funded on stage comes first: it is nobody's friend. Then real holders that are
     neither owners nor pools, largest first."""
     supply_raw = look.admitted.metadata.supply_raw
@@ -149,7 +151,7 @@ def _wallets(look: Look, token: Address, pools: Sequence[Address]) -> tuple[Wall
     if look.token_slot_index is not None:
         wallets.append(
             funded_wallet(
-                look.scenery, token, supply_raw=supply_raw, slot_index=look.token_slot_index
+                look.disguise, token, supply_raw=supply_raw, slot_index=look.token_slot_index
             )
         )
     special = {*look.owners, *pools}
@@ -157,7 +159,7 @@ def _wallets(look: Look, token: Address, pools: Sequence[Address]) -> tuple[Wall
         if holder.is_account and holder.balance_raw and holder.address not in special:
             wallets.append(
                 holder_wallet(
-                    look.scenery,
+                    look.disguise,
                     holder.address,
                     balance_raw=RawAmount(holder.balance_raw),
                     supply_raw=supply_raw,

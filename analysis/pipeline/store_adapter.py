@@ -5,7 +5,7 @@ import sys
 from collections.abc import Sequence
 
 from analysis.market.venues import uniswap_v4_sweep
-from analysis.reads.indexed_facts import Known, Past
+from analysis.reads.indexed_facts import IndexedFacts, TransferHistory
 from config.chains import Chain
 from config.primitives import ZERO_ADDRESS, Address, BlockRef, Hash32
 from sql.codes import delete_other_versions, read_found, write_found
@@ -29,7 +29,7 @@ _LAG_S = 15
 not asked again for the few pools that are younger."""
 
 
-class StoreShelf:
+class ReportStore:
     """Knowledge, Codes and Shelf over the DuckDB store. Every call runs in a thread of its own."""
 
     def __init__(self, store: Store) -> None:
@@ -37,7 +37,7 @@ class StoreShelf:
 
     async def known(
         self, chain: Chain, token: Address, quotes: Sequence[Address], pin: BlockRef | None
-    ) -> Known:
+    ) -> IndexedFacts:
         """Indexed pools, against `quotes` and a few others; factories fully indexed; holders."""
         return await asyncio.to_thread(self._known, chain, token, quotes, pin)
 
@@ -78,7 +78,7 @@ class StoreShelf:
 
     def _known(
         self, chain: Chain, token: Address, quotes: Sequence[Address], pin: BlockRef | None
-    ) -> Known:
+    ) -> IndexedFacts:
         with self._store.snapshot() as reader:
             anchors = [*quotes, ZERO_ADDRESS]
             pools = pools_of(
@@ -102,7 +102,7 @@ class StoreShelf:
             holders = holders_of(reader, chain_id=chain.id, token=token, at_most=_HOLDERS_READ)
             made = read_creator(reader, chain_id=chain.id, token=token)
             coverage = _Coverage(reader, chain, pin)
-            return Known(
+            return IndexedFacts(
                 pools=(*pools, *others),
                 covered_factories=frozenset(
                     dex.factory
@@ -122,13 +122,15 @@ class StoreShelf:
             )
 
 
-def _read_past(reader: Reader, chain_id: int, address: Address, *, held_raw: int) -> Past:
+def _read_past(
+    reader: Reader, chain_id: int, address: Address, *, held_raw: int
+) -> TransferHistory:
     token = read_token(reader, chain_id=chain_id, address=address)
     if token is None or token.transfers_from_block is None:
-        return Past()
+        return TransferHistory()
     history = read_history(reader, token_id=token.token_id)
     is_whole = token.transfers_from_block == 0 or (history is not None and history.is_whole)
-    return Past(
+    return TransferHistory(
         from_block=token.transfers_from_block,
         is_whole=is_whole,
         held_raw=held_raw if is_whole else None,

@@ -11,9 +11,9 @@ from analysis.market.pool_reserves import READABLE_KINDS
 from analysis.market.venues.pool import Candidate
 from analysis.market.venues.trade_route import Reach
 from analysis.pipeline import pool_plays
-from analysis.pipeline.chain_context import Desk
+from analysis.pipeline.chain_context import ChainContext
 from analysis.pipeline.condition_reads import read_codeless
-from analysis.pipeline.first_round import Look
+from analysis.pipeline.first_round import FirstRound
 from analysis.pipeline.pool_plays import PoolFindings
 from analysis.scenarios import buy, condition_check, crowd, liquidity_reach, sale, transfer
 from analysis.scenarios.buy import Bought
@@ -22,14 +22,20 @@ from analysis.scenarios.crowd import Crowd
 from analysis.scenarios.liquidity_reach import Reached
 from analysis.scenarios.sale import Sold
 from analysis.scenarios.trade_outcome import HEAVY_TAX_PCT
-from analysis.scenarios.trade_setup import Ground
+from analysis.scenarios.trade_setup import TradeSetup
 from analysis.scenarios.transfer import TransferResult, Wallet
 from analysis.simulation import fee_market
 from analysis.simulation.backends import perform
 from analysis.simulation.block_schedule import next_blocks
-from analysis.simulation.eth_call_backend import Turn
-from analysis.simulation.evidence import play_evidence
-from analysis.simulation.simulate_v1 import NotRun, Passed, Play, Played, Refused
+from analysis.simulation.eth_call_backend import SimulationJob
+from analysis.simulation.evidence import simulation_evidence
+from analysis.simulation.simulate_v1 import (
+    NotSimulated,
+    Passed,
+    Refused,
+    Simulation,
+    SimulationResult,
+)
 from config.primitives import ZERO_ADDRESS, Address
 from sql.rows import EvidenceRow, StaticFindings
 
@@ -37,9 +43,9 @@ from sql.rows import EvidenceRow, StaticFindings
 class Buys(msgspec.Struct, frozen=True, kw_only=True):
     """Transfer and buys have been played; sales have not."""
 
-    sendings: tuple[tuple[Wallet, Play, Played | NotRun], ...]
+    sendings: tuple[tuple[Wallet, Simulation, SimulationResult | NotSimulated], ...]
     """The transfer check by each wallet, not judged yet."""
-    bought: tuple[tuple[Ground, Bought], ...]
+    bought: tuple[tuple[TradeSetup, Bought], ...]
     crowds: tuple[Crowd | None, ...]
     """One a bought pool. None: not played, or nobody could buy."""
     refused: dict[str, TradeResult]
@@ -62,35 +68,39 @@ class Sales(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def play_buys(
-    desk: Desk, look: Look, token: Address, pools: Sequence[ValuedPool], wallets: Sequence[Wallet]
+    context: ChainContext,
+    look: FirstRound,
+    token: Address,
+    pools: Sequence[ValuedPool],
+    wallets: Sequence[Wallet],
 ) -> Buys:
     """Send tokens, and buy in every pool, in one round trip. Raises UpstreamError."""
-    grounds, refused = _grounds(desk, look, pools)
+    grounds, refused = _grounds(context, look, pools)
     buys = [buy.write_buys(ground) for ground in grounds]
-    if buys and desk.is_base_fee_open:
+    if buys and context.is_base_fee_open:
         buys[0] = (fee_market.with_probe(buys[0][0]), *buys[0][1:])
-    block = what_if_blocks(desk, look)[0]
+    block = what_if_blocks(context, look)[0]
     transfers = [
-        transfer.write_play(look.pin, look.scenery, token, wallet, block=block)
+        transfer.write_play(look.pin, look.disguise, token, wallet, block=block)
         for wallet in wallets
     ]
     turns = [
         [_turn(ground, play) for play in plays] for ground, plays in zip(grounds, buys, strict=True)
     ]
-    openings = [pool_plays.write_opening(desk, look, ground) for ground in grounds]
-    asking = _asking(desk, look, pools)
+    openings = [pool_plays.write_opening(context, look, ground) for ground in grounds]
+    asking = _asking(context, look, pools)
     sent, opened, asked, *played = await _send(
-        desk,
+        context,
         look,
         [
-            [Turn(play=play) for play in transfers],
+            [SimulationJob(play=play) for play in transfers],
             [turn for turn in openings if turn is not None],
             [turn for _, _, turn in asking],
             *turns,
         ],
     )
     if buys:
-        desk.learn_base_fee(buys[0][0], played[0][0])
+        context.learn_base_fee(buys[0][0], played[0][0])
     results_of_openings = iter(opened)
     crowds = tuple(
         None if turn is None else crowd.read_opening(turn.play, next(results_of_openings))
@@ -106,8 +116,8 @@ async def play_buys(
     for ground, plays, results in zip(grounds, buys, played, strict=True):
         settled = buy.read_buys(ground, results)
         # What comes next is played as real blocks are, though the buys may not have been.
-        scenery = desk.checked(ground.scenery)
-        bought.append((msgspec.structs.replace(ground, scenery=scenery), settled))
+        disguise = context.checked(ground.disguise)
+        bought.append((msgspec.structs.replace(ground, disguise=disguise), settled))
         evidence += _evidence(
             f"buy:{ground.candidate.key}", buy.VERSION, plays, results, settled.outcome
         )
@@ -122,8 +132,8 @@ async def play_buys(
 
 
 async def play_sales(
-    desk: Desk,
-    look: Look,
+    context: ChainContext,
+    look: FirstRound,
     buys: Buys,
     *,
     wallets: Sequence[Wallet],
@@ -151,7 +161,7 @@ async def play_sales(
     sending = next(sendings, None)
     further = [
         pool_plays.write_plays(
-            desk,
+            context,
             look,
             ground,
             bought,
@@ -162,7 +172,7 @@ async def play_sales(
     ]
     if further:
         further[0] = pool_plays.with_census(
-            desk, look, further[0], wallets=wallets, special=special
+            context, look, further[0], wallets=wallets, special=special
         )
     groups = [
         [
@@ -174,8 +184,8 @@ async def play_sales(
     ]
     callees = [callee for check in checks if check for callee in check.callees]
     (sent, *played), codeless = await asyncio.gather(
-        _send(desk, look, [[sending[0]] if sending else [], *groups]),
-        read_codeless(desk, callees, block=look.pin.hash),
+        _send(context, look, [[sending[0]] if sending else [], *groups]),
+        read_codeless(context, callees, block=look.pin.hash),
     )
     trades = dict(buys.refused)
     senders = transfer.choose([wallet for wallet, _, _ in buys.sendings], special)
@@ -253,45 +263,45 @@ def judge_pool(
     )
 
 
-def what_if_blocks(desk: Desk, look: Look) -> tuple[tuple[int, int], ...]:
+def what_if_blocks(context: ChainContext, look: FirstRound) -> tuple[tuple[int, int], ...]:
     """Number and time of the blocks of buys, approvals, sales and patient sales."""
     waits_s = (0, 0, sale.PATIENCE_S)
     return tuple(
         next_blocks(
             look.pin,
-            block_time_s=desk.chain.block_time_s,
-            now_s=int(desk.now_s()),
+            block_time_s=context.chain.block_time_s,
+            now_s=int(context.now_s()),
             waits_s=waits_s,
         )
     )
 
 
 def _grounds(
-    desk: Desk, look: Look, pools: Sequence[ValuedPool]
-) -> tuple[list[Ground], dict[str, TradeResult]]:
+    context: ChainContext, look: FirstRound, pools: Sequence[ValuedPool]
+) -> tuple[list[TradeSetup], dict[str, TradeResult]]:
     grounds, refused = [], {}
-    wrapped = desk.chain.wrapped_native.address
-    knows_permit2 = routers.knows_permit2(look.codes, desk.chain)
+    wrapped = context.chain.wrapped_native.address
+    knows_permit2 = routers.knows_permit2(look.codes, context.chain)
     for at, pool in enumerate(pools):
         candidate = pool.candidate
-        slot = desk.quote_slots.get(candidate.quote)
+        slot = context.quote_slots.get(candidate.quote)
         ways = routers.ways_of(
             candidate,
-            desk.routers,
-            desk.chain,
-            free=look.scenery.account(f"{candidate.key}:router"),
+            context.routers,
+            context.chain,
+            free=look.disguise.account(f"{candidate.key}:router"),
         )
         if slot is None and candidate.quote not in (wrapped, ZERO_ADDRESS):
             ways = "the quote token's balances could not be found"
         if isinstance(ways, str):
-            missing = NotRun(missing="POOL", reason=ways)
+            missing = NotSimulated(missing="POOL", reason=ways)
             refused[candidate.key] = TradeResult(buy=missing, sell=missing)
             continue
         grounds.append(
-            Ground(
+            TradeSetup(
                 pin=look.pin,
-                scenery=look.scenery,
-                blocks=what_if_blocks(desk, look),
+                disguise=look.disguise,
+                blocks=what_if_blocks(context, look),
                 candidate=candidate,
                 quote_reserve_raw=pool.trade_reference_raw,
                 way=ways[0],
@@ -304,18 +314,18 @@ def _grounds(
 
 
 def _asking(
-    desk: Desk, look: Look, pools: Sequence[ValuedPool]
-) -> list[tuple[ValuedPool, Reach, Turn]]:
+    context: ChainContext, look: FirstRound, pools: Sequence[ValuedPool]
+) -> list[tuple[ValuedPool, Reach, SimulationJob]]:
     """The pools that are asked how far their liquidity reaches, and how."""
-    least_usd = desk.settings.min_liquidity_usd
+    least_usd = context.settings.min_liquidity_usd
     due = [pool for pool in pools if liquidity_reach.is_due(pool, min_liquidity_usd=least_usd)]
     asking = []
     for pool in due:
         key = pool.candidate.key
         way = routers.reach_of(
             pool.candidate,
-            free=look.scenery.account(f"{key}:reach router"),
-            mark=look.scenery.account(f"{key}:reach mark"),
+            free=look.disguise.account(f"{key}:reach router"),
+            mark=look.disguise.account(f"{key}:reach mark"),
         )
         if way is None:
             continue
@@ -323,20 +333,22 @@ def _asking(
             way,
             pool,
             pin=look.pin,
-            scenery=look.scenery,
-            block=what_if_blocks(desk, look)[0],
+            disguise=look.disguise,
+            block=what_if_blocks(context, look)[0],
             token_code=look.admitted.code,
             supply_raw=look.admitted.metadata.supply_raw,
             min_liquidity_usd=least_usd,
         )
-        turn = Turn(play=play, pool=pool.candidate.pool, has_witness=_has_witness(pool.candidate))
+        turn = SimulationJob(
+            play=play, pool=pool.candidate.pool, has_witness=_has_witness(pool.candidate)
+        )
         asking.append((pool, way, turn))
     return asking
 
 
-def _turn(ground: Ground, play: Play) -> Turn:
+def _turn(ground: TradeSetup, play: Simulation) -> SimulationJob:
     candidate = ground.candidate
-    return Turn(play=play, pool=candidate.pool, has_witness=_has_witness(candidate))
+    return SimulationJob(play=play, pool=candidate.pool, has_witness=_has_witness(candidate))
 
 
 def _has_witness(candidate: Candidate) -> bool:
@@ -344,16 +356,16 @@ def _has_witness(candidate: Candidate) -> bool:
 
 
 async def _send(
-    desk: Desk, look: Look, groups: Sequence[Sequence[Turn]]
-) -> list[list[Played | NotRun]]:
+    context: ChainContext, look: FirstRound, groups: Sequence[Sequence[SimulationJob]]
+) -> list[list[SimulationResult | NotSimulated]]:
     """Have every group played together; results come grouped as the plays were."""
     turns = [turn for group in groups for turn in group]
-    results = iter(await perform(desk.node, desk.powers, turns, codes=look.codes))
+    results = iter(await perform(context.node, context.capabilities, turns, codes=look.codes))
     return [[next(results) for _ in group] for group in groups]
 
 
 def _judge_transfers(
-    sendings: Sequence[tuple[Wallet, Play, Played | NotRun]],
+    sendings: Sequence[tuple[Wallet, Simulation, SimulationResult | NotSimulated]],
 ) -> tuple[TransferResult | None, list[EvidenceRow]]:
     """The first wallet whose check settled decides; they come in order of preference.
 
@@ -373,13 +385,13 @@ def _judge_transfers(
 def _evidence(
     key: str,
     version: int,
-    plays: Sequence[Play],
-    results: Sequence[Played | NotRun],
+    plays: Sequence[Simulation],
+    results: Sequence[SimulationResult | NotSimulated],
     outcome: object,
 ) -> list[EvidenceRow]:
     """Each play of one question, numbered where there are several."""
     return [
-        play_evidence(f"{key}#{at}" if at else key, version, play, result, outcome)
+        simulation_evidence(f"{key}#{at}" if at else key, version, play, result, outcome)
         for at, (play, result) in enumerate(zip(plays, results, strict=True))
-        if isinstance(result, Played)
+        if isinstance(result, SimulationResult)
     ]

@@ -10,7 +10,7 @@ from config.primitives import Address, BlockRef, RawAmount
 from sql.rows import LaunchRow, PoolRow
 
 
-class Past(msgspec.Struct, frozen=True, kw_only=True):
+class TransferHistory(msgspec.Struct, frozen=True, kw_only=True):
     """How much of a token's transfers is in the index."""
 
     from_block: int | None = None
@@ -29,7 +29,7 @@ class Past(msgspec.Struct, frozen=True, kw_only=True):
         return "all" if self.is_whole else "some"
 
 
-class Known(msgspec.Struct, frozen=True, kw_only=True):
+class IndexedFacts(msgspec.Struct, frozen=True, kw_only=True):
     """One token's rows."""
 
     pools: tuple[PoolRow, ...] = ()
@@ -42,7 +42,7 @@ class Known(msgspec.Struct, frozen=True, kw_only=True):
     """Launchpad.subject of those whose every event up to our tip is in the index."""
     holders: tuple[tuple[Address, RawAmount], ...] = ()
     """Largest first, by indexed transfers; may be incomplete, so balances are read again."""
-    past: Past = Past()
+    past: TransferHistory = TransferHistory()
     """Where the amounts of the holders come from."""
     creator: Address | None = None
     """Who sent the transaction that made the token, as its final block told. None: not known."""
@@ -50,12 +50,12 @@ class Known(msgspec.Struct, frozen=True, kw_only=True):
     """When the last transfer check was made, if it found no wallet to check with."""
 
 
-class Knowledge(Protocol):
+class FactsIndex(Protocol):
     """The tables, or nothing at all."""
 
     async def known(
         self, chain: Chain, token: Address, quotes: Sequence[Address], pin: BlockRef | None
-    ) -> Known:
+    ) -> IndexedFacts:
         """Everything indexed about `token`, its pools against `quotes`, and the first few others.
 
         `pin`: the block that a factory must be indexed up to, to count as covered. None: it is not
@@ -64,11 +64,11 @@ class Knowledge(Protocol):
         ...
 
 
-class NoKnowledge:
+class NoFactsIndex:
     """No tables: everything is asked of the chain."""
 
     async def known(
         self, chain: Chain, token: Address, quotes: Sequence[Address], pin: BlockRef | None
-    ) -> Known:
+    ) -> IndexedFacts:
         """Nothing."""
-        return Known()
+        return IndexedFacts()

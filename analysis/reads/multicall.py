@@ -57,7 +57,7 @@ class Status(IntEnum):
     NOT_RUN = 4
 
 
-class Step(msgspec.Struct, frozen=True, kw_only=True):
+class Read(msgspec.Struct, frozen=True, kw_only=True):
     """One read in a pack."""
 
     kind: Kind
@@ -81,7 +81,7 @@ class Identity(msgspec.Struct, frozen=True, kw_only=True):
     proposer: Address
 
 
-class Told(msgspec.Struct, frozen=True, kw_only=True):
+class ReadResult(msgspec.Struct, frozen=True, kw_only=True):
     """What came of one step."""
 
     status: Status
@@ -89,7 +89,7 @@ class Told(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def pack_request(
-    steps: Sequence[Step],
+    steps: Sequence[Read],
     *,
     at: Address,
     block: object,
@@ -101,7 +101,7 @@ def pack_request(
     return RpcRequest("eth_call", (transaction, block, state))
 
 
-def read_pack(answer: RpcAnswer, *, count: int) -> tuple[Identity, list[Told]] | None:
+def read_pack(answer: RpcAnswer, *, count: int) -> tuple[Identity, list[ReadResult]] | None:
     """None: the node refused, or knows no overrides of code, or answered something else."""
     if isinstance(answer, RpcFault):
         return None
@@ -112,7 +112,7 @@ def read_pack(answer: RpcAnswer, *, count: int) -> tuple[Identity, list[Told]] |
         return None
 
 
-def answer_of(step: Step, told: Told) -> RpcAnswer | None:
+def answer_of(step: Read, told: ReadResult) -> RpcAnswer | None:
     """What a node would have said to this read alone. None: nothing was learnt of it.
 
     Code that begins with EF is an account's delegation (EIP-7702), which not every machine shows
@@ -127,7 +127,7 @@ def answer_of(step: Step, told: Told) -> RpcAnswer | None:
     return None
 
 
-def address_in(step: Step, answer: RpcAnswer) -> Address | None:
+def address_in(step: Read, answer: RpcAnswer) -> Address | None:
     """The address that a later step takes from this one. None: there is none in it.
 
     Of a call the word returned, of storage its lower twenty bytes, of a short code the first
@@ -167,16 +167,16 @@ def pushed_address(code: bytes) -> Address | None:
     return None
 
 
-def fits(steps: Sequence[Step]) -> bool:
+def fits(steps: Sequence[Read]) -> bool:
     """Whether so many steps are taken in one pack."""
     return len(steps) <= _MOST_STEPS
 
 
-def _encode(steps: Sequence[Step]) -> bytes:
+def _encode(steps: Sequence[Read]) -> bytes:
     return len(steps).to_bytes(2) + b"".join(map(_encode_step, steps))
 
 
-def _encode_step(step: Step) -> bytes:
+def _encode_step(step: Read) -> bytes:
     most = _MOST_BYTES if step.first_bytes is None else step.first_bytes
     return b"".join(
         (
@@ -192,7 +192,7 @@ def _encode_step(step: Step) -> bytes:
     )
 
 
-def _decode(reply: bytes, count: int) -> tuple[Identity, list[Told]]:
+def _decode(reply: bytes, count: int) -> tuple[Identity, list[ReadResult]]:
     """Raises ValueError, IndexError for what Reader cannot have said."""
     number, time_s, parent, proposer = (
         reply[start : start + WORD] for start in range(0, _IDENTITY_BYTES, WORD)
@@ -201,7 +201,7 @@ def _decode(reply: bytes, count: int) -> tuple[Identity, list[Told]]:
     for _ in range(count):
         status, length = Status(reply[at]), int.from_bytes(reply[at + 1 : at + _ENTRY_BYTES])
         at += _ENTRY_BYTES + length
-        told.append(Told(status=status, data=reply[at - length : at]))
+        told.append(ReadResult(status=status, data=reply[at - length : at]))
     if at != len(reply):
         raise ValueError(at)
     identity = Identity(

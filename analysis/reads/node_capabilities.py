@@ -10,7 +10,7 @@ from time import monotonic
 _AGAIN_AFTER_S = 600.0
 
 
-class Power:
+class Capability:
     """One thing that a node may be able to do."""
 
     def __init__(self, now_s: Callable[[], float] = monotonic) -> None:
@@ -30,13 +30,13 @@ class Power:
         self._lacking_until_s = self._now_s() + _AGAIN_AFTER_S
 
 
-class Powers:
+class NodeCapabilities:
     """All that matter here, of the nodes of one chain."""
 
     def __init__(self, now_s: Callable[[], float] = monotonic) -> None:
-        self.packs = Power(now_s)
+        self.packs = Capability(now_s)
         """Overrides of code in eth_call, so that many reads go in one."""
-        self.simulation = Power(now_s)
+        self.simulation = Capability(now_s)
         """eth_simulateV1."""
-        self.traces = Power(now_s)
+        self.traces = Capability(now_s)
         """debug_traceCall with overrides of state and block, and its tracers."""

@@ -10,7 +10,7 @@ from config.primitives import Address, BlockRef, Hash32
 _HASH_CHARS = 66
 
 
-class Header(msgspec.Struct, frozen=True, kw_only=True):
+class PinnedHeader(msgspec.Struct, frozen=True, kw_only=True):
     """What of a header matters here."""
 
     ref: BlockRef
@@ -35,14 +35,14 @@ def request(block: Hash32 | None) -> RpcRequest:
     return RpcRequest("eth_getBlockByHash", (block, False))
 
 
-def read(answer: RpcAnswer) -> Header:
+def read(answer: RpcAnswer) -> PinnedHeader:
     """Raises UpstreamError, for a block that the node does not have too."""
     if isinstance(answer, RpcFault):
         raise UpstreamError(service="node", reason=f"block header: {answer.message}")
     try:
         wire = msgspec.json.decode(answer, type=_WireHeader)
         base_fee = wire.base_fee_per_gas
-        return Header(
+        return PinnedHeader(
             ref=BlockRef(
                 number=int(wire.number, 16),
                 hash=_hash(wire.hash),

@@ -16,7 +16,7 @@ from analysis.reads import pinned_block
 from analysis.reads.multicall import (
     Identity,
     Kind,
-    Step,
+    Read,
     address_in,
     answer_of,
     fits,
@@ -24,8 +24,8 @@ from analysis.reads.multicall import (
     read_pack,
 )
 from analysis.reads.node import Node, RpcAnswer
-from analysis.reads.node_capabilities import Power, Powers
-from analysis.reads.pinned_block import Header
+from analysis.reads.node_capabilities import Capability, NodeCapabilities
+from analysis.reads.pinned_block import PinnedHeader
 from config.jsonrpc import RpcFault, RpcRequest
 from config.primitives import Address, Hash32
 
@@ -55,7 +55,7 @@ class _Pack:
         self.at = at
         self.block = block
         self.overrides: dict[Address, object] = {}
-        self.steps: list[Step] = []
+        self.steps: list[Read] = []
         self.indices: list[int] = []
 
     def request(self, block: object = None) -> RpcRequest:
@@ -64,13 +64,13 @@ class _Pack:
         )
 
 
-class Round:
+class ReadBatch:
     """Collects requests, sends them together, and hands each step its own answers."""
 
     def __init__(self) -> None:
         self._is_newest = False
         self.block = Hash32("0x" + secrets.token_hex(32))
-        self._header: Header | None = None
+        self._header: PinnedHeader | None = None
         self._mark = secrets.token_hex(16)
         self._requests: list[RpcRequest] = []
         self._first_bytes: dict[int, int] = {}
@@ -122,7 +122,7 @@ class Round:
         return [self._answers[index] for index in range(asked.start, asked.stop)]
 
     @property
-    def header(self) -> Header:
+    def header(self) -> PinnedHeader:
         """Of the block of an opening round. Raises UpstreamError."""
         if self._header is None:
             self._header = pinned_block.read(self._answers[0])
@@ -143,12 +143,14 @@ class Round:
         """Whether these answers are there: some may be when `send` was broken off."""
         return all(index in self._answers for index in range(asked.start, asked.stop))
 
-    async def send(self, node: Node, powers: Powers | None = None) -> None:
-        """`powers` None: nothing is packed, which a round of the newest block needs.
+    async def send(self, node: Node, capabilities: NodeCapabilities | None = None) -> None:
+        """`capabilities` None: nothing is packed, which a round of the newest block needs.
 
         Raises UpstreamError when no endpoint answers, or the newest block's header is none.
         """
-        packs = self._packs() if powers is not None and powers.packs.is_worth_trying else []
+        packs = (
+            self._packs() if capabilities is not None and capabilities.packs.is_worth_trying else []
+        )
         packed = {index for pack in packs for index in pack.indices}
         alone = [index for index in range(len(self._requests)) if self._can_go(index, packed)]
         answers = await node.batch(
@@ -166,8 +168,8 @@ class Round:
         if left and self._is_newest:
             left = await self._send_again(node, left)
         await self._finish(node)
-        if powers is not None and packs:
-            self._note(powers.packs, packs, left)
+        if capabilities is not None and packs:
+            self._note(capabilities.packs, packs, left)
 
     async def _send_again(self, node: Node, packs: Sequence[_Pack]) -> list[_Pack]:
         """Ask packs that the head ran away from by its hash; those that were refused."""
@@ -180,7 +182,7 @@ class Round:
             if not self._take(pack, answer)
         ]
 
-    def _note(self, power: Power, packs: Sequence[_Pack], refused: Sequence[_Pack]) -> None:
+    def _note(self, power: Capability, packs: Sequence[_Pack], refused: Sequence[_Pack]) -> None:
         """Remember whether the node takes packs. It does not where it refuses all and is well; one
         alone may have been refused for what was in it, once others have been taken."""
         if len(refused) < len(packs):
@@ -279,13 +281,15 @@ class Round:
         return len(pack.steps) >= _FEWEST
 
 
-class PackingNode:
+class BatchingNode:
     """A node whose batches are packed where it lets us."""
 
-    def __init__(self, node: Node, powers: Powers, *, memory: Mapping[bytes, RpcAnswer]) -> None:
+    def __init__(
+        self, node: Node, capabilities: NodeCapabilities, *, memory: Mapping[bytes, RpcAnswer]
+    ) -> None:
         """`memory`: answers that are known already, by `memory_key`."""
         self._node = node
-        self._powers = powers
+        self._powers = capabilities
         self._memory = memory
         self.fetch_head = node.fetch_head
 
@@ -295,7 +299,7 @@ class PackingNode:
         missing = [
             request for request, answer in zip(requests, known, strict=True) if answer is None
         ]
-        trip = Round()
+        trip = ReadBatch()
         asked = trip.ask(missing)
         if missing:
             await trip.send(self._node, self._powers)
@@ -308,10 +312,10 @@ def memory_key(request: RpcRequest) -> bytes:
     return msgspec.json.encode(request)
 
 
-_ANY = Step(kind=Kind.CALL, to=Address("0x" + "00" * 20))
+_ANY = Read(kind=Kind.CALL, to=Address("0x" + "00" * 20))
 
 
-def _is_of(identity: Identity, header: Header) -> bool:
+def _is_of(identity: Identity, header: PinnedHeader) -> bool:
     """Whether a pack ran on the block of this header. A hash is not to be had inside a call."""
     ref = header.ref
     return identity == Identity(
@@ -319,17 +323,17 @@ def _is_of(identity: Identity, header: Header) -> bool:
     )
 
 
-def _step_of(request: RpcRequest) -> Step | None:
+def _step_of(request: RpcRequest) -> Read | None:
     """The read as a step of a pack. None: it is none."""
     match request:
         case RpcRequest("eth_call", ({"to": str(to), "data": str(data), **rest}, _, *more)):
             is_small = len(data) <= _LONGEST_DATA
             if is_small and rest.keys() <= {"gas"} and (not more or _are_marks(more)):
-                return Step(kind=Kind.CALL, to=Address(to), data=bytes.fromhex(data[2:]))
+                return Read(kind=Kind.CALL, to=Address(to), data=bytes.fromhex(data[2:]))
         case RpcRequest("eth_getCode", (str(address), _)):
-            return Step(kind=Kind.CODE, to=Address(address))
+            return Read(kind=Kind.CODE, to=Address(address))
         case RpcRequest("eth_getStorageAt", (str(address), str(slot), _)):
-            return Step(kind=Kind.WORD, to=Address(address), data=bytes.fromhex(slot[2:]))
+            return Read(kind=Kind.WORD, to=Address(address), data=bytes.fromhex(slot[2:]))
     return None
 
 
@@ -340,7 +344,7 @@ def _are_marks(more: Sequence[object]) -> bool:
     return False
 
 
-def _home(request: RpcRequest, step: Step, packs: dict[object, _Pack]) -> _Pack | None:
+def _home(request: RpcRequest, step: Read, packs: dict[object, _Pack]) -> _Pack | None:
     """The pack a request without source belongs in. None: it disturbs the one there is."""
     block = request.params[-1] if step.kind is not Kind.CALL else request.params[1]
     overrides = request.params[2] if len(request.params) > 2 and step.kind is Kind.CALL else {}  # noqa: PLR2004 - call, block, overrides
@@ -355,7 +359,7 @@ def _home(request: RpcRequest, step: Step, packs: dict[object, _Pack]) -> _Pack 
     return pack
 
 
-def _belongs(step: Step, pack: _Pack, source: _Source | None) -> bool:
+def _belongs(step: Read, pack: _Pack, source: _Source | None) -> bool:
     """Whether the step means the same in the pack: there, one contract's code may be Reader."""
     if step.kind is Kind.WORD:
         return step.to == pack.at

@@ -11,7 +11,8 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from analysis.reads.abi_encoding import call_data
-from analysis.scenarios.theft_attempts import Act, Attempt, Crime, Seen, transfer_from
+from analysis.scenarios.attack_setup import AttackSetup
+from analysis.scenarios.theft_attempts import Act, Attempt, Seen, transfer_from
 from analysis.scenarios.transfer import Wallet
 from config.primitives import Address
 
@@ -29,41 +30,41 @@ class Bypass(msgspec.Struct, frozen=True, kw_only=True):
     """Who can, where not everybody can."""
 
 
-def write_attempts(crime: Crime, suspects: Sequence[Address]) -> list[Attempt]:
+def write_attempts(attack: AttackSetup, suspects: Sequence[Address]) -> list[Attempt]:
     """On wallets funded on stage; where none can be, on a real holder. Empty: there is neither."""
-    return [*_by_strangers(crime, suspects), *_by_suspects(crime, suspects)]
+    return [*_by_strangers(attack, suspects), *_by_suspects(attack, suspects)]
 
 
 def judge(seen: Sequence[Seen], suspects: Sequence[Address]) -> Bypass:
     """One stranger's success is everybody's. A no needs a stranger, and every suspect that was
     tried, to have been seen to fail."""
-    able = {each.thief for each in seen if each.has_moved}
+    able = {each.attacker for each in seen if each.has_moved}
     if able - set(suspects):
         return Bypass(value=True)
     if able:
         return Bypass(value=True, spenders=tuple(one for one in suspects if one in able))
-    failed = {each.thief for each in seen if each.has_moved is False}
-    unseen = {each.thief for each in seen} & set(suspects) - failed
+    failed = {each.attacker for each in seen if each.has_moved is False}
+    unseen = {each.attacker for each in seen} & set(suspects) - failed
     return Bypass(value=False if failed - set(suspects) and not unseen else None)
 
 
-def _by_strangers(crime: Crime, suspects: Sequence[Address]) -> Iterator[Attempt]:
-    recipient = crime.account("recipient")
-    strangers = [crime.account(f"stranger {at}") for at in range(_STRANGERS)]
-    wallets = zip(crime.wallets("robbed"), crime.whales("robbed whale"), strict=False)
+def _by_strangers(attack: AttackSetup, suspects: Sequence[Address]) -> Iterator[Attempt]:
+    recipient = attack.account("recipient")
+    strangers = [attack.account(f"stranger {at}") for at in range(_STRANGERS)]
+    wallets = zip(attack.wallets("robbed"), attack.whales("robbed whale"), strict=False)
     for at, (stranger, pair) in enumerate(zip(strangers, wallets, strict=False)):
         for wallet in pair:
             amount = (wallet.amount_raw, 1, wallet.balance_raw)[at]
             plain = _attempt(stranger, wallet, recipient, amount)
             # Some hold the token themselves, should that make them special.
             yield msgspec.structs.replace(plain, stash_raw=wallet.balance_raw if at else 0)
-    for stranger, wallet in zip(strangers, crime.wallets("careless"), strict=False):
+    for stranger, wallet in zip(strangers, attack.wallets("careless"), strict=False):
         plain = _attempt(stranger, wallet, stranger, wallet.amount_raw)
         for what, first in _opening_acts(stranger, wallet):
             acts = (Act(sender=stranger, data=first), *plain.acts)
             yield msgspec.structs.replace(plain, acts=acts, what=f"{what}, then {plain.what}")
-    special = (*suspects[:_MOST_RECIPIENTS], crime.token)
-    for one, wallet in zip(special, crime.wallets("sent on"), strict=False):
+    special = (*suspects[:_MOST_RECIPIENTS], attack.token)
+    for one, wallet in zip(special, attack.wallets("sent on"), strict=False):
         yield _attempt(strangers[0], wallet, one, wallet.amount_raw)
 
 
@@ -76,30 +77,30 @@ def _opening_acts(stranger: Address, wallet: Wallet) -> Iterator[tuple[str, str]
     yield "send nothing", call_data("transfer(address,uint256)", wallet.address, 0)
 
 
-def _by_suspects(crime: Crime, suspects: Sequence[Address]) -> Iterator[Attempt]:
-    recipient = crime.account("recipient")
-    wallets = zip(crime.wallets("lost"), crime.whales("lost whale"), strict=False)
+def _by_suspects(attack: AttackSetup, suspects: Sequence[Address]) -> Iterator[Attempt]:
+    recipient = attack.account("recipient")
+    wallets = zip(attack.wallets("lost"), attack.whales("lost whale"), strict=False)
     for suspect, (wallet, whale) in zip(suspects, wallets, strict=False):
         for attempt in (
             _attempt(suspect, wallet, recipient, wallet.amount_raw),
             _attempt(suspect, whale, suspect, whale.balance_raw),
         ):
-            yield disallowed(crime, attempt)
+            yield disallowed(attack, attempt)
 
 
-def disallowed(crime: Crime, attempt: Attempt) -> Attempt:
+def disallowed(attack: AttackSetup, attempt: Attempt) -> Attempt:
     """The attempt; a wallet that may have approved the thief takes that back first."""
-    if not crime.has_allowed(attempt.thief):
+    if not attack.has_allowed(attempt.attacker):
         return attempt
-    data = call_data("approve(address,uint256)", attempt.thief, 0)
+    data = call_data("approve(address,uint256)", attempt.attacker, 0)
     disallow = Act(sender=attempt.wallet.address, data=data, must_pass=True)
     return msgspec.structs.replace(attempt, acts=(disallow, *attempt.acts))
 
 
-def _attempt(thief: Address, wallet: Wallet, recipient: Address, amount: int) -> Attempt:
+def _attempt(attacker: Address, wallet: Wallet, recipient: Address, amount: int) -> Attempt:
     return Attempt(
-        thief=thief,
+        attacker=attacker,
         wallet=wallet,
-        acts=(transfer_from(thief, wallet.address, recipient, amount),),
+        acts=(transfer_from(attacker, wallet.address, recipient, amount),),
         what=f"transferFrom of {amount} to {recipient}",
     )

@@ -13,7 +13,7 @@ from eth_abi.grammar import ABIType, BasicType, TupleType, parse
 
 from analysis.reads.abi_encoding import call_data
 from analysis.scenarios.transfer import Wallet
-from analysis.static.custody.simulation_hints import KeyPlace, Mover
+from analysis.static.custody.simulation_hints import DebitingFunction, KeyArgument
 from analysis.static.token_model.contract_model import TRANSFER
 from config.primitives import Address
 
@@ -39,10 +39,10 @@ _NUMBERS: Final = frozenset({"uint256", "uint160", "int256", "bytes32"})
 """What an address may look like where code does not cut it to size."""
 
 
-class Recipe(msgspec.Struct, frozen=True, kw_only=True):
+class CallTemplate(msgspec.Struct, frozen=True, kw_only=True):
     """One way to fill in a function's arguments."""
 
-    mover: Mover
+    mover: DebitingFunction
     types: str
     place: int
     """Which of the places for addresses the wallet gets; the others get the thief."""
@@ -55,7 +55,9 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True):
         return f"{selector}({self.types}), address {self.place}, {self.amount}"
 
 
-def recipes(mover: Mover, *, is_taking: bool) -> Iterator[tuple[int, Recipe]]:
+def call_templates(
+    mover: DebitingFunction, *, is_taking: bool
+) -> Iterator[tuple[int, CallTemplate]]:
     """With a rank each, the likeliest 0. Empty: no place for the wallet's address.
 
     `is_taking`: amounts are to be taken from the wallet, not set.
@@ -71,17 +73,17 @@ def recipes(mover: Mover, *, is_taking: bool) -> Iterator[tuple[int, Recipe]]:
         for rank, (amount, place) in enumerate(
             product(amounts if has_numbers else amounts[:1], places)
         ):
-            recipe = Recipe(mover=mover, types=types, place=place, amount=amount)
+            recipe = CallTemplate(mover=mover, types=types, place=place, amount=amount)
             yield rank + guess, recipe
 
 
-def fill(recipe: Recipe, wallet: Wallet, thief: Address) -> str | None:
+def fill(recipe: CallTemplate, wallet: Wallet, attacker: Address) -> str | None:
     """Calldata as 0x hex. None: the types cannot be filled in."""
     held = wallet.balance_raw
     amount = {"part": wallet.amount_raw, "all": held, "one": 1, "none": 0, "more": 2 * held}[
         recipe.amount
     ]
-    filler = _Filler(recipe, wallet, thief, amount)
+    filler = _Filler(recipe, wallet, attacker, amount)
     mover = recipe.mover
     if mover.selector is None:
         return _raw(mover.keys, filler) if mover.keys else "0x" + filler.encoded().hex()
@@ -94,10 +96,12 @@ def fill(recipe: Recipe, wallet: Wallet, thief: Address) -> str | None:
 class _Filler:
     """Hands out values in order; the wallet at its place."""
 
-    def __init__(self, recipe: Recipe, wallet: Wallet, thief: Address, amount: int) -> None:
+    def __init__(
+        self, recipe: CallTemplate, wallet: Wallet, attacker: Address, amount: int
+    ) -> None:
         self._recipe = recipe
         self._wallet = wallet
-        self._thief = thief
+        self._thief = attacker
         self._next = 0
         self.amount = amount
 
@@ -134,14 +138,14 @@ class _Filler:
 
     def _inner_call(self) -> bytes:
         """What a function that runs calldata of its callers is to run."""
-        wallet, thief = self._wallet, self._thief
+        wallet, attacker = self._wallet, self._thief
         data = call_data(
-            "transferFrom(address,address,uint256)", wallet.address, thief, wallet.amount_raw
+            "transferFrom(address,address,uint256)", wallet.address, attacker, wallet.amount_raw
         )
         return bytes.fromhex(data[2:])
 
 
-def _raw(keys: tuple[KeyPlace, ...], filler: _Filler) -> str:
+def _raw(keys: tuple[KeyArgument, ...], filler: _Filler) -> str:
     """Calldata without a selector: people where the code reads them, the amount all over the
     rest."""
     length = max(key.offset for key in keys) + 4 * _WORD
@@ -156,7 +160,7 @@ def _raw(keys: tuple[KeyPlace, ...], filler: _Filler) -> str:
     return "0x" + data.hex()
 
 
-def _count(mover: Mover, types: str) -> int:
+def _count(mover: DebitingFunction, types: str) -> int:
     """Places for addresses. One, unseen, where calldata can be passed on."""
     if mover.selector is None and mover.keys:
         return len(mover.keys)
@@ -175,7 +179,7 @@ def _people(kind: ABIType) -> int:
     return int(cast("BasicType", kind).base == "address")
 
 
-def _kinds(mover: Mover, types: str) -> tuple[ABIType, ...]:
+def _kinds(mover: DebitingFunction, types: str) -> tuple[ABIType, ...]:
     """The types, with words that the code takes for somebody's address said to be one. Raises
     ParseError."""
     if not types:

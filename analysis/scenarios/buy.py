@@ -17,8 +17,16 @@ from analysis.scenarios.trade_outcome import (
     read_buy,
     unlearnt,
 )
-from analysis.scenarios.trade_setup import Ground, buy_play, little_gas, wallet_gas
-from analysis.simulation.simulate_v1 import CALL_GAS, NotRun, Outcome, Passed, Play, Played, Refused
+from analysis.scenarios.trade_setup import TradeSetup, buy_play, little_gas, wallet_gas
+from analysis.simulation.simulate_v1 import (
+    CALL_GAS,
+    NotSimulated,
+    Outcome,
+    Passed,
+    Refused,
+    Simulation,
+    SimulationResult,
+)
 from config.primitives import RawAmount
 
 VERSION = 4
@@ -73,7 +81,7 @@ class Bought(msgspec.Struct, frozen=True, kw_only=True):
         return self.passed[0] if self.passed else None
 
 
-def write_buys(ground: Ground) -> tuple[Play, ...]:
+def write_buys(ground: TradeSetup) -> tuple[Simulation, ...]:
     """One play an ordinary size, independent of each other. The last resorts share one, and its
     buyer: a refused buy changes nothing for the next, and after one that passes the next is not
     asked for."""
@@ -93,12 +101,13 @@ def write_buys(ground: Ground) -> tuple[Play, ...]:
     )
 
 
-def read_buys(ground: Ground, played: Sequence[Played | NotRun]) -> Bought:
+def read_buys(ground: TradeSetup, played: Sequence[SimulationResult | NotSimulated]) -> Bought:
     """The sizes that worked, with the highest tax; refused when the chain refused every size, or
     an ordinary one was paid for and brought nothing."""
     *each, last = played
     resorts = [
-        last if isinstance(last, NotRun) else combined_plays.part(last, name) for name in _RESORTS
+        last if isinstance(last, NotSimulated) else combined_plays.part(last, name)
+        for name in _RESORTS
     ]
     tries = [
         _read_try(size, result)
@@ -125,7 +134,7 @@ def read_buys(ground: Ground, played: Sequence[Played | NotRun]) -> Bought:
 
 
 class _Size(msgspec.Struct, frozen=True, kw_only=True):
-    ground: Ground
+    ground: TradeSetup
     """How it is paid."""
     amount_in: RawAmount
     gas: int
@@ -133,7 +142,7 @@ class _Size(msgspec.Struct, frozen=True, kw_only=True):
     """Its gas is learnt for the sale."""
 
 
-def _sizes(ground: Ground) -> tuple[_Size, ...]:
+def _sizes(ground: TradeSetup) -> tuple[_Size, ...]:
     """The ordinary ones, and the last resorts where the larger of these do not pass: an ordinary
     buy with more gas than wallets usually send, as they do where it takes more, and a crumb. The
     largest buyer pays and receives the wrapped coin, the others the coin itself."""
@@ -151,10 +160,10 @@ def _sizes(ground: Ground) -> tuple[_Size, ...]:
     )
 
 
-def _read_try(size: _Size, played: Played | NotRun) -> BuyTry:
+def _read_try(size: _Size, played: SimulationResult | NotSimulated) -> BuyTry:
     outcome = read_buy(size.ground, played, size.amount_in)
     is_bought = isinstance(outcome, Passed)
-    results = played.by_label if isinstance(played, Played) and is_bought else {}
+    results = played.by_label if isinstance(played, SimulationResult) and is_bought else {}
     approval = results.get("approve at sale")
     return BuyTry(
         amount_in=size.amount_in,
@@ -163,14 +172,14 @@ def _read_try(size: _Size, played: Played | NotRun) -> BuyTry:
         approval_gas_used=approval.gas_used if approval is not None and approval.ok else None,
         in_coin=size.ground.in_coin,
         outcome=outcome,
-        held=_held(played) if isinstance(played, Played) and is_bought else None,
+        held=_held(played) if isinstance(played, SimulationResult) and is_bought else None,
     )
 
 
-def part_of_reserve(ground: Ground, share: int) -> RawAmount:
+def part_of_reserve(ground: TradeSetup, share: int) -> RawAmount:
     """About one part in `share` of what the pool holds of the quote token."""
     amount = RawAmount(ground.quote_reserve_raw // share)
-    return ground.scenery.about(amount, f"{ground.candidate.key}:size {share}")
+    return ground.disguise.about(amount, f"{ground.candidate.key}:size {share}")
 
 
 def estimated_gas(gas_used: int | None) -> int | None:
@@ -178,7 +187,7 @@ def estimated_gas(gas_used: int | None) -> int | None:
     return None if gas_used is None else gas_used * (100 + _MARGIN_PCT) // 100 + _FLAT_MARGIN
 
 
-def _held(played: Played) -> tuple[RawAmount, RawAmount] | None:
+def _held(played: SimulationResult) -> tuple[RawAmount, RawAmount] | None:
     at_sale, later = played["balance at sale"].word, played["balance later"].word
     if at_sale is None or later is None:
         return None

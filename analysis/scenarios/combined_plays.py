@@ -6,15 +6,15 @@ import msgspec
 
 from analysis.scenarios.trade_setup import (
     UNLIMITED,
-    Ground,
     Order,
+    TradeSetup,
     approval_calls,
     buy_calls,
     sale_calls,
     sending_calls,
     staged,
 )
-from analysis.simulation.simulate_v1 import Play, Played, SimBlock, SimCall
+from analysis.simulation.simulate_v1 import SimBlock, SimCall, Simulation, SimulationResult
 from config.primitives import Address, Hash32, RawAmount
 
 ACT_GAS = 4_000_000
@@ -31,7 +31,7 @@ class Scene(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def buying(
-    ground: Ground, who: str, amount_in: RawAmount, *, is_read: bool = False, prefix: str = ""
+    ground: TradeSetup, who: str, amount_in: RawAmount, *, is_read: bool = False, prefix: str = ""
 ) -> tuple[SimCall, ...]:
     """A fresh account buys. `is_read`: beside the reads that `trade_outcome.read_buy` wants;
     `prefix` tells a second buy from the first."""
@@ -44,7 +44,7 @@ def buying(
 
 
 def approving(
-    ground: Ground,
+    ground: TradeSetup,
     who: str,
     *,
     amount: int,
@@ -61,7 +61,12 @@ def approving(
 
 
 def selling(
-    ground: Ground, who: str, amount: RawAmount, *, seller: Address | None = None, when: str = ""
+    ground: TradeSetup,
+    who: str,
+    amount: RawAmount,
+    *,
+    seller: Address | None = None,
+    when: str = "",
 ) -> tuple[SimCall, ...]:
     """Sell, once approved; `when` tells several tries apart."""
     order = Order(when=f"{when}at sale", amount=amount)
@@ -69,14 +74,14 @@ def selling(
 
 
 def sending(
-    ground: Ground, who: str, amount: RawAmount, *, friend: str | None = None
+    ground: TradeSetup, who: str, amount: RawAmount, *, friend: str | None = None
 ) -> tuple[SimCall, ...]:
     """Send some on, to another member or to somebody new."""
     to = None if friend is None else ground.trader(friend)
     return _named(who, sending_calls(ground, ground.trader(who), amount, friend=to))
 
 
-def together(plays: Mapping[str, Play]) -> Play:
+def together(plays: Mapping[str, Simulation]) -> Simulation:
     """Plays of the same blocks, the second's acts after the first's in each. `part` tells them
     apart by their names again. Of an account that is in both, the first says what it has."""
     first, later = next(iter(plays.values())), (*plays.values(),)[::-1]
@@ -104,7 +109,7 @@ def together(plays: Mapping[str, Play]) -> Play:
     )
 
 
-def part(played: Played, who: str) -> Played:
+def part(played: SimulationResult, who: str) -> SimulationResult:
     """What came of one person's acts."""
     start = _prefix(who)
     own = {
@@ -112,16 +117,16 @@ def part(played: Played, who: str) -> Played:
         for label, result in played.by_label.items()
         if label.startswith(start)
     }
-    return Played(own, played.by)
+    return SimulationResult(own, played.by)
 
 
 def stage(
-    ground: Ground,
+    ground: TradeSetup,
     scenes: Sequence[Scene],
     *,
     buyers: Mapping[str, RawAmount],
     others: Sequence[Address] = (),
-) -> Play:
+) -> Simulation:
     """The play. `buyers`: what each pays in; `others` only need coins for gas."""
     blocks = tuple(
         SimBlock(number=scene.number, time_s=scene.time_s, calls=scene.calls) for scene in scenes

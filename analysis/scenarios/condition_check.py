@@ -5,15 +5,15 @@ from typing import Final
 
 import msgspec
 
-from analysis.conditions.condition_inputs import Setting, WhatIf
+from analysis.conditions.condition_inputs import OrdinaryTrade, WhatIf
 from analysis.conditions.condition_plan import Plan, callees_of, make_plan
 from analysis.scenarios import what_if
 from analysis.scenarios.buy import Bought, BuyTry
-from analysis.scenarios.trade_setup import Ground
+from analysis.scenarios.trade_setup import TradeSetup
 from analysis.scenarios.what_if import Directed, Seen
-from analysis.simulation.eth_call_backend import Turn
-from analysis.simulation.evidence import play_evidence
-from analysis.simulation.simulate_v1 import NotRun, Outcome, Passed, Played
+from analysis.simulation.eth_call_backend import SimulationJob
+from analysis.simulation.evidence import simulation_evidence
+from analysis.simulation.simulate_v1 import NotSimulated, Outcome, Passed, SimulationResult
 from analysis.static.token_model.trade_conditions import TradeConditions
 from config.primitives import Address, Hash32, RawAmount
 from sql.rows import EvidenceRow
@@ -88,16 +88,16 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
 class ConditionPlays(msgspec.Struct, frozen=True, kw_only=True):
     """The directed plays of one pool."""
 
-    ground: Ground
+    ground: TradeSetup
     buyer: BuyTry
-    asked: tuple[tuple[CodeConditions, Setting, Plan], ...]
+    asked: tuple[tuple[CodeConditions, OrdinaryTrade, Plan], ...]
     directed: tuple[Directed, ...]
 
     @property
-    def turns(self) -> list[Turn]:
+    def turns(self) -> list[SimulationJob]:
         """In the order in which `judge` wants their results."""
         pool = self.ground.candidate.pool
-        return [Turn(play=each.play, pool=pool) for each in self.directed]
+        return [SimulationJob(play=each.play, pool=pool) for each in self.directed]
 
     @property
     def callees(self) -> tuple[Address, ...]:
@@ -113,7 +113,7 @@ class ConditionPlays(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def prepare(
-    ground: Ground,
+    ground: TradeSetup,
     bought: Bought,
     codes: Sequence[CodeConditions],
     *,
@@ -127,17 +127,17 @@ def prepare(
     if buyer is None or buyer.held is None or not codes:
         return None
     number, time_s = ground.blocks[3]
-    base_fee = ground.scenery.base_fee_wei or 0
+    base_fee = ground.disguise.base_fee_wei or 0
     trader = ground.buyer(buyer.amount_in)
     asked = []
     for code in codes:
-        setting = Setting(
+        setting = OrdinaryTrade(
             time_s=time_s,
             block=number,
             base_fee_wei=base_fee,
-            gas_price_wei=base_fee + ground.scenery.tips_wei[0],
+            gas_price_wei=base_fee + ground.disguise.tips_wei[0],
             gas=500_000,
-            coins_wei=ground.scenery.purse(trader),
+            coins_wei=ground.disguise.purse(trader),
             amount_raw=buyer.held[0],
             supply_raw=supply_raw,
             trader=trader,
@@ -145,7 +145,7 @@ def prepare(
             contract=code.contract,
             pool=ground.candidate.pool,
             router=ground.way.router,
-            proposer=ground.scenery.proposers[0],
+            proposer=ground.disguise.proposers[0],
             pool_balance_raw=pool_balance_raw,
             words=code.words,
             known=frozenset(
@@ -163,14 +163,14 @@ def prepare(
 
 def judge(
     plays: ConditionPlays,
-    played: Sequence[Played | NotRun],
+    played: Sequence[SimulationResult | NotSimulated],
     codeless: Collection[Address],
 ) -> ConditionFindings:
     """`codeless`: callees that have no code."""
     seen: list[Seen] = []
     unplayed: set[WhatIf] = set()
     for directed, result in zip(plays.directed, played, strict=True):
-        if isinstance(result, NotRun):
+        if isinstance(result, NotSimulated):
             unplayed.add(directed.what_if)
         else:
             seen.append(what_if.read_play(plays.ground, plays.buyer, directed, result))
@@ -222,14 +222,14 @@ def _is_crumb(buyer: BuyTry, seen: Seen) -> bool:
 
 def _is_ordinary(plays: ConditionPlays, seen: Seen) -> bool:
     """Whether ordinary people meet the input within a month."""
-    scenery, what = plays.ground.scenery, seen.what_if
-    base_fee = scenery.base_fee_wei or 0
+    disguise, what = plays.ground.disguise, seen.what_if
+    base_fee = disguise.base_fee_wei or 0
     number, time_s = plays.ground.blocks[3]
     month = (time_s + _MONTH_S, number + _MONTH_S // 12)
     ranges: dict[str, tuple[int, int]] = {
         "time": (0, month[0]),
         "block": (0, month[1]),
-        "gas_price": (base_fee, 2 * base_fee + scenery.tips_wei[1]),
+        "gas_price": (base_fee, 2 * base_fee + disguise.tips_wei[1]),
         "base_fee": (base_fee // 3, 3 * base_fee),
         "coins": _ORDINARY_COINS_WEI,
         "gas": _ORDINARY_GAS,
@@ -242,7 +242,7 @@ def _is_ordinary(plays: ConditionPlays, seen: Seen) -> bool:
 
 def _evidence(
     plays: ConditionPlays,
-    played: Sequence[Played | NotRun],
+    played: Sequence[SimulationResult | NotSimulated],
     untested: Sequence[Checked],
     harmful: Sequence[Seen],
     *,
@@ -252,7 +252,7 @@ def _evidence(
     outcome = Report(
         conditions=sum(len(code.conditions.conditions) for code, _, _ in plays.asked),
         is_complete=is_complete,
-        played=sum(isinstance(result, Played) for result in played),
+        played=sum(isinstance(result, SimulationResult) for result in played),
         untested=tuple(untested[:_MOST_SHOWN]),
         harmful=tuple(
             Harmful(
@@ -273,7 +273,7 @@ def _evidence(
     key = f"untested_conditions:{plays.ground.candidate.key}"
     chosen = {(each.what_if, each.extent) for each in harmful[:1]}
     for directed, result in zip(plays.directed, played, strict=True):
-        if isinstance(result, Played) and (directed.what_if, directed.extent) in chosen:
-            return (play_evidence(key, what_if.VERSION, directed.play, result, outcome),)
+        if isinstance(result, SimulationResult) and (directed.what_if, directed.extent) in chosen:
+            return (simulation_evidence(key, what_if.VERSION, directed.play, result, outcome),)
     body = msgspec.json.encode({"outcome": outcome}).decode()
     return (EvidenceRow(key=key, body=body),)

@@ -12,9 +12,9 @@ import msgspec
 
 from analysis.scenarios import combined_plays
 from analysis.scenarios.buy import part_of_reserve
-from analysis.scenarios.trade_setup import Ground, balance_call
-from analysis.simulation.block_schedule import WhatIfBlock
-from analysis.simulation.simulate_v1 import NotRun, Play, Played, SimCall
+from analysis.scenarios.trade_setup import TradeSetup, balance_call
+from analysis.simulation.block_schedule import SimulatedBlock
+from analysis.simulation.simulate_v1 import NotSimulated, SimCall, Simulation, SimulationResult
 from config.primitives import RawAmount
 
 MOMENTS: Final = ("next block", "+5 minutes", "+1 hour", "+1 day", "+30 days")
@@ -35,7 +35,7 @@ BLOCKS: Final = 4
 class Crowd(msgspec.Struct, frozen=True, kw_only=True):
     """Who has bought, and what each then held."""
 
-    opening: Play
+    opening: Simulation
     held: Mapping[str, RawAmount]
     """Nearly all of it, by name; only of those who hold something."""
 
@@ -54,18 +54,18 @@ def members() -> tuple[str, ...]:
     )
 
 
-def paid(ground: Ground, who: str) -> RawAmount:
+def paid(ground: TradeSetup, who: str) -> RawAmount:
     """What somebody pays in."""
     size = next(size for size in (SMALL, ORDINARY, TWICE, SENDER) if who.startswith(size))
     return part_of_reserve(ground, _SHARES[size])
 
 
-def payments(ground: Ground) -> dict[str, RawAmount]:
+def payments(ground: TradeSetup) -> dict[str, RawAmount]:
     """What each needs in hand."""
     return {who: RawAmount(paid(ground, who) * (2 if who == TWICE else 1)) for who in members()}
 
 
-def opening(ground: Ground, blocks: Sequence[WhatIfBlock]) -> list[combined_plays.Scene]:
+def opening(ground: TradeSetup, blocks: Sequence[SimulatedBlock]) -> list[combined_plays.Scene]:
     """The buys, in the first three blocks."""
     names = members()
     groups = (names[:4], names[4:8], names[8:])
@@ -76,12 +76,12 @@ def opening(ground: Ground, blocks: Sequence[WhatIfBlock]) -> list[combined_play
     return scenes
 
 
-def scene(block: WhatIfBlock, calls: Sequence[SimCall]) -> combined_plays.Scene:
+def scene(block: SimulatedBlock, calls: Sequence[SimCall]) -> combined_plays.Scene:
     """The acts of one block."""
     return combined_plays.Scene(number=block.number, time_s=block.time_s, calls=tuple(calls))
 
 
-def write_opening(ground: Ground, blocks: Sequence[WhatIfBlock]) -> Play:
+def write_opening(ground: TradeSetup, blocks: Sequence[SimulatedBlock]) -> Simulation:
     """The buys, and in the block after them the second one and everybody's balance."""
     token = ground.candidate.token
     reads = [
@@ -94,14 +94,14 @@ def write_opening(ground: Ground, blocks: Sequence[WhatIfBlock]) -> Play:
     return combined_plays.stage(ground, [*opening(ground, blocks), last], buyers=payments(ground))
 
 
-def second_buy(ground: Ground) -> tuple[SimCall, ...]:
+def second_buy(ground: TradeSetup) -> tuple[SimCall, ...]:
     """One of the crowd buys again."""
     return combined_plays.buying(ground, TWICE, paid(ground, TWICE), prefix="again ")
 
 
-def read_opening(play: Play, played: Played | NotRun) -> Crowd | None:
+def read_opening(play: Simulation, played: SimulationResult | NotSimulated) -> Crowd | None:
     """None: the node did not play it, or nobody could buy."""
-    if isinstance(played, NotRun):
+    if isinstance(played, NotSimulated):
         return None
     words = {who: played[_held_label(who)].word for who in members()}
     held = {who: nearly_all(word) for who, word in words.items() if word}
@@ -113,7 +113,7 @@ def nearly_all(held: int) -> RawAmount:
     return RawAmount(max(1, held - held // 33))
 
 
-def _buying(ground: Ground, who: str) -> tuple[SimCall, ...]:
+def _buying(ground: TradeSetup, who: str) -> tuple[SimCall, ...]:
     return combined_plays.buying(ground, who, paid(ground, who))
 
 

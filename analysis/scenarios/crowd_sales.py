@@ -15,9 +15,17 @@ from analysis.scenarios.buy import part_of_reserve
 from analysis.scenarios.crowd import MOMENTS, ORDINARY, SENDER, TWICE, Crowd
 from analysis.scenarios.later_sales import worst
 from analysis.scenarios.trade_outcome import HEAVY_TAX_PCT, read_sale
-from analysis.scenarios.trade_setup import Ground
-from analysis.simulation.block_schedule import WhatIfBlock
-from analysis.simulation.simulate_v1 import NotRun, Outcome, Passed, Play, Played, Refused, SimCall
+from analysis.scenarios.trade_setup import TradeSetup
+from analysis.simulation.block_schedule import SimulatedBlock
+from analysis.simulation.simulate_v1 import (
+    NotSimulated,
+    Outcome,
+    Passed,
+    Refused,
+    SimCall,
+    Simulation,
+    SimulationResult,
+)
 from config.primitives import RawAmount
 
 VERSION: Final = 1
@@ -60,7 +68,7 @@ class _Sale(msgspec.Struct, frozen=True, kw_only=True):
         return f"{self.who}{', ' + self.words.strip() if self.words else ''}"
 
 
-def write_play(ground: Ground, held: Crowd, blocks: Sequence[WhatIfBlock]) -> Play:
+def write_play(ground: TradeSetup, held: Crowd, blocks: Sequence[SimulatedBlock]) -> Simulation:
     """`blocks`: as many as WAITS_S has, and the first."""
     scenes = [
         *crowd.opening(ground, blocks),
@@ -85,7 +93,7 @@ def write_play(ground: Ground, held: Crowd, blocks: Sequence[WhatIfBlock]) -> Pl
     return combined_plays.stage(ground, scenes, buyers=payments, others=[ground.trader(_FRIEND)])
 
 
-def read_play(ground: Ground, held: Crowd, played: Played) -> CrowdSales:
+def read_play(ground: TradeSetup, held: Crowd, played: SimulationResult) -> CrowdSales:
     """What everybody but the large buyer met."""
     sales = {
         sale.name: _outcome(ground, played, sale)
@@ -93,7 +101,7 @@ def read_play(ground: Ground, held: Crowd, played: Played) -> CrowdSales:
         for sale in block
         if sale.who != _WHALE
     }
-    learnt = [outcome for outcome in sales.values() if not isinstance(outcome, NotRun)]
+    learnt = [outcome for outcome in sales.values() if not isinstance(outcome, NotSimulated)]
     taxes = [outcome.tax for outcome in learnt if isinstance(outcome, Passed)]
     return CrowdSales(
         pool=ground.candidate.key,
@@ -108,7 +116,7 @@ def read_play(ground: Ground, held: Crowd, played: Played) -> CrowdSales:
 # --- writing -----------------------------------------------------------------------------------
 
 
-def _program(ground: Ground, held: Crowd) -> Iterator[tuple[_Sale, ...]]:
+def _program(ground: TradeSetup, held: Crowd) -> Iterator[tuple[_Sale, ...]]:
     """Who sells in which block, from the first after the hour to the last."""
     everybody = [
         _Sale(who=who, amount=held.held[who])
@@ -133,12 +141,12 @@ def _program(ground: Ground, held: Crowd) -> Iterator[tuple[_Sale, ...]]:
     yield ()
 
 
-def _tried(ground: Ground, sale: _Sale, again: str) -> tuple[SimCall, ...]:
+def _tried(ground: TradeSetup, sale: _Sale, again: str) -> tuple[SimCall, ...]:
     return combined_plays.selling(ground, sale.who, sale.amount, when=f"{sale.words}{again}")
 
 
 def _beside(
-    ground: Ground, held: Crowd, block: WhatIfBlock, blocks: Sequence[WhatIfBlock]
+    ground: TradeSetup, held: Crowd, block: SimulatedBlock, blocks: Sequence[SimulatedBlock]
 ) -> Iterator[SimCall]:
     """The large buyer approves; one sends half to a friend, who approves in the next block."""
     at = blocks.index(block)
@@ -154,17 +162,17 @@ def _beside(
         yield from combined_plays.approving(ground, _FRIEND, amount=amount, is_unlimited=True)
 
 
-def _whale_buys(ground: Ground) -> Iterator[SimCall]:
+def _whale_buys(ground: TradeSetup) -> Iterator[SimCall]:
     for share in _WHALE_SHARES:
         amount = part_of_reserve(ground, share)
         yield from combined_plays.buying(ground, _WHALE, amount, prefix=f"{share} ")
 
 
-def _whale_funds(ground: Ground) -> RawAmount:
+def _whale_funds(ground: TradeSetup) -> RawAmount:
     return RawAmount(sum(part_of_reserve(ground, share) for share in _WHALE_SHARES))
 
 
-def _sold_by_whale(ground: Ground, held: Crowd) -> RawAmount:
+def _sold_by_whale(ground: TradeSetup, held: Crowd) -> RawAmount:
     """About half of what the larger of the two buys brings, by what the crowd got for its pay."""
     who, amount = next(iter(held.held.items()))
     pay = part_of_reserve(ground, _WHALE_SHARES[0])
@@ -174,7 +182,7 @@ def _sold_by_whale(ground: Ground, held: Crowd) -> RawAmount:
 # --- reading -----------------------------------------------------------------------------------
 
 
-def _outcome(ground: Ground, played: Played, sale: _Sale) -> Outcome:
+def _outcome(ground: TradeSetup, played: SimulationResult, sale: _Sale) -> Outcome:
     part = combined_plays.part(played, sale.who)
     tries = [
         read_sale(ground, part, f"{sale.words}{again}at sale", asked=sale.amount)

@@ -10,17 +10,11 @@ the specification, "Simulation".
 from collections.abc import Sequence
 
 from analysis.scenarios.allowance_bypass import disallowed
-from analysis.scenarios.argument_filling import Recipe, fill, recipes
-from analysis.scenarios.theft_attempts import (
-    ATTEMPTS_A_PLAY,
-    Act,
-    Attempt,
-    Crime,
-    Seen,
-    transfer_from,
-)
+from analysis.scenarios.argument_filling import CallTemplate, call_templates, fill
+from analysis.scenarios.attack_setup import AttackSetup
+from analysis.scenarios.theft_attempts import ATTEMPTS_A_PLAY, Act, Attempt, Seen, transfer_from
 from analysis.scenarios.transfer import Wallet
-from analysis.static.custody.simulation_hints import Mover
+from analysis.static.custody.simulation_hints import DebitingFunction
 from config.primitives import Address
 
 _MOST_BY_STRANGERS = ATTEMPTS_A_PLAY
@@ -28,12 +22,12 @@ _MOST_BY_SUSPECTS = 2 * ATTEMPTS_A_PLAY
 
 
 def write_attempts(
-    crime: Crime, movers: Sequence[Mover], suspects: Sequence[Address]
+    attack: AttackSetup, movers: Sequence[DebitingFunction], suspects: Sequence[Address]
 ) -> list[Attempt]:
     """The likeliest first, as many as fit. Empty: no wallet, or no function to try."""
-    stranger = crime.account("burglar")
-    by_strangers = _attempts(crime, movers, [stranger])
-    by_suspects = _attempts(crime, movers, suspects)
+    stranger = attack.account("burglar")
+    by_strangers = _attempts(attack, movers, [stranger])
+    by_suspects = _attempts(attack, movers, suspects)
     return [*by_strangers[:_MOST_BY_STRANGERS], *by_suspects[:_MOST_BY_SUSPECTS]]
 
 
@@ -50,29 +44,31 @@ def judge(
     return False
 
 
-def _attempts(crime: Crime, movers: Sequence[Mover], thieves: Sequence[Address]) -> list[Attempt]:
-    wallets = crime.wallets("drained")
+def _attempts(
+    attack: AttackSetup, movers: Sequence[DebitingFunction], attackers: Sequence[Address]
+) -> list[Attempt]:
+    wallets = attack.wallets("drained")
     ranked = [
-        (rank, thief, recipe)
-        for thief in thieves
+        (rank, attacker, recipe)
+        for attacker in attackers
         for mover in movers
-        for rank, recipe in recipes(mover, is_taking=True)
+        for rank, recipe in call_templates(mover, is_taking=True)
     ]
     ranked.sort(key=lambda each: each[0])
     found = (
-        _attempt(wallet, thief, recipe)
-        for (_, thief, recipe), wallet in zip(ranked, wallets, strict=False)
-        if wallet.address != thief
+        _attempt(wallet, attacker, recipe)
+        for (_, attacker, recipe), wallet in zip(ranked, wallets, strict=False)
+        if wallet.address != attacker
     )
-    return [disallowed(crime, attempt) for attempt in found if attempt is not None]
+    return [disallowed(attack, attempt) for attempt in found if attempt is not None]
 
 
-def _attempt(wallet: Wallet, thief: Address, recipe: Recipe) -> Attempt | None:
-    data = fill(recipe, wallet, thief)
+def _attempt(wallet: Wallet, attacker: Address, recipe: CallTemplate) -> Attempt | None:
+    data = fill(recipe, wallet, attacker)
     if data is None:
         return None
     acts = (
-        Act(sender=thief, data=data),
-        transfer_from(thief, wallet.address, thief, wallet.amount_raw),
+        Act(sender=attacker, data=data),
+        transfer_from(attacker, wallet.address, attacker, wallet.amount_raw),
     )
-    return Attempt(thief=thief, wallet=wallet, acts=acts, what=recipe.what)
+    return Attempt(attacker=attacker, wallet=wallet, acts=acts, what=recipe.what)

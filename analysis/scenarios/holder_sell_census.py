@@ -13,9 +13,9 @@ import msgspec
 
 from analysis.scenarios import combined_plays
 from analysis.scenarios.trade_outcome import read_sale
-from analysis.scenarios.trade_setup import Ground
+from analysis.scenarios.trade_setup import TradeSetup
 from analysis.scenarios.transfer import Wallet, real_holders
-from analysis.simulation.simulate_v1 import Passed, Play, Played, Refused
+from analysis.simulation.simulate_v1 import Passed, Refused, Simulation, SimulationResult
 from config.primitives import Address, RawAmount
 
 VERSION = 2
@@ -60,8 +60,8 @@ def choose(wallets: Sequence[Wallet], special: frozenset[Address]) -> tuple[Wall
 
 
 def write_play(
-    ground: Ground, sellers: Sequence[Wallet], blocks: Sequence[tuple[int, int]]
-) -> Play:
+    ground: TradeSetup, sellers: Sequence[Wallet], blocks: Sequence[tuple[int, int]]
+) -> Simulation:
     """`blocks`: number and time of the approvals, and of one sale a seller."""
     approvals = [
         call
@@ -83,7 +83,9 @@ def write_play(
     )
 
 
-def read_play(ground: Ground, sellers: Sequence[Wallet], played: Played) -> SellCensus:
+def read_play(
+    ground: TradeSetup, sellers: Sequence[Wallet], played: SimulationResult
+) -> SellCensus:
     """Count."""
     sold = tuple(_read(ground, seller, played) for seller in sellers)
     taxes = [each.tax for each in sold if each.tax is not None]
@@ -100,7 +102,7 @@ def read_play(ground: Ground, sellers: Sequence[Wallet], played: Played) -> Sell
     )
 
 
-def _read(ground: Ground, seller: Wallet, played: Played) -> Sold:
+def _read(ground: TradeSetup, seller: Wallet, played: SimulationResult) -> Sold:
     amount = seller.amount_raw
     outcome = read_sale(
         ground, combined_plays.part(played, seller.address), "at sale", asked=amount

@@ -13,10 +13,18 @@ import msgspec
 from analysis.scenarios import combined_plays, crowd
 from analysis.scenarios.crowd import MOMENTS, ORDINARY, SENDER, SMALL, Crowd
 from analysis.scenarios.trade_outcome import HEAVY_TAX_PCT, read_buy, read_sale
-from analysis.scenarios.trade_setup import Ground, balance_call
+from analysis.scenarios.trade_setup import TradeSetup, balance_call
 from analysis.scenarios.transfer import TransferResult, Wallet, read_result, unsettled
-from analysis.simulation.block_schedule import WhatIfBlock
-from analysis.simulation.simulate_v1 import NotRun, Outcome, Passed, Play, Played, Refused, SimCall
+from analysis.simulation.block_schedule import SimulatedBlock
+from analysis.simulation.simulate_v1 import (
+    NotSimulated,
+    Outcome,
+    Passed,
+    Refused,
+    SimCall,
+    Simulation,
+    SimulationResult,
+)
 from config.primitives import RawAmount
 
 VERSION: Final = 2
@@ -76,7 +84,7 @@ class LaterSales(msgspec.Struct, frozen=True, kw_only=True):
     """From below half at first to half or more."""
 
 
-def write_play(ground: Ground, held: Crowd, blocks: Sequence[WhatIfBlock]) -> Play:
+def write_play(ground: TradeSetup, held: Crowd, blocks: Sequence[SimulatedBlock]) -> Simulation:
     """`blocks`: as many as WAITS_S has, and the first."""
     reads = crowd.second_buy(ground)
     approvals = [
@@ -105,7 +113,7 @@ def write_play(ground: Ground, held: Crowd, blocks: Sequence[WhatIfBlock]) -> Pl
 
 
 def read_play(
-    ground: Ground, held: Crowd, blocks: Sequence[WhatIfBlock], played: Played
+    ground: TradeSetup, held: Crowd, blocks: Sequence[SimulatedBlock], played: SimulationResult
 ) -> LaterSales:
     """Compare."""
     moments = tuple(
@@ -132,7 +140,7 @@ def _sellers(moment: str) -> tuple[str, str]:
     return crowd.seller(moment, ORDINARY), crowd.seller(moment, SMALL)
 
 
-def _first_tries(ground: Ground, held: Crowd, moment: str) -> Iterator[SimCall]:
+def _first_tries(ground: TradeSetup, held: Crowd, moment: str) -> Iterator[SimCall]:
     for who in _sellers(moment):
         if who in held.held:
             yield from combined_plays.selling(ground, who, held.held[who])
@@ -144,7 +152,7 @@ def _first_tries(ground: Ground, held: Crowd, moment: str) -> Iterator[SimCall]:
             yield msgspec.structs.replace(call, label=f"{moment} {call.label}")
 
 
-def _second_tries(ground: Ground, held: Crowd, moment: str) -> Iterator[SimCall]:
+def _second_tries(ground: TradeSetup, held: Crowd, moment: str) -> Iterator[SimCall]:
     """Sales first: some tokens let nobody sell in a block in which somebody bought."""
     for who in _sellers(moment):
         amount = held.held.get(who, RawAmount(0))
@@ -162,7 +170,7 @@ def _second_tries(ground: Ground, held: Crowd, moment: str) -> Iterator[SimCall]
             )
 
 
-def _sale_of_newcomer(ground: Ground, held: Crowd) -> Iterator[SimCall]:
+def _sale_of_newcomer(ground: TradeSetup, held: Crowd) -> Iterator[SimCall]:
     """What they bought is not known beforehand; about three quarters of it are sold."""
     yield from combined_plays.selling(ground, _newcomer(MOMENTS[-1]), _sold_by_newcomer(held))
 
@@ -176,7 +184,7 @@ def _newcomer(moment: str) -> str:
     return f"buyer {moment}"
 
 
-def _paid_by_newcomer(ground: Ground) -> RawAmount:
+def _paid_by_newcomer(ground: TradeSetup) -> RawAmount:
     return crowd.paid(ground, ORDINARY)
 
 
@@ -187,7 +195,9 @@ def _half(amount: RawAmount) -> RawAmount:
 # --- reading -----------------------------------------------------------------------------------
 
 
-def _moment(ground: Ground, held: Crowd, moment: str, block: WhatIfBlock, played: Played) -> Moment:
+def _moment(
+    ground: TradeSetup, held: Crowd, moment: str, block: SimulatedBlock, played: SimulationResult
+) -> Moment:
     sales = [
         sale_of(ground, combined_plays.part(played, who), held.held[who])
         for who in _sellers(moment)
@@ -215,7 +225,7 @@ def _moment(ground: Ground, held: Crowd, moment: str, block: WhatIfBlock, played
     )
 
 
-def sale_of(ground: Ground, part: Played, amount: RawAmount) -> Outcome:
+def sale_of(ground: TradeSetup, part: SimulationResult, amount: RawAmount) -> Outcome:
     """What came of one seller's tries. A balance that has shrunk by itself is a loss like a tax;
     half that sells where all of it does not is no sale, unless it had shrunk."""
     amounts = {"": amount, "again ": amount, "half ": _half(amount)}
@@ -245,11 +255,13 @@ def worst(outcomes: Sequence[Outcome]) -> Outcome:
         return refused[0]
     if passed:
         return max(passed, key=lambda outcome: -1.0 if outcome.tax is None else outcome.tax)
-    missing = NotRun(missing="FUNDS", reason="nobody held anything to sell")
+    missing = NotSimulated(missing="FUNDS", reason="nobody held anything to sell")
     return next(iter(outcomes), missing)
 
 
-def _transfer(ground: Ground, held: Crowd, moment: str, played: Played) -> TransferResult | None:
+def _transfer(
+    ground: TradeSetup, held: Crowd, moment: str, played: SimulationResult
+) -> TransferResult | None:
     sent = held.held.get(SENDER, 0) // _SENT_PARTS
     if moment not in _NEWCOMERS:
         return None
@@ -271,7 +283,7 @@ def _is_blocked(moments: Sequence[Moment]) -> bool | None:
         if isinstance(moment.sale, Refused) and (has_passed or moment is moments[-1]):
             return True
         has_passed |= any(isinstance(sale, Passed) for sale in moment.sales)
-    return None if any(isinstance(moment.sale, NotRun) for moment in moments) else False
+    return None if any(isinstance(moment.sale, NotSimulated) for moment in moments) else False
 
 
 def _tax_rises(moments: Sequence[Moment]) -> bool | None:

@@ -15,8 +15,16 @@ from analysis import probes
 from analysis.market.pool_ranking import TradeResult, ValuedPool
 from analysis.market.venues import probe_router
 from analysis.market.venues.trade_route import Reach, Swap
-from analysis.simulation.disguise import Scenery
-from analysis.simulation.simulate_v1 import NotRun, Passed, Play, Played, Refused, SimBlock, SimCall
+from analysis.simulation.disguise import Disguise
+from analysis.simulation.simulate_v1 import (
+    NotSimulated,
+    Passed,
+    Refused,
+    SimBlock,
+    SimCall,
+    Simulation,
+    SimulationResult,
+)
 from config.primitives import BlockRef, RawAmount
 
 VERSION = 1
@@ -61,19 +69,19 @@ def write_play(
     pool: ValuedPool,
     *,
     pin: BlockRef,
-    scenery: Scenery,
+    disguise: Disguise,
     block: tuple[int, int],
     token_code: bytes,
     supply_raw: RawAmount,
     min_liquidity_usd: float,
-) -> Play:
+) -> Simulation:
     """One play of both directions, each from the state that the pool is in.
 
     `token_code` is the runtime code at the token's own address.
     """
     candidate = pool.candidate
-    trader = scenery.account(f"{candidate.key}:reach")
-    home = scenery.account(f"{candidate.key}:home of the token")
+    trader = disguise.account(f"{candidate.key}:reach")
+    home = disguise.account(f"{candidate.key}:home of the token")
     offered_usd = _MARGIN * min_liquidity_usd
     offered = offered_usd / pool.quote_unit_usd if pool.quote_unit_usd else 0
     amounts = {_BUY: RawAmount(max(1, int(offered))), _SALE: max(1, supply_raw // _SHARE_SOLD)}
@@ -100,11 +108,11 @@ def write_play(
         )
         for label, (token_in, token_out) in sides.items()
     )
-    return Play(
+    return Simulation(
         pin=pin,
-        scenery=scenery,
+        disguise=disguise,
         blocks=(SimBlock(number=block[0], time_s=block[1], calls=calls),),
-        purses={trader: scenery.purse(trader)},
+        purses={trader: disguise.purse(trader)},
         storage={},
         code={
             reach.router: reach.code,
@@ -114,10 +122,10 @@ def write_play(
     )
 
 
-def read_play(reach: Reach, pool: ValuedPool, played: Played | NotRun) -> Reached:
+def read_play(reach: Reach, pool: ValuedPool, played: SimulationResult | NotSimulated) -> Reached:
     """A hook may do a trade all by itself, or keep one from happening: where one acts, no liquidity
     is believed only of both directions at once."""
-    if isinstance(played, NotRun):
+    if isinstance(played, NotSimulated):
         return Reached(has_buy=None, has_sale=None, absorbed_raw=None)
     buy, sale = (_read(played, label) for label in (_BUY, _SALE))
     has_buy, has_sale = (None if told is None else any(told) for told in (buy, sale))
@@ -147,19 +155,19 @@ def _settled(trade: TradeResult, reached: Reached) -> TradeResult:
         # Once somebody could buy, what was paid is there for the sale. Some routers let a sale of
         # nothing for nothing pass.
         if reached.has_sale is False:
-            sell = NotRun(missing="LIQUIDITY", reason="no liquidity is reached by selling")
+            sell = NotSimulated(missing="LIQUIDITY", reason="no liquidity is reached by selling")
         if reached.has_buy is False:
-            buy = NotRun(missing="LIQUIDITY", reason="no liquidity is reached by buying")
+            buy = NotSimulated(missing="LIQUIDITY", reason="no liquidity is reached by buying")
         if reached.is_doubtful:
-            buy = NotRun(missing="POOL", reason=_DOUBTFUL)
+            buy = NotSimulated(missing="POOL", reason=_DOUBTFUL)
         if reached.is_doubtful and isinstance(sell, Refused) and reached.has_sale is None:
-            sell = NotRun(missing="POOL", reason=_DOUBTFUL)
+            sell = NotSimulated(missing="POOL", reason=_DOUBTFUL)
     return msgspec.structs.replace(trade, buy=buy, sell=sell, absorbed_raw=reached.absorbed_raw)
 
 
 _DOUBTFUL = "how far the next liquidity lies was not learnt"
 
 
-def _read(played: Played, label: str) -> tuple[RawAmount, RawAmount] | None:
+def _read(played: SimulationResult, label: str) -> tuple[RawAmount, RawAmount] | None:
     result = played[label]
     return probe_router.read_reach(result.data) if result.ok else None

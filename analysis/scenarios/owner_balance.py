@@ -7,30 +7,31 @@ counts. Source: the specification, "Simulation".
 
 from collections.abc import Sequence
 
-from analysis.scenarios.argument_filling import fill, recipes
-from analysis.scenarios.theft_attempts import ATTEMPTS_A_PLAY, Act, Attempt, Crime, Seen
-from analysis.static.custody.simulation_hints import Mover
+from analysis.scenarios.argument_filling import call_templates, fill
+from analysis.scenarios.attack_setup import AttackSetup
+from analysis.scenarios.theft_attempts import ATTEMPTS_A_PLAY, Act, Attempt, Seen
+from analysis.static.custody.simulation_hints import DebitingFunction
 from config.primitives import Address
 
 
 def write_attempts(
-    crime: Crime, movers: Sequence[Mover], owners: Sequence[Address]
+    attack: AttackSetup, movers: Sequence[DebitingFunction], owners: Sequence[Address]
 ) -> list[Attempt]:
     """As many as fit one play, the likeliest first. Empty: no wallet, no owner, or no function."""
     ranked = [
         (rank, owner, recipe)
         for owner in owners
         for mover in movers
-        for rank, recipe in recipes(mover, is_taking=False)
+        for rank, recipe in call_templates(mover, is_taking=False)
     ]
     ranked.sort(key=lambda each: each[0])
     found = []
     chosen = ranked[:ATTEMPTS_A_PLAY]
-    for (_, owner, recipe), wallet in zip(chosen, crime.wallets("owner's"), strict=False):
+    for (_, owner, recipe), wallet in zip(chosen, attack.wallets("owner's"), strict=False):
         data = fill(recipe, wallet, owner)
         if data is not None and wallet.address != owner:
             act = Act(sender=owner, data=data)
-            found.append(Attempt(thief=owner, wallet=wallet, acts=(act,), what=recipe.what))
+            found.append(Attempt(attacker=owner, wallet=wallet, acts=(act,), what=recipe.what))
     return found
 
 

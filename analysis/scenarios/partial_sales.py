@@ -12,15 +12,15 @@ from typing import Final
 from analysis.scenarios.buy import Bought, BuyTry
 from analysis.scenarios.trade_outcome import read_sale
 from analysis.scenarios.trade_setup import (
-    Ground,
     Order,
+    TradeSetup,
     approval_calls,
     buy_calls,
     in_blocks,
     sale_calls,
     staged,
 )
-from analysis.simulation.simulate_v1 import Passed, Play, Played, SimCall
+from analysis.simulation.simulate_v1 import Passed, SimCall, Simulation, SimulationResult
 from config.primitives import RawAmount
 
 VERSION: Final = 1
@@ -33,7 +33,9 @@ _MOST_REFUSED: Final = 2
 """Of the parts, those that come the soonest after another: a waiting time."""
 
 
-def write_play(ground: Ground, bought: Bought, blocks: Sequence[tuple[int, int]]) -> Play | None:
+def write_play(
+    ground: TradeSetup, bought: Bought, blocks: Sequence[tuple[int, int]]
+) -> Simulation | None:
     """`blocks`: number and time of the buy, the approval, and each part. None: nothing to sell."""
     buyer = bought.largest
     if buyer is None or buyer.held is None or buyer.held[0] < PARTS:
@@ -48,7 +50,7 @@ def write_play(ground: Ground, bought: Bought, blocks: Sequence[tuple[int, int]]
     return staged(ground, in_blocks(blocks, calls), payers={trader: buyer.amount_in})
 
 
-def read_play(ground: Ground, bought: Bought, played: Played) -> bool:
+def read_play(ground: TradeSetup, bought: Bought, played: SimulationResult) -> bool:
     """Whether the parts could be sold, but for a few that came too soon."""
     buyer = bought.largest
     if buyer is None:

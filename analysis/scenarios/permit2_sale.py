@@ -9,25 +9,25 @@ from typing import Final
 
 import msgspec
 
-from analysis.market.venues.trade_route import Way
+from analysis.market.venues.trade_route import TradeRoute
 from analysis.scenarios.buy import Bought, BuyTry
 from analysis.scenarios.sale import read_tries
 from analysis.scenarios.trade_setup import (
     UNLIMITED,
-    Ground,
     Order,
+    TradeSetup,
     buy_calls,
     in_blocks,
     sale_calls,
     staged,
 )
-from analysis.simulation.simulate_v1 import Outcome, Play, Played, SimCall
+from analysis.simulation.simulate_v1 import Outcome, SimCall, Simulation, SimulationResult
 from config.primitives import Address, RawAmount
 
 VERSION: Final = 1
 
 
-def write_play(ground: Ground, way: Way, bought: Bought) -> Play | None:
+def write_play(ground: TradeSetup, way: TradeRoute, bought: Bought) -> Simulation | None:
     """`way`: through Permit2. None: there is nothing to sell."""
     buyer = bought.largest
     if buyer is None or buyer.held is None or not any(buyer.held):
@@ -46,7 +46,9 @@ def write_play(ground: Ground, way: Way, bought: Bought) -> Play | None:
     return msgspec.structs.replace(play, code={**play.code, **code})
 
 
-def read_play(ground: Ground, way: Way, bought: Bought, played: Played) -> Outcome | None:
+def read_play(
+    ground: TradeSetup, way: TradeRoute, bought: Bought, played: SimulationResult
+) -> Outcome | None:
     """What came of it. None: nothing was bought."""
     buyer = bought.largest
     if buyer is None:
@@ -60,7 +62,7 @@ def _orders(buyer: BuyTry) -> tuple[Order, Order]:
     return Order(when="at sale", amount=at_sale), Order(when="later", amount=later)
 
 
-def _approvals(ground: Ground, trader: Address) -> tuple[SimCall, ...]:
+def _approvals(ground: TradeSetup, trader: Address) -> tuple[SimCall, ...]:
     approvals = ground.way.approvals(ground.candidate.token, UNLIMITED)
     return tuple(
         SimCall(label=f"approval {at}", sender=trader, to=to, data=data)

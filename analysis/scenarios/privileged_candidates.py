@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from analysis.reads.eth_reads import address_of
-from analysis.static.custody.simulation_hints import Leads, StoredAddress
+from analysis.static.custody.simulation_hints import SimulationHints, StoredAddress
 from config.burn import BURN_ADDRESSES
 from config.primitives import Address
 
@@ -30,7 +30,7 @@ def suspects(
     token: Address,
     owners: Iterable[Address],
     creator: Address | None,
-    leads: Leads,
+    hints: SimulationHints,
     stored: Iterable[Address],
     venues: Iterable[Address],
 ) -> tuple[Address, ...]:
@@ -38,6 +38,6 @@ def suspects(
 
     `owners`: what owner getters and owner-check slots name; `venues`: pools, routers, launchpads.
     """
-    known = [*owners, *([creator] if creator else ()), *leads.addresses, *stored, token, *venues]
+    known = [*owners, *([creator] if creator else ()), *hints.addresses, *stored, token, *venues]
     live = dict.fromkeys(each for each in known if each not in BURN_ADDRESSES)
     return tuple(live)[:MOST_SUSPECTS]

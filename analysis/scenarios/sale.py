@@ -23,9 +23,23 @@ from analysis.scenarios.trade_outcome import (
     read_sale,
     unlearnt,
 )
-from analysis.scenarios.trade_setup import Ground, Order, funded_sale_play, sale_play, sending_play
+from analysis.scenarios.trade_setup import (
+    Order,
+    TradeSetup,
+    funded_sale_play,
+    sale_play,
+    sending_play,
+)
 from analysis.scenarios.transfer import Wallet, sent_share
-from analysis.simulation.simulate_v1 import CALL_GAS, NotRun, Outcome, Passed, Play, Played, Refused
+from analysis.simulation.simulate_v1 import (
+    CALL_GAS,
+    NotSimulated,
+    Outcome,
+    Passed,
+    Refused,
+    Simulation,
+    SimulationResult,
+)
 from config.primitives import RawAmount
 
 VERSION = 4
@@ -37,7 +51,7 @@ PATIENCE_S = 3_600
 class Sale(msgspec.Struct, frozen=True, kw_only=True):
     """How one buyer tries to sell: one play."""
 
-    play: Play
+    play: Simulation
     orders: tuple[tuple[Order, ...], tuple[Order, ...]]
     """In the block of the sale, and in that of the patient sale."""
     share: int
@@ -61,7 +75,7 @@ class Sold(msgspec.Struct, frozen=True, kw_only=True):
     more than one size was learnt of."""
 
 
-def write_sales(ground: Ground, bought: Bought, *, supply_raw: RawAmount) -> tuple[Sale, ...]:
+def write_sales(ground: TradeSetup, bought: Bought, *, supply_raw: RawAmount) -> tuple[Sale, ...]:
     """How what was bought is sold, one play a size. Empty: there is nothing to sell.
 
     Where buying was refused, an account funded on stage sells: whoever holds the token already
@@ -76,13 +90,13 @@ def write_sales(ground: Ground, bought: Bought, *, supply_raw: RawAmount) -> tup
     slot = ground.token_slot_index
     if not isinstance(bought.outcome, Refused) or slot is None:
         return ()
-    amount = sent_share(supply_raw, ground.scenery)
+    amount = sent_share(supply_raw, ground.disguise)
     orders = _orders((amount, amount))
     play = funded_sale_play(ground, amount, orders, slot_index=slot)
     return (Sale(play=play, orders=orders, share=0),)
 
 
-def _sale(ground: Ground, bought: BuyTry, share: int) -> Sale:
+def _sale(ground: TradeSetup, bought: BuyTry, share: int) -> Sale:
     """At first what is sold is approved, for the patient sale everything: people do both."""
     held = bought.held or (RawAmount(0), RawAmount(0))
     is_estimated = bought.approval_gas_used is not None
@@ -100,10 +114,10 @@ def _sale(ground: Ground, bought: BuyTry, share: int) -> Sale:
 
 
 def read_sales(
-    ground: Ground,
+    ground: TradeSetup,
     bought: Bought,
     sales: Sequence[Sale],
-    played: Sequence[Played | NotRun],
+    played: Sequence[SimulationResult | NotSimulated],
     *,
     sells_in_parts: bool | None,
 ) -> Sold:
@@ -124,7 +138,7 @@ def read_sales(
     told = [
         outcome
         for sale, outcome in zip(sales, outcomes, strict=True)
-        if not isinstance(outcome, NotRun)
+        if not isinstance(outcome, NotSimulated)
         and (sale.share == 0 or is_told(sale.orders[0][0].amount))
     ]
     if not told:
@@ -153,12 +167,14 @@ def _nothing_to_sell(bought: Bought) -> Outcome:
     if any(each.held is not None for each in bought.passed):
         return Refused(reason="what was bought is gone in the next block")
     if bought.passed:
-        return NotRun(missing="HOLDER", reason="balanceOf does not tell what was bought")
-    return NotRun(missing="FUNDS", reason="the buy did not pass, so there was nothing to sell")
+        return NotSimulated(missing="HOLDER", reason="balanceOf does not tell what was bought")
+    return NotSimulated(
+        missing="FUNDS", reason="the buy did not pass, so there was nothing to sell"
+    )
 
 
 def read_tries(
-    ground: Ground, played: Played | NotRun, orders: Sequence[Sequence[Order]]
+    ground: TradeSetup, played: SimulationResult | NotSimulated, orders: Sequence[Sequence[Order]]
 ) -> Outcome:
     """The first try that worked; the next block's before the patient ones."""
     outcomes = [
@@ -172,20 +188,20 @@ def read_tries(
     learnt = [
         outcome
         for outcome in outcomes
-        if not (isinstance(outcome, NotRun) and outcome.missing == "FUNDS")
+        if not (isinstance(outcome, NotSimulated) and outcome.missing == "FUNDS")
     ] or outcomes
     return passed or unlearnt(learnt) or learnt[0]
 
 
-def _counts(played: Played | NotRun, order: Order, whole: Order) -> bool:
+def _counts(played: SimulationResult | NotSimulated, order: Order, whole: Order) -> bool:
     """Half counts only where there is less than all: that half sells says nothing of the rest."""
-    if isinstance(played, NotRun) or not order.when.startswith(HALF):
+    if isinstance(played, NotSimulated) or not order.when.startswith(HALF):
         return True
     held = played[f"balance before sale {order.when}"].word
     return held is not None and held < whole.amount
 
 
-def write_sending(ground: Ground, bought: Bought) -> tuple[Play, Wallet] | None:
+def write_sending(ground: TradeSetup, bought: Bought) -> tuple[Simulation, Wallet] | None:
     """The buyer sends half of it on, after the longest wait. None: nothing was bought."""
     buyer = bought.largest
     if buyer is None or buyer.held is None or not buyer.held[1]:
@@ -201,7 +217,7 @@ def write_sending(ground: Ground, bought: Bought) -> tuple[Play, Wallet] | None:
     return sending_play(paying, buyer.amount_in, amount), wallet
 
 
-def _ground_of(ground: Ground, bought: Bought, sale: Sale) -> Ground:
+def _ground_of(ground: TradeSetup, bought: Bought, sale: Sale) -> TradeSetup:
     return ground.with_coin(is_wanted=bool(bought.passed) and bought.passed[sale.share].in_coin)
 
 

@@ -10,11 +10,12 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from analysis.scenarios.allowance_bypass import disallowed
-from analysis.scenarios.argument_filling import Recipe, fill, recipes
-from analysis.scenarios.theft_attempts import ATTEMPTS_A_PLAY, Act, Attempt, Crime, transfer_from
+from analysis.scenarios.argument_filling import CallTemplate, call_templates, fill
+from analysis.scenarios.attack_setup import AttackSetup
+from analysis.scenarios.theft_attempts import ATTEMPTS_A_PLAY, Act, Attempt, transfer_from
 from analysis.scenarios.transfer import Wallet
-from analysis.static.custody.argument_solving import Fix, Opening
-from analysis.static.custody.simulation_hints import Mover
+from analysis.static.custody.argument_solving import SolvedArgument, SolvedArguments
+from analysis.static.custody.simulation_hints import DebitingFunction
 from analysis.static.token_model.contract_model import TRANSFER_FROM
 from config.primitives import Address
 
@@ -27,67 +28,74 @@ _NOBODY = -1
 
 
 def write_attempts(
-    crime: Crime, openings: Sequence[Opening], suspects: Sequence[Address]
+    attack: AttackSetup, openings: Sequence[SolvedArguments], suspects: Sequence[Address]
 ) -> list[Attempt]:
     """As many as fit one play, strangers first. Empty: no opening, or no wallet."""
-    thieves = [crime.account("reader"), *suspects[:_MOST_SUSPECTS]]
-    wallets = crime.wallets("broken into")
-    plans = ((thief, opening) for thief in thieves for opening in openings)
+    attackers = [attack.account("reader"), *suspects[:_MOST_SUSPECTS]]
+    wallets = attack.wallets("broken into")
+    plans = ((attacker, opening) for attacker in attackers for opening in openings)
     found: list[Attempt] = []
-    for thief, opening in plans:
+    for attacker, opening in plans:
         for recipe in _recipes(opening):
             for is_late in (False, True) if opening.preludes else (False,):
                 wallet = next(wallets, None)
                 if wallet is None or len(found) >= ATTEMPTS_A_PLAY:
                     return found
-                attempt = _attempt(wallet, thief, opening, recipe, is_late=is_late)
-                if attempt is not None and wallet.address != thief:
-                    found.append(disallowed(crime, attempt))
+                attempt = _attempt(wallet, attacker, opening, recipe, is_late=is_late)
+                if attempt is not None and wallet.address != attacker:
+                    found.append(disallowed(attack, attempt))
     return found
 
 
-def _recipes(opening: Opening) -> Iterator[Recipe]:
+def _recipes(opening: SolvedArguments) -> Iterator[CallTemplate]:
     is_spending = opening.selector == TRANSFER_FROM
     types = _TRANSFER_FROM_TYPES if is_spending else opening.arguments
-    mover = Mover(selector=opening.selector, arguments=types)
+    mover = DebitingFunction(selector=opening.selector, arguments=types)
     if opening.tail_victim and types is not None:
-        yield Recipe(mover=mover, types=types, place=_NOBODY, amount="part")
+        yield CallTemplate(mover=mover, types=types, place=_NOBODY, amount="part")
         return
-    ranked = sorted(recipes(mover, is_taking=True), key=lambda each: each[0])
+    ranked = sorted(call_templates(mover, is_taking=True), key=lambda each: each[0])
     for _, recipe in ranked[:1] if is_spending else ranked[:_MOST_RECIPES]:
         yield recipe
     if not ranked and types is not None:
-        yield Recipe(mover=mover, types=types, place=_NOBODY, amount="part")
+        yield CallTemplate(mover=mover, types=types, place=_NOBODY, amount="part")
 
 
 def _attempt(
-    wallet: Wallet, thief: Address, opening: Opening, recipe: Recipe, *, is_late: bool
+    wallet: Wallet,
+    attacker: Address,
+    opening: SolvedArguments,
+    recipe: CallTemplate,
+    *,
+    is_late: bool,
 ) -> Attempt | None:
-    filled = fill(recipe, wallet, thief)
+    filled = fill(recipe, wallet, attacker)
     if filled is None:
         return None
     data = apply_fixes(filled, opening.fixes)
     if opening.tail_victim:
         data += wallet.address[2:]
-    main = Act(sender=thief, data=data, value_wei=int(opening.value_wei, 16), is_late=is_late)
-    after = transfer_from(thief, wallet.address, thief, wallet.amount_raw)
-    acts = (*_preludes(opening, wallet, thief), main)
+    main = Act(sender=attacker, data=data, value_wei=int(opening.value_wei, 16), is_late=is_late)
+    after = transfer_from(attacker, wallet.address, attacker, wallet.amount_raw)
+    acts = (*_preludes(opening, wallet, attacker), main)
     if opening.selector != TRANSFER_FROM:
         acts = (*acts, msgspec.structs.replace(after, is_late=is_late))
     what = f"{recipe.what}, as the code asks for" + (", hours after the first step" * is_late)
-    return Attempt(thief=thief, wallet=wallet, acts=acts, what=what, has_code=opening.has_code)
+    return Attempt(
+        attacker=attacker, wallet=wallet, acts=acts, what=what, has_code=opening.has_code
+    )
 
 
-def _preludes(opening: Opening, wallet: Wallet, thief: Address) -> Iterator[Act]:
+def _preludes(opening: SolvedArguments, wallet: Wallet, attacker: Address) -> Iterator[Act]:
     for selector, types in opening.preludes:
-        mover = Mover(selector=selector, arguments=types)
-        recipe = Recipe(mover=mover, types=types, place=_NOBODY, amount="more")
-        data = fill(recipe, wallet, thief)
+        mover = DebitingFunction(selector=selector, arguments=types)
+        recipe = CallTemplate(mover=mover, types=types, place=_NOBODY, amount="more")
+        data = fill(recipe, wallet, attacker)
         if data is not None:
-            yield Act(sender=thief, data=data)
+            yield Act(sender=attacker, data=data)
 
 
-def apply_fixes(data: str, fixes: Sequence[Fix]) -> str:
+def apply_fixes(data: str, fixes: Sequence[SolvedArgument]) -> str:
     """Calldata, as 0x hex, with numbers put where code asks for them; longer where it has to be."""
     words = bytearray.fromhex(data[2:])
     tails = [fix for fix in fixes if fix.offset < 0]
@@ -102,7 +110,7 @@ def apply_fixes(data: str, fixes: Sequence[Fix]) -> str:
     return "0x" + words.hex()
 
 
-def _put(words: bytearray, offset: int, fix: Fix) -> None:
+def _put(words: bytearray, offset: int, fix: SolvedArgument) -> None:
     """Change a word in place. What would stand behind the end of the data counts as zero."""
     if len(words) < offset + _WORD:
         words.extend(bytes(offset + _WORD - len(words)))

@@ -6,28 +6,27 @@ balance: neither logs nor return values are believed.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import count, repeat
 from typing import Literal
 
 import msgspec
 
 from analysis.reads.abi_encoding import call_data
 from analysis.reads.revert_reason import decode_revert
-from analysis.scenarios.transfer import Wallet, sent_share
+from analysis.scenarios.attack_setup import AttackSetup
+from analysis.scenarios.transfer import Wallet
 from analysis.scenarios.victim_purchase import Prologue
 from analysis.simulation.balance_slot import balance_override
-from analysis.simulation.disguise import Scenery
-from analysis.simulation.evidence import play_evidence
+from analysis.simulation.evidence import simulation_evidence
 from analysis.simulation.simulate_v1 import (
     READ_GAS,
-    NotRun,
-    Play,
-    Played,
+    NotSimulated,
     SimBlock,
     SimCall,
     SimResult,
+    Simulation,
+    SimulationResult,
 )
-from config.primitives import Address, BlockRef, Hash32, RawAmount
+from config.primitives import Address, Hash32, RawAmount
 from sql.rows import EvidenceRow
 
 VERSION = 1
@@ -41,87 +40,8 @@ ATTEMPTS_A_PLAY = 50
 _CLEARLY_PCT = 99
 """A wallet that keeps less than this of what an equal loss would have left it was robbed."""
 
-_NEXT_BLOCK_S = 12
-_LATER_S = 2 * 3_600 + 60
-_LATER_BLOCKS = 200
-"""Nodes play at most 256 blocks, so the clock runs ahead of the numbers."""
-
 _CODE = "0x00"
 """Of a thief that must be a contract."""
-
-_KEPT_PARTS = 4
-_WHALE_SHARE = 3
-"""Divisor of the supply: more than any one wallet is likely to have to be treated as small."""
-
-
-class Crime(msgspec.Struct, frozen=True, kw_only=True):
-    """What every attempt on one token works with."""
-
-    pin: BlockRef
-    scenery: Scenery
-    token: Address
-    block: tuple[int, int]
-    """Number and time of the what-if block."""
-    supply_raw: RawAmount
-    slot_index: int | None
-    """Index of the token's balance slot. None: no wallet can be funded."""
-    holders: tuple[Wallet, ...]
-    """Real ones, largest first: no owner, no pool, no contract."""
-    giver: Address | None
-    """A pool, whose tokens fill wallets where no slot is known. None: no pool."""
-    prologue: Prologue | None = None
-    """Of a victim that buys for real; it is the one holder then. None: nobody buys."""
-
-    def blocks(self) -> tuple[tuple[int, int], ...]:
-        """Of the buy, of the theft, and of what is done hours later."""
-        number, time_s = self.block
-        step_s = max(1, time_s - self.pin.time_s)
-        return (
-            self.block,
-            (number + 1, time_s + min(step_s, _NEXT_BLOCK_S)),
-            (number + _LATER_BLOCKS, time_s + _LATER_S),
-        )
-
-    def account(self, purpose: str) -> Address:
-        """A fresh account for this token."""
-        return self.scenery.account(f"{self.token}:{purpose}")
-
-    @property
-    def has_fresh_wallets(self) -> bool:
-        """Whether wallets can be made that have never approved anything."""
-        return self.slot_index is not None or self.giver is not None
-
-    def has_allowed(self, thief: Address) -> bool:
-        """Whether the wallet may have allowed this one to spend: a real holder anybody, a buyer the
-        router alone."""
-        if self.prologue is not None:
-            return thief == self.prologue.spender
-        return not self.has_fresh_wallets
-
-    def wallets(self, purpose: str) -> Iterator[Wallet]:
-        """Fresh wallets without end, no two the same; or the same real holder, again and again.
-        Empty: there is neither."""
-        if self.has_fresh_wallets:
-            amount = sent_share(self.supply_raw, self.scenery)
-            yield from (self._fresh(f"{purpose} {at}", amount) for at in count())
-        elif self.holders:
-            yield from repeat(self.holders[0])
-
-    def whales(self, purpose: str) -> Iterator[Wallet]:
-        """As `wallets`; those funded by their slot get a large part of the supply."""
-        if self.slot_index is None:
-            yield from self.wallets(purpose)
-        else:
-            amount = RawAmount(max(1, self.supply_raw // _WHALE_SHARE // _KEPT_PARTS))
-            yield from (self._fresh(f"{purpose} {at}", amount) for at in count())
-
-    def _fresh(self, purpose: str, amount: RawAmount) -> Wallet:
-        return Wallet(
-            address=self.account(purpose),
-            balance_raw=RawAmount(amount * _KEPT_PARTS),
-            amount_raw=amount,
-            slot_index=self.slot_index,
-        )
 
 
 class Act(msgspec.Struct, frozen=True, kw_only=True):
@@ -139,7 +59,7 @@ class Act(msgspec.Struct, frozen=True, kw_only=True):
 class Attempt(msgspec.Struct, frozen=True, kw_only=True):
     """One try to make a wallet poorer."""
 
-    thief: Address
+    attacker: Address
     wallet: Wallet
     acts: tuple[Act, ...]
     what: str
@@ -153,7 +73,7 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
 class Seen(msgspec.Struct, frozen=True, kw_only=True):
     """What an attempt came to."""
 
-    thief: Address
+    attacker: Address
     wallet: Address
     what: str
     before_raw: int | None
@@ -176,83 +96,85 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
     """One play of attempts."""
 
     attempts: tuple[Attempt, ...]
-    play: Play
+    play: Simulation
 
 
-def write_cases(crime: Crime, attempts: Sequence[Attempt], *, watched: Watched) -> tuple[Case, ...]:
+def write_cases(
+    attack: AttackSetup, attempts: Sequence[Attempt], *, watched: Watched
+) -> tuple[Case, ...]:
     """Attempts in as few plays as they fit in. Those on a real holder share its balance."""
     starts = range(0, len(attempts), ATTEMPTS_A_PLAY)
-    return tuple(_case(crime, attempts[at : at + ATTEMPTS_A_PLAY], watched) for at in starts)
+    return tuple(_case(attack, attempts[at : at + ATTEMPTS_A_PLAY], watched) for at in starts)
 
 
-def read_case(case: Case, played: Played | NotRun) -> tuple[Seen, ...]:
+def read_case(case: Case, played: SimulationResult | NotSimulated) -> tuple[Seen, ...]:
     """What each attempt came to. Empty when the node did not play."""
-    if isinstance(played, NotRun):
+    if isinstance(played, NotSimulated):
         return ()
     return tuple(_seen(attempt, f"{at} ", played) for at, attempt in enumerate(case.attempts))
 
 
 def case_evidence(
-    key: str, cases: Sequence[Case], played: Sequence[Played | NotRun]
+    key: str, cases: Sequence[Case], played: Sequence[SimulationResult | NotSimulated]
 ) -> list[EvidenceRow]:
     """Each play of one question; its outcome lists every attempt, its calls those that moved
     something."""
     rows: list[EvidenceRow] = []
     for case, result in zip(cases, played, strict=True):
-        if isinstance(result, NotRun):
+        if isinstance(result, NotSimulated):
             continue
         seen = read_case(case, result)
         told = {f"{at} " for at, each in enumerate(seen) if each.has_moved or each.has_grown}
         labels = (call.label for block in case.play.blocks for call in block.calls)
         shown = {label for label in labels if label[: label.index(" ") + 1] in told}
         name = f"{key}#{len(rows)}" if rows else key
-        rows.append(play_evidence(name, VERSION, case.play, result, seen, shown=shown))
+        rows.append(simulation_evidence(name, VERSION, case.play, result, seen, shown=shown))
     return rows
 
 
-def transfer_from(thief: Address, wallet: Address, recipient: Address, amount: int) -> Act:
+def transfer_from(attacker: Address, wallet: Address, recipient: Address, amount: int) -> Act:
     """The call that needs an allowance."""
     data = call_data("transferFrom(address,address,uint256)", wallet, recipient, amount)
-    return Act(sender=thief, data=data)
+    return Act(sender=attacker, data=data)
 
 
 # --- writing -----------------------------------------------------------------------------------
 
 
-def _case(crime: Crime, attempts: Sequence[Attempt], watched: Watched) -> Case:
-    bystander = _bystander(crime) if "bystander" in watched else None
-    asker = crime.account("asker")
+def _case(attack: AttackSetup, attempts: Sequence[Attempt], watched: Watched) -> Case:
+    bystander = _bystander(attack) if "bystander" in watched else None
+    asker = attack.account("asker")
     calls: list[SimCall] = []
     late: list[SimCall] = []
     for at, attempt in enumerate(attempts):
-        reads = _reads(crime, attempt, bystander, watched)
-        calls += _given(crime, attempt.wallet, f"{at} ")
+        reads = _reads(attack, attempt, bystander, watched)
+        calls += _given(attack, attempt.wallet, f"{at} ")
         # Others may rob the same wallet meanwhile, so a late theft is measured when it is done.
         here = late if any(act.is_late for act in attempt.acts) else calls
         here += _asked(asker, reads, f"{at} ", "before")
-        calls += _acted(crime, attempt, f"{at} ", is_late=False)
-        here += _acted(crime, attempt, f"{at} ", is_late=True)
+        calls += _acted(attack, attempt, f"{at} ", is_late=False)
+        here += _acted(attack, attempt, f"{at} ", is_late=True)
         here += _asked(asker, reads, f"{at} ", "after")
     people = {asker, *(act.sender for attempt in attempts for act in attempt.acts)}
-    if crime.giver is not None:
-        people.add(crime.giver)
-    play = Play(
-        pin=crime.pin,
-        scenery=crime.scenery,
-        blocks=_blocks(crime, calls, late),
-        purses={person: crime.scenery.purse(person) for person in people},
-        storage=_funds(crime, attempts, bystander),
-        code={each.thief: _CODE for each in attempts if each.has_code},
+    if attack.giver is not None:
+        people.add(attack.giver)
+    play = Simulation(
+        pin=attack.pin,
+        disguise=attack.disguise,
+        blocks=_blocks(attack, calls, late),
+        purses={person: attack.disguise.purse(person) for person in people},
+        storage=_funds(attack, attempts, bystander),
+        code={each.attacker: _CODE for each in attempts if each.has_code},
     )
-    return Case(attempts=tuple(attempts), play=_after(crime.prologue, play))
+    return Case(attempts=tuple(attempts), play=_after(attack.prologue, play))
 
 
 def _blocks(
-    crime: Crime, calls: Sequence[SimCall], late: Sequence[SimCall]
+    attack: AttackSetup, calls: Sequence[SimCall], late: Sequence[SimCall]
 ) -> tuple[SimBlock, ...]:
     """One block where nothing has to come before or hours after it."""
-    first, second, third = crime.blocks()
-    prologue = crime.prologue
+    first, second, third = attack.blocks()
+    prologue = attack.prologue
     if prologue is None:
         found = [(first, tuple(calls))]
     else:
@@ -265,22 +187,22 @@ def _blocks(
 
 
 def _funds(
-    crime: Crime, attempts: Sequence[Attempt], bystander: Wallet | None
+    attack: AttackSetup, attempts: Sequence[Attempt], bystander: Wallet | None
 ) -> dict[Address, dict[Hash32, Hash32]]:
     """Slots that wallets are funded by."""
-    if crime.slot_index is None:
+    if attack.slot_index is None:
         return {}
     held = {attempt.wallet.address: attempt.wallet.balance_raw for attempt in attempts}
-    held |= {each.thief: each.stash_raw for each in attempts if each.stash_raw}
+    held |= {each.attacker: each.stash_raw for each in attempts if each.stash_raw}
     if bystander is not None:
         held[bystander.address] = bystander.balance_raw
     slots: dict[Hash32, Hash32] = {}
     for account, amount in held.items():
-        slots |= balance_override(account, amount, index=crime.slot_index)
-    return {crime.token: slots} if slots else {}
+        slots |= balance_override(account, amount, index=attack.slot_index)
+    return {attack.token: slots} if slots else {}
 
 
-def _after(prologue: Prologue | None, play: Play) -> Play:
+def _after(prologue: Prologue | None, play: Simulation) -> Simulation:
     """The play, with what the prologue needs in hand."""
     if prologue is None:
         return play
@@ -293,27 +215,27 @@ def _after(prologue: Prologue | None, play: Play) -> Play:
     )
 
 
-def _bystander(crime: Crime) -> Wallet | None:
+def _bystander(attack: AttackSetup) -> Wallet | None:
     """A wallet that no attempt names: a loss that it shares is no theft but a change of scale."""
-    if crime.slot_index is not None:
-        return next(crime.wallets("bystander"))
-    others = crime.holders if crime.has_fresh_wallets else crime.holders[1:]
+    if attack.slot_index is not None:
+        return next(attack.wallets("bystander"))
+    others = attack.holders if attack.has_fresh_wallets else attack.holders[1:]
     return others[0] if others else None
 
 
 def _reads(
-    crime: Crime, attempt: Attempt, bystander: Wallet | None, watched: Watched
+    attack: AttackSetup, attempt: Attempt, bystander: Wallet | None, watched: Watched
 ) -> dict[str, tuple[Address, str]]:
     """Whom to ask what, by name."""
 
     def balance(account: Address) -> tuple[Address, str]:
-        return crime.token, call_data("balanceOf(address)", account)
+        return attack.token, call_data("balanceOf(address)", account)
 
     every = {
         "wallet": balance(attempt.wallet.address),
-        "thief": balance(attempt.thief),
-        "token": balance(crime.token),
-        "supply": (crime.token, call_data("totalSupply()")),
+        "thief": balance(attempt.attacker),
+        "token": balance(attack.token),
+        "supply": (attack.token, call_data("totalSupply()")),
     }
     if bystander is not None:
         every["bystander"] = balance(bystander.address)
@@ -327,22 +249,24 @@ def _asked(
         yield SimCall(label=f"{label}{name} {when}", sender=asker, to=to, data=data, gas=READ_GAS)
 
 
-def _given(crime: Crime, wallet: Wallet, label: str) -> Iterator[SimCall]:
+def _given(attack: AttackSetup, wallet: Wallet, label: str) -> Iterator[SimCall]:
     """As if the wallet had bought: the pool sends it tokens."""
-    if crime.slot_index is None and crime.giver is not None:
+    if attack.slot_index is None and attack.giver is not None:
         data = call_data("transfer(address,uint256)", wallet.address, wallet.balance_raw)
         yield SimCall(
-            label=f"{label}gift", sender=crime.giver, to=crime.token, data=data, gas=_ATTEMPT_GAS
+            label=f"{label}gift", sender=attack.giver, to=attack.token, data=data, gas=_ATTEMPT_GAS
         )
 
 
-def _acted(crime: Crime, attempt: Attempt, label: str, *, is_late: bool) -> Iterator[SimCall]:
+def _acted(
+    attack: AttackSetup, attempt: Attempt, label: str, *, is_late: bool
+) -> Iterator[SimCall]:
     for step, act in enumerate(attempt.acts):
         if act.is_late is is_late:
             yield SimCall(
                 label=f"{label}act {step}",
                 sender=act.sender,
-                to=crime.token,
+                to=attack.token,
                 data=act.data,
                 value=act.value_wei,
                 gas=_ATTEMPT_GAS,
@@ -352,7 +276,7 @@ def _acted(crime: Crime, attempt: Attempt, label: str, *, is_late: bool) -> Iter
 # --- reading -----------------------------------------------------------------------------------
 
 
-def _seen(attempt: Attempt, label: str, played: Played) -> Seen:
+def _seen(attempt: Attempt, label: str, played: SimulationResult) -> Seen:
     def told(what: str) -> tuple[int, int] | None:
         """Before and after. None: not asked, or no answer."""
         pair = [played.by_label.get(f"{label}{what} {when}") for when in ("before", "after")]
@@ -369,7 +293,7 @@ def _seen(attempt: Attempt, label: str, played: Played) -> Seen:
     is_fair = wallet is not None and _is_set_up(attempt, results, wallet[0])
     explained = max(0, -change("thief"), -change("token"), change("supply"))
     return Seen(
-        thief=attempt.thief,
+        attacker=attempt.attacker,
         wallet=attempt.wallet.address,
         what=attempt.what,
         before_raw=wallet[0] if wallet else None,

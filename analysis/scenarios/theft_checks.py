@@ -7,30 +7,24 @@ import msgspec
 
 from analysis.reads.eth_reads import read_word, word_at
 from analysis.reads.node import Node
-from analysis.reads.node_capabilities import Powers
+from analysis.reads.node_capabilities import NodeCapabilities
 from analysis.scenarios import allowance_bypass, drain, owner_balance, solved_thefts
+from analysis.scenarios.attack_setup import AttackSetup
 from analysis.scenarios.privileged_candidates import stored_addresses
-from analysis.scenarios.theft_attempts import (
-    Case,
-    Crime,
-    Seen,
-    case_evidence,
-    read_case,
-    write_cases,
-)
+from analysis.scenarios.theft_attempts import Case, Seen, case_evidence, read_case, write_cases
 from analysis.scenarios.unproved_stores import Doubt, doubt_evidence, open_custody
 from analysis.scenarios.victim_purchase import Prologue
 from analysis.simulation.backends import perform
-from analysis.simulation.eth_call_backend import Turn
-from analysis.simulation.simulate_v1 import NotRun, Played
-from analysis.static.custody.simulation_hints import Leads, StoredAddress
+from analysis.simulation.eth_call_backend import SimulationJob
+from analysis.simulation.simulate_v1 import NotSimulated, SimulationResult
+from analysis.static.custody.simulation_hints import SimulationHints, StoredAddress
 from analysis.static.token_model.contract_model import TRANSFER_FROM
 from config.jsonrpc import RpcFault
 from config.primitives import Address, Hash32
 from sql.rows import EvidenceRow
 
 
-class Custody(msgspec.Struct, frozen=True, kw_only=True):
+class TheftFindings(msgspec.Struct, frozen=True, kw_only=True):
     """The answers. Definitions: the specification, "Simulation"."""
 
     allowance_bypass: bool | None
@@ -57,11 +51,11 @@ class Plays(msgspec.Struct, frozen=True, kw_only=True):
         return (*self.bypass, *self.drain, *self.owner)
 
 
-class Inquiry(msgspec.Struct, frozen=True, kw_only=True):
+class TheftInquiry(msgspec.Struct, frozen=True, kw_only=True):
     """Whom and what to try on one token."""
 
-    crime: Crime
-    leads: Leads
+    attack: AttackSetup
+    hints: SimulationHints
     suspects: tuple[Address, ...]
     """From `suspects.suspects`."""
     owners: tuple[Address, ...] | None
@@ -76,66 +70,68 @@ class Inquiry(msgspec.Struct, frozen=True, kw_only=True):
     """A victim that buys for real. None: no pool could be bought from."""
 
 
-def write_plays(inquiry: Inquiry) -> Plays:
+def write_plays(inquiry: TheftInquiry) -> Plays:
     """Independent plays. None at all where no wallet is at hand."""
-    crime, movers = _main_crime(inquiry), inquiry.leads.movers
-    suspects = _suspected(inquiry, crime)
+    attack, movers = _main_crime(inquiry), inquiry.hints.movers
+    suspects = _suspected(inquiry, attack)
     bypasses = write_cases(
-        crime, allowance_bypass.write_attempts(crime, suspects), watched=("wallet",)
+        attack, allowance_bypass.write_attempts(attack, suspects), watched=("wallet",)
     )
-    for victims in _other_victims(inquiry, crime):
+    for victims in _other_victims(inquiry, attack):
         # A token may know real holders, and buyers, from wallets that have never received anything.
         attempts = allowance_bypass.write_attempts(victims, _suspected(inquiry, victims))
         bypasses += write_cases(victims, attempts, watched=("wallet",))
-    spending = [each for each in inquiry.leads.openings if each.selector == TRANSFER_FROM]
-    others = [each for each in inquiry.leads.openings if each.selector != TRANSFER_FROM]
-    entered = solved_thefts.write_attempts(crime, spending, suspects)
-    bypasses += write_cases(crime, entered, watched=("wallet",))
+    spending = [each for each in inquiry.hints.openings if each.selector == TRANSFER_FROM]
+    others = [each for each in inquiry.hints.openings if each.selector != TRANSFER_FROM]
+    entered = solved_thefts.write_attempts(attack, spending, suspects)
+    bypasses += write_cases(attack, entered, watched=("wallet",))
     drains = [
-        *drain.write_attempts(crime, movers, suspects),
-        *solved_thefts.write_attempts(crime, others, suspects),
+        *drain.write_attempts(attack, movers, suspects),
+        *solved_thefts.write_attempts(attack, others, suspects),
     ]
-    by_owner = owner_balance.write_attempts(crime, movers, inquiry.owners or ())
+    by_owner = owner_balance.write_attempts(attack, movers, inquiry.owners or ())
     return Plays(
         bypass=bypasses,
-        drain=write_cases(crime, drains, watched=("wallet", "bystander")),
+        drain=write_cases(attack, drains, watched=("wallet", "bystander")),
         owner=write_cases(
-            crime, by_owner, watched=("wallet", "bystander", "thief", "token", "supply")
+            attack, by_owner, watched=("wallet", "bystander", "thief", "token", "supply")
         ),
     )
 
 
-def _suspected(inquiry: Inquiry, crime: Crime) -> tuple[Address, ...]:
+def _suspected(inquiry: TheftInquiry, attack: AttackSetup) -> tuple[Address, ...]:
     """Who tries. A buyer has allowed the venue's router; some routers pay out all coins they hold,
     and could not act after a buy."""
-    if crime.prologue is None:
+    if attack.prologue is None:
         return inquiry.suspects
     return tuple(each for each in inquiry.suspects if each not in inquiry.trusted)
 
 
-def _main_crime(inquiry: Inquiry) -> Crime:
+def _main_crime(inquiry: TheftInquiry) -> AttackSetup:
     """On wallets funded by their slot; else on one that buys; else as a pool or holders allow."""
-    crime = inquiry.crime
-    if crime.slot_index is None and inquiry.buyer is not None:
-        return _on_buyer(crime, inquiry.buyer)
-    return crime
+    attack = inquiry.attack
+    if attack.slot_index is None and inquiry.buyer is not None:
+        return _on_buyer(attack, inquiry.buyer)
+    return attack
 
 
-def _other_victims(inquiry: Inquiry, main: Crime) -> Iterator[Crime]:
-    crime, buyer = inquiry.crime, inquiry.buyer
-    if crime.holders and (main.has_fresh_wallets or main.prologue is not None):
-        yield msgspec.structs.replace(crime, slot_index=None, giver=None)
+def _other_victims(inquiry: TheftInquiry, main: AttackSetup) -> Iterator[AttackSetup]:
+    attack, buyer = inquiry.attack, inquiry.buyer
+    if attack.holders and (main.has_fresh_wallets or main.prologue is not None):
+        yield msgspec.structs.replace(attack, slot_index=None, giver=None)
     if buyer is not None and main.prologue is None:
-        yield _on_buyer(crime, buyer)
+        yield _on_buyer(attack, buyer)
 
 
-def _on_buyer(crime: Crime, buyer: Prologue) -> Crime:
+def _on_buyer(attack: AttackSetup, buyer: Prologue) -> AttackSetup:
     return msgspec.structs.replace(
-        crime, slot_index=None, giver=None, holders=(buyer.wallet,), prologue=buyer
+        attack, slot_index=None, giver=None, holders=(buyer.wallet,), prologue=buyer
     )
 
 
-def read_plays(inquiry: Inquiry, plays: Plays, results: Sequence[Played | NotRun]) -> Custody:
+def read_plays(
+    inquiry: TheftInquiry, plays: Plays, results: Sequence[SimulationResult | NotSimulated]
+) -> TheftFindings:
     """Judge. A play that the node did not play, and a store whose custody is neither proved nor
     really broken, settle nothing to the good."""
     rest = iter(results)
@@ -146,19 +142,19 @@ def read_plays(inquiry: Inquiry, plays: Plays, results: Sequence[Played | NotRun
     ]
     by_bypass, by_drain, by_owner = (_seen(cases, played) for _, cases, played in groups)
     bypassed = allowance_bypass.judge(by_bypass, inquiry.suspects)
-    doubts = open_custody(inquiry.leads, inquiry.parties, trusted=inquiry.trusted)
+    doubts = open_custody(inquiry.hints, inquiry.parties, trusted=inquiry.trusted)
     on_spending = [each for each in doubts if each.selector == TRANSFER_FROM]
-    is_unsure = _has_failed(groups[0][2]) or on_spending or not inquiry.leads.is_proved
+    is_unsure = _has_failed(groups[0][2]) or on_spending or not inquiry.hints.is_proved
     if bypassed.value is False and is_unsure:
         bypassed = allowance_bypass.Bypass(value=None)
     drained = drain.judge(
         by_drain,
         bypass=bypassed.value,
         is_untried=_has_failed(groups[1][2]),
-        is_open=bool(doubts) or not inquiry.leads.is_proved,
+        is_open=bool(doubts) or not inquiry.hints.is_proved,
     )
     owners = inquiry.owners
-    return Custody(
+    return TheftFindings(
         allowance_bypass=bypassed.value,
         privileged_spenders=bypassed.spenders,
         funds_can_be_drained=drained,
@@ -166,9 +162,9 @@ def read_plays(inquiry: Inquiry, plays: Plays, results: Sequence[Played | NotRun
         if owners is None
         else owner_balance.judge(
             by_owner,
-            is_helpless=inquiry.is_owner_known and not (owners and inquiry.leads.movers),
+            is_helpless=inquiry.is_owner_known and not (owners and inquiry.hints.movers),
         ),
-        is_unproved=_is_unproved(inquiry.leads, doubts),
+        is_unproved=_is_unproved(inquiry.hints, doubts),
         evidence=(
             *(row for key, cases, played in groups for row in case_evidence(key, cases, played)),
             *doubt_evidence("allowance_bypass", bypassed.value, on_spending),
@@ -177,22 +173,26 @@ def read_plays(inquiry: Inquiry, plays: Plays, results: Sequence[Played | NotRun
     )
 
 
-def _is_unproved(leads: Leads, doubts: Sequence[Doubt]) -> bool | None:
+def _is_unproved(hints: SimulationHints, doubts: Sequence[Doubt]) -> bool | None:
     if doubts:
         return True
-    return False if leads.is_proved else None
+    return False if hints.is_proved else None
 
 
 async def play_custody(
-    node: Node, powers: Powers, inquiry: Inquiry, *, codes: Sequence[bytes] = ()
-) -> Custody:
+    node: Node,
+    capabilities: NodeCapabilities,
+    inquiry: TheftInquiry,
+    *,
+    codes: Sequence[bytes] = (),
+) -> TheftFindings:
     """All plays in one round trip, where the node simulates. `codes` as in `perform`.
 
     Raises UpstreamError.
     """
     plays = write_plays(inquiry)
-    turns = [Turn(play=case.play) for case in plays.cases]
-    return read_plays(inquiry, plays, await perform(node, powers, turns, codes=codes))
+    turns = [SimulationJob(play=case.play) for case in plays.cases]
+    return read_plays(inquiry, plays, await perform(node, capabilities, turns, codes=codes))
 
 
 async def read_stored(
@@ -206,11 +206,11 @@ async def read_stored(
     return stored_addresses(stored, words)
 
 
-def _seen(cases: Sequence[Case], played: Sequence[Played | NotRun]) -> list[Seen]:
+def _seen(cases: Sequence[Case], played: Sequence[SimulationResult | NotSimulated]) -> list[Seen]:
     return [
         seen for case, result in zip(cases, played, strict=True) for seen in read_case(case, result)
     ]
 
 
-def _has_failed(played: Sequence[Played | NotRun]) -> bool:
-    return any(isinstance(result, NotRun) for result in played)
+def _has_failed(played: Sequence[SimulationResult | NotSimulated]) -> bool:
+    return any(isinstance(result, NotSimulated) for result in played)

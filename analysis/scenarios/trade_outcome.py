@@ -10,9 +10,16 @@ from typing import Final
 from analysis.market.venues.trade_route import Moved
 from analysis.reads.eth_reads import WORD
 from analysis.reads.revert_reason import decode_revert
-from analysis.scenarios.trade_setup import Ground
+from analysis.scenarios.trade_setup import TradeSetup
 from analysis.scenarios.transfer import percent
-from analysis.simulation.simulate_v1 import NotRun, Outcome, Passed, Played, Refused, SimResult
+from analysis.simulation.simulate_v1 import (
+    NotSimulated,
+    Outcome,
+    Passed,
+    Refused,
+    SimResult,
+    SimulationResult,
+)
 from config.primitives import RawAmount
 
 MORE_GAS: Final = "with more gas "
@@ -36,14 +43,16 @@ _FEE_OR_TAX: Final = 0.5
 """Share of what is paid in from which a pool's fee counts as tax."""
 
 
-def read_buy(ground: Ground, played: Played | NotRun, size: RawAmount) -> Outcome:
+def read_buy(
+    ground: TradeSetup, played: SimulationResult | NotSimulated, size: RawAmount
+) -> Outcome:
     """What came of a buy of that size."""
-    if isinstance(played, NotRun):
+    if isinstance(played, NotSimulated):
         return played
     if not ground.pays_coins and (played["quote balance"].word or 0) < size:
-        return NotRun(missing="FUNDS", reason="the trader could not be given the quote token")
+        return NotSimulated(missing="FUNDS", reason="the trader could not be given the quote token")
     if ground.way.must_quote and not played["router knows pool"].ok:
-        return NotRun(missing="POOL", reason="the router does not know this pool")
+        return NotSimulated(missing="POOL", reason="the router does not know this pool")
     buy = played["buy"]
     moved = ground.moved(buy.logs, is_buy=True)
     if not buy.ok or moved is None:
@@ -51,7 +60,7 @@ def read_buy(ground: Ground, played: Played | NotRun, size: RawAmount) -> Outcom
     return _judge_buy(ground, played, moved)
 
 
-def _judge_buy(ground: Ground, played: Played, moved: Moved) -> Outcome:
+def _judge_buy(ground: TradeSetup, played: SimulationResult, moved: Moved) -> Outcome:
     before, after = played["balance before buy"].word, played["balance after buy"].word
     if before is None or after is None:
         return Passed(tax=None)
@@ -70,13 +79,15 @@ def _judge_buy(ground: Ground, played: Played, moved: Moved) -> Outcome:
     )
 
 
-def read_sale(ground: Ground, played: Played | NotRun, when: str, *, asked: RawAmount) -> Outcome:
+def read_sale(
+    ground: TradeSetup, played: SimulationResult | NotSimulated, when: str, *, asked: RawAmount
+) -> Outcome:
     """What came of the try that `when` names, which asked to sell so much."""
-    if isinstance(played, NotRun):
+    if isinstance(played, NotSimulated):
         return played
     before = played[f"balance before sale {when}"].word
     if not before:
-        return NotRun(missing="FUNDS", reason="the seller does not hold the token")
+        return NotSimulated(missing="FUNDS", reason="the seller does not hold the token")
     sell = played[f"sell {when}"]
     moved = ground.moved(sell.logs, is_buy=False)
     if not sell.ok or moved is None:
@@ -85,7 +96,7 @@ def read_sale(ground: Ground, played: Played | NotRun, when: str, *, asked: RawA
     return Passed(tax=None if tax is None else _with_approval(played, when, tax))
 
 
-def _with_approval(played: Played, when: str, tax: float) -> float:
+def _with_approval(played: SimulationResult, when: str, tax: float) -> float:
     """What the approval before the block's first try took is lost to who sells."""
     first = when.removeprefix(MORE_GAS).removeprefix(NEARLY_ALL).removeprefix(HALF)
     approval = played.by_label.get(f"balance before approval {first}")
@@ -97,7 +108,7 @@ def _with_approval(played: Played, when: str, tax: float) -> float:
 
 
 def _sale_tax(
-    ground: Ground, played: Played, when: str, moved: Moved, *, asked: RawAmount
+    ground: TradeSetup, played: SimulationResult, when: str, moved: Moved, *, asked: RawAmount
 ) -> float | None:
     got = int(moved.sent)
     if ground.way.is_hooked:
@@ -118,7 +129,7 @@ def _sale_tax(
     return _taken((base, moved.received), (moved.sent, got), fee_share=moved.fee_share)
 
 
-def _got(ground: Ground, played: Played, when: str) -> int:
+def _got(ground: TradeSetup, played: SimulationResult, when: str) -> int:
     """What a sale brought the seller. Never below 0."""
     if ground.is_native:
         return _told(played[f"sell {when}"])[1]
@@ -142,7 +153,7 @@ def _taken(*losses: tuple[int, int], fee_share: float) -> float:
     return round((1 - left) * 100, 4)
 
 
-def _quote_got(ground: Ground, played: Played, when: str) -> int | None:
+def _quote_got(ground: TradeSetup, played: SimulationResult, when: str) -> int | None:
     """What a sale brought the seller, where that can be seen. May be below 0."""
     if ground.in_coin and ground.way.read_coins is not None:
         return ground.way.read_coins(played[f"sell {when}"].logs)
@@ -154,7 +165,9 @@ def _quote_got(ground: Ground, played: Played, when: str) -> int | None:
     return (words[1] or 0) - (words[0] or 0)
 
 
-def _quote_loss(ground: Ground, played: Played, when: str, *, share: float) -> float | None:
+def _quote_loss(
+    ground: TradeSetup, played: SimulationResult, when: str, *, share: float
+) -> float | None:
     """Percent of the sale's worth that did not reach the seller, where that cannot be slippage.
 
     A token can ruin the price in the middle of its own transfer, by dumping fresh tokens into the
@@ -175,7 +188,7 @@ def _not_traded(swap: SimResult) -> Outcome:
     """A swap that the chain refused; or one that went through without this pool's swapping."""
     if not swap.ok:
         return Refused(reason=decode_revert(swap.data, swap.message))
-    return NotRun(missing="POOL", reason="the router did not trade in this pool")
+    return NotSimulated(missing="POOL", reason="the router did not trade in this pool")
 
 
 def is_told(amount: RawAmount) -> bool:
@@ -198,6 +211,6 @@ _TAX_POINTS: Final = 0.5
 """Taxes that differ by less are the same, told less exactly."""
 
 
-def unlearnt(outcomes: Sequence[Outcome]) -> NotRun | None:
+def unlearnt(outcomes: Sequence[Outcome]) -> NotSimulated | None:
     """The first that taught nothing. None: all did."""
-    return next((outcome for outcome in outcomes if isinstance(outcome, NotRun)), None)
+    return next((outcome for outcome in outcomes if isinstance(outcome, NotSimulated)), None)

@@ -5,11 +5,18 @@ from collections.abc import Iterator, Mapping, Sequence
 import msgspec
 
 from analysis.market.venues.pool import Candidate
-from analysis.market.venues.trade_route import Moved, Swap, Way
+from analysis.market.venues.trade_route import Moved, Swap, TradeRoute
 from analysis.reads.abi_encoding import call_data
 from analysis.simulation.balance_slot import balance_override
-from analysis.simulation.disguise import Scenery
-from analysis.simulation.simulate_v1 import CALL_GAS, READ_GAS, Play, SimBlock, SimCall, SimLog
+from analysis.simulation.disguise import Disguise
+from analysis.simulation.simulate_v1 import (
+    CALL_GAS,
+    READ_GAS,
+    SimBlock,
+    SimCall,
+    SimLog,
+    Simulation,
+)
 from config.primitives import ZERO_ADDRESS, Address, BlockRef, Hash32, RawAmount
 
 UNLIMITED = 2**256 - 1
@@ -28,16 +35,16 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
     """None: plenty, as many wallets send."""
 
 
-class Ground(msgspec.Struct, frozen=True, kw_only=True):
+class TradeSetup(msgspec.Struct, frozen=True, kw_only=True):
     """Everything a pool's plays need to know."""
 
     pin: BlockRef
-    scenery: Scenery
+    disguise: Disguise
     blocks: tuple[tuple[int, int], ...]
     """Number and time of the buy, the approval, the sale, and the patient sale."""
     candidate: Candidate
     quote_reserve_raw: RawAmount
-    way: Way
+    way: TradeRoute
     quote_slot_index: int | None
     """Index of the quote token's balance slot. None: the coin itself, or the wrapped coin, which is
     deposited."""
@@ -45,17 +52,17 @@ class Ground(msgspec.Struct, frozen=True, kw_only=True):
     """Index of the token's balance slot. None: not found; a refused buy leaves the sale untried."""
     in_coin: bool = False
     """Trades pay and receive the chain's coin in a pool of the wrapped coin."""
-    permit2_way: Way | None = None
+    permit2_way: TradeRoute | None = None
     """Through Permit2 and the universal router. None: not there, or the token need not be tried."""
 
-    def with_coin(self, *, is_wanted: bool = True) -> "Ground":
+    def with_coin(self, *, is_wanted: bool = True) -> "TradeSetup":
         """The same, traded in the chain's coin where the router can, or not so."""
         in_coin = is_wanted and self.way.coin_buy_data is not None
         return msgspec.structs.replace(self, in_coin=in_coin)
 
     def trader(self, purpose: str) -> Address:
         """A fresh account of this pool, one a purpose."""
-        return self.scenery.account(f"{self.candidate.key}:{purpose}")
+        return self.disguise.account(f"{self.candidate.key}:{purpose}")
 
     def buyer(self, amount_in: RawAmount) -> Address:
         """Who pays in so much, in all plays of this pool."""
@@ -79,13 +86,13 @@ class Ground(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def buy_play(
-    ground: Ground,
+    ground: TradeSetup,
     amount_in: RawAmount,
     *,
     gas: int | None = None,
     approves: bool = False,
     trader: Address | None = None,
-) -> Play:
+) -> Simulation:
     """Buy once, then only watch the balance in the blocks in which a sale would be. `approves`: the
     sale is approved as well, which tells how much gas that takes. `trader` None: whoever buys for
     so much."""
@@ -101,14 +108,14 @@ def buy_play(
 
 
 def sale_play(
-    ground: Ground,
+    ground: TradeSetup,
     amount_in: RawAmount,
     orders: tuple[Sequence[Order], Sequence[Order]],
     *,
     gas: int | None = None,
     approval_gas: int | None = None,
     allowed: int,
-) -> Play:
+) -> Simulation:
     """Buy as `buy_play` did, from the same account, approve a block later, and sell in the two
     blocks after that.
 
@@ -123,7 +130,7 @@ def sale_play(
     return staged(ground, in_blocks(ground.blocks, calls), payers={trader: amount_in})
 
 
-def sending_play(ground: Ground, amount_in: RawAmount, amount: RawAmount) -> Play:
+def sending_play(ground: TradeSetup, amount_in: RawAmount, amount: RawAmount) -> Simulation:
     """Buy as `buy_play` did, from the same account, and after the longest wait send a part on."""
     trader, token = ground.buyer(amount_in), ground.candidate.token
     calls = (
@@ -136,12 +143,12 @@ def sending_play(ground: Ground, amount_in: RawAmount, amount: RawAmount) -> Pla
 
 
 def funded_sale_play(
-    ground: Ground,
+    ground: TradeSetup,
     amount: RawAmount,
     orders: tuple[Sequence[Order], Sequence[Order]],
     *,
     slot_index: int,
-) -> Play:
+) -> Simulation:
     """Sell, as in `sale_play`, from an account that was given the token on stage."""
     trader = ground.trader(f"funded {amount}")
     token = ground.candidate.token
@@ -154,7 +161,7 @@ def funded_sale_play(
 
 
 def _approved_sales(
-    ground: Ground,
+    ground: TradeSetup,
     trader: Address,
     orders: tuple[Sequence[Order], Sequence[Order]],
     allowed: int,
@@ -180,39 +187,39 @@ def in_blocks(
 
 
 def staged(
-    ground: Ground,
+    ground: TradeSetup,
     blocks: tuple[SimBlock, ...],
     *,
     payers: Mapping[Address, RawAmount] | None = None,
     others: Sequence[Address] = (),
     given: Mapping[Address, Mapping[Hash32, Hash32]] | None = None,
-) -> Play:
+) -> Simulation:
     """The play, with what its accounts need in hand.
 
     `payers`: what each pays in; `others` only need coins for gas; `given`: slots beside these.
     """
-    purses = {other: ground.scenery.purse(other) for other in others}
+    purses = {other: ground.disguise.purse(other) for other in others}
     storage = {contract: dict(slots) for contract, slots in (given or {}).items()}
     for payer, amount_in in (payers or {}).items():
         # The wrapped coin is paid for with coins, so a trade in it needs them on top.
         coins = amount_in if ground.quote_slot_index is None else 0
-        purses[payer] = ground.scenery.purse(payer) + coins
+        purses[payer] = ground.disguise.purse(payer) + coins
         for contract, slots in _quote_funds(ground, payer, amount_in).items():
             storage.setdefault(contract, {}).update(slots)
-    return Play(
+    return Simulation(
         pin=ground.pin,
-        scenery=ground.scenery,
+        disguise=ground.disguise,
         blocks=blocks,
         purses=purses,
         storage=storage,
         code={ground.way.router: ground.way.code} if ground.way.code else {},
-        nonces={payer: ground.scenery.nonce(payer) for payer in payers or {}},
-        is_validated=ground.scenery.is_validated,
+        nonces={payer: ground.disguise.nonce(payer) for payer in payers or {}},
+        is_validated=ground.disguise.is_validated,
     )
 
 
 def _quote_funds(
-    ground: Ground, trader: Address, amount: RawAmount
+    ground: TradeSetup, trader: Address, amount: RawAmount
 ) -> dict[Address, dict[Hash32, Hash32]]:
     """Slots that give the trader the quote token. Empty: it is paid for with coins."""
     if ground.quote_slot_index is None:
@@ -222,7 +229,7 @@ def _quote_funds(
 
 
 def buy_calls(
-    ground: Ground, trader: Address, amount_in: RawAmount, *, gas: int | None = None
+    ground: TradeSetup, trader: Address, amount_in: RawAmount, *, gas: int | None = None
 ) -> tuple[SimCall, ...]:
     """The quote token in hand, and a buy with it. `gas` None: plenty, as many wallets send."""
     quote, token = ground.candidate.quote, ground.candidate.token
@@ -238,7 +245,7 @@ def buy_calls(
     )
 
 
-def _paying(ground: Ground, trader: Address, amount_in: RawAmount) -> tuple[SimCall, ...]:
+def _paying(ground: TradeSetup, trader: Address, amount_in: RawAmount) -> tuple[SimCall, ...]:
     """The quote token in hand, and the router allowed to take it. Coins need neither."""
     quote = ground.candidate.quote
     if ground.pays_coins:
@@ -253,7 +260,7 @@ def _paying(ground: Ground, trader: Address, amount_in: RawAmount) -> tuple[SimC
     )
 
 
-def sale_calls(ground: Ground, trader: Address, order: Order) -> tuple[SimCall, ...]:
+def sale_calls(ground: TradeSetup, trader: Address, order: Order) -> tuple[SimCall, ...]:
     """One try to sell what the router may take already, with what its tax is told by."""
     quote, token, when = ground.candidate.quote, ground.candidate.token, order.when
     swap = _swap(ground, trader, token_in=token, token_out=quote, amount_in=order.amount)
@@ -268,7 +275,7 @@ def sale_calls(ground: Ground, trader: Address, order: Order) -> tuple[SimCall, 
 
 
 def approval_calls(
-    ground: Ground, trader: Address, when: str, amount: int, *, gas: int | None = None
+    ground: TradeSetup, trader: Address, when: str, amount: int, *, gas: int | None = None
 ) -> tuple[SimCall, ...]:
     """The router may take so much of the token; the balance before it tells what that costs. `gas`
     None: as much as it may want."""
@@ -279,24 +286,24 @@ def approval_calls(
     )
 
 
-def wallet_gas(ground: Ground) -> int:
+def wallet_gas(ground: TradeSetup) -> int:
     """About what careful wallets send a trade with: a token may be kind to those that bring
     more."""
-    return ground.scenery.about(_WALLET_GAS, f"{ground.candidate.key}:gas")
+    return ground.disguise.about(_WALLET_GAS, f"{ground.candidate.key}:gas")
 
 
-def little_gas(ground: Ground) -> int:
+def little_gas(ground: TradeSetup) -> int:
     """About what wallets send that estimate a plain trade."""
-    return ground.scenery.about(_LITTLE_GAS, f"{ground.candidate.key}:little gas")
+    return ground.disguise.about(_LITTLE_GAS, f"{ground.candidate.key}:little gas")
 
 
-def _quote_balance(ground: Ground, trader: Address, label: str) -> tuple[SimCall, ...]:
+def _quote_balance(ground: TradeSetup, trader: Address, label: str) -> tuple[SimCall, ...]:
     """Coins have no balance that a contract tells."""
     return () if ground.pays_coins else (balance_call(ground.candidate.quote, trader, label),)
 
 
 def sending_calls(
-    ground: Ground, trader: Address, amount: RawAmount, *, friend: Address | None = None
+    ground: TradeSetup, trader: Address, amount: RawAmount, *, friend: Address | None = None
 ) -> tuple[SimCall, ...]:
     """A transfer to a friend, both balances read before and after. `friend` None: a new account."""
     token, friend = ground.candidate.token, friend or ground.trader("friend")
@@ -315,7 +322,12 @@ def sending_calls(
 
 
 def _swap(
-    ground: Ground, trader: Address, *, token_in: Address, token_out: Address, amount_in: RawAmount
+    ground: TradeSetup,
+    trader: Address,
+    *,
+    token_in: Address,
+    token_out: Address,
+    amount_in: RawAmount,
 ) -> Swap:
     return Swap(
         candidate=ground.candidate,
@@ -328,7 +340,7 @@ def _swap(
 
 
 def _trade(
-    ground: Ground, swap: Swap, label: str, *, value: int = 0, gas: int = CALL_GAS
+    ground: TradeSetup, swap: Swap, label: str, *, value: int = 0, gas: int = CALL_GAS
 ) -> SimCall:
     way = ground.way
     data_of = way.coin_sell_data if swap.is_sale else way.coin_buy_data
@@ -344,7 +356,7 @@ def _trade(
     )
 
 
-def _expected(ground: Ground, swap: Swap, label: str) -> tuple[SimCall, ...]:
+def _expected(ground: TradeSetup, swap: Swap, label: str) -> tuple[SimCall, ...]:
     """What the pool would pay, where its family can be asked."""
     if ground.way.quote_data is None:
         return ()

@@ -11,8 +11,15 @@ import msgspec
 from analysis.reads.abi_encoding import call_data
 from analysis.reads.revert_reason import decode_revert
 from analysis.simulation.balance_slot import balance_override
-from analysis.simulation.disguise import Scenery
-from analysis.simulation.simulate_v1 import READ_GAS, NotRun, Play, Played, SimBlock, SimCall
+from analysis.simulation.disguise import Disguise
+from analysis.simulation.simulate_v1 import (
+    READ_GAS,
+    NotSimulated,
+    SimBlock,
+    SimCall,
+    Simulation,
+    SimulationResult,
+)
 from config.primitives import Address, BlockRef, RawAmount
 
 VERSION = 2
@@ -55,12 +62,12 @@ class TransferResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def funded_wallet(
-    scenery: Scenery, token: Address, *, supply_raw: RawAmount, slot_index: int
+    disguise: Disguise, token: Address, *, supply_raw: RawAmount, slot_index: int
 ) -> Wallet:
     """A fresh wallet that holds a share of supply nobody would call a whale's."""
-    amount = sent_share(supply_raw, scenery)
+    amount = sent_share(supply_raw, disguise)
     return Wallet(
-        address=scenery.account(f"{token}:sender"),
+        address=disguise.account(f"{token}:sender"),
         balance_raw=RawAmount(amount * _KEPT_PARTS),
         amount_raw=amount,
         slot_index=slot_index,
@@ -68,20 +75,20 @@ def funded_wallet(
 
 
 def holder_wallet(
-    scenery: Scenery, holder: Address, *, balance_raw: RawAmount, supply_raw: RawAmount
+    disguise: Disguise, holder: Address, *, balance_raw: RawAmount, supply_raw: RawAmount
 ) -> Wallet:
     """A real holder sending no more than an ordinary amount. Its balance must not be 0."""
     return Wallet(
         address=holder,
         balance_raw=balance_raw,
-        amount_raw=RawAmount(min(balance_raw, sent_share(supply_raw, scenery))),
+        amount_raw=RawAmount(min(balance_raw, sent_share(supply_raw, disguise))),
         slot_index=None,
     )
 
 
-def sent_share(supply_raw: RawAmount, scenery: Scenery) -> RawAmount:
+def sent_share(supply_raw: RawAmount, disguise: Disguise) -> RawAmount:
     """What a wallet sends; at least one unit."""
-    return scenery.about(RawAmount(supply_raw // _SHARE_OF_SUPPLY), "share of supply")
+    return disguise.about(RawAmount(supply_raw // _SHARE_OF_SUPPLY), "share of supply")
 
 
 _SHORTLISTED = 3
@@ -129,10 +136,10 @@ def checked_at_s(
 
 
 def write_play(
-    pin: BlockRef, scenery: Scenery, token: Address, wallet: Wallet, *, block: tuple[int, int]
-) -> Play:
+    pin: BlockRef, disguise: Disguise, token: Address, wallet: Wallet, *, block: tuple[int, int]
+) -> Simulation:
     """Read both balances, send a part, read both again: one block."""
-    recipient = scenery.account(f"{token}:recipient")
+    recipient = disguise.account(f"{token}:recipient")
     number, time_s = block
 
     def read(label: str, owner: Address) -> SimCall:
@@ -166,11 +173,11 @@ def write_play(
         if wallet.slot_index is None
         else {token: balance_override(wallet.address, wallet.balance_raw, index=wallet.slot_index)}
     )
-    return Play(
+    return Simulation(
         pin=pin,
-        scenery=scenery,
+        disguise=disguise,
         blocks=(SimBlock(number=number, time_s=time_s, calls=calls),),
-        purses={account: scenery.purse(account) for account in (wallet.address, recipient)},
+        purses={account: disguise.purse(account) for account in (wallet.address, recipient)},
         storage=funding,
     )
 
@@ -187,10 +194,10 @@ def _tries(wallet: Wallet) -> dict[str, Wallet]:
     }
 
 
-def read_result(wallet: Wallet, played: Played | NotRun) -> TransferResult:
+def read_result(wallet: Wallet, played: SimulationResult | NotSimulated) -> TransferResult:
     """Judge by balances. The first try that passes counts; a refusal of all of them, and transfers
     that moved nothing, are the same: false."""
-    if isinstance(played, NotRun):
+    if isinstance(played, NotSimulated):
         return unsettled(played.reason)
     results = [
         _read_try(each, played, words)
@@ -200,7 +207,7 @@ def read_result(wallet: Wallet, played: Played | NotRun) -> TransferResult:
     return next((result for result in results if result.success), results[0])
 
 
-def _read_try(wallet: Wallet, played: Played, words: str) -> TransferResult:
+def _read_try(wallet: Wallet, played: SimulationResult, words: str) -> TransferResult:
     before, after = played[f"{words}sender before"].word, played[f"{words}sender after"].word
     there, then = played[f"{words}recipient before"].word, played[f"{words}recipient after"].word
     if before is None or after is None or there is None or then is None:

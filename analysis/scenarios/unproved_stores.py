@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 
 import msgspec
 
-from analysis.static.custody.custody_report import Party
-from analysis.static.custody.simulation_hints import Leads, StoredAddress
+from analysis.static.custody.custody_report import PrivilegedParty
+from analysis.static.custody.simulation_hints import SimulationHints, StoredAddress
 from config.burn import BURN_ADDRESSES
 from config.primitives import Address
 from sql.rows import EvidenceRow
@@ -36,7 +36,7 @@ _REASON = "neither proved to be agreed to by the holder nor broken on stage"
 
 
 def open_custody(
-    leads: Leads, parties: Mapping[StoredAddress, Address], *, trusted: Set[Address]
+    hints: SimulationHints, parties: Mapping[StoredAddress, Address], *, trusted: Set[Address]
 ) -> list[Doubt]:
     """What is neither proved nor the privilege of somebody dead."""
     found = [
@@ -45,7 +45,7 @@ def open_custody(
             pc=write.pc,
             reason=f"{_WORDS[write.kind].format(account=write.account)}; {write.condition}",
         )
-        for write in leads.open_writes
+        for write in hints.open_writes
         if not write.parties or any(_may_act(party, parties) for party in write.parties)
     ]
     return found + [
@@ -54,7 +54,7 @@ def open_custody(
             pc=grant.pc,
             reason="gives an allowance to somebody whom the holder does not name",
         )
-        for grant in leads.grants
+        for grant in hints.grants
         if not _is_trusted(grant.spender, parties, trusted)
     ]
 
@@ -66,20 +66,20 @@ def doubt_evidence(key: str, answer: bool | None, doubts: Sequence[Doubt]) -> It
         yield EvidenceRow(key=f"{key}:open", body=msgspec.json.encode(body).decode())
 
 
-def _may_act(party: Party, parties: Mapping[StoredAddress, Address]) -> bool:
+def _may_act(party: PrivilegedParty, parties: Mapping[StoredAddress, Address]) -> bool:
     """Whether somebody alive may be the party. Who is on a list is not known."""
     named = _named(party, parties)
     return named is None or named not in BURN_ADDRESSES
 
 
 def _is_trusted(
-    party: Party, parties: Mapping[StoredAddress, Address], trusted: Set[Address]
+    party: PrivilegedParty, parties: Mapping[StoredAddress, Address], trusted: Set[Address]
 ) -> bool:
     named = _named(party, parties)
     return named is not None and (named in trusted or named in BURN_ADDRESSES)
 
 
-def _named(party: Party, parties: Mapping[StoredAddress, Address]) -> Address | None:
+def _named(party: PrivilegedParty, parties: Mapping[StoredAddress, Address]) -> Address | None:
     if party.slot is not None:
         return parties.get(StoredAddress(slot=party.slot, shift=party.shift))
     return party.address

@@ -7,10 +7,10 @@ import msgspec
 from analysis.reads.abi_encoding import call_data
 from analysis.scenarios.buy import Bought
 from analysis.scenarios.combined_plays import ACT_GAS
-from analysis.scenarios.trade_setup import Ground, buy_calls, staged
+from analysis.scenarios.trade_setup import TradeSetup, buy_calls, staged
 from analysis.scenarios.transfer import Wallet
 from analysis.scenarios.victim_purchase import Prologue
-from analysis.simulation.disguise import Scenery
+from analysis.simulation.disguise import Disguise
 from analysis.simulation.simulate_v1 import SimCall
 from config.primitives import RawAmount
 
@@ -18,7 +18,7 @@ _PARTS = 4
 """Of what was bought, one is what thieves try to take."""
 
 
-def find_buyer(bought: Sequence[tuple[Ground, Bought]], scenery: Scenery) -> Prologue | None:
+def find_buyer(bought: Sequence[tuple[TradeSetup, Bought]], disguise: Disguise) -> Prologue | None:
     """Buys as the play that worked did, from an account of its own, and approves the router.
 
     `bought`: the deepest pool first. None: nothing could be bought.
@@ -26,13 +26,15 @@ def find_buyer(bought: Sequence[tuple[Ground, Bought]], scenery: Scenery) -> Pro
     for ground, settled in bought:
         largest = settled.largest
         if largest is not None and largest.held and largest.held[0] > 0:
-            return _prologue(ground, largest.amount_in, largest.held[0], scenery)
+            return _prologue(ground, largest.amount_in, largest.held[0], disguise)
     return None
 
 
-def _prologue(ground: Ground, amount_in: RawAmount, held: RawAmount, scenery: Scenery) -> Prologue:
+def _prologue(
+    ground: TradeSetup, amount_in: RawAmount, held: RawAmount, disguise: Disguise
+) -> Prologue:
     token = ground.candidate.token
-    victim = scenery.account(f"{token}:buyer")
+    victim = disguise.account(f"{token}:buyer")
     approve = SimCall(
         label="buyer approves",
         sender=victim,

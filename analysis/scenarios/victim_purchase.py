@@ -3,7 +3,7 @@
 import msgspec
 
 from analysis.scenarios.transfer import Wallet
-from analysis.simulation.simulate_v1 import Play, SimCall
+from analysis.simulation.simulate_v1 import SimCall, Simulation
 from config.primitives import Address
 
 
@@ -15,7 +15,7 @@ class Prologue(msgspec.Struct, frozen=True, kw_only=True):
     """In the first block."""
     approving: tuple[SimCall, ...]
     """In the next."""
-    play: Play
+    play: Simulation
     """What the buy needs in hand; its blocks do not count."""
     spender: Address
     """The router."""

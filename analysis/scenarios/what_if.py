@@ -16,8 +16,8 @@ from analysis.scenarios import combined_plays
 from analysis.scenarios.buy import BuyTry
 from analysis.scenarios.trade_outcome import BROUGHT_NOTHING, HEAVY_TAX_PCT, read_buy, read_sale
 from analysis.scenarios.trade_setup import (
-    Ground,
     Order,
+    TradeSetup,
     approval_calls,
     buy_calls,
     sale_calls,
@@ -25,14 +25,14 @@ from analysis.scenarios.trade_setup import (
 )
 from analysis.simulation.balance_slot import balance_override
 from analysis.simulation.simulate_v1 import (
-    NotRun,
+    NotSimulated,
     Outcome,
     Passed,
-    Play,
-    Played,
     Refused,
     SimBlock,
     SimCall,
+    Simulation,
+    SimulationResult,
 )
 from config.primitives import Address, Hash32, RawAmount
 
@@ -60,7 +60,7 @@ class Directed(msgspec.Struct, frozen=True, kw_only=True):
 
     what_if: WhatIf
     extent: Extent
-    play: Play
+    play: Simulation
 
 
 class Seen(msgspec.Struct, frozen=True, kw_only=True):
@@ -86,7 +86,7 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def write_plays(
-    ground: Ground,
+    ground: TradeSetup,
     buyer: BuyTry,
     what_ifs: Sequence[WhatIf],
     *,
@@ -114,7 +114,9 @@ def _extents(what_if: WhatIf) -> tuple[Extent, ...]:
     return ("all", "approval", "sale") if what_if.input in _STORED else ("all", "sale")
 
 
-def read_play(ground: Ground, buyer: BuyTry, directed: Directed, played: Played) -> Seen:
+def read_play(
+    ground: TradeSetup, buyer: BuyTry, directed: Directed, played: SimulationResult
+) -> Seen:
     """The first try that passes counts; a try for more than was held tells nothing."""
     ground = ground.with_coin(is_wanted=buyer.in_coin)
     outcomes: list[Outcome] = []
@@ -125,7 +127,7 @@ def read_play(ground: Ground, buyer: BuyTry, directed: Directed, played: Played)
         outcomes.append(read_sale(ground, played, order.when, asked=order.amount))
     passed = [outcome for outcome in outcomes if isinstance(outcome, Passed)]
     refused = [outcome for outcome in outcomes if isinstance(outcome, Refused)]
-    nothing = NotRun(missing="FUNDS", reason="nothing could be bought to be sold")
+    nothing = NotSimulated(missing="FUNDS", reason="nothing could be bought to be sold")
     sale = next(iter((*passed, *refused, *outcomes)), nothing)
     return Seen(
         what_if=directed.what_if,
@@ -161,7 +163,7 @@ def _orders(buyer: BuyTry, what_if: WhatIf) -> tuple[Order, ...]:
 class _Writer:
     def __init__(
         self,
-        ground: Ground,
+        ground: TradeSetup,
         buyer: BuyTry,
         what_if: WhatIf,
         extent: Extent,
@@ -174,7 +176,7 @@ class _Writer:
         self._block_time_s = block_time_s
         self._trader = ground.buyer(buyer.amount_in)
 
-    def play(self) -> Play:
+    def play(self) -> Simulation:
         ground, trader, buyer = self._ground, self._trader, self._buyer
         calls: list[tuple[SimCall, ...]] = [
             buy_calls(ground, trader, buyer.amount_in, gas=buyer.gas),
@@ -242,7 +244,7 @@ class _Writer:
                 return change(block, calls=calls)
             case "base_fee":
                 calls = tuple(
-                    change(call, gas_price_wei=value + self._ground.scenery.tips_wei[0])
+                    change(call, gas_price_wei=value + self._ground.disguise.tips_wei[0])
                     for call in block.calls
                 )
                 return change(block, calls=calls, overrides={"baseFeePerGas": hex(value)})
@@ -278,7 +280,7 @@ class _Writer:
         if what_if.account is not None:
             return {what_if.account: what_if.value}
         ground = self._ground
-        gas = ground.scenery.highest_fee_wei * _GAS_OF_OTHERS
+        gas = ground.disguise.highest_fee_wei * _GAS_OF_OTHERS
         coins = 0 if ground.quote_slot_index is not None else self._buyer.amount_in
         return {self._trader: what_if.value + gas + coins}
 

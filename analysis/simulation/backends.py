@@ -10,10 +10,15 @@ from collections.abc import Sequence
 import msgspec
 
 from analysis.reads.node import Node, RpcAnswer
-from analysis.reads.node_capabilities import Powers
+from analysis.reads.node_capabilities import NodeCapabilities
 from analysis.simulation import eth_call_backend, trace_backend
-from analysis.simulation.eth_call_backend import Turn
-from analysis.simulation.simulate_v1 import NotRun, Play, Played, read_play
+from analysis.simulation.eth_call_backend import SimulationJob
+from analysis.simulation.simulate_v1 import (
+    NotSimulated,
+    Simulation,
+    SimulationResult,
+    read_simulation,
+)
 from config.jsonrpc import RpcFault
 
 _METHOD_NOT_FOUND = -32601
@@ -24,29 +29,35 @@ _UNKNOWN_WORDS = (
 
 
 async def perform(
-    node: Node, powers: Powers, turns: Sequence[Turn], *, codes: Sequence[bytes] = ()
-) -> list[Played | NotRun]:
+    node: Node,
+    capabilities: NodeCapabilities,
+    turns: Sequence[SimulationJob],
+    *,
+    codes: Sequence[bytes] = (),
+) -> list[SimulationResult | NotSimulated]:
     """What came of each play; independent of each other.
 
     `codes`: the token's own, then that behind it if it is a proxy; what plays in one eth_call are
     worth depends on it. Raises UpstreamError.
     """
-    results: dict[int, Played | NotRun] = {}
-    if turns and powers.simulation.is_worth_trying:
+    results: dict[int, SimulationResult | NotSimulated] = {}
+    if turns and capabilities.simulation.is_worth_trying:
         answers = await _simulate(node, [turn.play for turn in turns])
         for index, (turn, answer) in enumerate(zip(turns, answers, strict=True)):
             if not _is_unknown(answer):
-                results[index] = read_play(turn.play, answer)
+                results[index] = read_simulation(turn.play, answer)
         if len(results) < len(turns):
-            powers.simulation.note_refusal()
+            capabilities.simulation.note_refusal()
     rest = [index for index in range(len(turns)) if index not in results]
     if rest:
         left = [turns[index] for index in rest]
-        results.update(zip(rest, await _perform_otherwise(node, powers, left, codes), strict=True))
+        results.update(
+            zip(rest, await _perform_otherwise(node, capabilities, left, codes), strict=True)
+        )
     return [results[index] for index in range(len(turns))]
 
 
-async def _simulate(node: Node, plays: Sequence[Play]) -> list[RpcAnswer]:
+async def _simulate(node: Node, plays: Sequence[Simulation]) -> list[RpcAnswer]:
     """A node that refuses a play which it was to check is asked again without the checks."""
     answers = list(await node.batch([play.request() for play in plays]))
     again = [
@@ -63,10 +74,13 @@ async def _simulate(node: Node, plays: Sequence[Play]) -> list[RpcAnswer]:
 
 
 async def _perform_otherwise(
-    node: Node, powers: Powers, turns: Sequence[Turn], codes: Sequence[bytes]
-) -> list[Played | NotRun]:
+    node: Node,
+    capabilities: NodeCapabilities,
+    turns: Sequence[SimulationJob],
+    codes: Sequence[bytes],
+) -> list[SimulationResult | NotSimulated]:
     plays = [turn.play for turn in turns]
-    if await trace_backend.is_possible(node, powers.traces, plays[0].pin):
+    if await trace_backend.is_possible(node, capabilities.traces, plays[0].pin):
         return await trace_backend.perform(node, plays)
     return await eth_call_backend.perform(node, turns, codes)
 

@@ -11,7 +11,7 @@ import msgspec
 from config.primitives import BlockRef
 
 
-class WhatIfBlock(msgspec.Struct, frozen=True, kw_only=True):
+class SimulatedBlock(msgspec.Struct, frozen=True, kw_only=True):
     """When a simulated block is."""
 
     number: int
@@ -24,12 +24,12 @@ class WhatIfBlock(msgspec.Struct, frozen=True, kw_only=True):
 
 def blocks_after(
     pin: BlockRef, *, block_time_s: float, now_s: int, waits_s: Sequence[float]
-) -> tuple[WhatIfBlock, ...]:
+) -> tuple[SimulatedBlock, ...]:
     """The next block, then one after each wait, however long: times are kept, and numbers are as
     near to the chain's pace as nodes allow over all waits together. A wait of 0 is one block."""
     step_s = max(1, round(block_time_s))
     number, time_s, left_out = pin.number + 1, max(pin.time_s + step_s, now_s), 0
-    blocks = [WhatIfBlock(number=number, time_s=time_s, left_out=0)]
+    blocks = [SimulatedBlock(number=number, time_s=time_s, left_out=0)]
     allowance = _MOST_BLOCKS_SKIPPED - len(waits_s)
     longest = sum(wait_s > block_time_s for wait_s in waits_s)
     for wait_s in waits_s:
@@ -40,7 +40,7 @@ def blocks_after(
             allowance -= taken - 1
         number, left_out = number + taken, left_out + due - taken
         time_s += max(taken, round(due * block_time_s))
-        blocks.append(WhatIfBlock(number=number, time_s=time_s, left_out=left_out))
+        blocks.append(SimulatedBlock(number=number, time_s=time_s, left_out=left_out))
     return tuple(blocks)
 
 

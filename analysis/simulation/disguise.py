@@ -7,7 +7,7 @@ import msgspec
 from config.primitives import Address, RawAmount
 
 
-class Scenery(msgspec.Struct, frozen=True, kw_only=True):
+class Disguise(msgspec.Struct, frozen=True, kw_only=True):
     """What a contract could tell the stage from the chain by, made to look like the chain.
 
     A token that knows it is being simulated may behave for once. So accounts and amounts come from

@@ -18,8 +18,15 @@ from analysis.reads.eth_reads import WORD, code_at, decode_uint, read_code, read
 from analysis.reads.multicall import pushed_address
 from analysis.reads.node import Node, RpcAnswer
 from analysis.simulation.balance_slot import candidate_slots
-from analysis.simulation.simulate_v1 import NotRun, Play, Played, SimCall, SimLog, SimResult
-from analysis.static.analyse_code import examine
+from analysis.simulation.simulate_v1 import (
+    NotSimulated,
+    SimCall,
+    SimLog,
+    SimResult,
+    Simulation,
+    SimulationResult,
+)
+from analysis.static.analyse_code import analyse_code
 from analysis.static.evm.disassembly import split, strip_metadata
 from analysis.static.evm.opcodes import NUMBER, OPCODES
 from analysis.token.proxy_resolution import STANDARD_SLOTS
@@ -57,10 +64,10 @@ _NONE_LEARNT = {
 }
 
 
-class Turn(msgspec.Struct, frozen=True, kw_only=True):
+class SimulationJob(msgspec.Struct, frozen=True, kw_only=True):
     """A play, and the pool whose swaps decide on it."""
 
-    play: Play
+    play: Simulation
     pool: Address | None = None
     """None: no pool is traded in."""
     has_witness: bool = True
@@ -87,7 +94,7 @@ def _opcodes(code: bytes) -> frozenset[int]:
 
 def _is_seen_through(proxy: bytes) -> bool:
     """Whether it delegates to one place only, and that one was looked into."""
-    found = examine(proxy).delegation
+    found = analyse_code(proxy).delegation
     places = {*found.slots, *found.targets}
     if found.is_proxy is not True or found.beacon_slots or found.beacons or len(places) != 1:
         return False
@@ -106,8 +113,8 @@ def _count(code: bytes, opcode: int) -> int:
 
 
 async def perform(
-    node: Node, turns: Sequence[Turn], codes: Sequence[bytes]
-) -> list[Played | NotRun]:
+    node: Node, turns: Sequence[SimulationJob], codes: Sequence[bytes]
+) -> list[SimulationResult | NotSimulated]:
     """What came of each play. Raises UpstreamError."""
     if not turns:
         return []
@@ -123,19 +130,19 @@ async def perform(
     return [_not_run("odd") if script is None else script.read(next(told)) for script in scripts]
 
 
-def _not_run(why: str) -> NotRun:
-    return NotRun(missing="NODE", reason=_NONE_LEARNT[why])
+def _not_run(why: str) -> NotSimulated:
+    return NotSimulated(missing="NODE", reason=_NONE_LEARNT[why])
 
 
 class _Script:
     """One play as one call."""
 
-    def __init__(self, turn: Turn, acting: Address, home: bytes | None) -> None:
+    def __init__(self, turn: SimulationJob, acting: Address, home: bytes | None) -> None:
         play = turn.play
         self._play = play
         self._pool = turn.pool
         self._home = home
-        self._creator = play.scenery.account(f"creator of {acting}")
+        self._creator = play.disguise.account(f"creator of {acting}")
         self._actor = _created(self._creator)
         self._acting = acting
         self._calls = [call for block in play.blocks for call in block.calls]
@@ -147,32 +154,32 @@ class _Script:
             "from": self._creator,
             "data": "0x" + code.hex(),
             "gas": hex(_GAS),
-            "gasPrice": hex(self._play.scenery.gas_price_wei),
+            "gasPrice": hex(self._play.disguise.gas_price_wei),
         }
         block = {"blockHash": self._play.pin.hash}
         return RpcRequest(_METHOD, (transaction, block, self._overrides()))
 
-    def read(self, answer: RpcAnswer) -> Played | NotRun:
+    def read(self, answer: RpcAnswer) -> SimulationResult | NotSimulated:
         """Raises nothing: a node that will not is one that did not."""
         if isinstance(answer, RpcFault):
-            return NotRun(missing="NODE", reason=f"{_METHOD}: {answer.message}")
+            return NotSimulated(missing="NODE", reason=f"{_METHOD}: {answer.message}")
         try:
             reply = read_reply(answer)
             steps = list(_decode(reply if isinstance(reply, bytes) else b"", self._actor))
         except (UpstreamError, ValueError) as error:
-            return NotRun(missing="NODE", reason=f"{_METHOD}: {error}")
+            return NotSimulated(missing="NODE", reason=f"{_METHOD}: {error}")
         results: dict[str, SimResult] = {}
         swaps, rest = 0, iter(steps)
         for call in self._calls:
             result = next(rest, None)
             if result is None:
-                return NotRun(missing="NODE", reason=f"{_METHOD}: ran out of gas")
+                return NotSimulated(missing="NODE", reason=f"{_METHOD}: ran out of gas")
             if self._home is not None and not call.is_read:
                 record = next(rest, None)
                 swaps, log = self._witnessed(record, swaps)
                 result = msgspec.structs.replace(result, logs=log)
             results[call.label] = result
-        return Played(results, _METHOD)
+        return SimulationResult(results, _METHOD)
 
     def _steps(self) -> Iterator[bytes]:
         for call in self._calls:
@@ -191,12 +198,12 @@ class _Script:
         play = self._play
         state = play.state_overrides()
         state[self._actor] = {"balance": hex(play.purses.get(self._acting, 0))}
-        state[self._creator] = {"balance": hex(play.scenery.purse(self._creator))}
+        state[self._creator] = {"balance": hex(play.disguise.purse(self._creator))}
         slots = _slots(self._acting, self._actor)
         for contract, held in play.storage.items():
             state[contract]["stateDiff"] = {slots[slot]: word for slot, word in held.items()}
         if self._home is not None and self._pool is not None:
-            home = play.scenery.account(f"home of {self._pool}")
+            home = play.disguise.account(f"home of {self._pool}")
             state[home] = {"code": "0x" + self._home.hex()}
             pool = state.setdefault(self._pool, {})
             pool["code"] = probes.runtime("Witness")
@@ -217,7 +224,7 @@ class _Script:
         return count, (SimLog(address=self._pool, topics=(topic,), data="0x" + moved.hex()),)
 
 
-def _script(turn: Turn, homes: Mapping[Address, bytes]) -> _Script | None:
+def _script(turn: SimulationJob, homes: Mapping[Address, bytes]) -> _Script | None:
     """None: more than one account acts, or one that only the chain can fund."""
     calls = [call for block in turn.play.blocks for call in block.calls]
     acting = {call.sender for call in calls if not call.is_read}

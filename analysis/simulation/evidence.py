@@ -5,7 +5,7 @@ from collections.abc import Collection
 import msgspec
 
 from analysis.reads.revert_reason import decode_revert
-from analysis.simulation.simulate_v1 import Outcome, Play, Played
+from analysis.simulation.simulate_v1 import Outcome, Simulation, SimulationResult
 from sql.rows import EvidenceRow
 
 _SHOWN_BYTES = 256
@@ -26,7 +26,7 @@ class CallEvidence(msgspec.Struct, frozen=True, kw_only=True):
     """Why it failed; empty when it did not."""
 
 
-class PlayEvidence(msgspec.Struct, frozen=True, kw_only=True):
+class SimulationEvidence(msgspec.Struct, frozen=True, kw_only=True):
     """One play: send `request` to a node and compare."""
 
     block_number: int
@@ -40,11 +40,11 @@ class PlayEvidence(msgspec.Struct, frozen=True, kw_only=True):
     outcome: object
 
 
-def play_evidence(
+def simulation_evidence(
     key: str,
     version: int,
-    play: Play,
-    played: Played,
+    play: Simulation,
+    played: SimulationResult,
     outcome: Outcome | object,
     *,
     shown: Collection[str] | None = None,
@@ -68,7 +68,7 @@ def play_evidence(
         for call in block.calls
         if shown is None or call.label in shown
     )
-    body = PlayEvidence(
+    body = SimulationEvidence(
         block_number=play.pin.number,
         block_hash=play.pin.hash,
         scenario_version=version,

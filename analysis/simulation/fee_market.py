@@ -10,7 +10,13 @@ eth_feeHistory and eth_simulateV1.
 import msgspec
 
 from analysis.reads.node import RpcAnswer
-from analysis.simulation.simulate_v1 import READ_GAS, NotRun, Play, Played, SimCall
+from analysis.simulation.simulate_v1 import (
+    READ_GAS,
+    NotSimulated,
+    SimCall,
+    Simulation,
+    SimulationResult,
+)
 from config.jsonrpc import RpcFault, RpcRequest
 from config.primitives import Address
 
@@ -42,7 +48,7 @@ def history_request() -> RpcRequest:
     return RpcRequest("eth_feeHistory", (hex(_BLOCKS), "latest", _PERCENTILES))
 
 
-def with_probe(play: Play) -> Play:
+def with_probe(play: Simulation) -> Simulation:
     """The play with a contract beside it that tells the base fee of the first block."""
     first = play.blocks[0]
     asking = SimCall(label=_LABEL, sender=_ASKER, to=_PROBE, data="0x", gas=READ_GAS)
@@ -72,11 +78,11 @@ def read_tips(answer: RpcAnswer) -> tuple[int, int]:
     return low, max(high, low + _LEAST_SPREAD_WEI)
 
 
-def keeps_base_fee(play: Play, played: Played | NotRun) -> bool | None:
+def keeps_base_fee(play: Simulation, played: SimulationResult | NotSimulated) -> bool | None:
     """Whether simulated blocks have the base fee they are given though nothing is checked. None:
     not learnt."""
-    given = play.scenery.block_overrides(play.blocks[0].number).get("baseFeePerGas")
-    told = None if isinstance(played, NotRun) else played.by_label.get(_LABEL)
+    given = play.disguise.block_overrides(play.blocks[0].number).get("baseFeePerGas")
+    told = None if isinstance(played, NotSimulated) else played.by_label.get(_LABEL)
     if given is None or told is None or not told.ok:
         return None
     return told.word == int(given, 16)

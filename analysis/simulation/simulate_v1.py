@@ -12,7 +12,7 @@ from typing import Literal
 import msgspec
 
 from analysis.reads.node import RpcAnswer
-from analysis.simulation.disguise import Scenery
+from analysis.simulation.disguise import Disguise
 from config.jsonrpc import RpcFault, RpcRequest
 from config.primitives import Address, BlockRef, Hash32
 
@@ -42,14 +42,14 @@ class Refused(msgspec.Struct, frozen=True, kw_only=True):
     """Decoded revert reason, or what was seen instead of success."""
 
 
-class NotRun(msgspec.Struct, frozen=True, kw_only=True):
+class NotSimulated(msgspec.Struct, frozen=True, kw_only=True):
     """Nothing was learnt. `missing` says what we lacked."""
 
     missing: Missing
     reason: str
 
 
-Outcome = Passed | Refused | NotRun
+Outcome = Passed | Refused | NotSimulated
 
 
 class SimCall(msgspec.Struct, frozen=True, kw_only=True):
@@ -139,7 +139,7 @@ class _WireBlock(msgspec.Struct):
     calls: tuple[_WireCall, ...] = ()
 
 
-class Played(msgspec.Struct, frozen=True):
+class SimulationResult(msgspec.Struct, frozen=True):
     """The results of a play, by the labels of its calls."""
 
     by_label: Mapping[str, SimResult]
@@ -150,11 +150,11 @@ class Played(msgspec.Struct, frozen=True):
         return self.by_label[label]
 
 
-class Play(msgspec.Struct, frozen=True, kw_only=True):
+class Simulation(msgspec.Struct, frozen=True, kw_only=True):
     """One whole simulation, ready to send and ready to be replayed from the evidence."""
 
     pin: BlockRef
-    scenery: Scenery
+    disguise: Disguise
     blocks: tuple[SimBlock, ...]
     purses: Mapping[Address, int]
     """Wei that codeless accounts are given."""
@@ -189,7 +189,7 @@ class Play(msgspec.Struct, frozen=True, kw_only=True):
         largest: dict[Address, int] = {}
         for block in self.blocks:
             for call in block.calls:
-                price = max(self.scenery.highest_fee_wei, call.gas_price_wei or 0)
+                price = max(self.disguise.highest_fee_wei, call.gas_price_wei or 0)
                 usual = _USUAL_READ_GAS if call.is_read else _USUAL_GAS
                 spent[call.sender] = spent.get(call.sender, 0) + min(call.gas, usual) * price
                 largest[call.sender] = max(largest.get(call.sender, 0), call.gas * price)
@@ -200,7 +200,7 @@ class Play(msgspec.Struct, frozen=True, kw_only=True):
         return {
             "number": hex(block.number),
             "time": hex(block.time_s),
-            **self.scenery.block_overrides(block.number),
+            **self.disguise.block_overrides(block.number),
             **block.overrides,
         }
 
@@ -208,7 +208,7 @@ class Play(msgspec.Struct, frozen=True, kw_only=True):
         """A call as nodes take it."""
         if call.gas_price_wei is not None:
             return _wire_call(call) | {"gasPrice": hex(call.gas_price_wei)}
-        return _wire_call(call) | self.scenery.fees(call.sender)
+        return _wire_call(call) | self.disguise.fees(call.sender)
 
     def request(self) -> RpcRequest:
         """The eth_simulateV1 request."""
@@ -246,21 +246,21 @@ def merge_overrides(
                 held[field] = value
 
 
-def read_play(play: Play, answer: RpcAnswer) -> Played | NotRun:
+def read_simulation(play: Simulation, answer: RpcAnswer) -> SimulationResult | NotSimulated:
     """What the node saw; NotRun when it could not play it. Never mistakes one for the other."""
     if isinstance(answer, RpcFault):
-        return NotRun(missing="NODE", reason=f"eth_simulateV1: {answer.message}")
+        return NotSimulated(missing="NODE", reason=f"eth_simulateV1: {answer.message}")
     try:
         blocks = msgspec.json.decode(answer, type=tuple[_WireBlock, ...])
         # Geth fills skipped block numbers with empty blocks; ours all have calls.
         played = [[_result(call) for call in block.calls] for block in blocks if block.calls]
     except (msgspec.DecodeError, ValueError) as error:
-        return NotRun(missing="NODE", reason=f"eth_simulateV1 answered nonsense: {error}")
+        return NotSimulated(missing="NODE", reason=f"eth_simulateV1 answered nonsense: {error}")
     asked = [len(block.calls) for block in play.blocks if block.calls]
     if [len(results) for results in played] != asked:
-        return NotRun(missing="NODE", reason="eth_simulateV1 answered for other calls")
+        return NotSimulated(missing="NODE", reason="eth_simulateV1 answered for other calls")
     labels = [call.label for block in play.blocks for call in block.calls]
-    return Played(dict(zip(labels, chain.from_iterable(played), strict=True)))
+    return SimulationResult(dict(zip(labels, chain.from_iterable(played), strict=True)))
 
 
 _FILLER_STEP_S = 12

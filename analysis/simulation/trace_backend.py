@@ -14,15 +14,15 @@ from typing import TypeVar
 import msgspec
 
 from analysis.reads.node import Node, RpcAnswer
-from analysis.reads.node_capabilities import Power
+from analysis.reads.node_capabilities import Capability
 from analysis.simulation.simulate_v1 import (
-    NotRun,
-    Play,
-    Played,
+    NotSimulated,
     SimBlock,
     SimCall,
     SimLog,
     SimResult,
+    Simulation,
+    SimulationResult,
     merge_overrides,
 )
 from config.errors import UpstreamError
@@ -69,7 +69,7 @@ class _Changes(msgspec.Struct):
     post: dict[Address, _Account]
 
 
-async def is_possible(node: Node, power: Power, pin: BlockRef) -> bool:
+async def is_possible(node: Node, power: Capability, pin: BlockRef) -> bool:
     """Whether the node traces calls, with overrides of state and block. Asked once, then known.
 
     Raises UpstreamError.
@@ -82,12 +82,12 @@ async def is_possible(node: Node, power: Power, pin: BlockRef) -> bool:
     return power.is_proven
 
 
-async def perform(node: Node, plays: Sequence[Play]) -> list[Played | NotRun]:
+async def perform(node: Node, plays: Sequence[Simulation]) -> list[SimulationResult | NotSimulated]:
     """The plays beside each other. Raises UpstreamError."""
     return list(await asyncio.gather(*(_play(node, play) for play in plays)))
 
 
-async def _play(node: Node, play: Play) -> Played | NotRun:
+async def _play(node: Node, play: Simulation) -> SimulationResult | NotSimulated:
     state = play.state_overrides()
     results: dict[str, SimResult] = {}
     for number, block in enumerate(play.blocks):
@@ -104,8 +104,8 @@ async def _play(node: Node, play: Play) -> Played | NotRun:
                 if len(answers) > len(calls):
                     _carry(state, _decode(answers[-1], _Changes))
             except UpstreamError as error:
-                return NotRun(missing="NODE", reason=str(error))
-    return Played(results, _METHOD)
+                return NotSimulated(missing="NODE", reason=str(error))
+    return SimulationResult(results, _METHOD)
 
 
 def _steps(block: SimBlock) -> Iterator[list[SimCall]]:
@@ -121,7 +121,7 @@ def _steps(block: SimBlock) -> Iterator[list[SimCall]]:
 
 
 def _request(
-    play: Play,
+    play: Simulation,
     block: SimBlock,
     call: SimCall,
     state: dict[str, dict[str, object]],

@@ -11,20 +11,25 @@ from typing import Final
 import evmole
 import msgspec
 
-from analysis.static.custody.simulation_hints import UNKNOWN_LEADS, Leads, StoredAddress, find_leads
+from analysis.static.custody.simulation_hints import (
+    UNKNOWN_LEADS,
+    SimulationHints,
+    StoredAddress,
+    find_simulation_hints,
+)
 from analysis.static.dataflow.delegate_targets import Delegation, find_delegation, slot_name
 from analysis.static.detectors.detector import Answer, Evidence
 from analysis.static.detectors.registry import DETECTORS
 from analysis.static.evm.budget import Budget
 from analysis.static.evm.disassembly import Program, hash_of, split, strip_metadata
-from analysis.static.evm.expressions import Pool
-from analysis.static.evm.path_explorer import walk
+from analysis.static.evm.expressions import ExprPool
+from analysis.static.evm.path_explorer import explore
 from analysis.static.evm.path_state import HOLDER_FUNCTIONS, Note, Notes
 from analysis.static.token_model.cap_extraction import cap_rules
 from analysis.static.token_model.cap_rules import CapRules
 from analysis.static.token_model.clock_limits import ClockLimit
 from analysis.static.token_model.condition_finder import find_trade_conditions
-from analysis.static.token_model.contract_model import Code
+from analysis.static.token_model.contract_model import ContractModel
 from analysis.static.token_model.deadlines import clock_limits
 from analysis.static.token_model.trade_conditions import TradeConditions
 from config.primitives import Hash32, Selector
@@ -42,7 +47,7 @@ Functions = dict[int, str | None]
 """By selector, the ABI types of a function's arguments, separated by commas. None: not known."""
 
 
-class Findings(msgspec.Struct, frozen=True, kw_only=True):
+class CodeAnalysis(msgspec.Struct, frozen=True, kw_only=True):
     """What one runtime code tells."""
 
     code_hash: Hash32
@@ -64,7 +69,7 @@ class Findings(msgspec.Struct, frozen=True, kw_only=True):
     cap_rules: CapRules
     """How caps are enforced, for those who know what storage holds."""
     delegation: Delegation
-    leads: Leads
+    hints: SimulationHints
     """What simulations are to try."""
     conditions: TradeConditions = TradeConditions()
     """On which transfers are refused, taxed or booked otherwise; of a V4 hook, swaps."""
@@ -73,13 +78,13 @@ class Findings(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the clock ended the walk, not its steps: at a quieter time it may find more."""
 
 
-def examine(runtime: bytes, *, budget: Budget | None = None) -> Findings:
+def analyse_code(runtime: bytes, *, budget: Budget | None = None) -> CodeAnalysis:
     """Examine one contract's own code; for a proxy, examine the implementation's code as well.
 
     Any bytes will do. The budget bounds the time; what it cuts off is None.
     """
     stripped = strip_metadata(runtime)
-    return read_program(split(stripped), functions_of(stripped), Pool(), budget or Budget())
+    return analyse_program(split(stripped), functions_of(stripped), ExprPool(), budget or Budget())
 
 
 @contextmanager
@@ -100,21 +105,23 @@ def functions_of(stripped: bytes) -> Functions:
     return {int(found.selector, 16): found.arguments for found in listed}
 
 
-def read_program(program: Program, functions: Functions, pool: Pool, budget: Budget) -> Findings:
+def analyse_program(
+    program: Program, functions: Functions, pool: ExprPool, budget: Budget
+) -> CodeAnalysis:
     """What a code tells that is split already. The pool is filled with its words."""
     with _without_garbage_collection():
         return _read(program, functions, pool, budget)
 
 
-def _read(program: Program, functions: Functions, pool: Pool, budget: Budget) -> Findings:
+def _read(program: Program, functions: Functions, pool: ExprPool, budget: Budget) -> CodeAnalysis:
     listed = set(functions)
-    walked = walk(program, selectors=listed, budget=budget, pool=pool)
-    delegation = find_delegation(program, walked.notes)
-    code = Code(program, walked, listed | walked.notes.selectors, delegation)
+    exploration = explore(program, selectors=listed, budget=budget, pool=pool)
+    delegation = find_delegation(program, exploration.notes)
+    code = ContractModel(program, exploration, listed | exploration.notes.selectors, delegation)
     answers = {detector.key: detector.look(code) for detector in DETECTORS}
     is_front = delegation.is_proxy and not code.answers_holders
-    owner_checks = [] if is_front else _owner_checks(walked.notes)
-    return Findings(
+    owner_checks = [] if is_front else _owner_checks(exploration.notes)
+    return CodeAnalysis(
         code_hash=hash_of(program.code),
         size=len(program.code),
         selectors=tuple(_name(selector) for selector in sorted(code.selectors)),
@@ -127,20 +134,20 @@ def _read(program: Program, functions: Functions, pool: Pool, budget: Budget) ->
         clock_limits=clock_limits(code),
         cap_rules=cap_rules(code),
         delegation=delegation,
-        leads=find_leads(
+        hints=find_simulation_hints(
             code,
             {entry: types for entry, types in functions.items() if types is not None},
             shown={found.entry for found in answers["mint_or_burn_function"].evidence},
         ),
         conditions=find_trade_conditions(code),
         evidence=_evidence(answers, owner_checks),
-        is_timed_out=walked.notes.is_timed_out,
+        is_timed_out=exploration.notes.is_timed_out,
     )
 
 
-def unexamined(stripped: bytes) -> Findings:
+def unanalysed(stripped: bytes) -> CodeAnalysis:
     """Of a code whose examination could not be ended: nothing is known."""
-    return Findings(
+    return CodeAnalysis(
         code_hash=hash_of(stripped),
         size=len(stripped),
         selectors=(),
@@ -150,7 +157,7 @@ def unexamined(stripped: bytes) -> Findings:
         clock_limits=(),
         cap_rules=CapRules(),
         delegation=Delegation(is_proxy=None),
-        leads=UNKNOWN_LEADS,
+        hints=UNKNOWN_LEADS,
         evidence=(),
         is_timed_out=True,
     )

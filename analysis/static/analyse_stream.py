@@ -13,7 +13,7 @@ from typing import IO
 
 import msgspec
 
-from analysis.static.analyse_code import Findings, examine
+from analysis.static.analyse_code import CodeAnalysis, analyse_code
 from analysis.static.evm.disassembly import strip_metadata
 from analysis.static.worker_pool import process_pool
 from sql.rows import StaticFindings
@@ -74,7 +74,7 @@ def lines_of(file: IO[bytes]) -> Iterator[bytes]:
     yield b"".join(parts)
 
 
-def examine_lines(lines: Iterable[bytes], *, processes: int | None = None) -> Iterator[bytes]:
+def analyse_lines(lines: Iterable[bytes], *, processes: int | None = None) -> Iterator[bytes]:
     """Answer each line `{"id", "runtime"}` with `{"id", "features", "evidence", "ms"}`.
 
     A line that cannot be used gives `{"id", "error"}`; empty lines give nothing. Answers come in
@@ -84,7 +84,7 @@ def examine_lines(lines: Iterable[bytes], *, processes: int | None = None) -> It
     count = processes or os.cpu_count() or 1
     asked = (line for line in lines if line.strip())
     if count == 1:
-        yield from map(examine_line, asked)
+        yield from map(analyse_line, asked)
         return
     events: SimpleQueue[_Event] = SimpleQueue()
     crew = _Crew(count, when_made=lambda: events.put(None))
@@ -164,7 +164,7 @@ class _Crew:
         self._under_way.append((line, future))
 
     def _begin(self, line: bytes) -> "Future[bytes]":
-        future = self._pool.submit(examine_line, line)
+        future = self._pool.submit(analyse_line, line)
         future.add_done_callback(lambda _: self._when_made())
         return future
 
@@ -184,7 +184,7 @@ class _Crew:
         """Nobody tells which line it was that a process died of: the first is tried by itself."""
         alone = process_pool(1)
         try:
-            answer = alone.submit(examine_line, line).result()
+            answer = alone.submit(analyse_line, line).result()
         except BrokenProcessPool:
             answer = _refuse(line, "the process that examined it died")
         finally:
@@ -204,7 +204,7 @@ class _Crew:
             self._under_way.append((line, again))
 
 
-def examine_line(line: bytes) -> bytes:
+def analyse_line(line: bytes) -> bytes:
     """Answer one line."""
     try:
         asked = msgspec.json.decode(line, type=_Asked)
@@ -226,8 +226,8 @@ def examine_line(line: bytes) -> bytes:
 
 
 @lru_cache(maxsize=_KNOWN_CODES)
-def _examined(stripped: bytes) -> Findings:
-    return examine(stripped)
+def _examined(stripped: bytes) -> CodeAnalysis:
+    return analyse_code(stripped)
 
 
 def _refuse(line: bytes, reason: str) -> bytes:

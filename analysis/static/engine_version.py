@@ -13,7 +13,7 @@ from typing import Final
 
 import msgspec
 
-from analysis.static.analyse_code import Findings
+from analysis.static.analyse_code import CodeAnalysis
 
 _ROOT: Final = Path(__file__).resolve().parents[2]
 
@@ -34,7 +34,7 @@ _LENGTH: Final = 16
 @cache
 def analysis_version() -> str:
     """Hex digits. The same for the same sources, libraries and shape of findings."""
-    digest = hashlib.sha256(msgspec.json.encode(msgspec.json.schema(Findings)))
+    digest = hashlib.sha256(msgspec.json.encode(msgspec.json.schema(CodeAnalysis)))
     for library in _LIBRARIES:
         digest.update(f"{library} {metadata.version(library)}\n".encode())
     for path in sorted(path for pattern in SOURCES for path in _ROOT.glob(pattern)):

@@ -19,7 +19,7 @@ from typing import Final
 import msgspec
 from eth_hash.auto import keccak
 
-from analysis.static.analyse_code import Findings, Functions, functions_of, read_program
+from analysis.static.analyse_code import CodeAnalysis, Functions, analyse_program, functions_of
 from analysis.static.evm.budget import Budget
 from analysis.static.evm.disassembly import hash_of, split
 from analysis.static.evm.opaque_immutables import (
@@ -27,10 +27,10 @@ from analysis.static.evm.opaque_immutables import (
     FEWEST_BYTES,
     LOWEST,
     WORD,
-    ListeningPool,
-    LookedAtError,
-    Sealed,
-    SealedCode,
+    OpaqueCode,
+    OpaqueInt,
+    RecordingPool,
+    ValueInspectedError,
     width_of,
 )
 from config.primitives import Hash32
@@ -49,7 +49,7 @@ _UP_TO_WORD: Final = re.compile(
 """Whole instructions up to the next PUSH32. A loop over them would be slow."""
 
 
-class Shape(msgspec.Struct, frozen=True, kw_only=True):
+class CodeShape(msgspec.Struct, frozen=True, kw_only=True):
     """One code, and what may be immutables in it."""
 
     family: Hash32
@@ -61,7 +61,7 @@ class Shape(msgspec.Struct, frozen=True, kw_only=True):
     """Where operands start, and which of the numbers each is."""
 
 
-class Proof(msgspec.Struct, frozen=True, kw_only=True):
+class FamilyProof(msgspec.Struct, frozen=True, kw_only=True):
     """That some numbers of a family decide nothing. Numbers are in hex."""
 
     stand_ins: dict[int, str]
@@ -79,12 +79,12 @@ class Family(msgspec.Struct, frozen=True, kw_only=True):
 
     numbers: tuple[str, ...]
     """Of the one that was examined first, in hex."""
-    proof: Proof | None = None
+    proof: FamilyProof | None = None
     is_closed: bool = False
     """A proof has failed; no other is tried."""
 
 
-def shape_of(stripped: bytes) -> Shape | None:
+def shape_of(stripped: bytes) -> CodeShape | None:
     """None: there is no number in it that may be an immutable."""
     names: dict[int, int] = {}
     places = []
@@ -99,7 +99,7 @@ def shape_of(stripped: bytes) -> Shape | None:
     widths = [width_of(number) for number in names]
     rest = _without(stripped, places)
     name = keccak(msgspec.json.encode(("family", places, widths)) + rest)
-    return Shape(family=Hash32("0x" + name.hex()), numbers=tuple(names), places=tuple(places))
+    return CodeShape(family=Hash32("0x" + name.hex()), numbers=tuple(names), places=tuple(places))
 
 
 def _looks_random(operand: bytes) -> bool:
@@ -110,12 +110,12 @@ def _looks_random(operand: bytes) -> bool:
 # --- families -----------------------------------------------------------------------------------
 
 
-def new_family(shape: Shape) -> Family:
+def new_family(shape: CodeShape) -> Family:
     """The family of a code that is the first of it."""
     return Family(numbers=tuple(f"{number:x}" for number in shape.numbers))
 
 
-def answer(family: Family, stripped: bytes, shape: Shape) -> Findings | None:
+def instantiate(family: Family, stripped: bytes, shape: CodeShape) -> CodeAnalysis | None:
     """What examining this code of the family would find. None: that has not been shown."""
     proof = family.proof
     if proof is None or not _differing(family, shape) <= proof.stand_ins.keys():
@@ -132,7 +132,9 @@ def answer(family: Family, stripped: bytes, shape: Shape) -> Findings | None:
     return _filled(proof, values, stripped)
 
 
-def grow(family: Family, stripped: bytes, shape: Shape, found: Findings) -> Family | None:
+def extend_proof(
+    family: Family, stripped: bytes, shape: CodeShape, found: CodeAnalysis
+) -> Family | None:
     """The family with a proof that covers this code of it, in which that was found; closed where
     there is none. None: there is nothing to be shown."""
     if family.is_closed:
@@ -148,7 +150,7 @@ def grow(family: Family, stripped: bytes, shape: Shape, found: Findings) -> Fami
     return msgspec.structs.replace(family, proof=proof)
 
 
-def _differing(family: Family, shape: Shape) -> frozenset[int]:
+def _differing(family: Family, shape: CodeShape) -> frozenset[int]:
     """The numbers in which the code differs from the one that was examined first."""
     pairs = zip(family.numbers, shape.numbers, strict=True)
     return frozenset(name for name, (one, other) in enumerate(pairs) if int(one, 16) != other)
@@ -157,7 +159,7 @@ def _differing(family: Family, shape: Shape) -> frozenset[int]:
 # --- proofs -------------------------------------------------------------------------------------
 
 
-def _prove(stripped: bytes, shape: Shape, which: frozenset[int]) -> Proof | None:
+def _prove(stripped: bytes, shape: CodeShape, which: frozenset[int]) -> FamilyProof | None:
     """That these numbers of the code decide nothing. None: they do, or that is not known.
 
     The code is examined with the lowest and with the highest numbers that they could be, in either
@@ -169,7 +171,7 @@ def _prove(stripped: bytes, shape: Shape, which: frozenset[int]) -> Proof | None
     high = {name: 2 ** (8 * width) - 1 - few - name for name, width in widths.items()}
     try:
         proofs = [_examined_with(values, stripped, shape) for values in (low, high)]
-    except LookedAtError:
+    except ValueInspectedError:
         return None
     one, other = proofs
     if one is None or other is None:
@@ -179,22 +181,26 @@ def _prove(stripped: bytes, shape: Shape, which: frozenset[int]) -> Proof | None
     return msgspec.structs.replace(one, others=tuple({*one.others, *other.others}))
 
 
-def _examined_with(values: Mapping[int, int], stripped: bytes, shape: Shape) -> Proof | None:
+def _examined_with(
+    values: Mapping[int, int], stripped: bytes, shape: CodeShape
+) -> FamilyProof | None:
     """A proof, but for being the same with other values."""
     others: set[int] = set()
-    sealed = {name: Sealed.make(value, name=name, others=others) for name, value in values.items()}
+    sealed = {
+        name: OpaqueInt.make(value, name=name, others=others) for name, value in values.items()
+    }
     places = _places(shape, values)
-    code = SealedCode(stripped)
+    code = OpaqueCode(stripped)
     code.parts = tuple(range(place, place + WORD) for place, _ in places)
     program = split(stripped)
     pushed = {**program.pushed, **{place - 1: sealed[name] for place, name in places}}
     program = msgspec.structs.replace(program, code=code, pushed=pushed)
     functions = functions_of(stripped)
-    found = read_program(program, functions, ListeningPool(others), Budget())
+    found = analyse_program(program, functions, RecordingPool(others), Budget())
     large = sorted(number for number in others if number >= LOWEST[ADDRESS_BYTES])
     if found.is_timed_out or len(large) > _MOST_OTHERS:
         return None
-    return Proof(
+    return FamilyProof(
         stand_ins={name: _text(value, like=value) for name, value in values.items()},
         others=tuple(f"{number:x}" for number in large),
         functions=_digest(functions),
@@ -202,12 +208,12 @@ def _examined_with(values: Mapping[int, int], stripped: bytes, shape: Shape) -> 
     )
 
 
-def _filled(proof: Proof, values: Mapping[int, int], stripped: bytes) -> Findings:
+def _filled(proof: FamilyProof, values: Mapping[int, int], stripped: bytes) -> CodeAnalysis:
     """What was found, with the real numbers in the place of those that stood for them."""
     text = proof.found
     for name, stand_in in proof.stand_ins.items():
         text = text.replace(stand_in, _text(values[name], like=int(stand_in, 16)))
-    found = msgspec.json.decode(text, type=Findings)
+    found = msgspec.json.decode(text, type=CodeAnalysis)
     return msgspec.structs.replace(found, code_hash=hash_of(stripped))
 
 
@@ -215,7 +221,7 @@ def _text(number: int, *, like: int) -> str:
     return f"{number:0{2 * width_of(like)}x}"
 
 
-def _places(shape: Shape, which: Container[int]) -> tuple[tuple[int, int], ...]:
+def _places(shape: CodeShape, which: Container[int]) -> tuple[tuple[int, int], ...]:
     return tuple((place, name) for place, name in shape.places if name in which)
 
 

@@ -17,10 +17,16 @@ from typing import Final, Protocol, TypeVar
 import msgspec
 import structlog
 
-from analysis.static.analyse_code import Findings, examine, unexamined
+from analysis.static.analyse_code import CodeAnalysis, analyse_code, unanalysed
 from analysis.static.engine_version import analysis_version
 from analysis.static.evm.disassembly import hash_of, strip_metadata
-from analysis.static.immutable_families import Family, answer, grow, new_family, shape_of
+from analysis.static.immutable_families import (
+    Family,
+    extend_proof,
+    instantiate,
+    new_family,
+    shape_of,
+)
 from analysis.static.worker_pool import process_pool
 from config.errors import StoreError
 from config.primitives import Hash32
@@ -39,7 +45,7 @@ are examined as fast as they would be looked up; what answers for them is their 
 _MOST_PROCESSES: Final = 4
 
 
-class Codes(Protocol):
+class StoredResults(Protocol):
     """The tables, or nothing at all. A family of codes is kept as if it were a code."""
 
     async def find_code(self, code_hash: Hash32, version: str) -> str | None:
@@ -55,7 +61,7 @@ class Codes(Protocol):
         ...
 
 
-class NoCodes:
+class NoStoredResults:
     """No tables: nothing is kept."""
 
     async def find_code(self, code_hash: Hash32, version: str) -> str | None:
@@ -68,17 +74,17 @@ class NoCodes:
         """There is nothing."""
 
 
-class Examiner:
+class StaticResultCache:
     """What codes tell by themselves. One for all chains: the same code says the same on each."""
 
-    def __init__(self, codes: Codes | None = None, *, in_processes: bool = False) -> None:
-        self._codes = NoCodes() if codes is None else codes
+    def __init__(self, codes: StoredResults | None = None, *, in_processes: bool = False) -> None:
+        self._codes = NoStoredResults() if codes is None else codes
         self._in_processes = in_processes
         self._workers = self._new_workers()
-        self._recent: OrderedDict[bytes, Findings] = OrderedDict()
-        self._under_way: dict[bytes, asyncio.Task[Findings]] = {}
+        self._recent: OrderedDict[bytes, CodeAnalysis] = OrderedDict()
+        self._under_way: dict[bytes, asyncio.Task[CodeAnalysis]] = {}
 
-    async def examine(self, code: bytes, *, anew: bool = False) -> Findings:
+    async def analyse(self, code: bytes, *, anew: bool = False) -> CodeAnalysis:
         """What the code tells; with `anew`, worked out again whatever is known, and kept so.
 
         What a code keeps us from working out is not known; it is no error.
@@ -102,21 +108,21 @@ class Examiner:
             await self._codes.forget_codes(but_of_version=analysis_version())
         except StoreError as error:
             _LOG.warning("old answers not removed", why=str(error))
-        await self._work_out(examine, b"")
+        await self._work_out(analyse_code, b"")
 
     def close(self) -> None:
         """End the workers; what they are at is lost."""
         self._workers.shutdown(wait=False, cancel_futures=True)
 
-    def _forget(self, stripped: bytes, done: asyncio.Task[Findings]) -> None:
+    def _forget(self, stripped: bytes, done: asyncio.Task[CodeAnalysis]) -> None:
         if self._under_way.get(stripped) is done:
             del self._under_way[stripped]
 
-    async def _find(self, stripped: bytes, *, anew: bool) -> Findings:
+    async def _find(self, stripped: bytes, *, anew: bool) -> CodeAnalysis:
         is_kept = len(stripped) > _SMALL
         found = await self._look_up(stripped) if is_kept and not anew else None
         if found is None:
-            found = await self._work_out(examine, stripped) or unexamined(stripped)
+            found = await self._work_out(analyse_code, stripped) or unanalysed(stripped)
             if is_kept and not found.is_timed_out:
                 await self._keep(found.code_hash, len(stripped), found)
                 await self._introduce(stripped, found, anew=anew)
@@ -125,17 +131,17 @@ class Examiner:
             self._recent.popitem(last=False)
         return found
 
-    async def _look_up(self, stripped: bytes) -> Findings | None:
-        found = await self._read(hash_of(stripped), Findings)
+    async def _look_up(self, stripped: bytes) -> CodeAnalysis | None:
+        found = await self._read(hash_of(stripped), CodeAnalysis)
         shape = shape_of(stripped) if found is None else None
         if shape is None:
             return found
         family = await self._read(shape.family, Family)
         if family is None or family.proof is None:
             return None
-        return await self._work_out(answer, family, stripped, shape)
+        return await self._work_out(instantiate, family, stripped, shape)
 
-    async def _introduce(self, stripped: bytes, found: Findings, *, anew: bool) -> None:
+    async def _introduce(self, stripped: bytes, found: CodeAnalysis, *, anew: bool) -> None:
         """Let the code's family know of it. With `anew`, what was known of the family is forgotten:
         the next code of it is examined again as well."""
         shape = shape_of(stripped)
@@ -145,7 +151,7 @@ class Examiner:
         if known is None:
             family: Family | None = new_family(shape)
         else:
-            family = await self._work_out(grow, known, stripped, shape, found)
+            family = await self._work_out(extend_proof, known, stripped, shape, found)
         if family is not None:
             await self._keep(shape.family, len(stripped), family)
 
@@ -157,7 +163,7 @@ class Examiner:
             _LOG.warning("code not looked up", code=name, why=str(error))
             return None
 
-    async def _keep(self, name: Hash32, size: int, known: Findings | Family) -> None:
+    async def _keep(self, name: Hash32, size: int, known: CodeAnalysis | Family) -> None:
         text = msgspec.json.encode(known).decode()
         try:
             await self._codes.keep_code(name, analysis_version(), size=size, found=text)

@@ -110,7 +110,7 @@ def _results(
                 value = None if clock is None else frozenset({clock.time_s})
             case "block":
                 value = None if clock is None else frozenset({clock.block_number})
-            case "either":
+            case "phi":
                 value = _union(given)
             case _:
                 value = _computed(step.operation, given)

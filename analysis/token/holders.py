@@ -11,9 +11,9 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 import msgspec
 
 from analysis.reads.eth_reads import call, code_at, decode_uint, read_code, read_reply
-from analysis.reads.indexed_facts import Known, Past
+from analysis.reads.indexed_facts import IndexedFacts, TransferHistory
 from analysis.reads.node import RpcAnswer
-from analysis.reads.read_batch import Round
+from analysis.reads.read_batch import ReadBatch
 from analysis.token.admission import DELEGATION_BYTES, is_delegated_account
 from config.burn import BURN_ADDRESSES
 from config.primitives import ZERO_ADDRESS, Address, RawAmount
@@ -43,9 +43,9 @@ class HolderQuestions:
 
     def __init__(
         self,
-        trip: Round,
+        trip: ReadBatch,
         token: Address,
-        known: Known,
+        known: IndexedFacts,
         *,
         places: Iterable[Address],
         asked_already: Sequence[Address],
@@ -98,7 +98,11 @@ def rank(balances: Mapping[Address, int]) -> tuple[HolderRow, ...]:
 
 
 def left_for_others(
-    known: Known, balances: Mapping[Address, int], *, listed: Container[Address], supply_raw: int
+    known: IndexedFacts,
+    balances: Mapping[Address, int],
+    *,
+    listed: Container[Address],
+    supply_raw: int,
 ) -> RawAmount | None:
     """What holders that are neither listed nor burn addresses have, by a whole history: balances
     where they were asked, else sums of transfers. None: the history is not whole.
@@ -115,7 +119,7 @@ def left_for_others(
     return RawAmount(max(0, others_raw - untrue_raw))
 
 
-def _evidence(past: Past, *, asked: int) -> EvidenceRow:
+def _evidence(past: TransferHistory, *, asked: int) -> EvidenceRow:
     body = {
         "transfers_known": past.extent,
         "transfers_from_block": past.from_block,
@@ -124,7 +128,7 @@ def _evidence(past: Past, *, asked: int) -> EvidenceRow:
     return EvidenceRow(key="top_holders", body=msgspec.json.encode(body).decode())
 
 
-def creators_named(known: Known) -> tuple[Address, ...]:
+def creators_named(known: IndexedFacts) -> tuple[Address, ...]:
     """Whom the chain's past, else the launch events name as creator; some may be contracts."""
     if known.creator is not None:
         return (known.creator,)

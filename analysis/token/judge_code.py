@@ -6,8 +6,8 @@ import msgspec
 
 from analysis.reads.eth_reads import address_of, code_at, read_code, read_word, word_at
 from analysis.reads.node import Node, RpcAnswer
-from analysis.static.analyse_code import Findings
-from analysis.static.custody.simulation_hints import UNKNOWN_LEADS, Leads, StoredAddress
+from analysis.static.analyse_code import CodeAnalysis
+from analysis.static.custody.simulation_hints import UNKNOWN_LEADS, SimulationHints, StoredAddress
 from analysis.static.dataflow.delegate_targets import Delegation
 from analysis.static.token_model.cap_rules import CapRules
 from analysis.static.token_model.clock_limits import ClockLimit
@@ -17,7 +17,7 @@ from config.primitives import ZERO_ADDRESS, Address, Hash32
 from sql.rows import EvidenceRow, StaticFindings
 
 
-class Judged(msgspec.Struct, frozen=True, kw_only=True):
+class CodeVerdict(msgspec.Struct, frozen=True, kw_only=True):
     """The static part of an analysis."""
 
     implementation: Address | None
@@ -30,7 +30,7 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True):
     """Addresses further up in their slots that it compares with the caller."""
     clock_limits: tuple[ClockLimit, ...] = ()
     """What the judged code compares with the clock; slots are the token's."""
-    leads: Leads = UNKNOWN_LEADS
+    hints: SimulationHints = UNKNOWN_LEADS
     """What simulations of the judged code are to try."""
     conditions: TradeConditions = TradeConditions()
     """Those of the judged code, and of a proxy's own; slots are the token's."""
@@ -39,7 +39,7 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True):
     evidence: tuple[EvidenceRow, ...]
 
 
-Examine = Callable[[bytes], Awaitable[Findings]]
+Examine = Callable[[bytes], Awaitable[CodeAnalysis]]
 """What a code tells by itself, looked up or worked out beside the event loop."""
 
 
@@ -51,7 +51,7 @@ async def judge_code(
     *,
     block: Hash32,
     examine: Examine,
-) -> Judged:
+) -> CodeVerdict:
     """Follow a proxy to its code. `answers` are those to proxy.first_requests.
 
     Raises UpstreamError.
@@ -68,18 +68,18 @@ async def judge_code(
     if trail.code is None or judged is None:
         return _unjudged(own, trail)
     if judged is own or own is None:
-        return _judged(trail, judged, judged.findings, judged.leads, judged.evidence)
+        return _judged(trail, judged, judged.findings, judged.hints, judged.evidence)
     others = await _other_targets(node, trail, own.delegation, block=block, examine=examine)
-    findings, leads = judged.findings, judged.leads
+    findings, hints = judged.findings, judged.hints
     for other in others:
         findings = proxy_findings.either(findings, other.findings)
-        leads = proxy_findings.joined(leads, other.leads)
+        hints = proxy_findings.joined(hints, other.hints)
     return msgspec.structs.replace(
         _judged(
             trail,
             judged,
             proxy_findings.with_front(findings, own.findings),
-            leads,
+            hints,
             (*judged.evidence, *_of_proxy(own, judged)),
         ),
         clock_limits=tuple(
@@ -90,18 +90,18 @@ async def judge_code(
 
 def _judged(
     trail: proxy_resolution.Trail,
-    judged: Findings,
+    judged: CodeAnalysis,
     findings: StaticFindings,
-    leads: Leads,
+    hints: SimulationHints,
     evidence: tuple[EvidenceRow, ...],
-) -> Judged:
-    return Judged(
+) -> CodeVerdict:
+    return CodeVerdict(
         implementation=trail.implementation,
         findings=msgspec.structs.replace(findings, is_proxy=trail.is_proxy),
         owner_slots=judged.owner_slots,
         packed_owners=judged.packed_owners,
         clock_limits=judged.clock_limits,
-        leads=leads,
+        hints=hints,
         conditions=judged.conditions if judged is trail.own else _with_front(judged, trail.own),
         cap_rules=judged.cap_rules,
         evidence=evidence,
@@ -115,7 +115,7 @@ async def _other_targets(
     *,
     block: Hash32,
     examine: Examine,
-) -> list[Findings]:
+) -> list[CodeAnalysis]:
     """What the codes tell that a front delegates to at another time, or for other callers."""
     if not delegation.has_several:
         return []
@@ -129,7 +129,7 @@ async def _other_targets(
     return [await examine(code) for answer in codes if (code := read_code(answer))]
 
 
-def _with_front(behind: Findings, front: Findings | None) -> TradeConditions:
+def _with_front(behind: CodeAnalysis, front: CodeAnalysis | None) -> TradeConditions:
     """A proxy may choose on conditions of its own where a call goes."""
     if front is None:
         return behind.conditions
@@ -139,9 +139,9 @@ def _with_front(behind: Findings, front: Findings | None) -> TradeConditions:
     )
 
 
-def _unjudged(own: Findings | None, trail: proxy_resolution.Trail) -> Judged:
+def _unjudged(own: CodeAnalysis | None, trail: proxy_resolution.Trail) -> CodeVerdict:
     """A proxy to nowhere known: what an implementation would do is not known either."""
-    return Judged(
+    return CodeVerdict(
         implementation=None,
         findings=StaticFindings(timebomb=None, is_proxy=trail.is_proxy),
         owner_slots=(),
@@ -149,7 +149,7 @@ def _unjudged(own: Findings | None, trail: proxy_resolution.Trail) -> Judged:
     )
 
 
-def _of_proxy(own: Findings | None, judged: Findings | None) -> tuple[EvidenceRow, ...]:
+def _of_proxy(own: CodeAnalysis | None, judged: CodeAnalysis | None) -> tuple[EvidenceRow, ...]:
     """What of the front's evidence counts: what the code behind it has nothing to say of."""
     rows = () if own is None else own.evidence
     known = {row.key for row in judged.evidence} if judged is not None else set()

@@ -10,7 +10,11 @@ from typing import Final
 import msgspec
 
 from analysis.static.custody.simulation_hints import StoredAddress
-from analysis.static.token_model.trade_conditions import Effect, OwnedCondition, TradeConditions
+from analysis.static.token_model.trade_conditions import (
+    ConditionEffect,
+    OwnedCondition,
+    TradeConditions,
+)
 from config.burn import BURN_ADDRESSES
 from config.primitives import Address, Selector
 from sql.rows import EvidenceRow, StaticFindings
@@ -29,7 +33,7 @@ _OF_REFUSALS: Final = (
 _OF_AMOUNTS: Final = (*_OF_REFUSALS, "tax_can_be_modified")
 """Fields, one of which tells of a list or a variable that decides on an effect."""
 
-_TELLING: Final[dict[Effect, tuple[str, ...]]] = {
+_TELLING: Final[dict[ConditionEffect, tuple[str, ...]]] = {
     "refuses": _OF_REFUSALS,
     "overruns": _OF_AMOUNTS,
     "leads": _OF_AMOUNTS,
@@ -40,7 +44,7 @@ _TELLING: Final[dict[Effect, tuple[str, ...]]] = {
 class _Control(msgspec.Struct, frozen=True, kw_only=True):
     selector: Selector
     pc: int
-    effect: Effect
+    effect: ConditionEffect
     is_of_hook: bool
 
 

@@ -10,8 +10,8 @@ import msgspec
 
 from analysis.reads.eth_reads import code_at
 from analysis.reads.node import Node, RpcAnswer
-from analysis.reads.node_capabilities import Powers
-from analysis.reads.read_batch import Round
+from analysis.reads.node_capabilities import NodeCapabilities
+from analysis.reads.read_batch import ReadBatch
 from analysis.static.custody.simulation_hints import StoredAddress
 from analysis.token import ownership
 from analysis.token.admission import DELEGATION_BYTES
@@ -44,15 +44,15 @@ async def read_owner_slots(
     *,
     block: Hash32,
     packed: Sequence[StoredAddress] = (),
-    powers: Powers | None = None,
+    capabilities: NodeCapabilities | None = None,
 ) -> OwnerSlots:
     """The slots and, in the same round, the code of whoever is in them.
 
     Whoever shares a slot with something, and so in all of `packed`, counts as a wallet, as the code
-    there is not asked for. Silence of the chain is an answer here, and never raised. `powers` None:
-    reads are not packed.
+    there is not asked for. Silence of the chain is an answer here, and never raised. Reads are not
+    packed without `capabilities`.
     """
-    trip = Round()
+    trip = ReadBatch()
     asked = trip.ask(ownership.slot_requests(token, slots, block=block))
     codes = trip.ask(
         [code_at(trip.promise(at), block=block) for at in range(asked.start, asked.stop)],
@@ -61,7 +61,7 @@ async def read_owner_slots(
     shared = trip.ask(ownership.slot_requests(token, [place.slot for place in packed], block=block))
     with suppress(TimeoutError, UpstreamError):
         async with asyncio.timeout(OWNER_SLOTS_WAIT_S):
-            await trip.send(node, powers)
+            await trip.send(node, capabilities)
     with suppress(UpstreamError):
         if trip.has(asked):
             held = ownership.read_slots(slots, trip[asked])

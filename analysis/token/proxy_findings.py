@@ -2,7 +2,7 @@
 
 import msgspec
 
-from analysis.static.custody.simulation_hints import Leads
+from analysis.static.custody.simulation_hints import SimulationHints
 from config.primitives import Selector
 from sql.rows import Pending, StaticFindings
 
@@ -33,7 +33,7 @@ def with_front(findings: StaticFindings, front: StaticFindings) -> StaticFinding
     return findings
 
 
-def joined(one: Leads, other: Leads) -> Leads:
+def joined(one: SimulationHints, other: SimulationHints) -> SimulationHints:
     """Everything that either suggests to try, and every doubt of either."""
     creates = (
         True
@@ -42,7 +42,7 @@ def joined(one: Leads, other: Leads) -> Leads:
         if one.creates_balances == other.creates_balances
         else None
     )
-    return Leads(
+    return SimulationHints(
         addresses=tuple(dict.fromkeys((*one.addresses, *other.addresses))),
         stored=tuple(dict.fromkeys((*one.stored, *other.stored))),
         movers=tuple(dict.fromkeys((*one.movers, *other.movers))),

@@ -21,7 +21,7 @@ from analysis.reads.eth_reads import (
     word_at,
 )
 from analysis.reads.node import RpcAnswer
-from analysis.static.analyse_code import Findings
+from analysis.static.analyse_code import CodeAnalysis
 from analysis.static.dataflow.delegate_targets import Delegation, slot_name
 from config.jsonrpc import RpcRequest
 from config.primitives import ZERO_ADDRESS, Address, Hash32
@@ -92,9 +92,9 @@ class Trail(msgspec.Struct, frozen=True, kw_only=True):
     """The token's storage that was read."""
     declared: Address | None = None
     """What the token answers to `implementation()`."""
-    own: Findings | None = None
+    own: CodeAnalysis | None = None
     """What the token's own code tells. None: it has none, or was not examined yet."""
-    found: Findings | None = None
+    found: CodeAnalysis | None = None
     """What `code` tells. None: not examined yet."""
     wants: CodeOf | FactsOf | WordsAt | AskBeacon | None = None
     """What to find out next. None: the search has ended."""
@@ -162,7 +162,7 @@ def read(trail: Trail, answers: Sequence[RpcAnswer]) -> Trail:
             return trail
 
 
-def learn(trail: Trail, found: Findings) -> Trail:
+def learn(trail: Trail, found: CodeAnalysis) -> Trail:
     """Take what the code of a FactsOf tells: stop at code that does not delegate, or answers a
     holder's calls itself; else go on."""
     here = msgspec.structs.replace(trail, found=found, wants=None)

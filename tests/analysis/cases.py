@@ -2,7 +2,7 @@
 
 `tests/cases/<field>/{found,absent,unknown}/<Name>.{sol,vy,evm}` with `<Name>.toml`. The folder says
 the label of the field the case was written for; the labels of all other fields are checked too.
-`.evm` is for the assembler of `tests/analysis/code`.
+`.evm` is for the assembler of `tests/analysis/static`.
 """
 
 import re

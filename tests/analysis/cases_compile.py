@@ -19,7 +19,7 @@ import msgspec
 from demo.anvil import NODE_MODULES, PROJECT_ROOT
 from demo.compile import find_node
 from tests.analysis.cases import CASES, Case, load_cases
-from tests.analysis.code.assembler import assemble
+from tests.analysis.static.assembler import assemble
 
 _CACHE: Final = PROJECT_ROOT / ".cache" / "cases"
 _COMPILE_S: Final = 300.0

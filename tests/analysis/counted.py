@@ -1,6 +1,6 @@
 """How often a code was examined, for tests of what makes that needless."""
 
-from analysis.static.analyse_code import Findings, examine
+from analysis.static.analyse_code import CodeAnalysis, analyse_code
 
 
 class Counted:
@@ -9,6 +9,6 @@ class Counted:
     def __init__(self) -> None:
         self.codes: list[bytes] = []
 
-    def __call__(self, code: bytes) -> Findings:
+    def __call__(self, code: bytes) -> CodeAnalysis:
         self.codes.append(code)
-        return examine(code)
+        return analyse_code(code)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from analysis.static.analyse_code import examine
+from analysis.static.analyse_code import analyse_code
 from tests.analysis.cases import Case, load_cases
 from tests.analysis.cases_compile import BLANK, IMMUTABLE, Build, builds_of, runtime_of
 from tests.analysis.test_cases import name_of
@@ -24,14 +24,14 @@ def _builds(*names: str) -> list[tuple[Case, Build]]:
     ("case", "build"), _builds("ImmutableOwner", "HashesCompared"), ids=name_of
 )
 def test_an_owner_that_is_not_filled_in_is_an_owner(case: Case, build: Build) -> None:
-    assert examine(_blank(case, build)).findings.has_owner_functionality is True
+    assert analyse_code(_blank(case, build)).findings.has_owner_functionality is True
 
 
 @pytest.mark.parametrize(("case", "build"), _builds("ImmutableRouter"), ids=name_of)
 def test_a_contract_that_is_not_filled_in_is_called(case: Case, build: Build) -> None:
-    assert examine(_blank(case, build)).findings.external_call is True
+    assert analyse_code(_blank(case, build)).findings.external_call is True
 
 
 @pytest.mark.parametrize(("case", "build"), _builds("ImmutableImplementation"), ids=name_of)
 def test_a_proxy_whose_implementation_is_not_filled_in_is_a_proxy(case: Case, build: Build) -> None:
-    assert examine(_blank(case, build)).findings.is_proxy is True
+    assert analyse_code(_blank(case, build)).findings.is_proxy is True

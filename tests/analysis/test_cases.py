@@ -5,7 +5,7 @@ from typing import Final
 
 import pytest
 
-from analysis.static.analyse_code import examine
+from analysis.static.analyse_code import analyse_code
 from tests.analysis.cases import (
     CASES,
     FIELDS,
@@ -30,7 +30,7 @@ _MISSES: Final = [
 @cache
 def answers_of(runtime: bytes) -> dict[str, object]:
     """The engine's answers, by field. The one place that knows where the engine is."""
-    findings = examine(runtime).findings
+    findings = analyse_code(runtime).findings
     answers = {field: getattr(findings, field) for field in FIELDS}
     return {
         field: frozenset(answer) if isinstance(answer, tuple) else answer

@@ -8,7 +8,7 @@ from eth_hash.auto import keccak
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.conditions.condition_inputs import Setting, WhatIf
+from analysis.conditions.condition_inputs import OrdinaryTrade, WhatIf
 from analysis.conditions.condition_plan import Plan, callees_of, make_plan, slots_of
 from analysis.static.token_model.cap_rules import Step
 from analysis.static.token_model.trade_conditions import TradeCondition, TradeConditions, Written
@@ -20,7 +20,7 @@ NOW_S, BLOCK = 1_790_000_000, 25_000_000
 GWEI = 10**9
 MASK = 2**256 - 1
 
-SETTING = Setting(
+SETTING = OrdinaryTrade(
     time_s=NOW_S,
     block=BLOCK,
     base_fee_wei=5 * GWEI,
@@ -243,7 +243,7 @@ def test_a_callee_without_code_answers_nothing() -> None:
 
 def test_both_meanings_of_a_merged_word_are_looked_at() -> None:
     late, later = ("GT", "time", NOW_S + 50), ("GT", "time", NOW_S + 5_000)
-    found = plan(condition(("either", late, later), "time"))
+    found = plan(condition(("phi", late, later), "time"))
     assert inputs(found) == {("time", NOW_S + 51), ("time", NOW_S + 5_001)}
 
 

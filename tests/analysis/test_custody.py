@@ -7,13 +7,19 @@ from eth_abi.abi import decode
 
 from analysis.scenarios import allowance_bypass, drain, owner_balance, transfer
 from analysis.scenarios.allowance_bypass import Bypass
-from analysis.scenarios.argument_filling import fill, recipes
+from analysis.scenarios.argument_filling import call_templates, fill
+from analysis.scenarios.attack_setup import AttackSetup
 from analysis.scenarios.privileged_candidates import MOST_SUSPECTS, stored_addresses, suspects
-from analysis.scenarios.theft_attempts import Crime, Seen
-from analysis.scenarios.theft_checks import Inquiry, write_plays
+from analysis.scenarios.theft_attempts import Seen
+from analysis.scenarios.theft_checks import TheftInquiry, write_plays
 from analysis.scenarios.transfer import TransferResult, Wallet
-from analysis.simulation.disguise import Scenery
-from analysis.static.custody.simulation_hints import KeyPlace, Leads, Mover, StoredAddress
+from analysis.simulation.disguise import Disguise
+from analysis.static.custody.simulation_hints import (
+    DebitingFunction,
+    KeyArgument,
+    SimulationHints,
+    StoredAddress,
+)
 from config.burn import BURN_ADDRESSES
 from config.primitives import ZERO_ADDRESS, Address, BlockRef, Hash32, RawAmount
 
@@ -21,9 +27,9 @@ STRANGER, OWNER, ROUTER, VICTIM, TOKEN = (Address("0x" + digit * 40) for digit i
 WALLET = Wallet(address=VICTIM, balance_raw=RawAmount(400), amount_raw=RawAmount(100), slot_index=0)
 
 
-def seen(thief: Address, *, moved: bool | None, grown: bool = False) -> Seen:
+def seen(attacker: Address, *, moved: bool | None, grown: bool = False) -> Seen:
     return Seen(
-        thief=thief,
+        attacker=attacker,
         wallet=VICTIM,
         what="",
         before_raw=400,
@@ -114,7 +120,7 @@ def test_suspects_come_once_the_likeliest_first_and_nobody_dead() -> None:
         token=TOKEN,
         owners=[OWNER, ZERO_ADDRESS],
         creator=creator,
-        leads=Leads(addresses=(constant, OWNER)),
+        hints=SimulationHints(addresses=(constant, OWNER)),
         stored=[stored, *BURN_ADDRESSES],
         venues=[ROUTER, stored],
     )
@@ -137,10 +143,10 @@ def test_an_address_is_read_out_of_the_middle_of_a_word() -> None:
 # --- what is said to strange functions ----------------------------------------------------------
 
 
-def filled(types: str, *keys: KeyPlace) -> list[tuple[object, ...]]:
-    mover = Mover(selector=0x12345678, arguments=types, keys=keys)
+def filled(types: str, *keys: KeyArgument) -> list[tuple[object, ...]]:
+    mover = DebitingFunction(selector=0x12345678, arguments=types, keys=keys)
     found = []
-    for _, recipe in sorted(recipes(mover, is_taking=True), key=lambda pair: pair[0]):
+    for _, recipe in sorted(call_templates(mover, is_taking=True), key=lambda pair: pair[0]):
         data = fill(recipe, WALLET, STRANGER)
         assert data is not None
         assert data.startswith("0x12345678")
@@ -166,7 +172,7 @@ def test_the_wallet_stands_in_every_place_for_an_address() -> None:
 
 
 def test_a_number_that_code_takes_for_an_address_is_one() -> None:
-    assert filled("uint256,uint256", KeyPlace(offset=36, is_left=False))[0] == (
+    assert filled("uint256,uint256", KeyArgument(offset=36, is_left=False))[0] == (
         100,
         int(VICTIM, 16),
     )
@@ -184,8 +190,8 @@ def test_functions_that_name_nobody_are_left_alone() -> None:
 
 
 def test_a_fallback_is_given_people_where_it_reads_them() -> None:
-    mover = Mover(selector=None, keys=(KeyPlace(offset=0, is_left=True),))
-    rank, recipe = min(recipes(mover, is_taking=True), key=lambda pair: pair[0])
+    mover = DebitingFunction(selector=None, keys=(KeyArgument(offset=0, is_left=True),))
+    rank, recipe = min(call_templates(mover, is_taking=True), key=lambda pair: pair[0])
     data = fill(recipe, WALLET, STRANGER)
     assert rank == 0
     assert data is not None
@@ -193,11 +199,11 @@ def test_a_fallback_is_given_people_where_it_reads_them() -> None:
 
 
 def test_everything_fits_eight_plays_each_within_a_nodes_gas() -> None:
-    secret = Scenery(secret="s", base_fee_wei=1, proposers=(ROUTER,))
+    secret = Disguise(secret="s", base_fee_wei=1, proposers=(ROUTER,))
     pin = BlockRef(number=1, hash=Hash32("0x"), parent_hash=Hash32("0x"), time_s=1)
-    crime = Crime(
+    attack = AttackSetup(
         pin=pin,
-        scenery=secret,
+        disguise=secret,
         token=TOKEN,
         block=(2, 2),
         supply_raw=RawAmount(10**24),
@@ -207,11 +213,12 @@ def test_everything_fits_eight_plays_each_within_a_nodes_gas() -> None:
     )
     people = tuple(Address(f"0x{number:040x}") for number in range(2**64, 2**64 + MOST_SUSPECTS))
     movers = tuple(
-        Mover(selector=number, arguments="address,address,address,uint256") for number in range(12)
+        DebitingFunction(selector=number, arguments="address,address,address,uint256")
+        for number in range(12)
     )
-    inquiry = Inquiry(
-        crime=crime,
-        leads=Leads(movers=movers),
+    inquiry = TheftInquiry(
+        attack=attack,
+        hints=SimulationHints(movers=movers),
         suspects=people,
         owners=people,
         is_owner_known=True,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from analysis.static.analyse_code import examine
+from analysis.static.analyse_code import analyse_code
 from analysis.static.evm.budget import Budget
 from tests.analysis.cases import FIELDS, NOW_IN_FORCE, Case, load_cases
 from tests.analysis.cases_compile import builds_of, runtime_of
@@ -29,8 +29,8 @@ def _codes() -> list[tuple[Case, str]]:
 def test_a_cut_walk_never_contradicts_a_whole_one(case: Case, name: str, steps: int) -> None:
     build = next(build for build in builds_of(case) if build.name == name)
     runtime = runtime_of(case, build)
-    whole = examine(runtime).findings
-    cut = examine(runtime, budget=Budget(steps=steps)).findings
+    whole = analyse_code(runtime).findings
+    cut = analyse_code(runtime, budget=Budget(steps=steps)).findings
     wrong = {
         field: (getattr(cut, field), getattr(whole, field))
         for field in set(FIELDS) - set(NOW_IN_FORCE)
@@ -43,7 +43,7 @@ def test_some_of_these_walks_are_cut_and_say_so() -> None:
     """Of the property above."""
     case = next(case for case in load_cases() if case.name == "ReflectionTemplate")
     build = next(build for build in builds_of(case) if build.name == "0.8-opt")
-    cut = examine(runtime_of(case, build), budget=Budget(steps=12_000)).findings
+    cut = analyse_code(runtime_of(case, build), budget=Budget(steps=12_000)).findings
     assert cut.balance_update_function is None
     assert cut.allowance_update_function is None
     assert cut.has_tax_functionality is None

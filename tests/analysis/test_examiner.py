@@ -8,18 +8,18 @@ from pathlib import Path
 
 import pytest
 
-from analysis.pipeline.store_adapter import StoreShelf
+from analysis.pipeline.store_adapter import ReportStore
 from analysis.static import result_cache as module
-from analysis.static.analyse_code import Findings, examine, unexamined
+from analysis.static.analyse_code import CodeAnalysis, analyse_code, unanalysed
 from analysis.static.engine_version import analysis_version
 from analysis.static.evm.disassembly import hash_of, strip_metadata
-from analysis.static.result_cache import Examiner
+from analysis.static.result_cache import StaticResultCache
 from config.errors import StoreError
 from config.primitives import Hash32
 from sql.codes import read_found, write_found
 from sql.store import Store
-from tests.analysis.code.assembler import assemble
 from tests.analysis.counted import Counted
+from tests.analysis.static.assembler import assemble
 
 PADDING = "raw:" + "fe" * 300
 """Behind the code: large enough to be kept."""
@@ -31,7 +31,7 @@ METADATA = "a264697066735822{:068x}64736f6c63430008130033"
 @pytest.fixture
 def done(monkeypatch: pytest.MonkeyPatch) -> Counted:
     counted = Counted()
-    monkeypatch.setattr(module, "examine", counted)
+    monkeypatch.setattr(module, "analyse_code", counted)
     return counted
 
 
@@ -41,52 +41,54 @@ def store() -> Store:
 
 
 @pytest.fixture
-async def examiner(store: Store) -> AsyncIterator[Examiner]:
-    made = Examiner(StoreShelf(store))
+async def examiner(store: Store) -> AsyncIterator[StaticResultCache]:
+    made = StaticResultCache(ReportStore(store))
     yield made
     made.close()
 
 
-def restarted(store: Store) -> Examiner:
+def restarted(store: Store) -> StaticResultCache:
     """One that remembers nothing, over the same tables."""
-    return Examiner(StoreShelf(store))
+    return StaticResultCache(ReportStore(store))
 
 
 async def test_what_is_looked_up_is_what_was_found(store: Store, done: Counted) -> None:
     for code in (CALLED, DESTROYED):
-        first = await restarted(store).examine(code)
-        assert first == examine(code)
-        assert await restarted(store).examine(code) == first
+        first = await restarted(store).analyse(code)
+        assert first == analyse_code(code)
+        assert await restarted(store).analyse(code) == first
     assert done.codes == [CALLED, DESTROYED]
 
 
 async def test_builds_that_differ_in_metadata_are_one_code(
-    examiner: Examiner, done: Counted
+    examiner: StaticResultCache, done: Counted
 ) -> None:
     for build in range(3):
-        await examiner.examine(CALLED + bytes.fromhex(METADATA.format(build)))
-    await examiner.examine(CALLED)
+        await examiner.analyse(CALLED + bytes.fromhex(METADATA.format(build)))
+    await examiner.analyse(CALLED)
     assert done.codes == [CALLED]
 
 
-async def test_callers_at_the_same_time_share_one_run(examiner: Examiner, done: Counted) -> None:
-    found = await asyncio.gather(*(examiner.examine(CALLED) for _ in range(5)))
+async def test_callers_at_the_same_time_share_one_run(
+    examiner: StaticResultCache, done: Counted
+) -> None:
+    found = await asyncio.gather(*(examiner.analyse(CALLED) for _ in range(5)))
     assert len(done.codes) == 1
     assert all(each == found[0] for each in found)
 
 
 async def test_anew_replaces_what_is_kept_of_that_code_alone(store: Store, done: Counted) -> None:
-    wrong = await restarted(store).examine(DESTROYED)
-    await restarted(store).examine(CALLED)
+    wrong = await restarted(store).analyse(DESTROYED)
+    await restarted(store).analyse(CALLED)
     text = read_found(store, code_hash=wrong.code_hash, version=analysis_version())
     assert text is not None
     call_hash = hash_of(CALLED)
     write_found(store, code_hash=call_hash, version=analysis_version(), size=1, found=text)
     running = restarted(store)
-    assert await running.examine(CALLED) == wrong
-    assert await running.examine(CALLED, anew=True) == examine(CALLED)
-    assert await running.examine(CALLED) == examine(CALLED)
-    assert await restarted(store).examine(CALLED) == examine(CALLED)
+    assert await running.analyse(CALLED) == wrong
+    assert await running.analyse(CALLED, anew=True) == analyse_code(CALLED)
+    assert await running.analyse(CALLED) == analyse_code(CALLED)
+    assert await restarted(store).analyse(CALLED) == analyse_code(CALLED)
     assert done.codes == [DESTROYED, CALLED, CALLED]
 
 
@@ -96,7 +98,7 @@ async def test_other_versions_are_not_asked_and_go_at_the_start(
     code_hash = hash_of(CALLED)
     write_found(store, code_hash=code_hash, version="old", size=1, found="not even JSON")
     running = restarted(store)
-    await running.examine(CALLED)
+    await running.analyse(CALLED)
     assert done.codes == [CALLED]
     assert read_found(store, code_hash=code_hash, version="old") is not None
     await running.start()
@@ -107,7 +109,7 @@ async def test_other_versions_are_not_asked_and_go_at_the_start(
 async def test_a_row_of_another_shape_is_no_answer(store: Store, done: Counted) -> None:
     code_hash = hash_of(CALLED)
     write_found(store, code_hash=code_hash, version=analysis_version(), size=1, found='{"a": 1}')
-    assert await restarted(store).examine(CALLED) == examine(CALLED)
+    assert await restarted(store).analyse(CALLED) == analyse_code(CALLED)
     assert done.codes == [CALLED]
 
 
@@ -125,29 +127,29 @@ class Full:
 
 
 async def test_tables_that_cannot_be_used_cost_no_answer() -> None:
-    examiner = Examiner(Full())
+    examiner = StaticResultCache(Full())
     await examiner.start()
-    assert await examiner.examine(CALLED) == examine(CALLED)
+    assert await examiner.analyse(CALLED) == analyse_code(CALLED)
 
 
 async def test_what_the_clock_cut_short_is_not_kept(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def too_slow(code: bytes) -> Findings:
-        return unexamined(code)
+    def too_slow(code: bytes) -> CodeAnalysis:
+        return unanalysed(code)
 
-    monkeypatch.setattr(module, "examine", too_slow)
-    assert (await restarted(store).examine(CALLED)).findings.external_call is None
+    monkeypatch.setattr(module, "analyse_code", too_slow)
+    assert (await restarted(store).analyse(CALLED)).findings.external_call is None
     assert read_found(store, code_hash=hash_of(CALLED), version=analysis_version()) is None
 
 
 async def test_small_codes_leave_no_rows(store: Store) -> None:
     small = assemble("0x1234 SELFDESTRUCT")
-    await restarted(store).examine(small)
+    await restarted(store).analyse(small)
     assert read_found(store, code_hash=hash_of(small), version=analysis_version()) is None
 
 
-def end_this_process(_: bytes) -> Findings:
+def end_this_process(_: bytes) -> CodeAnalysis:
     os.kill(os.getpid(), signal.SIGKILL)
     raise AssertionError
 
@@ -155,13 +157,13 @@ def end_this_process(_: bytes) -> Findings:
 async def test_a_code_that_ends_its_worker_is_not_known_and_the_next_is(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    examiner = Examiner(in_processes=True)
+    examiner = StaticResultCache(in_processes=True)
     with monkeypatch.context() as patched:
-        patched.setattr(module, "examine", end_this_process)
-        lost = await examiner.examine(CALLED)
+        patched.setattr(module, "analyse_code", end_this_process)
+        lost = await examiner.analyse(CALLED)
     assert lost.findings.external_call is None
     assert lost.is_timed_out
-    assert await examiner.examine(DESTROYED) == examine(DESTROYED)
+    assert await examiner.analyse(DESTROYED) == analyse_code(DESTROYED)
     examiner.close()
 
 
@@ -184,7 +186,7 @@ def test_code_disguised_as_metadata_is_examined() -> None:
     size = len(assemble(tail))
     code = assemble(f"CALLVALUE @hidden JUMPI STOP {tail} raw:{size:04x}")
     assert strip_metadata(code) == code
-    assert examine(code).findings.can_selfdestruct is True
+    assert analyse_code(code).findings.can_selfdestruct is True
 
 
 def test_what_falls_through_into_metadata_is_code() -> None:

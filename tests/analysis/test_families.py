@@ -9,18 +9,24 @@ from eth_hash.auto import keccak
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.pipeline.store_adapter import StoreShelf
+from analysis.pipeline.store_adapter import ReportStore
 from analysis.static import result_cache as module
-from analysis.static.analyse_code import examine
+from analysis.static.analyse_code import analyse_code
 from analysis.static.evm.disassembly import PUSH32, split, strip_metadata
-from analysis.static.immutable_families import Shape, answer, grow, new_family, shape_of
-from analysis.static.result_cache import Examiner
+from analysis.static.immutable_families import (
+    CodeShape,
+    extend_proof,
+    instantiate,
+    new_family,
+    shape_of,
+)
+from analysis.static.result_cache import StaticResultCache
 from config.burn import BURN_ADDRESSES
 from sql.store import Store
 from tests.analysis.cases import load_cases
 from tests.analysis.cases_compile import builds_of, runtime_of
-from tests.analysis.code.assembler import assemble
 from tests.analysis.counted import Counted
+from tests.analysis.static.assembler import assemble
 
 SECRET = int.from_bytes(keccak(b"secret"))
 ADDRESS = SECRET >> 96
@@ -44,16 +50,16 @@ async def examine_all(codes: list[bytes]) -> list[bytes]:
     store = Store.open(Path(":memory:"))
     with pytest.MonkeyPatch.context() as patched:
         counted = Counted()
-        patched.setattr(module, "examine", counted)
+        patched.setattr(module, "analyse_code", counted)
         for code in codes:
-            examiner = Examiner(StoreShelf(store))
-            found = await examiner.examine(code)
+            examiner = StaticResultCache(ReportStore(store))
+            found = await examiner.analyse(code)
             examiner.close()
-            assert found == examine(code), code.hex()
+            assert found == analyse_code(code), code.hex()
     return counted.codes
 
 
-def known_shape(code: bytes) -> Shape:
+def known_shape(code: bytes) -> CodeShape:
     shape = shape_of(code)
     assert shape is not None
     return shape
@@ -163,10 +169,12 @@ def test_a_number_that_stands_elsewhere_in_the_code_is_not_answered_for() -> Non
     first, second, third, same = (
         code_of(body, number) for number in (*(ordinary(seed, 32) for seed in range(3)), SECRET)
     )
-    family = grow(new_family(known_shape(first)), second, known_shape(second), examine(second))
+    family = extend_proof(
+        new_family(known_shape(first)), second, known_shape(second), analyse_code(second)
+    )
     assert family is not None
-    assert answer(family, third, known_shape(third)) == examine(third)
-    assert answer(family, same, known_shape(same)) is None
+    assert instantiate(family, third, known_shape(third)) == analyse_code(third)
+    assert instantiate(family, same, known_shape(same)) is None
 
 
 def test_no_burn_address_is_in_question() -> None:

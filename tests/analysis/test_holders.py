@@ -2,7 +2,7 @@
 
 import pytest
 
-from analysis.reads.indexed_facts import Known, Past
+from analysis.reads.indexed_facts import IndexedFacts, TransferHistory
 from analysis.token.holders import left_for_others
 from config.burn import BURN_ADDRESSES
 from config.primitives import ZERO_ADDRESS, Address, RawAmount
@@ -43,8 +43,8 @@ def test_what_is_left_for_others(
     listed: set[Address],
     expected: int | None,
 ) -> None:
-    known = Known(
+    known = IndexedFacts(
         holders=tuple((owner, RawAmount(raw)) for owner, raw in summed.items()),
-        past=Past(from_block=0, is_whole=held_raw is not None, held_raw=held_raw),
+        past=TransferHistory(from_block=0, is_whole=held_raw is not None, held_raw=held_raw),
     )
     assert left_for_others(known, balances, listed=listed, supply_raw=100) == expected

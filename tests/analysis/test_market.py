@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from analysis.market.liquidity_value import PoolValue
 from analysis.market.pool_ranking import PENDING, TradeResult, ValuedPool, pick_traded, pool_rows
 from analysis.market.venues.pool import Candidate, PoolState
-from analysis.simulation.simulate_v1 import NotRun, Outcome, Passed, Refused
+from analysis.simulation.simulate_v1 import NotSimulated, Outcome, Passed, Refused
 from config.chains import Dex, DexKind
 from config.primitives import Address, RawAmount
 
@@ -35,7 +35,7 @@ def valued(
 
 
 PASSED, REFUSED = Passed(tax=1.5), Refused(reason="no")
-NODE, POOL = NotRun(missing="NODE", reason="gone"), NotRun(missing="POOL", reason="odd")
+NODE, POOL = NotSimulated(missing="NODE", reason="gone"), NotSimulated(missing="POOL", reason="odd")
 
 
 @pytest.mark.parametrize(
@@ -147,7 +147,7 @@ def test_what_was_asked_takes_nothing_from_a_deep_pool() -> None:
     assert (row.quote_side_usd, row.liquidity_usd) == (10_000.0, 20_000.0)
 
 
-REACH = NotRun(missing="LIQUIDITY", reason="none")
+REACH = NotSimulated(missing="LIQUIDITY", reason="none")
 
 
 @pytest.mark.parametrize(

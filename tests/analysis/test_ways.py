@@ -10,7 +10,14 @@ from analysis.market import routers
 from analysis.market.routers import RouterFacts
 from analysis.market.venues import probe_router, solidly, uniswap_v2, uniswap_v3, uniswap_v4_swap
 from analysis.market.venues.pool import Candidate
-from analysis.market.venues.trade_route import FOREVER_S, Moved, RouterForm, Swap, Way, find_forms
+from analysis.market.venues.trade_route import (
+    FOREVER_S,
+    Moved,
+    RouterForm,
+    Swap,
+    TradeRoute,
+    find_forms,
+)
 from analysis.reads.abi_encoding import call_data, selector_of, topic_of
 from analysis.simulation.simulate_v1 import SimLog
 from config.chains import Dex, DexKind
@@ -40,9 +47,9 @@ def found(*forms: RouterForm, factory: Address | None = FACTORY) -> RouterFacts:
     return RouterFacts(has_code=True, factory=factory, forms=forms)
 
 
-def way_of(pool: Candidate, facts: RouterFacts | None) -> Way:
+def way_of(pool: Candidate, facts: RouterFacts | None) -> TradeRoute:
     way = routers.way_of(pool, facts, free=FREE)
-    assert isinstance(way, Way)
+    assert isinstance(way, TradeRoute)
     return way
 
 
@@ -154,7 +161,7 @@ def test_coins_are_paid_by_the_name_that_the_router_gives_them(name: str) -> Non
     facts = read_router(router_code(uniswap_v2.FORMS[0], name))
     pool = msgspec.structs.replace(candidate(), quote=WRAPPED)
     way = routers.way_of(pool, facts, free=FREE, wrapped=WRAPPED)
-    assert isinstance(way, Way)
+    assert isinstance(way, TradeRoute)
     assert way.coin_buy_data is not None
     assert way.coin_sell_data is not None
     buy = msgspec.structs.replace(sale(pool), token_in=WRAPPED, token_out=TOKEN)
@@ -170,7 +177,7 @@ def test_a_router_of_another_wrapped_coin_pays_none() -> None:
     assert facts.coins == ()
     pool = msgspec.structs.replace(candidate(), quote=WRAPPED)
     way = routers.way_of(pool, facts, free=FREE, wrapped=WRAPPED)
-    assert isinstance(way, Way)
+    assert isinstance(way, TradeRoute)
     assert way.router == ROUTER
     assert (way.coin_buy_data, way.coin_sell_data, way.read_coins) == (None, None, None)
 
@@ -178,7 +185,7 @@ def test_a_router_of_another_wrapped_coin_pays_none() -> None:
 @pytest.mark.parametrize("facts", [None, read_router(router_code(uniswap_v2.FORMS[0], "ETH"))])
 def test_pools_of_other_tokens_know_no_coins(facts: RouterFacts | None) -> None:
     way = routers.way_of(candidate(), facts, free=FREE, wrapped=WRAPPED)
-    assert isinstance(way, Way)
+    assert isinstance(way, TradeRoute)
     assert (way.coin_buy_data, way.coin_sell_data) == (None, None)
 
 

@@ -8,8 +8,8 @@ from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
-from analysis.pipeline.chain_context import Desk
-from analysis.reads.indexed_facts import NoKnowledge
+from analysis.pipeline.chain_context import ChainContext
+from analysis.reads.indexed_facts import NoFactsIndex
 from config.chains import Chain as ChainFacts
 from config.load import load_chains
 from config.settings import AnalysisSettings, RpcSettings
@@ -63,11 +63,11 @@ def facts(world: World, tmp_path_factory: pytest.TempPathFactory) -> ChainFacts:
 
 
 @pytest.fixture
-def desk(client: RpcClient, facts: ChainFacts) -> Desk:
-    return Desk(
+def context(client: RpcClient, facts: ChainFacts) -> ChainContext:
+    return ChainContext(
         chain=facts,
         node=client,
-        knowledge=NoKnowledge(),
+        knowledge=NoFactsIndex(),
         settings=AnalysisSettings(),
         now_s=time.time,
     )

@@ -6,11 +6,18 @@ import msgspec
 
 from analysis.market import routers
 from analysis.market.venues.pool import Candidate
-from analysis.market.venues.trade_route import Swap, Way
+from analysis.market.venues.trade_route import Swap, TradeRoute
 from analysis.reads.abi_encoding import call_data
 from analysis.reads.node import Node
-from analysis.simulation.disguise import Scenery
-from analysis.simulation.simulate_v1 import READ_GAS, Play, Played, SimBlock, SimCall, read_play
+from analysis.simulation.disguise import Disguise
+from analysis.simulation.simulate_v1 import (
+    READ_GAS,
+    SimBlock,
+    SimCall,
+    Simulation,
+    SimulationResult,
+    read_simulation,
+)
 from config.chains import Chain as ChainFacts
 from config.primitives import ZERO_ADDRESS, Address, BlockRef, Hash32, RawAmount
 from demo.anvil import quantity
@@ -25,7 +32,7 @@ class Staged(msgspec.Struct, frozen=True, kw_only=True):
     """Smallest units of the token."""
     coins: int | None
     """Wei that the seller received, by the way's own reading. None: the sale failed."""
-    played: Played
+    played: SimulationResult
 
 
 def candidate_of(facts: ChainFacts, token: ZooToken) -> Candidate:
@@ -45,7 +52,7 @@ def candidate_of(facts: ChainFacts, token: ZooToken) -> Candidate:
     )
 
 
-def here(chain: Chain) -> tuple[BlockRef, Scenery]:
+def here(chain: Chain) -> tuple[BlockRef, Disguise]:
     """The newest block, and a scenery like it."""
     block = chain.node.rpc("eth_getBlockByNumber", "latest", False)
     assert isinstance(block, dict)
@@ -55,12 +62,12 @@ def here(chain: Chain) -> tuple[BlockRef, Scenery]:
         parent_hash=Hash32(block["parentHash"]),
         time_s=quantity(block["timestamp"]),
     )
-    scenery = Scenery(
+    disguise = Disguise(
         secret=secrets.token_hex(8),
         base_fee_wei=quantity(block["baseFeePerGas"]),
         proposers=(Address(block["miner"]),),
     )
-    return ref, scenery
+    return ref, disguise
 
 
 async def read_routers(
@@ -78,14 +85,14 @@ async def read_routers(
 
 
 async def trade_for_coins(
-    chain: Chain, node: Node, candidate: Candidate, way: Way, *, paid_wei: int
+    chain: Chain, node: Node, candidate: Candidate, way: TradeRoute, *, paid_wei: int
 ) -> Staged:
     """A fresh account buys with the coin, and sells all for the coin in a later block."""
     assert way.coin_buy_data is not None
     assert way.coin_sell_data is not None
     assert way.read_coins is not None
-    ref, scenery = here(chain)
-    trader = scenery.account("trader")
+    ref, disguise = here(chain)
+    trader = disguise.account("trader")
     token, quote = candidate.token, candidate.quote
     buy = Swap(
         candidate=candidate,
@@ -101,7 +108,7 @@ async def trade_for_coins(
         ),
         _balance(token, trader),
     ]
-    bought = await _play(node, ref, scenery, way, [buying], trader)
+    bought = await _play(node, ref, disguise, way, [buying], trader)
     arrived = bought["balance"].word
     assert arrived is not None
     sale = msgspec.structs.replace(
@@ -114,7 +121,7 @@ async def trade_for_coins(
         ),
         SimCall(label="sell", sender=trader, to=way.router, data=way.coin_sell_data(sale)),
     ]
-    played = await _play(node, ref, scenery, way, [buying, selling], trader)
+    played = await _play(node, ref, disguise, way, [buying, selling], trader)
     sold = played["sell"]
     coins = way.read_coins(sold.logs) if sold.ok else None
     return Staged(arrived=arrived, coins=coins, played=played)
@@ -123,14 +130,14 @@ async def trade_for_coins(
 async def _play(
     node: Node,
     ref: BlockRef,
-    scenery: Scenery,
-    way: Way,
+    disguise: Disguise,
+    way: TradeRoute,
     blocks: list[list[SimCall]],
     trader: Address,
-) -> Played:
-    play = Play(
+) -> SimulationResult:
+    play = Simulation(
         pin=ref,
-        scenery=scenery,
+        disguise=disguise,
         blocks=tuple(
             SimBlock(number=ref.number + at, time_s=ref.time_s + at, calls=tuple(calls))
             for at, calls in enumerate(blocks, 1)
@@ -140,8 +147,8 @@ async def _play(
         code={way.router: way.code} if way.code else {},
     )
     (answer,) = await node.batch([play.request()])
-    played = read_play(play, answer)
-    assert isinstance(played, Played), played
+    played = read_simulation(play, answer)
+    assert isinstance(played, SimulationResult), played
     return played
 
 

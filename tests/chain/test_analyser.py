@@ -7,11 +7,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from analysis.background.due_tokens import Rounds
+from analysis.background.due_tokens import DueTokenJob
 from analysis.pipeline.analyser import Analyser
-from analysis.pipeline.chain_context import Desk
+from analysis.pipeline.chain_context import ChainContext
 from analysis.pipeline.scan import ChainScanner
-from analysis.pipeline.store_adapter import StoreShelf
+from analysis.pipeline.store_adapter import ReportStore
 from analysis.reads.node import Node, RpcAnswer
 from config.errors import StoreError, TokenRefusedError, UpstreamError
 from config.jsonrpc import RpcRequest
@@ -75,14 +75,14 @@ class Scene(msgspec.Struct):
 
 
 @pytest.fixture
-async def scene(desk: Desk) -> AsyncIterator[Scene]:
+async def scene(context: ChainContext) -> AsyncIterator[Scene]:
     store = Store.open(Path(":memory:"))
-    clock, node = Clock(), Gated(desk.node, "eth_simulateV1")
+    clock, node = Clock(), Gated(context.node, "eth_simulateV1")
     settings = AnalysisSettings(wait_s=3.0, refresh_after_s=60.0, serve_stale_s=600.0)
-    gated = Desk(
-        chain=desk.chain, node=node, knowledge=StoreShelf(store), settings=settings, now_s=clock
+    gated = ChainContext(
+        chain=context.chain, node=node, knowledge=ReportStore(store), settings=settings, now_s=clock
     )
-    analyser = Analyser({SLUG: ChainScanner(gated)}, StoreShelf(store), settings, clock)
+    analyser = Analyser({SLUG: ChainScanner(gated)}, ReportStore(store), settings, clock)
     yield Scene(analyser=analyser, node=node, store=store, clock=clock, settings=settings)
     await analyser.aclose()
     store.close()
@@ -155,7 +155,7 @@ async def test_rounds_judge_what_nobody_asked_for_and_remember_refusals(
         track_tokens(
             tx, chain_id=CHAIN_ID, addresses=[honest, refused], because="pool", block_number=1
         )
-    rounds = Rounds(
+    rounds = DueTokenJob(
         analyser=scene.analyser,
         store=scene.store,
         chains={SLUG: CHAIN_ID},
@@ -189,7 +189,7 @@ async def test_a_report_that_did_not_settle_is_kept_only_when_nothing_better_com
     assert await scene.analyser.report(SLUG, token) == early
 
 
-class SlowShelf(StoreShelf):
+class SlowShelf(ReportStore):
     """Tables that take their time."""
 
     def __init__(self, store: Store) -> None:
@@ -204,11 +204,11 @@ class SlowShelf(StoreShelf):
 
 
 async def test_nobody_waits_for_the_tables_and_none_is_judged_twice_for_them(
-    chain: Chain, desk: Desk, scene: Scene
+    chain: Chain, context: ChainContext, scene: Scene
 ) -> None:
     shelf = SlowShelf(scene.store)
     settings = msgspec.structs.replace(scene.settings, wait_s=3600.0)
-    analyser = Analyser({SLUG: ChainScanner(desk)}, shelf, settings, desk.now_s)
+    analyser = Analyser({SLUG: ChainScanner(context)}, shelf, settings, context.now_s)
     token = chain.world.token("honest").address
     async with asyncio.timeout(60):
         first = await analyser.report(SLUG, token)
@@ -222,7 +222,7 @@ async def test_nobody_waits_for_the_tables_and_none_is_judged_twice_for_them(
     assert scene.stored(token) == first
 
 
-class FullShelf(StoreShelf):
+class FullShelf(ReportStore):
     """Tables on a disk without room."""
 
     async def write(self, report: Report) -> None:
@@ -232,9 +232,11 @@ class FullShelf(StoreShelf):
         raise StoreError(path="store", reason="No space left on device")
 
 
-async def test_a_full_disk_costs_no_answer(chain: Chain, desk: Desk, scene: Scene) -> None:
+async def test_a_full_disk_costs_no_answer(
+    chain: Chain, context: ChainContext, scene: Scene
+) -> None:
     shelf = FullShelf(scene.store)
-    analyser = Analyser({SLUG: ChainScanner(desk)}, shelf, scene.settings, scene.clock)
+    analyser = Analyser({SLUG: ChainScanner(context)}, shelf, scene.settings, scene.clock)
     report = await analyser.report(SLUG, chain.world.token("honest").address)
     assert report.token.is_settled
     assert scene.stored(report.token.address) is None

@@ -5,13 +5,13 @@ from collections.abc import Sequence
 import msgspec
 import pytest
 
-from analysis.pipeline.chain_context import Desk
+from analysis.pipeline.chain_context import ChainContext
 from analysis.reads.node import RpcAnswer
 from analysis.simulation.eth_call_backend import cannot_tell
 from analysis.simulation.trace_backend import is_possible
 from analysis.static.evm.opcodes import NUMBER
 from config.jsonrpc import RpcFault, RpcRequest
-from tests.analysis.code.test_delegation import CLONES
+from tests.analysis.static.test_delegation import CLONES
 from tests.chain.back_ends import LACKING, Lacking
 from tests.chain.counting import CountingNode
 from tests.chain.judging import judge
@@ -21,23 +21,27 @@ METHODS = {"simulate": "eth_simulateV1", "traces": "debug_traceCall", "calls": "
 
 
 @pytest.mark.parametrize("back_end", METHODS)
-async def test_the_evidence_names_the_method(chain: Chain, desk: Desk, back_end: str) -> None:
-    desk.node = Lacking(desk.node, LACKING[back_end])
-    report = await judge(desk, chain.world.token("honest").address)
+async def test_the_evidence_names_the_method(
+    chain: Chain, context: ChainContext, back_end: str
+) -> None:
+    context.node = Lacking(context.node, LACKING[back_end])
+    report = await judge(context, chain.world.token("honest").address)
     bodies = [msgspec.json.decode(row.body) for row in report.evidence if ":" in row.key]
     played = {body["played_by"] for body in bodies if "played_by" in body}
     assert played == {METHODS[back_end]}
 
 
-async def test_what_a_node_lacks_is_not_asked_again_at_once(chain: Chain, desk: Desk) -> None:
-    node = CountingNode(Lacking(desk.node, LACKING["traces"]))
-    desk.node = node
+async def test_what_a_node_lacks_is_not_asked_again_at_once(
+    chain: Chain, context: ChainContext
+) -> None:
+    node = CountingNode(Lacking(context.node, LACKING["traces"]))
+    context.node = node
     token = chain.world.token("honest").address
-    await judge(desk, token)
+    await judge(context, token)
     asked = [request.method for request in node.requests]
     assert "eth_simulateV1" in asked
     node.requests.clear()
-    await judge(desk, token)
+    await judge(context, token)
     methods = [request.method for request in node.requests]
     assert "debug_traceCall" in methods
     assert "eth_simulateV1" not in methods
@@ -45,7 +49,7 @@ async def test_what_a_node_lacks_is_not_asked_again_at_once(chain: Chain, desk: 
 
 @pytest.mark.parametrize("option", ["stateOverrides", "blockOverrides"])
 async def test_traces_without_overrides_are_not_believed(
-    chain: Chain, desk: Desk, option: str
+    chain: Chain, context: ChainContext, option: str
 ) -> None:
     """Such a node would sell in the block of the buy, or from an account that holds nothing."""
 
@@ -53,13 +57,13 @@ async def test_traces_without_overrides_are_not_believed(
         async def batch(self, requests: Sequence[RpcRequest]) -> list[RpcAnswer]:
             return await super().batch([without(request, option) for request in requests])
 
-    desk.node = Deaf(Lacking(desk.node, LACKING["traces"]))
-    report = await judge(desk, chain.world.token("melting").address)
+    context.node = Deaf(Lacking(context.node, LACKING["traces"]))
+    report = await judge(context, chain.world.token("melting").address)
     assert report.pools is not None
     assert [(pool.buy, pool.sell) for pool in report.pools] == [(None, None)]
-    assert not desk.powers.traces.is_worth_trying
-    head = await desk.node.fetch_head()
-    assert await is_possible(desk.node, desk.powers.traces, head) is False
+    assert not context.capabilities.traces.is_worth_trying
+    head = await context.node.fetch_head()
+    assert await is_possible(context.node, context.capabilities.traces, head) is False
 
 
 def without(request: RpcRequest, option: str) -> RpcRequest:
@@ -93,7 +97,7 @@ def test_a_proxy_may_delegate_to_what_was_looked_into_and_nowhere_else() -> None
     assert not cannot_tell([bytes([NUMBER["STATICCALL"]]), plain])
 
 
-async def test_a_fault_of_one_play_is_no_lack(chain: Chain, desk: Desk) -> None:
+async def test_a_fault_of_one_play_is_no_lack(chain: Chain, context: ChainContext) -> None:
     class Failing(CountingNode):
         async def batch(self, requests: Sequence[RpcRequest]) -> list[RpcAnswer]:
             answers = await super().batch(requests)
@@ -103,8 +107,8 @@ async def test_a_fault_of_one_play_is_no_lack(chain: Chain, desk: Desk) -> None:
                 for request, answer in zip(requests, answers, strict=True)
             ]
 
-    desk.node = Failing(desk.node)
-    report = await judge(desk, chain.world.token("honest").address)
+    context.node = Failing(context.node)
+    report = await judge(context, chain.world.token("honest").address)
     assert report.pools is not None
     assert [(pool.buy, pool.sell) for pool in report.pools] == [(None, None)]
-    assert desk.powers.simulation.is_worth_trying
+    assert context.capabilities.simulation.is_worth_trying

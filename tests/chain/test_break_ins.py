@@ -7,13 +7,13 @@ from collections.abc import Callable
 import msgspec
 import pytest
 
-from analysis.pipeline.chain_context import Desk
+from analysis.pipeline.chain_context import ChainContext
 from analysis.reads.abi_encoding import call_data
 from config.primitives import Address
 from demo.animal import Animal
 from demo.layout import named_account
 from tests.chain.judging import judge
-from tests.chain.test_custody import SUPPLY, shown_open
+from tests.chain.test_custody import SUPPLY, shown
 from tests.chain.verbs import Chain
 
 KEEPER = named_account("a keeper of break-ins")
@@ -33,10 +33,10 @@ class Robbery:
         self.chain = chain
         extras = (KEEPER,) if has_keeper else ()
         self.token = chain.deploy(contract, "Robbed", "ROB", *extras)
-        self.victim, self.thief = chain.fresh_account(), chain.fresh_account()
+        self.victim, self.attacker = chain.fresh_account(), chain.fresh_account()
         owner = chain.world.owner
         assert chain.transfer(self.token, owner, self.victim, SUPPLY // 1_000).success
-        for account in (self.thief, KEEPER):
+        for account in (self.attacker, KEEPER):
             chain.node.set_balance(account, 10**20)
         self.held = self.left
 
@@ -54,36 +54,36 @@ class Robbery:
 
 
 def tail(r: Robbery) -> None:
-    r.spend(r.thief, tail=TAIL)
+    r.spend(r.attacker, tail=TAIL)
 
 
 def masked(r: Robbery) -> None:
-    r.spend(r.thief, (r.held // 2) & ~0xFFFF | 0xBEEF)
+    r.spend(r.attacker, (r.held // 2) & ~0xFFFF | 0xBEEF)
 
 
 def secret(r: Robbery) -> None:
-    r.call(r.thief, "settle(address,uint256,uint256)", r.victim, SECRET, r.held // 2)
+    r.call(r.attacker, "settle(address,uint256,uint256)", r.victim, SECRET, r.held // 2)
 
 
 def by_contract(r: Robbery) -> None:
-    r.chain.node.rpc("anvil_setCode", r.thief, "0x00")
-    r.spend(r.thief)
+    r.chain.node.rpc("anvil_setCode", r.attacker, "0x00")
+    r.spend(r.attacker)
 
 
 def signed_up(r: Robbery) -> None:
-    r.call(r.thief, "signUp()")
+    r.call(r.attacker, "signUp()")
     r.chain.wait(660)
-    r.spend(r.thief)
+    r.spend(r.attacker)
 
 
 def named(r: Robbery) -> None:
-    r.call(r.thief, "setOperator(address,bool)", r.thief, True)
-    r.spend(r.thief)
+    r.call(r.attacker, "setOperator(address,bool)", r.attacker, True)
+    r.spend(r.attacker)
 
 
 def short(r: Robbery) -> None:
-    r.call(r.victim, "approve(address,uint256)", r.thief, 10**18)
-    r.spend(r.thief)
+    r.call(r.victim, "approve(address,uint256)", r.attacker, 10**18)
+    r.spend(r.attacker)
 
 
 def forwarded(r: Robbery) -> None:
@@ -123,20 +123,20 @@ ROWS = (
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.contract)
 async def test_who_has_read_the_code_can_take_what_is_said(
-    chain: Chain, desk: Desk, row: Row
+    chain: Chain, context: ChainContext, row: Row
 ) -> None:
     robbery = Robbery(chain, row.contract, has_keeper=row.has_keeper)
-    report = await judge(desk, robbery.token)
+    report = await judge(context, robbery.token)
     row.rob(robbery)
     assert (robbery.left < robbery.held) is row.is_robbed
     token = report.token
     assert (token.allowance_bypass, token.funds_can_be_drained) == row.expected
     for key, value in zip(("allowance_bypass", "funds_can_be_drained"), row.expected, strict=True):
-        assert ("on stage" in shown_open(report, key)) is (value is None)
+        assert ("on stage" in shown(report, f"{key}:open")) is (value is None)
 
 
 async def test_an_allowance_to_somebody_the_holder_did_not_name_is_found_by_a_buyer(
-    chain: Chain, desk: Desk
+    chain: Chain, context: ChainContext
 ) -> None:
     """Only who approves is robbed, so the victim on stage buys and approves first."""
     animal = Animal(
@@ -147,7 +147,7 @@ async def test_an_allowance_to_somebody_the_holder_did_not_name_is_found_by_a_bu
         extra="keeper",
     )
     placed = chain.place(animal)
-    report = await judge(desk, placed.address)
+    report = await judge(context, placed.address)
     assert (report.token.allowance_bypass, report.token.funds_can_be_drained) == (True, True)
     keeper, holder = placed.keeper, placed.holders[0]
     assert keeper is not None
@@ -164,10 +164,10 @@ async def test_an_allowance_to_somebody_the_holder_did_not_name_is_found_by_a_bu
     [("MasterPermit", True, None), ("PlainPermit", False, False)],
 )
 async def test_what_a_hidden_key_may_sign_is_not_known(
-    chain: Chain, desk: Desk, contract: str, *, has_keeper: bool, expected: bool | None
+    chain: Chain, context: ChainContext, contract: str, *, has_keeper: bool, expected: bool | None
 ) -> None:
     """We cannot sign for somebody else, so only the code can tell the two apart."""
     robbery = Robbery(chain, contract, has_keeper=has_keeper)
-    report = await judge(desk, robbery.token)
+    report = await judge(context, robbery.token)
     assert report.token.allowance_bypass is False
     assert report.token.funds_can_be_drained is expected

@@ -9,12 +9,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from analysis.pipeline.chain_context import Desk
+from analysis.pipeline.chain_context import ChainContext
 from analysis.pipeline.scan import scan
 from analysis.reads import storage_words
 from analysis.reads.node import Node, RpcAnswer
 from analysis.reads.revert_reason import decode_revert
-from analysis.static.analyse_code import Findings, examine
+from analysis.static.analyse_code import CodeAnalysis, analyse_code
 from analysis.token.cap_evaluation import with_caps
 from analysis.token.cap_state import read_cap_words
 from analysis.token.deadline_state import read_clock_state
@@ -138,7 +138,7 @@ async def refused_for(node: Node, actors: Actors, block: Hash32) -> set[str]:
     return {decode_revert(bytes.fromhex((each.data or "")[2:]), each.message) for each in faults}
 
 
-async def found_now(node: Node, actors: Actors, found: Findings) -> StaticFindings:
+async def found_now(node: Node, actors: Actors, found: CodeAnalysis) -> StaticFindings:
     pin = await node.fetch_head()
     clock = await read_clock_state(node, actors.token, found.clock_limits, block=pin.hash)
     words = await read_cap_words(node, actors.token, found.cap_rules, block=pin.hash)
@@ -157,7 +157,7 @@ async def test_a_cap_is_in_force_while_the_code_refuses(
     chain: Chain, client: RpcClient, contract: str, build: str
 ) -> None:
     code = runtimes()[contract, build]
-    found = examine(code)
+    found = analyse_code(code)
     actors = install(chain, code)
     for state in STATES[contract]:
         assert chain.send(actors.owner, actors.token, "set(uint256)", state).success
@@ -179,9 +179,9 @@ def clone_of(chain: Chain, contract: str) -> Actors:
     return install(chain, bytes.fromhex(CLONE.format(target[2:])))
 
 
-async def caps_of(desk: Desk, token: Address) -> tuple[object, ...]:
+async def caps_of(context: ChainContext, token: Address) -> tuple[object, ...]:
     """As reported: in force, and whether the code could."""
-    *_, report = [report async for report in scan(desk, token)]
+    *_, report = [report async for report in scan(context, token)]
     static = report.static
     return (
         static.has_trading_cap,
@@ -192,12 +192,14 @@ async def caps_of(desk: Desk, token: Address) -> tuple[object, ...]:
 
 
 @pytest.mark.parametrize("is_clone", [False, True])
-async def test_a_report_tells_what_is_in_force(chain: Chain, desk: Desk, is_clone: bool) -> None:
+async def test_a_report_tells_what_is_in_force(
+    chain: Chain, context: ChainContext, is_clone: bool
+) -> None:
     code = runtimes()["RemoveLimits", "0.8-opt"]
     actors = clone_of(chain, "RemoveLimits") if is_clone else install(chain, code)
-    assert await caps_of(desk, actors.token) == (True, True, True, True)
+    assert await caps_of(context, actors.token) == (True, True, True, True)
     assert chain.send(actors.owner, actors.token, "set(uint256)", 1).success
-    assert await caps_of(desk, actors.token) == (False, False, True, True)
+    assert await caps_of(context, actors.token) == (False, False, True, True)
 
 
 class Deaf:
@@ -224,14 +226,14 @@ async def test_unread_storage_leaves_what_the_code_tells(
     code = runtimes()["RemoveLimits", "0.8-opt"]
     actors = install(chain, code)
     assert chain.send(actors.owner, actors.token, "set(uint256)", 1).success
-    assert (await found_now(client, actors, examine(code))).has_trading_cap is False
-    now = await found_now(Deaf(client, is_slow=is_slow), actors, examine(code))
+    assert (await found_now(client, actors, analyse_code(code))).has_trading_cap is False
+    now = await found_now(Deaf(client, is_slow=is_slow), actors, analyse_code(code))
     assert (now.has_trading_cap, now.has_position_cap) == (True, True)
 
 
 async def test_a_constant_cap_counts_whatever_the_supply(chain: Chain, client: RpcClient) -> None:
     code = runtimes()["ConstantCap", "0.8-opt"]
-    found = examine(code)
+    found = analyse_code(code)
     for supply in (0, 10**18, SUPPLY):
         now = with_caps(
             found.findings, found.cap_rules, {}, supply_raw=RawAmount(supply), clock=None

@@ -5,7 +5,7 @@ import pytest
 
 from analysis.market import routers
 from analysis.market.venues import probe_router
-from analysis.market.venues.trade_route import Way
+from analysis.market.venues.trade_route import TradeRoute
 from config.chains import Chain as ChainFacts
 from config.primitives import Address
 from indexer.rpc import RpcClient
@@ -33,7 +33,7 @@ async def test_buying_and_selling_for_the_coin(
     known = await read_routers(chain, facts, client)
     own = None if is_ours else known[candidate.dex.router or FREE]
     way = routers.way_of(candidate, own, free=FREE, wrapped=wrapped)
-    assert isinstance(way, Way)
+    assert isinstance(way, TradeRoute)
     assert (way.router == FREE) is is_ours
     paid = chain.quote_worth(token, 30)
 
@@ -59,7 +59,7 @@ async def test_where_the_venues_router_takes_no_coins_ours_does(
     usual = routers.way_of(
         candidate, known[candidate.dex.router or FREE], free=FREE, wrapped=wrapped
     )
-    assert isinstance(usual, Way)
+    assert isinstance(usual, TradeRoute)
     assert (usual.coin_buy_data, usual.coin_sell_data) == (None, None)
     way = probe_router.pool_way(FREE, wrapped=wrapped)
     paid = chain.quote_worth(token, 30)

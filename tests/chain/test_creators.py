@@ -9,8 +9,8 @@ import msgspec
 import pytest
 
 from analysis.background.creators import Creators
-from analysis.pipeline.chain_context import Desk
-from analysis.pipeline.store_adapter import StoreShelf
+from analysis.pipeline.chain_context import ChainContext
+from analysis.pipeline.store_adapter import ReportStore
 from analysis.reads.node import RpcAnswer
 from analysis.token.creation import find_creation
 from config.chains import Chain as ChainFacts
@@ -97,16 +97,18 @@ def clone(chain: Chain, creator: Address) -> Address:
 
 
 @pytest.mark.parametrize("make", [deploy, launch, clone])
-async def test_whose_transaction_made_it_is_found(chain: Chain, desk: Desk, make: object) -> None:
+async def test_whose_transaction_made_it_is_found(
+    chain: Chain, context: ChainContext, make: object
+) -> None:
     assert callable(make)
     chain.mine(70)
     creator = chain.fresh_account()
     token = make(chain, creator)
     born = chain.node.head_number()
-    assert await find_creation(desk.node, token, final=born - 1) is None
+    assert await find_creation(context.node, token, final=born - 1) is None
     chain.mine(70)
     chain.transfer(token, creator, chain.fresh_account(), 1)
-    counting = CountingNode(desk.node)
+    counting = CountingNode(context.node)
     found = await find_creation(counting, token, final=chain.node.head_number())
     assert found is not None
     assert (found.creator, found.block_number) == (creator, born)
@@ -115,17 +117,21 @@ async def test_whose_transaction_made_it_is_found(chain: Chain, desk: Desk, make
     assert msgspec.convert(receipt, dict[str, object])["from"] == creator
 
 
-async def test_a_node_that_has_forgotten_is_not_believed(chain: Chain, desk: Desk) -> None:
+async def test_a_node_that_has_forgotten_is_not_believed(
+    chain: Chain, context: ChainContext
+) -> None:
     forgotten = RpcFault(code=-32000, message="missing trie node")
     for method in ("eth_getCode", "eth_getBlockReceipts"):
-        node = Hindered(desk.node, method, answer=forgotten)
+        node = Hindered(context.node, method, answer=forgotten)
         with pytest.raises(UpstreamError):
             await find_creation(
                 node, chain.world.token("honest").address, final=chain.node.head_number()
             )
 
 
-async def test_a_node_that_lies_about_old_code_names_nobody(chain: Chain, desk: Desk) -> None:
+async def test_a_node_that_lies_about_old_code_names_nobody(
+    chain: Chain, context: ChainContext
+) -> None:
     """It has no old state and says there was no code: the first block it shows is a trade's."""
     token = chain.world.token("honest")
     trader = chain.fresh_account()
@@ -143,34 +149,36 @@ async def test_a_node_that_lies_about_old_code_names_nobody(chain: Chain, desk: 
                 for request, answer in zip(requests, answers, strict=True)
             ]
 
-    found = await find_creation(Forgetful(desk.node), token.address, final=chain.node.head_number())
+    found = await find_creation(
+        Forgetful(context.node), token.address, final=chain.node.head_number()
+    )
     assert found is not None
     assert (found.block_number, found.creator) == (bought.sent.block_number, None)
 
 
 async def test_the_report_is_amended_and_the_next_one_knows(
-    chain: Chain, desk: Desk, store: Store
+    chain: Chain, context: ChainContext, store: Store
 ) -> None:
     creator = chain.fresh_account()
     token = deploy(chain, creator)
     assert chain.transfer(token, creator, chain.fresh_account(), SUPPLY // 4).success
-    known = Desk(
-        chain=desk.chain,
-        node=desk.node,
-        knowledge=StoreShelf(store),
-        settings=desk.settings,
-        now_s=desk.now_s,
+    known = ChainContext(
+        chain=context.chain,
+        node=context.node,
+        knowledge=ReportStore(store),
+        settings=context.settings,
+        now_s=context.now_s,
     )
     clock = [time.time()]
     creators = Creators(
-        desks={"ethereum": known}, store=store, settings=desk.settings, now_s=lambda: clock[0]
+        desks={"ethereum": known}, store=store, settings=context.settings, now_s=lambda: clock[0]
     )
     write_report(store, await judge(known, token))
     await creators.go("ethereum")
     young = read_report(store, chain_id=1, address=token)
     assert young is not None
     assert young.token.creator_address is None  # its block is not final
-    chain.mine(desk.chain.finality_blocks)
+    chain.mine(context.chain.finality_blocks)
     clock[0] += 3_601
     assert chain.transfer(token, creator, chain.fresh_account(), SUPPLY // 4).success
     await creators.go("ethereum")
@@ -223,7 +231,7 @@ def launch_bundled(chain: Chain, creator: Address) -> Address:
 
 async def creator_by_launch(
     chain: Chain,
-    desk: Desk,
+    context: ChainContext,
     store: Store,
     token: Address,
     row: LaunchRow,
@@ -234,26 +242,26 @@ async def creator_by_launch(
     """What is found on a node that refuses a method; at first one that has forgotten old states."""
     with store.transaction() as tx:
         insert_launches(tx, [row])
-    chain.mine(desk.chain.finality_blocks)
-    node = Hindered(desk.node, refused, answer=RpcFault(code=-32000, message=why))
+    chain.mine(context.chain.finality_blocks)
+    node = Hindered(context.node, refused, answer=RpcFault(code=-32000, message=why))
     creators = Creators(
-        desks={"ethereum": with_node(desk, node)},
+        desks={"ethereum": with_node(context, node)},
         store=store,
-        settings=desk.settings,
+        settings=context.settings,
         now_s=time.time,
     )
-    write_report(store, await judge(desk, token))
+    write_report(store, await judge(context, token))
     await creators.go("ethereum")
     return read_creator(store, chain_id=1, token=token)
 
 
 async def test_who_sent_the_launch_made_the_token_where_its_event_names_nobody(
-    chain: Chain, desk: Desk, store: Store
+    chain: Chain, context: ChainContext, store: Store
 ) -> None:
     creator = chain.fresh_account()
     token = launch(chain, creator)
     row = launched_row(chain, token, last_transaction(chain))
-    found = await creator_by_launch(chain, desk, store, token, row)
+    found = await creator_by_launch(chain, context, store, token, row)
     assert found is not None
     assert (found.creator, found.block_number) == (creator, row.block_number)
     report = read_report(store, chain_id=1, address=token)
@@ -263,23 +271,23 @@ async def test_who_sent_the_launch_made_the_token_where_its_event_names_nobody(
 
 @pytest.mark.parametrize("launched", [False, True], ids=["by its code", "by its launch"])
 async def test_a_bundler_is_nobodys_creator(
-    chain: Chain, desk: Desk, store: Store, launched: bool
+    chain: Chain, context: ChainContext, store: Store, launched: bool
 ) -> None:
     token = launch_bundled(chain, chain.fresh_account())
     row = launched_row(chain, token, last_transaction(chain))
     if launched:
-        kept = await creator_by_launch(chain, desk, store, token, row)
+        kept = await creator_by_launch(chain, context, store, token, row)
         assert kept is not None
         assert (kept.creator, kept.tx_hash) == (None, row.tx_hash)
     else:
-        found = await find_creation(desk.node, token, final=chain.node.head_number())
+        found = await find_creation(context.node, token, final=chain.node.head_number())
         assert found is not None
         assert (found.creator, found.tx_hash) == (None, row.tx_hash)
 
 
 @pytest.mark.parametrize("told", ["another transaction", "one that is gone", "none"])
 async def test_a_launch_that_does_not_show_the_making_names_nobody(
-    chain: Chain, desk: Desk, store: Store, told: str
+    chain: Chain, context: ChainContext, store: Store, told: str
 ) -> None:
     """The node without old states then cannot tell either."""
     token = launch(chain, chain.fresh_account())
@@ -291,18 +299,18 @@ async def test_a_launch_that_does_not_show_the_making_names_nobody(
         "none": None,
     }
     row = launched_row(chain, token, hashes[told])
-    assert await creator_by_launch(chain, desk, store, token, row) is None
+    assert await creator_by_launch(chain, context, store, token, row) is None
 
 
 async def test_a_node_without_the_launchs_receipt_is_asked_for_the_code(
-    chain: Chain, desk: Desk, store: Store
+    chain: Chain, context: ChainContext, store: Store
 ) -> None:
     creator = chain.fresh_account()
     token = launch(chain, creator)
     row = launched_row(chain, token, last_transaction(chain))
     found = await creator_by_launch(
         chain,
-        desk,
+        context,
         store,
         token,
         row,

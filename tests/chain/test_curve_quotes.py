@@ -4,7 +4,7 @@ it among a token's pools."""
 import msgspec
 import pytest
 
-from analysis.pipeline.chain_context import Desk
+from analysis.pipeline.chain_context import ChainContext
 from api.native import render_native
 from config.primitives import ZERO_ADDRESS, Address
 from demo.anvil import ETHER
@@ -20,10 +20,10 @@ TOKEN_USD = 2.5
 """Of a quote token that is no anchor, as others see it."""
 
 
-def desk_of(desk: Desk, curve: str, platform: Address) -> Desk:
+def desk_of(context: ChainContext, curve: str, platform: Address) -> ChainContext:
     """The desk of a chain whose one platform is this contract."""
-    facts = msgspec.structs.replace(desk.chain, launchpads=(pad_of(curve, platform),))
-    return with_chain(desk, facts)
+    facts = msgspec.structs.replace(context.chain, launchpads=(pad_of(curve, platform),))
+    return with_chain(context, facts)
 
 
 def put(chain: Chain, portal: Address, token: Address, quote: Address, paid: int) -> None:
@@ -44,18 +44,20 @@ def curves_of(report: Report) -> list[PoolResultRow]:
 
 
 async def judge_with_market(
-    chain: Chain, desk: Desk, token: Address, quote: Address, *, depth_eth: float
+    chain: Chain, context: ChainContext, token: Address, quote: Address, *, depth_eth: float
 ) -> Report:
     """Others see one market of the quote token, against the wrapped native coin."""
     async with asking() as (service, outside):
         weth = chain.world.venues.wrapped_native.address
         pair = shown("0x1", quote, weth, held=depth_eth, usd=str(TOKEN_USD))
         service.says([pair] if depth_eth else [])
-        return await judge(desk_with(desk, outside=outside), token)
+        return await judge(desk_with(context, outside=outside), token)
 
 
 @pytest.mark.parametrize("kind", ["native", "wrapped", "stable", "token"])
-async def test_a_curve_is_worth_its_quote_coin(chain: Chain, desk: Desk, kind: str) -> None:
+async def test_a_curve_is_worth_its_quote_coin(
+    chain: Chain, context: ChainContext, kind: str
+) -> None:
     venues, token = chain.world.venues, chain.deploy("HonestToken", "On Curve", "CURVE")
     quote, paid, expected = {
         "native": (ZERO_ADDRESS, 3 * ETHER, 2 * 3 * NATIVE_USD),
@@ -66,7 +68,7 @@ async def test_a_curve_is_worth_its_quote_coin(chain: Chain, desk: Desk, kind: s
     portal = chain.deploy("Portal")
     put(chain, portal, token, quote, paid)
     report = await judge_with_market(
-        chain, desk_of(desk, "curve_b", portal), token, quote, depth_eth=100
+        chain, desk_of(context, "curve_b", portal), token, quote, depth_eth=100
     )
     assert report.token.is_launchpad_token is True
     (curve,) = curves_of(report)
@@ -84,14 +86,14 @@ async def test_a_curve_is_worth_its_quote_coin(chain: Chain, desk: Desk, kind: s
 
 
 async def test_virtuals_is_worth_what_was_paid_in_of_its_quote_token(
-    chain: Chain, desk: Desk
+    chain: Chain, context: ChainContext
 ) -> None:
     token, quote = chain.deploy("HonestToken", "Agent", "AGENT"), chain.world.token("mintable")
     bonding = chain.deploy("Bonding")
     sender = chain.world.owner
     assert chain.send(sender, bonding, "launch(address,address)", token, quote.address).success
     assert chain.send(sender, bonding, "setStage(address,bool,bool)", token, True, False).success
-    with_virtuals = desk_of(desk, "curve_d", bonding)
+    with_virtuals = desk_of(context, "curve_d", bonding)
     (fresh,) = curves_of(
         await judge_with_market(chain, with_virtuals, token, quote.address, depth_eth=100)
     )
@@ -109,13 +111,13 @@ async def test_virtuals_is_worth_what_was_paid_in_of_its_quote_token(
 
 @pytest.mark.parametrize("depth_eth", [0, 1], ids=["nobody tells a price", "a shallow market"])
 async def test_a_curve_whose_quote_coin_has_no_price_is_left_out(
-    chain: Chain, desk: Desk, depth_eth: float
+    chain: Chain, context: ChainContext, depth_eth: float
 ) -> None:
     token, quote = chain.deploy("HonestToken", "On Curve", "CURVE"), chain.world.token("mintable")
     portal = chain.deploy("Portal")
     put(chain, portal, token, quote.address, 1_000 * ETHER)
     report = await judge_with_market(
-        chain, desk_of(desk, "curve_b", portal), token, quote.address, depth_eth=depth_eth
+        chain, desk_of(context, "curve_b", portal), token, quote.address, depth_eth=depth_eth
     )
     assert report.pools == ()
     assert report.token.is_launchpad_token is True
@@ -123,11 +125,11 @@ async def test_a_curve_whose_quote_coin_has_no_price_is_left_out(
 
 @pytest.mark.parametrize(("paid_eth", "place"), [(1_000, 0), (1, 1)])
 async def test_a_curve_stands_among_the_pools_by_its_depth(
-    chain: Chain, desk: Desk, paid_eth: int, place: int
+    chain: Chain, context: ChainContext, paid_eth: int, place: int
 ) -> None:
     token, portal = chain.world.token("honest").address, chain.deploy("Portal")
     put(chain, portal, token, ZERO_ADDRESS, paid_eth * ETHER)
-    report = await judge(desk_of(desk, "curve_b", portal), token)
+    report = await judge(desk_of(context, "curve_b", portal), token)
     assert report.pools is not None
     assert [pool.kind for pool in report.pools].index("curve_b") == place
     assert [pool.ordinal for pool in report.pools] == list(range(len(report.pools)))

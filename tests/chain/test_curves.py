@@ -11,7 +11,7 @@ from analysis.launchpads.origin import Lead
 from analysis.market.curves import curve_pools
 from analysis.market.curves.curve import CurveState, Standing
 from analysis.market.curves.curve_pools import CURVES
-from analysis.pipeline.chain_context import Desk
+from analysis.pipeline.chain_context import ChainContext
 from analysis.reads.node import Node
 from config.launchpads import Launchpad, Registry
 from config.load import load_chains
@@ -267,12 +267,12 @@ async def test_a_record_that_is_too_short_for_its_curve_is_unread(
 
 
 async def test_pools_are_not_resolved_where_a_curve_could_not_be_read(
-    chain: Chain, desk: Desk
+    chain: Chain, context: ChainContext
 ) -> None:
     """The platform has curves, and none that we can read; the token has no other pool."""
-    (demo, direct) = desk.chain.launchpads
+    (demo, direct) = context.chain.launchpads
     pads = (msgspec.structs.replace(demo, curve=None), direct)
-    facts = msgspec.structs.replace(desk.chain, launchpads=pads)
-    report = await judge(with_chain(desk, facts), chain.world.issued("curve").address)
+    facts = msgspec.structs.replace(context.chain, launchpads=pads)
+    report = await judge(with_chain(context, facts), chain.world.issued("curve").address)
     assert report.pools is None
     assert report.token.launchpad_name == demo.slug

@@ -11,8 +11,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from analysis.pipeline.chain_context import Desk
-from analysis.pipeline.store_adapter import StoreShelf
+from analysis.pipeline.chain_context import ChainContext
+from analysis.pipeline.store_adapter import ReportStore
 from api.native import render_native
 from api.summary import render_summary
 from config.chains import Chain as ChainFacts
@@ -133,11 +133,11 @@ async def meet(
     return token, first
 
 
-def desk_of(facts: ChainFacts, client: RpcClient, store: Store) -> Desk:
-    return Desk(
+def desk_of(facts: ChainFacts, client: RpcClient, store: Store) -> ChainContext:
+    return ChainContext(
         chain=facts,
         node=client,
-        knowledge=StoreShelf(store),
+        knowledge=ReportStore(store),
         settings=AnalysisSettings(),
         now_s=time.time,
     )
@@ -189,15 +189,15 @@ async def test_whoever_held_it_before_us_is_found(
     assert len(held) > 80
     assert top_of(first) != ranked(held), "nobody has told of them yet"
     assert (is_concentrated(first), known_of(first)) == (None, "none")
-    desk = desk_of(facts, client, store)
-    part = await judge(desk, token.address)
+    context = desk_of(facts, client, store)
+    part = await judge(context, token.address)
     assert (is_concentrated(part), known_of(part)) == (None, "some")
 
     histories = Histories(facts, client, store, SETTINGS)
     while await histories.take_turn():
         await move_chain(chain, token, facts, client, store)
     assert stored(store, token.address) == logs_of(chain, token.address)
-    whole = await judge(desk, token.address)
+    whole = await judge(context, token.address)
     assert top_of(whole) == ranked(replay(chain, token.address))
     for owner, amount_raw in top_of(whole):
         assert chain.balance(token.address, owner) == amount_raw

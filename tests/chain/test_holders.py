@@ -6,9 +6,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from analysis.pipeline.chain_context import Desk
-from analysis.pipeline.store_adapter import StoreShelf
-from analysis.reads.indexed_facts import Known
+from analysis.pipeline.chain_context import ChainContext
+from analysis.pipeline.store_adapter import ReportStore
+from analysis.reads.indexed_facts import IndexedFacts
 from api.native import render_native
 from config.burn import BURN_ADDRESSES
 from config.primitives import ZERO_ADDRESS, Address, RawAmount
@@ -46,19 +46,19 @@ def ranked(held: dict[Address, int]) -> list[tuple[Address, int]]:
     return sorted(held.items(), key=lambda one: (-one[1], one[0]))[:10]
 
 
-def knowing(desk: Desk, known: Known) -> Desk:
-    return Desk(
-        chain=desk.chain,
-        node=desk.node,
+def knowing(context: ChainContext, known: IndexedFacts) -> ChainContext:
+    return ChainContext(
+        chain=context.chain,
+        node=context.node,
         knowledge=Knowing(known),
-        settings=desk.settings,
-        now_s=desk.now_s,
+        settings=context.settings,
+        now_s=context.now_s,
     )
 
 
 @pytest.mark.parametrize("contract", ["HonestToken", "TransferTaxToken"])
 async def test_the_top_ten_equal_a_replay_of_every_transfer(
-    chain: Chain, desk: Desk, client: RpcClient, tmp_path: Path, contract: str
+    chain: Chain, context: ChainContext, client: RpcClient, tmp_path: Path, contract: str
 ) -> None:
     token = chain.place(Animal(key="held", trait="held by many", symbol="HELD", contract=contract))
     accounts = [chain.fresh_account() for _ in range(13)]
@@ -69,15 +69,15 @@ async def test_the_top_ten_equal_a_replay_of_every_transfer(
     assert chain.transfer(token.address, accounts[-1], token.address, 1_200 * 10**18).success
     store = Store.open(tmp_path / "store.duckdb")
     await backfill(
-        desk.chain,
+        context.chain,
         client,
         store,
         IndexerSettings(),
         from_block=0,
         to_block=chain.node.head_number(),
     )
-    desk.knowledge = StoreShelf(store)
-    report = await judge(desk, token.address)
+    context.knowledge = ReportStore(store)
+    report = await judge(context, token.address)
     held = replay(chain, token.address)
     assert len(held) > 10
     assert top_of(report) == ranked(held)
@@ -95,30 +95,32 @@ async def test_the_top_ten_equal_a_replay_of_every_transfer(
 
 @pytest.mark.parametrize("key", ["honest", "v3_honest", "v4_honest", "solid_honest"])
 async def test_without_an_index_pools_and_owner_are_found(
-    chain: Chain, desk: Desk, key: str
+    chain: Chain, context: ChainContext, key: str
 ) -> None:
     token = chain.world.token(key)
-    top = dict(top_of(await judge(desk, token.address)))
+    top = dict(top_of(await judge(context, token.address)))
     held = replay(chain, token.address)
     assert top.items() <= held.items()
     assert top[token.pool.address] == held[token.pool.address]
 
 
-async def test_stale_and_false_candidates_do_not_get_in(chain: Chain, desk: Desk) -> None:
+async def test_stale_and_false_candidates_do_not_get_in(
+    chain: Chain, context: ChainContext
+) -> None:
     """The index names somebody who sold everything, and the wrong order."""
     token = chain.world.token("honest")
     gone, small, large = (chain.fresh_account() for _ in range(3))
     for account, amount in ((small, 10**19), (large, 10**20)):
         assert chain.transfer(token.address, token.owner, account, amount).success
     indexed = ((gone, RawAmount(10**24)), (small, RawAmount(10**23)), (large, RawAmount(1)))
-    report = await judge(knowing(desk, Known(holders=indexed)), token.address)
+    report = await judge(knowing(context, IndexedFacts(holders=indexed)), token.address)
     top = top_of(report)
     assert [owner for owner, _ in top if owner in (gone, small, large)] == [large, small]
     assert not BURN_ADDRESSES & dict(top).keys()
 
 
 async def test_the_creator_of_a_launch_is_who_the_event_names_if_it_is_an_account(
-    chain: Chain, desk: Desk
+    chain: Chain, context: ChainContext
 ) -> None:
     token = chain.world.token("honest")
     creator = chain.fresh_account()
@@ -138,8 +140,8 @@ async def test_the_creator_of_a_launch_is_who_the_event_names_if_it_is_an_accoun
         )
 
     async def told(*launches: LaunchRow) -> tuple[Address | None, int | None]:
-        known = Known(launches=launches, holders=((creator, RawAmount(1)),))
-        row = (await judge(knowing(desk, known), token.address)).token
+        known = IndexedFacts(launches=launches, holders=((creator, RawAmount(1)),))
+        row = (await judge(knowing(context, known), token.address)).token
         return row.creator_address, row.creator_balance_raw
 
     behind_a_front = launch("front", contract), launch("pad", creator)

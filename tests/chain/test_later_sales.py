@@ -3,8 +3,8 @@
 import msgspec
 import pytest
 
-from analysis.pipeline.chain_context import Desk
-from analysis.reads.indexed_facts import Known
+from analysis.pipeline.chain_context import ChainContext
+from analysis.reads.indexed_facts import IndexedFacts
 from config.primitives import Address, RawAmount
 from demo.animal import Animal
 from demo.layout import VenueKey, ZooToken
@@ -77,15 +77,15 @@ def place(chain: Chain, contract: str, venue: VenueKey = "v2") -> ZooToken:
     )
 
 
-def knowing(desk: Desk, holders: list[Address]) -> Desk:
+def knowing(context: ChainContext, holders: list[Address]) -> ChainContext:
     """A desk at which these are the indexed holders."""
-    known = Known(holders=tuple((holder, RawAmount(1)) for holder in holders))
-    return Desk(
-        chain=desk.chain,
-        node=desk.node,
+    known = IndexedFacts(holders=tuple((holder, RawAmount(1)) for holder in holders))
+    return ChainContext(
+        chain=context.chain,
+        node=context.node,
         knowledge=Knowing(known),
-        settings=desk.settings,
-        now_s=desk.now_s,
+        settings=context.settings,
+        now_s=context.now_s,
     )
 
 
@@ -126,13 +126,13 @@ def really_sell(chain: Chain, token: ZooToken, seller: Sold) -> tuple[bool, floa
 
 @pytest.mark.parametrize("venue", VENUES)
 async def test_holders_frozen_one_by_one_are_counted(
-    chain: Chain, desk: Desk, venue: VenueKey
+    chain: Chain, context: ChainContext, venue: VenueKey
 ) -> None:
     token = place(chain, "FreezerToken", venue)
     holders = given(chain, token, 20)
     for holder in holders[3::6]:
         assert chain.send(token.owner, token.address, "freeze(address)", holder).success
-    report = await judge(knowing(desk, holders), token.address)
+    report = await judge(knowing(context, holders), token.address)
     census = census_of(report)
     assert (census.could, census.could_not, census.not_learnt) == (17, 3, 0)
     assert (census.tax_min, census.tax_median, census.tax_max) == (0, 0, 0)
@@ -146,7 +146,7 @@ async def test_holders_frozen_one_by_one_are_counted(
         assert seller.tax == pytest.approx(tax, abs=TAX_POINTS)
 
 
-async def test_early_buyers_cannot_sell_and_others_can(chain: Chain, desk: Desk) -> None:
+async def test_early_buyers_cannot_sell_and_others_can(chain: Chain, context: ChainContext) -> None:
     token = place(chain, "SniperToken")
     buyers = [chain.fresh_account() for _ in range(2)]
     assert all(chain.buy(token, buyer).success for buyer in buyers)
@@ -154,18 +154,18 @@ async def test_early_buyers_cannot_sell_and_others_can(chain: Chain, desk: Desk)
     special = [token.owner, token.pool.address, chain.deploy("HonestToken", "Odd", "ODD")]
     assert chain.transfer(token.address, token.owner, special[2], 10**20).success
     holders = [*special, *buyers, *given(chain, token, 2)]
-    census = census_of(await judge(knowing(desk, holders), token.address))
+    census = census_of(await judge(knowing(context, holders), token.address))
     assert (census.could, census.could_not) == (2, 2)
     assert [seller.can_sell for seller in census.sellers] == [False, False, True, True]
     for seller in census.sellers:
         assert really_sell(chain, token, seller)[0] is seller.can_sell
 
 
-async def test_taxes_of_sellers_are_spread(chain: Chain, desk: Desk) -> None:
+async def test_taxes_of_sellers_are_spread(chain: Chain, context: ChainContext) -> None:
     """Each seller pays a percent less than the one before."""
     token = place(chain, "CountedFeeToken")
     holders = given(chain, token, 5)
-    census = census_of(await judge(knowing(desk, holders), token.address))
+    census = census_of(await judge(knowing(context, holders), token.address))
     assert (census.tax_min, census.tax_median, census.tax_max) == pytest.approx((16, 18, 20))
     for seller in census.sellers:
         success, tax = really_sell(chain, token, seller)
@@ -184,10 +184,10 @@ WAITS_S = {
 
 @pytest.mark.parametrize("venue", VENUES)
 async def test_a_fee_that_rises_with_time_is_foreseen(
-    chain: Chain, desk: Desk, venue: VenueKey
+    chain: Chain, context: ChainContext, venue: VenueKey
 ) -> None:
     token = place(chain, "RisingFeeToken", venue)
-    report = await judge(desk, token.address)
+    report = await judge(context, token.address)
     sweep = sweep_of(report)
     assert [moment.when for moment in sweep.moments] == list(WAITS_S)
     passed_s = 0
@@ -207,9 +207,11 @@ async def test_a_fee_that_rises_with_time_is_foreseen(
 
 
 @pytest.mark.parametrize("venue", VENUES)
-async def test_trading_that_ends_is_foreseen(chain: Chain, desk: Desk, venue: VenueKey) -> None:
+async def test_trading_that_ends_is_foreseen(
+    chain: Chain, context: ChainContext, venue: VenueKey
+) -> None:
     token = place(chain, "ClosingToken", venue)
-    report = await judge(desk, token.address)
+    report = await judge(context, token.address)
     assert sides(pool_of(report, token)) == ("passed", 0, "passed", 0)
     sweep = sweep_of(report)
     assert sweep.changes == ["+30 days: buy refused", "+30 days: sale refused"]
@@ -232,29 +234,31 @@ async def test_trading_that_ends_is_foreseen(chain: Chain, desk: Desk, venue: Ve
     ],
 )
 async def test_what_time_does_not_change_is_not_said_to_change(
-    chain: Chain, desk: Desk, contract: str
+    chain: Chain, context: ChainContext, contract: str
 ) -> None:
     token = place(chain, contract)
-    report = await judge(desk, token.address)
+    report = await judge(context, token.address)
     sweep = sweep_of(report)
     assert sweep.changes == []
     assert all("tax" in moment.sale for moment in sweep.moments)
     assert (report.token.sell_blocked_later, report.token.sell_tax_rises) == (False, False)
 
 
-async def test_who_has_to_wait_can_sell_later(chain: Chain, desk: Desk) -> None:
-    report = await judge(desk, place(chain, "SharedCooldownToken").address)
+async def test_who_has_to_wait_can_sell_later(chain: Chain, context: ChainContext) -> None:
+    report = await judge(context, place(chain, "SharedCooldownToken").address)
     assert report.token.sell_blocked_later is not True
 
 
-async def test_a_holder_who_cannot_sell_decides_nothing(chain: Chain, desk: Desk) -> None:
+async def test_a_holder_who_cannot_sell_decides_nothing(
+    chain: Chain, context: ChainContext
+) -> None:
     """Not even where no holder can sell."""
     token = place(chain, "FreezerToken")
     holders = given(chain, token, 3)
-    before = await judge(knowing(desk, holders), token.address)
+    before = await judge(knowing(context, holders), token.address)
     for holder in holders:
         assert chain.send(token.owner, token.address, "freeze(address)", holder).success
-    report = await judge(knowing(desk, holders), token.address)
+    report = await judge(knowing(context, holders), token.address)
     assert census_of(before).could == census_of(report).could_not == 3
     assert before.pools is not None
     assert report.pools is not None
@@ -262,17 +266,17 @@ async def test_a_holder_who_cannot_sell_decides_nothing(chain: Chain, desk: Desk
     assert report.token.transfer_success is before.token.transfer_success is True
 
 
-async def test_everybody_sells_in_their_turn(chain: Chain, desk: Desk) -> None:
-    report = await judge(desk, chain.world.token("honest").address)
+async def test_everybody_sells_in_their_turn(chain: Chain, context: ChainContext) -> None:
+    report = await judge(context, chain.world.token("honest").address)
     crowd = crowd_of(report)
     assert len(crowd.sales) >= 8
     assert all("tax" in sale for sale in crowd.sales.values())
     assert (crowd.is_blocked, report.token.sell_blocked_after_others) == (False, False)
 
 
-async def test_it_can_be_played_again(chain: Chain, desk: Desk) -> None:
+async def test_it_can_be_played_again(chain: Chain, context: ChainContext) -> None:
     token = place(chain, "CountedFeeToken")
-    report = await judge(knowing(desk, given(chain, token, 2)), token.address)
+    report = await judge(knowing(context, given(chain, token, 2)), token.address)
     for key in ("sell_census", "sell_later", "sell_after_others"):
         body = body_of(report, key)
         again = chain.node.rpc("eth_simulateV1", *body.request)
@@ -286,9 +290,9 @@ async def test_it_can_be_played_again(chain: Chain, desk: Desk) -> None:
         assert all((call["ok"], call["returned"]) in calls for call in body.calls)
 
 
-async def test_it_waits_for_nothing_more(chain: Chain, desk: Desk) -> None:
+async def test_it_waits_for_nothing_more(chain: Chain, context: ChainContext) -> None:
     token = place(chain, "FreezerToken")
-    known = knowing(desk, given(chain, token, 20))
+    known = knowing(context, given(chain, token, 20))
     node = CountingNode(known.node)
     known.node = node
     assert census_of(await judge(known, token.address)).could == 20
@@ -297,10 +301,10 @@ async def test_it_waits_for_nothing_more(chain: Chain, desk: Desk) -> None:
 
 @pytest.mark.parametrize("back_end", ["traces", "calls"])
 async def test_a_node_that_does_not_simulate_is_not_asked(
-    chain: Chain, desk: Desk, back_end: str
+    chain: Chain, context: ChainContext, back_end: str
 ) -> None:
-    desk.node = Lacking(desk.node, LACKING[back_end])
-    report = await judge(desk, chain.world.token("honest").address)
+    context.node = Lacking(context.node, LACKING[back_end])
+    report = await judge(context, chain.world.token("honest").address)
     assert report.token.is_settled
     keys = {row.key.split(":")[0] for row in report.evidence}
     assert not {"sell_census", "sell_later", "sell_after_others"} & keys

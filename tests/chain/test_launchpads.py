@@ -5,8 +5,8 @@ import time
 import msgspec
 import pytest
 
-from analysis.pipeline.chain_context import Desk
-from analysis.reads.indexed_facts import Known
+from analysis.pipeline.chain_context import ChainContext
+from analysis.reads.indexed_facts import IndexedFacts
 from api.native import render_native
 from config.chains import Chain as ChainFacts
 from config.jsonrpc import RpcFault
@@ -23,8 +23,8 @@ from tests.chain.test_scan import Hindered, with_chain, with_node
 from tests.chain.verbs import Chain
 
 
-async def report_of(chain: Chain, desk: Desk, key: str) -> Report:
-    return await judge(desk, chain.world.issued(key).address)
+async def report_of(chain: Chain, context: ChainContext, key: str) -> Report:
+    return await judge(context, chain.world.issued(key).address)
 
 
 def pools_of(report: Report) -> tuple[PoolResultRow, ...]:
@@ -32,9 +32,11 @@ def pools_of(report: Report) -> tuple[PoolResultRow, ...]:
     return report.pools
 
 
-async def test_a_token_on_the_curve_has_the_curve_as_its_pool(chain: Chain, desk: Desk) -> None:
+async def test_a_token_on_the_curve_has_the_curve_as_its_pool(
+    chain: Chain, context: ChainContext
+) -> None:
     token = chain.world.issued("curve")
-    report = await judge(desk, token.address)
+    report = await judge(context, token.address)
     (pool,) = pools_of(report)
     held_wei = int(str(chain.node.rpc("eth_getBalance", token.pad, "latest")), 16)
     assert held_wei == 5 * ETHER + 24 * ETHER  # the second is what the sold-out token raised
@@ -51,59 +53,61 @@ async def test_a_token_on_the_curve_has_the_curve_as_its_pool(chain: Chain, desk
 
 
 async def test_what_is_bought_on_the_curve_is_what_its_reserves_lose(
-    chain: Chain, desk: Desk
+    chain: Chain, context: ChainContext
 ) -> None:
     token, trader = chain.world.issued("curve"), chain.world.traders[0]
-    before = await judge(desk, token.address)
+    before = await judge(context, token.address)
     chain.send(trader, token.pad, "buyToken(address)", token.address, value_wei=ETHER)
     bought = balance_of(chain.node, token.address, trader)
     assert bought > 0
-    after = await judge(desk, token.address)
+    after = await judge(context, token.address)
     paid = (pools_of(after)[0].quote_side_usd - pools_of(before)[0].quote_side_usd) / NATIVE_USD
     assert paid == pytest.approx(1)
 
 
-async def test_a_fresh_curve_is_there_and_too_shallow(chain: Chain, desk: Desk) -> None:
-    (pool,) = pools_of(await report_of(chain, desk, "curve_fresh"))
+async def test_a_fresh_curve_is_there_and_too_shallow(chain: Chain, context: ChainContext) -> None:
+    (pool,) = pools_of(await report_of(chain, context, "curve_fresh"))
     assert (pool.kind, pool.liquidity_usd, pool.error_code) == ("curve_a", 0, "liquidity_too_low")
 
 
-async def test_between_curve_and_pool_there_is_no_venue(chain: Chain, desk: Desk) -> None:
-    report = await report_of(chain, desk, "curve_sold_out")
+async def test_between_curve_and_pool_there_is_no_venue(
+    chain: Chain, context: ChainContext
+) -> None:
+    report = await report_of(chain, context, "curve_sold_out")
     assert report.pools == ()
     assert (report.token.is_launchpad_token, report.token.launchpad_name) == (True, CURVE_PAD)
 
 
 @pytest.mark.parametrize(("key", "platform"), [("graduated", CURVE_PAD), ("seeded", DIRECT_PAD)])
 async def test_a_launched_token_in_an_ordinary_pool_is_traded_like_any_other(
-    chain: Chain, desk: Desk, key: str, platform: str
+    chain: Chain, context: ChainContext, key: str, platform: str
 ) -> None:
-    report = await report_of(chain, desk, key)
+    report = await report_of(chain, context, key)
     (pool,) = pools_of(report)
     assert (pool.kind, pool.is_launchpad) == ("AmmV2", None)
     assert (pool.buy, pool.sell) == ("passed", "passed")
     assert (report.token.is_launchpad_token, report.token.launchpad_name) == (True, platform)
 
 
-async def test_the_whole_way_from_curve_to_pool(chain: Chain, desk: Desk) -> None:
+async def test_the_whole_way_from_curve_to_pool(chain: Chain, context: ChainContext) -> None:
     token, trader = chain.world.issued("curve"), chain.world.traders[0]
     chain.send(trader, token.pad, "buyToken(address)", token.address, value_wei=30 * ETHER)
-    assert (await judge(desk, token.address)).pools == ()
+    assert (await judge(context, token.address)).pools == ()
     chain.send(trader, token.pad, "addLiquidity(address)", token.address)
-    report = await judge(desk, token.address)
+    report = await judge(context, token.address)
     assert [pool.kind for pool in pools_of(report)] == ["AmmV2"]
     assert report.token.launchpad_name == CURVE_PAD
 
 
-async def test_an_ordinary_token_is_no_launchpads(chain: Chain, desk: Desk) -> None:
-    report = await judge(desk, chain.world.token("honest").address)
+async def test_an_ordinary_token_is_no_launchpads(chain: Chain, context: ChainContext) -> None:
+    report = await judge(context, chain.world.token("honest").address)
     assert (report.token.is_launchpad_token, report.token.launchpad_name) == (False, None)
 
 
-async def test_a_refused_search_is_no_no(chain: Chain, desk: Desk) -> None:
+async def test_a_refused_search_is_no_no(chain: Chain, context: ChainContext) -> None:
     """The node refuses the logs, and one of the platforms is known by its events only."""
     refusal = RpcFault(code=-32005, message="query returned more than 10000 results")
-    lacking = with_node(desk, Hindered(desk.node, "eth_getLogs", answer=refusal))
+    lacking = with_node(context, Hindered(context.node, "eth_getLogs", answer=refusal))
     report = await judge(lacking, chain.world.token("honest").address)
     assert report.pools
     assert report.token.is_launchpad_token is None
@@ -123,13 +127,13 @@ class Indexed:
 
     async def known(
         self, _chain: ChainFacts, token: Address, _quotes: object, _pin: BlockRef | None
-    ) -> Known:
+    ) -> IndexedFacts:
         own = tuple(row for row in self._launches if row.token == token)
-        return Known(launches=own, covered_launches=self._covered)
+        return IndexedFacts(launches=own, covered_launches=self._covered)
 
 
 async def test_where_the_index_has_looked_no_logs_are_asked_for(
-    chain: Chain, desk: Desk, facts: ChainFacts
+    chain: Chain, context: ChainContext, facts: ChainFacts
 ) -> None:
     seeded = chain.world.issued("seeded")
     row = LaunchRow(
@@ -143,11 +147,11 @@ async def test_where_the_index_has_looked_no_logs_are_asked_for(
         log_index=0,
     )
     refusal = RpcFault(code=-32005, message="no logs here")
-    indexed = Desk(
+    indexed = ChainContext(
         chain=without_v4(facts),
-        node=Hindered(desk.node, "eth_getLogs", answer=refusal),
+        node=Hindered(context.node, "eth_getLogs", answer=refusal),
         knowledge=Indexed(facts, row),
-        settings=desk.settings,
+        settings=context.settings,
         now_s=time.time,
     )
     issued = await judge(indexed, seeded.address)
@@ -161,12 +165,12 @@ def without_v4(facts: ChainFacts) -> ChainFacts:
     return msgspec.structs.replace(facts, dexes=kept)
 
 
-async def test_a_token_may_name_whom_it_likes(chain: Chain, desk: Desk) -> None:
+async def test_a_token_may_name_whom_it_likes(chain: Chain, context: ChainContext) -> None:
     """Only a factory that confirms it makes it a launchpad's, and one without a name here."""
     known, fork, denying = (chain.deploy("LaunchFactory") for _ in range(3))
     pons = next(pad for pad in public_pads("chain_4663") if pad.getter == "launchFactory()")
     pads = (msgspec.structs.replace(pons, contracts=(known,)),)
-    with_pons = with_chain(desk, msgspec.structs.replace(desk.chain, launchpads=pads))
+    with_pons = with_chain(context, msgspec.structs.replace(context.chain, launchpads=pads))
     told, resolved = {}, {}
     for factory in (known, fork, denying, chain.deploy("HonestToken", "No", "FACTORY")):
         token = chain.deploy("ClaimingToken", factory)

@@ -9,7 +9,7 @@ from typing import cast
 import pytest
 from eth_utils.crypto import keccak
 
-from analysis.pipeline.chain_context import Desk
+from analysis.pipeline.chain_context import ChainContext
 from config.primitives import ZERO_ADDRESS
 from demo.anvil import ETHER
 from demo.concentrated import POOL_KEY, pool_key
@@ -128,8 +128,8 @@ def provide(chain: Chain, token: ZooToken) -> None:
         assert chain.transfer(token.address, holder, token.owner, amount_raw).success
 
 
-async def worth(chain: Chain, desk: Desk, token: ZooToken) -> float:
-    return own_pool(await judge(desk, token.address), token).liquidity_usd
+async def worth(chain: Chain, context: ChainContext, token: ZooToken) -> float:
+    return own_pool(await judge(context, token.address), token).liquidity_usd
 
 
 def liquidity_of(chain: Chain, token: ZooToken) -> int:
@@ -141,18 +141,18 @@ def liquidity_of(chain: Chain, token: ZooToken) -> int:
 
 
 @pytest.mark.parametrize("key", ["v4_honest", "v4_usdc"])
-async def test_v4_pools_of_many_positions(chain: Chain, desk: Desk, key: str) -> None:
+async def test_v4_pools_of_many_positions(chain: Chain, context: ChainContext, key: str) -> None:
     token = chain.world.token(key)
     provide(chain, token)
     outermost = _OUTERMOST["v4"]
     spans = ranges_round(tick_of(chain, token))
     ticks = [-outermost, outermost, *(tick for span in spans for tick in span)]
-    alone, liquidity = await worth(chain, desk, token), liquidity_of(chain, token) // 10
+    alone, liquidity = await worth(chain, context, token), liquidity_of(chain, token) // 10
     for span in spans:
         change(chain, token, span, liquidity)
 
     async def check() -> float:
-        told = await worth(chain, desk, token)
+        told = await worth(chain, context, token)
         expected = 2 * usd_of(chain, token.pool.quote, quote_by_ticks(chain, token, ticks))
         assert told == pytest.approx(expected, rel=1e-6)
         return told
@@ -168,7 +168,7 @@ async def test_v4_pools_of_many_positions(chain: Chain, desk: Desk, key: str) ->
 
 @pytest.mark.parametrize("key", ["v3_honest", "v3_usdc", "algebra_honest"])
 async def test_pools_of_the_v3_family_with_many_positions(
-    chain: Chain, desk: Desk, key: str
+    chain: Chain, context: ChainContext, key: str
 ) -> None:
     """Equal to their ticks; what trades have paid and nobody has collected comes on top."""
     token = chain.world.token(key)
@@ -176,42 +176,44 @@ async def test_pools_of_the_v3_family_with_many_positions(
     outermost = _OUTERMOST[token.pool.venue]
     spans = ranges_round(tick_of(chain, token))
     ticks = [-outermost, outermost, *(tick for span in spans for tick in span)]
-    alone, liquidity = await worth(chain, desk, token), liquidity_of(chain, token) // 10
+    alone, liquidity = await worth(chain, context, token), liquidity_of(chain, token) // 10
     for span in spans:
         mint(chain, token, span, liquidity)
 
     def by_ticks() -> float:
         return 2 * usd_of(chain, token.pool.quote, quote_by_ticks(chain, token, ticks))
 
-    told = await worth(chain, desk, token)
+    told = await worth(chain, context, token)
     assert told == pytest.approx(by_ticks(), rel=1e-6)
     assert told > alone * 1.001
     assert chain.buy(token, chain.fresh_account(), chain.quote_worth(token, 3_000)).success
-    traded = await worth(chain, desk, token)
+    traded = await worth(chain, context, token)
     assert by_ticks() <= traded <= by_ticks() + 2 * 3_000 * 0.01
 
 
 @pytest.mark.parametrize(
     "key", ["v3_honest", "pancake_honest", "algebra_honest", "slipstream_honest", "v4_honest"]
 )
-async def test_every_venue_of_concentrated_liquidity(chain: Chain, desk: Desk, key: str) -> None:
+async def test_every_venue_of_concentrated_liquidity(
+    chain: Chain, context: ChainContext, key: str
+) -> None:
     token = chain.world.token(key)
     outermost = _OUTERMOST[token.pool.venue]
     expected = quote_by_ticks(chain, token, (-outermost, outermost))
-    assert await worth(chain, desk, token) == pytest.approx(
+    assert await worth(chain, context, token) == pytest.approx(
         2 * usd_of(chain, token.pool.quote, expected), rel=1e-6
     )
 
 
 @pytest.mark.parametrize("key", ["honest", "v2_usdc", "v2_usdt", "solid_honest", "solid_stable"])
-async def test_pairs_after_trades(chain: Chain, desk: Desk, key: str) -> None:
+async def test_pairs_after_trades(chain: Chain, context: ChainContext, key: str) -> None:
     token, trader = chain.world.token(key), chain.fresh_account()
-    before = await worth(chain, desk, token)
+    before = await worth(chain, context, token)
     assert chain.buy(token, trader, chain.quote_worth(token, 2_000)).success
     reserves = read(chain.node, token.pool.address, "getReserves()", returns="(uint112,uint112)")
     kept = reserves[0 if token.pool.quote < token.address else 1]
     assert kept == balance_of(chain.node, token.pool.quote, token.pool.address)
-    told = await worth(chain, desk, token)
+    told = await worth(chain, context, token)
     assert told == pytest.approx(2 * usd_of(chain, token.pool.quote, kept), rel=0.01)
     assert told > before
 

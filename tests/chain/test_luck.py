@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from analysis.pipeline.chain_context import Desk
+from analysis.pipeline.chain_context import ChainContext
 from api.native import render_native
 from api.summary import render_summary
 from tests.chain.judging import judge
@@ -21,9 +21,11 @@ TAX_POINTS = 0.5
 
 
 @pytest.mark.parametrize("key", KEYS)
-async def test_the_answer_is_the_same_whatever_is_drawn(chain: Chain, desk: Desk, key: str) -> None:
+async def test_the_answer_is_the_same_whatever_is_drawn(
+    chain: Chain, context: ChainContext, key: str
+) -> None:
     token = chain.world.token(key).address
-    answers = [await answered(desk, token) for _ in range(DRAWS)]
+    answers = [await answered(context, token) for _ in range(DRAWS)]
     taxes = [answer.pop("taxes") for answer in answers]
     assert all(answer == answers[0] for answer in answers[1:])
     for drawn in zip(*taxes, strict=True):
@@ -32,20 +34,20 @@ async def test_the_answer_is_the_same_whatever_is_drawn(chain: Chain, desk: Desk
         assert not known or max(known) - min(known) <= TAX_POINTS
 
 
-async def answered(desk: Desk, token: Any) -> dict[str, Any]:
+async def answered(context: ChainContext, token: Any) -> dict[str, Any]:
     """By a desk with a secret of its own: verdict, flags, and what was found of each pool."""
-    fresh = Desk(
-        chain=desk.chain,
-        node=desk.node,
-        knowledge=desk.knowledge,
-        settings=desk.settings,
-        now_s=desk.now_s,
+    fresh = ChainContext(
+        chain=context.chain,
+        node=context.node,
+        knowledge=context.knowledge,
+        settings=context.settings,
+        now_s=context.now_s,
     )
     report = await judge(fresh, token)
-    liquid = desk.settings.min_liquidity_usd
+    liquid = context.settings.min_liquidity_usd
     native = render_native(report, clock=None, liquid_above_usd=liquid)
     summary = render_summary(
-        report, native, chain=desk.chain.slug, address=str(token), liquid_above_usd=liquid
+        report, native, chain=context.chain.slug, address=str(token), liquid_above_usd=liquid
     )
     return {
         "verdict": summary.verdict,

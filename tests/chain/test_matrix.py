@@ -5,7 +5,7 @@ really happens there to fresh accounts, through a router that is not ours.
 import msgspec
 import pytest
 
-from analysis.pipeline.chain_context import Desk
+from analysis.pipeline.chain_context import ChainContext
 from config.chains import Dex
 from config.primitives import ZERO_ADDRESS
 from demo.animal import Animal
@@ -47,13 +47,13 @@ def pool_of(report: Report, token: ZooToken) -> PoolResultRow:
     CASES,
 )
 async def test_the_prediction_is_what_then_happens(
-    chain: Chain, desk: Desk, behaviour: str, kind: str
+    chain: Chain, context: ChainContext, behaviour: str, kind: str
 ) -> None:
     token = chain.place(animal_of(behaviour, kind))
     trade = BEHAVIOURS[behaviour].trade
     if trade.at_even_block and chain.node.head_number() % 2 == 0:
         chain.mine()
-    pool = pool_of(await judge(desk, token.address), token)
+    pool = pool_of(await judge(context, token.address), token)
     real = real_trade(chain, token, spend_usd=trade.spend_usd, is_first=trade.is_first)
     if real.buy_success:
         assert_pool_agrees(pool, real)
@@ -68,51 +68,55 @@ async def test_the_prediction_is_what_then_happens(
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("behaviour", WITHOUT_ROUTERS)
 async def test_a_venue_without_a_router_is_judged_the_same(
-    chain: Chain, desk: Desk, behaviour: str, kind: str
+    chain: Chain, context: ChainContext, behaviour: str, kind: str
 ) -> None:
     token = chain.place(animal_of(behaviour, kind))
-    pool = pool_of(await judge(with_dexes(desk, without_routers(desk)), token.address), token)
+    pool = pool_of(await judge(with_dexes(context, without_routers(context)), token.address), token)
     assert_pool_agrees(pool, real_trade(chain, token))
 
 
 @pytest.mark.parametrize("is_known", [True, False])
 @pytest.mark.parametrize("behaviour", WITHOUT_ROUTERS)
 async def test_a_fork_with_another_fee_and_another_init_code(
-    chain: Chain, desk: Desk, artifacts: Artifacts, behaviour: str, *, is_known: bool
+    chain: Chain, context: ChainContext, artifacts: Artifacts, behaviour: str, *, is_known: bool
 ) -> None:
     """Its router is used where it is known; else the fee is found by trying."""
     forked = fork_v2(chain, artifacts)
-    desk = with_dexes(desk, (forked.world.venues.v2,))
+    context = with_dexes(context, (forked.world.venues.v2,))
     if not is_known:
-        desk = with_dexes(desk, without_routers(desk))
+        context = with_dexes(context, without_routers(context))
     token = forked.place(animal_of(behaviour, "v2"))
-    pool = pool_of(await judge(desk, token.address), token)
+    pool = pool_of(await judge(context, token.address), token)
     assert pool.dex == "Fork"
     assert_pool_agrees(pool, real_trade(forked, token))
 
 
-def without_routers(desk: Desk) -> tuple[Dex, ...]:
+def without_routers(context: ChainContext) -> tuple[Dex, ...]:
     """The venues as they are where nobody found out more than their factories."""
-    return tuple(msgspec.structs.replace(dex, router=None, fee_bp=None) for dex in desk.chain.dexes)
-
-
-def with_dexes(desk: Desk, dexes: tuple[Dex, ...]) -> Desk:
-    """A desk of its own, which has learnt nothing yet."""
-    return Desk(
-        chain=msgspec.structs.replace(desk.chain, dexes=dexes),
-        node=desk.node,
-        knowledge=desk.knowledge,
-        settings=desk.settings,
-        now_s=desk.now_s,
+    return tuple(
+        msgspec.structs.replace(dex, router=None, fee_bp=None) for dex in context.chain.dexes
     )
 
 
-async def test_a_fee_on_the_approval_is_tax_of_the_sale(chain: Chain, desk: Desk) -> None:
+def with_dexes(context: ChainContext, dexes: tuple[Dex, ...]) -> ChainContext:
+    """A desk of its own, which has learnt nothing yet."""
+    return ChainContext(
+        chain=msgspec.structs.replace(context.chain, dexes=dexes),
+        node=context.node,
+        knowledge=context.knowledge,
+        settings=context.settings,
+        now_s=context.now_s,
+    )
+
+
+async def test_a_fee_on_the_approval_is_tax_of_the_sale(
+    chain: Chain, context: ChainContext
+) -> None:
     """Who approves has less to sell than they bought, so selling all of that fails."""
     token = chain.place(
         Animal(key="approval", trait="", symbol="ODD", contract="ApprovalFeeToken", extra="pair")
     )
-    row = pool_of(await judge(desk, token.address), token)
+    row = pool_of(await judge(context, token.address), token)
     trader, pair = chain.fresh_account(), token.pool.address
     assert chain.buy(token, trader).success
     bought, held = chain.balance(token.address, trader), chain.balance(token.address, pair)
@@ -126,7 +130,7 @@ async def test_a_fee_on_the_approval_is_tax_of_the_sale(chain: Chain, desk: Desk
 
 
 async def test_an_algebra_plugin_that_sets_the_fee_and_takes_its_own(
-    chain: Chain, desk: Desk
+    chain: Chain, context: ChainContext
 ) -> None:
     """Both are fees of the pool, so neither is tax; whatever the token takes still is."""
     makers = chain.deploy("FeePluginFactory")
@@ -134,30 +138,32 @@ async def test_an_algebra_plugin_that_sets_the_fee_and_takes_its_own(
     setting = "setDefaultPluginFactory(address)"
     assert chain.send(chain.world.deployer, factory, setting, makers).success
     token = chain.place(animal_of("transfer_tax", "algebra"))
-    pool = pool_of(await judge(desk, token.address), token)
+    pool = pool_of(await judge(context, token.address), token)
     assert (pool.buy, pool.sell) == ("passed", "passed")
     assert pool.buy_tax == pytest.approx(3)
     assert pool.sell_tax == pytest.approx(3)
     assert_pool_agrees(pool, real_trade(chain, token))
 
 
-async def test_a_hooks_fee_that_takes_nearly_everything_is_a_tax(chain: Chain, desk: Desk) -> None:
+async def test_a_hooks_fee_that_takes_nearly_everything_is_a_tax(
+    chain: Chain, context: ChainContext
+) -> None:
     hook = chain.world.venues.dynamic_hook
     assert chain.send(chain.world.deployer, hook, "setFee(uint24)", 900_000).success
     token = chain.world.token("v4_dynamic_fee")
-    pool = pool_of(await judge(desk, token.address), token)
+    pool = pool_of(await judge(context, token.address), token)
     assert (pool.buy, pool.sell) == ("passed", "passed")
     assert pool.buy_tax == pytest.approx(90)
     assert pool.sell_tax == pytest.approx(90)
 
 
 async def test_running_out_of_liquidity_is_no_failure(
-    chain: Chain, desk: Desk, artifacts: Artifacts
+    chain: Chain, context: ChainContext, artifacts: Artifacts
 ) -> None:
     """Most of the quote side lies far from the price, so the largest buy takes all tokens there
     are and goes through with a part of what it offered."""
     token = place_narrow(chain, artifacts)
-    row = pool_of(await judge(desk, token.address), token)
+    row = pool_of(await judge(context, token.address), token)
     assert (row.buy, row.buy_tax, row.sell, row.sell_tax) == ("passed", 0, "passed", 0)
     trader = chain.fresh_account()
     bought = chain.buy(token, trader, 5 * ETHER)

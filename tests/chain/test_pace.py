@@ -9,7 +9,7 @@ from typing import Any, cast
 import msgspec
 import pytest
 
-from analysis.pipeline.chain_context import Desk
+from analysis.pipeline.chain_context import ChainContext
 from analysis.reads.node import Node, RpcAnswer
 from config.jsonrpc import RpcFault, RpcRequest
 from config.primitives import BlockRef
@@ -56,11 +56,11 @@ class Strict:
 
 @pytest.mark.parametrize("block_time_s", [0.1, 0.45, 2.0, 12.0, 30.0])
 async def test_chains_of_any_pace_are_played_on(
-    chain: Chain, desk: Desk, block_time_s: float
+    chain: Chain, context: ChainContext, block_time_s: float
 ) -> None:
-    desk.chain = msgspec.structs.replace(desk.chain, block_time_s=block_time_s)
-    node = desk.node = Strict(desk.node)
-    report = await judge(desk, chain.world.token("both_tax").address)
+    context.chain = msgspec.structs.replace(context.chain, block_time_s=block_time_s)
+    node = context.node = Strict(context.node)
+    report = await judge(context, chain.world.token("both_tax").address)
     assert report.pools is not None
     (pool,) = report.pools
     assert (pool.buy, pool.sell) == ("passed", "passed")

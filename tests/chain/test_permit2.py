@@ -10,8 +10,8 @@ from eth_abi.abi import encode
 
 from analysis.market import routers
 from analysis.market.routers import RouterFacts
-from analysis.market.venues.trade_route import Way
-from analysis.pipeline.chain_context import Desk
+from analysis.market.venues.trade_route import TradeRoute
+from analysis.pipeline.chain_context import ChainContext
 from config.chains import Chain as ChainFacts
 from config.primitives import Address
 from demo.animal import Animal
@@ -61,7 +61,7 @@ def place(chain: Chain, contract: str, kind: str = "v2") -> ZooToken:
 
 def both_ways(
     facts: ChainFacts, known: Mapping[Address, RouterFacts], token: ZooToken
-) -> tuple[Way, Way]:
+) -> tuple[TradeRoute, TradeRoute]:
     ways = routers.ways_of(candidate_of(facts, token), known, facts, free=FREE)
     assert isinstance(ways, tuple)
     usual, other = ways
@@ -157,10 +157,10 @@ async def test_without_permit2_on_the_chain_there_is_one_way(
 @pytest.mark.parametrize("kind", ["v2", "v3", "algebra", "slipstream", "v4"])
 @pytest.mark.parametrize("contract", [*ONLY_SO, "Permit2TrapToken"])
 async def test_what_sells_only_so_is_no_trap(
-    chain: Chain, desk: Desk, kind: str, contract: str
+    chain: Chain, context: ChainContext, kind: str, contract: str
 ) -> None:
     token = place(chain, contract, kind)
-    report = await judge(desk, token.address)
+    report = await judge(context, token.address)
     assert report.pools is not None
     (pool,) = report.pools
     assert (pool.buy, pool.buy_tax) == ("passed", 0)
@@ -170,9 +170,11 @@ async def test_what_sells_only_so_is_no_trap(
         assert (pool.sell, pool.sell_tax, pool.error_code) == ("passed", 0, None)
 
 
-async def test_where_nobody_deployed_permit2_it_sells_nothing(chain: Chain, desk: Desk) -> None:
+async def test_where_nobody_deployed_permit2_it_sells_nothing(
+    chain: Chain, context: ChainContext
+) -> None:
     token = place(chain, "Permit2SaleToken")
-    report = await judge(desk, token.address)
+    report = await judge(context, token.address)
     assert report.pools is not None
     (pool,) = report.pools
     assert (pool.buy, pool.sell) == ("passed", "refused")

@@ -12,11 +12,11 @@ import msgspec
 import pytest
 from eth_utils.crypto import keccak
 
-from analysis.external.connect import Outside
+from analysis.external.connect import ExternalServices
 from analysis.external.market_data import MarketData
 from analysis.external.verified_sources import Sources
-from analysis.pipeline.chain_context import Desk
-from analysis.reads.indexed_facts import Known
+from analysis.pipeline.chain_context import ChainContext
+from analysis.reads.indexed_facts import IndexedFacts
 from analysis.reads.node import Node, RpcAnswer
 from benchmarks.pools import crowd
 from config.chains import Chain as ChainFacts
@@ -29,7 +29,7 @@ from demo.pipeline import Pipeline
 from demo.reads import balance_of, read
 from demo.seeding import UNLIMITED, fetch_addresses, seed
 from sql.rows import PoolResultRow, PoolRow, Report
-from tests.analysis.outside.service import Service, running_service
+from tests.analysis.external.service import Service, running_service
 from tests.chain.judging import judge
 from tests.chain.verbs import Chain
 
@@ -44,9 +44,9 @@ class Rows:
 
     async def known(
         self, chain: ChainFacts, token: Address, quotes: Sequence[Address], pin: BlockRef | None
-    ) -> Known:
+    ) -> IndexedFacts:
         factories = frozenset(dex.factory for dex in chain.dexes)
-        return Known(pools=self._rows, covered_factories=factories)
+        return IndexedFacts(pools=self._rows, covered_factories=factories)
 
 
 class WithoutLogs:
@@ -66,18 +66,18 @@ class WithoutLogs:
 
 
 def desk_with(
-    desk: Desk,
+    context: ChainContext,
     *,
     rows: Sequence[PoolRow] | None = None,
-    outside: Outside | None = None,
+    outside: ExternalServices | None = None,
     node: Node | None = None,
-) -> Desk:
-    return Desk(
-        chain=desk.chain,
-        node=node or desk.node,
-        knowledge=desk.knowledge if rows is None else Rows(rows),
-        settings=desk.settings,
-        now_s=desk.now_s,
+) -> ChainContext:
+    return ChainContext(
+        chain=context.chain,
+        node=node or context.node,
+        knowledge=context.knowledge if rows is None else Rows(rows),
+        settings=context.settings,
+        now_s=context.now_s,
         outside=outside,
     )
 
@@ -95,9 +95,11 @@ def usd_of(chain: Chain, quote: Address, amount_raw: float | Decimal) -> float:
 
 
 @pytest.mark.parametrize("key", ["honest", "v2_usdc", "v2_usdt", "solid_honest", "solid_stable"])
-async def test_pairs_are_worth_their_reserves(chain: Chain, desk: Desk, key: str) -> None:
+async def test_pairs_are_worth_their_reserves(
+    chain: Chain, context: ChainContext, key: str
+) -> None:
     token = chain.world.token(key)
-    row = own_pool(await judge(desk, token.address), token)
+    row = own_pool(await judge(context, token.address), token)
     held = balance_of(chain.node, token.pool.quote, token.pool.address)
     assert row.liquidity_usd == pytest.approx(2 * usd_of(chain, token.pool.quote, held), rel=0.01)
 
@@ -118,10 +120,10 @@ def quote_by_ticks(
 
 @pytest.mark.parametrize(("key", "outermost"), [("v3_usdc", 887_220), ("v3_honest", 887_220)])
 async def test_v3_pools_are_worth_what_their_ticks_say(
-    chain: Chain, desk: Desk, key: str, outermost: int
+    chain: Chain, context: ChainContext, key: str, outermost: int
 ) -> None:
     token = chain.world.token(key)
-    row = own_pool(await judge(desk, token.address), token)
+    row = own_pool(await judge(context, token.address), token)
     (price,) = read(chain.node, token.pool.address, "slot0()", returns="(uint160)")
     (liquidity,) = read(chain.node, token.pool.address, "liquidity()", returns="(uint128)")
     held = quote_by_ticks(
@@ -147,9 +149,11 @@ def v4_words(chain: Chain, token: ZooToken) -> tuple[int, int]:
 
 
 @pytest.mark.parametrize("key", ["v4_honest", "v4_usdc", "v4_hook"])
-async def test_v4_pools_are_worth_what_their_ticks_say(chain: Chain, desk: Desk, key: str) -> None:
+async def test_v4_pools_are_worth_what_their_ticks_say(
+    chain: Chain, context: ChainContext, key: str
+) -> None:
     token = chain.world.token(key)
-    row = own_pool(await judge(desk, token.address), token)
+    row = own_pool(await judge(context, token.address), token)
     price, liquidity = v4_words(chain, token)
     held = quote_by_ticks(
         token, price_x96=price, liquidity=liquidity, lower=-887_220, upper=887_220
@@ -158,16 +162,16 @@ async def test_v4_pools_are_worth_what_their_ticks_say(chain: Chain, desk: Desk,
 
 
 async def test_without_logs_a_v4_pool_is_worth_what_is_surely_in_it(
-    chain: Chain, desk: Desk, facts: ChainFacts
+    chain: Chain, context: ChainContext, facts: ChainFacts
 ) -> None:
     """The part of its one position that lies within the ticks around the price. Where that is not
     enough to call the pool liquid nobody calls it shallow, for it may hold more."""
     token = chain.world.token("v4_usdc")
-    node = WithoutLogs(desk.node)
+    node = WithoutLogs(context.node)
     rows = crowd(chain.node, facts, token, count=1)
-    assert (await judge(desk_with(desk, rows=rows, node=node), token.address)).pools is None
-    desk.settings = msgspec.structs.replace(desk.settings, min_liquidity_usd=1.0)
-    row = own_pool(await judge(desk_with(desk, rows=rows, node=node), token.address), token)
+    assert (await judge(desk_with(context, rows=rows, node=node), token.address)).pools is None
+    context.settings = msgspec.structs.replace(context.settings, min_liquidity_usd=1.0)
+    row = own_pool(await judge(desk_with(context, rows=rows, node=node), token.address), token)
     price, liquidity = v4_words(chain, token)
     tick = next(
         at for at in range(-887_220, 887_220, 60) if sqrt_at(at + 60) > Decimal(price) / 2**96
@@ -178,12 +182,12 @@ async def test_without_logs_a_v4_pool_is_worth_what_is_surely_in_it(
 
 
 async def test_a_crowd_of_empty_pools_hides_no_deep_one(
-    chain: Chain, desk: Desk, facts: ChainFacts
+    chain: Chain, context: ChainContext, facts: ChainFacts
 ) -> None:
     token = chain.world.token("v4_honest")
-    alone = own_pool(await judge(desk, token.address), token)
+    alone = own_pool(await judge(context, token.address), token)
     rows = crowd(chain.node, facts, token, count=5_001)
-    report = await judge(desk_with(desk, rows=rows), token.address)
+    report = await judge(desk_with(context, rows=rows), token.address)
     assert report.pools is not None
     assert len(report.pools) == 5_001
     deepest, *others = report.pools
@@ -196,10 +200,10 @@ async def test_a_crowd_of_empty_pools_hides_no_deep_one(
 
 
 async def test_a_crowd_that_only_its_creation_events_tell_of_hides_no_deep_pool(
-    chain: Chain, desk: Desk
+    chain: Chain, context: ChainContext
 ) -> None:
     token, venues = chain.world.token("v4_honest"), chain.world.venues
-    before = await judge(desk, token.address)
+    before = await judge(context, token.address)
     assert before.pools is not None
     sides = Sides(
         token=token.address,
@@ -220,7 +224,7 @@ async def test_a_crowd_that_only_its_creation_events_tell_of_hides_no_deep_pool(
         )
     fill_concentrated(pipeline, venues, crowded[-1], sides)
     pipeline.flush()
-    report = await judge(desk, token.address)
+    report = await judge(context, token.address)
     assert report.pools is not None
     known = {pool.pool_id for pool in before.pools}
     deepest, *others = [pool for pool in report.pools if pool.pool_id not in known]
@@ -233,14 +237,16 @@ async def test_a_crowd_that_only_its_creation_events_tell_of_hides_no_deep_pool(
 
 
 @asynccontextmanager
-async def asking() -> AsyncIterator[tuple[Service, Outside]]:
+async def asking() -> AsyncIterator[tuple[Service, ExternalServices]]:
     async with running_service() as service, aiohttp.ClientSession() as session:
         url = service.url
         data = MarketDataSettings(dexscreener_url=url, geckoterminal_url=url, defillama_url=url)
         sources = SourceSettings(sourcify_url="", etherscan_url="")
         yield (
             service,
-            Outside(market_data=MarketData(session, data), sources=Sources(session, sources, None)),
+            ExternalServices(
+                market_data=MarketData(session, data), sources=Sources(session, sources, None)
+            ),
         )
 
 
@@ -258,50 +264,52 @@ def shown(key: str, base: Address, quote: Address, *, held: float, usd: str) -> 
 
 
 async def test_a_v4_pool_counts_for_twice_the_anchors_that_others_see(
-    chain: Chain, desk: Desk
+    chain: Chain, context: ChainContext
 ) -> None:
     token = chain.world.token("v4_honest")
     async with asking() as (service, outside):
         pair = shown(str(token.pool.pool_id), token.address, ZERO_ADDRESS, held=7.5, usd="1")
         service.says({"pairs": [pair]})
-        row = own_pool(await judge(desk_with(desk, outside=outside), token.address), token)
+        row = own_pool(await judge(desk_with(context, outside=outside), token.address), token)
     assert row.liquidity_usd == pytest.approx(2 * 7.5 * NATIVE_USD)
     assert (row.buy, row.sell) == ("passed", "passed")
 
 
 @pytest.mark.parametrize("answer", [{"pairs": None}, [], {"data": "?"}])
 async def test_what_others_do_not_tell_changes_nothing(
-    chain: Chain, desk: Desk, answer: object
+    chain: Chain, context: ChainContext, answer: object
 ) -> None:
     token = chain.world.token("v4_honest")
-    alone = own_pool(await judge(desk, token.address), token)
+    alone = own_pool(await judge(context, token.address), token)
     async with asking() as (service, outside):
         service.says(answer)
-        row = own_pool(await judge(desk_with(desk, outside=outside), token.address), token)
+        row = own_pool(await judge(desk_with(context, outside=outside), token.address), token)
         assert service.asked
     assert row.liquidity_usd == alone.liquidity_usd
 
 
 async def test_a_total_without_sides_counts_where_positions_are_not_told(
-    chain: Chain, desk: Desk, facts: ChainFacts
+    chain: Chain, context: ChainContext, facts: ChainFacts
 ) -> None:
     token = chain.world.token("v4_honest")
     rows = crowd(chain.node, facts, token, count=1)
     total = {"attributes": {"address": token.pool.pool_id, "reserve_in_usd": "4321.5"}}
     async with asking() as (service, outside):
         service.says({"pairs": None, "data": [total]})
-        blind = desk_with(desk, rows=rows, outside=outside, node=WithoutLogs(desk.node))
+        blind = desk_with(context, rows=rows, outside=outside, node=WithoutLogs(context.node))
         row = own_pool(await judge(blind, token.address), token)
     assert row.liquidity_usd == 4321.5
 
 
-async def test_a_total_without_sides_is_no_word_against_positions(chain: Chain, desk: Desk) -> None:
+async def test_a_total_without_sides_is_no_word_against_positions(
+    chain: Chain, context: ChainContext
+) -> None:
     token = chain.world.token("v4_honest")
-    alone = own_pool(await judge(desk, token.address), token)
+    alone = own_pool(await judge(context, token.address), token)
     total = {"attributes": {"address": token.pool.pool_id, "reserve_in_usd": "99999999"}}
     async with asking() as (service, outside):
         service.says({"pairs": None, "data": [total]})
-        row = own_pool(await judge(desk_with(desk, outside=outside), token.address), token)
+        row = own_pool(await judge(desk_with(context, outside=outside), token.address), token)
     assert row.liquidity_usd == alone.liquidity_usd
 
 
@@ -351,7 +359,7 @@ def seed_beside(chain: Chain, token: ZooToken, quote: ZooToken) -> PoolRow:
     ],
 )
 async def test_pools_against_other_tokens_are_worth_what_a_market_backs(
-    chain: Chain, desk: Desk, depth: float | None, usd: str, expected: float | None
+    chain: Chain, context: ChainContext, depth: float | None, usd: str, expected: float | None
 ) -> None:
     token, quote = chain.world.token("honest"), chain.world.token("mintable")
     row = seed_beside(chain, token, quote)
@@ -359,7 +367,7 @@ async def test_pools_against_other_tokens_are_worth_what_a_market_backs(
     async with asking() as (service, outside):
         pair = shown("0x1", quote.address, weth, held=depth or 0, usd=usd)
         service.says([] if depth is None else [pair])
-        report = await judge(desk_with(desk, rows=[row], outside=outside), token.address)
+        report = await judge(desk_with(context, rows=[row], outside=outside), token.address)
     found = {one.pool: one for one in report.pools or ()}
     if expected is None:
         assert row.pool not in found
@@ -376,14 +384,14 @@ async def test_pools_against_other_tokens_are_worth_what_a_market_backs(
     ],
 )
 async def test_a_pool_against_a_worthless_token_is_worth_the_side_that_has_a_price(
-    chain: Chain, desk: Desk, usd: str, expected: float
+    chain: Chain, context: ChainContext, usd: str, expected: float
 ) -> None:
     token, quote = chain.world.token("honest"), chain.world.token("mintable")
     row = seed_beside(chain, token, quote)
     weth = chain.world.venues.wrapped_native.address
     async with asking() as (service, outside):
         service.says([shown("0x1", token.address, weth, held=100, usd=usd)])
-        report = await judge(desk_with(desk, rows=[row], outside=outside), token.address)
+        report = await judge(desk_with(context, rows=[row], outside=outside), token.address)
     found = {one.pool: one for one in report.pools or ()}
     assert found[row.pool].liquidity_usd == pytest.approx(expected)
     assert found[row.pool].quote == quote.address

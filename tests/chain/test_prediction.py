@@ -6,7 +6,7 @@ real, and their outcome is compared. Each way a node can play it has to come to 
 
 import pytest
 
-from analysis.pipeline.chain_context import Desk
+from analysis.pipeline.chain_context import ChainContext
 from config.errors import TokenRefusedError
 from demo.layout import World
 from demo.zoo import ZOO
@@ -47,9 +47,9 @@ def back_end(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-def desk(desk: Desk, back_end: str) -> Desk:
-    desk.node = Lacking(desk.node, LACKING[back_end])
-    return desk
+def context(context: ChainContext, back_end: str) -> ChainContext:
+    context.node = Lacking(context.node, LACKING[back_end])
+    return context
 
 
 def predicted(side: str | None) -> bool | None:
@@ -78,10 +78,10 @@ def assert_nothing_was_learnt(report: Report) -> None:
 
 @pytest.mark.parametrize("key", [animal.key for animal in ZOO if animal.key not in REFUSED])
 async def test_the_prediction_is_what_then_happens(
-    chain: Chain, desk: Desk, back_end: str, key: str
+    chain: Chain, context: ChainContext, back_end: str, key: str
 ) -> None:
     token = chain.world.token(key)
-    report = await judge(desk, token.address)
+    report = await judge(context, token.address)
     if key in UNTOLD.get(back_end, ()):
         assert_nothing_was_learnt(report)
         return
@@ -105,8 +105,8 @@ async def test_the_prediction_is_what_then_happens(
 
 @pytest.mark.parametrize(("key", "code"), REFUSED.items())
 async def test_what_does_not_answer_as_a_token_is_refused(
-    desk: Desk, world: World, key: str, code: str
+    context: ChainContext, world: World, key: str, code: str
 ) -> None:
     with pytest.raises(TokenRefusedError) as refusal:
-        await judge(desk, world.token(key).address)
+        await judge(context, world.token(key).address)
     assert refusal.value.code == code

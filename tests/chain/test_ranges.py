@@ -3,7 +3,7 @@ swap crosses to the next tick that has some. What nobody can reach is nobody's r
 
 import pytest
 
-from analysis.pipeline.chain_context import Desk
+from analysis.pipeline.chain_context import ChainContext
 from api.native import render_native
 from api.shapes import NativeFeatures
 from demo import concentrated
@@ -25,8 +25,8 @@ def native_of(report: Report) -> NativeFeatures:
     return render_native(report, clock=None, liquid_above_usd=LIQUID_USD)
 
 
-async def pool_of(desk: Desk, token: ZooToken) -> PoolResultRow:
-    report = await judge(desk, token.address)
+async def pool_of(context: ChainContext, token: ZooToken) -> PoolResultRow:
+    report = await judge(context, token.address)
     assert report.pools is not None
     (pool,) = report.pools
     return pool
@@ -36,10 +36,14 @@ async def pool_of(desk: Desk, token: ZooToken) -> PoolResultRow:
 @pytest.mark.parametrize("contract", ["HonestToken", "SellBlockedToken", "BothTaxToken"])
 @pytest.mark.parametrize("positions", [(ASK, BID), (ASK,), (LAUNCH,)], ids=["gap", "ask", "launch"])
 async def test_what_lies_beyond_the_price_is_bought_and_sold(
-    chain: Chain, desk: Desk, venue: VenueKey, contract: str, positions: tuple[Position, ...]
+    chain: Chain,
+    context: ChainContext,
+    venue: VenueKey,
+    contract: str,
+    positions: tuple[Position, ...],
 ) -> None:
     token = place(chain, venue, contract, positions)
-    pool = await pool_of(desk, token)
+    pool = await pool_of(context, token)
     real = real_trade(chain, token)
     assert real.buy_success
     if contract != "BothTaxToken":  # which only some routers trade
@@ -50,10 +54,10 @@ async def test_what_lies_beyond_the_price_is_bought_and_sold(
 @pytest.mark.parametrize("venue", VENUES)
 @pytest.mark.parametrize("contract", ["HonestToken", "SellBlockedToken"])
 async def test_where_nothing_is_left_to_buy_holders_sell(
-    chain: Chain, desk: Desk, venue: VenueKey, contract: str
+    chain: Chain, context: ChainContext, venue: VenueKey, contract: str
 ) -> None:
     token = place(chain, venue, contract, (BID,))
-    pool = await pool_of(desk, token)
+    pool = await pool_of(context, token)
     assert not real_trade(chain, token).buy_success
     sold = chain.sell(token, token.holders[0], ETHER)
     assert (pool.buy, pool.buy_tax) == (None, None)
@@ -66,14 +70,14 @@ async def test_where_nothing_is_left_to_buy_holders_sell(
 @pytest.mark.parametrize("venue", [venue for venue in VENUES if venue != "v4"])
 @pytest.mark.parametrize("contract", ["HonestToken", "SellBlockedToken"])
 async def test_what_nobody_can_reach_is_nobodys_refusal(
-    chain: Chain, desk: Desk, venue: VenueKey, contract: str
+    chain: Chain, context: ChainContext, venue: VenueKey, contract: str
 ) -> None:
     """The pool holds both, sent to it, and has no position."""
     token = place(chain, venue, contract, ())
     weth, owner = chain.world.venues.wrapped_native.address, chain.world.owner
     for asset in (token.address, weth):
         assert chain.transfer(asset, owner, token.pool.address, 50 * ETHER).success
-    pool = await pool_of(desk, token)
+    pool = await pool_of(context, token)
     real = real_trade(chain, token)
     assert not real.buy_success
     assert not chain.sell(token, token.holders[0], ETHER).pool_quote_out
@@ -82,13 +86,13 @@ async def test_what_nobody_can_reach_is_nobodys_refusal(
 
 
 async def test_a_bitmap_too_long_to_search_leaves_the_answer_open(
-    chain: Chain, desk: Desk, monkeypatch: pytest.MonkeyPatch
+    chain: Chain, context: ChainContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of the smallest tick spacing: no transaction has the gas to find out that nothing is left to
     buy, which is no refusal by the token."""
     monkeypatch.setattr(concentrated, "_SLIPSTREAM_SPACING", 1)
     token = place(chain, "slipstream", "HonestToken", (BID,))
-    pool = await pool_of(desk, token)
+    pool = await pool_of(context, token)
     assert not real_trade(chain, token).buy_success
     assert pool.buy is None
     assert pool.sell != "refused"
@@ -97,10 +101,10 @@ async def test_a_bitmap_too_long_to_search_leaves_the_answer_open(
 
 @pytest.mark.parametrize("venue", VENUES)
 async def test_a_launch_before_its_first_buy_is_liquid(
-    chain: Chain, desk: Desk, venue: VenueKey
+    chain: Chain, context: ChainContext, venue: VenueKey
 ) -> None:
     token = place(chain, venue, "HonestToken", (LAUNCH,))
-    report = await judge(desk, token.address)
+    report = await judge(context, token.address)
     assert native_of(report).is_liquid is True
     assert report.pools is not None
     (pool,) = report.pools
@@ -111,12 +115,12 @@ async def test_a_launch_before_its_first_buy_is_liquid(
 
 @pytest.mark.parametrize("venue", [venue for venue in VENUES if venue != "v4"])
 async def test_tokens_that_lie_in_a_pool_beside_its_positions_make_nobody_liquid(
-    chain: Chain, desk: Desk, venue: VenueKey
+    chain: Chain, context: ChainContext, venue: VenueKey
 ) -> None:
     token = place(chain, venue, "HonestToken", (DUST,))
     owner = chain.world.owner
     assert chain.transfer(token.address, owner, token.pool.address, 500_000 * ETHER).success
-    report = await judge(desk, token.address)
+    report = await judge(context, token.address)
     assert report.pools is not None
     (pool,) = report.pools
     assert pool.buy == "passed"
@@ -126,11 +130,11 @@ async def test_tokens_that_lie_in_a_pool_beside_its_positions_make_nobody_liquid
 
 @pytest.mark.parametrize("venue", ["v3", "algebra", "v4"])
 async def test_a_limit_on_buys_keeps_no_launch_from_being_liquid(
-    chain: Chain, desk: Desk, venue: VenueKey
+    chain: Chain, context: ChainContext, venue: VenueKey
 ) -> None:
     """Nobody may buy for more than half a dollar at once; the pool is asked without the token."""
     token = place(chain, venue, "TinyTransactionToken", (LAUNCH,), tick=-138_000)
-    report = await judge(desk, token.address)
+    report = await judge(context, token.address)
     assert report.pools is not None
     (pool,) = report.pools
     assert pool.buy == "passed"
@@ -142,41 +146,47 @@ async def test_a_limit_on_buys_keeps_no_launch_from_being_liquid(
 @pytest.mark.parametrize("contract", ["HonestToken", "SellBlockedToken"])
 @pytest.mark.parametrize("positions", [(ASK, BID), (LAUNCH,)], ids=["gap", "launch"])
 async def test_nodes_that_simulate_nothing_come_to_the_same(
-    chain: Chain, desk: Desk, back_end: str, contract: str, positions: tuple[Position, ...]
+    chain: Chain,
+    context: ChainContext,
+    back_end: str,
+    contract: str,
+    positions: tuple[Position, ...],
 ) -> None:
-    desk.node = Lacking(desk.node, LACKING[back_end])
+    context.node = Lacking(context.node, LACKING[back_end])
     token = place(chain, "v3", contract, positions)
-    report = await judge(desk, token.address)
+    report = await judge(context, token.address)
     assert report.pools is not None
     (pool,) = report.pools
     assert_pool_agrees(pool, real_trade(chain, token))
     assert native_of(report).is_liquid is True
 
 
-async def test_asking_a_pool_first_takes_no_round_more(chain: Chain, desk: Desk) -> None:
+async def test_asking_a_pool_first_takes_no_round_more(chain: Chain, context: ChainContext) -> None:
     token = place(chain, "v3", "HonestToken", (LAUNCH,))
-    desk.node = node = CountingNode(desk.node)
-    await judge(desk, token.address)
+    context.node = node = CountingNode(context.node)
+    await judge(context, token.address)
     assert node.trips == 3
 
 
 @pytest.mark.parametrize("positions", [(ASK, BID), (LAUNCH,)], ids=["gap", "launch"])
 @pytest.mark.parametrize("hook", ["fee_hook", "input_hook", "router_hook"])
 async def test_hooks_act_beyond_the_price_too(
-    chain: Chain, desk: Desk, hook: str, positions: tuple[Position, ...]
+    chain: Chain, context: ChainContext, hook: str, positions: tuple[Position, ...]
 ) -> None:
     hooks = getattr(chain.world.venues, hook)
     token = place(chain, "v4", "HonestToken", positions, hooks=hooks)
-    pool = await pool_of(desk, token)
+    pool = await pool_of(context, token)
     real = real_trade(chain, token)
     assert real.buy_success
     assert real.sell_success
     assert_pool_agrees(pool, real)
 
 
-async def test_a_launch_that_nobody_can_buy_is_not_liquid(chain: Chain, desk: Desk) -> None:
+async def test_a_launch_that_nobody_can_buy_is_not_liquid(
+    chain: Chain, context: ChainContext
+) -> None:
     token = place(chain, "v3", "NotOpenedToken", (LAUNCH,))
-    report = await judge(desk, token.address)
+    report = await judge(context, token.address)
     assert native_of(report).is_liquid is False
     assert report.pools is not None
     assert report.pools[0].buy == "refused"

@@ -4,20 +4,20 @@ from collections.abc import Sequence
 
 import pytest
 
-from analysis.pipeline.chain_context import Desk
+from analysis.pipeline.chain_context import ChainContext
 from analysis.reads.eth_reads import NoAnswer, call, code_at, read_reply, word_at
 from analysis.reads.multicall import pushed_address
 from analysis.reads.node import Node, RpcAnswer
-from analysis.reads.node_capabilities import Powers
-from analysis.reads.read_batch import Round
+from analysis.reads.node_capabilities import NodeCapabilities
+from analysis.reads.read_batch import ReadBatch
 from analysis.simulation.balance_slot import probe_request, read_probe
 from analysis.token import admission, burned_supply, ownership, proxy_resolution
 from config.errors import TokenRefusedError
 from config.jsonrpc import RpcFault, RpcRequest
 from config.primitives import Address, BlockRef, Hash32
 from demo.layout import World, named_account
-from tests.analysis.code.test_delegation import CLONES
 from tests.analysis.state.answers import raw
+from tests.analysis.static.test_delegation import CLONES
 from tests.chain.counting import CountingNode
 from tests.chain.judging import judge
 from tests.chain.verbs import Chain
@@ -66,22 +66,26 @@ def told(answer: RpcAnswer) -> bytes | str:
     return "refused" if isinstance(reply, NoAnswer) else reply
 
 
-async def test_packed_answers_are_the_plain_ones(chain: Chain, desk: Desk, world: World) -> None:
+async def test_packed_answers_are_the_plain_ones(
+    chain: Chain, context: ChainContext, world: World
+) -> None:
     """For every token of the zoo, those that burn gas or return a megabyte included."""
-    head = await desk.node.fetch_head()
+    head = await context.node.fetch_head()
     for token in world.tokens:
-        node = CountingNode(desk.node)
-        trip = Round()
+        node = CountingNode(context.node)
+        trip = ReadBatch()
         asked = trip.ask(questions(token.address, head.hash))
-        await trip.send(node, Powers())
-        plain = await desk.node.batch(questions(token.address, head.hash))
+        await trip.send(node, NodeCapabilities())
+        plain = await context.node.batch(questions(token.address, head.hash))
         assert [told(one) for one in trip[asked]] == [told(one) for one in plain], token.key
         assert node.calls <= (4 if token.key.startswith("symbol_") else 2), token.key
 
 
-async def test_reads_that_write_leave_no_trace(chain: Chain, desk: Desk, world: World) -> None:
+async def test_reads_that_write_leave_no_trace(
+    chain: Chain, context: ChainContext, world: World
+) -> None:
     """Anybody may move this token's holders' balances, so a read can too."""
-    head = await desk.node.fetch_head()
+    head = await context.node.fetch_head()
     token, friend = world.token("bypass_universal"), chain.fresh_account()
     moving = call(
         token.address,
@@ -92,22 +96,24 @@ async def test_reads_that_write_leave_no_trace(chain: Chain, desk: Desk, world: 
         block=head.hash,
     )
     reading = call(token.address, "balanceOf(address)", friend, block=head.hash)
-    trip = Round()
+    trip = ReadBatch()
     asked = trip.ask([moving, reading, moving, reading])
-    node = CountingNode(desk.node)
-    await trip.send(node, Powers())
+    node = CountingNode(context.node)
+    await trip.send(node, NodeCapabilities())
     moved, before, again, after = map(told, trip[asked])
     assert moved == again != "refused"
     assert before == after == bytes(32)
     assert node.calls == 1
 
 
-async def test_a_promise_is_kept_packed_and_plain(chain: Chain, desk: Desk, world: World) -> None:
-    head = await desk.node.fetch_head()
+async def test_a_promise_is_kept_packed_and_plain(
+    chain: Chain, context: ChainContext, world: World
+) -> None:
+    head = await context.node.fetch_head()
     dex, token = world.venues.v2, world.token("honest")
     results = []
-    for powers in (Powers(), None):
-        trip = Round()
+    for capabilities in (NodeCapabilities(), None):
+        trip = ReadBatch()
         quotes = (token.pool.quote, named_account("no quote"))
         pairs = trip.ask(
             [
@@ -121,10 +127,10 @@ async def test_a_promise_is_kept_packed_and_plain(chain: Chain, desk: Desk, worl
             [call(token.address, "balanceOf(address)", pair, block=head.hash) for pair in promised]
         )
         codes = trip.ask([code_at(pair, block=head.hash) for pair in promised], first_bytes=4)
-        node = CountingNode(desk.node)
-        await trip.send(node, powers)
+        node = CountingNode(context.node)
+        await trip.send(node, capabilities)
         assert [trip.kept(pair) for pair in promised] == [token.pool.address, None]
-        assert node.trips == (1 if powers else 2)
+        assert node.trips == (1 if capabilities else 2)
         told_codes = [told(answer)[:4] for answer in trip[codes]]
         results.append([*map(told, [*trip[reserves], *trip[held]]), *told_codes])
     packed, plain = results
@@ -135,7 +141,7 @@ async def test_a_promise_is_kept_packed_and_plain(chain: Chain, desk: Desk, worl
 
 @pytest.mark.parametrize("form", CLONES)
 async def test_the_code_behind_every_clone_comes_in_the_same_trip(
-    chain: Chain, desk: Desk, world: World, form: str
+    chain: Chain, context: ChainContext, world: World, form: str
 ) -> None:
     code, example = CLONES[form]
     token = world.token("honest").address
@@ -146,27 +152,31 @@ async def test_the_code_behind_every_clone_comes_in_the_same_trip(
     bare = target[10 if example.startswith("0x00000000") else 2 :]
     chain.node.rpc("anvil_setCode", clone, "0x" + code.format(bare))
     chain.mine()
-    head = await desk.node.fetch_head()
+    head = await context.node.fetch_head()
     assert pushed_address(bytes.fromhex(code.format(bare))) == target
-    trip = Round()
+    trip = ReadBatch()
     asked = trip.ask([code_at(clone, block=head.hash)])
     found = trip.ask([code_at(trip.promise(asked.start), block=head.hash)])
     padding = trip.ask([code_at(target, block=head.hash)])
-    node = CountingNode(desk.node)
-    await trip.send(node, Powers())
+    node = CountingNode(context.node)
+    await trip.send(node, NodeCapabilities())
     assert told(trip[found][0]) == bytes.fromhex(behind[2:]) == told(trip[padding][0])
     assert node.calls == 1
 
 
-async def test_balance_slots_are_found_together(chain: Chain, desk: Desk, world: World) -> None:
-    head = await desk.node.fetch_head()
+async def test_balance_slots_are_found_together(
+    chain: Chain, context: ChainContext, world: World
+) -> None:
+    head = await context.node.fetch_head()
     prober = chain.fresh_account(native_wei=0)
     assets = [world.token("honest").address, *(one.address for one in world.venues.stables)]
-    alone = await desk.node.batch([probe_request(one, prober, block=head.hash) for one in assets])
-    trip = Round()
+    alone = await context.node.batch(
+        [probe_request(one, prober, block=head.hash) for one in assets]
+    )
+    trip = ReadBatch()
     asked = trip.ask([probe_request(asset, prober, block=head.hash) for asset in assets])
-    node = CountingNode(desk.node)
-    await trip.send(node, Powers())
+    node = CountingNode(context.node)
+    await trip.send(node, NodeCapabilities())
     found = [read_probe(answer) for answer in trip[asked]]
     assert found == [read_probe(answer) for answer in alone]
     assert None not in found
@@ -175,46 +185,48 @@ async def test_balance_slots_are_found_together(chain: Chain, desk: Desk, world:
 
 @pytest.mark.parametrize("answer", [UNKNOWN_PARAMETER, NO_CODE])
 async def test_a_node_that_packs_nothing_gives_the_same_report(
-    chain: Chain, desk: Desk, answer: RpcAnswer
+    chain: Chain, context: ChainContext, answer: RpcAnswer
 ) -> None:
     token = chain.world.token("proxy_1967").address
-    packed = await judge(desk, token)
-    node = WithoutCodeOverrides(desk.node, answer)
-    desk.node, desk.powers = node, Powers()
-    plain = await judge(desk, token)
+    packed = await judge(context, token)
+    node = WithoutCodeOverrides(context.node, answer)
+    context.node, context.capabilities = node, NodeCapabilities()
+    plain = await judge(context, token)
     assert plain.pools == packed.pools
     assert plain.static == packed.static
     assert plain.holders == packed.holders
     tried = node.refusals
     assert tried > 0
-    again = await judge(desk, token)
+    again = await judge(context, token)
     assert again.pools == packed.pools
     assert node.refusals == tried  # it is not asked again so soon
 
 
 async def test_a_power_is_tried_again_after_a_while() -> None:
     now_s = 0.0
-    powers = Powers(lambda: now_s)
-    powers.packs.note_refusal()
-    assert not powers.packs.is_worth_trying
-    assert powers.simulation.is_worth_trying
+    capabilities = NodeCapabilities(lambda: now_s)
+    capabilities.packs.note_refusal()
+    assert not capabilities.packs.is_worth_trying
+    assert capabilities.simulation.is_worth_trying
     now_s = 3_600.0
-    assert powers.packs.is_worth_trying
+    assert capabilities.packs.is_worth_trying
 
 
-async def test_an_account_that_borrows_code_is_seen_as_one(chain: Chain, desk: Desk) -> None:
+async def test_an_account_that_borrows_code_is_seen_as_one(
+    chain: Chain, context: ChainContext
+) -> None:
     """EIP-7702: a contract that asks for its code may be told otherwise than we are."""
     account = named_account("borrows")
     code = "ef0100" + chain.world.token("honest").address[2:]
     chain.node.rpc("anvil_setCode", account, "0x" + code)
     chain.mine()
     with pytest.raises(TokenRefusedError) as refusal:
-        await judge(desk, account)
+        await judge(context, account)
     assert refusal.value.code == "not_a_contract"
 
 
 async def test_one_pack_that_is_refused_says_nothing_of_the_others(
-    chain: Chain, desk: Desk
+    chain: Chain, context: ChainContext
 ) -> None:
     """Code cannot be put over a contract that the node itself implements, as some tokens are."""
     token = chain.world.token("honest").address
@@ -227,11 +239,11 @@ async def test_one_pack_that_is_refused_says_nothing_of_the_others(
                 for request, answer in zip(requests, answers, strict=True)
             ]
 
-    whole = await judge(desk, token)
-    desk.node = Native(desk.node)
-    report = await judge(desk, token)
+    whole = await judge(context, token)
+    context.node = Native(context.node)
+    report = await judge(context, token)
     assert (report.pools, report.static) == (whole.pools, whole.static)
-    assert desk.powers.packs.is_worth_trying
+    assert context.capabilities.packs.is_worth_trying
 
 
 def replaces_code(request: RpcRequest, address: Address) -> bool:

@@ -79,14 +79,16 @@ def test_a_volatile_swap_pays_its_quote_and_never_lowers_the_product(chain: Chai
 
 def test_a_pair_refuses_to_pay_more_than_it_got(chain: Chain) -> None:
     token = chain.world.token("solid_honest")
-    pair, thief = token.pool.address, chain.fresh_account()
+    pair, attacker = token.pool.address, chain.fresh_account()
     for amounts in ((1, 0), (0, 1)):
-        sent = chain.send(thief, pair, "swap(uint256,uint256,address,bytes)", *amounts, thief, b"")
+        sent = chain.send(
+            attacker, pair, "swap(uint256,uint256,address,bytes)", *amounts, attacker, b""
+        )
         assert revert_reason(sent) == "IIA"
     chain.send(token.owner, token.address, "transfer(address,uint256)", pair, 10**6)
     first = int(read_address(chain.node, pair, "token0()") == token.address)
     out = (0, 10**12) if first else (10**12, 0)
-    sent = chain.send(thief, pair, "swap(uint256,uint256,address,bytes)", *out, thief, b"")
+    sent = chain.send(attacker, pair, "swap(uint256,uint256,address,bytes)", *out, attacker, b"")
     assert revert_reason(sent) == "K"
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from analysis.reads.eth_reads import code_at, read_code
 from analysis.reads.node import RpcAnswer
-from analysis.static.analyse_code import examine
+from analysis.static.analyse_code import analyse_code
 from analysis.token import admission, burned_supply, ownership, proxy_resolution
 from config.errors import TokenRefusedError, UpstreamError
 from config.jsonrpc import RpcRequest
@@ -14,8 +14,8 @@ from config.primitives import Address, BlockRef, Hash32
 from demo.anvil import AnvilNode, quantity
 from demo.layout import World, named_account
 from demo.wire import NodeRefusedError
-from tests.analysis.code.test_delegation import CLONES
 from tests.analysis.state.answers import raw
+from tests.analysis.static.test_delegation import CLONES
 from tests.chain.verbs import Chain
 
 pytestmark = pytest.mark.chain
@@ -58,7 +58,7 @@ class Reader:
         trail = proxy_resolution.begin(token, code=read_code(code), answers=answers)
         while trail.wants is not None:
             if isinstance(trail.wants, proxy_resolution.FactsOf):
-                trail = proxy_resolution.learn(trail, examine(trail.wants.code))
+                trail = proxy_resolution.learn(trail, analyse_code(trail.wants.code))
                 continue
             asked = proxy_resolution.requests(trail, block=self.block.hash)
             trail = proxy_resolution.read(trail, self.batch(asked))
@@ -131,7 +131,7 @@ def test_owners(reader: Reader, world: World) -> None:
 
 def test_an_owner_without_a_getter_is_found_in_its_slot(reader: Reader, world: World) -> None:
     token = world.token("mintable").address
-    slots = examine(reader.admit(token).code).owner_slots
+    slots = analyse_code(reader.admit(token).code).owner_slots
     assert slots
     asked = ownership.slot_requests(token, slots, block=reader.block.hash)
     held = ownership.read_slots(slots, reader.batch(asked))
@@ -160,7 +160,7 @@ def test_proxies_lead_to_their_implementation(
             assert trail.implementation is not None
             code = anvil_node.rpc("eth_getCode", trail.implementation, "latest")
             assert trail.code == bytes.fromhex(str(code)[2:])
-            assert examine(trail.code).findings.is_proxy is False
+            assert analyse_code(trail.code).findings.is_proxy is False
 
 
 def test_every_form_of_clone_works_and_is_followed(
@@ -214,7 +214,7 @@ def test_writers_of_the_zoo(reader: Reader, world: World) -> None:
     for token in world.tokens:
         if token.key in FRONTS or token.key.startswith("symbol_"):
             continue
-        findings = examine(reader.admit(token.address).code).findings
+        findings = analyse_code(reader.admit(token.address).code).findings
         assert {transfer, transfer_from} <= set(findings.balance_update_function or ()), token.key
         assert approve in (findings.allowance_update_function or ()), token.key
         assert findings.can_selfdestruct is False, token.key

@@ -5,14 +5,14 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from analysis.pipeline.chain_context import Desk
+from analysis.pipeline.chain_context import ChainContext
 from analysis.pipeline.scan import ChainScanner
-from analysis.pipeline.store_adapter import StoreShelf
+from analysis.pipeline.store_adapter import ReportStore
 from analysis.static import result_cache as module
-from analysis.static.analyse_code import Findings, examine
+from analysis.static.analyse_code import CodeAnalysis, analyse_code
 from analysis.static.engine_version import analysis_version
 from analysis.static.evm.disassembly import hash_of, strip_metadata
-from analysis.static.result_cache import Examiner
+from analysis.static.result_cache import StaticResultCache
 from config.primitives import Address
 from demo.abi import call_data
 from demo.anvil import AnvilNode
@@ -42,16 +42,16 @@ def put(node: AnvilNode, code: str) -> Address:
 
 
 async def static_of(
-    desk: Desk, store: Store, token: Address, *, redecompile: bool = False
+    context: ChainContext, store: Store, token: Address, *, redecompile: bool = False
 ) -> StaticFindings:
     """By a service that has just been started."""
-    restarted = Desk(
-        chain=desk.chain,
-        node=desk.node,
-        knowledge=desk.knowledge,
-        settings=desk.settings,
-        now_s=desk.now_s,
-        examiner=Examiner(StoreShelf(store)),
+    restarted = ChainContext(
+        chain=context.chain,
+        node=context.node,
+        knowledge=context.knowledge,
+        settings=context.settings,
+        now_s=context.now_s,
+        examiner=StaticResultCache(ReportStore(store)),
     )
     scanner = ChainScanner(restarted)
     *_, report = [each async for each in scanner.scan(token, redecompile=redecompile)]
@@ -59,43 +59,43 @@ async def static_of(
 
 
 async def test_clones_share_one_row_and_redecompile_replaces_it(
-    chain: Chain, desk: Desk, monkeypatch: pytest.MonkeyPatch
+    chain: Chain, context: ChainContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = Store.open(Path(":memory:"))
     target = chain.world.token("mintable").address
     code = bytes.fromhex(str(chain.node.rpc("eth_getCode", target, "latest"))[2:])
     done: list[bytes] = []
 
-    def counted(stripped: bytes) -> Findings:
+    def counted(stripped: bytes) -> CodeAnalysis:
         done.append(stripped)
-        return examine(stripped)
+        return analyse_code(stripped)
 
-    monkeypatch.setattr(module, "examine", counted)
-    true = await static_of(desk, store, target)
+    monkeypatch.setattr(module, "analyse_code", counted)
+    true = await static_of(context, store, target)
     assert true.mint_or_burn_function is True
     clones = [put(chain.node, front.format(target[2:])) for front in FRONTS.values()]
     for clone in clones:
-        found = await static_of(desk, store, clone)
+        found = await static_of(context, store, clone)
         assert found.is_proxy is True
         assert msgspec.structs.replace(found, is_proxy=False) == true
     assert done.count(strip_metadata(code)) == 1
 
     # what is stored is what is served, until somebody asks for the code to be looked at again
-    wrong = examine(code)
+    wrong = analyse_code(code)
     wrong = msgspec.structs.replace(wrong, findings=StaticFindings(timebomb=None))
     planted = msgspec.json.encode(wrong).decode()
     key = hash_of(strip_metadata(code))
     write_found(store, code_hash=key, version=analysis_version(), size=1, found=planted)
-    assert (await static_of(desk, store, clones[0])).mint_or_burn_function is None
-    again = await static_of(desk, store, clones[0], redecompile=True)
+    assert (await static_of(context, store, clones[0])).mint_or_burn_function is None
+    again = await static_of(context, store, clones[0], redecompile=True)
     assert again.mint_or_burn_function is True
     kept = read_found(store, code_hash=key, version=analysis_version())
     assert kept is not None
-    assert msgspec.json.decode(kept, type=Findings) == examine(code)
+    assert msgspec.json.decode(kept, type=CodeAnalysis) == analyse_code(code)
 
 
 async def test_tokens_that_differ_in_immutables_share_an_answer(
-    chain: Chain, desk: Desk, monkeypatch: pytest.MonkeyPatch
+    chain: Chain, context: ChainContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = Store.open(Path(":memory:"))
     tokens = permit_tokens(chain, count=4)
@@ -103,26 +103,26 @@ async def test_tokens_that_differ_in_immutables_share_an_answer(
     assert len(set(codes)) == len(tokens)
     done: list[bytes] = []
 
-    def counted(stripped: bytes) -> Findings:
+    def counted(stripped: bytes) -> CodeAnalysis:
         done.append(stripped)
-        return examine(stripped)
+        return analyse_code(stripped)
 
-    monkeypatch.setattr(module, "examine", counted)
+    monkeypatch.setattr(module, "analyse_code", counted)
     for token, code in zip(tokens[:3], codes, strict=False):
-        assert await static_of(desk, store, token) == examine(code).findings
+        assert await static_of(context, store, token) == analyse_code(code).findings
     assert done == [strip_metadata(code) for code in codes[:2]]
 
     # each keeper is the one that the token itself has
-    examiner = Examiner(StoreShelf(store))
-    found = await examiner.examine(codes[2])
-    assert found == examine(codes[2])
-    assert found.leads.addresses == (keeper_of(2),)
+    examiner = StaticResultCache(ReportStore(store))
+    found = await examiner.analyse(codes[2])
+    assert found == analyse_code(codes[2])
+    assert found.hints.addresses == (keeper_of(2),)
 
     # looked at again, one of them speaks for the family, and the others have to be looked at
     done.clear()
-    await static_of(desk, store, tokens[2], redecompile=True)
-    await static_of(desk, store, tokens[3])
-    await static_of(desk, store, tokens[0])
+    await static_of(context, store, tokens[2], redecompile=True)
+    await static_of(context, store, tokens[3])
+    await static_of(context, store, tokens[0])
     assert done == [strip_metadata(code) for code in codes[2:]]
 
 

@@ -4,7 +4,7 @@ them; asked once, in the round that asks everything else."""
 import msgspec
 import pytest
 
-from analysis.pipeline.chain_context import Desk
+from analysis.pipeline.chain_context import ChainContext
 from config.chains import Dex
 from config.primitives import Address
 from demo.anvil import ETHER
@@ -70,29 +70,31 @@ def enable_and_open(chain: Chain, dex: Dex, token: Address) -> Address:
 
 @pytest.mark.parametrize("venue", ["v3", "pancake", "slipstream", "events only"])
 async def test_a_pool_of_a_kind_enabled_later_is_found(
-    chain: Chain, desk: Desk, venue: str
+    chain: Chain, context: ChainContext, venue: str
 ) -> None:
     venues = chain.world.venues
     dex = {"v3": venues.v3, "pancake": venues.pancake}.get(venue, venues.slipstream)
     token = chain.deploy("HonestToken", "Tier", "TIER")
     pool = enable_and_open(chain, dex, token)
     if venue == "events only":
-        desk = with_dexes(desk, (msgspec.structs.replace(dex, kind="AmmV3", variant="ramses_v3"),))
-    report = await judge(desk, token)
+        context = with_dexes(
+            context, (msgspec.structs.replace(dex, kind="AmmV3", variant="ramses_v3"),)
+        )
+    report = await judge(context, token)
     assert report.pools is not None
     (row,) = report.pools
     assert row.pool == pool
     assert (row.buy, row.buy_tax, row.sell, row.sell_tax) == ("passed", 0, "passed", 0)
 
 
-async def test_what_factories_say_is_asked_once(chain: Chain, desk: Desk) -> None:
+async def test_what_factories_say_is_asked_once(chain: Chain, context: ChainContext) -> None:
     venues = chain.world.venues
     token = chain.deploy("HonestToken", "Tier", "TIER")
     pool = enable_and_open(chain, venues.v3, token)
-    await judge(desk, token)
-    counting = CountingNode(desk.node)
-    desk.node = counting
-    report = await judge(desk, token)
+    await judge(context, token)
+    counting = CountingNode(context.node)
+    context.node = counting
+    report = await judge(context, token)
     assert report.pools is not None
     assert [row.pool for row in report.pools] == [pool]
     assert counting.trips == 3

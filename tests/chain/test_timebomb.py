@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from analysis.pipeline.chain_context import Desk
+from analysis.pipeline.chain_context import ChainContext
 from analysis.pipeline.scan import scan
 from analysis.static.token_model.clock_limits import ClockLimit
 from analysis.token import contract_clock
 from analysis.token.contract_clock import ContractClock, Reading, clock_at
 from analysis.token.deadline_state import read_clock_state
-from analysis.token.judge_code import Judged, judge_code
+from analysis.token.judge_code import CodeVerdict, judge_code
 from api.native import render_native
 from api.render import clock_after
 from api.shapes import NativeFeatures
@@ -65,7 +65,7 @@ def limits(monkeypatch: pytest.MonkeyPatch) -> list[ClockLimit]:
     """What the static analysis shall have found in every code."""
     found: list[ClockLimit] = []
 
-    async def judge(*given: Any, **named: Any) -> Judged:
+    async def judge(*given: Any, **named: Any) -> CodeVerdict:
         judged = await judge_code(*given, **named)
         findings = structs.replace(judged.findings, timebomb=True)
         return structs.replace(judged, findings=findings, clock_limits=tuple(found))
@@ -74,8 +74,8 @@ def limits(monkeypatch: pytest.MonkeyPatch) -> list[ClockLimit]:
     return found
 
 
-async def judge(desk: Desk, token: ZooToken) -> Report:
-    *_, report = [report async for report in scan(desk, token.address)]
+async def judge(context: ChainContext, token: ZooToken) -> Report:
+    *_, report = [report async for report in scan(context, token.address)]
     return report
 
 
@@ -121,12 +121,12 @@ async def test_a_stored_deadline_is_read_at_the_pinned_block(
 
 
 async def test_a_stored_deadline_passes_between_two_answers(
-    chain: Chain, desk: Desk, facts: ChainFacts, limits: list[ClockLimit]
+    chain: Chain, context: ChainContext, facts: ChainFacts, limits: list[ClockLimit]
 ) -> None:
     token = chain.world.token("timebomb_stored")
     limits.append(stored_limit(chain, token))
     until_s = deadline_of(chain, token)
-    report = await judge(desk, token)
+    report = await judge(context, token)
     assert report.token.timebomb_status == "armed"
     (deadline,) = answer(report, facts).timebomb_deadlines
     assert (deadline.source, deadline.slot) == ("storage", limits[0].slot)
@@ -142,12 +142,12 @@ async def test_a_stored_deadline_passes_between_two_answers(
 
 
 async def test_a_renounced_deadline_ends_as_passed(
-    chain: Chain, desk: Desk, facts: ChainFacts, limits: list[ClockLimit]
+    chain: Chain, context: ChainContext, facts: ChainFacts, limits: list[ClockLimit]
 ) -> None:
     token = chain.world.token("timebomb_stored")
     limits.append(stored_limit(chain, token))
     assert chain.send(token.owner, token.address, "renounceOwnership()").success
-    report = await judge(desk, token)
+    report = await judge(context, token)
     assert (report.token.ownership_renounced, report.token.owner_slots_vacant) == (True, True)
     left_s = deadline_of(chain, token) - report.token.block_time_s
     assert course(report, facts, [0, left_s, left_s + YEAR_S + 1]) == [
@@ -158,45 +158,45 @@ async def test_a_renounced_deadline_ends_as_passed(
 
 
 async def test_somebody_in_another_owner_slot_can_still_reset(
-    chain: Chain, desk: Desk, facts: ChainFacts, monkeypatch: pytest.MonkeyPatch
+    chain: Chain, context: ChainContext, facts: ChainFacts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     token = chain.world.token("timebomb_stored")
     limit = stored_limit(chain, token)
     assert chain.send(token.owner, token.address, "renounceOwnership()").success
 
-    async def judge_two_owners(*given: Any, **named: Any) -> Judged:
+    async def judge_two_owners(*given: Any, **named: Any) -> CodeVerdict:
         judged = await judge_code(*given, **named)
         findings = structs.replace(judged.findings, timebomb=True)
         slots = (*judged.owner_slots, limit.slot)
         return structs.replace(judged, findings=findings, clock_limits=(limit,), owner_slots=slots)
 
     monkeypatch.setattr("analysis.pipeline.scan.judge_code", judge_two_owners)
-    report = await judge(desk, token)
+    report = await judge(context, token)
     assert (report.token.ownership_renounced, report.token.owner_slots_vacant) == (True, False)
     assert course(report, facts, [3 * YEAR_S]) == [(True, "resettable")]
 
 
 @pytest.mark.parametrize("key", ["timebomb_constant", "renounced"])
 async def test_the_year_2100_is_out_of_reach(
-    chain: Chain, desk: Desk, facts: ChainFacts, limits: list[ClockLimit], key: str
+    chain: Chain, context: ChainContext, facts: ChainFacts, limits: list[ClockLimit], key: str
 ) -> None:
     limits.append(ClockLimit(source="constant", value=4_102_444_800, compared_with="timestamp"))
-    report = await judge(desk, chain.world.token(key))
+    report = await judge(context, chain.world.token(key))
     features = answer(report, facts)
     assert (features.timebomb, features.timebomb_status) == (False, "unreachable")
     assert features.timebomb_deadlines == ()
 
 
 async def test_blocks_on_ethereums_clock_go_by_ethereums_block_time(
-    chain: Chain, desk: Desk, facts: ChainFacts, limits: list[ClockLimit]
+    chain: Chain, context: ChainContext, facts: ChainFacts, limits: list[ClockLimit]
 ) -> None:
     """As on 42161 and 4663: the chain's own blocks come every quarter second and say nothing."""
     shared = structs.replace(facts, clock="ethereum", block_time_s=0.25)
-    desk.chain = shared
+    context.chain = shared
     head = chain.node.head_number()
     ahead = 101 if (head + 101) % 60 else 102
     limits.append(ClockLimit(source="constant", value=head + ahead, compared_with="block"))
-    report = await judge(desk, chain.world.token("honest"))
+    report = await judge(context, chain.world.token("honest"))
     assert report.token.clock_block == head
     (deadline,) = answer(report, shared).timebomb_deadlines
     assert (deadline.clock, deadline.passed) == ("block", False)
@@ -208,22 +208,22 @@ async def test_blocks_on_ethereums_clock_go_by_ethereums_block_time(
 
 
 async def test_without_clock_limits_no_clock_is_read(
-    chain: Chain, desk: Desk, limits: list[ClockLimit]
+    chain: Chain, context: ChainContext, limits: list[ClockLimit]
 ) -> None:
-    report = await judge(desk, chain.world.token("honest"))
+    report = await judge(context, chain.world.token("honest"))
     assert (report.token.clock_block, report.token.clock_time_s) == (None, None)
     assert report.token.timebomb_status == "unknown"
 
 
 async def test_the_followed_head_places_what_the_report_left_open(
-    chain: Chain, desk: Desk, limits: list[ClockLimit]
+    chain: Chain, context: ChainContext, limits: list[ClockLimit]
 ) -> None:
     token = chain.world.token("timebomb_stored")
     limits.append(stored_limit(chain, token))
-    report = await judge(desk, token)
+    report = await judge(context, token)
     until_s = deadline_of(chain, token)
     chain.node.set_time(until_s)
-    head = await desk.node.fetch_head()
+    head = await context.node.fetch_head()
     newest: ContractClock = clock_at(
         Reading(block_number=head.number, time_s=head.time_s), block_interval_s=12.0
     )

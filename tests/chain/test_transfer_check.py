@@ -7,10 +7,10 @@ import msgspec
 import pytest
 
 from analysis.pipeline.analyser import Analyser
-from analysis.pipeline.chain_context import Desk
+from analysis.pipeline.chain_context import ChainContext
 from analysis.pipeline.scan import ChainScanner
-from analysis.pipeline.store_adapter import StoreShelf
-from analysis.reads.indexed_facts import Known
+from analysis.pipeline.store_adapter import ReportStore
+from analysis.reads.indexed_facts import IndexedFacts
 from config.chains import Chain as ChainFacts
 from config.primitives import Address, BlockRef, RawAmount
 from sql.store import Store
@@ -24,14 +24,14 @@ SIX_HOURS_S = 6 * 3600
 A_DAY_S = 86_400.0
 
 
-class HolderShelf(StoreShelf):
+class HolderShelf(ReportStore):
     """Real tables, and an index of holders that fills up when the test says so."""
 
     holders: tuple[tuple[Address, RawAmount], ...] = ()
 
     async def known(
         self, chain: ChainFacts, token: Address, quotes: Sequence[Address], pin: BlockRef | None
-    ) -> Known:
+    ) -> IndexedFacts:
         known = await super().known(chain, token, quotes, pin)
         return msgspec.structs.replace(known, holders=self.holders)
 
@@ -46,17 +46,17 @@ class Clock:
 
 @pytest.mark.parametrize("refresh_after_s", [60.0, A_DAY_S])
 async def test_a_check_without_a_wallet_waits_six_hours_and_not_longer(
-    chain: Chain, desk: Desk, refresh_after_s: float
+    chain: Chain, context: ChainContext, refresh_after_s: float
 ) -> None:
     token = chain.deploy("TransferTaxToken", "Check", "CHK")
     holder = chain.fresh_account()
     assert chain.transfer(token, chain.world.owner, holder, 10**20).success
     clock, store = Clock(), Store.open(Path(":memory:"))
     shelf = HolderShelf(store)
-    settings = msgspec.structs.replace(desk.settings, refresh_after_s=refresh_after_s)
-    blind = Desk(
-        chain=desk.chain,
-        node=NoOverrides(desk.node),
+    settings = msgspec.structs.replace(context.settings, refresh_after_s=refresh_after_s)
+    blind = ChainContext(
+        chain=context.chain,
+        node=NoOverrides(context.node),
         knowledge=shelf,
         settings=settings,
         now_s=clock,
@@ -86,19 +86,19 @@ async def test_a_check_without_a_wallet_waits_six_hours_and_not_longer(
     [("SellBlockedToken", (KEEPER,), "owner"), ("StoredBypassToken", (KEEPER,), "keeper")],
 )
 async def test_who_the_code_knows_is_no_holder(
-    chain: Chain, desk: Desk, contract: str, extras: tuple[Address, ...], special: str
+    chain: Chain, context: ChainContext, contract: str, extras: tuple[Address, ...], special: str
 ) -> None:
     """Though the largest, and though nobody else is at hand."""
     token = chain.deploy(contract, "Check", "CHK", *extras)
     owner = chain.world.owner
     assert chain.transfer(token, owner, KEEPER, 10**20).success
     who = {"owner": owner, "keeper": KEEPER}[special]
-    alone = await judge(with_wallets(desk, "holder", [who]), token)
+    alone = await judge(with_wallets(context, "holder", [who]), token)
     assert alone.token.transfer_success is None
     assert alone.token.transfer_checked_at_s is not None
     plain = chain.fresh_account()
     assert chain.transfer(token, owner, plain, 10**18).success
-    beside = await judge(with_wallets(desk, "holder", [who, plain]), token)
+    beside = await judge(with_wallets(context, "holder", [who, plain]), token)
     assert beside.token.transfer_success is True
     (proof,) = [row.body for row in beside.evidence if row.key == "transfer"]
     assert plain in proof

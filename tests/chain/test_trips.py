@@ -6,9 +6,9 @@ from collections.abc import Sequence
 import msgspec
 import pytest
 
-from analysis.pipeline.chain_context import Desk
+from analysis.pipeline.chain_context import ChainContext
 from analysis.reads.node import RpcAnswer
-from analysis.static.analyse_code import examine
+from analysis.static.analyse_code import analyse_code
 from analysis.token.owner_slots import OwnerSlots, read_owner_slots
 from config.jsonrpc import RpcRequest
 from config.settings import AnalysisSettings
@@ -22,23 +22,23 @@ MOST_CALLS = 81
 PROXIES = ("proxy_1967", "proxy_beacon", "clone_1167")
 
 
-def counted(desk: Desk, *, pools: int = 5) -> tuple[Desk, CountingNode]:
-    node = CountingNode(desk.node)
-    cold = Desk(
-        chain=desk.chain,
+def counted(context: ChainContext, *, pools: int = 5) -> tuple[ChainContext, CountingNode]:
+    node = CountingNode(context.node)
+    cold = ChainContext(
+        chain=context.chain,
         node=node,
-        knowledge=desk.knowledge,
+        knowledge=context.knowledge,
         settings=msgspec.structs.replace(AnalysisSettings(), simulated_pools=pools),
-        now_s=desk.now_s,
+        now_s=context.now_s,
     )
     return cold, node
 
 
 @pytest.mark.parametrize("key", ["honest", "mintable", "timebomb_stored", *PROXIES])
-async def test_ten_pools_take_three_trips(chain: Chain, desk: Desk, key: str) -> None:
+async def test_ten_pools_take_three_trips(chain: Chain, context: ChainContext, key: str) -> None:
     token = chain.world.token(key)
     seed_nine_more(chain, token)
-    cold, node = counted(desk)
+    cold, node = counted(context)
     report = await judge(cold, token.address)
     assert report.pools is not None
     assert len(report.pools) == 10
@@ -47,28 +47,30 @@ async def test_ten_pools_take_three_trips(chain: Chain, desk: Desk, key: str) ->
     assert node.calls <= MOST_CALLS
 
 
-async def test_playing_every_pool_takes_no_more(chain: Chain, desk: Desk) -> None:
+async def test_playing_every_pool_takes_no_more(chain: Chain, context: ChainContext) -> None:
     token = chain.world.token("honest")
     seed_nine_more(chain, token)
-    cold, node = counted(desk, pools=10)
+    cold, node = counted(context, pools=10)
     await judge(cold, token.address)
     # Five pools more, each with some eleven plays.
     assert (node.trips, node.calls <= MOST_CALLS + 60) == (MOST_TRIPS, True)
 
 
-async def test_what_is_gone_with_the_head_takes_one_trip_more(chain: Chain, desk: Desk) -> None:
+async def test_what_is_gone_with_the_head_takes_one_trip_more(
+    chain: Chain, context: ChainContext
+) -> None:
     """The head moves on between the header and the reads of the first trip."""
 
     class Moving(CountingNode):
         async def batch(self, requests: Sequence[RpcRequest]) -> list[RpcAnswer]:
             if self.trips:
                 return await super().batch(requests)
-            header, *_ = await desk.node.batch(requests[:1])
+            header, *_ = await context.node.batch(requests[:1])
             chain.mine()
             return [header, *(await super().batch(requests))[1:]]
 
-    node = Moving(desk.node)
-    moving, _ = counted(desk)
+    node = Moving(context.node)
+    moving, _ = counted(context)
     moving.node = node
     head = chain.node.head_number()
     report = await judge(moving, chain.world.token("honest").address)
@@ -77,10 +79,12 @@ async def test_what_is_gone_with_the_head_takes_one_trip_more(chain: Chain, desk
     assert node.trips == MOST_TRIPS + 1
 
 
-async def test_a_token_that_takes_all_gas_costs_only_itself(chain: Chain, desk: Desk) -> None:
+async def test_a_token_that_takes_all_gas_costs_only_itself(
+    chain: Chain, context: ChainContext
+) -> None:
     token = chain.world.token("symbol_megabyte")
     seed_nine_more(chain, token)
-    cold, node = counted(desk)
+    cold, node = counted(context)
     report = await judge(cold, token.address)
     assert report.token.symbol == "\ufffd"
     assert report.pools is not None
@@ -89,11 +93,11 @@ async def test_a_token_that_takes_all_gas_costs_only_itself(chain: Chain, desk: 
     assert node.calls <= MOST_CALLS
 
 
-async def test_an_unusual_v4_pool_takes_one_trip_more(chain: Chain, desk: Desk) -> None:
+async def test_an_unusual_v4_pool_takes_one_trip_more(chain: Chain, context: ChainContext) -> None:
     """Its id cannot be worked out: its creation event names the hook."""
     trips = []
     for key in ("v4_honest", "v4_hook"):
-        cold, node = counted(desk)
+        cold, node = counted(context)
         report = await judge(cold, chain.world.token(key).address)
         assert report.pools is not None
         assert [pool.kind for pool in report.pools] == ["AmmV4"]
@@ -102,40 +106,46 @@ async def test_an_unusual_v4_pool_takes_one_trip_more(chain: Chain, desk: Desk) 
     assert trips[1] == trips[0] + 1
 
 
-async def test_a_head_that_is_known_is_not_asked_for(chain: Chain, desk: Desk) -> None:
+async def test_a_head_that_is_known_is_not_asked_for(chain: Chain, context: ChainContext) -> None:
     token = chain.world.token("honest").address
-    head = await desk.node.fetch_head()
+    head = await context.node.fetch_head()
     chain.mine(3)
-    known, node = counted(desk)
+    known, node = counted(context)
     known.newest = lambda: head
     report = await judge(known, token)
     assert report.token.block_hash == head.hash
     assert node.trips == MOST_TRIPS
 
 
-async def test_owner_slots_and_who_is_in_them_take_one_trip(chain: Chain, desk: Desk) -> None:
+async def test_owner_slots_and_who_is_in_them_take_one_trip(
+    chain: Chain, context: ChainContext
+) -> None:
     token = chain.world.token("mintable")
-    head = await desk.node.fetch_head()
+    head = await context.node.fetch_head()
     code = str(chain.node.rpc("eth_getCode", token.address, "latest"))
-    slots = examine(bytes.fromhex(code[2:])).owner_slots
-    node = CountingNode(desk.node)
-    packed = await read_owner_slots(node, token.address, slots, block=head.hash, powers=desk.powers)
+    slots = analyse_code(bytes.fromhex(code[2:])).owner_slots
+    node = CountingNode(context.node)
+    packed = await read_owner_slots(
+        node, token.address, slots, block=head.hash, capabilities=context.capabilities
+    )
     assert packed == OwnerSlots(wallets=(token.owner,), are_vacant=False)
     assert (node.trips, node.calls) == (1, 1)
     assert await read_owner_slots(node, token.address, slots, block=head.hash) == packed
 
 
-async def test_a_chain_with_thirty_exchanges_takes_three_trips(chain: Chain, desk: Desk) -> None:
+async def test_a_chain_with_thirty_exchanges_takes_three_trips(
+    chain: Chain, context: ChainContext
+) -> None:
     """As many factories as the largest built-in chain file names, and every answer the same."""
     token = chain.world.token("honest").address
-    few = await judge(desk, token)
+    few = await judge(context, token)
     many = [
         msgspec.structs.replace(dex, name=f"{dex.name} {at}") if at else dex
         for at in range(8)
-        for dex in desk.chain.dexes
+        for dex in context.chain.dexes
     ]
-    cold, node = counted(desk)
-    cold.chain = msgspec.structs.replace(desk.chain, dexes=tuple(many))
+    cold, node = counted(context)
+    cold.chain = msgspec.structs.replace(context.chain, dexes=tuple(many))
     report = await judge(cold, token)
     assert report.pools is not None
     assert few.pools is not None

@@ -4,7 +4,7 @@ of it: neither is its token illiquid for it, nor is it traded."""
 import msgspec
 import pytest
 
-from analysis.pipeline.chain_context import Desk
+from analysis.pipeline.chain_context import ChainContext
 from api.native import render_native
 from api.summary import render_summary
 from config.chains import Dex
@@ -20,15 +20,15 @@ POOL_ID = Hash32("0x" + "ab" * 32)
 INFINITY = Dex(name="Infinity", kind="AmmV4", variant="infinity_cl", factory=MANAGER)
 
 
-def known_to_infinity(desk: Desk) -> Desk:
+def known_to_infinity(context: ChainContext) -> ChainContext:
     """The desk on a chain that has such an exchange too."""
-    dexes = (*desk.chain.dexes, INFINITY)
-    return Desk(
-        chain=msgspec.structs.replace(desk.chain, dexes=dexes),
-        node=desk.node,
-        knowledge=desk.knowledge,
-        settings=desk.settings,
-        now_s=desk.now_s,
+    dexes = (*context.chain.dexes, INFINITY)
+    return ChainContext(
+        chain=msgspec.structs.replace(context.chain, dexes=dexes),
+        node=context.node,
+        knowledge=context.knowledge,
+        settings=context.settings,
+        now_s=context.now_s,
     )
 
 
@@ -56,7 +56,7 @@ def row_of(token: Address, quote: Address) -> PoolRow:
 
 @pytest.mark.parametrize("has_other", [True, False])
 async def test_a_pool_that_cannot_be_read_is_listed_with_nulls(
-    chain: Chain, desk: Desk, *, has_other: bool
+    chain: Chain, context: ChainContext, *, has_other: bool
 ) -> None:
     weth = chain.world.venues.wrapped_native.address
     pair = chain.world.token("honest")
@@ -77,7 +77,7 @@ async def test_a_pool_that_cannot_be_read_is_listed_with_nulls(
                 tick_spacing=None,
             )
         )
-    report = await judge(desk_with(known_to_infinity(desk), rows=rows), token)
+    report = await judge(desk_with(known_to_infinity(context), rows=rows), token)
     native = render_native(report, clock=None, liquid_above_usd=LIQUID_USD)
     pool = native.dex[-1]
     assert (pool.pool_id, pool.liquidity_type) == (POOL_ID, "AmmV4")
@@ -97,13 +97,13 @@ async def test_a_pool_that_cannot_be_read_is_listed_with_nulls(
     assert summary.detected_pool_count == (2 if has_other else 1)
 
 
-async def test_what_others_tell_of_it_counts(chain: Chain, desk: Desk) -> None:
+async def test_what_others_tell_of_it_counts(chain: Chain, context: ChainContext) -> None:
     token = chain.deploy("HonestToken", "Odd", "ODD")
     weth = chain.world.venues.wrapped_native.address
     row = row_of(token, weth)
     async with asking() as (service, outside):
         service.says({"pairs": [shown(POOL_ID, token, weth, held=5, usd="1")]})
-        asked = desk_with(known_to_infinity(desk), rows=[row], outside=outside)
+        asked = desk_with(known_to_infinity(context), rows=[row], outside=outside)
         report = await judge(asked, token)
     native = render_native(report, clock=None, liquid_above_usd=LIQUID_USD)
     (pool,) = native.dex

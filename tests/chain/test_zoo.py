@@ -79,12 +79,12 @@ CLAIMS: dict[str, dict[str, object]] = {
 }
 
 
-def taken(chain: Chain, key: str, thief: Address, signature: str, *values: object) -> int:
+def taken(chain: Chain, key: str, attacker: Address, signature: str, *values: object) -> int:
     """What a thief gets out of a holder's wallet with one call."""
     token = chain.world.token(key)
-    before = chain.balance(token.address, thief)
-    chain.send(thief, token.address, signature, *values)
-    return chain.balance(token.address, thief) - before
+    before = chain.balance(token.address, attacker)
+    chain.send(attacker, token.address, signature, *values)
+    return chain.balance(token.address, attacker) - before
 
 
 @pytest.mark.parametrize("key", [animal.key for animal in ZOO])
@@ -207,19 +207,19 @@ def test_the_owner_can_move_a_stored_deadline(chain: Chain) -> None:
 def test_who_needs_no_allowance(chain: Chain, key: str, by_keeper: int, by_anybody: int) -> None:
     token = chain.world.token(key)
     keeper = token.keeper or chain.fresh_account()
-    for thief, loot in ((keeper, by_keeper), (chain.fresh_account(), by_anybody)):
-        call = ("transferFrom(address,address,uint256)", token.holders[0], thief, 7)
-        assert taken(chain, key, thief, *call) == loot
+    for attacker, loot in ((keeper, by_keeper), (chain.fresh_account(), by_anybody)):
+        call = ("transferFrom(address,address,uint256)", token.holders[0], attacker, 7)
+        assert taken(chain, key, attacker, *call) == loot
 
 
 def test_anybody_can_drain_one_token_and_the_keeper_another(chain: Chain) -> None:
-    thief = chain.fresh_account()
+    attacker = chain.fresh_account()
     call = ("syncRewards(address,uint256)", chain.world.token("drain_open").holders[0], 7)
-    assert taken(chain, "drain_open", thief, *call) == 7
+    assert taken(chain, "drain_open", attacker, *call) == 7
 
     token = chain.world.token("drain_keeper")
     assert token.keeper is not None
-    for account, loot in ((thief, 0), (token.keeper, 7)):
+    for account, loot in ((attacker, 0), (token.keeper, 7)):
         call_as = ("rebalance(address,address,uint256)", token.holders[0], account, 7)
         assert taken(chain, "drain_keeper", account, *call_as) == loot
 

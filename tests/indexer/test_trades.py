@@ -11,8 +11,8 @@ from analysis.external.market_data import MarketData
 from analysis.market.last_trade_price import StoredTrades
 from analysis.market.native_price import anchor_prices
 from analysis.market.token_price import find_price
-from analysis.pipeline.chain_context import Desk
-from analysis.pipeline.store_adapter import StoreShelf
+from analysis.pipeline.chain_context import ChainContext
+from analysis.pipeline.store_adapter import ReportStore
 from config.primitives import Address
 from config.settings import AnalysisSettings, IndexerSettings, RpcSettings
 from demo.compile import load_artifacts
@@ -114,15 +114,15 @@ async def test_the_last_trade_prices_the_token(live: LiveChain, tmp_path: Path, 
             chain.buy(token, trader, 10)  # a few units: no price
             await until_level(board, live)
         client = await RpcClient.connect([live.node.url], live.chain.id, RpcSettings())
-        desk = Desk(
+        context = ChainContext(
             chain=live.chain,
             node=client,
-            knowledge=StoreShelf(store),
+            knowledge=ReportStore(store),
             settings=AnalysisSettings(),
             now_s=time.time,
         )
-        report = await judge(desk, token.address)
-        trades = StoredTrades(store, lambda facts: anchor_prices(facts, desk.native_usd))
+        report = await judge(context, token.address)
+        trades = StoredTrades(store, lambda facts: anchor_prices(facts, context.native_usd))
         traded_at_s = chain.node.head_time() - (chain.node.head_number() - moved.sent.block_number)
         price = await find_price(
             live.chain,

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Iterator
 import msgspec
 import pytest
 
-from analysis.pipeline.store_adapter import StoreShelf
+from analysis.pipeline.store_adapter import ReportStore
 from config.chains import Chain
 from config.jsonrpc import RpcRequest
 from config.launchpads import Launchpad
@@ -125,7 +125,7 @@ async def test_an_event_that_is_indexed(here: Here, client: RpcClient) -> None:
     store = Store.open(MEMORY)
     pin = await client.fetch_head()
     await backfill(here.chain, client, store, IndexerSettings(), from_block=0, to_block=pin.number)
-    shelf = StoreShelf(store)
+    shelf = ReportStore(store)
     wrong = {}
     for token, (event, emitter) in launched.items():
         known = await shelf.known(here.chain, token, (), pin)

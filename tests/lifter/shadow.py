@@ -11,17 +11,17 @@ from typing import Final
 import msgspec
 
 from analysis.static.evm.cfg import (
+    ALWAYS_REVERTS,
     DESTRUCTS,
-    FAILS,
-    LOST,
     RETURNS,
     REVERTS,
+    UNRESOLVED,
     Branch,
-    Deed,
-    Graph,
-    Node,
+    Cfg,
+    CfgNode,
+    Effect,
 )
-from analysis.static.evm.expressions import FOLDED, Term, Word
+from analysis.static.evm.expressions import FOLDED, Expr, Value
 from tests.lifter.runs import CALLER, TOKEN, Run, Step
 
 _WORD: Final = 32
@@ -40,7 +40,7 @@ _TOUCHING: Final = frozenset({"SSTORE", "RETURN", "STOP", "SELFDESTRUCT", *_CALL
 class Spot(msgspec.Struct, frozen=True, eq=False):
     """Where a run may be in the graph."""
 
-    node: Node
+    node: CfgNode
     done: int = 0
     """Deeds of the node that are behind it."""
 
@@ -52,7 +52,7 @@ class UnforeseenError(AssertionError):
         super().__init__(f"{step.op} at {step.pc}, call 0x{run.data.hex()}")
 
 
-def follow(run: Run, graph: Graph) -> bool:
+def follow(run: Run, graph: Cfg) -> bool:
     """Lay the run over the graph. False: it came where the walk says that it lost its way.
 
     Raises UnforeseenError.
@@ -70,13 +70,13 @@ def follow(run: Run, graph: Graph) -> bool:
     return True
 
 
-def _is_lost(node: Node) -> bool:
-    return node.end == LOST
+def _is_lost(node: CfgNode) -> bool:
+    return node.end == UNRESOLVED
 
 
 def _next(run: Run, spots: Iterable[Spot], step: Step) -> Iterator[Spot]:
     for spot in spots:
-        if spot.node.end == FAILS:
+        if spot.node.end == ALWAYS_REVERTS:
             if step.op not in _TOUCHING:
                 yield spot
         elif step.op in _CALLS or step.op == "SSTORE":
@@ -99,7 +99,7 @@ def _decides(run: Run, spot: Spot, step: Step) -> Iterator[Spot]:
 def _arrives(_run: Run, spot: Spot, step: Step) -> Iterator[Spot]:
     """Paths meet at the destination, or the walk goes through it."""
     following = spot.node.following
-    if following is not None and following.pc == step.pc and spot.done == len(spot.node.deeds):
+    if following is not None and following.pc == step.pc and spot.done == len(spot.node.effects):
         yield Spot(following)
     yield spot
 
@@ -107,12 +107,12 @@ def _arrives(_run: Run, spot: Spot, step: Step) -> Iterator[Spot]:
 def _ends(spot: Spot, step: Step) -> bool:
     node = spot.node
     is_left = node.following is None and node.branch is None
-    return is_left and spot.done == len(node.deeds) and node.end == _ENDS[step.op]
+    return is_left and spot.done == len(node.effects) and node.end == _ENDS[step.op]
 
 
 def _branches(spot: Spot, step: Step) -> bool:
     branch = spot.node.branch
-    return branch is not None and branch.pc == step.pc and spot.done == len(spot.node.deeds)
+    return branch is not None and branch.pc == step.pc and spot.done == len(spot.node.effects)
 
 
 def _entries(run: Run, spot: Spot, step: Step) -> Iterator[Spot]:
@@ -150,28 +150,28 @@ _FORKS: Final[dict[str, Callable[[Run, Spot, Step], Iterator[Spot]]]] = {
 
 
 def _does(run: Run, spot: Spot, step: Step) -> bool:
-    if spot.done >= len(spot.node.deeds):
+    if spot.done >= len(spot.node.effects):
         return False
-    deed = spot.node.deeds[spot.done]
-    return deed.pc == step.pc and deed.kind == step.op and _is_same(run, deed, step)
+    effect = spot.node.effects[spot.done]
+    return effect.pc == step.pc and effect.kind == step.op and _is_same(run, effect, step)
 
 
-def _is_same(run: Run, deed: Deed, step: Step) -> bool:
-    if deed.kind == "SSTORE":
-        slot, value = deed.words
+def _is_same(run: Run, effect: Effect, step: Step) -> bool:
+    if effect.kind == "SSTORE":
+        slot, value = effect.words
         return fits(slot, step.operand(0), run) and fits(value, step.operand(1), run)
-    return fits(deed.words[0], step.operand(1), run)
+    return fits(effect.words[0], step.operand(1), run)
 
 
 # --- symbolic words against the numbers of a run ------------------------------------------------
 
 
-def fits(word: Word, number: int, run: Run) -> bool:
+def fits(word: Value, number: int, run: Run) -> bool:
     """Whether the word may have had this value in the run."""
     known = value_of(word, run)
     if known is not None:
         return known == number
-    if not isinstance(word, Term):
+    if not isinstance(word, Expr):
         return False
     if word.operation in ("keccak", "packed"):
         return number in run.hashed and _hash_fits(word, run.hashed[number], run)
@@ -180,9 +180,9 @@ def fits(word: Word, number: int, run: Run) -> bool:
     return True
 
 
-def _hash_fits(word: Term, hashed: bytes | None, run: Run) -> bool:
+def _hash_fits(word: Expr, hashed: bytes | None, run: Run) -> bool:
     first = word.arguments[0]
-    is_known = not isinstance(first, Term) or first.operation != "memory"
+    is_known = not isinstance(first, Expr) or first.operation != "memory"
     if hashed is None or word.operation == "packed" or not is_known:
         return True
     parts = [int.from_bytes(hashed[i : i + _WORD]) for i in range(0, len(hashed), _WORD)]
@@ -191,7 +191,7 @@ def _hash_fits(word: Term, hashed: bytes | None, run: Run) -> bool:
     )
 
 
-def _sum_fits(word: Term, number: int, run: Run) -> bool:
+def _sum_fits(word: Expr, number: int, run: Run) -> bool:
     for one, other in (word.arguments, word.arguments[::-1]):
         known = value_of(one, run)
         if known is not None:
@@ -199,7 +199,7 @@ def _sum_fits(word: Term, number: int, run: Run) -> bool:
     return True
 
 
-def value_of(word: Word, run: Run) -> int | None:
+def value_of(word: Value, run: Run) -> int | None:
     """The word's number in this run. None: it hangs on storage, memory or an answer."""
     if isinstance(word, int):
         return word

@@ -11,9 +11,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from analysis.static.evm.budget import Budget
-from analysis.static.evm.cfg import Graph, Node
+from analysis.static.evm.cfg import Cfg, CfgNode
 from analysis.static.evm.disassembly import split, strip_metadata
-from analysis.static.evm.path_explorer import walk
+from analysis.static.evm.path_explorer import explore
 from demo.anvil import NODE_MODULES, AnvilNode
 from tests.analysis.cases import Case, load_cases
 from tests.analysis.cases_compile import HAS_VYPER, Build, builds_of, runtime_of
@@ -70,16 +70,16 @@ class Subject:
         listed = {int(each, 16) for each in selectors}
         self.code = code
         self.selectors = (*selectors, _UNKNOWN_SELECTOR)
-        self.walked = walk(split(stripped), selectors=listed, budget=Budget())
+        self.exploration = explore(split(stripped), selectors=listed, budget=Budget())
         self.reads = tuple(
-            term.arguments[0] for term in self.walked.pool.terms() if term.operation == "SLOAD"
+            term.arguments[0] for term in self.exploration.pool.terms() if term.operation == "SLOAD"
         )
         """Every slot that the walk saw read, wherever."""
 
     def check(self, run: Run) -> None:
         """Fail on what the walk did not foresee."""
-        is_found = follow(run, self.walked.graph)
-        assert is_found or self.walked.notes.unfinished
+        is_found = follow(run, self.exploration.graph)
+        assert is_found or self.exploration.notes.unfinished
         read = {step.operand(0) for step in run.steps if step.op == "SLOAD"}
         assert not [slot for slot in read if not self.has_read(slot, run)]
 
@@ -151,7 +151,7 @@ def test_every_run_was_foreseen(
     if build.package == "vyper" and not HAS_VYPER:
         pytest.skip("Vyper is not installed; run `make setup`")
     subject = subject_of(case.name, build.name)
-    assert not subject.walked.notes.unfinished
+    assert not subject.exploration.notes.unfinished
     for run in given_calls.runs(bare_node, subject):
         subject.check(run)
 
@@ -177,8 +177,8 @@ def transfer_that_works(node: AnvilNode, subject: Subject) -> Run:
     return last
 
 
-def nodes_of(graph: Graph) -> list[Node]:
-    found: dict[int, Node] = {}
+def nodes_of(graph: Cfg) -> list[CfgNode]:
+    found: dict[int, CfgNode] = {}
     waiting = [node for roots in graph.roots.values() for node in roots]
     while waiting:
         node = waiting.pop()
@@ -201,8 +201,8 @@ def plain(bare_node: AnvilNode) -> tuple[Subject, Run]:
 @pytest.mark.chain
 def test_a_missing_store_is_noticed(plain: tuple[Subject, Run]) -> None:
     subject, run = plain
-    for node in nodes_of(subject.walked.graph):
-        node.deeds = [deed for deed in node.deeds if deed.kind != "SSTORE"]
+    for node in nodes_of(subject.exploration.graph):
+        node.effects = [effect for effect in node.effects if effect.kind != "SSTORE"]
     with pytest.raises(UnforeseenError, match="SSTORE"):
         subject.check(run)
 
@@ -210,10 +210,11 @@ def test_a_missing_store_is_noticed(plain: tuple[Subject, Run]) -> None:
 @pytest.mark.chain
 def test_a_store_to_another_mapping_is_noticed(plain: tuple[Subject, Run]) -> None:
     subject, run = plain
-    other = subject.walked.pool.hash_words((subject.walked.pool.leaf("CALLER"), 99))
-    for node in nodes_of(subject.walked.graph):
-        node.deeds = [
-            msgspec.structs.replace(deed, words=(other, deed.words[1])) for deed in node.deeds
+    other = subject.exploration.pool.hash_words((subject.exploration.pool.intern("CALLER"), 99))
+    for node in nodes_of(subject.exploration.graph):
+        node.effects = [
+            msgspec.structs.replace(effect, words=(other, effect.words[1]))
+            for effect in node.effects
         ]
     with pytest.raises(UnforeseenError, match="SSTORE"):
         subject.check(run)
@@ -222,7 +223,7 @@ def test_a_store_to_another_mapping_is_noticed(plain: tuple[Subject, Run]) -> No
 @pytest.mark.chain
 def test_a_branch_without_one_of_its_sides_is_noticed(plain: tuple[Subject, Run]) -> None:
     subject, run = plain
-    for node in nodes_of(subject.walked.graph):
+    for node in nodes_of(subject.exploration.graph):
         if node.branch is not None:
             node.branch = msgspec.structs.replace(
                 node.branch, if_true=node.branch.if_false, if_false=node.branch.if_false

@@ -2,8 +2,8 @@
 
 import pytest
 
-from analysis.pipeline.chain_context import Desk
-from analysis.reads.indexed_facts import NoKnowledge
+from analysis.pipeline.chain_context import ChainContext
+from analysis.reads.indexed_facts import NoFactsIndex
 from config.chains import Chain as ChainFacts
 from config.settings import AnalysisSettings
 from demo.anvil import AnvilNode
@@ -28,13 +28,13 @@ def people(anvil_node: AnvilNode) -> People:
 
 
 @pytest.fixture
-def desk(client: RpcClient, facts: ChainFacts, anvil_node: AnvilNode) -> Desk:
+def context(client: RpcClient, facts: ChainFacts, anvil_node: AnvilNode) -> ChainContext:
     """Its clock is the chain's."""
     now_s = anvil_node.head_time()
-    return Desk(
+    return ChainContext(
         chain=facts,
         node=client,
-        knowledge=NoKnowledge(),
+        knowledge=NoFactsIndex(),
         settings=AnalysisSettings(),
         now_s=lambda: now_s,
     )

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from analysis.pipeline.chain_context import Desk
+from analysis.pipeline.chain_context import ChainContext
 from analysis.pipeline.scan import scan
 from api.native import render_native
 from api.render import clock_after
@@ -117,18 +117,18 @@ WRONG = {
 }
 
 
-async def ask(desk: Desk, placed: Placed) -> Said:
+async def ask(context: ChainContext, placed: Placed) -> Said:
     """The settled answer of one analysis, as the service renders it."""
     address = placed.token.address
     try:
-        *_, report = [report async for report in scan(desk, address)]
+        *_, report = [report async for report in scan(context, address)]
     except TokenRefusedError as refused:
         return msgspec.structs.replace(_NOTHING, reasons=(str(refused.code),))
-    liquid = desk.settings.min_liquidity_usd
-    clock = clock_after(report, desk.chain, now_s=desk.now_s())
+    liquid = context.settings.min_liquidity_usd
+    clock = clock_after(report, context.chain, now_s=context.now_s())
     native = render_native(report, clock=clock, liquid_above_usd=liquid)
     summary = render_summary(
-        report, native, chain=desk.chain.slug, address=address, liquid_above_usd=liquid
+        report, native, chain=context.chain.slug, address=address, liquid_above_usd=liquid
     )
     return _said(placed, native, summary)
 
@@ -218,12 +218,12 @@ def _wrong_of_trap(placed: Placed, truth: Truth, said: Said) -> list[str]:
 
 
 async def judge_all(
-    desk: Desk, people: People, world: World, placed: Sequence[Placed]
+    context: ChainContext, people: People, world: World, placed: Sequence[Placed]
 ) -> list[Finding]:
     """Every trap asked about as it stands, then lived with."""
     findings = []
     for one in placed:
-        said = await ask(desk, one)
+        said = await ask(context, one)
         truth = await asyncio.to_thread(live, people, world, one)
         findings.append(compare(one, truth, said))
     return findings

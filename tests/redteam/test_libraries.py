@@ -9,7 +9,7 @@ from typing import Final
 
 import pytest
 
-from analysis.pipeline.chain_context import Desk
+from analysis.pipeline.chain_context import ChainContext
 from demo.anvil import NODE_MODULES, AnvilNode
 from demo.compile import Artifacts, compile_sources
 from demo.layout import World
@@ -68,9 +68,9 @@ def stage(
 
 @pytest.mark.parametrize("name", WARNED)
 async def test_an_honest_library_token_is_safe(
-    stage: dict[str, Placed], desk: Desk, name: str
+    stage: dict[str, Placed], context: ChainContext, name: str
 ) -> None:
-    said = await ask(desk, stage[name])
+    said = await ask(context, stage[name])
     harmless = {"transfer_guarded_by_storage", "transfer_from_guarded_by_storage", "external_call"}
     assert {*said.active} - harmless == WARNED[name]
     assert said.verdict == ("warning" if WARNED[name] else "safe")

@@ -8,7 +8,7 @@ import asyncio
 
 import pytest
 
-from analysis.pipeline.chain_context import Desk
+from analysis.pipeline.chain_context import ChainContext
 from demo.anvil import AnvilNode
 from demo.compile import Artifacts
 from demo.layout import World
@@ -54,10 +54,10 @@ def placed_on(
     "name", [pytest.param(trap.name, id=trap.name, marks=marks(trap.name)) for trap in VARIANTS]
 )
 async def test_the_answer_fits_what_happens(
-    world: World, people: People, stage: dict[str, Placed], desk: Desk, name: str
+    world: World, people: People, stage: dict[str, Placed], context: ChainContext, name: str
 ) -> None:
     placed = stage[name]
-    said = await ask(desk, placed)
+    said = await ask(context, placed)
     truth = await asyncio.to_thread(live, people, world, placed)
     finding = compare(placed, truth, said)
     assert truth.hurts is not placed.trap.is_honest, truth.words  # the instrument itself
@@ -65,14 +65,14 @@ async def test_the_answer_fits_what_happens(
 
 
 async def test_nothing_composed_at_random_is_called_safe(
-    anvil_node: AnvilNode, world: World, artifacts: Artifacts, people: People, desk: Desk
+    anvil_node: AnvilNode, world: World, artifacts: Artifacts, people: People, context: ChainContext
 ) -> None:
     traps = tuple(compose(SAMPLE_SEED, SAMPLE))
     snapshot = anvil_node.snapshot()
     try:
         placed = placed_on(anvil_node, world, artifacts, traps)
         people.bustle()
-        findings = await judge_all(desk, people, world, placed)
+        findings = await judge_all(context, people, world, placed)
     finally:
         anvil_node.revert(snapshot)
     assert not [one for one in findings if one.wrong], render(findings)

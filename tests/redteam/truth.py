@@ -170,8 +170,8 @@ class _Life:
 
     def _rob(self, victim: Address) -> tuple[bool, bool]:
         trap = self._placed.trap
-        thieves = (self._keeper, self._stranger, self._placed.courier)
-        held, loot = self._market.shown(victim), sum(map(self._market.shown, thieves))
+        attackers = (self._keeper, self._stranger, self._placed.courier)
+        held, loot = self._market.shown(victim), sum(map(self._market.shown, attackers))
         supply = self._supply()
         for act in trap.thefts:
             if act.wait_s:
@@ -180,7 +180,7 @@ class _Life:
         if not trap.thefts:
             return False, False
         lost = held - self._market.shown(victim)
-        won = sum(map(self._market.shown, thieves)) - loot
+        won = sum(map(self._market.shown, attackers)) - loot
         return lost > held // 100, won > 2 * max(lost, 1) or self._supply() > supply
 
     def _supply(self) -> int:

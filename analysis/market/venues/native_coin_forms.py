@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from analysis.market.venues.trade_route import CoinForm, Form, Swap
+from analysis.market.venues.trade_route import CoinForm, RouterFunction, Swap
 from analysis.reads.abi_encoding import call_data, selector_of, topic_of
 from analysis.simulation.simulate_v1 import SimLog
 from config.primitives import ZERO_ADDRESS, Address, RawAmount
@@ -41,15 +41,19 @@ def pair_forms(
         )
         for bought, sold in (
             (
-                Form(signature=f"swapExact{name}ForTokens{_TAXED}({buy_types})", arguments=buy),
-                Form(signature=f"swapExactTokensFor{name}{_TAXED}({sell_types})", arguments=sell),
+                RouterFunction(
+                    signature=f"swapExact{name}ForTokens{_TAXED}({buy_types})", arguments=buy
+                ),
+                RouterFunction(
+                    signature=f"swapExactTokensFor{name}{_TAXED}({sell_types})", arguments=sell
+                ),
             )
             for name in _COIN_NAMES
         )
     )
 
 
-def pool_forms(single: Form) -> tuple[CoinForm, ...]:
+def pool_forms(single: RouterFunction) -> tuple[CoinForm, ...]:
     """Of routers of concentrated pools: the same order, paid along; a seller lets the router have
     what comes out, and has it unwrapped in the same transaction."""
 

@@ -11,7 +11,7 @@ import msgspec
 
 from analysis import probes
 from analysis.market.venues import native_coin_forms, uniswap_v2, uniswap_v3, uniswap_v4_swap
-from analysis.market.venues.trade_route import Reach, ReadMoved, Swap, Way
+from analysis.market.venues.trade_route import Reach, ReadMoved, Swap, TradeRoute
 from analysis.reads.abi_encoding import call_data
 from analysis.reads.eth_reads import WORD
 from analysis.simulation.simulate_v1 import SimLog
@@ -49,7 +49,7 @@ def pair_way(
     fee_bp: int | None,
     wrapped: Address | None = None,
     permit2: Address | None = None,
-) -> Way:
+) -> TradeRoute:
     """For pairs of the V2 and Solidly families. `fee_bp` None: not known.
 
     `wrapped`: the other side is this, the wrapped coin.
@@ -69,12 +69,14 @@ def pair_way(
 
 def pool_way(
     router: Address, *, wrapped: Address | None = None, permit2: Address | None = None
-) -> Way:
+) -> TradeRoute:
     """For pools of the V3 family. `wrapped`: the other side is this, the wrapped coin."""
     return _way(router, _pool_data, uniswap_v3.read_moved, wrapped=wrapped, permit2=permit2)
 
 
-def managed_way(router: Address, key: tuple[object, ...], *, permit2: Address | None = None) -> Way:
+def managed_way(
+    router: Address, key: tuple[object, ...], *, permit2: Address | None = None
+) -> TradeRoute:
     """For pools of Uniswap V4's manager, which know the coin itself."""
     read: ReadMoved = partial(uniswap_v4_swap.read_moved, router=router)
     return _way(router, partial(_managed_data, key), read, permit2=permit2, is_hooked=True)
@@ -129,9 +131,9 @@ def _way(
     quote_data: Callable[[Swap], str] | None = None,
     takes_all: bool = False,
     is_hooked: bool = False,
-) -> Way:
+) -> TradeRoute:
     in_coins = partial(data, Means(wrapped=wrapped, permit2=permit2)) if wrapped else None
-    return Way(
+    return TradeRoute(
         router=router,
         code=probes.runtime("StageRouter"),
         swap_data=partial(data, Means(permit2=permit2)),

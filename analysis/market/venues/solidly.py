@@ -5,7 +5,7 @@ Source: Solidly BaseV1Router01 and its fee-on-transfer forks (Thena RouterV2), A
 """
 
 from analysis.market.venues.native_coin_forms import pair_forms
-from analysis.market.venues.trade_route import FOREVER_S, Form, RouterForm, Swap
+from analysis.market.venues.trade_route import FOREVER_S, RouterForm, RouterFunction, Swap
 
 _FUNCTION = "swapExactTokensForTokensSupportingFeeOnTransferTokens"
 
@@ -22,7 +22,7 @@ def _step_of_factory(swap: Swap) -> tuple[tuple[object, ...], ...]:
 FORM_OF_FACTORY = RouterForm(
     signature=f"{_FUNCTION}(uint256,uint256,(address,address,bool,address)[],address,uint256)",
     arguments=lambda swap: (swap.amount_in, 0, _step_of_factory(swap), swap.trader, FOREVER_S),
-    quote=Form(
+    quote=RouterFunction(
         signature="getAmountsOut(uint256,(address,address,bool,address)[])",
         arguments=lambda swap: (swap.amount_in, _step_of_factory(swap)),
     ),
@@ -37,7 +37,7 @@ FORMS = (
     RouterForm(
         signature=f"{_FUNCTION}(uint256,uint256,(address,address,bool)[],address,uint256)",
         arguments=lambda swap: (swap.amount_in, 0, _step(swap), swap.trader, FOREVER_S),
-        quote=Form(
+        quote=RouterFunction(
             signature="getAmountsOut(uint256,(address,address,bool)[])",
             arguments=lambda swap: (swap.amount_in, _step(swap)),
         ),

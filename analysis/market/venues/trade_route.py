@@ -72,7 +72,7 @@ class ReadMoved(Protocol):
         ...
 
 
-class Way(msgspec.Struct, frozen=True, kw_only=True):
+class TradeRoute(msgspec.Struct, frozen=True, kw_only=True):
     """How one pool is traded."""
 
     router: Address
@@ -149,7 +149,7 @@ class CoinForm(msgspec.Struct, frozen=True, kw_only=True):
         return tuple(bytes.fromhex(selector[2:]) for selector in self.selectors)
 
 
-class Form(msgspec.Struct, frozen=True, kw_only=True):
+class RouterFunction(msgspec.Struct, frozen=True, kw_only=True):
     """One function of a router, and its arguments."""
 
     signature: str
@@ -165,10 +165,10 @@ class Form(msgspec.Struct, frozen=True, kw_only=True):
         return call_data(self.signature, *self.arguments(swap))
 
 
-class RouterForm(Form, frozen=True, kw_only=True):
+class RouterForm(RouterFunction, frozen=True, kw_only=True):
     """One function by which routers swap."""
 
-    quote: Form | None = None
+    quote: RouterFunction | None = None
     """The read beside it; see Way.quote_data."""
     coins: tuple[CoinForm, ...] = ()
     """The functions beside it that trade for the coin; a router has one of them at most."""

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from analysis.market.venues.native_coin_forms import pair_forms
 from analysis.market.venues.pool import Candidate
-from analysis.market.venues.trade_route import FOREVER_S, Form, Moved, RouterForm, Swap
+from analysis.market.venues.trade_route import FOREVER_S, Moved, RouterForm, RouterFunction, Swap
 from analysis.reads.abi_encoding import topic_of
 from analysis.simulation.simulate_v1 import SimLog
 from config.primitives import ZERO_ADDRESS, RawAmount
@@ -29,7 +29,7 @@ def _path(swap: Swap) -> tuple[str, str]:
     return swap.token_in, swap.token_out
 
 
-_QUOTE = Form(
+_QUOTE = RouterFunction(
     signature="getAmountsOut(uint256,address[])",
     arguments=lambda swap: (swap.amount_in, _path(swap)),
 )

@@ -15,9 +15,9 @@ from analysis.market.venues.trade_route import (
     FOREVER_S,
     HIGHEST_SQRT_PRICE,
     LOWEST_SQRT_PRICE,
-    Form,
     Moved,
     RouterForm,
+    RouterFunction,
     Swap,
     signed,
 )
@@ -62,7 +62,7 @@ def _form(name: str, key_types: str, *, has_deadline: bool = True) -> RouterForm
         )
 
     signature = f"{name}((address,address,{key_types}address,{deadline}uint256,uint256,uint160))"
-    coins = pool_forms(Form(signature=signature, arguments=arguments))
+    coins = pool_forms(RouterFunction(signature=signature, arguments=arguments))
     return RouterForm(signature=signature, arguments=arguments, coins=coins)
 
 

@@ -11,11 +11,11 @@ from typing import Final
 import msgspec
 
 from analysis.static.custody.custody_facts import parts_of_condition
-from analysis.static.custody.custody_state import Open
-from analysis.static.dataflow.storage_layout import Root
+from analysis.static.custody.custody_state import UnprovedStore
+from analysis.static.dataflow.storage_layout import VariableId
 from analysis.static.evm.cfg import Entry
-from analysis.static.evm.expressions import MASK, Term, Word, subterms
-from analysis.static.token_model.contract_model import Code
+from analysis.static.evm.expressions import MASK, Expr, Value, subterms
+from analysis.static.token_model.contract_model import ContractModel
 
 _EQUALITIES: Final = frozenset({"EQ", "XOR", "SUB"})
 _ZEROED: Final = frozenset({"MOD", "AND", "SHL", "SHR", "ADD"})
@@ -28,7 +28,7 @@ _SECRET_BITS: Final = 16
 """Constants of fewer bits are flags and bounds, and are set all the same."""
 
 
-class Fix(msgspec.Struct, frozen=True, kw_only=True):
+class SolvedArgument(msgspec.Struct, frozen=True, kw_only=True):
     """A number that a word of calldata must be, or be congruent to."""
 
     offset: int
@@ -43,13 +43,13 @@ class Fix(msgspec.Struct, frozen=True, kw_only=True):
     """Only where those bits are zero otherwise: anything but zero will do."""
 
 
-class Opening(msgspec.Struct, frozen=True, kw_only=True):
+class SolvedArguments(msgspec.Struct, frozen=True, kw_only=True):
     """One way to a store that is not proved."""
 
     selector: int | None
     arguments: str | None = None
     """ABI types, separated by commas. None: not known."""
-    fixes: tuple[Fix, ...] = ()
+    fixes: tuple[SolvedArgument, ...] = ()
     preludes: tuple[tuple[int, str], ...] = ()
     """Functions that write what the path asks for, to be called first: selector and ABI types."""
     tail_victim: bool = False
@@ -65,15 +65,17 @@ class Opening(msgspec.Struct, frozen=True, kw_only=True):
         return not (self.fixes or self.preludes or self.tail_victim or self.has_code)
 
 
-def find_openings(
-    code: Code, opens: Iterable[Open], arguments: Mapping[int, str]
-) -> tuple[Opening, ...]:
+def solve_arguments(
+    code: ContractModel, opens: Iterable[UnprovedStore], arguments: Mapping[int, str]
+) -> tuple[SolvedArguments, ...]:
     """One for each store that is not proved, each once. `arguments`: ABI types by selector."""
     found = (_opening(code, each, arguments) for each in opens)
     return tuple(dict.fromkeys(each for each in found if not each.is_plain))
 
 
-def _opening(code: Code, found: Open, arguments: Mapping[int, str]) -> Opening:
+def _opening(
+    code: ContractModel, found: UnprovedStore, arguments: Mapping[int, str]
+) -> SolvedArguments:
     solved = _Solved()
     for condition, holds in found.path:
         for term, is_true in parts_of_condition(condition, holds=holds):
@@ -83,7 +85,7 @@ def _opening(code: Code, found: Open, arguments: Mapping[int, str]) -> Opening:
         offset = _offset(term.arguments[0]) if term.operation == "CALLDATALOAD" else None
         if offset is not None:
             solved.fixes.pop(offset, None)  # there the victim stands
-    return Opening(
+    return SolvedArguments(
         selector=found.entry,
         fixes=tuple(solved.fixes.values())[:_MOST_FIXES],
         arguments=None if found.entry is None else arguments.get(found.entry),
@@ -96,10 +98,10 @@ def _opening(code: Code, found: Open, arguments: Mapping[int, str]) -> Opening:
     )
 
 
-def _is_from_end(term: Term) -> bool:
+def _is_from_end(term: Expr) -> bool:
     return (
         term.operation == "CALLDATALOAD"
-        and isinstance(term.arguments[0], Term)
+        and isinstance(term.arguments[0], Expr)
         and any(part.operation == "CALLDATASIZE" for part in subterms(term.arguments[0]))
     )
 
@@ -108,11 +110,11 @@ class _Solved:
     """What the conditions of one path come to."""
 
     def __init__(self) -> None:
-        self.fixes: dict[int, Fix] = {}
+        self.fixes: dict[int, SolvedArgument] = {}
         self.has_code = False
         self.value_wei = 0
 
-    def take(self, term: Term, *, is_true: bool) -> None:
+    def take(self, term: Expr, *, is_true: bool) -> None:
         """One comparison that must be so."""
         name = term.operation
         if name in _EQUALITIES and is_true is (name == "EQ"):
@@ -131,19 +133,19 @@ class _Solved:
         elif name == "CALLDATALOAD" and is_true:
             self._solve(term, 1, is_weak=True)
 
-    def _bound(self, term: Term, *, is_true: bool) -> None:
+    def _bound(self, term: Expr, *, is_true: bool) -> None:
         small, large = term.arguments if term.operation == "LT" else term.arguments[::-1]
         if isinstance(small, int):
-            if isinstance(large, Term) and _is_about_caller(large):
+            if isinstance(large, Expr) and _is_about_caller(large):
                 self.has_code |= is_true and large.operation == "EXTCODESIZE"
             elif small.bit_length() >= _SECRET_BITS:
                 self._solve(large, min(small + 1, MASK) if is_true else small)
         elif isinstance(large, int) and large.bit_length() >= _SECRET_BITS and large < MASK >> 1:
             self._solve(small, large - 1 if is_true else large)
 
-    def _solve(self, word: Word, target: int, *, is_weak: bool = False) -> None:
+    def _solve(self, word: Value, target: int, *, is_weak: bool = False) -> None:
         modulus, mask = 0, MASK
-        while isinstance(word, Term):
+        while isinstance(word, Expr):
             if word.operation == "CALLVALUE":
                 self.value_wei = target
                 return
@@ -152,7 +154,9 @@ class _Solved:
                 if offset is not None and offset != 0:
                     self.fixes.setdefault(
                         offset,
-                        Fix(offset=offset, value=hex(target), mask=hex(mask), modulus=hex(modulus)),
+                        SolvedArgument(
+                            offset=offset, value=hex(target), mask=hex(mask), modulus=hex(modulus)
+                        ),
                     )
                 return
             undone = _undo(word, target, mask, modulus)
@@ -161,24 +165,24 @@ class _Solved:
             word, target, mask, modulus = undone
 
 
-def _is_about_caller(term: Term) -> bool:
+def _is_about_caller(term: Expr) -> bool:
     return any(part.operation in ("CALLER", "ORIGIN") for part in subterms(term))
 
 
-def _offset(place: Word) -> int | None:
+def _offset(place: Value) -> int | None:
     if isinstance(place, int):
         return place if place < _FARTHEST else None
     match place:
-        case Term(operation="SUB", arguments=(Term(operation="CALLDATASIZE"), int(back))):
+        case Expr(operation="SUB", arguments=(Expr(operation="CALLDATASIZE"), int(back))):
             return -back
-        case Term(operation="ADD", arguments=(int(more), Term(operation="CALLDATASIZE"))):
+        case Expr(operation="ADD", arguments=(int(more), Expr(operation="CALLDATASIZE"))):
             return more - MASK - 1 if more > MASK >> 1 else None
     return None
 
 
-def _undo(term: Term, target: int, mask: int, modulus: int) -> tuple[Term, int, int, int] | None:
+def _undo(term: Expr, target: int, mask: int, modulus: int) -> tuple[Expr, int, int, int] | None:
     """The one unknown operand, and what it must be."""
-    inner = [word for word in term.arguments if isinstance(word, Term)]
+    inner = [word for word in term.arguments if isinstance(word, Expr)]
     numbers = [word for word in term.arguments if isinstance(word, int)]
     if len(inner) != 1 or (modulus and term.operation != "ADD"):
         return None
@@ -219,14 +223,14 @@ _UNDO: Final[dict[str, Callable[[int, int, int, bool], _Undone]]] = {
 _BITS: Final = 256
 
 
-def _preludes(code: Code, found: Open) -> Iterator[int]:
+def _preludes(code: ContractModel, found: UnprovedStore) -> Iterator[int]:
     """Functions that write storage which the path asks for, where transfers do not."""
-    asked: dict[Root, None] = {}
+    asked: dict[VariableId, None] = {}
     words = [condition for condition, _ in found.path[::-1]]
     for condition in words:
-        if isinstance(condition, Term):
-            for slot, _ in code.sources.reads(condition):
-                for place in code.places.of(slot):
+        if isinstance(condition, Expr):
+            for slot, _ in code.dependencies.reads(condition):
+                for place in code.layout.of(slot):
                     asked.setdefault(place.root)
     roles = code.roles
     for root in asked:

@@ -12,12 +12,12 @@ import msgspec
 
 from analysis.static.dataflow.addresses import is_caller, party
 from analysis.static.dataflow.dependencies import CALLERS
-from analysis.static.dataflow.linear_amounts import Change, change_of, core, negated, plus
+from analysis.static.dataflow.linear_amounts import LinearAmount, change_of, core, negated, plus
 from analysis.static.dataflow.predicates import evaluate
-from analysis.static.dataflow.storage_layout import Place, Root
-from analysis.static.evm.expressions import Term, Word
+from analysis.static.dataflow.storage_layout import StorageLocation, VariableId
+from analysis.static.evm.expressions import Expr, Value
 from analysis.static.evm.instruction_effects import ECRECOVER
-from analysis.static.token_model.contract_model import Code
+from analysis.static.token_model.contract_model import ContractModel
 
 _EQUALITIES: Final = frozenset({"EQ", "XOR", "SUB"})
 _ENDLESS: Final = 2**95
@@ -25,43 +25,43 @@ _ENDLESS: Final = 2**95
 _DEEPEST: Final = 8
 
 
-class Same(msgspec.Struct, frozen=True):
+class AreEqual(msgspec.Struct, frozen=True):
     """Both words are one address, or one number."""
 
-    one: Word
-    other: Word
+    one: Value
+    other: Value
 
 
-class Covers(msgspec.Struct, frozen=True):
+class AllowanceCovers(msgspec.Struct, frozen=True):
     """The number in the slot is at least this sum."""
 
-    slot: Word
-    amount: Change
+    slot: Value
+    amount: LinearAmount
 
 
-class Endless(msgspec.Struct, frozen=True):
+class AllowanceUnlimited(msgspec.Struct, frozen=True):
     """The number in the slot is too large to be used up."""
 
-    slot: Word
+    slot: Value
 
 
-class Listed(msgspec.Struct, frozen=True):
+class CallerListed(msgspec.Struct, frozen=True):
     """Storage under the caller's key tells the caller from an unlisted address."""
 
-    slot: Word
+    slot: Value
 
 
-Fact = Same | Covers | Endless | Listed
+Fact = AreEqual | AllowanceCovers | AllowanceUnlimited | CallerListed
 
 
 class FactReader:
     """Reads the conditions of one code."""
 
-    def __init__(self, code: Code) -> None:
+    def __init__(self, code: ContractModel) -> None:
         self._code = code
-        self._known: dict[tuple[Word, bool], tuple[Fact, ...]] = {}
+        self._known: dict[tuple[Value, bool], tuple[Fact, ...]] = {}
 
-    def facts(self, condition: Word, *, holds: bool) -> tuple[Fact, ...]:
+    def facts(self, condition: Value, *, holds: bool) -> tuple[Fact, ...]:
         """What the condition states."""
         key = (condition, holds)
         known = self._known.get(key)
@@ -69,20 +69,20 @@ class FactReader:
             known = self._known[key] = tuple(self._read(condition, holds=holds))
         return known
 
-    def may_tell(self, condition: Term) -> bool:
+    def may_tell(self, condition: Expr) -> bool:
         """Whether a condition of the code, whatever its phi words mean, may state a fact."""
         return condition in self._telling
 
     @cached_property
-    def _telling(self) -> set[Term]:
+    def _telling(self) -> set[Expr]:
         """The terms that have a telling one among their parts: one pass over all of them."""
-        users: dict[Term, list[Term]] = {}
-        waiting: list[Term] = []
+        users: dict[Expr, list[Expr]] = {}
+        waiting: list[Expr] = []
         for term, parts in self._terms():
             if self._is_telling(term):
                 waiting.append(term)
             for part in parts:
-                if isinstance(part, Term):
+                if isinstance(part, Expr):
                     users.setdefault(part, []).append(term)
         found = set(waiting)
         while waiting:
@@ -91,94 +91,94 @@ class FactReader:
             waiting.extend(fresh)
         return found
 
-    def _terms(self) -> Iterator[tuple[Term, Iterable[Word]]]:
+    def _terms(self) -> Iterator[tuple[Expr, Iterable[Value]]]:
         pool = self._code.pool
         yield from ((term, term.arguments) for term in list(pool.terms()))
-        yield from list(pool.joined.items())
+        yield from list(pool.phi_operands.items())
 
-    def _is_telling(self, term: Term) -> bool:
+    def _is_telling(self, term: Expr) -> bool:
         if term.operation in CALLERS:
             return True
         if term.operation == "result":
             target = term.arguments[0]
-            return isinstance(target, Term) or target == ECRECOVER
+            return isinstance(target, Expr) or target == ECRECOVER
         return term.operation == "SLOAD" and any(
             place.root in self._code.roles.allowances or any(map(is_caller, place.keys))
-            for place in self._code.places.of(term.arguments[0])
+            for place in self._code.layout.of(term.arguments[0])
         )
 
-    def _read(self, condition: Word, *, holds: bool) -> Iterator[Fact]:
+    def _read(self, condition: Value, *, holds: bool) -> Iterator[Fact]:
         for term, is_true in parts_of_condition(condition, holds=holds):
             if (term.operation == "EQ") is is_true and term.operation in _EQUALITIES:
                 yield from _equal(term)
             elif term.operation == "SHL" and not is_true:
                 # addresses compared in the high bits of a word
                 inner = core(term)
-                if isinstance(inner, Term) and inner.operation in ("XOR", "SUB"):
+                if isinstance(inner, Expr) and inner.operation in ("XOR", "SUB"):
                     yield from _equal(inner)
             yield from _bounds(term, is_true=is_true)
             yield from self._lists(term, is_true=is_true)
 
-    def _lists(self, term: Term, *, is_true: bool) -> Iterator[Listed]:
+    def _lists(self, term: Expr, *, is_true: bool) -> Iterator[CallerListed]:
         slots = [
             slot
-            for slot, _ in self._code.sources.reads(term)
+            for slot, _ in self._code.dependencies.reads(term)
             if any(
                 any(map(is_caller, place.keys)) and not self._is_account(place.root)
-                for place in self._code.places.of(slot)
+                for place in self._code.layout.of(slot)
             )
         ]
         if not slots:
             return
         value = evaluate(term, lambda slot: 0 if slot in slots else None)
         if value is not None and bool(value) is not is_true:
-            yield from map(Listed, slots)
+            yield from map(CallerListed, slots)
         elif value is None and term.operation in ("LT", "GT", "EQ"):
             # compared with what is not known: `now > mark[caller]` after `mark[caller] != 0`
             return
 
-    def _is_account(self, root: Root) -> bool:
+    def _is_account(self, root: VariableId) -> bool:
         roles = self._code.roles
         return root in roles.balances or root in roles.allowances
 
 
-Form = Word | Same
+NormalForm = Value | AreEqual
 """A condition in its one form: that two words are equal, or that a word is not zero."""
 
 
-def normal(condition: Word, *, holds: bool) -> tuple[Form, bool]:
+def normal(condition: Value, *, holds: bool) -> tuple[NormalForm, bool]:
     """One form for a condition and its negations, so that they can be told to contradict."""
-    while isinstance(condition, Term):
+    while isinstance(condition, Expr):
         match (condition.operation, condition.arguments):
             case ("ISZERO", (inner,)) | ("EQ", (0, inner)):
                 condition, holds = inner, not holds
             case (("SUB" | "XOR"), (0, inner)):
                 condition = inner
             case (("SUB" | "XOR"), (one, other)):
-                return Same(one, other), not holds
+                return AreEqual(one, other), not holds
             case ("EQ", (one, other)):
-                return Same(one, other), holds
+                return AreEqual(one, other), holds
             case _:
                 break
     return condition, holds
 
 
-def is_plain(place: Place) -> bool:
+def is_plain(place: StorageLocation) -> bool:
     """Whether the place is one variable for all."""
     return not place.keys and isinstance(place.root, int)
 
 
-def parts_of_condition(condition: Word, *, holds: bool) -> Iterator[tuple[Term, bool]]:
+def parts_of_condition(condition: Value, *, holds: bool) -> Iterator[tuple[Expr, bool]]:
     """The comparisons that a resolved condition joins, as far as each is decided by the whole."""
-    waiting: list[tuple[Word, bool, int]] = [(condition, holds, _DEEPEST)]
+    waiting: list[tuple[Value, bool, int]] = [(condition, holds, _DEEPEST)]
     while waiting:
         term, is_true, depth = waiting.pop()
-        if not isinstance(term, Term) or depth == 0:
+        if not isinstance(term, Expr) or depth == 0:
             continue
         match (term.operation, term.arguments):
             case ("ISZERO", (inner,)):
                 waiting.append((inner, not is_true, depth - 1))
-            case (("EQ" | "XOR"), (int(bit), Term() as inner)) if bit in (0, 1) and _is_bool(inner):
+            case (("EQ" | "XOR"), (int(bit), Expr() as inner)) if bit in (0, 1) and _is_bool(inner):
                 waiting.append((inner, is_true is ((term.operation == "EQ") is bool(bit)), depth))
             case ("EQ", (0, inner)):
                 waiting.append((inner, not is_true, depth - 1))
@@ -192,8 +192,8 @@ def parts_of_condition(condition: Word, *, holds: bool) -> Iterator[tuple[Term, 
                 yield term, is_true
 
 
-def _is_bool(word: Word) -> bool:
-    if not isinstance(word, Term):
+def _is_bool(word: Value) -> bool:
+    if not isinstance(word, Expr):
         return word in (0, 1)
     if word.operation in ("AND", "OR", "XOR"):
         return all(map(_is_bool, word.arguments))
@@ -203,21 +203,21 @@ def _is_bool(word: Word) -> bool:
 _BOOLEANS: Final = frozenset({"EQ", "LT", "GT", "SLT", "SGT", "ISZERO", "success"})
 
 
-def _equal(term: Term) -> Iterator[Fact]:
+def _equal(term: Expr) -> Iterator[Fact]:
     one, other = term.arguments
-    yield Same(party(one), party(other))
+    yield AreEqual(party(one), party(other))
     for side, number in ((one, other), (other, one)):
         bare = core(side)
         if isinstance(number, int) and number >= _ENDLESS:
             yield from _endless(bare)
 
 
-def _endless(word: Word) -> Iterator[Endless]:
-    if isinstance(word, Term) and word.operation == "SLOAD":
-        yield Endless(word.arguments[0])
+def _endless(word: Value) -> Iterator[AllowanceUnlimited]:
+    if isinstance(word, Expr) and word.operation == "SLOAD":
+        yield AllowanceUnlimited(word.arguments[0])
 
 
-def _bounds(term: Term, *, is_true: bool) -> Iterator[Fact]:
+def _bounds(term: Expr, *, is_true: bool) -> Iterator[Fact]:
     match (term.operation, term.arguments):
         case ("NOT", (inner,)) | ("ADD", (1, inner)) if not is_true:
             yield from _endless(core(inner))
@@ -227,23 +227,23 @@ def _bounds(term: Term, *, is_true: bool) -> Iterator[Fact]:
             yield from _at_least(*((one, other) if is_true else (other, one)))
 
 
-def _at_least(large: Word, small: Word) -> Iterator[Fact]:
+def _at_least(large: Value, small: Value) -> Iterator[Fact]:
     bare = core(large)
-    if not isinstance(bare, Term) or bare.operation != "SLOAD":
+    if not isinstance(bare, Expr) or bare.operation != "SLOAD":
         return
     slot = bare.arguments[0]
     if isinstance(small, int):
         if small >= _ENDLESS:
-            yield Endless(slot)
+            yield AllowanceUnlimited(slot)
         return
     taken = change_of(small, slot)
     if taken is None:
-        yield Covers(slot, plus([small]))
+        yield AllowanceCovers(slot, plus([small]))
     else:
-        yield Covers(slot, negated(taken))
+        yield AllowanceCovers(slot, negated(taken))
 
 
-def refused_differences(condition: Word, *, holds: bool) -> Iterator[tuple[Word, Word]]:
+def refused_differences(condition: Value, *, holds: bool) -> Iterator[tuple[Value, Value]]:
     """Minuend and subtrahend of differences that are negative where the condition is so."""
     for term, is_true in parts_of_condition(condition, holds=holds):
         if term.operation not in ("LT", "GT"):
@@ -256,5 +256,5 @@ def refused_differences(condition: Word, *, holds: bool) -> Iterator[tuple[Word,
         yield core(small), core(large)
         yield small, large
         for side in (small, large):
-            if isinstance(side, Term) and side.operation == "SUB":
+            if isinstance(side, Expr) and side.operation == "SUB":
                 yield side.arguments[0], side.arguments[1]

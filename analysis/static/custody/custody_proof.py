@@ -12,22 +12,22 @@ from functools import cached_property
 from typing import Final
 
 from analysis.static.custody.custody_facts import (
-    Covers,
-    Endless,
+    AllowanceCovers,
+    AllowanceUnlimited,
+    AreEqual,
     Fact,
     FactReader,
-    Same,
     refused_differences,
 )
-from analysis.static.custody.custody_state import Debt, Status
+from analysis.static.custody.custody_state import Obligation, ObligationState
 from analysis.static.custody.holder_keys import is_computed, is_harmless, is_somebody, key_orders
-from analysis.static.custody.phi_resolution import Phis
-from analysis.static.custody.privileged_callers import Gates
+from analysis.static.custody.phi_resolution import PhiResolver
+from analysis.static.custody.privileged_callers import PrivilegedCallers
 from analysis.static.dataflow.addresses import is_caller, party, recovered
 from analysis.static.dataflow.dependencies import is_own_address
 from analysis.static.dataflow.linear_amounts import (
-    Change,
-    Delta,
+    AmountDelta,
+    LinearAmount,
     added,
     core,
     delta_of,
@@ -36,11 +36,11 @@ from analysis.static.dataflow.linear_amounts import (
     negated,
     plus,
 )
-from analysis.static.dataflow.storage_layout import UNKNOWN, Place
-from analysis.static.evm.cfg import Deed, Entry
-from analysis.static.evm.expressions import Term, Word
+from analysis.static.dataflow.storage_layout import UNKNOWN, StorageLocation
+from analysis.static.evm.cfg import Effect, Entry
+from analysis.static.evm.expressions import Expr, Value
 from analysis.static.evm.path_state import ALLOWANCE, BALANCE_OF
-from analysis.static.token_model.contract_model import Code
+from analysis.static.token_model.contract_model import ContractModel
 
 _MOST_TERMS: Final = 4_000
 """Of one word that are looked at."""
@@ -50,29 +50,29 @@ _MOST_FORMS: Final = 64
 _MOST_WORK: Final = 60_000
 """Nodes measured and states looked at, of one code. Real ones take some thousands."""
 
-_SHARES: Final = frozenset({"DIV", "SUB", "ADD", "SLOAD", "memory", "either", "opaque", "result"})
+_SHARES: Final = frozenset({"DIV", "SUB", "ADD", "SLOAD", "memory", "phi", "top", "result"})
 """What fees come from. A product alone may be more than what it is taken from."""
 
 _HANDING_ON: Final = frozenset({"DELEGATECALL", "CALLCODE"})
 _HOLDER, _SPENDER = 4, 36
 
 
-class Prover:
+class CustodyProver:
     """What the paths of all functions of one code are judged by."""
 
-    def __init__(self, code: Code) -> None:
+    def __init__(self, code: ContractModel) -> None:
         self.code = code
-        self.phis = Phis(code)
+        self.phis = PhiResolver(code)
         self.reader = FactReader(code)
-        self.gates = Gates(code, self.reader)
+        self.gates = PrivilegedCallers(code, self.reader)
         self._balance_keys = dict(key_orders(code, BALANCE_OF, (_HOLDER,)))
         self._allowance_keys = dict(key_orders(code, ALLOWANCE, (_HOLDER, _SPENDER)))
         self._work = _MOST_WORK
-        self._anywhere: dict[Word, bool] = {}
-        self._deep: dict[Word, frozenset[Term]] = {}
-        self._nonces: dict[tuple[Word, Word], bool] = {}
-        self._givens: dict[Word, frozenset[Term]] = {}
-        self._checked: dict[Entry, set[tuple[Word, Word]]] = {}
+        self._anywhere: dict[Value, bool] = {}
+        self._deep: dict[Value, frozenset[Expr]] = {}
+        self._nonces: dict[tuple[Value, Value], bool] = {}
+        self._givens: dict[Value, frozenset[Expr]] = {}
+        self._checked: dict[Entry, set[tuple[Value, Value]]] = {}
 
     def pay(self, steps: int) -> bool:
         """Count work. False: there is none left for this code."""
@@ -81,22 +81,22 @@ class Prover:
 
     # --- what stores do -----------------------------------------------------------------------
 
-    def is_event(self, deed: Deed) -> bool:
+    def is_event(self, effect: Effect) -> bool:
         """Whether a deed may touch what holders own."""
-        if deed.kind in _HANDING_ON:
-            return not is_harmless(self.code.sources.single(deed.words[0]))
-        if deed.kind != "SSTORE":
+        if effect.kind in _HANDING_ON:
+            return not is_harmless(self.code.dependencies.single_value(effect.words[0]))
+        if effect.kind != "SSTORE":
             return False
-        slot = deed.words[0]
-        return any(self._matters(place, slot) for place in self.code.places.of(slot))
+        slot = effect.words[0]
+        return any(self._matters(place, slot) for place in self.code.layout.of(slot))
 
-    def _matters(self, place: Place, slot: Word) -> bool:
+    def _matters(self, place: StorageLocation, slot: Value) -> bool:
         roles = self.code.roles
         if place.root == UNKNOWN:
             return self.may_be_anywhere(slot)
         return place.root in roles.balances or place.root in roles.allowances
 
-    def may_be_anywhere(self, slot: Word) -> bool:
+    def may_be_anywhere(self, slot: Value) -> bool:
         """Whether a slot that was not understood may be one of a balance: it does not build on the
         hash of another variable."""
         known = self._anywhere.get(slot)
@@ -105,41 +105,41 @@ class Prover:
             known = self._anywhere[slot] = not bases or any(map(self._is_held, bases))
         return known
 
-    def _bases(self, slot: Word) -> Iterator[Word]:
+    def _bases(self, slot: Value) -> Iterator[Value]:
         """The hashes and numbers that sums are built on, under each meaning of phi words."""
-        seen: set[Word] = set()
+        seen: set[Value] = set()
         waiting = [slot]
         while waiting and len(seen) < _MOST_TERMS:
-            for word in self.code.sources.meanings(waiting.pop()):
+            for word in self.code.dependencies.phi_values(waiting.pop()):
                 if word in seen:
                     continue
                 seen.add(word)
-                if isinstance(word, Term) and word.operation in ("ADD", "AND", "NOT"):
+                if isinstance(word, Expr) and word.operation in ("ADD", "AND", "NOT"):
                     waiting.extend(word.arguments)
-                elif (isinstance(word, Term) and word.operation in ("keccak", "packed")) or (
+                elif (isinstance(word, Expr) and word.operation in ("keccak", "packed")) or (
                     isinstance(word, int) and word in self.code.pool.hashed
                 ):
                     yield word
 
-    def _is_held(self, base: Word) -> bool:
+    def _is_held(self, base: Value) -> bool:
         roles = self.code.roles
         return any(
             place.root == UNKNOWN or place.root in roles.balances or place.root in roles.allowances
-            for place in self.code.places.of(base)
+            for place in self.code.layout.of(base)
         )
 
-    def owes(self, entry: Entry, deed: Deed) -> bool:
+    def owes(self, entry: Entry, effect: Effect) -> bool:
         """Whether somebody but the caller may have to agree to a deed."""
-        if not self.is_event(deed):
+        if not self.is_event(effect):
             return False
-        if deed.kind != "SSTORE":
+        if effect.kind != "SSTORE":
             return True
-        slot, value = deed.words[:2]
+        slot, value = effect.words[:2]
         return any(
-            self._place_owes(entry, place, slot, value) for place in self.code.places.of(slot)
+            self._place_owes(entry, place, slot, value) for place in self.code.layout.of(slot)
         )
 
-    def _place_owes(self, entry: Entry, place: Place, slot: Word, value: Word) -> bool:
+    def _place_owes(self, entry: Entry, place: StorageLocation, slot: Value, value: Value) -> bool:
         roles = self.code.roles
         if place.root not in roles.balances and place.root not in roles.allowances:
             return place.root == UNKNOWN and self.may_be_anywhere(slot)
@@ -147,64 +147,66 @@ class Prover:
         if whose is not None and (self.is_own(whose) or self.is_named(whose)):
             return False
         if place.root in roles.allowances:
-            deltas = [delta_of(meaning, slot) for meaning in self.code.sources.meanings(value)]
+            deltas = [
+                delta_of(meaning, slot) for meaning in self.code.dependencies.phi_values(value)
+            ]
             return value != 0 and any(delta is None or delta.added for delta in deltas)
         return not self.is_credit(entry, value, slot)
 
-    def is_credit(self, entry: Entry, value: Word, slot: Word) -> bool:
+    def is_credit(self, entry: Entry, value: Value, slot: Value) -> bool:
         """Whether storing the value surely lowers no balance."""
-        deltas = [delta_of(meaning, slot) for meaning in self.code.sources.meanings(value)]
+        deltas = [delta_of(meaning, slot) for meaning in self.code.dependencies.phi_values(value)]
         return all(
             delta is not None and not delta.subtracted and self.is_exact(entry, delta)
             for delta in deltas
         )
 
-    def is_exact(self, entry: Entry, delta: Delta) -> bool:
+    def is_exact(self, entry: Entry, delta: AmountDelta) -> bool:
         """Whether sums are what they look like: none runs over an end."""
         words = (*delta.added, *delta.subtracted)
-        meanings = self.code.sources.meanings
+        meanings = self.code.dependencies.phi_values
         return not may_wrap(words, meanings) and all(
             self._is_checked(entry, *pair) for pair in differences_in(words, meanings)
         )
 
-    def _is_checked(self, entry: Entry, large: Word, small: Word) -> bool:
+    def _is_checked(self, entry: Entry, large: Value, small: Value) -> bool:
         """Whether the function refuses where the difference would be negative, or what is taken
         away is a share of the rest, or no stranger's number."""
         if self._is_part(large, small):
             return True
         return (large, small) in self._checked_in(entry)
 
-    def _checked_in(self, entry: Entry) -> set[tuple[Word, Word]]:
+    def _checked_in(self, entry: Entry) -> set[tuple[Value, Value]]:
         if entry not in self._checked:
             self._checked[entry] = set(self._find_checked(entry))
         return self._checked[entry]
 
-    def _is_part(self, large: Word, small: Word) -> bool:
+    def _is_part(self, large: Value, small: Value) -> bool:
         return self._given(small) <= self._given(large) and all(
-            self._is_fraction(core(each)) for each in self.code.sources.meanings(small)
+            self._is_fraction(core(each)) for each in self.code.dependencies.phi_values(small)
         )
 
-    def _is_fraction(self, word: Word) -> bool:
-        if not isinstance(word, Term):
+    def _is_fraction(self, word: Value) -> bool:
+        if not isinstance(word, Expr):
             return True
         if word.operation == "MUL":
             return any(self._is_fraction(core(each)) for each in word.arguments)
         return word.operation in _SHARES
 
-    def _find_checked(self, entry: Entry) -> Iterator[tuple[Word, Word]]:
+    def _find_checked(self, entry: Entry) -> Iterator[tuple[Value, Value]]:
         flow = self.code.flow(entry)
         for _, branch in flow.branching():
             for holds, after in ((True, branch.if_true), (False, branch.if_false)):
-                if after not in flow.alive:
+                if after not in flow.can_succeed:
                     yield from refused_differences(branch.condition, holds=holds)
 
-    def holder_of(self, place: Place) -> Word | None:
+    def holder_of(self, place: StorageLocation) -> Value | None:
         """Whose balance or allowance a place is."""
         order = self._balance_keys.get(place.root) or self._allowance_keys.get(place.root)
         at = order[0] if order else 0
         return party(place.keys[at]) if at < len(place.keys) else None
 
-    def spender_of(self, place: Place) -> Word | None:
+    def spender_of(self, place: StorageLocation) -> Value | None:
         """To whom an allowance is given."""
         order = self._allowance_keys.get(place.root, (0, 1))
         at = order[1]
@@ -212,67 +214,68 @@ class Prover:
 
     # --- what settles them --------------------------------------------------------------------
 
-    def is_of_use(self, fact: Fact, holders: Container[Word]) -> bool:
+    def is_of_use(self, fact: Fact, holders: Container[Value]) -> bool:
         """Whether a fact can settle what is owed to these."""
-        if isinstance(fact, Same):
+        if isinstance(fact, AreEqual):
             return any(
                 one in holders and is_somebody(other)
                 for one, other in ((fact.one, fact.other), (fact.other, fact.one))
             ) or any(
-                isinstance(one, Term)
+                isinstance(one, Expr)
                 and one.operation == "result"
                 and party(one.arguments[0]) in holders
                 for one in (fact.one, fact.other)
             )
-        if isinstance(fact, Covers | Endless):
+        if isinstance(fact, AllowanceCovers | AllowanceUnlimited):
             return self._is_allowance(fact.slot)
-        keys = {party(key) for place in self.code.places.of(fact.slot) for key in place.keys}
+        keys = {party(key) for place in self.code.layout.of(fact.slot) for key in place.keys}
         return any(key in holders for key in keys)
 
-    def _is_allowance(self, slot: Word) -> bool:
-        return any(place.root in self.code.roles.allowances for place in self.code.places.of(slot))
+    def _is_allowance(self, slot: Value) -> bool:
+        return any(place.root in self.code.roles.allowances for place in self.code.layout.of(slot))
 
-    def is_allowance_of(self, slot: Word, whose: Word) -> bool:
+    def is_allowance_of(self, slot: Value, whose: Value) -> bool:
         """Whether the slot is what this account allows the caller."""
-        for place in self.code.places.of(slot):
+        for place in self.code.layout.of(slot):
             if place.root in self.code.roles.allowances and self.holder_of(place) is whose:
                 spender = self.spender_of(place)
                 return spender is not None and is_caller(spender)
         return False
 
-    def is_own(self, whose: Word) -> bool:
+    def is_own(self, whose: Value) -> bool:
         """Whether it is the caller's account, the contract's, or one that the code names."""
         return isinstance(whose, int) or is_caller(whose) or is_own_address(whose)
 
-    def is_holders(self, whose: Word) -> bool:
+    def is_holders(self, whose: Value) -> bool:
         """Whether it may be a holder's account: the caller's, or one that calldata names."""
         return is_caller(whose) or bool(self._given(whose)) or recovered(whose) is not None
 
-    def is_given(self, spender: Word) -> bool:
+    def is_given(self, spender: Value) -> bool:
         """Whether whoever calls has named the spender, or is it."""
         return any(
-            term.operation in ("CALLDATALOAD", "CALLER", "input", "memory", "either", "opaque")
+            term.operation in ("CALLDATALOAD", "CALLER", "input", "memory", "phi", "top")
             for term in self.deep(spender)
         )
 
-    def is_named(self, whose: Word) -> bool:
+    def is_named(self, whose: Value) -> bool:
         """Whether it is an account that storage names, and strangers cannot choose."""
-        return isinstance(whose, Term) and whose.operation == "SLOAD" and self.gates.names(whose)
+        return isinstance(whose, Expr) and whose.operation == "SLOAD" and self.gates.names(whose)
 
-    def is_operator(self, slot: Word, whose: Word) -> bool:
+    def is_operator(self, slot: Value, whose: Value) -> bool:
         """Whether the slot says that this account itself has named the caller."""
-        for place in self.code.places.of(slot):
+        for place in self.code.layout.of(slot):
             keys = [party(key) for key in place.keys]
             if whose in keys and any(map(is_caller, keys)):
                 writes = [w for w in self.code.writes if w.place.root == place.root]
                 at = keys.index(whose)
                 return bool(writes) and all(
-                    at < len(w.place.keys) and is_caller(self.code.sources.single(w.place.keys[at]))
+                    at < len(w.place.keys)
+                    and is_caller(self.code.dependencies.single_value(w.place.keys[at]))
                     for w in writes
                 )
         return False
 
-    def covers(self, entry: Entry, debit: Change, amount: Change) -> bool:
+    def covers(self, entry: Entry, debit: LinearAmount, amount: LinearAmount) -> bool:
         """Whether a debit, under every meaning of its phi words, is no more than an allowance was
         lowered by."""
         if self._is_within(entry, debit, amount):
@@ -280,11 +283,11 @@ class Prover:
         forms = list(self._forms(debit))
         return len(forms) > 1 and all(self._is_within(entry, form, amount) for form in forms)
 
-    def _forms(self, debit: Change) -> Iterator[Change]:
+    def _forms(self, debit: LinearAmount) -> Iterator[LinearAmount]:
         """The sum with each phi word as all that it stands for."""
-        forms: list[Change] = [frozenset()]
+        forms: list[LinearAmount] = [frozenset()]
         for word, count in debit:
-            meanings = self.code.sources.meanings(word)
+            meanings = self.code.dependencies.phi_values(word)
             forms = [
                 added(form, negated(plus([each])) if count < 0 else plus([each]))
                 for form in forms
@@ -294,7 +297,7 @@ class Prover:
                 return iter(())
         return iter(dict.fromkeys(forms))
 
-    def _is_within(self, entry: Entry, debit: Change, amount: Change) -> bool:
+    def _is_within(self, entry: Entry, debit: LinearAmount, amount: LinearAmount) -> bool:
         rest = added(amount, negated(debit))
         if all(count > 0 for _, count in rest):
             return True
@@ -312,21 +315,21 @@ class Prover:
             for note in self.code.notes.returns.values()
             if note.entry == BALANCE_OF
             for each in note.words
-            for word in self.code.sources.meanings(each)
+            for word in self.code.dependencies.phi_values(each)
         )
 
-    def _is_share(self, debit: Change, amount: Change) -> bool:
+    def _is_share(self, debit: LinearAmount, amount: LinearAmount) -> bool:
         ((word, count),) = amount
         given = self._given(word)
         return count == 1 and all(
             times == 1
-            and isinstance(each, Term)
+            and isinstance(each, Expr)
             and word in self.deep(each)
             and self._given(each) <= given
             for each, times in debit
         )
 
-    def _given(self, word: Word) -> frozenset[Term]:
+    def _given(self, word: Value) -> frozenset[Expr]:
         found = self._givens.get(word)
         if found is None:
             found = self._givens[word] = frozenset(
@@ -334,23 +337,23 @@ class Prover:
             )
         return found
 
-    def deep(self, word: Word) -> frozenset[Term]:
+    def deep(self, word: Value) -> frozenset[Expr]:
         """All terms in a word, in hashes and behind opaque ones as well."""
         known = self._deep.get(word)
         if known is None:
-            seen: set[Term] = set()
+            seen: set[Expr] = set()
             waiting = [word]
             while waiting and len(seen) < _MOST_TERMS:
                 term = waiting.pop()
-                if isinstance(term, Term) and term not in seen:
+                if isinstance(term, Expr) and term not in seen:
                     seen.add(term)
                     waiting.extend(term.arguments)
-                    if term.operation in ("opaque", "either"):
-                        waiting.extend(self.code.pool.joined.get(term, ()))
+                    if term.operation in ("top", "phi"):
+                        waiting.extend(self.code.pool.phi_operands.get(term, ()))
             known = self._deep[word] = frozenset(seen)
         return known
 
-    def is_signed(self, signer: Word, debt: Debt, status: Status) -> bool:
+    def is_signed(self, signer: Value, debt: Obligation, status: ObligationState) -> bool:
         """Whether the recovered digest covers account, spender, amount and a nonce."""
         digest = (recovered(signer) or (0,))[0]
         inside = self.deep(digest)
@@ -366,18 +369,18 @@ class Prover:
             return False
         return any(self._is_nonce(slot, digest, inside) for slot in status.bumped)
 
-    def _is_nonce(self, slot: Word, digest: Word, inside: frozenset[Term]) -> bool:
+    def _is_nonce(self, slot: Value, digest: Value, inside: frozenset[Expr]) -> bool:
         """Whether the digest reads the slot, or the slot is marked under what was signed."""
         known = self._nonces.get((slot, digest))
         if known is None:
             known = self._nonces[slot, digest] = self._marks_signed(slot, inside)
         return known
 
-    def _marks_signed(self, slot: Word, inside: frozenset[Term]) -> bool:
+    def _marks_signed(self, slot: Value, inside: frozenset[Expr]) -> bool:
         if any(term.operation == "SLOAD" and term.arguments[0] is slot for term in inside):
             return True
         return any(
-            isinstance(key, Term) and (key in inside or core(key) in inside)
-            for place in self.code.places.of(slot)
+            isinstance(key, Expr) and (key in inside or core(key) in inside)
+            for place in self.code.layout.of(slot)
             for key in place.keys
         )

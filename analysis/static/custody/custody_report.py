@@ -6,16 +6,16 @@ from typing import Final
 
 import msgspec
 
-from analysis.static.custody.custody_proof import Prover
+from analysis.static.custody.custody_proof import CustodyProver
 from analysis.static.custody.custody_search import prove
-from analysis.static.custody.custody_state import Open
+from analysis.static.custody.custody_state import UnprovedStore
 from analysis.static.dataflow.delegate_targets import slot_name
 from analysis.static.dataflow.linear_amounts import delta_of
 from analysis.static.evm.cfg import Entry
 from analysis.static.evm.expression_text import render, render_condition
-from analysis.static.evm.expressions import Term, Word, address_in, lowest_bit
+from analysis.static.evm.expressions import Expr, Value, address_in, lowest_bit
 from analysis.static.evm.path_state import rank
-from analysis.static.token_model.contract_model import Code
+from analysis.static.token_model.contract_model import ContractModel
 from config.burn import BURN_ADDRESSES
 from config.primitives import Address, Hash32
 
@@ -25,7 +25,7 @@ _MOST_CONDITIONS: Final = 4
 _TELLING: Final = frozenset({"CALLER", "ORIGIN", "CALLDATALOAD", "CALLDATASIZE", "result", "SLOAD"})
 
 
-class Party(msgspec.Struct, frozen=True, kw_only=True):
+class PrivilegedParty(msgspec.Struct, frozen=True, kw_only=True):
     """Whom a function asks the caller to be."""
 
     address: Address | None = None
@@ -35,7 +35,7 @@ class Party(msgspec.Struct, frozen=True, kw_only=True):
     shift: int = 0
 
 
-class OpenWrite(msgspec.Struct, frozen=True, kw_only=True):
+class UnprovedWrite(msgspec.Struct, frozen=True, kw_only=True):
     """A store that lowers a balance or sets an allowance, and is not proved to be agreed to."""
 
     selector: int | None
@@ -46,28 +46,28 @@ class OpenWrite(msgspec.Struct, frozen=True, kw_only=True):
     """Whose, as a readable term; empty: not known."""
     condition: str
     """What is asked on the way there, as readable text."""
-    parties: tuple[Party, ...] = ()
+    parties: tuple[PrivilegedParty, ...] = ()
     """Who may, where not everybody: the write is privileged. Empty: nobody is asked."""
 
 
-class Grant(msgspec.Struct, frozen=True, kw_only=True):
+class ThirdPartyGrant(msgspec.Struct, frozen=True, kw_only=True):
     """An allowance of the caller's given to somebody whom the caller did not name."""
 
     selector: int | None
     pc: int
-    spender: Party
+    spender: PrivilegedParty
 
 
-class Custody(msgspec.Struct, frozen=True, kw_only=True):
+class CustodyReport(msgspec.Struct, frozen=True, kw_only=True):
     """What the proof says."""
 
-    writes: tuple[OpenWrite, ...]
-    grants: tuple[Grant, ...]
-    opens: tuple[Open, ...]
+    writes: tuple[UnprovedWrite, ...]
+    grants: tuple[ThirdPartyGrant, ...]
+    opens: tuple[UnprovedStore, ...]
     """As `writes`, with the paths; not stored."""
 
 
-def find_custody(code: Code, prover: Prover) -> Custody:
+def find_custody(code: ContractModel, prover: CustodyProver) -> CustodyReport:
     """Prove every function."""
     opens = [
         found
@@ -75,16 +75,16 @@ def find_custody(code: Code, prover: Prover) -> Custody:
         for found in prove(prover, entry).found.values()
     ]
     opens.sort(key=lambda each: (bool(each.parties or each.lists), str(each.entry), each.debt.pc))
-    return Custody(
+    return CustodyReport(
         writes=tuple(_stored(code, each) for each in opens[:_MOST_WRITES]),
         grants=tuple(dict.fromkeys(_third_parties(code, prover))),
         opens=tuple(opens[:_MOST_WRITES]),
     )
 
 
-def _stored(code: Code, found: Open) -> OpenWrite:
+def _stored(code: ContractModel, found: UnprovedStore) -> UnprovedWrite:
     whose = found.debt.whose
-    return OpenWrite(
+    return UnprovedWrite(
         selector=found.entry,
         pc=found.debt.pc,
         kind=found.debt.kind,
@@ -92,32 +92,35 @@ def _stored(code: Code, found: Open) -> OpenWrite:
         condition=_asked(found),
         parties=tuple(
             dict.fromkeys(
-                (*(_party(code, each) for each in found.parties), *(Party() for _ in found.lists))
+                (
+                    *(_party(code, each) for each in found.parties),
+                    *(PrivilegedParty() for _ in found.lists),
+                )
             )
         ),
     )
 
 
-def _asked(found: Open) -> str:
+def _asked(found: UnprovedStore) -> str:
     told = [
         render_condition(condition, holds=holds)
         for condition, holds in found.path
-        if isinstance(condition, Term)
+        if isinstance(condition, Expr)
     ]
     return " and ".join(dict.fromkeys(told[-_MOST_CONDITIONS:])) or found.why
 
 
-def _party(code: Code, word: Word) -> Party:
+def _party(code: ContractModel, word: Value) -> PrivilegedParty:
     bare = address_in(word)
     if isinstance(bare, int):
-        return Party(address=Address(f"0x{bare & (2**_ADDRESS_BITS - 1):040x}"))
-    for slot, bits in code.sources.reads(bare):
+        return PrivilegedParty(address=Address(f"0x{bare & (2**_ADDRESS_BITS - 1):040x}"))
+    for slot, bits in code.dependencies.reads(bare):
         if isinstance(slot, int):
-            return Party(slot=slot_name(slot), shift=lowest_bit(bits))
-    return Party()
+            return PrivilegedParty(slot=slot_name(slot), shift=lowest_bit(bits))
+    return PrivilegedParty()
 
 
-def _third_parties(code: Code, prover: Prover) -> Iterator[Grant]:
+def _third_parties(code: ContractModel, prover: CustodyProver) -> Iterator[ThirdPartyGrant]:
     for write in code.writes:
         if write.place.root not in code.roles.allowances or write.value == 0:
             continue
@@ -127,14 +130,14 @@ def _third_parties(code: Code, prover: Prover) -> Iterator[Grant]:
         if not prover.is_given(spender) and not _lowers(code, write.value, write.slot):
             party = _party(code, spender)
             if party.address not in BURN_ADDRESSES:
-                yield Grant(selector=write.entry, pc=write.pc, spender=party)
+                yield ThirdPartyGrant(selector=write.entry, pc=write.pc, spender=party)
 
 
-def _lowers(code: Code, value: Word, slot: Word) -> bool:
-    deltas = [delta_of(meaning, slot) for meaning in code.sources.meanings(value)]
+def _lowers(code: ContractModel, value: Value, slot: Value) -> bool:
+    deltas = [delta_of(meaning, slot) for meaning in code.dependencies.phi_values(value)]
     return all(delta is not None and not delta.added for delta in deltas)
 
 
-def functions_of(writes: tuple[OpenWrite, ...]) -> set[Entry]:
+def functions_of(writes: tuple[UnprovedWrite, ...]) -> set[Entry]:
     """Where they are."""
     return {write.selector for write in writes}

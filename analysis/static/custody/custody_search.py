@@ -6,54 +6,71 @@ from typing import Final
 import msgspec
 
 from analysis.static.custody.custody_facts import normal
-from analysis.static.custody.custody_proof import Prover
+from analysis.static.custody.custody_proof import CustodyProver
 from analysis.static.custody.custody_settlement import settled
-from analysis.static.custody.custody_slice import ENDS, EVENT, OWES, Depth, Slice, operands
-from analysis.static.custody.custody_state import Debt, Open, State, Status
+from analysis.static.custody.custody_slice import (
+    ENDS,
+    EVENT,
+    OWES,
+    CustodySlice,
+    SearchPrecision,
+    operands,
+)
+from analysis.static.custody.custody_state import (
+    Obligation,
+    ObligationState,
+    SearchState,
+    UnprovedStore,
+)
 from analysis.static.custody.phi_resolution import Bindings
 from analysis.static.dataflow.addresses import is_caller
 from analysis.static.dataflow.linear_amounts import delta_of, plus
 from analysis.static.dataflow.storage_layout import UNKNOWN
-from analysis.static.evm.cfg import LOST, Branch, Deed, Entry, Node
-from analysis.static.evm.expressions import Term, Word
-from analysis.static.token_model.contract_model import Code
+from analysis.static.evm.cfg import UNRESOLVED, Branch, CfgNode, Effect, Entry
+from analysis.static.evm.expressions import Expr, Value
+from analysis.static.token_model.contract_model import ContractModel
 
-_PLAIN = Depth(amounts=False, conditions=False, states=2_000)
-_BY_AMOUNTS = Depth(amounts=True, conditions=False, states=800)
-_BY_CONDITIONS = Depth(amounts=False, conditions=True, states=800)
-_BY_BOTH = Depth(amounts=True, conditions=True, states=800)
+_PLAIN = SearchPrecision(amounts=False, conditions=False, states=2_000)
+_BY_AMOUNTS = SearchPrecision(amounts=True, conditions=False, states=800)
+_BY_CONDITIONS = SearchPrecision(amounts=False, conditions=True, states=800)
+_BY_BOTH = SearchPrecision(amounts=True, conditions=True, states=800)
 _MOST_SKIPPED: Final = 2_000
 _MOST_TOLD: Final = 4
 """Stores of one function whose whole path is written down."""
 _LARGEST_EXACT: Final = 600
 """Nodes of a function whose conditions are told apart though no signature is asked for."""
 
-_Step = tuple[State | None, tuple[Word, bool] | None, Node | None]
+_Step = tuple[SearchState | None, tuple[Value, bool] | None, CfgNode | None]
 """The state before, the condition decided there, and the node that it led to first."""
 
 
-class Search:
+class PathSearch:
     """Every path of one function that touches what holders own."""
 
     def __init__(
-        self, prover: Prover, entry: Entry, *, depth: Depth, with_gates: bool = False
+        self,
+        prover: CustodyProver,
+        entry: Entry,
+        *,
+        depth: SearchPrecision,
+        with_gates: bool = False,
     ) -> None:
         """`with_gates`: ways of privileged callers are taken too."""
-        self.slice = Slice(prover, entry, depth)
+        self.slice = CustodySlice(prover, entry, depth)
         self.prover = prover
         self.depth = depth
         self.with_gates = with_gates
         self.has_gates = False
         """Whether ways of privileged callers were met."""
-        self.code: Code = prover.code
+        self.code: ContractModel = prover.code
         self.gates = prover.gates
         self.entry = entry
         self.flow = self.slice.flow
-        self.found: dict[tuple[str, int], Open] = {}
+        self.found: dict[tuple[str, int], UnprovedStore] = {}
         """By kind and pc: unproved first, else privileged."""
         self.count = 0
         """States looked at."""
-        self._from: dict[State, _Step] = {}
+        self._from: dict[SearchState, _Step] = {}
 
     # --- walking ------------------------------------------------------------------------------
 
@@ -66,9 +83,9 @@ class Search:
             return
         self.slice.measure()
         waiting = [
-            State(node)
+            SearchState(node)
             for root in self.code.roots(self.entry)
-            if root in self.flow.alive
+            if root in self.flow.can_succeed
             for node in self.slice.first_from(root)
         ]
         self._from = dict.fromkeys(waiting, (None, None, None))
@@ -86,7 +103,7 @@ class Search:
                         self._from[there] = (state, literal, after.node)
                         waiting.append(there)
 
-    def needs(self, depth: Depth) -> bool:
+    def needs(self, depth: SearchPrecision) -> bool:
         """Whether telling more apart may prove what is open."""
         kinds = {each.debt.kind for each in self.found.values() if each.debt.whose is not None}
         if depth.amounts and "debit" not in kinds:
@@ -96,21 +113,21 @@ class Search:
 
     def _give_up(self) -> None:
         """What is left is not proved."""
-        pcs = [deed.pc for deeds in self.slice.events.values() for deed in deeds]
-        debt = Debt("unknown", min(pcs, default=0), None, None, None)
+        pcs = [effect.pc for effects in self.slice.events.values() for effect in effects]
+        debt = Obligation("unknown", min(pcs, default=0), None, None, None)
         key = (debt.kind, debt.pc)
-        self.found[key] = Open(entry=self.entry, debt=debt, why="too many paths")
+        self.found[key] = UnprovedStore(entry=self.entry, debt=debt, why="too many paths")
 
-    def _steps(self, state: State) -> Iterator[tuple[State, tuple[Word, bool] | None]]:
+    def _steps(self, state: SearchState) -> Iterator[tuple[SearchState, tuple[Value, bool] | None]]:
         node = state.node
         status = state.status
         if node in self.slice.events or self.slice.signs:
-            for deed in node.deeds:
-                status = self._do(deed, state, status)
-        if node.end == LOST:
-            lost = Debt("unknown", node.pc, None, None, None)
+            for effect in node.effects:
+                status = self._do(effect, state, status)
+        if node.end == UNRESOLVED:
+            lost = Obligation("unknown", node.pc, None, None, None)
             status = msgspec.structs.replace(status, debts=status.debts | {lost})
-        successors = [after for after in node.successors() if after in self.flow.alive]
+        successors = [after for after in node.successors() if after in self.flow.can_succeed]
         is_last = not any(self.slice.ahead[after] & OWES for after in successors)
         status = self._settled(state, status, is_last=is_last)
         here = msgspec.structs.replace(state, status=status)
@@ -127,17 +144,17 @@ class Search:
         elif node.following is not None:
             yield self._move(here, node, node.following), None
 
-    def _move(self, state: State, node: Node, after: Node) -> State:
+    def _move(self, state: SearchState, node: CfgNode, after: CfgNode) -> SearchState:
         bindings = state.bindings
         if node.phi is not None and node.following is after:
             bindings = self._bound(bindings, node)
         live = self.slice.live.get(after, 0)
         kept = frozenset(pair for pair in bindings if self.slice.phi_bits[pair[0]] & live)
-        return State(after, kept, state.facts, state.asked, state.status)
+        return SearchState(after, kept, state.facts, state.asked, state.status)
 
-    def _bound(self, bindings: Bindings, node: Node) -> Bindings:
+    def _bound(self, bindings: Bindings, node: CfgNode) -> Bindings:
         known = dict(bindings)
-        fresh: dict[Term, Word] = {}
+        fresh: dict[Expr, Value] = {}
         for phi, word in operands(node):
             if phi not in self.slice.phi_bits:
                 continue
@@ -148,12 +165,12 @@ class Search:
         return frozenset({**known, **fresh}.items())
 
     def _branch(
-        self, state: State, branch: Branch
-    ) -> Iterator[tuple[State, tuple[Word, bool] | None]]:
+        self, state: SearchState, branch: Branch
+    ) -> Iterator[tuple[SearchState, tuple[Value, bool] | None]]:
         condition = self.prover.phis.resolve(branch.condition, state.bindings)
         tells = branch.condition in self.slice.telling
         for holds, after in ((True, branch.if_true), (False, branch.if_false)):
-            if after not in self.flow.alive:
+            if after not in self.flow.can_succeed:
                 continue
             if isinstance(condition, int):
                 if bool(condition) is holds:
@@ -175,55 +192,57 @@ class Search:
                 }
             if self.depth.conditions and tells:
                 asked |= {(form, is_so)}
-            side = State(state.node, state.bindings, facts, asked, state.status)
+            side = SearchState(state.node, state.bindings, facts, asked, state.status)
             yield self._move(side, state.node, after), literal
 
     # --- what is done -------------------------------------------------------------------------
 
-    def _do(self, deed: Deed, state: State, status: Status) -> Status:
-        if deed.kind == "SSTORE":
+    def _do(self, effect: Effect, state: SearchState, status: ObligationState) -> ObligationState:
+        if effect.kind == "SSTORE":
             slot, value = (
-                self.prover.phis.resolve(word, state.bindings) for word in deed.words[:2]
+                self.prover.phis.resolve(word, state.bindings) for word in effect.words[:2]
             )
-            return self._store(deed.pc, slot, value, status)
-        if self.prover.is_event(deed):
-            debt = Debt("code", deed.pc, None, None, None)
+            return self._store(effect.pc, slot, value, status)
+        if self.prover.is_event(effect):
+            debt = Obligation("code", effect.pc, None, None, None)
             return msgspec.structs.replace(status, debts=status.debts | {debt})
         return status
 
-    def _store(self, pc: int, slot: Word, value: Word, status: Status) -> Status:
+    def _store(
+        self, pc: int, slot: Value, value: Value, status: ObligationState
+    ) -> ObligationState:
         roles = self.code.roles
-        for place in self.code.places.of(slot):
+        for place in self.code.layout.of(slot):
             if place.root in roles.balances:
                 status = self._balance(pc, self.prover.holder_of(place), slot, value, status)
             elif place.root in roles.allowances:
                 owner, spender = self.prover.holder_of(place), self.prover.spender_of(place)
                 status = self._allowance(pc, owner, spender, slot, value, status)
             elif place.root == UNKNOWN and self.prover.may_be_anywhere(slot):
-                status = _owing(status, Debt("unknown", pc, None, None, None))
+                status = _owing(status, Obligation("unknown", pc, None, None, None))
             elif self.slice.signs:
                 status = msgspec.structs.replace(status, bumped=status.bumped | {slot})
         return status
 
     def _balance(
-        self, pc: int, whose: Word | None, slot: Word, value: Word, status: Status
-    ) -> Status:
+        self, pc: int, whose: Value | None, slot: Value, value: Value, status: ObligationState
+    ) -> ObligationState:
         if self.prover.is_credit(self.entry, value, slot):
             return status
         delta = delta_of(value, slot)
         if delta is None or not self.prover.is_exact(self.entry, delta):
-            return _owing(status, Debt("debit", pc, whose, None, None))
-        return _owing(status, Debt("debit", pc, whose, None, plus(delta.subtracted)))
+            return _owing(status, Obligation("debit", pc, whose, None, None))
+        return _owing(status, Obligation("debit", pc, whose, None, plus(delta.subtracted)))
 
     def _allowance(
         self,
         pc: int,
-        whose: Word | None,
-        spender: Word | None,
-        slot: Word,
-        value: Word,
-        status: Status,
-    ) -> Status:
+        whose: Value | None,
+        spender: Value | None,
+        slot: Value,
+        value: Value,
+        status: ObligationState,
+    ) -> ObligationState:
         delta = delta_of(value, slot)
         if delta is not None and not any(delta) and slot not in status.lowered:
             return status  # as it was
@@ -236,16 +255,18 @@ class Search:
         if value == 0:
             return status
         amount = plus([value]) if delta is None else plus(delta.added)
-        return _owing(status, Debt("grant", pc, whose, spender, amount))
+        return _owing(status, Obligation("grant", pc, whose, spender, amount))
 
-    def _settled(self, state: State, status: Status, *, is_last: bool) -> Status:
+    def _settled(
+        self, state: SearchState, status: ObligationState, *, is_last: bool
+    ) -> ObligationState:
         if not status.debts:
             return status
         return settled(self.prover, self.entry, state.facts, status, is_last=is_last)
 
     # --- what is found ------------------------------------------------------------------------
 
-    def _close(self, here: State, state: State) -> None:
+    def _close(self, here: SearchState, state: SearchState) -> None:
         status = settled(self.prover, self.entry, here.facts, here.status, is_last=True)
         if not status.debts:
             return
@@ -254,26 +275,26 @@ class Search:
             why = "privileged" if parties or lists else "nobody is asked"
             self._note(state, debt, why=why, parties=parties, lists=lists)
 
-    def _privilege(self, state: State) -> tuple[tuple[Word, ...], tuple[Word, ...]]:
+    def _privilege(self, state: SearchState) -> tuple[tuple[Value, ...], tuple[Value, ...]]:
         path = self._path_to(state, in_full=False)
         stated = [f for c, holds in path for f in self.prover.reader.facts(c, holds=holds)]
         return self.gates.privilege(stated)
 
     def _note(
         self,
-        state: State,
-        debt: Debt,
+        state: SearchState,
+        debt: Obligation,
         *,
         why: str,
-        parties: tuple[Word, ...] = (),
-        lists: tuple[Word, ...] = (),
+        parties: tuple[Value, ...] = (),
+        lists: tuple[Value, ...] = (),
     ) -> None:
         key = (debt.kind, debt.pc)
         known = self.found.get(key)
         is_open = not (parties or lists)
         if known is not None and (not is_open or not (known.parties or known.lists)):
             return
-        self.found[key] = Open(
+        self.found[key] = UnprovedStore(
             entry=self.entry,
             debt=debt,
             why=why,
@@ -284,11 +305,11 @@ class Search:
             ),
         )
 
-    def _path_to(self, state: State, *, in_full: bool) -> tuple[tuple[Word, bool], ...]:
+    def _path_to(self, state: SearchState, *, in_full: bool) -> tuple[tuple[Value, bool], ...]:
         """The conditions on one way to the state; `in_full`, those that do not matter for custody
         as well."""
-        found: list[tuple[Word, bool]] = []
-        at: State | None = state
+        found: list[tuple[Value, bool]] = []
+        at: SearchState | None = state
         while at is not None:
             before, literal, first = self._from.get(at, (None, None, None))
             if in_full:
@@ -299,9 +320,9 @@ class Search:
             at = before
         return tuple(reversed(found))
 
-    def _skipped(self, starts: list[Node], state: State) -> list[tuple[Word, bool]]:
+    def _skipped(self, starts: list[CfgNode], state: SearchState) -> list[tuple[Value, bool]]:
         """The conditions between a node and the next that matters, on a shortest way."""
-        came: dict[Node, Node | None] = dict.fromkeys(starts)
+        came: dict[CfgNode, CfgNode | None] = dict.fromkeys(starts)
         waiting = list(came)
         for node in waiting:
             if node is state.node or len(waiting) > _MOST_SKIPPED:
@@ -309,8 +330,8 @@ class Search:
             if not self.slice.is_stop(node):
                 fresh = [after for after in node.successors() if after not in came]
                 came.update(dict.fromkeys(fresh, node))
-                waiting += [after for after in fresh if after in self.flow.alive]
-        found: list[tuple[Word, bool]] = []
+                waiting += [after for after in fresh if after in self.flow.can_succeed]
+        found: list[tuple[Value, bool]] = []
         node, before = state.node, came.get(state.node)
         while before is not None:
             branch = before.branch
@@ -321,19 +342,19 @@ class Search:
         return found[::-1]
 
 
-def _owing(status: Status, debt: Debt) -> Status:
+def _owing(status: ObligationState, debt: Obligation) -> ObligationState:
     return msgspec.structs.replace(status, debts=status.debts | {debt})
 
 
-def prove(prover: Prover, entry: Entry) -> Search:
+def prove(prover: CustodyProver, entry: Entry) -> PathSearch:
     """Search a function as closely as it takes to prove it, within bounds."""
-    search = Search(prover, entry, depth=_PLAIN)
+    search = PathSearch(prover, entry, depth=_PLAIN)
     search.run()
     for depth in (_BY_AMOUNTS, _BY_CONDITIONS, _BY_BOTH):
         if search.needs(depth):
-            search = Search(prover, entry, depth=depth)
+            search = PathSearch(prover, entry, depth=depth)
             search.run()
     if not search.found and search.has_gates:
-        search = Search(prover, entry, depth=search.depth, with_gates=True)
+        search = PathSearch(prover, entry, depth=search.depth, with_gates=True)
         search.run()
     return search

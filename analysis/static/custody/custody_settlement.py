@@ -2,18 +2,29 @@
 
 import msgspec
 
-from analysis.static.custody.custody_facts import Covers, Endless, Fact, Listed, Same
-from analysis.static.custody.custody_proof import Prover
-from analysis.static.custody.custody_state import Debt, Status
+from analysis.static.custody.custody_facts import (
+    AllowanceCovers,
+    AllowanceUnlimited,
+    AreEqual,
+    CallerListed,
+    Fact,
+)
+from analysis.static.custody.custody_proof import CustodyProver
+from analysis.static.custody.custody_state import Obligation, ObligationState
 from analysis.static.dataflow.addresses import is_caller, party, recovered
-from analysis.static.dataflow.linear_amounts import Change, added, negated
+from analysis.static.dataflow.linear_amounts import LinearAmount, added, negated
 from analysis.static.evm.cfg import Entry
-from analysis.static.evm.expressions import Term, Word
+from analysis.static.evm.expressions import Expr, Value
 
 
 def settled(
-    prover: Prover, entry: Entry, facts: frozenset[Fact], status: Status, *, is_last: bool
-) -> Status:
+    prover: CustodyProver,
+    entry: Entry,
+    facts: frozenset[Fact],
+    status: ObligationState,
+    *,
+    is_last: bool,
+) -> ObligationState:
     """The status without the debts that are settled. `is_last`: no more of them will follow, so
     that an allowance may also be larger than what was taken."""
     open_debts = {debt for debt in status.debts if not _has_agreed(prover, facts, status, debt)}
@@ -36,28 +47,31 @@ def settled(
     return msgspec.structs.replace(status, debts=frozenset(open_debts), paid=paid)
 
 
-def _is_endless(prover: Prover, facts: frozenset[Fact], whose: Word) -> bool:
+def _is_endless(prover: CustodyProver, facts: frozenset[Fact], whose: Value) -> bool:
     return any(
-        isinstance(fact, Endless) and prover.is_allowance_of(fact.slot, whose) for fact in facts
+        isinstance(fact, AllowanceUnlimited) and prover.is_allowance_of(fact.slot, whose)
+        for fact in facts
     )
 
 
-def _is_asked(facts: frozenset[Fact], slot: Word, amount: Change) -> bool:
+def _is_asked(facts: frozenset[Fact], slot: Value, amount: LinearAmount) -> bool:
     return any(
-        isinstance(fact, Covers)
+        isinstance(fact, AllowanceCovers)
         and fact.slot is slot
         and (fact.amount == amount or _is_more(fact.amount, amount))
         for fact in facts
     )
 
 
-def _is_more(asked: Change, taken: Change) -> bool:
+def _is_more(asked: LinearAmount, taken: LinearAmount) -> bool:
     """Whether a sum is at least another: it has something added to it."""
     rest = added(asked, negated(taken))
     return bool(rest) and all(count > 0 for _, count in rest)
 
 
-def _has_agreed(prover: Prover, facts: frozenset[Fact], status: Status, debt: Debt) -> bool:
+def _has_agreed(
+    prover: CustodyProver, facts: frozenset[Fact], status: ObligationState, debt: Obligation
+) -> bool:
     whose = debt.whose
     if whose is None:
         return False
@@ -68,13 +82,13 @@ def _has_agreed(prover: Prover, facts: frozenset[Fact], status: Status, debt: De
     return any(_settles(prover, fact, debt, status) for fact in facts)
 
 
-def _settles(prover: Prover, fact: Fact, debt: Debt, status: Status) -> bool:
+def _settles(prover: CustodyProver, fact: Fact, debt: Obligation, status: ObligationState) -> bool:
     whose = debt.whose
     if whose is None:
         return False
-    if isinstance(fact, Listed):
+    if isinstance(fact, CallerListed):
         return prover.is_operator(fact.slot, whose)
-    if not isinstance(fact, Same):
+    if not isinstance(fact, AreEqual):
         return False
     if whose not in (fact.one, fact.other):
         return _answers_itself(fact, whose)
@@ -84,10 +98,10 @@ def _settles(prover: Prover, fact: Fact, debt: Debt, status: Status) -> bool:
     )
 
 
-def _answers_itself(fact: Same, whose: Word) -> bool:
+def _answers_itself(fact: AreEqual, whose: Value) -> bool:
     """ERC-1271: the account, a contract, was asked and gave the magic value."""
     return any(
-        isinstance(one, Term)
+        isinstance(one, Expr)
         and one.operation == "result"
         and party(one.arguments[0]) is whose
         and isinstance(other, int)

@@ -4,65 +4,65 @@ from typing import Literal
 
 import msgspec
 
-from analysis.static.custody.custody_facts import Fact, Form
+from analysis.static.custody.custody_facts import Fact, NormalForm
 from analysis.static.custody.phi_resolution import Bindings
-from analysis.static.dataflow.linear_amounts import Change
-from analysis.static.evm.cfg import Entry, Node
-from analysis.static.evm.expressions import Word
+from analysis.static.dataflow.linear_amounts import LinearAmount
+from analysis.static.evm.cfg import CfgNode, Entry
+from analysis.static.evm.expressions import Value
 
 Kind = Literal["debit", "grant", "unknown", "code"]
 """What a store does: lower a balance, set an allowance, something at a place that is not known,
 anything at all by another contract's code."""
 
 
-class Debt(msgspec.Struct, frozen=True):
+class Obligation(msgspec.Struct, frozen=True):
     """A store on a path that nobody is known to have agreed to yet."""
 
     kind: Kind
     pc: int
-    whose: Word | None
+    whose: Value | None
     """None: not known."""
-    spender: Word | None
-    amount: Change | None
+    spender: Value | None
+    amount: LinearAmount | None
     """None: not known, so all of it."""
 
 
-class Status(msgspec.Struct, frozen=True):
+class ObligationState(msgspec.Struct, frozen=True):
     """What a path has done so far."""
 
-    debts: frozenset[Debt] = frozenset()
-    paid: frozenset[tuple[Word, Word, Change]] = frozenset()
+    debts: frozenset[Obligation] = frozenset()
+    paid: frozenset[tuple[Value, Value, LinearAmount]] = frozenset()
     """Allowances lowered: whose, slot, by how much."""
-    lowered: frozenset[Word] = frozenset()
+    lowered: frozenset[Value] = frozenset()
     """Slots of allowances that were lowered: a later store there may undo it."""
-    bumped: frozenset[Word] = frozenset()
+    bumped: frozenset[Value] = frozenset()
     """Other slots that were stored to: nonces among them."""
 
 
-class State(msgspec.Struct, frozen=True):
+class SearchState(msgspec.Struct, frozen=True):
     """Where a path is, with all that decides how it goes on."""
 
-    node: Node
+    node: CfgNode
     bindings: Bindings = frozenset()
     facts: frozenset[Fact] = frozenset()
-    asked: frozenset[tuple[Form, bool]] = frozenset()
+    asked: frozenset[tuple[NormalForm, bool]] = frozenset()
     """Conditions decided on the path that are asked again."""
-    status: Status = Status()
+    status: ObligationState = ObligationState()
 
-    def at(self, node: Node) -> "State":
+    def at(self, node: CfgNode) -> "SearchState":
         """The same, further on."""
-        return State(node, self.bindings, self.facts, self.asked, self.status)
+        return SearchState(node, self.bindings, self.facts, self.asked, self.status)
 
 
-class Open(msgspec.Struct, frozen=True, kw_only=True):
+class UnprovedStore(msgspec.Struct, frozen=True, kw_only=True):
     """A store that is not proved, by one path to it."""
 
     entry: Entry
-    debt: Debt
+    debt: Obligation
     why: str
-    parties: tuple[Word, ...] = ()
+    parties: tuple[Value, ...] = ()
     """Whom the caller is compared with on the path: privileged. Empty: nobody."""
-    lists: tuple[Word, ...] = ()
+    lists: tuple[Value, ...] = ()
     """Slots under the caller's key that must be set."""
-    path: tuple[tuple[Word, bool], ...] = ()
+    path: tuple[tuple[Value, bool], ...] = ()
     """Conditions on the path, resolved, and whether each holds."""

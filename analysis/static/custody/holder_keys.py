@@ -4,39 +4,39 @@ from collections.abc import Iterator
 from typing import Final
 
 from analysis.static.dataflow.dependencies import CALLERS, is_own_address
-from analysis.static.dataflow.storage_layout import Root
-from analysis.static.evm.expressions import Term, Word, subterms
-from analysis.static.token_model.contract_model import Code
+from analysis.static.dataflow.storage_layout import VariableId
+from analysis.static.evm.expressions import Expr, Value, subterms
+from analysis.static.token_model.contract_model import ContractModel
 
 _LAST_PRECOMPILE: Final = 0x11
 
 
-def is_computed(word: Word) -> bool:
+def is_computed(word: Value) -> bool:
     """Whether the word is more than what storage holds."""
-    return isinstance(word, Term) and word.operation != "SLOAD"
+    return isinstance(word, Expr) and word.operation != "SLOAD"
 
 
-def is_somebody(word: Word) -> bool:
+def is_somebody(word: Value) -> bool:
     """Whether a word is about the caller, a signer, or what a contract answered."""
-    return isinstance(word, Term) and any(
+    return isinstance(word, Expr) and any(
         term.operation in CALLERS or term.operation == "result" for term in subterms(word)
     )
 
 
 def key_orders(
-    code: Code, getter: int, arguments: tuple[int, ...]
-) -> Iterator[tuple[Root, tuple[int, ...]]]:
+    code: ContractModel, getter: int, arguments: tuple[int, ...]
+) -> Iterator[tuple[VariableId, tuple[int, ...]]]:
     """By mapping: which of its keys the getter's arguments are."""
     for note in code.notes.returns.values():
         if note.entry != getter:
             continue
         for word in note.words:
-            for slot, _ in code.sources.reads(word):
-                for place in code.places.of(slot):
+            for slot, _ in code.dependencies.reads(word):
+                for place in code.layout.of(slot):
                     given = [
                         {
                             atom.arguments[0]
-                            for atom in code.sources.atoms(key)
+                            for atom in code.dependencies.sources(key)
                             if atom.operation == "CALLDATALOAD"
                         }
                         for key in place.keys
@@ -49,7 +49,7 @@ def key_orders(
                         yield place.root, order
 
 
-def is_harmless(target: Word) -> bool:
+def is_harmless(target: Value) -> bool:
     """Whether delegating there runs no unknown code on our storage."""
     if isinstance(target, int):
         return target <= _LAST_PRECOMPILE

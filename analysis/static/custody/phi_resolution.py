@@ -2,63 +2,63 @@
 
 from typing import Final
 
-from analysis.static.evm.expressions import Term, Word
-from analysis.static.token_model.contract_model import Code
+from analysis.static.evm.expressions import Expr, Value
+from analysis.static.token_model.contract_model import ContractModel
 
-Bindings = frozenset[tuple[Term, Word]]
+Bindings = frozenset[tuple[Expr, Value]]
 """What phi words stand for; those not named stand for themselves."""
 
 _MOST_NODES: Final = 4_000
 
 
-class Phis:
+class PhiResolver:
     """Rewrites the terms of one pool."""
 
-    def __init__(self, code: Code) -> None:
+    def __init__(self, code: ContractModel) -> None:
         self._pool = code.pool
-        self._inside: dict[Term, frozenset[Term]] = {}
-        self._known: dict[tuple[Word, Bindings], Word] = {}
+        self._inside: dict[Expr, frozenset[Expr]] = {}
+        self._known: dict[tuple[Value, Bindings], Value] = {}
 
-    def inside(self, word: Word) -> frozenset[Term]:
+    def inside(self, word: Value) -> frozenset[Expr]:
         """The phi words among a word's parts, in the keys of storage reads and hashes as well."""
-        if not isinstance(word, Term):
+        if not isinstance(word, Expr):
             return frozenset()
         known = self._inside.get(word)
         if known is None:
             known = self._inside[word] = self._search(word)
         return known
 
-    def _search(self, word: Term) -> frozenset[Term]:
-        found: set[Term] = set()
-        seen: set[Term] = set()
-        waiting: list[Word] = [word]
+    def _search(self, word: Expr) -> frozenset[Expr]:
+        found: set[Expr] = set()
+        seen: set[Expr] = set()
+        waiting: list[Value] = [word]
         while waiting and len(seen) < _MOST_NODES:
             term = waiting.pop()
-            if isinstance(term, Term) and term not in seen:
+            if isinstance(term, Expr) and term not in seen:
                 seen.add(term)
-                if term.operation == "either":
+                if term.operation == "phi":
                     found.add(term)
-                elif term.operation == "opaque":
-                    waiting.extend(self._pool.joined.get(term, ()))
+                elif term.operation == "top":
+                    waiting.extend(self._pool.phi_operands.get(term, ()))
                 else:
                     waiting.extend(term.arguments)
         return frozenset(found)
 
-    def closure(self, phis: set[Term]) -> set[Term]:
+    def closure(self, phis: set[Expr]) -> set[Expr]:
         """The phi words, and all that what they stand for is made of."""
         found = set(phis)
         waiting = list(phis)
         while waiting:
-            for word in self._pool.joined.get(waiting.pop(), ()):
+            for word in self._pool.phi_operands.get(waiting.pop(), ()):
                 fresh = self.inside(word) - found
                 found |= fresh
                 waiting.extend(fresh)
         return found
 
-    def resolve(self, word: Word, bindings: Bindings) -> Word:
+    def resolve(self, word: Value, bindings: Bindings) -> Value:
         """The word on a path."""
         inside = self.inside(word)
-        if not inside or not isinstance(word, Term):
+        if not inside or not isinstance(word, Expr):
             return word
         used = frozenset(pair for pair in bindings if pair[0] in inside)
         if not used:
@@ -69,16 +69,16 @@ class Phis:
             known = self._known[key] = self._rewrite(word, dict(used))
         return known
 
-    def _rewrite(self, word: Term, bindings: dict[Term, Word]) -> Word:
-        done: dict[Term, Word] = dict(bindings)
-        waiting: list[Term] = [word]
+    def _rewrite(self, word: Expr, bindings: dict[Expr, Value]) -> Value:
+        done: dict[Expr, Value] = dict(bindings)
+        waiting: list[Expr] = [word]
         while waiting:
             term = waiting[-1]
             if term in done:
                 waiting.pop()
                 continue
             parts = self._parts(term)
-            missing = [part for part in parts if isinstance(part, Term) and part not in done]
+            missing = [part for part in parts if isinstance(part, Expr) and part not in done]
             if missing and len(done) < _MOST_NODES:
                 waiting.extend(missing)
                 continue
@@ -86,27 +86,27 @@ class Phis:
             done[term] = self._rebuilt(term, done)
         return done[word]
 
-    def _parts(self, term: Term) -> tuple[Word, ...]:
-        if not self.inside(term) or term.operation == "either":
+    def _parts(self, term: Expr) -> tuple[Value, ...]:
+        if not self.inside(term) or term.operation == "phi":
             return ()
-        if term.operation == "opaque":
-            return tuple(self._pool.joined.get(term, ()))
+        if term.operation == "top":
+            return tuple(self._pool.phi_operands.get(term, ()))
         return term.arguments
 
-    def _rebuilt(self, term: Term, done: dict[Term, Word]) -> Word:
+    def _rebuilt(self, term: Expr, done: dict[Expr, Value]) -> Value:
         parts = self._parts(term)
         if not parts:
             return term
-        words = [done.get(part, part) if isinstance(part, Term) else part for part in parts]
+        words = [done.get(part, part) if isinstance(part, Expr) else part for part in parts]
         if all(word is part for word, part in zip(words, parts, strict=True)):
             return term
-        if term.operation == "opaque":
+        if term.operation == "top":
             return words[0]
         if term.operation == "keccak":
             return self._pool.hash_words(tuple(words))
         if term.operation in _AS_THEY_ARE:
-            return self._pool.leaf(term.operation, *words)
-        return self._pool.make(term.operation, *words)
+            return self._pool.intern(term.operation, *words)
+        return self._pool.build(term.operation, *words)
 
 
 _AS_THEY_ARE: Final = frozenset({"packed", "result", "success", "SLOAD", "TLOAD", "memory"})

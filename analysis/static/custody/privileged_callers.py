@@ -3,46 +3,46 @@
 from collections.abc import Iterable
 from typing import Final
 
-from analysis.static.custody.custody_facts import Fact, FactReader, Listed, Same
+from analysis.static.custody.custody_facts import AreEqual, CallerListed, Fact, FactReader
 from analysis.static.dataflow.dependencies import CALLERS
-from analysis.static.dataflow.storage_layout import Place, Root
+from analysis.static.dataflow.storage_layout import StorageLocation, VariableId
 from analysis.static.evm.cfg import Entry
-from analysis.static.evm.expressions import Term, Word, subterms
-from analysis.static.token_model.contract_model import Code
-from analysis.static.token_model.initializers import runs_once
+from analysis.static.evm.expressions import Expr, Value, subterms
+from analysis.static.token_model.contract_model import ContractModel
+from analysis.static.token_model.initializers import is_one_shot
 
 _LOWEST: Final = 2**64
 """A number compared with somebody is an address, or the hash of one, from here on."""
 
 
-class Gates:
+class PrivilegedCallers:
     """Those of one code."""
 
-    def __init__(self, code: Code, reader: FactReader) -> None:
+    def __init__(self, code: ContractModel, reader: FactReader) -> None:
         self._code = code
         self._reader = reader
-        self._closed: dict[Root, bool] = {}
+        self._closed: dict[VariableId, bool] = {}
 
-    def privilege(self, facts: Iterable[Fact]) -> tuple[tuple[Word, ...], tuple[Word, ...]]:
+    def privilege(self, facts: Iterable[Fact]) -> tuple[tuple[Value, ...], tuple[Value, ...]]:
         """Parties that the caller must be, and slots under the caller's key that must be set."""
-        parties: list[Word] = []
-        lists: list[Word] = []
+        parties: list[Value] = []
+        lists: list[Value] = []
         for fact in facts:
-            if isinstance(fact, Same):
+            if isinstance(fact, AreEqual):
                 named = self._party_in(fact)
                 if named is not None:
                     parties.append(named)
-            elif isinstance(fact, Listed) and self._is_closed_list(fact.slot):
+            elif isinstance(fact, CallerListed) and self._is_closed_list(fact.slot):
                 lists.append(fact.slot)
         return tuple(parties), tuple(lists)
 
-    def names(self, word: Term) -> bool:
+    def names(self, word: Expr) -> bool:
         """Whether storage names somebody whom strangers cannot choose."""
         return self._is_closed_place(word.arguments[0])
 
-    def _party_in(self, fact: Same) -> Word | None:
+    def _party_in(self, fact: AreEqual) -> Value | None:
         for one, other in ((fact.one, fact.other), (fact.other, fact.one)):
-            if isinstance(one, Term) and any(t.operation in CALLERS for t in subterms(one)):
+            if isinstance(one, Expr) and any(t.operation in CALLERS for t in subterms(one)):
                 if isinstance(other, int):
                     return other if other >= _LOWEST else None
                 if other.operation == "result" and other.arguments[0] != 1:
@@ -51,23 +51,23 @@ class Gates:
                     return other
         return None
 
-    def _is_closed_place(self, slot: Word) -> bool:
-        places = self._code.places.of(slot)
+    def _is_closed_place(self, slot: Value) -> bool:
+        places = self._code.layout.of(slot)
         return bool(places) and all(self._is_authority(place) for place in places)
 
-    def _is_authority(self, place: Place) -> bool:
+    def _is_authority(self, place: StorageLocation) -> bool:
         """Whether strangers cannot choose who is there."""
         given = any(
             atom.operation in ("CALLDATALOAD", "CALLER")
             for key in place.keys
-            for atom in self._code.sources.atoms(key)
+            for atom in self._code.dependencies.sources(key)
         )
         return not given and self.is_closed(place.root)
 
-    def _is_closed_list(self, slot: Word) -> bool:
-        return all(self.is_closed(place.root) for place in self._code.places.of(slot))
+    def _is_closed_list(self, slot: Value) -> bool:
+        return all(self.is_closed(place.root) for place in self._code.layout.of(slot))
 
-    def is_closed(self, root: Root) -> bool:
+    def is_closed(self, root: VariableId) -> bool:
         """Whether every function that writes the variable asks who calls, or runs but once."""
         known = self._closed.get(root)
         if known is None:
@@ -78,7 +78,7 @@ class Gates:
                 if write.place.root == root:
                     writers.setdefault(write.entry, set()).add(write.pc)
             known = self._closed[root] = all(
-                self.is_gated(entry, pcs) or runs_once(self._code, entry)
+                self.is_gated(entry, pcs) or is_one_shot(self._code, entry)
                 for entry, pcs in writers.items()
             )
         return known
@@ -91,10 +91,10 @@ class Gates:
             for holds, after in ((True, branch.if_true), (False, branch.if_false)):
                 if any(
                     any(self.privilege(self._reader.facts(meaning, holds=holds)))
-                    for meaning in self._code.sources.meanings(branch.condition)
-                    if isinstance(meaning, Term)
+                    for meaning in self._code.dependencies.phi_values(branch.condition)
+                    if isinstance(meaning, Expr)
                 ):
                     barred.add((node, after))
-        targets = [node for node, deed in flow.deeds() if deed.pc in pcs]
+        targets = [node for node, effect in flow.effects() if effect.pc in pcs]
         reaching = flow.leading_to(targets, barred)
         return not any(root in reaching for root in self._code.roots(entry))

@@ -6,18 +6,23 @@ from typing import Final
 
 import msgspec
 
-from analysis.static.custody.argument_solving import Opening, find_openings
-from analysis.static.custody.custody_proof import Prover
-from analysis.static.custody.custody_report import Custody, Grant, OpenWrite, find_custody
+from analysis.static.custody.argument_solving import SolvedArguments, solve_arguments
+from analysis.static.custody.custody_proof import CustodyProver
+from analysis.static.custody.custody_report import (
+    CustodyReport,
+    ThirdPartyGrant,
+    UnprovedWrite,
+    find_custody,
+)
 from analysis.static.custody.unbacked_credits import creates_balances
 from analysis.static.dataflow.delegate_targets import slot_name
 from analysis.static.dataflow.dependencies import CALLERS
 from analysis.static.dataflow.inversion import solve
 from analysis.static.dataflow.storage_layout import UNKNOWN
 from analysis.static.evm.cfg import Entry
-from analysis.static.evm.expressions import MASK, Term, Word, address_in, lowest_bit, subterms
-from analysis.static.evm.opaque_immutables import is_sealed
-from analysis.static.token_model.contract_model import TRANSFER_FROM, Code
+from analysis.static.evm.expressions import MASK, Expr, Value, address_in, lowest_bit, subterms
+from analysis.static.evm.opaque_immutables import is_opaque
+from analysis.static.token_model.contract_model import TRANSFER_FROM, ContractModel
 from config.burn import BURN_ADDRESSES
 from config.primitives import Address, Hash32
 
@@ -49,7 +54,7 @@ class StoredAddress(msgspec.Struct, frozen=True, kw_only=True):
     """Bits to the right of it in its slot."""
 
 
-class KeyPlace(msgspec.Struct, frozen=True, kw_only=True):
+class KeyArgument(msgspec.Struct, frozen=True, kw_only=True):
     """A word of calldata that names whose balance is written."""
 
     offset: int
@@ -58,30 +63,30 @@ class KeyPlace(msgspec.Struct, frozen=True, kw_only=True):
     """The address is in the word's high bytes."""
 
 
-class Mover(msgspec.Struct, frozen=True, kw_only=True):
+class DebitingFunction(msgspec.Struct, frozen=True, kw_only=True):
     """A function that may change what others hold, or what they allow."""
 
     selector: int | None
     """None: code that runs without a matched selector."""
     arguments: str | None = None
     """ABI types, separated by commas. None: not known."""
-    keys: tuple[KeyPlace, ...] = ()
+    keys: tuple[KeyArgument, ...] = ()
 
 
-class Leads(msgspec.Struct, frozen=True, kw_only=True):
+class SimulationHints(msgspec.Struct, frozen=True, kw_only=True):
     """All *inferred*, and no promise of being all: the hash of an address tells no address."""
 
     addresses: tuple[Address, ...] = ()
     """Constants that the caller, or a party of a transfer, is compared with."""
     stored: tuple[StoredAddress, ...] = ()
     """Storage that the same are compared with."""
-    movers: tuple[Mover, ...] = ()
+    movers: tuple[DebitingFunction, ...] = ()
     """But `transferFrom`, and functions for one's own allowances unless they write balances."""
-    open_writes: tuple[OpenWrite, ...] = ()
+    open_writes: tuple[UnprovedWrite, ...] = ()
     """Stores that lower balances or set allowances, and are not proved to be agreed to."""
-    grants: tuple[Grant, ...] = ()
+    grants: tuple[ThirdPartyGrant, ...] = ()
     """Allowances of holders given to somebody whom they do not name."""
-    openings: tuple[Opening, ...] = ()
+    openings: tuple[SolvedArguments, ...] = ()
     """How to reach some of the open writes."""
     creates_balances: bool | None = False
     """A balance can be raised without payment: by anybody, or by a function that is not shown to
@@ -90,19 +95,21 @@ class Leads(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the proof of custody was made at all."""
 
 
-UNKNOWN_LEADS: Final = Leads(is_proved=False, creates_balances=None)
+UNKNOWN_LEADS: Final = SimulationHints(is_proved=False, creates_balances=None)
 """Of code that was not examined: it may do anything, so attempts that fail settle nothing."""
 
 
-def find_leads(code: Code, arguments: Mapping[int, str], *, shown: Container[Entry] = ()) -> Leads:
+def find_simulation_hints(
+    code: ContractModel, arguments: Mapping[int, str], *, shown: Container[Entry] = ()
+) -> SimulationHints:
     """Of code that answers holders; of any other it is empty or little.
 
     `arguments`: ABI types by selector, separated by commas. `shown`: functions known to mint.
     """
-    prover = Prover(code)
+    prover = CustodyProver(code)
     custody = find_custody(code, prover)
     named = [*_parties(custody), *_named(code)]
-    return Leads(
+    return SimulationHints(
         addresses=tuple(dict.fromkeys(each for each in named if isinstance(each, str)))[
             :_MOST_NAMED
         ],
@@ -112,13 +119,13 @@ def find_leads(code: Code, arguments: Mapping[int, str], *, shown: Container[Ent
         movers=tuple(_movers(code, arguments))[:_MOST_MOVERS],
         open_writes=custody.writes,
         grants=custody.grants,
-        openings=find_openings(code, custody.opens, arguments),
+        openings=solve_arguments(code, custody.opens, arguments),
         creates_balances=creates_balances(code, prover, shown=shown),
         is_proved=bool(code.roles.balances) or not code.answers_holders,
     )
 
 
-def _parties(custody: Custody) -> Iterator[Address | StoredAddress]:
+def _parties(custody: CustodyReport) -> Iterator[Address | StoredAddress]:
     """Whom privileged stores ask for, and who is given allowances."""
     asked = (party for write in custody.writes for party in write.parties)
     for party in (*(grant.spender for grant in custody.grants), *asked):
@@ -131,7 +138,7 @@ def _parties(custody: Custody) -> Iterator[Address | StoredAddress]:
 # --- who is known ------------------------------------------------------------------------------
 
 
-def _named(code: Code) -> Iterator[Address | StoredAddress]:
+def _named(code: ContractModel) -> Iterator[Address | StoredAddress]:
     for term in list(code.pool.terms()):
         if term.operation == "ADD":
             # newer compilers add the negative of a number and ask whether that is zero
@@ -144,18 +151,18 @@ def _named(code: Code) -> Iterator[Address | StoredAddress]:
                 yield from _meant(code, person, other)
 
 
-def _meant_by_sum(code: Code, term: Term) -> Iterator[Address | StoredAddress]:
+def _meant_by_sum(code: ContractModel, term: Expr) -> Iterator[Address | StoredAddress]:
     number, word = term.arguments
-    if not isinstance(number, int) or is_sealed(number) or -number & MASK > _ADDRESS_MASK:
+    if not isinstance(number, int) or is_opaque(number) or -number & MASK > _ADDRESS_MASK:
         return
     if _person_in(code, word, is_equality=False) is not None:
         yield from _meant(code, term, 0)
 
 
-def _person_in(code: Code, word: Word, *, is_equality: bool) -> Word | None:
+def _person_in(code: ContractModel, word: Value, *, is_equality: bool) -> Value | None:
     """The word, where it is about the caller or a party of a transfer. None: it is not."""
-    bare = address_in(code.sources.single(word))
-    if not isinstance(bare, Term):
+    bare = address_in(code.dependencies.single_value(word))
+    if not isinstance(bare, Expr):
         return None
     if any(term.operation in CALLERS for term in subterms(bare)):
         return bare
@@ -164,8 +171,8 @@ def _person_in(code: Code, word: Word, *, is_equality: bool) -> Word | None:
     return bare if is_party and is_equality and bare is not word else None
 
 
-def _meant(code: Code, person: Word, other: Word) -> Iterator[Address | StoredAddress]:
-    for word in code.sources.meanings(other):
+def _meant(code: ContractModel, person: Value, other: Value) -> Iterator[Address | StoredAddress]:
+    for word in code.dependencies.phi_values(other):
         if isinstance(word, int):
             solved = solve(person, word)
             if solved is not None:
@@ -173,8 +180,8 @@ def _meant(code: Code, person: Word, other: Word) -> Iterator[Address | StoredAd
                 if solved >= _LOWEST_ADDRESS and address not in BURN_ADDRESSES:
                     yield address
         else:
-            for slot, bits in code.sources.reads(word):
-                number = code.sources.single(slot)
+            for slot, bits in code.dependencies.reads(word):
+                number = code.dependencies.single_value(slot)
                 if isinstance(number, int):
                     yield StoredAddress(slot=slot_name(number), shift=lowest_bit(bits))
 
@@ -182,11 +189,11 @@ def _meant(code: Code, person: Word, other: Word) -> Iterator[Address | StoredAd
 # --- what reaches balances ----------------------------------------------------------------------
 
 
-def _movers(code: Code, arguments: Mapping[int, str]) -> Iterator[Mover]:
+def _movers(code: ContractModel, arguments: Mapping[int, str]) -> Iterator[DebitingFunction]:
     """Those known to write balances first, then writers of allowances, then those that hide what
     they do. Where it is not known which storage balances are in: all that store anything."""
     plain = {TRANSFER_FROM, *(_ALLOWANCE_FUNCTIONS - {note.entry for note in code.balances.notes})}
-    keys: dict[Entry, dict[KeyPlace, None]] = {}
+    keys: dict[Entry, dict[KeyArgument, None]] = {}
     for note in (*code.balances.notes, *code.allowances.notes):
         keys.setdefault(note.entry, {}).update(dict.fromkeys(_key_places(code, note.words[0])))
     for write in code.writes:
@@ -197,38 +204,38 @@ def _movers(code: Code, arguments: Mapping[int, str]) -> Iterator[Mover]:
     for entry, places in keys.items():
         if entry not in plain:
             types = None if entry is None else arguments.get(entry)
-            yield Mover(selector=entry, arguments=types, keys=tuple(places))
+            yield DebitingFunction(selector=entry, arguments=types, keys=tuple(places))
 
 
-def _hiding(code: Code) -> set[Entry]:
+def _hiding(code: ContractModel) -> set[Entry]:
     """Functions that store where no variable is known to be, or run other code on our storage."""
     if code.delegation.is_proxy is not False:
         return set()
     unknown = {write.entry for write in code.writes if write.place.root == UNKNOWN}
     return unknown | {
         entry
-        for entry, deed in code.calls()
-        if deed.kind in _HANDING_ON or (deed.kind == "CALL" and _is_self(deed.words[0]))
+        for entry, effect in code.calls()
+        if effect.kind in _HANDING_ON or (effect.kind == "CALL" and _is_self(effect.words[0]))
     }
 
 
-def _is_self(target: Word) -> bool:
+def _is_self(target: Value) -> bool:
     bare = address_in(target)
-    return isinstance(bare, Term) and bare.operation == "ADDRESS"
+    return isinstance(bare, Expr) and bare.operation == "ADDRESS"
 
 
-def _key_places(code: Code, slot: Word) -> Iterator[KeyPlace]:
+def _key_places(code: ContractModel, slot: Value) -> Iterator[KeyArgument]:
     """Calldata words among the keys of a mapping."""
-    for place in code.places.of(slot):
+    for place in code.layout.of(slot):
         for key in place.keys:
-            for word in code.sources.meanings(key):
+            for word in code.dependencies.phi_values(key):
                 for term in subterms(word):
                     offset = term.arguments[0] if term.operation == "CALLDATALOAD" else None
                     if isinstance(offset, int):
-                        yield KeyPlace(offset=offset, is_left=_is_left(word))
+                        yield KeyArgument(offset=offset, is_left=_is_left(word))
 
 
-def _is_left(word: Word) -> bool:
+def _is_left(word: Value) -> bool:
     return any(
         term.operation in ("SHR", "DIV") and term.arguments[0] == MASK.bit_length() - _ADDRESS_BITS
         for term in subterms(word)

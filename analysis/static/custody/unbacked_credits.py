@@ -3,17 +3,19 @@
 from collections.abc import Container, Iterable
 from typing import Final
 
-from analysis.static.custody.custody_proof import Prover
+from analysis.static.custody.custody_proof import CustodyProver
 from analysis.static.dataflow.linear_amounts import delta_of
-from analysis.static.evm.cfg import RETURNS, Deed, Entry, Node
-from analysis.static.token_model.contract_model import Code
-from analysis.static.token_model.initializers import runs_once
+from analysis.static.evm.cfg import RETURNS, CfgNode, Effect, Entry
+from analysis.static.token_model.contract_model import ContractModel
+from analysis.static.token_model.initializers import is_one_shot
 
 _PAYMENTS: Final = frozenset({"CALLVALUE", "SELFBALANCE", "BALANCE"})
 _ANSWERS: Final = frozenset({"result", "success", "keccak"})
 
 
-def creates_balances(code: Code, prover: Prover, *, shown: Container[Entry]) -> bool | None:
+def creates_balances(
+    code: ContractModel, prover: CustodyProver, *, shown: Container[Entry]
+) -> bool | None:
     """Whether a function raises a balance without payment, unseen: by anybody's call, or by a
     privileged one of a function that is not `shown` as a mint.
 
@@ -24,7 +26,7 @@ def creates_balances(code: Code, prover: Prover, *, shown: Container[Entry]) -> 
     found: bool | None = False if code.is_followed() else None
     for entry in code.entries:
         pcs = unpaid_credits(code, entry)
-        if not pcs or runs_once(code, entry) or _is_paid_in_coins(code, entry):
+        if not pcs or is_one_shot(code, entry) or _is_paid_in_coins(code, entry):
             continue
         if prover.gates.is_gated(entry, pcs):
             if entry not in shown:
@@ -36,27 +38,31 @@ def creates_balances(code: Code, prover: Prover, *, shown: Container[Entry]) -> 
     return found
 
 
-def unpaid_credits(code: Code, entry: Entry) -> set[int]:
+def unpaid_credits(code: ContractModel, entry: Entry) -> set[int]:
     """Program counters of credits on a way to a good end that debits nobody."""
     flow = code.flow(entry)
-    credited: dict[Node, set[int]] = {}
-    debiting: set[Node] = set()
-    for node, deed in flow.deeds():
-        if code.is_balance_store(deed):
-            if _is_credit(code, deed):
-                credited.setdefault(node, set()).add(deed.pc)
+    credited: dict[CfgNode, set[int]] = {}
+    debiting: set[CfgNode] = set()
+    for node, effect in flow.effects():
+        if code.is_balance_store(effect):
+            if _is_credit(code, effect):
+                credited.setdefault(node, set()).add(effect.pc)
             else:
                 debiting.add(node)
     if not credited:
         return set()
-    ends = {node for node in _free_from(flow.alive, credited, debiting) if node.end == RETURNS}
+    ends = {
+        node for node in _free_from(flow.can_succeed, credited, debiting) if node.end == RETURNS
+    }
     if not ends:
         return set()
-    reached = _free_from(flow.alive, code.roots(entry), debiting)
+    reached = _free_from(flow.can_succeed, code.roots(entry), debiting)
     return {pc for node in credited if node in reached for pc in credited[node]}
 
 
-def _free_from(alive: set[Node], starts: Iterable[Node], barred: set[Node]) -> set[Node]:
+def _free_from(
+    alive: set[CfgNode], starts: Iterable[CfgNode], barred: set[CfgNode]
+) -> set[CfgNode]:
     """Nodes reached from these without passing a barred one."""
     found = {node for node in starts if node not in barred and node in alive}
     waiting = list(found)
@@ -68,28 +74,28 @@ def _free_from(alive: set[Node], starts: Iterable[Node], barred: set[Node]) -> s
     return found
 
 
-def _is_credit(code: Code, deed: Deed) -> bool:
-    slot, value = deed.words[:2]
-    deltas = [delta_of(meaning, slot) for meaning in code.sources.meanings(value)]
+def _is_credit(code: ContractModel, effect: Effect) -> bool:
+    slot, value = effect.words[:2]
+    deltas = [delta_of(meaning, slot) for meaning in code.dependencies.phi_values(value)]
     return all(delta is not None and delta.added and not delta.subtracted for delta in deltas)
 
 
-def _is_paid_in_coins(code: Code, entry: Entry) -> bool:
+def _is_paid_in_coins(code: ContractModel, entry: Entry) -> bool:
     """Whether the coins sent with the call decide on it, or on the amount."""
     flow = code.flow(entry)
-    words = [deed.words[1] for _, deed in flow.deeds() if code.is_balance_store(deed)]
+    words = [effect.words[1] for _, effect in flow.effects() if code.is_balance_store(effect)]
     words += [literal.condition for literal in code.decisions(entry)]
     words += [guard.test.literal.condition for guard in code.guards(entry)]
-    return any(code.sources.has(word, _PAYMENTS) for word in words)
+    return any(code.dependencies.has(word, _PAYMENTS) for word in words)
 
 
-def _asks_others(code: Code, entry: Entry) -> bool:
+def _asks_others(code: ContractModel, entry: Entry) -> bool:
     """Whether it refuses by what another contract says, or by a hash."""
     return any(
         guard.test.has_answer
         or any(
             term.operation in _ANSWERS
-            for term in code.sources.everything(guard.test.literal.condition)
+            for term in code.dependencies.subexpressions(guard.test.literal.condition)
         )
         for guard in code.guards(entry)
     )

@@ -4,9 +4,9 @@ array bounds, casts. They refuse nothing that the author of the token meant to r
 from collections.abc import Iterator
 from typing import Final
 
-from analysis.static.dataflow.dependencies import Sources
-from analysis.static.evm.expressions import MASK, Pool, Term, Word
-from analysis.static.evm.opaque_immutables import is_sealed
+from analysis.static.dataflow.dependencies import DependencyAnalysis
+from analysis.static.evm.expressions import MASK, Expr, ExprPool, Value
+from analysis.static.evm.opaque_immutables import is_opaque
 
 _ORDERED: Final = frozenset({"LT", "GT"})
 _SIGNED: Final = frozenset({"SLT", "SGT"})
@@ -19,44 +19,44 @@ _LARGEST_PLAIN: Final = 2**32 - 1
 """Round binary numbers from here on bound a type, not a token's amounts."""
 
 
-class Checks:
+class CompilerChecks:
     """Recognises them among the terms of one pool."""
 
-    def __init__(self, pool: Pool, sources: Sources) -> None:
+    def __init__(self, pool: ExprPool, sources: DependencyAnalysis) -> None:
         self._pool = pool
         self._sources = sources
-        self._known: dict[Word, bool] = {}
-        self._divisors: set[Word] = set()
-        self._arrays: set[Word] = {words[0] for words in pool.hashed.values() if len(words) == 1}
+        self._known: dict[Value, bool] = {}
+        self._divisors: set[Value] = set()
+        self._arrays: set[Value] = {words[0] for words in pool.hashed.values() if len(words) == 1}
         for term in pool.terms():
             if term.operation in _DIVISIONS:
                 self._divisors.add(term.arguments[1])
             elif term.operation == "keccak" and len(term.arguments) == 1:
                 self._arrays.add(term.arguments[0])
 
-    def is_check(self, condition: Word) -> bool:
+    def is_check(self, condition: Value) -> bool:
         """Whether the condition is one of them, on all ways that it comes about."""
         known = self._known.get(condition)
         if known is None:
             meanings = [
-                term for term in self._sources.meanings(condition) if isinstance(term, Term)
+                term for term in self._sources.phi_values(condition) if isinstance(term, Expr)
             ]
             known = bool(meanings) and all(any(map(self._is_one, _parts(m))) for m in meanings)
             self._known[condition] = known
         return known
 
-    def is_lowered(self, word: Word) -> bool:
+    def is_lowered(self, word: Value) -> bool:
         """Whether one is taken away from the word, on all ways that it comes about."""
         return all(
             self._pool.has("ADD", MASK, each) or self._pool.has("SUB", each, 1)
-            for each in self._sources.meanings(word)
+            for each in self._sources.phi_values(word)
         )
 
     def is_array(self, slot: object) -> bool:
         """Whether elements of an array declared at this slot are used."""
         return slot in self._arrays
 
-    def _is_one(self, term: Term) -> bool:
+    def _is_one(self, term: Expr) -> bool:
         # NOT asked to be zero is asked for the last number
         if term in self._divisors or term.operation in _SIGNED or term.operation == "NOT":
             return True
@@ -80,49 +80,49 @@ class Checks:
             )
         return False
 
-    def _is_bound(self, small: Word, large: Word) -> bool:
+    def _is_bound(self, small: Value, large: Value) -> bool:
         """A comparison with a number that bounds a type, a result or an array."""
-        if isinstance(small, int) and isinstance(large, Term):
+        if isinstance(small, int) and isinstance(large, Expr):
             if large.operation == "ADD" and self._is_length(large):
                 return True
             is_divisor = small == 0 and large in self._divisors
             is_limit = _is_limit(small) or self._leaves_room(large, small)
             return is_divisor or is_limit or self._runs_over(large, small)
-        if isinstance(large, int) and isinstance(small, Term):
+        if isinstance(large, int) and isinstance(small, Expr):
             return _is_limit(large) or _is_complement(small)
         return any(self._is_length(side) or _is_complement(side) for side in (small, large))
 
-    def _runs_over(self, word: Word, last: int) -> bool:
+    def _runs_over(self, word: Value, last: int) -> bool:
         """Whether a word is asked to be above the last number of a small type, though it is
         computed from words that are not."""
         if last & (last + 1):
             return False
-        term = self._sources.single(word)
-        parts = term.arguments if isinstance(term, Term) and term.operation in _GROWING else (word,)
+        term = self._sources.single_value(word)
+        parts = term.arguments if isinstance(term, Expr) and term.operation in _GROWING else (word,)
         return all(self._most(part) <= last for part in parts)
 
-    def _leaves_room(self, word: Word, most: int) -> bool:
+    def _leaves_room(self, word: Value, most: int) -> bool:
         """Whether a word is asked to be at most so many that what is added to it still fits."""
         rooms = ((1 << bits) - 1 - most for bits in range(8, 257, 8))
         return any(room > 0 and self._pool.has("ADD", room, word) for room in rooms)
 
-    def _most(self, word: Word) -> int:
+    def _most(self, word: Value) -> int:
         """The largest number that the word can be."""
         most = 0
-        for each in self._sources.meanings(word):
+        for each in self._sources.phi_values(word):
             match each:
                 case int():
                     most = max(most, each)
-                case Term(operation="AND", arguments=(int(mask), _)):
+                case Expr(operation="AND", arguments=(int(mask), _)):
                     most = max(most, mask)
-                case Term(operation="SHR", arguments=(int(shift), _)):
+                case Expr(operation="SHR", arguments=(int(shift), _)):
                     most = max(most, MASK >> shift)
                 case _:
                     return MASK
         return most
 
-    def _is_length(self, word: Word) -> bool:
-        if not isinstance(word, Term):
+    def _is_length(self, word: Value) -> bool:
+        if not isinstance(word, Expr):
             return False
         if word.operation == "SLOAD":
             return word.arguments[0] in self._arrays
@@ -130,7 +130,7 @@ class Checks:
         is_sum = word.operation == "ADD" and isinstance(word.arguments[0], int)
         return is_sum and (self._pool.has("SHL", 5, word) or self._pool.has("MUL", 32, word))
 
-    def _is_difference(self, small: Word, large: Word) -> bool:
+    def _is_difference(self, small: Value, large: Value) -> bool:
         """`small < large` asked because small - large or a sum of one is computed."""
         if small is large:
             return True
@@ -144,14 +144,14 @@ class Checks:
             for other in (large, _uncast(large))
         )
 
-    def _is_sum_with(self, whole: Word, part: Word) -> bool:
+    def _is_sum_with(self, whole: Value, part: Value) -> bool:
         return (
-            isinstance(whole, Term)
+            isinstance(whole, Expr)
             and whole.operation in _SUMS
             and (part in whole.arguments or self._differ_by_number(whole, part))
         )
 
-    def _is_last(self, number: Word, counter: Word) -> bool:
+    def _is_last(self, number: Value, counter: Value) -> bool:
         """`counter` asked to be the last of its type because 1 is added to it."""
         return (
             isinstance(number, int)
@@ -161,21 +161,21 @@ class Checks:
         )
 
     @staticmethod
-    def _differ_by_number(one: Term, other: Word) -> bool:
+    def _differ_by_number(one: Expr, other: Value) -> bool:
         return (
-            isinstance(other, Term)
+            isinstance(other, Expr)
             and other.operation == "ADD"
             and isinstance(other.arguments[0], int)
             and other.arguments[1] in one.arguments
         )
 
 
-def _parts(condition: Word) -> Iterator[Term]:
+def _parts(condition: Value) -> Iterator[Expr]:
     """The condition, and what it joins with and, or, not."""
     waiting = [condition]
     while waiting:
         term = waiting.pop()
-        if isinstance(term, Term):
+        if isinstance(term, Expr):
             yield term
             if term.operation in ("AND", "OR", "ISZERO"):
                 waiting.extend(term.arguments)
@@ -188,19 +188,19 @@ def _is_limit(number: int) -> bool:
     )
 
 
-def _uncast(word: Word) -> Word:
+def _uncast(word: Value) -> Value:
     """The word that was cut to a type which holds amounts."""
     match word:
-        case Term(operation="AND", arguments=(int(mask), inner)) if (
+        case Expr(operation="AND", arguments=(int(mask), inner)) if (
             mask > _LARGEST_PLAIN and not mask & (mask + 1)
         ):
             return inner
     return word
 
 
-def _is_complement(word: Word) -> bool:
+def _is_complement(word: Value) -> bool:
     """MAX - x or MAX / x: how far x is from overflowing."""
-    if not isinstance(word, Term):
+    if not isinstance(word, Expr):
         return False
     first = word.arguments[0] if word.arguments else None
     if word.operation == "NOT":
@@ -208,38 +208,38 @@ def _is_complement(word: Word) -> bool:
     return word.operation in ("SUB", "DIV") and isinstance(first, int) and _is_limit(first)
 
 
-def _undoes(a: Word, b: Word) -> bool:
+def _undoes(a: Value, b: Value) -> bool:
     """a is b * x / x."""
     return (
-        isinstance(a, Term)
+        isinstance(a, Expr)
         and a.operation in ("DIV", "SDIV")
-        and isinstance(a.arguments[0], Term)
+        and isinstance(a.arguments[0], Expr)
         and a.arguments[0].operation == "MUL"
         and (b in a.arguments[0].arguments or isinstance(b, int))
     )
 
 
-def _is_rest(a: Word, b: Word) -> bool:
+def _is_rest(a: Value, b: Value) -> bool:
     """a is b put together again from quotient and remainder."""
-    if not isinstance(a, Term) or a.operation != "ADD":
+    if not isinstance(a, Expr) or a.operation != "ADD":
         return False
     return any(
-        isinstance(part, Term) and part.operation == "MOD" and part.arguments[0] is b
+        isinstance(part, Expr) and part.operation == "MOD" and part.arguments[0] is b
         for part in a.arguments
     )
 
 
-def _is_lowest(number: Word) -> bool:
+def _is_lowest(number: Value) -> bool:
     """-2^n, the lowest number of a signed type, whose negative is none."""
-    if not isinstance(number, int) or is_sealed(number):
+    if not isinstance(number, int) or is_opaque(number):
         return False
     least = -number & MASK
     return least > _LARGEST_PLAIN and not least & (least - 1) and number >= _SIGN
 
 
-def _is_cast(a: Word, b: Word) -> bool:
+def _is_cast(a: Value, b: Value) -> bool:
     """a is b, which was not stored, cut to fewer bits. A number among the bits of a word, or a
     stored word that may have some of them, is asked for on purpose."""
-    if not isinstance(a, Term) or a.operation != "AND" or not isinstance(b, Term):
+    if not isinstance(a, Expr) or a.operation != "AND" or not isinstance(b, Expr):
         return False
     return b in a.arguments and a is not b and b.operation != "SLOAD"

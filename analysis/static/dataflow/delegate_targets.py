@@ -10,7 +10,7 @@ from typing import Final
 import msgspec
 
 from analysis.static.evm.disassembly import Program
-from analysis.static.evm.expressions import Term, Word, address_in, subterms
+from analysis.static.evm.expressions import Expr, Value, address_in, subterms
 from analysis.static.evm.opcodes import NUMBER
 from analysis.static.evm.path_state import Note, Notes
 from config.primitives import Address, Hash32
@@ -54,7 +54,7 @@ def find_delegation(program: Program, notes: Notes) -> Delegation:
     asked = [
         address_in(word.arguments[0])
         for word in words
-        if isinstance(word, Term) and word.operation == "result"
+        if isinstance(word, Expr) and word.operation == "result"
     ]
     return Delegation(
         is_proxy=True,
@@ -70,27 +70,27 @@ def _hands_on_calldata(note: Note) -> bool:
     target, head, length = note.words
     if note.entry is not None or is_precompile(target):
         return False
-    is_whole_input = isinstance(head, Term) and head.operation == "input"
+    is_whole_input = isinstance(head, Expr) and head.operation == "input"
     return is_whole_input or any(term.operation == "CALLDATASIZE" for term in subterms(length))
 
 
-def is_precompile(target: Word) -> bool:
+def is_precompile(target: Value) -> bool:
     """Whether it is a contract that every chain has. Zero is none: an immutable left blank."""
     return isinstance(target, int) and (
         0 < target <= _LAST_PRECOMPILE or target == _P256_PRECOMPILE
     )
 
 
-def _literals(words: list[Word]) -> tuple[Address, ...]:
+def _literals(words: list[Value]) -> tuple[Address, ...]:
     numbers = {word for word in words if isinstance(word, int) and not word >> _ADDRESS_BITS}
     return tuple(Address(f"0x{number:040x}") for number in sorted(numbers) if number)
 
 
-def _slots(words: list[Word]) -> tuple[Hash32, ...]:
+def _slots(words: list[Value]) -> tuple[Hash32, ...]:
     slots = {
         slot
         for word in words
-        if isinstance(word, Term) and word.operation == "SLOAD"
+        if isinstance(word, Expr) and word.operation == "SLOAD"
         for slot in word.arguments
         if isinstance(slot, int)
     }

@@ -9,7 +9,7 @@ from typing import Final
 
 import msgspec
 
-from analysis.static.evm.expressions import Term, Word, subterms
+from analysis.static.evm.expressions import Expr, Value, subterms
 from analysis.static.evm.path_state import ALLOWANCE, APPROVE, BALANCE_OF, Note, Notes
 
 _FIRST_ARGUMENT = 4
@@ -33,7 +33,7 @@ class Writers(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def writers_of(
-    notes: Notes, getter: int, parts_of: Callable[[Word], Iterable[Term]] = subterms
+    notes: Notes, getter: int, parts_of: Callable[[Value], Iterable[Expr]] = subterms
 ) -> Writers:
     """Find the stores to what `getter` returns. Empty when its storage is not recognised.
 
@@ -52,7 +52,7 @@ def writers_of(
 
 
 def _shapes_behind(
-    notes: Notes, getter: int, parts_of: Callable[[Word], Iterable[Term]]
+    notes: Notes, getter: int, parts_of: Callable[[Value], Iterable[Expr]]
 ) -> set[Shape]:
     """The storage a getter returns, or, where that got lost in a loop, all it reads by its key."""
     keys = {_FIRST_ARGUMENT} if getter == BALANCE_OF else {_FIRST_ARGUMENT, _SECOND_ARGUMENT}
@@ -79,14 +79,14 @@ def _shapes_approved(notes: Notes) -> Iterator[Shape]:
         return
     for note in notes.writes.values():
         slot, value = note.words
-        is_amount = isinstance(value, Term) and value.arguments == (_SECOND_ARGUMENT,)
+        is_amount = isinstance(value, Expr) and value.arguments == (_SECOND_ARGUMENT,)
         is_callers = any(term.operation == "CALLER" for term in subterms(slot))
         is_keyed = is_callers and _is_keyed(slot, {_FIRST_ARGUMENT})
         if note.entry == APPROVE and is_amount and is_keyed:
             yield _shape(slot)
 
 
-def _is_keyed(slot: Word, keys: set[int]) -> bool:
+def _is_keyed(slot: Value, keys: set[int]) -> bool:
     """Whether the slot is a hash that takes in all of these words of calldata."""
     inside = list(subterms(slot))
     if not any(term.operation in _HASH_NAMES for term in inside):
@@ -95,7 +95,7 @@ def _is_keyed(slot: Word, keys: set[int]) -> bool:
     return given.issuperset(keys)
 
 
-def _shape(slot: Word) -> Shape:
+def _shape(slot: Value) -> Shape:
     if isinstance(slot, int):
         return slot
     if slot.operation in _HASH_NAMES or slot.operation == "ADD":
@@ -109,13 +109,13 @@ def _has_hash(shape: Shape) -> bool:
     )
 
 
-def _fits(notes: Notes, slot: Word, shape: Shape) -> bool:
+def _fits(notes: Notes, slot: Value, shape: Shape) -> bool:
     """Whether the slot is a place of this shape, whatever its keys."""
     if not isinstance(shape, tuple):
         return shape in (_ANY, slot)
     operation, *parts = shape
-    words: tuple[Word, ...]
-    if isinstance(slot, Term):
+    words: tuple[Value, ...]
+    if isinstance(slot, Expr):
         if slot.operation != operation:
             return False
         words = slot.arguments

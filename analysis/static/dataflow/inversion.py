@@ -3,24 +3,24 @@
 from typing import Final
 
 from analysis.static.dataflow.dependencies import CALLERS
-from analysis.static.evm.expressions import MASK, Term, Word
+from analysis.static.evm.expressions import MASK, Expr, Value
 
 _PEOPLE: Final = CALLERS | {"CALLDATALOAD"}
 
 
-def solve(word: Word, target: int) -> int | None:
+def solve(word: Value, target: int) -> int | None:
     """Which address makes the word this number. None: not told (a hash, several operands)."""
-    while isinstance(word, Term) and word.operation not in _PEOPLE:
+    while isinstance(word, Expr) and word.operation not in _PEOPLE:
         undone = _undo(word, target)
         if undone is None:
             return None
         word, target = undone
-    return target if isinstance(word, Term) else None
+    return target if isinstance(word, Expr) else None
 
 
-def _undo(term: Term, target: int) -> tuple[Term, int] | None:
+def _undo(term: Expr, target: int) -> tuple[Expr, int] | None:
     """The one unknown operand, and what it must be for the term to be the target."""
-    inner = [word for word in term.arguments if isinstance(word, Term)]
+    inner = [word for word in term.arguments if isinstance(word, Expr)]
     numbers = [word for word in term.arguments if isinstance(word, int)]
     if len(inner) != 1:
         return None

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final, NamedTuple
 
-from analysis.static.evm.expressions import MASK, Term, Word, is_power_of_two, lowest_bit
+from analysis.static.evm.expressions import MASK, Expr, Value, is_power_of_two, lowest_bit
 
 _MOST_SUMMANDS: Final = 24
 _NARROWEST_BITS: Final = 64
@@ -19,13 +19,13 @@ _SUSPICIOUS: Final = frozenset({"NOT", "XOR", "SIGNEXTEND", "SDIV", "SMOD", "SAR
 _SUMS: Final = frozenset({"ADD", "SUB", "MUL", "AND", "OR"})
 _MOST_TERMS: Final = 400
 
-Change = frozenset[tuple[Word, int]]
+LinearAmount = frozenset[tuple[Value, int]]
 """Summands of a difference and their counts; negative counts are subtracted."""
 
 
-def core(word: Word) -> Word:
+def core(word: Value) -> Value:
     """The word without low masks and power-of-two scaling."""
-    while isinstance(word, Term):
+    while isinstance(word, Expr):
         match (word.operation, word.arguments):
             case ("AND", (int(mask), inner)) if _is_low_mask(mask):
                 word = inner
@@ -42,14 +42,14 @@ def core(word: Word) -> Word:
     return word
 
 
-class Delta(NamedTuple):
+class AmountDelta(NamedTuple):
     """What a store adds to a slot and subtracts from it, as the terms stand in the code."""
 
-    added: tuple[Word, ...]
-    subtracted: tuple[Word, ...]
+    added: tuple[Value, ...]
+    subtracted: tuple[Value, ...]
 
 
-def delta_of(value: Word, slot: Word) -> Delta | None:
+def delta_of(value: Value, slot: Value) -> AmountDelta | None:
     """The stored value less what the slot held before. None: it does not build on that."""
     for candidate in _packed_parts(value):
         found = _around(candidate, slot)
@@ -58,16 +58,16 @@ def delta_of(value: Word, slot: Word) -> Delta | None:
     return None
 
 
-def _around(word: Word, slot: Word) -> Delta | None:
+def _around(word: Value, slot: Value) -> AmountDelta | None:
     """The terms beside the old value in a chain of additions and subtractions."""
-    up: list[Word] = []
-    down: list[Word] = []
+    up: list[Value] = []
+    down: list[Value] = []
     for _ in range(_MOST_SUMMANDS):
         word = core(word)
-        if not isinstance(word, Term):
+        if not isinstance(word, Expr):
             return None
         if word.operation == "SLOAD":
-            return Delta(tuple(up), tuple(down)) if word.arguments[0] == slot else None
+            return AmountDelta(tuple(up), tuple(down)) if word.arguments[0] == slot else None
         if word.operation not in ("ADD", "SUB"):
             return None
         first, second = word.arguments
@@ -82,10 +82,10 @@ def _around(word: Word, slot: Word) -> Delta | None:
     return None
 
 
-def _builds_on(word: Word, slot: Word) -> bool:
+def _builds_on(word: Value, slot: Value) -> bool:
     for _ in range(_MOST_SUMMANDS):
         word = core(word)
-        if not isinstance(word, Term):
+        if not isinstance(word, Expr):
             return False
         if word.operation == "SLOAD":
             return word.arguments[0] == slot
@@ -98,30 +98,30 @@ def _builds_on(word: Word, slot: Word) -> bool:
     return False
 
 
-def change_of(value: Word, slot: Word) -> Change | None:
+def change_of(value: Value, slot: Value) -> LinearAmount | None:
     """As `delta_of`, summed up."""
     delta = delta_of(value, slot)
     return None if delta is None else added(plus(delta.added), negated(plus(delta.subtracted)))
 
 
-def plus(words: Iterable[Word]) -> Change:
+def plus(words: Iterable[Value]) -> LinearAmount:
     """The sum of words."""
-    parts: Counter[Word] = Counter()
+    parts: Counter[Value] = Counter()
     for word in words:
         parts.update(summands(word))
     return total(parts)
 
 
 def differences_in(
-    words: Iterable[Word], meanings: Callable[[Word], Iterable[Word]]
-) -> Iterator[tuple[Word, Word]]:
+    words: Iterable[Value], meanings: Callable[[Value], Iterable[Value]]
+) -> Iterator[tuple[Value, Value]]:
     """Minuend and subtrahend of every subtraction in sums, under each meaning of phi words."""
     for word in _terms_of_sums(words, meanings):
-        if isinstance(word, Term) and word.operation == "SUB":
+        if isinstance(word, Expr) and word.operation == "SUB":
             yield word.arguments[0], word.arguments[1]
 
 
-def may_wrap(words: Iterable[Word], meanings: Callable[[Word], Iterable[Word]]) -> bool:
+def may_wrap(words: Iterable[Value], meanings: Callable[[Value], Iterable[Value]]) -> bool:
     """Whether adding one of the words may subtract: it has a complement or a huge constant."""
     for word in _terms_of_sums(words, meanings):
         if isinstance(word, int):
@@ -133,10 +133,10 @@ def may_wrap(words: Iterable[Word], meanings: Callable[[Word], Iterable[Word]]) 
 
 
 def _terms_of_sums(
-    words: Iterable[Word], meanings: Callable[[Word], Iterable[Word]]
-) -> Iterator[Word]:
+    words: Iterable[Value], meanings: Callable[[Value], Iterable[Value]]
+) -> Iterator[Value]:
     waiting = list(words)
-    seen: set[Word] = set()
+    seen: set[Value] = set()
     while waiting and len(seen) < _MOST_TERMS:
         for each in meanings(waiting.pop()):
             word = core(each)
@@ -144,52 +144,52 @@ def _terms_of_sums(
                 continue
             seen.add(word)
             yield word
-            if isinstance(word, Term) and word.operation in _SUMS:
+            if isinstance(word, Expr) and word.operation in _SUMS:
                 waiting.extend(word.arguments)
 
 
-def total(parts: Counter[Word]) -> Change:
+def total(parts: Counter[Value]) -> LinearAmount:
     """The sum of terms and their counts."""
     return frozenset((word, count) for word, count in parts.items() if count)
 
 
-def negated(change: Change) -> Change:
+def negated(change: LinearAmount) -> LinearAmount:
     """The sum with every sign turned."""
     return frozenset((word, -count) for word, count in change)
 
 
-def added(*changes: Change) -> Change:
+def added(*changes: LinearAmount) -> LinearAmount:
     """Their sum."""
-    parts: Counter[Word] = Counter()
+    parts: Counter[Value] = Counter()
     for change in changes:
         for word, count in change:
             parts[word] += count
     return total(parts)
 
 
-def summands(word: Word) -> Counter[Word]:
+def summands(word: Value) -> Counter[Value]:
     """The terms of a sum and their counts; negative for those subtracted."""
-    found: Counter[Word] = Counter()
+    found: Counter[Value] = Counter()
     waiting = [(word, 1)]
     while waiting and len(found) < _MOST_SUMMANDS:
         each, sign = waiting.pop()
         each = core(each)
-        if isinstance(each, Term) and each.operation in ("ADD", "SUB"):
+        if isinstance(each, Expr) and each.operation in ("ADD", "SUB"):
             first, second = each.arguments
             waiting += [(first, sign), (second, sign if each.operation == "ADD" else -sign)]
-        elif isinstance(each, Term) and each.operation == "MUL" and each.arguments[0] == MASK:
+        elif isinstance(each, Expr) and each.operation == "MUL" and each.arguments[0] == MASK:
             waiting.append((each.arguments[1], -sign))
         elif each != 0:
             found[each] += sign
     return found
 
 
-def _packed_parts(value: Word) -> Iterator[Word]:
+def _packed_parts(value: Value) -> Iterator[Value]:
     """The value, and what is under the masks and shifts that pack it into its slot."""
     waiting = [value]
     while waiting:
         word = core(waiting.pop())
-        if isinstance(word, Term):
+        if isinstance(word, Expr):
             if word.operation in ("ADD", "SUB"):
                 yield word
             elif word.operation in ("AND", "OR", "SHL"):

@@ -5,10 +5,15 @@ from typing import Final
 
 import msgspec
 
-from analysis.static.dataflow.dependencies import CALLERS, CLOCKS, HASHES, Sources
-from analysis.static.dataflow.storage_layout import Place, Places, Root, is_element
-from analysis.static.evm.expressions import FOLDED, MASK, Term, Word, address_in
-from analysis.static.evm.function_cfg import Literal
+from analysis.static.dataflow.dependencies import CALLERS, CLOCKS, HASHES, DependencyAnalysis
+from analysis.static.dataflow.storage_layout import (
+    StorageLayout,
+    StorageLocation,
+    VariableId,
+    is_element,
+)
+from analysis.static.evm.expressions import FOLDED, MASK, Expr, Value, address_in
+from analysis.static.evm.function_cfg import BranchCondition
 
 FROM: Final = "from"
 TO: Final = "to"
@@ -27,11 +32,11 @@ _PAIR: Final = 2
 
 _LEAVES: Final = {"CALLER": CALLER, "ORIGIN": ORIGIN, "ADDRESS": THIS, "SLOAD": STORED}
 
-Variable = tuple[Root, int]
+Variable = tuple[VariableId, int]
 """A variable, with the bits of it that were read."""
 
 
-class Voice(msgspec.Struct, frozen=True, kw_only=True):
+class ParameterRoles(msgspec.Struct, frozen=True, kw_only=True):
     """Who is who in the arguments of one function."""
 
     caller_is_sender: bool = False
@@ -41,20 +46,20 @@ class Voice(msgspec.Struct, frozen=True, kw_only=True):
     amount: int | None = None
 
 
-VOICES: Final = {
-    0xA9059CBB: Voice(caller_is_sender=True, recipient=4, amount=36),
-    0x23B872DD: Voice(sender=4, recipient=36, amount=68),
+ERC20_PARAMETERS: Final = {
+    0xA9059CBB: ParameterRoles(caller_is_sender=True, recipient=4, amount=36),
+    0x23B872DD: ParameterRoles(sender=4, recipient=36, amount=68),
 }
-_MUTE: Final = Voice()
+_MUTE: Final = ParameterRoles()
 
 
-class Roles(msgspec.Struct, frozen=True, kw_only=True):
+class StorageRoles(msgspec.Struct, frozen=True, kw_only=True):
     """Which variables hold what, as the getters tell."""
 
-    balances: frozenset[Root] = frozenset()
-    balance_bits: Mapping[Root, int] = msgspec.field(default_factory=dict)
+    balances: frozenset[VariableId] = frozenset()
+    balance_bits: Mapping[VariableId, int] = msgspec.field(default_factory=dict)
     """By mapping: the bits of a slot that `balanceOf` returns. Others hold something else."""
-    allowances: frozenset[Root] = frozenset()
+    allowances: frozenset[VariableId] = frozenset()
     supply: frozenset[Variable] = frozenset()
     """What `totalSupply()` is computed from."""
     scale: frozenset[Variable] = frozenset()
@@ -62,15 +67,15 @@ class Roles(msgspec.Struct, frozen=True, kw_only=True):
     is_supply_own_coins: bool = False
     """`totalSupply()` tells the native coins that the token holds."""
 
-    def is_balance(self, root: Root, bits: int) -> bool:
+    def is_balance(self, root: VariableId, bits: int) -> bool:
         """Whether these bits of a mapping are somebody's balance, and not something beside it."""
         return root in self.balances and bool(bits & self.balance_bits.get(root, MASK))
 
 
-class Reading(msgspec.Struct, frozen=True, kw_only=True):
+class Predicate(msgspec.Struct, frozen=True, kw_only=True):
     """One condition, taken apart."""
 
-    literal: Literal
+    literal: BranchCondition
     globals: frozenset[Variable] = frozenset()
     """Variables that are the same for everybody; addresses not among them."""
     addresses: frozenset[Variable] = frozenset()
@@ -79,7 +84,7 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
     """Entries of mappings other than balances and allowances, and of whom."""
     balances_of: frozenset[str] = frozenset()
     is_about_allowance: bool = False
-    has_clock: bool = False
+    depends_on_time: bool = False
     has_amount: bool = False
     has_answer: bool = False
     """It depends on what another contract answered."""
@@ -92,29 +97,31 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
         return bool(self.globals or self.addresses or self.lists)
 
 
-class Reader:
+class PredicateAnalyser:
     """Reads the conditions of one code."""
 
-    def __init__(self, sources: Sources, places: Places, roles: Roles) -> None:
+    def __init__(
+        self, sources: DependencyAnalysis, places: StorageLayout, roles: StorageRoles
+    ) -> None:
         self._sources = sources
         self._places = places
-        self._known: dict[tuple[Literal, int | None], Reading] = {}
+        self._known: dict[tuple[BranchCondition, int | None], Predicate] = {}
         self.roles = roles
 
-    def party(self, key: Word, voice: Voice) -> str:
+    def party(self, key: Value, parameters: ParameterRoles) -> str:
         """Whose entry of a mapping this is."""
-        bare = address_in(self._sources.single(key))
+        bare = address_in(self._sources.single_value(key))
         if isinstance(bare, int):
             return OTHER
-        parties = {self._who(atom, voice) for atom in self._leaves(bare)}
+        parties = {self._who(atom, parameters) for atom in self._leaves(bare)}
         for party in (FROM, TO, CALLER, ORIGIN, THIS, STORED):
             if party in parties:
                 return party
         return OTHER
 
-    def _leaves(self, word: Word, depth: int = _DEEPEST_HASH) -> Iterator[Term]:
+    def _leaves(self, word: Value, depth: int = _DEEPEST_HASH) -> Iterator[Expr]:
         """What the word depends on, also inside hashes, which may be a list's keys."""
-        for atom in self._sources.atoms(word):
+        for atom in self._sources.sources(word):
             if atom.operation in HASHES and depth:
                 for part in atom.arguments:
                     yield from self._leaves(part, depth - 1)
@@ -122,70 +129,72 @@ class Reader:
                 yield atom
 
     @staticmethod
-    def _who(atom: Term, voice: Voice) -> str:
+    def _who(atom: Expr, parameters: ParameterRoles) -> str:
         who = _LEAVES.get(atom.operation, OTHER)
-        if who == CALLER and voice.caller_is_sender:
+        if who == CALLER and parameters.caller_is_sender:
             who = FROM
         elif atom.operation == "CALLDATALOAD":
             place = atom.arguments[0]
-            if place == voice.sender:
+            if place == parameters.sender:
                 who = FROM
-            elif place == voice.recipient:
+            elif place == parameters.recipient:
                 who = TO
         return who
 
-    def read(self, literal: Literal, entry: int | None) -> Reading:
+    def read(self, literal: BranchCondition, entry: int | None) -> Predicate:
         """Take a condition apart."""
         key = (literal, entry)
         if key not in self._known:
             self._known[key] = self._read(literal, entry)
         return self._known[key]
 
-    def _read(self, literal: Literal, entry: int | None) -> Reading:
-        voice = VOICES.get(entry, _MUTE) if entry is not None else _MUTE
+    def _read(self, literal: BranchCondition, entry: int | None) -> Predicate:
+        parameters = ERC20_PARAMETERS.get(entry, _MUTE) if entry is not None else _MUTE
         condition = literal.condition
         found = _Found()
-        compared_with = self._parties_compared(condition, voice)
+        compared_with = self._parties_compared(condition, parameters)
         for slot, bits in self._sources.reads(condition):
             for place in self._places.of(slot):
                 if is_element(place.root):
                     variable = (place.root, bits)
                     found.lists |= {(variable, party) for party in compared_with or {OTHER}}
                 else:
-                    self._sort(place, bits, voice, found)
-        atoms = self._sources.atoms(condition)
+                    self._sort(place, bits, parameters, found)
+        atoms = self._sources.sources(condition)
         compared = self._compared_with_people(condition)
-        return Reading(
+        return Predicate(
             literal=literal,
             globals=frozenset(found.globals - compared),
             addresses=frozenset(found.addresses | (found.globals & compared)),
             lists=frozenset(found.lists),
             balances_of=frozenset(found.balances_of),
             is_about_allowance=found.is_about_allowance,
-            has_clock=any(atom.operation in CLOCKS for atom in atoms),
-            has_amount=self.has_amount(condition, voice),
+            depends_on_time=any(atom.operation in CLOCKS for atom in atoms),
+            has_amount=self.has_amount(condition, parameters),
             has_answer=any(
-                term.operation in _ANSWERS for term in self._sources.everything(condition)
+                term.operation in _ANSWERS for term in self._sources.subexpressions(condition)
             ),
             asks_stored=any(self._asks_stored(atom) for atom in atoms),
         )
 
-    def has_amount(self, word: Word, voice: Voice) -> bool:
+    def has_amount(self, word: Value, parameters: ParameterRoles) -> bool:
         """Whether the word depends on the amount to be moved."""
-        return voice.amount is not None and any(
-            atom.operation == "CALLDATALOAD" and atom.arguments[0] == voice.amount
-            for atom in self._sources.atoms(word)
+        return parameters.amount is not None and any(
+            atom.operation == "CALLDATALOAD" and atom.arguments[0] == parameters.amount
+            for atom in self._sources.sources(word)
         )
 
-    def _sort(self, place: Place, bits: int, voice: Voice, found: "_Found") -> None:
+    def _sort(
+        self, place: StorageLocation, bits: int, parameters: ParameterRoles, found: "_Found"
+    ) -> None:
         variable = (place.root, bits)
         if not place.keys:
             is_address = bits.bit_count() == _ADDRESS_BITS
             (found.addresses if is_address else found.globals).add(variable)
             return
-        parties = [self.party(key, voice) for key in place.keys]
+        parties = [self.party(key, parameters) for key in place.keys]
         if place.root in self.roles.allowances:
-            self._sort_allowance(variable, parties, voice, found)
+            self._sort_allowance(variable, parties, parameters, found)
         elif self.roles.is_balance(place.root, bits):
             found.balances_of.add(parties[0])
             self._sort_beside(variable, parties[0], found)
@@ -202,13 +211,13 @@ class Reader:
 
     @staticmethod
     def _sort_allowance(
-        variable: Variable, parties: list[str], voice: Voice, found: "_Found"
+        variable: Variable, parties: list[str], parameters: ParameterRoles, found: "_Found"
     ) -> None:
         """What somebody lends the caller is an allowance. What a party of a transfer lends to a
         third is a mark on that party."""
-        callers = {CALLER, ORIGIN, *((FROM,) if voice.caller_is_sender else ())}
+        callers = {CALLER, ORIGIN, *((FROM,) if parameters.caller_is_sender else ())}
         is_mark = (
-            voice.recipient is not None
+            parameters.recipient is not None
             and len(parties) == _PAIR
             and parties[0] in PEOPLE
             and parties[1] not in callers
@@ -218,33 +227,33 @@ class Reader:
         else:
             found.is_about_allowance = True
 
-    def _parties_compared(self, condition: Word, voice: Voice) -> set[str]:
+    def _parties_compared(self, condition: Value, parameters: ParameterRoles) -> set[str]:
         """Parties of a transfer that something stored is compared with."""
         found = set()
-        for term in self._sources.everything(condition):
+        for term in self._sources.subexpressions(condition):
             if term.operation in ("EQ", "XOR", "SUB"):
                 for one, other in (term.arguments, term.arguments[::-1]):
                     if any(True for _ in self._sources.reads(other)):
-                        found.add(self.party(one, voice))
+                        found.add(self.party(one, parameters))
         return found & PEOPLE
 
-    def _compared_with_people(self, condition: Word) -> set[Variable]:
+    def _compared_with_people(self, condition: Value) -> set[Variable]:
         """Variables that are compared as wholes with the caller or an argument."""
         found: set[Variable] = set()
-        for term in self._sources.everything(condition):
+        for term in self._sources.subexpressions(condition):
             if term.operation not in ("EQ", "XOR", "SUB"):
                 continue
             for one, other in (term.arguments, term.arguments[::-1]):
-                if self._is_person(one) and isinstance(other, Term):
+                if self._is_person(one) and isinstance(other, Expr):
                     for slot, bits in self._sources.reads(other):
                         found |= {(place.root, bits) for place in self._places.of(slot)}
         return found
 
-    def _is_person(self, word: Word) -> bool:
-        bare = address_in(self._sources.single(word))
-        return isinstance(bare, Term) and bare.operation in CALLERS
+    def _is_person(self, word: Value) -> bool:
+        bare = address_in(self._sources.single_value(word))
+        return isinstance(bare, Expr) and bare.operation in CALLERS
 
-    def _asks_stored(self, atom: Term) -> bool:
+    def _asks_stored(self, atom: Expr) -> bool:
         if atom.operation == "result":
             target = atom.arguments[0]
         elif atom.operation == "success":
@@ -253,7 +262,7 @@ class Reader:
             return False
         return self._sources.has(target, frozenset({"SLOAD"}))
 
-    def holds_for_nobody_special(self, reading: Reading) -> bool | None:
+    def holds_for_unlisted_address(self, reading: Predicate) -> bool | None:
         """Whether the literal holds for an address that no list names.
 
         None: other things decide.
@@ -263,13 +272,13 @@ class Reader:
         )
         return None if value is None else bool(value) is reading.literal.holds
 
-    def _is_list(self, slot: Word) -> bool:
+    def _is_list(self, slot: Value) -> bool:
         return all(
             place.keys and place.root not in self.roles.balances for place in self._places.of(slot)
         )
 
-    def _evaluate(self, word: Word, value_of: Callable[[Word], int | None]) -> int | None:
-        return evaluate(self._sources.single(word), value_of)
+    def _evaluate(self, word: Value, value_of: Callable[[Value], int | None]) -> int | None:
+        return evaluate(self._sources.single_value(word), value_of)
 
 
 class _Found:
@@ -283,7 +292,7 @@ class _Found:
         self.is_about_allowance = False
 
 
-def evaluate(word: Word, value_of: Callable[[Word], int | None], depth: int = 24) -> int | None:
+def evaluate(word: Value, value_of: Callable[[Value], int | None], depth: int = 24) -> int | None:
     """The word with some storage known. None: the rest decides."""
     if isinstance(word, int):
         return word

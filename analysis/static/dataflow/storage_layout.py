@@ -10,11 +10,11 @@ from typing import Final
 import msgspec
 from eth_hash.auto import keccak
 
-from analysis.static.dataflow.dependencies import Sources
-from analysis.static.evm.expressions import MASK, Pool, Term, Word, is_power_of_two, lowest_bit
+from analysis.static.dataflow.dependencies import DependencyAnalysis
+from analysis.static.evm.expressions import MASK, Expr, ExprPool, Value, is_power_of_two, lowest_bit
 from config.burn import BURN_ADDRESSES
 
-Root = tuple["Root", ...] | int | str
+VariableId = tuple["VariableId", ...] | int | str
 """Names one variable: a slot, or a hash with its keys left out."""
 
 UNKNOWN: Final = "unknown"
@@ -45,11 +45,11 @@ def _burn_slots() -> dict[int, tuple[int, int]]:
     }
 
 
-class Place(msgspec.Struct, frozen=True, kw_only=True):
+class StorageLocation(msgspec.Struct, frozen=True, kw_only=True):
     """One place in storage."""
 
-    root: Root
-    keys: tuple[Word, ...] = ()
+    root: VariableId
+    keys: tuple[Value, ...] = ()
     """Outermost first; empty for a plain variable."""
 
     @property
@@ -68,32 +68,32 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
         return isinstance(self.root, int)
 
 
-class Places:
+class StorageLayout:
     """Names the places of one pool's words; remembers them."""
 
-    def __init__(self, pool: Pool, sources: Sources) -> None:
+    def __init__(self, pool: ExprPool, sources: DependencyAnalysis) -> None:
         self._hashed = pool.hashed
         self._has = pool.has
         self._sources = sources
-        self._known: dict[Word, tuple[Place, ...]] = {}
+        self._known: dict[Value, tuple[StorageLocation, ...]] = {}
 
-    def of(self, slot: Word) -> tuple[Place, ...]:
+    def of(self, slot: Value) -> tuple[StorageLocation, ...]:
         """The places a slot may stand for."""
         known = self._known.get(slot)
         if known is None:
-            known = tuple(self._place(each, _DEEPEST) for each in self._sources.meanings(slot))
+            known = tuple(self._place(each, _DEEPEST) for each in self._sources.phi_values(slot))
             self._known[slot] = known
         return known
 
-    def has_elements(self, root: Root) -> bool:
+    def has_elements(self, root: VariableId) -> bool:
         """Whether it is an array, or a part of one."""
         named = {place.root for places in self._known.values() for place in places}
         return any(_is_array_of(each, root) for each in named)
 
-    def _place(self, slot: Word, depth: int) -> Place:
+    def _place(self, slot: Value, depth: int) -> StorageLocation:
         if depth == 0:
-            return Place(root=UNKNOWN)
-        slot = self._sources.single(slot)
+            return StorageLocation(root=UNKNOWN)
+        slot = self._sources.single_value(slot)
         if isinstance(slot, int):
             words = self._hashed.get(slot) or (_burn_slots().get(slot) if slot >> _SMALL else None)
             return self._hash(words, depth) if words else self._number(slot)
@@ -103,12 +103,16 @@ class Places:
             return _packed(slot)
         if slot.operation == "ADD":
             return self._offset(slot, depth)
-        return Place(root=UNKNOWN, keys=(slot,))
+        return StorageLocation(root=UNKNOWN, keys=(slot,))
 
-    def _number(self, slot: int) -> Place:
+    def _number(self, slot: int) -> StorageLocation:
         """A slot that is a number: a variable, or an element of an array behind the first."""
         array = self._array_at(slot)
-        return Place(root=slot) if array is None else Place(root=_element_of(array), keys=(slot,))
+        return (
+            StorageLocation(root=slot)
+            if array is None
+            else StorageLocation(root=_element_of(array), keys=(slot,))
+        )
 
     def _array_at(self, number: int) -> int | None:
         """The slot of the array whose elements lie there, give or take a few that are added later.
@@ -122,57 +126,59 @@ class Places:
         """Whether what was hashed is the slot of an array, whose length is read."""
         return len(words) == 1 and not words[0] >> _SMALL and self._has("SLOAD", words[0])
 
-    def _hash(self, words: tuple[Word, ...], depth: int) -> Place:
+    def _hash(self, words: tuple[Value, ...], depth: int) -> StorageLocation:
         if len(words) == 1:
             first = words[0]
             if isinstance(first, int) and self._is_length((first,)):
-                return Place(root=_element_of(first), keys=(0,))
+                return StorageLocation(root=_element_of(first), keys=(0,))
             inner = self._place(first, depth - 1)
-            return Place(root=("array", inner.root), keys=inner.keys)
+            return StorageLocation(root=("array", inner.root), keys=inner.keys)
         if len(words) != _PAIR:
-            keys = tuple(word for word in words if isinstance(word, Term))
-            return Place(root=("many", *map(str, words)), keys=keys)
+            keys = tuple(word for word in words if isinstance(word, Expr))
+            return StorageLocation(root=("many", *map(str, words)), keys=keys)
         key, base = words if self._is_base(words[1]) or not self._is_base(words[0]) else words[::-1]
         inner = self._place(base, depth - 1)
-        return Place(root=("map", inner.root), keys=(*inner.keys, self._sources.single(key)))
+        return StorageLocation(
+            root=("map", inner.root), keys=(*inner.keys, self._sources.single_value(key))
+        )
 
-    def _is_base(self, word: Word) -> bool:
-        word = self._sources.single(word)
+    def _is_base(self, word: Value) -> bool:
+        word = self._sources.single_value(word)
         if isinstance(word, int):
             return True
         return word.operation in ("keccak", "packed") or (
             word.operation == "ADD" and any(self._is_hash(part) for part in word.arguments)
         )
 
-    def _is_hash(self, word: Word) -> bool:
+    def _is_hash(self, word: Value) -> bool:
         if isinstance(word, int):
             return word in self._hashed
         return word.operation in ("keccak", "packed")
 
-    def _offset(self, slot: Term, depth: int) -> Place:
+    def _offset(self, slot: Expr, depth: int) -> StorageLocation:
         """A field of a struct, or an element of an array."""
         first, second = slot.arguments
         if isinstance(first, int) and first not in self._hashed:
             array = self._array_at(first)
             if array is not None:
-                return Place(root=_element_of(array), keys=(second,))
+                return StorageLocation(root=_element_of(array), keys=(second,))
             inner = self._place(second, depth - 1)
             if inner.root == UNKNOWN or (first >> _SIGN_BIT and _is_plain_element(inner)):
                 return inner  # the element before, where elements are single words
-            return Place(root=("field", inner.root, first), keys=inner.keys)
+            return StorageLocation(root=("field", inner.root, first), keys=inner.keys)
         for base, index in ((first, second), (second, first)):
             if self._is_base(base) and not (isinstance(base, int) and base not in self._hashed):
                 inner = self._place(base, depth - 1)
                 if is_element(inner.root):
-                    return Place(root=inner.root, keys=(index,))
-                return Place(root=("item", inner.root), keys=(*inner.keys, index))
-        return Place(root=UNKNOWN, keys=(slot,))
+                    return StorageLocation(root=inner.root, keys=(index,))
+                return StorageLocation(root=("item", inner.root), keys=(*inner.keys, index))
+        return StorageLocation(root=UNKNOWN, keys=(slot,))
 
 
-def _packed(slot: Term) -> Place:
+def _packed(slot: Expr) -> StorageLocation:
     """Bytes hashed together: numbers name the variable, all else is a key."""
     length, *pieces = slot.arguments
-    root: list[Root] = ["packed", length if isinstance(length, int) else UNKNOWN]
+    root: list[VariableId] = ["packed", length if isinstance(length, int) else UNKNOWN]
     keys = []
     for piece in pieces:
         if isinstance(piece, int):
@@ -180,17 +186,17 @@ def _packed(slot: Term) -> Place:
         else:
             root.append("key")
             keys.append(piece)
-    return Place(root=tuple(root), keys=tuple(keys))
+    return StorageLocation(root=tuple(root), keys=tuple(keys))
 
 
-def written_bits(value: Word, slot: Word) -> int:
+def written_bits(value: Value, slot: Value) -> int:
     """The bits of a slot that storing `value` may change."""
     return MASK & ~_kept(value, slot)
 
 
-def _kept(word: Word, slot: Word) -> int:
+def _kept(word: Value, slot: Value) -> int:
     """Bits that are surely as they were."""
-    if not isinstance(word, Term):
+    if not isinstance(word, Expr):
         return 0
     match (word.operation, word.arguments):
         case ("SLOAD", (place,)):
@@ -199,20 +205,20 @@ def _kept(word: Word, slot: Word) -> int:
             return _kept(b, slot) & (a if isinstance(a, int) else _kept(a, slot))
         case ("OR", (a, b)):
             return (_kept(a, slot) & _zeros(b)) | (_kept(b, slot) & _zeros(a))
-        case ("SHL", (int(shift), Term(operation="SHR", arguments=(back, inner)))) if (
+        case ("SHL", (int(shift), Expr(operation="SHR", arguments=(back, inner)))) if (
             back == shift and shift < 256  # noqa: PLR2004 - bits of a word
         ):
             return _kept(inner, slot) & (MASK << shift)
     return 0
 
 
-def field_of(word: Word, bits: int) -> Word | None:
+def field_of(word: Value, bits: int) -> Value | None:
     """What a run of bits of the word is, as a word of its own. None: it was not put together in a
     way that tells."""
     shift = lowest_bit(bits)
     if isinstance(word, int):
         return (word & bits) >> shift
-    found: Word | None = word if not shift else None
+    found: Value | None = word if not shift else None
     match (word.operation, word.arguments):
         case ("AND", (int(mask), inner)):
             found = field_of(inner, bits) if mask & bits == bits else None
@@ -234,7 +240,7 @@ _ONE_BIT: Final = frozenset({"ISZERO", "EQ", "LT", "GT", "SLT", "SGT", "success"
 _ADDRESSES: Final = frozenset({"CALLER", "ORIGIN", "ADDRESS", "COINBASE"})
 
 
-def _zeros(word: Word) -> int:
+def _zeros(word: Value) -> int:
     """Bits that are surely zero."""
     if isinstance(word, int):
         return MASK & ~word
@@ -255,13 +261,13 @@ def _zeros(word: Word) -> int:
     return zeros
 
 
-def settled_bits(word: Word, bits: int) -> int | None:
+def settled_bits(word: Value, bits: int) -> int | None:
     """These bits of the word, all others left out. None: some of them hang on what is not known."""
     ones = _ones(word)
     return ones & bits if not bits & ~(ones | _zeros(word)) else None
 
 
-def _ones(word: Word) -> int:
+def _ones(word: Value) -> int:
     """Bits that are surely one."""
     if isinstance(word, int):
         return word
@@ -277,7 +283,7 @@ def _shifted(zeros: int, shift: int) -> int:
     return ((zeros << shift) & MASK) | ((1 << shift) - 1)
 
 
-def _is_array_of(root: Root, part: Root) -> bool:
+def _is_array_of(root: VariableId, part: VariableId) -> bool:
     """Whether the root names elements of an array declared at the part, or the part is one."""
     if not isinstance(root, tuple):
         return False
@@ -286,19 +292,19 @@ def _is_array_of(root: Root, part: Root) -> bool:
     return any(_is_array_of(inner, part) for inner in root) or (root == part and root[0] == "item")
 
 
-def _element_of(array: int) -> Root:
+def _element_of(array: int) -> VariableId:
     return ("item", ("array", array))
 
 
-def _is_plain_element(place: Place) -> bool:
+def _is_plain_element(place: StorageLocation) -> bool:
     """Whether it is an element of an array under an index that nothing was multiplied into."""
     if not isinstance(place.root, tuple) or place.root[0] != "item" or not place.keys:
         return False
     index = place.keys[-1]
-    return not isinstance(index, Term) or index.operation not in ("MUL", "SHL")
+    return not isinstance(index, Expr) or index.operation not in ("MUL", "SHL")
 
 
-def is_element(root: Root) -> bool:
+def is_element(root: VariableId) -> bool:
     """Whether it is the elements of an array for all, whichever of them."""
     return (
         isinstance(root, tuple)

@@ -5,34 +5,39 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from analysis.static.dataflow.predicates import Variable
-from analysis.static.dataflow.storage_layout import Place, Places, Root, written_bits
-from analysis.static.evm.cfg import Deed, Entry
-from analysis.static.evm.expressions import Word
+from analysis.static.dataflow.storage_layout import (
+    StorageLayout,
+    StorageLocation,
+    VariableId,
+    written_bits,
+)
+from analysis.static.evm.cfg import Effect, Entry
+from analysis.static.evm.expressions import Value
 
 
-class Write(msgspec.Struct, frozen=True, kw_only=True):
+class StorageWrite(msgspec.Struct, frozen=True, kw_only=True):
     """One store, on a way that can succeed."""
 
     entry: Entry
     pc: int
-    place: Place
+    place: StorageLocation
     bits: int
     """Bits of the slot that it may change."""
-    slot: Word
-    value: Word
+    slot: Value
+    value: Value
 
 
-class Stores:
+class StorageWrites:
     """Those of one code, each once however many ways lead to it."""
 
-    def __init__(self, deeds: Iterable[tuple[Entry, Deed]], places: Places) -> None:
+    def __init__(self, effects: Iterable[tuple[Entry, Effect]], places: StorageLayout) -> None:
         stores = (
-            (entry, deed.pc, deed.words[0], deed.words[1])
-            for entry, deed in deeds
-            if deed.kind == "SSTORE"
+            (entry, effect.pc, effect.words[0], effect.words[1])
+            for entry, effect in effects
+            if effect.kind == "SSTORE"
         )
         self.all = tuple(
-            Write(
+            StorageWrite(
                 entry=entry,
                 pc=pc,
                 place=place,
@@ -43,11 +48,11 @@ class Stores:
             for entry, pc, slot, value in dict.fromkeys(stores)
             for place in places.of(slot)
         )
-        self._by_root: dict[Root, list[Write]] = {}
+        self._by_root: dict[VariableId, list[StorageWrite]] = {}
         for write in self.all:
             self._by_root.setdefault(write.place.root, []).append(write)
 
-    def to(self, variable: Variable) -> Iterator[Write]:
+    def to(self, variable: Variable) -> Iterator[StorageWrite]:
         """Those that may change this variable."""
         root, bits = variable
         return (write for write in self._by_root.get(root, ()) if write.bits & bits)

@@ -1,10 +1,10 @@
 """Functions that can write what `allowance` returns."""
 
 from analysis.static.detectors.detector import Answer, Detector, Evidence
-from analysis.static.token_model.contract_model import Code
+from analysis.static.token_model.contract_model import ContractModel
 
 
-def _look(code: Code) -> Answer:
+def _look(code: ContractModel) -> Answer:
     writers = code.allowances
     hits = (
         Evidence(entry=note.entry, pc=note.pc, slots=frozenset(writers.roots))

@@ -3,15 +3,15 @@
 from collections.abc import Iterator
 
 from analysis.static.detectors.detector import Answer, Detector, Evidence
-from analysis.static.token_model.contract_model import Code
+from analysis.static.token_model.contract_model import ContractModel
 
 
-def _hits(code: Code) -> Iterator[Evidence]:
+def _hits(code: ContractModel) -> Iterator[Evidence]:
     for note in code.notes.destructions.values():
         yield Evidence(entry=note.entry, pc=note.pc)
 
 
-def _look(code: Code) -> Answer:
+def _look(code: ContractModel) -> Answer:
     return Answer.of(_hits(code), code, instructions=["SELFDESTRUCT"], is_met=True)
 
 

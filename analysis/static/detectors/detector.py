@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 import msgspec
 
 from analysis.static.evm.cfg import Entry
-from analysis.static.token_model.contract_model import Code
+from analysis.static.token_model.contract_model import ContractModel
 
 
 class Evidence(msgspec.Struct, frozen=True, kw_only=True):
@@ -30,7 +30,7 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     @staticmethod
     def of(
         hits: Iterable[Evidence],
-        code: Code,
+        code: ContractModel,
         *,
         functions: Iterable[Entry] | None = None,
         instructions: Iterable[str] = (),
@@ -60,7 +60,7 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     @staticmethod
-    def of_all(hits: Iterable[Evidence], code: Code) -> "Answer":
+    def of_all(hits: Iterable[Evidence], code: ContractModel) -> "Answer":
         """For a list of functions: not known where the budget cut a function, which may be one."""
         answer = Answer.of(hits, code)
         if answer.value and code.notes.cut:
@@ -77,4 +77,4 @@ class Detector(msgspec.Struct, frozen=True, kw_only=True):
     """Bumped when any answer may change; stored beside the answer."""
     true_when: str
     not_when: tuple[str, ...]
-    look: Callable[[Code], Answer]
+    look: Callable[[ContractModel], Answer]

@@ -4,25 +4,25 @@ from collections.abc import Iterator
 
 from analysis.static.dataflow.delegate_targets import is_precompile
 from analysis.static.detectors.detector import Answer, Detector, Evidence
-from analysis.static.evm.expressions import Term, address_in
-from analysis.static.token_model.contract_model import Code
+from analysis.static.evm.expressions import Expr, address_in
+from analysis.static.token_model.contract_model import ContractModel
 
 _CALLS = ("CALL", "STATICCALL", "DELEGATECALL", "CALLCODE")
 
 
-def _hits(code: Code) -> Iterator[Evidence]:
-    for entry, deed in code.calls():
-        target = address_in(code.sources.single(deed.words[0]))
+def _hits(code: ContractModel) -> Iterator[Evidence]:
+    for entry, effect in code.calls():
+        target = address_in(code.dependencies.single_value(effect.words[0]))
         if isinstance(target, int) and is_precompile(target):
             continue
         is_known = isinstance(target, int) or (
-            isinstance(target, Term) and target.operation == "ADDRESS"
+            isinstance(target, Expr) and target.operation == "ADDRESS"
         )
         if not is_known or target in code.notes.answers_used:
-            yield Evidence(entry=entry, pc=deed.pc)
+            yield Evidence(entry=entry, pc=effect.pc)
 
 
-def _look(code: Code) -> Answer:
+def _look(code: ContractModel) -> Answer:
     return Answer.of(_hits(code), code, instructions=_CALLS, is_met=True)
 
 

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 
 from analysis.static.detectors.detector import Answer, Detector, Evidence
 from analysis.static.token_model.amount_factors import scalings
-from analysis.static.token_model.contract_model import MOVERS, Code
+from analysis.static.token_model.contract_model import MOVERS, ContractModel
 from analysis.static.token_model.pauses_and_lists import lists
 
 
-def _hits(code: Code) -> Iterator[Evidence]:
+def _hits(code: ContractModel) -> Iterator[Evidence]:
     for guard, variables in lists(code):
         yield Evidence(
             entry=guard.refusal.entry, pc=guard.pc, slots=frozenset(code.slots_of(variables))
@@ -21,7 +21,7 @@ def _hits(code: Code) -> Iterator[Evidence]:
         )
 
 
-def _look(code: Code) -> Answer:
+def _look(code: ContractModel) -> Answer:
     return Answer.of(_hits(code), code, functions=MOVERS, hangs_on_writers=True)
 
 

@@ -4,17 +4,17 @@ from collections.abc import Iterator
 
 from analysis.static.detectors.detector import Answer, Detector, Evidence
 from analysis.static.token_model.access_control import caller_checks
-from analysis.static.token_model.contract_model import Code
+from analysis.static.token_model.contract_model import ContractModel
 
 
-def _hits(code: Code) -> Iterator[Evidence]:
+def _hits(code: ContractModel) -> Iterator[Evidence]:
     for check in caller_checks(code):
         yield Evidence(
             entry=check.entry, pc=check.pc, slots=frozenset(code.slots_of(check.variables))
         )
 
 
-def _look(code: Code) -> Answer:
+def _look(code: ContractModel) -> Answer:
     return Answer.of(_hits(code), code)
 
 

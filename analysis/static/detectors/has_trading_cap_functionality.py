@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 
 from analysis.static.detectors.detector import Answer, Detector, Evidence
-from analysis.static.token_model.contract_model import MOVERS, Code
+from analysis.static.token_model.contract_model import MOVERS, ContractModel
 from analysis.static.token_model.transfer_guards import trading_caps
 
 
-def _hits(code: Code) -> Iterator[Evidence]:
+def _hits(code: ContractModel) -> Iterator[Evidence]:
     for cap in trading_caps(code):
         yield Evidence(
             entry=cap.guard.refusal.entry,
@@ -16,7 +16,7 @@ def _hits(code: Code) -> Iterator[Evidence]:
         )
 
 
-def _look(code: Code) -> Answer:
+def _look(code: ContractModel) -> Answer:
     return Answer.of(_hits(code), code, functions=MOVERS)
 
 

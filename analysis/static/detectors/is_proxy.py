@@ -1,10 +1,10 @@
 """Unknown calls are handed on to an implementation."""
 
 from analysis.static.detectors.detector import Answer, Detector, Evidence
-from analysis.static.token_model.contract_model import Code
+from analysis.static.token_model.contract_model import ContractModel
 
 
-def _look(code: Code) -> Answer:
+def _look(code: ContractModel) -> Answer:
     found = code.delegation
     slots = frozenset(int(slot, 16) for slot in found.slots + found.beacon_slots)
     evidence = tuple(Evidence(entry=None, pc=pc, slots=slots) for pc in found.pcs)

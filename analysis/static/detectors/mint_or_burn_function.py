@@ -4,14 +4,14 @@ from collections.abc import Iterator
 
 from analysis.static.detectors.detector import Answer, Detector, Evidence
 from analysis.static.token_model.balance_changes import lasting_changes
-from analysis.static.token_model.contract_model import Code
+from analysis.static.token_model.contract_model import ContractModel
 from analysis.static.token_model.initializers import is_initializer
 
 
-def _hits(code: Code) -> Iterator[Evidence]:
+def _hits(code: ContractModel) -> Iterator[Evidence]:
     if code.roles.is_supply_own_coins:
-        for entry, deed in code.calls():
-            yield Evidence(entry=entry, pc=deed.pc)
+        for entry, effect in code.calls():
+            yield Evidence(entry=entry, pc=effect.pc)
     for variable in code.roles.supply:
         slots = frozenset(code.slots_of([variable]))
         changes = list(lasting_changes(code, variable))
@@ -22,7 +22,7 @@ def _hits(code: Code) -> Iterator[Evidence]:
                 yield Evidence(entry=write.entry, pc=write.pc, slots=slots)
 
 
-def _look(code: Code) -> Answer:
+def _look(code: ContractModel) -> Answer:
     return Answer.of(_hits(code), code)
 
 

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 
 from analysis.static.detectors.detector import Evidence
 from analysis.static.token_model.amount_factors import scalings
-from analysis.static.token_model.contract_model import Code
+from analysis.static.token_model.contract_model import ContractModel
 from analysis.static.token_model.transfer_guards import storage_guards
 
 
-def find_storage_guards(code: Code, entry: int) -> Iterator[Evidence]:
+def find_storage_guards(code: ContractModel, entry: int) -> Iterator[Evidence]:
     """Guards of the function `entry`, and amounts that storage scales there."""
     for guard in storage_guards(code, entry):
         variables = [each for reading in guard.all() for each in reading.globals]

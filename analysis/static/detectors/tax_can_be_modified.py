@@ -4,17 +4,17 @@ from collections.abc import Iterator
 
 from analysis.static.detectors.detector import Answer, Detector, Evidence
 from analysis.static.token_model.balance_changes import taxes
-from analysis.static.token_model.contract_model import MOVERS, Code
+from analysis.static.token_model.contract_model import MOVERS, ContractModel
 from analysis.static.token_model.transfer_guards import is_modifiable
 
 
-def _hits(code: Code) -> Iterator[Evidence]:
+def _hits(code: ContractModel) -> Iterator[Evidence]:
     for tax in taxes(code):
         for entry, pc in is_modifiable(code, tax.rates):
             yield Evidence(entry=entry, pc=pc, slots=frozenset(code.slots_of(tax.rates)))
 
 
-def _look(code: Code) -> Answer:
+def _look(code: ContractModel) -> Answer:
     functions = None if any(taxes(code)) else MOVERS
     return Answer.of(_hits(code), code, functions=functions, hangs_on_writers=True)
 

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 from analysis.static.detectors.detector import Answer, Detector, Evidence
 from analysis.static.token_model.clock_comparisons import clock_comparisons
-from analysis.static.token_model.contract_model import Code
+from analysis.static.token_model.contract_model import ContractModel
 
 
-def _hits(code: Code) -> Iterator[Evidence]:
+def _hits(code: ContractModel) -> Iterator[Evidence]:
     for comparison in clock_comparisons(code):
         yield Evidence(
             entry=comparison.entry,
@@ -16,7 +16,7 @@ def _hits(code: Code) -> Iterator[Evidence]:
         )
 
 
-def _look(code: Code) -> Answer:
+def _look(code: ContractModel) -> Answer:
     return Answer.of(_hits(code), code, instructions=["TIMESTAMP", "NUMBER"], is_met=True)
 
 

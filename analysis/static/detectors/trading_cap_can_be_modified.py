@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 
 from analysis.static.detectors.detector import Answer, Detector, Evidence
-from analysis.static.token_model.contract_model import MOVERS, Code
+from analysis.static.token_model.contract_model import MOVERS, ContractModel
 from analysis.static.token_model.transfer_guards import is_modifiable, trading_caps
 
 
-def _hits(code: Code) -> Iterator[Evidence]:
+def _hits(code: ContractModel) -> Iterator[Evidence]:
     for cap in trading_caps(code):
         variables = cap.limits | cap.switches
         for entry, pc in (
@@ -17,7 +17,7 @@ def _hits(code: Code) -> Iterator[Evidence]:
             yield Evidence(entry=entry, pc=pc, slots=frozenset(code.slots_of(variables)))
 
 
-def _look(code: Code) -> Answer:
+def _look(code: ContractModel) -> Answer:
     functions = None if any(trading_caps(code)) else MOVERS
     return Answer.of(_hits(code), code, functions=functions, hangs_on_writers=True)
 

@@ -3,18 +3,18 @@
 from collections.abc import Iterator
 
 from analysis.static.detectors.detector import Answer, Detector, Evidence
-from analysis.static.token_model.contract_model import MOVERS, Code
+from analysis.static.token_model.contract_model import MOVERS, ContractModel
 from analysis.static.token_model.cooldowns import cooldowns
 
 
-def _hits(code: Code) -> Iterator[Evidence]:
+def _hits(code: ContractModel) -> Iterator[Evidence]:
     for guard, variables in cooldowns(code):
         yield Evidence(
             entry=guard.refusal.entry, pc=guard.pc, slots=frozenset(code.slots_of(variables))
         )
 
 
-def _look(code: Code) -> Answer:
+def _look(code: ContractModel) -> Answer:
     return Answer.of(_hits(code), code, functions=MOVERS, hangs_on_writers=True)
 
 

@@ -2,10 +2,10 @@
 
 from analysis.static.detectors.detector import Answer, Detector
 from analysis.static.detectors.storage_guards import find_storage_guards
-from analysis.static.token_model.contract_model import TRANSFER, Code
+from analysis.static.token_model.contract_model import TRANSFER, ContractModel
 
 
-def _look(code: Code) -> Answer:
+def _look(code: ContractModel) -> Answer:
     return Answer.of(find_storage_guards(code, TRANSFER), code, functions=(TRANSFER,))
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from analysis.reads.abi_encoding import selector_of
 from analysis.static.detectors.detector import Answer, Detector, Evidence
-from analysis.static.token_model.contract_model import Code
+from analysis.static.token_model.contract_model import ContractModel
 
 _VIEWS = frozenset(
     int(selector_of(signature), 16)
@@ -21,13 +21,13 @@ _VIEWS = frozenset(
 )
 
 
-def _hits(code: Code) -> Iterator[Evidence]:
+def _hits(code: ContractModel) -> Iterator[Evidence]:
     for write in (*code.writes, *code.writes_inside):
         if write.entry in _VIEWS:
             yield Evidence(entry=write.entry, pc=write.pc)
 
 
-def _look(code: Code) -> Answer:
+def _look(code: ContractModel) -> Answer:
     return Answer.of(_hits(code), code, functions=_VIEWS, is_met=True)
 
 

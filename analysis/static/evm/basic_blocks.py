@@ -8,7 +8,7 @@ worked out once, so that running a block costs only what it computes.
 from typing import Final
 
 from analysis.static.evm.disassembly import JUMPDEST, PUSH0, PUSH32, Program
-from analysis.static.evm.expressions import Pool, Term, Word
+from analysis.static.evm.expressions import Expr, ExprPool, Value
 from analysis.static.evm.instruction_effects import COMPARISONS, EFFECTS, Handler, no_effect
 from analysis.static.evm.opcodes import NUMBER, OPCODES, Opcode
 
@@ -57,7 +57,7 @@ Step = tuple[int, str, int, tuple[int, ...], Handler]
 """Kind, instruction, program counter, registers of its operands, handler of what acts."""
 
 
-class Block:
+class BasicBlock:
     """One stretch. Registers: the stack's upper words, the constants, then one for each result."""
 
     __slots__ = (
@@ -83,7 +83,7 @@ class Block:
         """Words that must be on the stack."""
         self.peak = 0
         """Words by which the stack grows at most."""
-        self.constants: list[Word] = []
+        self.constants: list[Value] = []
         self.steps: list[Step] = []
         self.replaced = 0
         """Words taken off the stack at the end."""
@@ -140,35 +140,35 @@ class _Stack:
             self.words[-1], self.words[-deep] = self.words[-deep], self.words[-1]
 
 
-class Blocks:
+class BasicBlocks:
     """The blocks of one code, each made when first asked for."""
 
-    def __init__(self, program: Program, pool: Pool) -> None:
+    def __init__(self, program: Program, pool: ExprPool) -> None:
         self._program = program
         self._pool = pool
-        self._known: dict[int, Block] = {}
+        self._known: dict[int, BasicBlock] = {}
 
-    def at(self, pc: int) -> Block:
+    def at(self, pc: int) -> BasicBlock:
         """The block that starts here."""
         block = self._known.get(pc)
         if block is None:
-            block = self._known[pc] = _Maker(self._program, self._pool).make(pc)
+            block = self._known[pc] = _BlockLifter(self._program, self._pool).make(pc)
         return block
 
 
-class _Maker:
-    def __init__(self, program: Program, pool: Pool) -> None:
+class _BlockLifter:
+    def __init__(self, program: Program, pool: ExprPool) -> None:
         self._program = program
         self._pool = pool
         self._stack = _Stack()
-        self._block = Block()
-        self._values: dict[int, Word] = {}
+        self._block = BasicBlock()
+        self._values: dict[int, Value] = {}
         """Constants by number."""
-        self._numbers: dict[Word, int] = {}
+        self._numbers: dict[Value, int] = {}
         self._count = 0
         self._drafted: list[_Drafted] = []
 
-    def make(self, pc: int) -> Block:
+    def make(self, pc: int) -> BasicBlock:
         """Read the code from here to where control may go elsewhere, or others may come along."""
         code = self._program.code
         block = self._block
@@ -245,15 +245,15 @@ class _Maker:
             if row.pushes:
                 stack.push(self._new())
 
-    def _folded(self, row: Opcode, operands: tuple[int, ...]) -> Word | None:
+    def _folded(self, row: Opcode, operands: tuple[int, ...]) -> Value | None:
         """What the instruction always leaves. None: that depends, or it does more than that."""
         if row.name in EFFECTS:
             return None
         words = [self._values[each] for each in operands if each in self._values]
         if len(words) < len(operands):
             return None
-        word = self._pool.make(row.name, *words)
-        is_noted = row.name in COMPARISONS and isinstance(word, Term) and word.has_clock
+        word = self._pool.build(row.name, *words)
+        is_noted = row.name in COMPARISONS and isinstance(word, Expr) and word.depends_on_time
         # what the selector is hangs on the path
         is_open = word is self._pool.selector or word is self._pool.selector_high
         return None if is_noted or is_open else word
@@ -262,7 +262,7 @@ class _Maker:
         self._count += 1
         return self._count - 1
 
-    def _constant(self, word: Word) -> int:
+    def _constant(self, word: Value) -> int:
         number = self._numbers.get(word)
         if number is None:
             number = self._numbers[word] = self._new()

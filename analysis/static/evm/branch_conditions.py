@@ -4,7 +4,7 @@ from typing import Final
 
 import msgspec
 
-from analysis.static.evm.expressions import Pool, Term, Word, address_in
+from analysis.static.evm.expressions import Expr, ExprPool, Value, address_in
 
 _SELECTOR_SHIFT: Final = 224
 _BOOLEAN: Final = frozenset({"EQ", "LT", "GT", "SLT", "SGT", "ISZERO", "success"})
@@ -13,14 +13,14 @@ _BOOLEAN: Final = frozenset({"EQ", "LT", "GT", "SLT", "SGT", "ISZERO", "success"
 _NEVER_ZERO: Final = frozenset({"CALLER", "ORIGIN", "ADDRESS"})
 
 
-class Condition(msgspec.Struct, frozen=True, kw_only=True):
+class DecodedCondition(msgspec.Struct, frozen=True, kw_only=True):
     """One condition, taken apart."""
 
-    base: Term
+    base: Expr
     """What is under its ISZEROs."""
     when: bool
     """Whether the base is non-zero when the condition is."""
-    negation: Word
+    negation: Value
     """The base negated."""
     selector: int | None
     """The selector that is asked for. None: something else is."""
@@ -34,24 +34,24 @@ class Condition(msgspec.Struct, frozen=True, kw_only=True):
     """What the base is where it is not zero. None: that can be many things."""
 
 
-class Conditions:
+class ConditionDecoder:
     """Remembers what it has taken apart."""
 
-    def __init__(self, pool: Pool, *, has_blank_words: bool = False) -> None:
+    def __init__(self, pool: ExprPool, *, has_blank_words: bool = False) -> None:
         """`has_blank_words`: immutables may be left zero, and what is less one of them is that less
         what deployment fills in."""
         self._pool = pool
         self._never_zero = frozenset[str]() if has_blank_words else _NEVER_ZERO
-        self._known: dict[Term, Condition] = {}
+        self._known: dict[Expr, DecodedCondition] = {}
 
-    def of(self, condition: Term) -> Condition:
+    def decode(self, condition: Expr) -> DecodedCondition:
         """A condition's parts."""
         known = self._known.get(condition)
         if known is None:
             known = self._known[condition] = self._take_apart(condition)
         return known
 
-    def _take_apart(self, condition: Term) -> Condition:
+    def _take_apart(self, condition: Expr) -> DecodedCondition:
         base, when = _without_negations(condition)
         selector = None
         is_selector_when = when
@@ -63,10 +63,10 @@ class Conditions:
             selector = next((each for each in asked if each is not None), None)
         elif base.operation in ("XOR", "SUB"):
             selector, is_selector_when = self._selector_constant(base), not when
-        return Condition(
+        return DecodedCondition(
             base=base,
             when=when,
-            negation=self._pool.make("ISZERO", base),
+            negation=self._pool.build("ISZERO", base),
             selector=selector,
             is_selector_when=is_selector_when,
             is_address_argument=_is_address_argument(base),
@@ -74,8 +74,8 @@ class Conditions:
             true=1 if base.operation in _BOOLEAN else None,
         )
 
-    def _selector_constant(self, comparison: Word) -> int | None:
-        if not isinstance(comparison, Term):
+    def _selector_constant(self, comparison: Value) -> int | None:
+        if not isinstance(comparison, Expr):
             return None
         constants = [word for word in comparison.arguments if isinstance(word, int)]
         if len(constants) != 1:
@@ -87,26 +87,26 @@ class Conditions:
         return None
 
 
-def _without_negations(condition: Term) -> tuple[Term, bool]:
+def _without_negations(condition: Expr) -> tuple[Expr, bool]:
     """The term under a condition's ISZEROs, and whether it is non-zero when the condition is."""
     holds = True
-    inner: Word = condition
-    while isinstance(inner, Term) and inner.operation == "ISZERO":
+    inner: Value = condition
+    while isinstance(inner, Expr) and inner.operation == "ISZERO":
         condition, inner = inner, inner.arguments[0]
         holds = not holds
-    return (inner, holds) if isinstance(inner, Term) else (condition, not holds)
+    return (inner, holds) if isinstance(inner, Expr) else (condition, not holds)
 
 
-def _is_equality(word: Word) -> bool:
-    return isinstance(word, Term) and word.operation == "EQ"
+def _is_equality(word: Value) -> bool:
+    return isinstance(word, Expr) and word.operation == "EQ"
 
 
-def _is_address_argument(word: Term) -> bool:
+def _is_address_argument(word: Expr) -> bool:
     """In the head of calldata: of a list's elements there are too many to tell paths apart by."""
     bare = address_in(word)
     return (
         bare is not word
-        and isinstance(bare, Term)
+        and isinstance(bare, Expr)
         and bare.operation == "CALLDATALOAD"
         and isinstance(bare.arguments[0], int)
     )

@@ -13,7 +13,7 @@ _LONGEST_CHAIN: Final = 7
 _LARGEST_SMALL_NUMBER: Final = 0xFF
 
 
-class Contexts:
+class CallStrings:
     """Numbers for the sets of return addresses that paths have on their stacks."""
 
     def __init__(self) -> None:
@@ -22,11 +22,11 @@ class Contexts:
     def number_of(self, returns: tuple[int | None, ...]) -> int | None:
         """The same for the same return addresses. None: it is not worth following."""
         if returns not in self._known:
-            self._known[returns] = None if is_deep(returns) else len(self._known)
+            self._known[returns] = None if exceeds_recursion_limit(returns) else len(self._known)
         return self._known[returns]
 
 
-def is_deep(returns: tuple[int | None, ...]) -> bool:
+def exceeds_recursion_limit(returns: tuple[int | None, ...]) -> bool:
     """Whether some call waits on the stack too often, by the return addresses on it.
 
     Small numbers are more often data that happens to equal a jump destination.

@@ -5,27 +5,27 @@ from typing import Final
 
 import msgspec
 
-from analysis.static.evm.expressions import Term, Word
+from analysis.static.evm.expressions import Expr, Value
 
 Entry = int | None
 """The selector a path has matched. None: none yet, or none at all (fallback, receive)."""
 
 RETURNS: Final = "returns"
 REVERTS: Final = "reverts"
-FAILS: Final = "fails"
+ALWAYS_REVERTS: Final = "fails"
 DESTRUCTS: Final = "destructs"
-LOST: Final = "lost"
+UNRESOLVED: Final = "lost"
 """How a node can end execution; fails: it surely reverts, and nobody looked at what it does until
 then; lost: a jump that is not known, or the budget ran out."""
 
 
-class Deed(msgspec.Struct, frozen=True, kw_only=True):
+class Effect(msgspec.Struct, frozen=True, kw_only=True):
     """Something done to the world outside the path's own stack and memory."""
 
     kind: str
     """The instruction: SSTORE, CALL, STATICCALL, DELEGATECALL, CALLCODE, LOG."""
     pc: int
-    words: tuple[Word, ...]
+    words: tuple[Value, ...]
     """SSTORE: slot, value. Calls: target, first word of the input, whether an answer is wanted."""
 
 
@@ -33,10 +33,10 @@ class Branch(msgspec.Struct, frozen=True, kw_only=True):
     """A jump that depends on a word that is not known."""
 
     pc: int
-    condition: Term
-    if_true: "Node"
+    condition: Expr
+    if_true: "CfgNode"
     """Where a condition that is not zero leads."""
-    if_false: "Node"
+    if_false: "CfgNode"
 
 
 class Phi:
@@ -46,9 +46,9 @@ class Phi:
 
     def __init__(
         self,
-        names: Mapping[int | tuple[str, Word], Word],
-        stack: tuple[Word, ...],
-        cells: Mapping[Word, object],
+        names: Mapping[int | tuple[str, Value], Value],
+        stack: tuple[Value, ...],
+        cells: Mapping[Value, object],
     ) -> None:
         """`names`: the phi words by stack index, or by place in memory. They are found out as later
         edges arrive, so the mapping is the join point's own. `cells`: memory on this edge."""
@@ -56,18 +56,18 @@ class Phi:
         self._stack = stack
         self._cells = cells
 
-    def operands(self) -> Iterator[tuple[Term, Word]]:
+    def operands(self) -> Iterator[tuple[Expr, Value]]:
         """Each phi word, and what it is on this edge."""
         for name, phi in self._names.items():
             word = self._cells.get(name[1]) if isinstance(name, tuple) else self._stack[name]
-            if isinstance(phi, Term) and isinstance(word, int | Term) and word is not phi:
+            if isinstance(phi, Expr) and isinstance(word, int | Expr) and word is not phi:
                 yield phi, word
 
 
-class Node:
+class CfgNode:
     """A stretch of one path, or of all those that were merged into one."""
 
-    __slots__ = ("branch", "deeds", "end", "entry", "following", "number", "pc", "phi")
+    __slots__ = ("branch", "effects", "end", "entry", "following", "number", "pc", "phi")
 
     def __init__(self, number: int, entry: Entry, pc: int) -> None:
         self.number = number
@@ -78,29 +78,29 @@ class Node:
 
     def clear(self) -> None:
         """Forget what happened here: a wider state is about to be followed from here."""
-        self.deeds: list[Deed] = []
+        self.effects: list[Effect] = []
         self.branch: Branch | None = None
-        self.following: Node | None = None
+        self.following: CfgNode | None = None
         self.phi: Phi | None = None
         """What the merged state of `following` stands for on the edge from here."""
         self.end: str | None = REVERTS
 
-    def successors(self) -> tuple["Node", ...]:
+    def successors(self) -> tuple["CfgNode", ...]:
         """Where execution goes on."""
         if self.branch is not None:
             return (self.branch.if_true, self.branch.if_false)
         return () if self.following is None else (self.following,)
 
 
-class Graph:
+class Cfg:
     """All nodes of one walk."""
 
     def __init__(self) -> None:
         self.count = 0
-        self.roots: dict[Entry, list[Node]] = {}
+        self.roots: dict[Entry, list[CfgNode]] = {}
         """Where each function is entered; the fallback at the start of the code."""
 
-    def add(self, entry: Entry, pc: int) -> Node:
+    def add(self, entry: Entry, pc: int) -> CfgNode:
         """A new node, not yet linked to from any other."""
         self.count += 1
-        return Node(self.count, entry, pc)
+        return CfgNode(self.count, entry, pc)

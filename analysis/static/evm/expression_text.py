@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from analysis.static.evm.expressions import Term, Word
+from analysis.static.evm.expressions import Expr, Value
 
 _DEEPEST: Final = 5
 _LONGEST: Final = 160
@@ -13,10 +13,10 @@ _WORD: Final = 32
 _NAMED: Final = {
     "ISZERO": "not",
     "SLOAD": "storage",
-    "either": "one of several",
-    "opaque": "something",
+    "phi": "one of several",
+    "top": "something",
 }
-_MERGED: Final = frozenset({"either", "opaque"})
+_MERGED: Final = frozenset({"phi", "top"})
 
 _INFIX: Final = {
     "ADD": "+",
@@ -35,18 +35,18 @@ _INFIX: Final = {
 }
 
 
-def render(word: Word) -> str:
+def render(word: Value) -> str:
     """The word, cut where it is long."""
     text = _render(word, _DEEPEST)
     return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."
 
 
-def render_condition(condition: Term, *, holds: bool) -> str:
+def render_condition(condition: Expr, *, holds: bool) -> str:
     """The condition as it is met."""
     return render(condition) if holds else f"not ({render(condition)})"
 
 
-def _render(word: Word, depth: int) -> str:
+def _render(word: Value, depth: int) -> str:
     if isinstance(word, int):
         return str(word) if word < _SMALL else hex(word)
     if depth == 0:

@@ -18,29 +18,29 @@ _LARGEST = 120
 far smaller, and hostile code cannot make us build more."""
 
 
-class Term:
+class Expr:
     """One unknown word. `arguments` are words or, for leaves, numbers that tell them apart."""
 
-    __slots__ = ("arguments", "changes", "has_clock", "operation", "place", "size")
+    __slots__ = ("arguments", "changes", "depends_on_time", "operation", "place", "size")
 
-    def __init__(self, operation: str, arguments: tuple["Word", ...]) -> None:
+    def __init__(self, operation: str, arguments: tuple["Value", ...]) -> None:
         self.operation = operation
         self.arguments = arguments
         size, changes, has_clock = 1, operation in _CHANGING, False
         for argument in arguments:
-            if isinstance(argument, Term):
+            if isinstance(argument, Expr):
                 size += argument.size
                 changes |= argument.changes
-                has_clock |= argument.has_clock
+                has_clock |= argument.depends_on_time
         self.size: int = size
         self.changes: bool = changes
         """Whether two reads of the same term can differ within one call."""
-        self.has_clock: bool = operation in _CLOCKS or (has_clock and operation not in _CUTS)
-        self.place: tuple[Term, int] | None = None
+        self.depends_on_time: bool = operation in _CLOCKS or (has_clock and operation not in _CUTS)
+        self.place: tuple[Expr, int] | None = None
         """As a place in memory: the term it builds on, and how far behind it. None: not asked."""
 
 
-Word = int | Term
+Value = int | Expr
 
 
 def is_power_of_two(number: int) -> bool:
@@ -60,8 +60,8 @@ _CUTS = frozenset({"SLOAD", "keccak", "packed", "success", "result", "BLOCKHASH"
 
 _CHANGING = frozenset(
     {
-        *("SLOAD", "TLOAD", "GAS", "MSIZE", "memory", "result", "BALANCE", "SELFBALANCE", "opaque"),
-        "either",  # in a loop it stands for something else each time
+        *("SLOAD", "TLOAD", "GAS", "MSIZE", "memory", "result", "BALANCE", "SELFBALANCE", "top"),
+        "phi",  # in a loop it stands for something else each time
     }
 )
 
@@ -112,69 +112,69 @@ _SELECTOR_MASK = 2**32 - 1
 _SELECTOR_HIGH = _SELECTOR_MASK << _SELECTOR_SHIFT
 
 
-class Pool:
+class ExprPool:
     """Makes terms, folding what is known and sharing what is equal."""
 
     def __init__(self) -> None:
-        self._terms: dict[tuple[object, ...], Term] = {}
+        self._terms: dict[tuple[object, ...], Expr] = {}
         self.hashed: dict[int, tuple[int, ...]] = {}
         """What numbers that came from hashing are the hash of."""
-        self.joined: dict[Term, dict[Word, None]] = {}
+        self.phi_operands: dict[Expr, dict[Value, None]] = {}
         """What words of merged paths, and words too large to keep, stand for, in the order in which
         that was found: in any other, answers would differ from run to run."""
-        self.calldata_head = self.leaf("CALLDATALOAD", 0)
-        self.selector = self.leaf("selector")
-        self.selector_high = self.leaf("selector_high")
+        self.calldata_head = self.intern("CALLDATALOAD", 0)
+        self.selector = self.intern("selector")
+        self.selector_high = self.intern("selector_high")
         """The selector where it stands in calldata: in the four highest bytes."""
 
-    def leaf(self, operation: str, *arguments: Word) -> Term:
+    def intern(self, operation: str, *arguments: Value) -> Expr:
         """The term as it is, nothing folded. Terms in a key count by identity."""
         key = (operation, *arguments)
         term = self._terms.get(key)
         if term is None:
-            term = Term(operation, arguments)
+            term = Expr(operation, arguments)
             if term.size > _LARGEST:
-                term = Term(operation, tuple(self._shortened(word) for word in arguments))
+                term = Expr(operation, tuple(self._shortened(word) for word in arguments))
             self._terms[key] = term
         return term
 
-    def has(self, operation: str, *arguments: Word) -> bool:
+    def has(self, operation: str, *arguments: Value) -> bool:
         """Whether some path has made this term."""
         return (operation, *arguments) in self._terms
 
-    def terms(self) -> Iterator[Term]:
+    def terms(self) -> Iterator[Expr]:
         """All terms made so far, but those that only stand for others."""
         return iter(self._terms.values())
 
-    def _shortened(self, word: Word) -> Word:
+    def _shortened(self, word: Value) -> Value:
         """The word, or, where it is large, one that only stands for it."""
-        if not isinstance(word, Term) or word.size <= _LARGEST // 4:
+        if not isinstance(word, Expr) or word.size <= _LARGEST // 4:
             return word
-        short = Term("opaque", (len(self._terms),))
-        self.joined[short] = {word: None}
-        short.has_clock = word.has_clock
+        short = Expr("top", (len(self._terms),))
+        self.phi_operands[short] = {word: None}
+        short.depends_on_time = word.depends_on_time
         return short
 
-    def either(self) -> Term:
+    def either(self) -> Expr:
         """A new word for what differs between paths."""
-        word = Term("either", (len(self.joined),))
-        self.joined[word] = {}
+        word = Expr("phi", (len(self.phi_operands),))
+        self.phi_operands[word] = {}
         return word
 
-    def join(self, either: Word, *words: Word) -> None:
+    def join(self, either: Value, *words: Value) -> None:
         """Add to what the word stands for."""
-        if not isinstance(either, Term):
+        if not isinstance(either, Expr):
             return
-        meanings = self.joined[either]
+        meanings = self.phi_operands[either]
         for word in words:
             if word is not either and word not in meanings:
                 meanings[word] = None
-                either.has_clock |= isinstance(word, Term) and word.has_clock
+                either.depends_on_time |= isinstance(word, Expr) and word.depends_on_time
 
-    def make(self, operation: str, *arguments: Word) -> Word:
+    def build(self, operation: str, *arguments: Value) -> Value:
         """The word an instruction leaves."""
         for argument in arguments:
-            if isinstance(argument, Term):
+            if isinstance(argument, Expr):
                 break
         else:
             fold = FOLDED.get(operation)
@@ -182,12 +182,12 @@ class Pool:
                 return fold(*arguments)
         if len(arguments) == 2:  # noqa: PLR2004 - two operands
             return self._pair(operation, arguments[0], arguments[1])
-        return self.leaf(operation, *arguments)
+        return self.intern(operation, *arguments)
 
-    def _pair(self, operation: str, a: Word, b: Word) -> Word:
+    def _pair(self, operation: str, a: Value, b: Value) -> Value:
         if operation in _COMMUTATIVE and isinstance(b, int):
             a, b = b, a
-        if a is b and isinstance(a, Term) and not a.changes and operation in _SELF_INVERSE:
+        if a is b and isinstance(a, Expr) and not a.changes and operation in _SELF_INVERSE:
             return _SELF_INVERSE[operation]
         if isinstance(a, int):
             if operation in _NEUTRAL and a == _NEUTRAL[operation]:
@@ -195,11 +195,11 @@ class Pool:
             if operation in _ABSORBING and a == _ABSORBING[operation]:
                 return a
         shaped = self._idiom(operation, a, b)
-        return self.leaf(operation, a, b) if shaped is None else shaped
+        return self.intern(operation, a, b) if shaped is None else shaped
 
-    def _idiom(self, operation: str, a: Word, b: Word) -> Word | None:
+    def _idiom(self, operation: str, a: Value, b: Value) -> Value | None:
         """Shapes compilers write often. None: not one of them."""
-        found: Word | None = None
+        found: Value | None = None
         match (operation, a, b):
             case ("SHR" | "SHL", 0, word) | ("DIV", word, 1) | ("SUB", word, 0):
                 found = word
@@ -209,19 +209,19 @@ class Pool:
                 found = self._selector_in(word)
             case ("DIV", word, divisor) if divisor == 1 << _SELECTOR_SHIFT:
                 found = self._selector_in(word)
-            case ("AND", mask, Term() as word):
+            case ("AND", mask, Expr() as word):
                 found = self._masked(mask, word)
-            case ("ADD", int(number), Term() as word):
+            case ("ADD", int(number), Expr() as word):
                 found = self._sum(number, word)
-            case ("SUB", Term(operation="ADD", arguments=(int(more), word)), int(less)):
-                found = self.make("ADD", (more - less) & MASK, word)
+            case ("SUB", Expr(operation="ADD", arguments=(int(more), word)), int(less)):
+                found = self.build("ADD", (more - less) & MASK, word)
         return found
 
-    def _selector_in(self, word: Word) -> Word | None:
+    def _selector_in(self, word: Value) -> Value | None:
         """The selector, shifted down from the head of calldata."""
         return self.selector if word in (self.calldata_head, self.selector_high) else None
 
-    def _masked(self, mask: Word, word: Term) -> Word | None:
+    def _masked(self, mask: Value, word: Expr) -> Value | None:
         if word is self.calldata_head and mask == _SELECTOR_HIGH:
             return self.selector_high
         if word is self.selector and mask == _SELECTOR_MASK:
@@ -232,13 +232,13 @@ class Pool:
             return word
         return None
 
-    def _sum(self, number: int, word: Term) -> Word | None:
+    def _sum(self, number: int, word: Expr) -> Value | None:
         """Constants gathered, so that a place in memory has one name."""
         if word.operation == "ADD" and isinstance(word.arguments[0], int):
-            return self.make("ADD", (number + word.arguments[0]) & MASK, word.arguments[1])
+            return self.build("ADD", (number + word.arguments[0]) & MASK, word.arguments[1])
         return None
 
-    def hash_words(self, words: tuple[Word, ...]) -> Word:
+    def hash_words(self, words: tuple[Value, ...]) -> Value:
         """keccak256 of whole words."""
         numbers = [word for word in words if isinstance(word, int)]
         if len(numbers) == len(words):
@@ -246,24 +246,24 @@ class Pool:
             number = int.from_bytes(digest)
             self.hashed[number] = tuple(numbers)
             return number
-        return self.leaf("keccak", *words)
+        return self.intern("keccak", *words)
 
 
-def subterms(word: Word) -> Iterator[Term]:
+def subterms(word: Value) -> Iterator[Expr]:
     """The term and everything in it, each once."""
     seen: set[int] = set()
     waiting = [word]
     while waiting:
         term = waiting.pop()
-        if isinstance(term, Term) and id(term) not in seen:
+        if isinstance(term, Expr) and id(term) not in seen:
             seen.add(id(term))
             yield term
             waiting.extend(term.arguments)
 
 
-def address_in(word: Word) -> Word:
+def address_in(word: Value) -> Value:
     """The word without what compilers wrap round an address: masks and shifts that cancel."""
-    while isinstance(word, Term) and (word.operation, word.arguments[:1]) in _ADDRESS_WRAPPINGS:
+    while isinstance(word, Expr) and (word.operation, word.arguments[:1]) in _ADDRESS_WRAPPINGS:
         word = word.arguments[1]
     return word
 

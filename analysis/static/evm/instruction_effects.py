@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Final
 
 from analysis.static.evm.disassembly import Program
-from analysis.static.evm.expressions import Pool, Term, Word, address_in
-from analysis.static.evm.path_state import ALLOWANCE, BALANCE_OF, Notes, Path
+from analysis.static.evm.expressions import Expr, ExprPool, Value, address_in
+from analysis.static.evm.path_state import ALLOWANCE, BALANCE_OF, Notes, PathState
 
 _WORD: Final = 32
 _SELECTOR_SHIFT: Final = 224
@@ -32,20 +32,20 @@ _MOST_COPIED: Final = 512
 """Bytes of one copy whose words are followed."""
 
 
-class Machine:
+class Interpreter:
     """Runs single instructions. One per walk."""
 
-    def __init__(self, program: Program, pool: Pool, notes: Notes) -> None:
+    def __init__(self, program: Program, pool: ExprPool, notes: Notes) -> None:
         self.program = program
         self.pool = pool
         self.notes = notes
-        self.known: dict[tuple[object, ...], Word] = {}
+        self.known: dict[tuple[object, ...], Value] = {}
         """What instructions make of words, by name and operands, where it is the same on every
         path and nothing of it is noted."""
 
-    def work_out(self, path: Path, pc: int, name: str, words: tuple[Word, ...]) -> Word:
+    def evaluate(self, path: PathState, pc: int, name: str, words: tuple[Value, ...]) -> Value:
         """The word an instruction without effects leaves."""
-        word = self.pool.make(name, *words)
+        word = self.pool.build(name, *words)
         if name in COMPARISONS and self._is_noted(path, pc, name, words, word):
             return word
         if word is self.pool.selector or word is self.pool.selector_high:
@@ -53,21 +53,21 @@ class Machine:
         self.known[name, *words] = word
         return word
 
-    def note_return(self, path: Path, pc: int, place: Word, length: Word) -> None:
+    def note_return(self, path: PathState, pc: int, place: Value, length: Value) -> None:
         """RETURN."""
         count = -(-length // _WORD) if isinstance(length, int) else 2
         places = (
-            self.pool.make("ADD", _WORD * i, place) for i in range(min(count, _MOST_RETURNED))
+            self.pool.build("ADD", _WORD * i, place) for i in range(min(count, _MOST_RETURNED))
         )
         words = [path.memory.load(each) for each in places]
         self.notes.add(self.notes.returns, path, pc, *words)
 
-    def _signed(self, path: Path, given: Word) -> tuple[Word, ...]:
+    def _signed(self, path: PathState, given: Value) -> tuple[Value, ...]:
         """The input of ecrecover: digest, v, r, s."""
-        places = (self.pool.make("ADD", _WORD * i, given) for i in range(_SIGNATURE_WORDS))
+        places = (self.pool.build("ADD", _WORD * i, given) for i in range(_SIGNATURE_WORDS))
         return tuple(path.memory.load(place) for place in places)
 
-    def _as_known(self, path: Path, word: Word) -> Word:
+    def _as_known(self, path: PathState, word: Value) -> Value:
         """The word, with the selector filled in where the path has matched one."""
         if path.entry is not None:
             if word is self.pool.selector:
@@ -77,7 +77,7 @@ class Machine:
         return word
 
     def _is_noted(
-        self, path: Path, pc: int, name: str, words: tuple[Word, ...], result: Word
+        self, path: PathState, pc: int, name: str, words: tuple[Value, ...], result: Value
     ) -> bool:
         """Note a comparison that matters. False: it does not."""
         a, b = words
@@ -88,54 +88,54 @@ class Machine:
                 if place is not None:
                     noted = True
                     self.notes.add(self.notes.caller_checks, path, pc, *place)
-        if isinstance(result, Term) and result.has_clock:
+        if isinstance(result, Expr) and result.depends_on_time:
             noted = True
             self.notes.add(self.notes.clocks, path, pc, result, a, b)
         return noted
 
-    def _call(self, path: Path, pc: int, kind: str, words: tuple[Word, ...]) -> Word:
+    def _call(self, path: PathState, pc: int, kind: str, words: tuple[Value, ...]) -> Value:
         target = words[1]
         given, given_length, out, out_length = words[-4:]
         head = path.memory.head(given)
         if kind in _DELEGATING:
             self.notes.add(self.notes.delegations, path, pc, target, head, given_length)
         path.do(kind, pc, target, head, out_length)
-        path.called = target
+        path.last_callee = target
         signed = self._signed(path, given) if target == ECRECOVER else ()
         path.memory.forget(out, out_length)
         whom = address_in(target)
         if isinstance(out_length, int):
             count = min(out_length // _WORD, _MOST_RETURNED)
-            answer: list[Word] = [
-                self.pool.leaf("result", whom, _WORD * i, *signed) for i in range(count)
+            answer: list[Value] = [
+                self.pool.intern("result", whom, _WORD * i, *signed) for i in range(count)
             ]
             path.memory.store_words(out, answer, count * _WORD)
         else:
-            path.memory.store(out, self.pool.leaf("result", whom, 0))
-        return self.pool.leaf("success", pc, whom)
+            path.memory.store(out, self.pool.intern("result", whom, 0))
+        return self.pool.intern("success", pc, whom)
 
 
-def _is_caller(word: Word) -> bool:
+def _is_caller(word: Value) -> bool:
     bare = address_in(word)
-    return isinstance(bare, Term) and bare.operation in ("CALLER", "ORIGIN")
+    return isinstance(bare, Expr) and bare.operation in ("CALLER", "ORIGIN")
 
 
-def _owner_place(word: Word) -> tuple[int, int] | None:
+def _owner_place(word: Value) -> tuple[int, int] | None:
     """The storage slot that an address was read from, and how many bits it is shifted to the left
     in it. None: it is something else."""
     bare = address_in(word)
     shift = 0
     match bare:
-        case Term(operation="SHR", arguments=(int(shift), inner)):
+        case Expr(operation="SHR", arguments=(int(shift), inner)):
             bare = inner
-        case Term(operation="DIV", arguments=(inner, int(number))) if number.bit_count() == 1:
+        case Expr(operation="DIV", arguments=(inner, int(number))) if number.bit_count() == 1:
             bare, shift = inner, number.bit_length() - 1
-    if isinstance(bare, Term) and bare.operation == "SLOAD" and isinstance(bare.arguments[0], int):
+    if isinstance(bare, Expr) and bare.operation == "SLOAD" and isinstance(bare.arguments[0], int):
         return bare.arguments[0], shift
     return None
 
 
-def _mload(machine: Machine, path: Path, _pc: int, place: Word) -> Word:
+def _mload(machine: Interpreter, path: PathState, _pc: int, place: Value) -> Value:
     word = path.memory.load(1 if _is_recovery(place) else place)
     if word.__class__ is not int:
         if word.operation == "result":  # type: ignore[union-attr]  # a term
@@ -145,53 +145,53 @@ def _mload(machine: Machine, path: Path, _pc: int, place: Word) -> Word:
     return word
 
 
-def _is_recovery(word: Word) -> bool:
+def _is_recovery(word: Value) -> bool:
     """Whether it says that ecrecover ran, which it does with any input. Assembly uses it as the
     place that it let the answer be written to."""
-    return isinstance(word, Term) and word.operation == "success" and word.arguments[1] == ECRECOVER
+    return isinstance(word, Expr) and word.operation == "success" and word.arguments[1] == ECRECOVER
 
 
-def _mstore(_machine: Machine, path: Path, _pc: int, place: Word, word: Word) -> None:
+def _mstore(_machine: Interpreter, path: PathState, _pc: int, place: Value, word: Value) -> None:
     path.memory.store(place, word)
 
 
-def _mstore8(_machine: Machine, path: Path, _pc: int, place: Word, word: Word) -> None:
+def _mstore8(_machine: Interpreter, path: PathState, _pc: int, place: Value, word: Value) -> None:
     path.memory.store_byte(place, word)
 
 
-def _sload(machine: Machine, path: Path, pc: int, slot: Word) -> Word:
+def _sload(machine: Interpreter, path: PathState, pc: int, slot: Value) -> Value:
     if path.entry in (BALANCE_OF, ALLOWANCE):
         machine.notes.add(machine.notes.reads, path, pc, slot)
-    return machine.pool.leaf("SLOAD", slot)
+    return machine.pool.intern("SLOAD", slot)
 
 
-def _sstore(machine: Machine, path: Path, pc: int, slot: Word, value: Word) -> None:
+def _sstore(machine: Interpreter, path: PathState, pc: int, slot: Value, value: Value) -> None:
     machine.notes.add(machine.notes.writes, path, pc, slot, value)
     path.do("SSTORE", pc, slot, value)
 
 
-def _hash(_machine: Machine, path: Path, _pc: int, place: Word, length: Word) -> Word:
+def _hash(_machine: Interpreter, path: PathState, _pc: int, place: Value, length: Value) -> Value:
     return path.memory.hash(place, length)
 
 
 def _calldatacopy(
-    machine: Machine, path: Path, _pc: int, place: Word, source: Word, length: Word
+    machine: Interpreter, path: PathState, _pc: int, place: Value, source: Value, length: Value
 ) -> None:
     pool = machine.pool
     if isinstance(length, int) and length <= _MOST_COPIED:
         words = [
-            machine._as_known(path, pool.make("CALLDATALOAD", pool.make("ADD", offset, source)))
+            machine._as_known(path, pool.build("CALLDATALOAD", pool.build("ADD", offset, source)))
             for offset in range(0, length, _WORD)
         ]
         path.memory.store_words(place, words, length)
         return
     path.memory.forget(place, length)
     if source == 0:
-        path.memory.store(place, pool.leaf("input"))
+        path.memory.store(place, pool.intern("input"))
 
 
 def copy_code(
-    machine: Machine, path: Path, _pc: int, place: Word, source: Word, length: Word
+    machine: Interpreter, path: PathState, _pc: int, place: Value, source: Value, length: Value
 ) -> None:
     """CODECOPY. What stands behind the code, metadata or nothing, is not told apart: unknown."""
     code = machine.program.code
@@ -202,7 +202,7 @@ def copy_code(
         and source + length <= len(code)
     ):
         copied = code[source : source + length]
-        words: list[Word] = [
+        words: list[Value] = [
             int.from_bytes(copied[at : at + _WORD].ljust(_WORD, b"\0"))
             for at in range(0, length, _WORD)
         ]
@@ -212,27 +212,29 @@ def copy_code(
 
 
 def _returndatacopy(
-    machine: Machine, path: Path, _pc: int, place: Word, source: Word, length: Word
+    machine: Interpreter, path: PathState, _pc: int, place: Value, source: Value, length: Value
 ) -> None:
     pool = machine.pool
     path.memory.forget(place, length)
-    if path.called is None or length == 0:
+    if path.last_callee is None or length == 0:
         return
-    whom = address_in(path.called)
+    whom = address_in(path.last_callee)
     if isinstance(length, int) and length <= _MOST_COPIED:
-        words: list[Word] = [
-            pool.leaf("result", whom, pool.make("ADD", offset, source))
+        words: list[Value] = [
+            pool.intern("result", whom, pool.build("ADD", offset, source))
             for offset in range(0, length, _WORD)
         ]
         path.memory.store_words(place, words, length)
     else:
-        path.memory.store(place, pool.leaf("result", whom, source))
+        path.memory.store(place, pool.intern("result", whom, source))
 
 
-def _mcopy(machine: Machine, path: Path, _pc: int, place: Word, source: Word, length: Word) -> None:
+def _mcopy(
+    machine: Interpreter, path: PathState, _pc: int, place: Value, source: Value, length: Value
+) -> None:
     if isinstance(length, int) and length <= _MOST_COPIED:
         words = [
-            path.memory.load(machine.pool.make("ADD", offset, source))
+            path.memory.load(machine.pool.build("ADD", offset, source))
             for offset in range(0, length, _WORD)
         ]
         path.memory.store_words(place, words, length)
@@ -241,25 +243,33 @@ def _mcopy(machine: Machine, path: Path, _pc: int, place: Word, source: Word, le
 
 
 def _extcodecopy(
-    _machine: Machine, path: Path, _pc: int, _whose: Word, place: Word, _from: Word, length: Word
+    _machine: Interpreter,
+    path: PathState,
+    _pc: int,
+    _whose: Value,
+    place: Value,
+    _from: Value,
+    length: Value,
 ) -> None:
     path.memory.forget(place, length)
 
 
-def _returndatasize(machine: Machine, path: Path, _pc: int) -> Word:
-    return 0 if path.called is None else machine.pool.leaf("RETURNDATASIZE", path.called)
+def _returndatasize(machine: Interpreter, path: PathState, _pc: int) -> Value:
+    return (
+        0 if path.last_callee is None else machine.pool.intern("RETURNDATASIZE", path.last_callee)
+    )
 
 
-def _create(machine: Machine, path: Path, pc: int, *_words: Word) -> Word:
-    path.called = machine.pool.leaf("created", pc)
-    return path.called
+def _create(machine: Interpreter, path: PathState, pc: int, *_words: Value) -> Value:
+    path.last_callee = machine.pool.intern("created", pc)
+    return path.last_callee
 
 
-def no_effect(_machine: Machine, _path: Path, _pc: int, *_words: Word) -> None:
+def no_effect(_machine: Interpreter, _path: PathState, _pc: int, *_words: Value) -> None:
     """Of what is not in `EFFECTS`."""
 
 
-Handler = Callable[..., Word | None]
+Handler = Callable[..., Value | None]
 """Takes machine, path, program counter and operands, the top of the stack first."""
 
 

@@ -8,37 +8,37 @@ from typing import Final
 
 import msgspec
 
-from analysis.static.evm.expressions import FOLDED, Term, Word
+from analysis.static.evm.expressions import FOLDED, Expr, Value
 
 _MOST_ENTRIES: Final = 512
 _WORD_BITS: Final = 256
 
 
-class Spread(msgspec.Struct, frozen=True, kw_only=True):
+class TableLookup(msgspec.Struct, frozen=True, kw_only=True):
     """All that a word can be."""
 
-    index: Term
+    index: Expr
     words: tuple[int, ...]
     """By the index, from 0 on."""
 
 
-def spread_of(word: Word) -> Spread | None:
+def table_lookup_of(word: Value) -> TableLookup | None:
     """What a word can be. None: that hangs on more than one small index."""
     index = word
-    while isinstance(index, Term):
+    while isinstance(index, Expr):
         count = _count(index)
         if count is not None:
             found = [_value(word, index, number) for number in range(count)]
             known = tuple(each for each in found if each is not None)
-            return Spread(index=index, words=known) if len(known) == len(found) else None
-        unknown = [each for each in index.arguments if isinstance(each, Term)]
+            return TableLookup(index=index, words=known) if len(known) == len(found) else None
+        unknown = [each for each in index.arguments if isinstance(each, Expr)]
         if index.operation not in FOLDED or not unknown:
             return None
         index = unknown[0]
     return None
 
 
-def _count(term: Term) -> int | None:
+def _count(term: Expr) -> int | None:
     """How many values the term has, from 0 on. None: too many."""
     count: int | None = None
     match (term.operation, term.arguments):
@@ -53,7 +53,7 @@ def _count(term: Term) -> int | None:
     return count if count is not None and 0 < count <= _MOST_ENTRIES else None
 
 
-def _value(word: Word, index: Term, number: int) -> int | None:
+def _value(word: Value, index: Expr, number: int) -> int | None:
     if word is index:
         return number
     if isinstance(word, int):

@@ -1,7 +1,7 @@
 """Numbers that stand for every number like them: whoever looks at one is stopped.
 
 They may be kept, passed on, told apart from other numbers, and named in what is found; their own
-value is made up. Whatever else depends on it raises `LookedAtError`. So an examination that ends
+value is made up. Whatever else depends on it raises `ValueInspectedError`. So an analysis that ends
 with such numbers in the code has found what it finds for all that they stand for, but for those
 they were told apart from.
 """
@@ -9,7 +9,7 @@ they were told apart from.
 from collections.abc import Iterable
 from typing import Final, NoReturn, SupportsIndex, overload
 
-from analysis.static.evm.expressions import FOLDED, Pool, Term, Word
+from analysis.static.evm.expressions import FOLDED, Expr, ExprPool, Value
 
 WORD: Final = 32
 ADDRESS_BYTES: Final = 20
@@ -23,11 +23,11 @@ _ALLOWED: Final = frozenset({"AND", "EQ", "GT", "ISZERO", "LT", "SHR"})
 """What may be folded; the operators below say when. Not all of Python's arithmetic asks them."""
 
 
-class LookedAtError(Exception):
+class ValueInspectedError(Exception):
     """What is found depends on a number that was to make no difference."""
 
 
-class Sealed(int):
+class OpaqueInt(int):
     """Any number of its width that may be sealed. It passes for a plain int."""
 
     __class__ = int  # type: ignore[assignment]  # some code asks for just that
@@ -38,7 +38,7 @@ class Sealed(int):
     """Where numbers are noted that it was taken not to be."""
 
     @classmethod
-    def make(cls, value: int, *, name: int, others: set[int]) -> "Sealed":
+    def make(cls, value: int, *, name: int, others: set[int]) -> "OpaqueInt":
         """Sealed numbers of different names differ."""
         sealed = cls(value)
         sealed.name, sealed.width, sealed.others = name, width_of(value), others
@@ -52,7 +52,7 @@ class Sealed(int):
         return hash(("sealed", self.name))
 
     def __eq__(self, other: object) -> bool:
-        if is_sealed(other):
+        if is_opaque(other):
             return self is other
         if isinstance(other, int):
             self.others.add(other)
@@ -65,17 +65,17 @@ class Sealed(int):
         return True
 
     def __and__(self, other: int) -> int:
-        return _look() if is_sealed(other) or self._highest & ~other else self
+        return _look() if is_opaque(other) or self._highest & ~other else self
 
     __rand__ = __and__
 
     def __rshift__(self, bits: int) -> int:
-        if is_sealed(bits) or 0 < bits < 8 * self.width:
+        if is_opaque(bits) or 0 < bits < 8 * self.width:
             _look()
         return 0 if bits else self
 
     def __gt__(self, other: int) -> bool:
-        if is_sealed(other) or LOWEST[self.width] <= other <= self._highest:
+        if is_opaque(other) or LOWEST[self.width] <= other <= self._highest:
             _look()
         return other < LOWEST[self.width]
 
@@ -92,12 +92,12 @@ class Sealed(int):
 
 
 def _look(*_: object) -> NoReturn:
-    raise LookedAtError
+    raise ValueInspectedError
 
 
 for _name in vars(int):
-    if _name not in vars(Sealed) and _name not in ("__new__", "__getattribute__", "__doc__"):
-        setattr(Sealed, _name, _look)
+    if _name not in vars(OpaqueInt) and _name not in ("__new__", "__getattribute__", "__doc__"):
+        setattr(OpaqueInt, _name, _look)
 
 
 def width_of(number: int) -> int:
@@ -105,12 +105,12 @@ def width_of(number: int) -> int:
     return WORD if number >> (8 * ADDRESS_BYTES) else ADDRESS_BYTES
 
 
-def is_sealed(word: object) -> bool:
+def is_opaque(word: object) -> bool:
     """Whether its value must not be looked at."""
-    return type(word) is Sealed
+    return type(word) is OpaqueInt
 
 
-class SealedCode(bytes):
+class OpaqueCode(bytes):
     """A code, parts of which must not be copied."""
 
     parts: tuple[range, ...]
@@ -129,32 +129,32 @@ class SealedCode(bytes):
         return super().__getitem__(key)
 
 
-class ListeningPool(Pool):
+class RecordingPool(ExprPool):
     """Notes every number that is made: a sealed one is told apart from all of them."""
 
     def __init__(self, others: set[int]) -> None:
         self._others = others
         super().__init__()
 
-    def leaf(self, operation: str, *arguments: Word) -> Term:
+    def intern(self, operation: str, *arguments: Value) -> Expr:
         """As any pool does."""
         self._note(arguments)
-        return super().leaf(operation, *arguments)
+        return super().intern(operation, *arguments)
 
-    def make(self, operation: str, *arguments: Word) -> Word:
+    def build(self, operation: str, *arguments: Value) -> Value:
         """Numbers are folded only where that looks at no sealed one."""
         is_folded = operation in FOLDED and all(isinstance(word, int) for word in arguments)
-        if is_folded and operation not in _ALLOWED and any(map(is_sealed, arguments)):
+        if is_folded and operation not in _ALLOWED and any(map(is_opaque, arguments)):
             _look()
-        word = super().make(operation, *arguments)
+        word = super().build(operation, *arguments)
         self._note((word,))
         return word
 
-    def hash_words(self, words: tuple[Word, ...]) -> Word:
+    def hash_words(self, words: tuple[Value, ...]) -> Value:
         """As any pool does."""
         word = super().hash_words(words)
         self._note((word,))
         return word
 
-    def _note(self, words: Iterable[Word]) -> None:
-        self._others.update(word for word in words if isinstance(word, int) and not is_sealed(word))
+    def _note(self, words: Iterable[Value]) -> None:
+        self._others.update(word for word in words if isinstance(word, int) and not is_opaque(word))

@@ -10,34 +10,36 @@ import time
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-import msgspec
-
 from analysis.static.evm.basic_blocks import (
     ACTS,
     COMPUTES_OF_TWO,
     FALLS,
     LEAVES,
     READS_TABLE,
-    Block,
-    Blocks,
+    BasicBlock,
+    BasicBlocks,
 )
-from analysis.static.evm.branch_conditions import Condition, Conditions
+from analysis.static.evm.branch_conditions import ConditionDecoder, DecodedCondition
 from analysis.static.evm.budget import Budget
-from analysis.static.evm.call_contexts import Contexts
-from analysis.static.evm.cfg import DESTRUCTS, FAILS, LOST, RETURNS, Branch, Entry, Graph, Node
+from analysis.static.evm.call_contexts import CallStrings
+from analysis.static.evm.cfg import (
+    ALWAYS_REVERTS,
+    DESTRUCTS,
+    RETURNS,
+    UNRESOLVED,
+    Branch,
+    Cfg,
+    CfgNode,
+    Entry,
+)
 from analysis.static.evm.disassembly import Program
-from analysis.static.evm.expressions import Pool, Term, Word
-from analysis.static.evm.instruction_effects import Machine, copy_code
-from analysis.static.evm.join_points import Function, Meeting
-from analysis.static.evm.jump_tables import Spread, spread_of
-from analysis.static.evm.path_state import HOLDER_FUNCTIONS, Notes, Path, rank
-from analysis.static.evm.symbolic_memory import Memory
-
-_EXACT_VISITS: Final = 2
-_EXACT_HOLDER_VISITS: Final = 10
-_EXACT_LATER_VISITS: Final = 4
-"""Paths that reach one place with the same return addresses and are told apart, before one more
-that takes in all the others."""
+from analysis.static.evm.exploration import Exploration
+from analysis.static.evm.expressions import Expr, ExprPool, Value
+from analysis.static.evm.instruction_effects import Interpreter, copy_code
+from analysis.static.evm.join_points import FunctionWorklist, JoinTable, exact_visits
+from analysis.static.evm.jump_tables import TableLookup, table_lookup_of
+from analysis.static.evm.path_state import Notes, PathState, rank
+from analysis.static.evm.symbolic_memory import SymbolicMemory
 
 _SHARES: Final = 3
 """One function gets at most this part of the steps that are left."""
@@ -57,29 +59,21 @@ _WIDEST_ENTRY: Final = 32
 """Bytes of one entry of a table that is looked through."""
 
 
-class Walked(msgspec.Struct, frozen=True, kw_only=True):
-    """What a walk has found."""
-
-    notes: Notes
-    graph: Graph
-    pool: Pool
-
-
-class _Walk:
-    def __init__(self, program: Program, budget: Budget, pool: Pool) -> None:
+class _PathExplorer:
+    def __init__(self, program: Program, budget: Budget, pool: ExprPool) -> None:
         self.program = program
         self.pool = pool
         self.notes = Notes()
         self.notes.hashed = self.pool.hashed
-        self._machine = Machine(program, self.pool, self.notes)
-        self._blocks = Blocks(program, self.pool)
-        self._conditions = Conditions(self.pool, has_blank_words=program.has_blank_words)
-        self._named: dict[Word, int] = {target: target for target in program.jump_targets}
-        self._contexts = Contexts()
-        self.graph = Graph()
-        self._functions: dict[Entry, Function] = {}
+        self._machine = Interpreter(program, self.pool, self.notes)
+        self._blocks = BasicBlocks(program, self.pool)
+        self._conditions = ConditionDecoder(self.pool, has_blank_words=program.has_blank_words)
+        self._named: dict[Value, int] = {target: target for target in program.jump_targets}
+        self._contexts = CallStrings()
+        self.graph = Cfg()
+        self._functions: dict[Entry, FunctionWorklist] = {}
         """Those that are not followed to their end."""
-        self._function = Function(Meeting(self.pool, self.graph))
+        self._function = FunctionWorklist(JoinTable(self.pool, self.graph))
         """The one that is being followed."""
         self._steps_left = budget.steps
         self._share = budget.steps // _SHARES
@@ -91,8 +85,8 @@ class _Walk:
 
     def run(self, entry: Entry) -> None:
         """Follow all paths from the start of the code, then all functions they find."""
-        first = Path(0, [], Memory(self.pool), entry, None)
-        first.is_arriving = 0 in self.program.jump_targets
+        first = PathState(0, [], SymbolicMemory(self.pool), entry, None)
+        first.is_at_join_point = 0 in self.program.jump_targets
         first.node = self.graph.add(entry, 0)
         self.graph.roots.setdefault(entry, []).append(first.node)
         self._function_of(entry).waiting.append(first)
@@ -111,9 +105,9 @@ class _Walk:
                 self._lose(path.node)
             self._functions.pop(large, None)
 
-    def _function_of(self, entry: Entry) -> Function:
+    def _function_of(self, entry: Entry) -> FunctionWorklist:
         if entry not in self._functions:
-            self._functions[entry] = Function(Meeting(self.pool, self.graph))
+            self._functions[entry] = FunctionWorklist(JoinTable(self.pool, self.graph))
         return self._functions[entry]
 
     def _run_function(self, entry: Entry) -> None:
@@ -126,7 +120,7 @@ class _Walk:
                 return
             self._follow(path)
 
-    def _pay(self, path: Path, steps: int) -> bool:
+    def _pay(self, path: PathState, steps: int) -> bool:
         """Count steps. False: there are none left, and the path waits."""
         self._steps_left -= steps
         self._function.spent += steps
@@ -139,17 +133,17 @@ class _Walk:
             return False
         return True
 
-    def _pay_for_copy(self, path: Path) -> None:
+    def _pay_for_copy(self, path: PathState) -> None:
         """Large states cost more steps, so that hostile code cannot fill our memory with them."""
         self._steps_left -= (len(path.stack) + len(path.memory.cells)) // _WORDS_A_STEP
 
-    def _follow(self, path: Path) -> None:
+    def _follow(self, path: PathState) -> None:
         """Run one path until it ends, meets one that covers it, or the budget is spent."""
         goes_on = True
         while goes_on:
-            if path.is_arriving and not self._is_new(path):
+            if path.is_at_join_point and not self._is_new(path):
                 return
-            path.is_arriving = False
+            path.is_at_join_point = False
             block = self._blocks.at(path.pc)
             stack = path.stack
             size = len(stack)
@@ -161,19 +155,19 @@ class _Walk:
             stack += [words[register] for register in block.left]
             goes_on = self._go_on(path, block, [words[register] for register in block.operands])
 
-    def _run(self, path: Path, block: Block) -> list[Word]:
+    def _run(self, path: PathState, block: BasicBlock) -> list[Value]:
         """Do a block's steps. Its registers."""
         machine, stack = self._machine, path.stack
         known = machine.known
         words = stack[len(stack) - block.needs :] + block.constants
         for kind, name, pc, registers, handler in block.steps:
-            word: Word | None
+            word: Value | None
             if kind == COMPUTES_OF_TWO:
                 first, second = registers
                 one, other = words[first], words[second]
                 word = known.get((name, one, other))
                 if word is None:
-                    word = machine.work_out(path, pc, name, (one, other))
+                    word = machine.evaluate(path, pc, name, (one, other))
                 words.append(word)
             elif kind == ACTS:
                 word = handler(machine, path, pc, *[words[each] for each in registers])
@@ -183,13 +177,13 @@ class _Walk:
                 given = [words[each] for each in registers]
                 word = known.get((name, *given))
                 if word is None:
-                    word = machine.work_out(path, pc, name, tuple(given))
+                    word = machine.evaluate(path, pc, name, tuple(given))
                 words.append(word)
         return words
 
     # --- control flow -------------------------------------------------------------------------
 
-    def _go_on(self, path: Path, block: Block, operands: list[Word]) -> bool:
+    def _go_on(self, path: PathState, block: BasicBlock, operands: list[Value]) -> bool:
         """Take the path to where the block leads. False: it ends, or is lost."""
         end, pc = block.end, block.end_pc
         if end == "JUMPI":
@@ -198,7 +192,7 @@ class _Walk:
             return self._jump(path, block, *operands)
         if end == FALLS:
             path.pc = pc
-            path.is_arriving = pc in self.program.jump_targets
+            path.is_at_join_point = pc in self.program.jump_targets
             return True
         if end == READS_TABLE:
             return self._copy(path, block, *operands)
@@ -211,21 +205,23 @@ class _Walk:
                 self._machine.note_return(path, pc, *operands)
         return False
 
-    def _jump(self, path: Path, block: Block, target: Word) -> bool:
-        if isinstance(target, Term):
+    def _jump(self, path: PathState, block: BasicBlock, target: Value) -> bool:
+        if isinstance(target, Expr):
             return self._jump_anywhere(path, block, target)
         path.pc = target
-        path.is_arriving = not block.jumps_quietly
+        path.is_at_join_point = not block.jumps_quietly
         return target in self.program.jump_targets
 
-    def _fall(self, path: Path, block: Block) -> bool:
+    def _fall(self, path: PathState, block: BasicBlock) -> bool:
         path.pc = pc = block.next_pc
-        path.is_arriving = pc in self.program.jump_targets and pc not in self.program.quiet_targets
+        path.is_at_join_point = (
+            pc in self.program.jump_targets and pc not in self.program.quiet_targets
+        )
         return True
 
-    def _jump_anywhere(self, path: Path, block: Block, target: Term) -> bool:
+    def _jump_anywhere(self, path: PathState, block: BasicBlock, target: Expr) -> bool:
         """A jump that is computed: to every place it may lead to, where those can be counted."""
-        spread = spread_of(target)
+        spread = table_lookup_of(target)
         if spread is None:
             self.notes.add(self.notes.unresolved, path, block.end_pc, target)
             self._lose(path.node)
@@ -235,10 +231,12 @@ class _Walk:
                 self._function.waiting.append(side)
         return False
 
-    def _copy(self, path: Path, block: Block, place: Word, source: Word, length: Word) -> bool:
+    def _copy(
+        self, path: PathState, block: BasicBlock, place: Value, source: Value, length: Value
+    ) -> bool:
         """CODECOPY that may read a table: every entry is looked at by itself."""
         is_entry = isinstance(length, int) and length <= _WIDEST_ENTRY
-        spread = spread_of(source) if is_entry else None
+        spread = table_lookup_of(source) if is_entry else None
         if spread is None:
             copy_code(self._machine, path, block.end_pc, place, source, length)
             return self._fall(path, block)
@@ -248,7 +246,9 @@ class _Walk:
             self._function.waiting.append(side)
         return False
 
-    def _each(self, path: Path, block: Block, spread: Spread) -> Iterator[tuple[Path, int]]:
+    def _each(
+        self, path: PathState, block: BasicBlock, spread: TableLookup
+    ) -> Iterator[tuple[PathState, int]]:
         """The path once for every value of an index; in the graph, one branch behind the other."""
         rest, pc = path.node, block.end_pc
         last = len(spread.words) - 1
@@ -256,16 +256,16 @@ class _Walk:
             self._pay_for_copy(path)
             side = path.fork()
             side.node = rest
-            condition = self.pool.make("EQ", number, spread.index)
-            if number < last and isinstance(condition, Term):
+            condition = self.pool.build("EQ", number, spread.index)
+            if number < last and isinstance(condition, Expr):
                 side.node, node = self.graph.add(path.entry, pc), rest
                 rest = self.graph.add(path.entry, pc)
                 node.branch = Branch(pc=pc, condition=condition, if_true=side.node, if_false=rest)
             side.stack[:] = [number if each is spread.index else each for each in side.stack]
             yield side, word
 
-    def _branch(self, path: Path, block: Block, target: Word, condition: Word) -> bool:
-        asked = None if isinstance(condition, int) else self._conditions.of(condition)
+    def _branch(self, path: PathState, block: BasicBlock, target: Value, condition: Value) -> bool:
+        asked = None if isinstance(condition, int) else self._conditions.decode(condition)
         decided = bool(condition) if asked is None else _decided(asked, path)
         if asked is None or decided is not None:
             return self._jump(path, block, target) if decided else self._fall(path, block)
@@ -274,33 +274,35 @@ class _Walk:
         jumps, falls = self._fork(path, block, asked, target)
         can_fall = not self._blocks.at(block.next_pc).is_hopeless
         if self._is_hopeless(target):
-            jumps.end = FAILS
+            jumps.end = ALWAYS_REVERTS
         else:
             side = path.fork() if can_fall else path
             self._take(side, asked, jumps, holds=asked.when)
             goes_on = self._jump(side, block, target)
             if not can_fall:
-                falls.end = FAILS
+                falls.end = ALWAYS_REVERTS
                 return goes_on and not self._has_left(side, start)
             if goes_on and not self._has_left(side, start):
                 self._function.waiting.append(side)
         if not can_fall:
-            falls.end = FAILS
+            falls.end = ALWAYS_REVERTS
             return False
         self._take(path, asked, falls, holds=not asked.when)
         return self._fall(path, block) and not self._has_left(path, start)
 
-    def _has_left(self, path: Path, before: Entry) -> bool:
+    def _has_left(self, path: PathState, before: Entry) -> bool:
         """Whether the path has come into another function, which is followed later."""
         if path.entry == before:
             return False
         self._function_of(path.entry).waiting.append(path)
         return True
 
-    def _fork(self, path: Path, block: Block, asked: Condition, target: Word) -> tuple[Node, Node]:
+    def _fork(
+        self, path: PathState, block: BasicBlock, asked: DecodedCondition, target: Value
+    ) -> tuple[CfgNode, CfgNode]:
         """Where a branch leads that jumps, and one that does not."""
         entries = [path.entry, path.entry]
-        starts = [block.end_pc if isinstance(target, Term) else target, block.next_pc]
+        starts = [block.end_pc if isinstance(target, Expr) else target, block.next_pc]
         if asked.selector is not None:
             self.notes.selectors.add(asked.selector)
             entries[not asked.is_selector_when] = asked.selector
@@ -314,13 +316,15 @@ class _Walk:
         )
         return nodes[0], nodes[1]
 
-    def _is_hopeless(self, target: Word) -> bool:
+    def _is_hopeless(self, target: Value) -> bool:
         """Whether a jump there surely fails."""
-        if isinstance(target, Term) or target not in self.program.jump_targets:
+        if isinstance(target, Expr) or target not in self.program.jump_targets:
             return False
         return self._blocks.at(target).is_hopeless
 
-    def _take(self, path: Path, asked: Condition, node: Node, *, holds: bool) -> None:
+    def _take(
+        self, path: PathState, asked: DecodedCondition, node: CfgNode, *, holds: bool
+    ) -> None:
         """Take one side of a branch, and put what it has decided where the stack still asks it.
 
         Without that, a try statement's two looks at one success flag would contradict each other.
@@ -336,13 +340,13 @@ class _Walk:
                 elif word is base and meant is not None:
                     stack[index] = meant
         if asked.is_address_argument:
-            path.facts |= {(base, holds)}
+            path.path_conditions |= {(base, holds)}
         if node.entry != path.entry:
             self._enter(path, node.entry or 0)
 
-    def _enter(self, path: Path, selector: int) -> None:
+    def _enter(self, path: PathState, selector: int) -> None:
         path.entry = selector
-        known: dict[Word, Word] = {
+        known: dict[Value, Value] = {
             self.pool.selector: selector,
             self.pool.selector_high: selector << _SELECTOR_SHIFT,
         }
@@ -350,48 +354,42 @@ class _Walk:
 
     # --- where paths meet ---------------------------------------------------------------------
 
-    def _is_new(self, path: Path) -> bool:
+    def _is_new(self, path: PathState) -> bool:
         """Whether the path goes on by itself."""
         self._pay_for_copy(path)
         context = self._contexts.number_of(tuple(map(self._named.get, path.stack)))
         if context is None:
             self._lose(path.node)
             return False
-        key = (path.pc, path.entry, path.called is None, path.facts, context)
-        return self._function.meeting.arrive(key, path, exact_visits=self._exact_visits(path.entry))
+        key = (path.pc, path.entry, path.last_callee is None, path.path_conditions, context)
+        visits = exact_visits(path.entry, spent=self._function.spent, share=self._share)
+        return self._function.meeting.arrive(key, path, exact_visits=visits)
 
-    def _exact_visits(self, entry: Entry) -> int:
-        """Fewer the more a function has used of its steps: simple code is followed exactly."""
-        spent, share = self._function.spent, self._share
-        if entry not in HOLDER_FUNCTIONS or spent > share // 4:
-            return _EXACT_VISITS if spent < share // 4 else int(spent < share // 2)
-        return _EXACT_HOLDER_VISITS if spent < share // 8 else _EXACT_LATER_VISITS
-
-    def _lose(self, node: Node) -> None:
-        node.end = LOST
+    def _lose(self, node: CfgNode) -> None:
+        node.end = UNRESOLVED
         self.notes.unfinished.add(node.entry)
 
 
-def _decided(asked: Condition, path: Path) -> bool | None:
+def _decided(asked: DecodedCondition, path: PathState) -> bool | None:
     """Whether a condition surely holds on this path, or surely does not. None: it may or not."""
     if asked.decided is not None:
         return asked.decided
-    for term, is_set in path.facts:
+    for term, is_set in path.path_conditions:
         if term is asked.base:
             return is_set is asked.when
     return None
 
 
-def walk(
-    program: Program, *, selectors: Iterable[int] = (), budget: Budget, pool: Pool | None = None
-) -> Walked:
+def explore(
+    program: Program, *, selectors: Iterable[int] = (), budget: Budget, pool: ExprPool | None = None
+) -> Exploration:
     """Follow every path of the code.
 
     Paths learn their selector in the dispatcher; those that match none are the fallback's.
     `selectors` known from elsewhere are entered one by one where it did not show them.
     """
-    walker = _Walk(program, budget, pool or Pool())
+    walker = _PathExplorer(program, budget, pool or ExprPool())
     walker.run(None)
     for selector in sorted(set(selectors) - walker.notes.selectors):
         walker.run(selector)
-    return Walked(notes=walker.notes, graph=walker.graph, pool=walker.pool)
+    return Exploration(notes=walker.notes, graph=walker.graph, pool=walker.pool)

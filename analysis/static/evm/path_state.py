@@ -4,9 +4,9 @@ from typing import Final
 
 import msgspec
 
-from analysis.static.evm.cfg import Deed, Entry, Node
-from analysis.static.evm.expressions import Term, Word
-from analysis.static.evm.symbolic_memory import Memory
+from analysis.static.evm.cfg import CfgNode, Effect, Entry
+from analysis.static.evm.expressions import Expr, Value
+from analysis.static.evm.symbolic_memory import SymbolicMemory
 
 BALANCE_OF: Final = 0x70A08231
 ALLOWANCE: Final = 0xDD62ED3E
@@ -27,38 +27,54 @@ def rank(entry: Entry) -> tuple[bool, bool, int]:
     return entry is not None, entry not in HOLDER_FUNCTIONS, entry or 0
 
 
-class Path:
+class PathState:
     """One way through the code, so far."""
 
-    __slots__ = ("called", "entry", "facts", "is_arriving", "memory", "node", "pc", "stack")
+    __slots__ = (
+        "entry",
+        "is_at_join_point",
+        "last_callee",
+        "memory",
+        "node",
+        "path_conditions",
+        "pc",
+        "stack",
+    )
 
-    facts: frozenset[tuple[Term, bool]]
+    path_conditions: frozenset[tuple[Expr, bool]]
     """Addresses among the arguments that are known to be zero, or not to be."""
 
-    node: Node
+    node: CfgNode
     """Where in the graph it is."""
 
     def __init__(
-        self, pc: int, stack: list[Word], memory: Memory, entry: Entry, called: Word | None
+        self,
+        pc: int,
+        stack: list[Value],
+        memory: SymbolicMemory,
+        entry: Entry,
+        called: Value | None,
     ) -> None:
         self.pc = pc
-        self.is_arriving = False
+        self.is_at_join_point = False
         """Whether it has come to a place where others may have been, and that is not looked at."""
-        self.facts = frozenset()
+        self.path_conditions = frozenset()
         self.stack = stack
         self.memory = memory
         self.entry = entry
-        self.called = called
+        self.last_callee = called
         """Whom the last outer call was made to. None: no call yet, so there is no return data."""
 
-    def do(self, kind: str, pc: int, *words: Word) -> None:
+    def do(self, kind: str, pc: int, *words: Value) -> None:
         """Write a deed down in the graph."""
-        self.node.deeds.append(Deed(kind=kind, pc=pc, words=words))
+        self.node.effects.append(Effect(kind=kind, pc=pc, words=words))
 
-    def fork(self) -> "Path":
+    def fork(self) -> "PathState":
         """The same path, to go on elsewhere."""
-        path = Path(self.pc, list(self.stack), self.memory.copy(), self.entry, self.called)
-        path.facts = self.facts
+        path = PathState(
+            self.pc, list(self.stack), self.memory.copy(), self.entry, self.last_callee
+        )
+        path.path_conditions = self.path_conditions
         path.node = self.node
         return path
 
@@ -68,7 +84,7 @@ class Note(msgspec.Struct, frozen=True, kw_only=True):
 
     entry: Entry
     pc: int
-    words: tuple[Word, ...] = ()
+    words: tuple[Value, ...] = ()
     """What it was done with; their meaning is in `Notes`."""
 
 
@@ -91,7 +107,7 @@ class Notes:
         the right of the address."""
         self.clocks: dict[tuple[object, ...], Note] = {}
         """A comparison or subtraction with the clock in it: its result, and the two operands."""
-        self.answers_used: set[Word] = set()
+        self.answers_used: set[Value] = set()
         """Contracts whose returned data was looked at."""
         self.unresolved: dict[tuple[object, ...], Note] = {}
         """A jump to a word that is not known: the word."""
@@ -109,7 +125,7 @@ class Notes:
         """Whether it was the budget's seconds that ran out."""
 
     @staticmethod
-    def add(notes: dict[tuple[object, ...], Note], path: Path, pc: int, *words: Word) -> None:
+    def add(notes: dict[tuple[object, ...], Note], path: PathState, pc: int, *words: Value) -> None:
         """Note it once."""
         if len(notes) < _MOST_NOTES:
             note = Note(entry=path.entry, pc=pc, words=words)

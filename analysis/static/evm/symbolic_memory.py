@@ -11,7 +11,7 @@ so compilers hand out memory.
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from analysis.static.evm.expressions import MASK, Pool, Term, Word
+from analysis.static.evm.expressions import MASK, Expr, ExprPool, Value
 
 _WORD: Final = 32
 _SELECTOR: Final = 4
@@ -28,47 +28,49 @@ _MOST_HASHED: Final = 512
 _ENDLESS: Final = 2**257
 _HALF: Final = 2**255
 
-Fragment = tuple[Word, int, int]
+Fragment = tuple[Value, int, int]
 """A part of a stored word: the word, its first byte that is still there, how many."""
 
-Cell = Word | Fragment
+Cell = Value | Fragment
 
 
-class Memory:
+class SymbolicMemory:
     """Words by place, oldest store first. Copies share their cells until one of them stores."""
 
     __slots__ = ("_is_aligned", "_is_shared", "_pool", "cells", "is_clean")
 
-    def __init__(self, pool: Pool) -> None:
+    def __init__(self, pool: ExprPool) -> None:
         self._pool = pool
-        self.cells: dict[Word, Cell] = {}
+        self.cells: dict[Value, Cell] = {}
         self.is_clean = True
         """Whether all bytes at plain numbers that are in no cell are still zero."""
         self._is_aligned = True
         """Whether all cells are whole words a multiple of 32 apart."""
         self._is_shared = False
 
-    def copy(self) -> "Memory":
+    def copy(self) -> "SymbolicMemory":
         """An independent memory with the same words."""
         self._is_shared = True
-        other = Memory(self._pool)
+        other = SymbolicMemory(self._pool)
         other.cells = self.cells
         other.is_clean = self.is_clean
         other._is_aligned = self._is_aligned
         other._is_shared = True
         return other
 
-    def is_same(self, other: "Memory") -> bool:
+    def is_same(self, other: "SymbolicMemory") -> bool:
         """Whether both hold the same."""
         return self.is_clean is other.is_clean and (
             self.cells is other.cells or self.cells == other.cells
         )
 
-    def common(self, other: "Memory", join: Callable[[Word, Word, Word], Word]) -> "Memory":
+    def common(
+        self, other: "SymbolicMemory", join: Callable[[Value, Value, Value], Value]
+    ) -> "SymbolicMemory":
         """What both agree on, and where both hold a whole word at one place, the word that stands
         for both: `join(place, one, two)`."""
         theirs = other.cells
-        found = Memory(self._pool)
+        found = SymbolicMemory(self._pool)
         cells = found.cells
         for place, kept in self.cells.items():
             word = theirs.get(place)
@@ -83,7 +85,7 @@ class Memory:
         found.is_clean = is_all and self.is_clean and other.is_clean
         return found
 
-    def _own(self) -> dict[Word, Cell]:
+    def _own(self) -> dict[Value, Cell]:
         """The cells, to be changed."""
         if self._is_shared:
             self.cells = dict(self.cells)
@@ -92,7 +94,7 @@ class Memory:
 
     # --- stores -------------------------------------------------------------------------------
 
-    def store(self, place: Word, word: Word) -> None:
+    def store(self, place: Value, word: Value) -> None:
         """MSTORE."""
         cells = self._own()
         known = cells.get(place)
@@ -104,26 +106,26 @@ class Memory:
             self._cut(place, _WORD)
         self._put(place, word)
 
-    def store_byte(self, place: Word, word: Word) -> None:
+    def store_byte(self, place: Value, word: Value) -> None:
         """MSTORE8."""
         self._store_part(place, (word, _WORD - 1, 1))
 
-    def store_words(self, place: Word, words: list[Word], length: int) -> None:
+    def store_words(self, place: Value, words: list[Value], length: int) -> None:
         """Copy as many bytes of a row of words."""
         for offset, word in zip(range(0, length, _WORD), words, strict=True):
-            at = self._pool.make("ADD", offset, place)
+            at = self._pool.build("ADD", offset, place)
             if length - offset < _WORD:
                 self._store_part(at, (word, 0, length - offset))
             else:
                 self.store(at, word)
 
-    def _store_part(self, place: Word, part: Fragment) -> None:
+    def _store_part(self, place: Value, part: Fragment) -> None:
         self._own()
         self._is_aligned = False
         self._cut(place, part[2])
         self._put(place, part)
 
-    def _put(self, place: Word, cell: Cell) -> None:
+    def _put(self, place: Value, cell: Cell) -> None:
         cells = self.cells
         if len(cells) >= _MOST_CELLS:
             del cells[next(iter(cells))]
@@ -132,7 +134,7 @@ class Memory:
         if place.__class__ is not int:
             self.is_clean = False
 
-    def forget(self, place: Word, length: Word) -> None:
+    def forget(self, place: Value, length: Value) -> None:
         """Bytes from `place` on were overwritten with something unknown."""
         if length == 0:
             return
@@ -146,7 +148,7 @@ class Memory:
         if isinstance(place, int) and not isinstance(length, int):
             self.cells = {cell: kept for cell, kept in self.cells.items() if isinstance(cell, int)}
 
-    def _cut(self, place: Word, length: int) -> None:
+    def _cut(self, place: Value, length: int) -> None:
         """Take a stretch out of the cells."""
         base, start = _split(place)
         end = start + length
@@ -161,7 +163,7 @@ class Memory:
                 rest = (word, first + end - offset, offset + count - end)
                 self.cells[self._at(base, end)] = rest
 
-    def _near(self, base: Term | None, start: int, end: int) -> list[tuple[Word, int]]:
+    def _near(self, base: Expr | None, start: int, end: int) -> list[tuple[Value, int]]:
         """The cells that may have bytes in a stretch behind a term, or behind none, and how far
         behind it they are."""
         low = start - _WORD
@@ -169,19 +171,19 @@ class Memory:
             return [
                 (cell, cell) for cell in self.cells if isinstance(cell, int) and low < cell < end
             ]
-        places = [(cell, _split(cell)) for cell in self.cells if isinstance(cell, Term)]
+        places = [(cell, _split(cell)) for cell in self.cells if isinstance(cell, Expr)]
         return [
             (cell, offset)
             for cell, (other, offset) in places
             if other is base and low < offset < end
         ]
 
-    def _at(self, base: Term | None, offset: int) -> Word:
-        return offset if base is None else self._pool.make("ADD", offset % 2**256, base)
+    def _at(self, base: Expr | None, offset: int) -> Value:
+        return offset if base is None else self._pool.build("ADD", offset % 2**256, base)
 
     # --- reads --------------------------------------------------------------------------------
 
-    def load(self, place: Word) -> Word:
+    def load(self, place: Value) -> Value:
         """MLOAD. Bytes that are not known give a term named after the place."""
         cell = self.cells.get(place)
         if cell is not None and not isinstance(cell, tuple):
@@ -190,7 +192,7 @@ class Memory:
             return self._unknown(place)
         return self._composed(place)
 
-    def head(self, place: Word) -> Word:
+    def head(self, place: Value) -> Value:
         """The word at the place; of a call's input, its selector alone where that is known."""
         cell = self.cells.get(place)
         if isinstance(cell, tuple):
@@ -199,15 +201,15 @@ class Memory:
                 return word >> (below := 8 * (_WORD - count)) << below
         return self.load(place)
 
-    def _unknown(self, place: Word) -> Word:
+    def _unknown(self, place: Value) -> Value:
         if self.is_clean and isinstance(place, int):
             return 0
-        return self._pool.leaf("memory", place)
+        return self._pool.intern("memory", place)
 
-    def _composed(self, place: Word) -> Word:
+    def _composed(self, place: Value) -> Value:
         """The word put together from the cells that its bytes are in."""
-        make = self._pool.make
-        whole: Word = 0
+        make = self._pool.build
+        whole: Value = 0
         missing = 2**256 - 1
         base, start = _split(place)
         for at, (word, first, count) in self._parts_of(base, start, start + _WORD):
@@ -218,10 +220,10 @@ class Memory:
             missing &= ~mask
         if not missing or (self.is_clean and base is None):
             return whole
-        unknown = self._pool.leaf("memory", place)
+        unknown = self._pool.intern("memory", place)
         return make("OR", whole, make("AND", missing, unknown))
 
-    def _parts_of(self, base: Term | None, start: int, end: int) -> list[tuple[int, Fragment]]:
+    def _parts_of(self, base: Expr | None, start: int, end: int) -> list[tuple[int, Fragment]]:
         """What a stretch is made of: offset into it, and which bytes of which word. Sorted."""
         found = []
         for cell, offset in self._near(base, start, end):
@@ -231,29 +233,29 @@ class Memory:
                 found.append((low - start, (word, first + low - offset, high - low)))
         return sorted(found, key=lambda part: part[0])
 
-    def hash(self, place: Word, length: Word) -> Word:
+    def hash(self, place: Value, length: Value) -> Value:
         """KECCAK256 of a stretch."""
         pool = self._pool
         length = _distance(length)
         if not isinstance(length, int) or not 0 < length <= _MOST_HASHED:
-            return pool.leaf("keccak", pool.leaf("memory", place), length)
+            return pool.intern("keccak", pool.intern("memory", place), length)
         words = self._whole_words(place, length)
         if words is not None and not (len(words) == 1 and _halves(words[0])):
             return pool.hash_words(words)
-        return pool.leaf("packed", length, *self._pieces(place, length))
+        return pool.intern("packed", length, *self._pieces(place, length))
 
-    def _whole_words(self, place: Word, length: int) -> tuple[Word, ...] | None:
+    def _whole_words(self, place: Value, length: int) -> tuple[Value, ...] | None:
         if length % _WORD:
             return None
-        words: list[Word] = []
+        words: list[Value] = []
         for offset in range(0, length, _WORD):
-            cell = self.cells.get(self._pool.make("ADD", offset, place) if offset else place)
+            cell = self.cells.get(self._pool.build("ADD", offset, place) if offset else place)
             if cell is None or isinstance(cell, tuple):
                 return None
             words.append(cell)
         return tuple(words)
 
-    def _pieces(self, place: Word, length: int) -> Iterator[Word]:
+    def _pieces(self, place: Value, length: int) -> Iterator[Value]:
         """Offset and content of what a stretch is made of."""
         base, start = _split(place)
         done = 0
@@ -266,16 +268,16 @@ class Memory:
         if done < length:
             yield from self._gap(base, start, done)
 
-    def _gap(self, base: Term | None, start: int, done: int) -> tuple[Word, Word]:
+    def _gap(self, base: Expr | None, start: int, done: int) -> tuple[Value, Value]:
         """Bytes that are in no cell."""
         return done, self._unknown(self._at(base, start + done))
 
 
-def _distance(length: Word) -> Word:
+def _distance(length: Value) -> Value:
     """The number that a length is where it was computed as the distance of two places behind one
     term; else the length. The terms are pointers here: within one hash a pointer is one place."""
     rest = 0
-    counts: dict[Term, int] = {}
+    counts: dict[Expr, int] = {}
     waiting = [(length, 1)]
     while waiting:
         word, sign = waiting.pop()
@@ -291,15 +293,15 @@ def _distance(length: Word) -> Word:
     return length if any(counts.values()) else rest & MASK
 
 
-def _is_aligned(place: Word) -> bool:
+def _is_aligned(place: Value) -> bool:
     """Whether the place is a whole number of words behind the term it builds on."""
-    if isinstance(place, Term):
+    if isinstance(place, Expr):
         first = place.arguments[0] if place.operation == "ADD" else 0
         return not isinstance(first, int) or not first & _LOW_BITS
     return not place & _LOW_BITS
 
 
-def _split(place: Word) -> tuple[Term | None, int]:
+def _split(place: Value) -> tuple[Expr | None, int]:
     """The term that a place builds on, None for a plain number, and how far it is from there."""
     if isinstance(place, int):
         return None, place
@@ -308,10 +310,10 @@ def _split(place: Word) -> tuple[Term | None, int]:
     return place.place
 
 
-def _term_split(place: Term) -> tuple[Term, int]:
+def _term_split(place: Expr) -> tuple[Expr, int]:
     if place.operation == "ADD" and isinstance(place.arguments[0], int):
         offset, base = place.arguments
-        if isinstance(base, Term) and isinstance(offset, int):
+        if isinstance(base, Expr) and isinstance(offset, int):
             return base, offset - 2**256 if offset >= _HALF else offset
     return place, 0
 
@@ -320,21 +322,21 @@ def _parts(cell: Cell) -> Fragment:
     return cell if isinstance(cell, tuple) else (cell, 0, _WORD)
 
 
-def _halves(word: Word) -> tuple[int, Word, Word] | None:
+def _halves(word: Value) -> tuple[int, Value, Value] | None:
     """Of a word put together as `low | high << bits`: bits, low, high. One is a number."""
     match word:
-        case Term(
-            operation="OR", arguments=(int(low), Term(operation="SHL", arguments=(bits, high)))
+        case Expr(
+            operation="OR", arguments=(int(low), Expr(operation="SHL", arguments=(bits, high)))
         ):
             if isinstance(bits, int) and bits % 8 == 0 and not low >> bits:
                 return bits, low, high
-        case Term(operation="OR", arguments=(int(number), Term() as low)):
+        case Expr(operation="OR", arguments=(int(number), Expr() as low)):
             if _fits_an_address(low) and not number & _ADDRESS_MASK:
                 return _ADDRESS_BITS, low, number >> _ADDRESS_BITS
     return None
 
 
-def _fits_an_address(word: Term) -> bool:
+def _fits_an_address(word: Expr) -> bool:
     """Whether the bits above an address's are surely zero."""
     match (word.operation, word.arguments):
         case ("AND", (int(mask), _)):
@@ -344,7 +346,7 @@ def _fits_an_address(word: Term) -> bool:
     return word.operation in ("CALLER", "ORIGIN", "ADDRESS")
 
 
-def _contents(word: Word, start: int, end: int) -> Iterator[tuple[int, Word]]:
+def _contents(word: Value, start: int, end: int) -> Iterator[tuple[int, Value]]:
     """Offset and content of the bytes from start to end of a word."""
     halves = _halves(word)
     if isinstance(word, int):

@@ -7,14 +7,14 @@ import msgspec
 
 from analysis.static.dataflow.dependencies import CALLERS, HASHES
 from analysis.static.dataflow.inversion import solve
-from analysis.static.dataflow.predicates import CALLER, FROM, ORIGIN, Reading, Variable
-from analysis.static.evm.cfg import Deed, Entry
-from analysis.static.evm.expressions import MASK, Term, Word, address_in
-from analysis.static.evm.function_cfg import Literal
-from analysis.static.evm.opaque_immutables import is_sealed
-from analysis.static.token_model.atomic_comparisons import parts
-from analysis.static.token_model.contract_model import MOVERS, Code
-from analysis.static.token_model.memoize import once_per_code
+from analysis.static.dataflow.predicates import CALLER, FROM, ORIGIN, Predicate, Variable
+from analysis.static.evm.cfg import Effect, Entry
+from analysis.static.evm.expressions import MASK, Expr, Value, address_in
+from analysis.static.evm.function_cfg import BranchCondition
+from analysis.static.evm.opaque_immutables import is_opaque
+from analysis.static.token_model.atomic_comparisons import atomic_comparisons
+from analysis.static.token_model.contract_model import MOVERS, ContractModel
+from analysis.static.token_model.memoize import cached_on_model
 
 _SELVES: Final = frozenset({CALLER, FROM, ORIGIN})
 _EQUALITIES: Final = frozenset({"EQ", "XOR", "SUB"})
@@ -37,15 +37,15 @@ class CallerCheck(msgspec.Struct, frozen=True, kw_only=True):
     """Storage that names who may."""
 
 
-@once_per_code
-def caller_checks(code: Code) -> Iterator[CallerCheck]:
+@cached_on_model
+def caller_checks(code: ContractModel) -> Iterator[CallerCheck]:
     """All of them, in every function."""
     found = list(_checks(code, _tests))
     yield from found or _checks(code, _decisions)
 
 
 def _checks(
-    code: Code, readings_of: Callable[[Code, Entry], Iterator[Reading]]
+    code: ContractModel, readings_of: Callable[[ContractModel, Entry], Iterator[Predicate]]
 ) -> Iterator[CallerCheck]:
     for entry in code.entries:
         for reading in readings_of(code, entry):
@@ -54,33 +54,33 @@ def _checks(
                 yield CallerCheck(entry=entry, pc=reading.literal.pc, variables=variables)
 
 
-def _decisions(code: Code, entry: Entry) -> Iterator[Reading]:
+def _decisions(code: ContractModel, entry: Entry) -> Iterator[Predicate]:
     """What decides whether another contract is asked for leave."""
     for guard in code.guards(entry):
         if guard.test.has_answer and entry not in MOVERS:
             yield from code.context_of(entry, guard.refusal.test)
 
 
-def _tests(code: Code, entry: Entry) -> Iterator[Reading]:
+def _tests(code: ContractModel, entry: Entry) -> Iterator[Predicate]:
     for guard in code.guards(entry):
         yield guard.test
     if entry in MOVERS:
         return
-    seen: set[Literal] = set()
-    for refusal in code.flow(entry).silent_refusals(_is_effect):
+    seen: set[BranchCondition] = set()
+    for refusal in code.flow(entry).no_op_branches(_is_effect):
         if refusal.test not in seen:
             seen.add(refusal.test)
-            yield code.reader.read(refusal.test, entry)
+            yield code.predicates.read(refusal.test, entry)
 
 
-def _is_effect(deed: Deed) -> bool:
-    return deed.kind in _EFFECTS
+def _is_effect(effect: Effect) -> bool:
+    return effect.kind in _EFFECTS
 
 
-def _asked(code: Code, reading: Reading) -> frozenset[Variable] | None:
+def _asked(code: ContractModel, reading: Predicate) -> frozenset[Variable] | None:
     """Storage that the caller is compared with or looked up in. None: it is about others."""
     literal = reading.literal
-    terms = list(parts(code, literal.condition, holds=literal.holds))
+    terms = list(atomic_comparisons(code, literal.condition, holds=literal.holds))
     if any(_is_owner_test(code, term, is_true) for term, is_true in terms):
         return reading.addresses | reading.globals | frozenset(_hashed_variables(code, terms))
     if any(term.operation in _ORDERED for term, _ in terms):
@@ -89,19 +89,19 @@ def _asked(code: Code, reading: Reading) -> frozenset[Variable] | None:
         variable
         for variable, party in reading.lists
         if party in _SELVES
-        and not code.is_own_business(variable)
+        and not code.written_only_by_key_owner(variable)
         and not _is_left_by_transfers(code, variable)
     )
     return listed or None
 
 
-def _is_left_by_transfers(code: Code, variable: Variable) -> bool:
+def _is_left_by_transfers(code: ContractModel, variable: Variable) -> bool:
     """Whether nothing but transfers writes it: the time of the last one, and the like."""
     writes = list(code.writes_to(variable))
     return bool(writes) and all(write.entry in MOVERS for write in writes)
 
 
-def _is_owner_test(code: Code, term: Term, is_true: bool) -> bool:
+def _is_owner_test(code: ContractModel, term: Expr, is_true: bool) -> bool:
     """Whether it compares the caller, in whatever form, with somebody privileged. `is_true`: what
     it is where the function refuses."""
     if term.operation in CALLERS:
@@ -119,7 +119,7 @@ def _is_owner_test(code: Code, term: Term, is_true: bool) -> bool:
     )
 
 
-def _is_named(code: Code, one: Word, other: Word, *, is_unequal: bool = False) -> bool:
+def _is_named(code: ContractModel, one: Value, other: Value, *, is_unequal: bool = False) -> bool:
     """Whether one word is made of the caller and the other one, or the two, tell of whom.
 
     `is_unequal`: the function refuses where they differ. Zero is then an immutable that deployment
@@ -127,10 +127,10 @@ def _is_named(code: Code, one: Word, other: Word, *, is_unequal: bool = False) -
     """
     if not _is_caller(code, one):
         return False
-    word = code.sources.single(other)
+    word = code.dependencies.single_value(other)
     if not isinstance(word, int):
         return any(True for _ in _named_by(code, word, _DEEPEST))
-    if is_sealed(word):
+    if is_opaque(word):
         return True
     who = solve(one, word)
     if who == 0:
@@ -138,23 +138,23 @@ def _is_named(code: Code, one: Word, other: Word, *, is_unequal: bool = False) -
     return who is None or who <= _ADDRESS_MASK
 
 
-def _is_caller(code: Code, word: Word, depth: int = _DEEPEST) -> bool:
+def _is_caller(code: ContractModel, word: Value, depth: int = _DEEPEST) -> bool:
     """Whether the word is the caller, or made of it and constants so that it tells the caller."""
-    bare = address_in(code.sources.single(word))
-    if not isinstance(bare, Term) or not depth:
+    bare = address_in(code.dependencies.single_value(word))
+    if not isinstance(bare, Expr) or not depth:
         return False
     if bare.operation in CALLERS:
         return True
     if bare.operation not in _TELLING:
         return False
-    kinds = {atom.operation for part in bare.arguments for atom in code.sources.atoms(part)}
+    kinds = {atom.operation for part in bare.arguments for atom in code.dependencies.sources(part)}
     is_chosen = bool(kinds - CALLERS - _SETTLED)
     return not is_chosen and any(_is_caller(code, part, depth - 1) for part in bare.arguments)
 
 
-def _named_by(code: Code, word: Word, depth: int) -> Iterator[Term]:
+def _named_by(code: ContractModel, word: Value, depth: int) -> Iterator[Expr]:
     """Storage and answers that the word depends on, also inside hashes."""
-    for atom in code.sources.atoms(word):
+    for atom in code.dependencies.sources(word):
         if atom.operation in ("SLOAD", "result"):
             yield atom
         elif atom.operation in HASHES and depth:
@@ -162,12 +162,12 @@ def _named_by(code: Code, word: Word, depth: int) -> Iterator[Term]:
                 yield from _named_by(code, part, depth - 1)
 
 
-def _hashed_variables(code: Code, terms: list[tuple[Term, bool]]) -> Iterator[Variable]:
+def _hashed_variables(code: ContractModel, terms: list[tuple[Expr, bool]]) -> Iterator[Variable]:
     """Variables whose hash is compared with the caller's."""
     for term, _ in terms:
         for side in term.arguments:
-            if isinstance(side, Term) and side.operation in HASHES:
+            if isinstance(side, Expr) and side.operation in HASHES:
                 for atom in _named_by(code, side, _DEEPEST):
                     if atom.operation == "SLOAD":
-                        for place in code.places.of(atom.arguments[0]):
+                        for place in code.layout.of(atom.arguments[0]):
                             yield place.root, MASK

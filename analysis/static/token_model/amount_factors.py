@@ -4,23 +4,23 @@ from collections.abc import Iterator
 
 import msgspec
 
-from analysis.static.dataflow.predicates import FROM, PEOPLE, VOICES, Variable
-from analysis.static.dataflow.storage_writes import Write
-from analysis.static.evm.expressions import Word
-from analysis.static.token_model.balance_changes import Change, changes
-from analysis.static.token_model.contract_model import MOVERS, Code
-from analysis.static.token_model.memoize import once_per_code
+from analysis.static.dataflow.predicates import ERC20_PARAMETERS, FROM, PEOPLE, Variable
+from analysis.static.dataflow.storage_writes import StorageWrite
+from analysis.static.evm.expressions import Value
+from analysis.static.token_model.balance_changes import BalanceChange, changes
+from analysis.static.token_model.contract_model import MOVERS, ContractModel
+from analysis.static.token_model.memoize import cached_on_model
 
 
 class Scaling(msgspec.Struct, frozen=True, kw_only=True):
     """A debit of the sender all of which hangs on what is stored per address."""
 
-    write: Write
+    write: StorageWrite
     variables: frozenset[Variable]
 
 
-@once_per_code
-def scalings(code: Code) -> Iterator[Scaling]:
+@cached_on_model
+def scalings(code: ContractModel) -> Iterator[Scaling]:
     """Those of functions that debit the sender in no other way: a fee by address is none."""
     debits = [change for change in changes(code) if change.party == FROM]
     for entry in MOVERS:
@@ -31,24 +31,24 @@ def scalings(code: Code) -> Iterator[Scaling]:
                 yield Scaling(write=change.write, variables=variables)
 
 
-def _factors(code: Code, change: Change) -> frozenset[Variable]:
+def _factors(code: ContractModel, change: BalanceChange) -> frozenset[Variable]:
     """Per-address variables in the sum. Empty: some summand goes without."""
     found = [frozenset(_listed(code, word, change.write)) for word, _ in change.by]
     return frozenset().union(*found) if all(found) else frozenset()
 
 
-def _listed(code: Code, word: Word, write: Write) -> Iterator[Variable]:
-    voice = VOICES[write.entry or 0]
-    for slot, bits in code.sources.reads(word):
-        for place in code.places.of(slot):
-            parties = {code.reader.party(key, voice) for key in place.keys}
+def _listed(code: ContractModel, word: Value, write: StorageWrite) -> Iterator[Variable]:
+    parameters = ERC20_PARAMETERS[write.entry or 0]
+    for slot, bits in code.dependencies.reads(word):
+        for place in code.layout.of(slot):
+            parties = {code.predicates.party(key, parameters) for key in place.keys}
             variable = (place.root, bits)
             is_own = place.root in code.roles.balances | code.roles.allowances
             if parties & PEOPLE and not is_own and _is_set_by_others(code, variable):
                 yield variable
 
 
-def _is_set_by_others(code: Code, variable: Variable) -> bool:
+def _is_set_by_others(code: ContractModel, variable: Variable) -> bool:
     return any(
         write.entry not in MOVERS and not code.is_callers_own(write)
         for write in code.writes_to(variable)

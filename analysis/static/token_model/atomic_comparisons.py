@@ -3,21 +3,23 @@
 from collections.abc import Iterator
 from typing import Final
 
-from analysis.static.evm.expressions import Term, Word
-from analysis.static.token_model.contract_model import Code
+from analysis.static.evm.expressions import Expr, Value
+from analysis.static.token_model.contract_model import ContractModel
 
 _FLIPS: Final = frozenset({"ISZERO"})
 _JOINS: Final = frozenset({"AND", "OR"})
 
 
-def parts(code: Code, condition: Word, *, holds: bool) -> Iterator[tuple[Term, bool]]:
+def atomic_comparisons(
+    code: ContractModel, condition: Value, *, holds: bool
+) -> Iterator[tuple[Expr, bool]]:
     """The comparisons in a condition, and what each must be for the whole to be as it is."""
     waiting = [(condition, holds)]
     seen = set()
     while waiting:
         word, is_true = waiting.pop()
-        for term in code.sources.meanings(word):
-            if not isinstance(term, Term) or (term, is_true) in seen:
+        for term in code.dependencies.phi_values(word):
+            if not isinstance(term, Expr) or (term, is_true) in seen:
                 continue
             seen.add((term, is_true))
             if term.operation in _FLIPS:

@@ -4,12 +4,12 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from analysis.static.dataflow.delegate_targets import slot_name
-from analysis.static.dataflow.predicates import TO, VOICES, Voice
-from analysis.static.evm.cfg import Branch, Node
-from analysis.static.evm.expressions import FOLDED, Term, Word
-from analysis.static.evm.function_cfg import Flow
+from analysis.static.dataflow.predicates import ERC20_PARAMETERS, TO, ParameterRoles
+from analysis.static.evm.cfg import Branch, CfgNode
+from analysis.static.evm.expressions import FOLDED, Expr, Value
+from analysis.static.evm.function_cfg import FunctionCfg
 from analysis.static.token_model.cap_rules import REFUSED, CapRule, CapRules, Choice, Step
-from analysis.static.token_model.contract_model import MOVERS, Code
+from analysis.static.token_model.contract_model import MOVERS, ContractModel
 from analysis.static.token_model.transfer_guards import Cap, position_caps, trading_caps
 
 _MOST_CHOICES: Final = 400
@@ -20,7 +20,7 @@ _DEEPEST: Final = 40
 _CLOCKS: Final = {"TIMESTAMP": "time", "NUMBER": "block"}
 
 
-def cap_rules(code: Code) -> CapRules:
+def cap_rules(code: ContractModel) -> CapRules:
     """What the state step needs to tell whether caps are in force."""
     return CapRules(
         trading=_rule(code, list(trading_caps(code))),
@@ -28,7 +28,7 @@ def cap_rules(code: Code) -> CapRules:
     )
 
 
-def _rule(code: Code, caps: list[Cap]) -> CapRule | None:
+def _rule(code: ContractModel, caps: list[Cap]) -> CapRule | None:
     if not caps or not code.is_followed(MOVERS):
         return None
     writer = _Writer(code)
@@ -51,7 +51,7 @@ def _rule(code: Code, caps: list[Cap]) -> CapRule | None:
 class _Writer:
     """Collects the choices and computations of one kind of cap."""
 
-    def __init__(self, code: Code) -> None:
+    def __init__(self, code: ContractModel) -> None:
         self._code = code
         self.steps: list[Step] = []
         self._numbers: dict[Step, int] = {}
@@ -61,16 +61,16 @@ class _Writer:
         self.is_cyclic = False
         """Whether some way was cut where a loop closes, so that choices may be missing."""
 
-    def add(self, flow: Flow, caps: Iterable[Cap]) -> None:
+    def add(self, flow: FunctionCfg, caps: Iterable[Cap]) -> None:
         """Add the ways of one function."""
         tests = (cap.guard.refusal.test for cap in caps)
         refusing = {(test.pc, test.condition): test.holds for test in tests}
-        ends = [node for node in flow.nodes if node in flow.alive and _key(node) in refusing]
-        leading = flow.leading_to(ends) & flow.alive
-        words = _Words(self, self._code, VOICES[flow.entry or 0])
+        ends = [node for node in flow.nodes if node in flow.can_succeed and _key(node) in refusing]
+        leading = flow.leading_to(ends) & flow.can_succeed
+        words = _Words(self, self._code, ERC20_PARAMETERS[flow.entry or 0])
         ways = _Ways(flow, leading, refusing, words)
         order = ways.order()
-        names: dict[Node, frozenset[int]] = {}
+        names: dict[CfgNode, frozenset[int]] = {}
         for node in order:
             names[node] = self._name(node, names, ways, refusing)
         self.starts |= {name for root in ways.roots() for name in names.get(root, ())}
@@ -78,10 +78,10 @@ class _Writer:
 
     def _name(
         self,
-        node: Node,
-        names: dict[Node, frozenset[int]],
+        node: CfgNode,
+        names: dict[CfgNode, frozenset[int]],
         ways: "_Ways",
-        refusing: dict[tuple[int, Term], bool],
+        refusing: dict[tuple[int, Expr], bool],
     ) -> frozenset[int]:
         """The choices that decide what happens from here on."""
         branch = node.branch
@@ -113,7 +113,7 @@ class _Writer:
         return self._numbers[step]
 
 
-def _key(node: Node) -> tuple[int, Term] | None:
+def _key(node: CfgNode) -> tuple[int, Expr] | None:
     return None if node.branch is None else (node.branch.pc, node.branch.condition)
 
 
@@ -122,9 +122,9 @@ class _Ways:
 
     def __init__(
         self,
-        flow: Flow,
-        leading: set[Node],
-        refusing: dict[tuple[int, Term], bool],
+        flow: FunctionCfg,
+        leading: set[CfgNode],
+        refusing: dict[tuple[int, Expr], bool],
         words: "_Words",
     ) -> None:
         self._flow = flow
@@ -133,17 +133,17 @@ class _Ways:
         self._words = words
         self.is_cyclic = False
 
-    def roots(self) -> Iterator[Node]:
+    def roots(self) -> Iterator[CfgNode]:
         """Where the function begins."""
         before = {after for node in self._leading for after in node.successors()}
         starts = self._leading - before
         return (node for node in self._flow.nodes if node in starts)
 
-    def after(self, node: Node) -> list[Node]:
+    def after(self, node: CfgNode) -> list[CfgNode]:
         """Where it goes on towards a refusal."""
         return [each for each in node.successors() if each in self._leading]
 
-    def is_choice(self, node: Node) -> bool:
+    def is_choice(self, node: CfgNode) -> bool:
         """Whether what the state step knows may decide here. A branch of which one side fails for
         another reason is none: what matters is what happens to those that pass."""
         branch = node.branch
@@ -151,17 +151,19 @@ class _Ways:
             return False
         if _key(node) in self._refusing:
             return True
-        is_open = branch.if_true in self._flow.alive and branch.if_false in self._flow.alive
+        is_open = (
+            branch.if_true in self._flow.can_succeed and branch.if_false in self._flow.can_succeed
+        )
         return is_open and not self._words.is_unknown(branch.condition)
 
     def condition(self, branch: Branch) -> int:
         """The step that computes a branch's condition."""
         return self._words.step_of(branch.condition)
 
-    def order(self) -> list[Node]:
+    def order(self) -> list[CfgNode]:
         """Each node after all that follow it; a loop is cut where it closes, and noted."""
-        done: list[Node] = []
-        state: dict[Node, bool] = {}
+        done: list[CfgNode] = []
+        state: dict[CfgNode, bool] = {}
         for start in self.roots():
             waiting = [(start, iter(self.after(start)))]
             state[start] = False
@@ -183,18 +185,18 @@ class _Ways:
 class _Words:
     """Computations of one function, as steps."""
 
-    def __init__(self, writer: _Writer, code: Code, voice: Voice) -> None:
+    def __init__(self, writer: _Writer, code: ContractModel, parameters: ParameterRoles) -> None:
         self._writer = writer
         self._code = code
-        self._voice = voice
-        self._known: dict[Word, int] = {}
+        self._voice = parameters
+        self._known: dict[Value, int] = {}
         self._unknown = writer.step("unknown")
 
-    def is_unknown(self, word: Word) -> bool:
+    def is_unknown(self, word: Value) -> bool:
         """Whether nothing the state step knows decides it."""
         return self.step_of(word) == self._unknown
 
-    def step_of(self, word: Word, depth: int = _DEEPEST) -> int:
+    def step_of(self, word: Value, depth: int = _DEEPEST) -> int:
         """The step that computes a word."""
         if isinstance(word, int):
             return self._writer.step("number", word=word)
@@ -203,8 +205,8 @@ class _Words:
             self._known[word] = self._compute(word, depth - 1) if depth else self._unknown
         return self._known[word]
 
-    def _compute(self, word: Term, depth: int) -> int:
-        meanings = self._code.sources.meanings(word)
+    def _compute(self, word: Expr, depth: int) -> int:
+        meanings = self._code.dependencies.phi_values(word)
         if meanings != [word]:
             return self._either(meanings, depth)
         operation, arguments = word.operation, word.arguments
@@ -220,16 +222,16 @@ class _Words:
         is_moot = all(step == self._unknown for step in steps)
         return self._unknown if is_moot else self._writer.step(operation, *steps)
 
-    def _either(self, meanings: list[Word], depth: int) -> int:
+    def _either(self, meanings: list[Value], depth: int) -> int:
         if not meanings or len(meanings) > _MOST_MEANINGS:
             return self._unknown
         steps = sorted({self.step_of(each, depth) for each in meanings})
         if self._unknown in steps:
             return self._unknown
-        return steps[0] if len(steps) == 1 else self._writer.step("either", *steps)
+        return steps[0] if len(steps) == 1 else self._writer.step("phi", *steps)
 
-    def _stored(self, slot: Word) -> int:
-        places = self._code.places.of(slot)
+    def _stored(self, slot: Value) -> int:
+        places = self._code.layout.of(slot)
         if len(places) != 1:
             return self._unknown
         place = places[0]
@@ -237,6 +239,6 @@ class _Words:
             return self._writer.step("slot", word=place.root)
         if place.root in self._code.roles.balances and place.keys:
             # a newcomer holds nothing, whatever unit a token counts in
-            is_newcomers = self._code.reader.party(place.keys[0], self._voice) == TO
+            is_newcomers = self._code.predicates.party(place.keys[0], self._voice) == TO
             return self._writer.step("number", word=0) if is_newcomers else self._unknown
         return self._unknown

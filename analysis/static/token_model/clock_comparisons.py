@@ -7,9 +7,9 @@ import msgspec
 from analysis.static.dataflow.dependencies import CLOCKS
 from analysis.static.dataflow.predicates import Variable
 from analysis.static.evm.cfg import Entry
-from analysis.static.evm.expressions import Word
+from analysis.static.evm.expressions import Value
 from analysis.static.evm.path_state import Note
-from analysis.static.token_model.contract_model import Code
+from analysis.static.token_model.contract_model import ContractModel
 
 
 class ClockComparison(msgspec.Struct, frozen=True, kw_only=True):
@@ -23,12 +23,12 @@ class ClockComparison(msgspec.Struct, frozen=True, kw_only=True):
     """Numbers the clock itself is compared with."""
     variables: frozenset[Variable]
     """Storage in the other operand, or in both."""
-    clock_side: Word
+    clock_side: Value
     """The operand with the clock in it."""
-    other: Word
+    other: Value
 
 
-def clock_comparisons(code: Code) -> Iterator[ClockComparison]:
+def clock_comparisons(code: ContractModel) -> Iterator[ClockComparison]:
     """All of them, but for a compiler's overflow checks."""
     deciding = _deciding(code)
     for note in code.notes.clocks.values():
@@ -40,32 +40,32 @@ def clock_comparisons(code: Code) -> Iterator[ClockComparison]:
             yield found
 
 
-def _deciding(code: Code) -> set[Word]:
+def _deciding(code: ContractModel) -> set[Value]:
     """Conditions of branches of which both sides can succeed."""
     return {
         term
         for entry in code.entries
         for branch in code.flow(entry).branches()
-        if branch.condition.has_clock
-        and branch.if_true in code.flow(entry).alive
-        and branch.if_false in code.flow(entry).alive
-        for term in code.sources.everything(branch.condition)
+        if branch.condition.depends_on_time
+        and branch.if_true in code.flow(entry).can_succeed
+        and branch.if_false in code.flow(entry).can_succeed
+        for term in code.dependencies.subexpressions(branch.condition)
     }
 
 
-def _comparison(code: Code, note: Note, a: Word, b: Word) -> ClockComparison | None:
+def _comparison(code: ContractModel, note: Note, a: Value, b: Value) -> ClockComparison | None:
     if not _has_clock(code, a):
         a, b = b, a
     reads = {
         (place.root, bits)
         for word in (a, b)
-        for slot, bits in code.sources.reads(word)
-        for place in code.places.of(slot)
+        for slot, bits in code.dependencies.reads(word)
+        for place in code.layout.of(slot)
     }
-    constants = {word for word in code.sources.meanings(b) if isinstance(word, int)}
+    constants = {word for word in code.dependencies.phi_values(b) if isinstance(word, int)}
     if not reads and not constants:
         return None
-    kinds = {atom.operation for word in (a, b) for atom in code.sources.atoms(word)}
+    kinds = {atom.operation for word in (a, b) for atom in code.dependencies.sources(word)}
     return ClockComparison(
         entry=note.entry,
         pc=note.pc,
@@ -77,5 +77,5 @@ def _comparison(code: Code, note: Note, a: Word, b: Word) -> ClockComparison | N
     )
 
 
-def _has_clock(code: Code, word: Word) -> bool:
-    return code.sources.has(word, CLOCKS)
+def _has_clock(code: ContractModel, word: Value) -> bool:
+    return code.dependencies.has(word, CLOCKS)

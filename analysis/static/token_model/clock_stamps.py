@@ -4,48 +4,48 @@ it. Sound as far as every store to the variable is known."""
 from analysis.static.dataflow.dependencies import CLOCKS
 from analysis.static.dataflow.predicates import Variable
 from analysis.static.dataflow.storage_layout import field_of
-from analysis.static.evm.expressions import Term, Word, lowest_bit
-from analysis.static.token_model.contract_model import Code
+from analysis.static.evm.expressions import Expr, Value, lowest_bit
+from analysis.static.token_model.contract_model import ContractModel
 
 
-def is_stamp(code: Code, field: Word, clock: Word) -> bool:
+def is_stamp(code: ContractModel, field: Value, clock: Value) -> bool:
     """Whether a word is read from a variable that is only ever set to this very clock."""
     name = _clock(clock)
-    return name is not None and isinstance(field, Term) and _is_past(code, field, name)
+    return name is not None and isinstance(field, Expr) and _is_past(code, field, name)
 
 
-def _is_past(code: Code, word: Word, clock: str) -> bool:
-    whole = code.sources.meanings(_uncut(word))
+def _is_past(code: ContractModel, word: Value, clock: str) -> bool:
+    whole = code.dependencies.phi_values(_uncut(word))
     if len(whole) > 1:
         return all(each == 0 or _is_past(code, each, clock) for each in whole)
-    reads = list(code.sources.reads(word))
+    reads = list(code.dependencies.reads(word))
     if len(reads) != 1 or not _is_bare(word):
         return False
     slot, bits = reads[0]
-    places = code.places.of(slot)
+    places = code.layout.of(slot)
     return bool(places) and all(_holds(code, (place.root, bits), clock) for place in places)
 
 
-def _holds(code: Code, variable: Variable, clock: str) -> bool:
+def _holds(code: ContractModel, variable: Variable, clock: str) -> bool:
     root, bits = variable
     writes = list(code.writes_to(variable))
     inside = [write for write in code.writes_inside if write.place.root == root]
     return bool(writes) and all(
         _clock(field_of(value, bits)) == clock
         for write in (*writes, *inside)
-        for value in code.sources.meanings(write.value)
+        for value in code.dependencies.phi_values(write.value)
     )
 
 
-def _clock(word: Word | None) -> str | None:
+def _clock(word: Value | None) -> str | None:
     """The clock's name where the word is a clock, cut to a smaller type or not."""
     bare = word if word is None else _uncut(word)
-    return bare.operation if isinstance(bare, Term) and bare.operation in CLOCKS else None
+    return bare.operation if isinstance(bare, Expr) and bare.operation in CLOCKS else None
 
 
-def _uncut(word: Word) -> Word:
+def _uncut(word: Value) -> Value:
     """The word before it was cut to a smaller type."""
-    while isinstance(word, Term) and word.operation == "AND":
+    while isinstance(word, Expr) and word.operation == "AND":
         mask, inner = word.arguments
         if not isinstance(mask, int) or mask & (mask + 1):
             break
@@ -53,9 +53,9 @@ def _uncut(word: Word) -> Word:
     return word
 
 
-def _is_bare(word: Word) -> bool:
+def _is_bare(word: Value) -> bool:
     """Whether nothing is computed with what was read, but that the field is cut out of its slot."""
-    while isinstance(word, Term):
+    while isinstance(word, Expr):
         match word.operation, word.arguments:
             case "SLOAD", _:
                 return True

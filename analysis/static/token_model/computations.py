@@ -6,13 +6,21 @@ import msgspec
 
 from analysis.static.dataflow.delegate_targets import slot_name
 from analysis.static.dataflow.dependencies import is_own_address
-from analysis.static.dataflow.predicates import CALLER, FROM, ORIGIN, TO, VOICES, Variable, Voice
-from analysis.static.dataflow.storage_layout import Place
+from analysis.static.dataflow.predicates import (
+    CALLER,
+    ERC20_PARAMETERS,
+    FROM,
+    ORIGIN,
+    TO,
+    ParameterRoles,
+    Variable,
+)
+from analysis.static.dataflow.storage_layout import StorageLocation
 from analysis.static.evm.cfg import Entry
-from analysis.static.evm.expressions import FOLDED, Term, Word, address_in
+from analysis.static.evm.expressions import FOLDED, Expr, Value, address_in
 from analysis.static.evm.path_state import ALLOWANCE, APPROVE, BALANCE_OF, TOTAL_SUPPLY
 from analysis.static.token_model.cap_rules import Step
-from analysis.static.token_model.contract_model import MOVERS, Code
+from analysis.static.token_model.contract_model import MOVERS, ContractModel
 from analysis.static.token_model.trade_conditions import Source
 
 _MOST_STEPS: Final = 300
@@ -54,7 +62,7 @@ _FIXED: Final = frozenset(
 )
 
 
-class Leaf(msgspec.Struct, frozen=True, kw_only=True):
+class ComputationInput(msgspec.Struct, frozen=True, kw_only=True):
     """One thing that a word depends on."""
 
     source: Source | None = None
@@ -62,46 +70,48 @@ class Leaf(msgspec.Struct, frozen=True, kw_only=True):
     variable: Variable | None = None
 
 
-class Leaves(msgspec.Struct, frozen=True, kw_only=True):
+class Computation(msgspec.Struct, frozen=True, kw_only=True):
     """A word, written down."""
 
     steps: tuple[Step, ...]
-    found: tuple[Leaf, ...]
+    found: tuple[ComputationInput, ...]
 
 
-class Expressions:
+class ComputationWriter:
     """Writes down words of one code."""
 
-    def __init__(self, code: Code) -> None:
+    def __init__(self, code: ContractModel) -> None:
         self._code = code
         targets = {
-            address_in(code.sources.single(deed.words[0]))
-            for _, deed in code.calls()
-            if deed.kind != "LOG" and deed.words
+            address_in(code.dependencies.single_value(effect.words[0]))
+            for _, effect in code.calls()
+            if effect.kind != "LOG" and effect.words
         }
-        self._called = {target for target in targets if isinstance(target, Term)}
+        self._called = {target for target in targets if isinstance(target, Expr)}
 
-    def leaves(self, word: Word, entry: Entry) -> Leaves:
+    def leaves(self, word: Value, entry: Entry) -> Computation:
         """The last step is the word's value."""
         writer = _Writer(self._code, self._called, entry, word)
         writer.write(word, _DEEPEST)
-        return Leaves(steps=tuple(writer.steps), found=tuple(writer.leaves))
+        return Computation(steps=tuple(writer.steps), found=tuple(writer.leaves))
 
 
 class _Writer:
-    def __init__(self, code: Code, called: set[Term], entry: Entry, word: Word) -> None:
+    def __init__(self, code: ContractModel, called: set[Expr], entry: Entry, word: Value) -> None:
         self._code = code
         self._called = called
         self._entry = entry
-        self._voice = VOICES.get(entry, Voice()) if entry is not None else Voice()
-        self._bits = dict(code.sources.atoms(word))
-        self._known: dict[Word, int] = {}
-        self._open: set[Word] = set()
+        self._voice = (
+            ERC20_PARAMETERS.get(entry, ParameterRoles()) if entry is not None else ParameterRoles()
+        )
+        self._bits = dict(code.dependencies.sources(word))
+        self._known: dict[Value, int] = {}
+        self._open: set[Value] = set()
         """Words that are being written down."""
         self.steps: list[Step] = []
-        self.leaves: dict[Leaf, None] = {}
+        self.leaves: dict[ComputationInput, None] = {}
 
-    def write(self, word: Word, depth: int) -> int:
+    def write(self, word: Value, depth: int) -> int:
         """The number of the word's step."""
         if word in self._open:
             # A loop's phi that depends on itself: its other meanings tell what it depends on.
@@ -121,9 +131,9 @@ class _Writer:
 
     def _add(self, *, source: Source | None = None, variable: Variable | None = None) -> None:
         if source is not None or variable is not None:
-            self.leaves[Leaf(source=source, variable=variable)] = None
+            self.leaves[ComputationInput(source=source, variable=variable)] = None
 
-    def _write(self, word: Word, depth: int) -> int:
+    def _write(self, word: Value, depth: int) -> int:
         if isinstance(word, int):
             return self._step("number", word=word)
         name = word.operation
@@ -149,7 +159,7 @@ class _Writer:
         operation = _IDENTITY.get(name, "unknown" if name in _FIXED else "")
         return self._step(operation) if operation else None
 
-    def _other(self, word: Term, depth: int) -> int:
+    def _other(self, word: Expr, depth: int) -> int:
         """Arithmetic that is not folded here passes its operands' sources on; anything else is
         unknown."""
         if word.operation in _ARITHMETIC:
@@ -161,9 +171,9 @@ class _Writer:
 
     # --- leaves -------------------------------------------------------------------------------
 
-    def _either(self, word: Term, depth: int) -> int:
+    def _either(self, word: Expr, depth: int) -> int:
         # Phis of phis have too many to evaluate, but each tells what the word depends on.
-        meanings = self._code.sources.meanings(word, most=_MOST_PHIS)
+        meanings = self._code.dependencies.phi_values(word, most=_MOST_PHIS)
         if len(meanings) > _MOST_TOLD:
             meanings = []
         inner = [self.write(each, depth) for each in meanings if each is not word]
@@ -171,9 +181,9 @@ class _Writer:
             if not inner:
                 self._add(source="unknown")
             return self._step("unknown")
-        return self._step("either", *inner)
+        return self._step("phi", *inner)
 
-    def _argument(self, word: Term, _depth: int) -> int:
+    def _argument(self, word: Expr, _depth: int) -> int:
         offset = word.arguments[0]
         if offset == self._voice.amount:
             self._add(source="amount")
@@ -190,19 +200,19 @@ class _Writer:
             self._add(source="amount")
         return self._step("unknown")
 
-    def _coins(self, word: Term, depth: int) -> int:
+    def _coins(self, word: Expr, depth: int) -> int:
         self._add(source="coins")
         whose = self._address(word.arguments[0], depth) if word.arguments else self._step("this")
         return self._step("coins", whose)
 
-    def _code_of(self, word: Term, depth: int) -> int:
-        whose = address_in(self._code.sources.single(word.arguments[0]))
+    def _code_of(self, word: Expr, depth: int) -> int:
+        whose = address_in(self._code.dependencies.single_value(word.arguments[0]))
         if whose not in self._called and not self._is_party(whose):
             self._add(source="code")
         return self._step("unknown", self._address(word.arguments[0], depth))
 
-    def _is_party(self, whose: Word) -> bool:
-        if not isinstance(whose, Term):
+    def _is_party(self, whose: Value) -> bool:
+        if not isinstance(whose, Expr):
             return False
         is_argument = whose.operation == "CALLDATALOAD" and whose.arguments[0] in (
             self._voice.sender,
@@ -210,8 +220,8 @@ class _Writer:
         )
         return is_argument or whose.operation in _IDENTITY
 
-    def _answer(self, word: Term, depth: int) -> int:
-        target = address_in(self._code.sources.single(word.arguments[0]))
+    def _answer(self, word: Expr, depth: int) -> int:
+        target = address_in(self._code.dependencies.single_value(word.arguments[0]))
         if isinstance(target, int) and target < _PRECOMPILES:
             self._add(source="hash")
             return self._step("unknown")
@@ -225,28 +235,29 @@ class _Writer:
     def _asks_own_getters(self) -> bool:
         """Whether the function calls nothing on its own contract but getters of books."""
         heads = [
-            self._code.sources.single(deed.words[1])
-            for _, deed in self._code.flow(self._entry).deeds()
-            if deed.kind in _CALLS and is_own_address(self._code.sources.single(deed.words[0]))
+            self._code.dependencies.single_value(effect.words[1])
+            for _, effect in self._code.flow(self._entry).effects()
+            if effect.kind in _CALLS
+            and is_own_address(self._code.dependencies.single_value(effect.words[0]))
         ]
         return all(isinstance(head, int) and head >> _SELECTOR_SHIFT in _GETTERS for head in heads)
 
-    def _success(self, word: Term, depth: int) -> int:
-        target = address_in(self._code.sources.single(word.arguments[1]))
+    def _success(self, word: Expr, depth: int) -> int:
+        target = address_in(self._code.dependencies.single_value(word.arguments[1]))
         if isinstance(target, int) and target < _PRECOMPILES:
             return self._step("number", word=1)
         self._add(source="callee")
         return self._step("callee", self._address(target, depth))
 
-    def _address(self, word: Word, depth: int) -> int:
+    def _address(self, word: Value, depth: int) -> int:
         """An operand of which the machine takes the low 160 bits: what else its slot holds does not
         matter."""
-        target = address_in(self._code.sources.single(word))
-        if isinstance(target, Term):
+        target = address_in(self._code.dependencies.single_value(word))
+        if isinstance(target, Expr):
             self._bits.setdefault(target, _ADDRESS_MASK)
         return self.write(target, depth)
 
-    def _hash(self, word: Term, depth: int) -> int:
+    def _hash(self, word: Expr, depth: int) -> int:
         """A hash of who somebody is asks who it is; of anything else it cannot be solved."""
         before = len(self.leaves)
         for each in word.arguments:
@@ -255,13 +266,13 @@ class _Writer:
             self._add(source="hash")
         return self._step("unknown")
 
-    def _block_hash(self, _word: Term, _depth: int) -> int:
+    def _block_hash(self, _word: Expr, _depth: int) -> int:
         self._add(source="block_hash")
         return self._step("unknown")
 
-    def _load(self, word: Term, depth: int) -> int:
-        places = self._code.places.of(word.arguments[0])
-        bits = self._bits.get(word, 0) or self._code.sources.atoms(word).get(word, 0)
+    def _load(self, word: Expr, depth: int) -> int:
+        places = self._code.layout.of(word.arguments[0])
+        bits = self._bits.get(word, 0) or self._code.dependencies.sources(word).get(word, 0)
         for place in places:
             self._role(place, bits)
         if len(places) != 1:
@@ -276,16 +287,18 @@ class _Writer:
         if place.slot is not None:
             slot = self._slot(word.arguments[0], depth)
             return self._step("mark", slot, *keys, word=place.slot)
-        is_partys = any(self._code.reader.party(key, self._voice) in _PARTIES for key in place.keys)
+        is_partys = any(
+            self._code.predicates.party(key, self._voice) in _PARTIES for key in place.keys
+        )
         return self._step("entry" if is_partys else "unknown", *keys)
 
-    def _role(self, place: Place, bits: int) -> None:
+    def _role(self, place: StorageLocation, bits: int) -> None:
         roles = self._code.roles
         if place.root in roles.balances:
-            is_payer = self._code.reader.party(place.keys[0], self._voice) == FROM
+            is_payer = self._code.predicates.party(place.keys[0], self._voice) == FROM
             self._add(source="amount" if is_payer else "balance")
         elif place.root in roles.allowances:
-            parties = [self._code.reader.party(key, self._voice) for key in place.keys]
+            parties = [self._code.predicates.party(key, self._voice) for key in place.keys]
             if self._entry == APPROVE and parties[:1] == [CALLER] and self._is_spender(place):
                 return  # the caller's own business
             if is_own_address(place.keys[0]):
@@ -296,19 +309,19 @@ class _Writer:
         else:
             self._add(variable=(place.root, bits))
 
-    def _is_spender(self, place: Place) -> bool:
+    def _is_spender(self, place: StorageLocation) -> bool:
         """Whether it is what `approve` is asked to set, not another allowance of the caller's."""
-        named = address_in(self._code.sources.single(place.keys[-1]))
+        named = address_in(self._code.dependencies.single_value(place.keys[-1]))
         return (
-            isinstance(named, Term)
+            isinstance(named, Expr)
             and named.operation == "CALLDATALOAD"
             and named.arguments[0] == _SPENDER
         )
 
-    def _slot(self, slot: Word, depth: int) -> int:
+    def _slot(self, slot: Value, depth: int) -> int:
         """The step that computes where an entry is."""
-        slot = self._code.sources.single(slot)
-        if isinstance(slot, Term) and slot.operation in _PLACING and depth:
+        slot = self._code.dependencies.single_value(slot)
+        if isinstance(slot, Expr) and slot.operation in _PLACING and depth:
             parts = [self._slot(part, depth - 1) for part in slot.arguments]
             return self._step(slot.operation, *parts)
         return self.write(slot, depth)
@@ -318,9 +331,9 @@ _PLACING: Final = frozenset({"keccak", "ADD"})
 """What compilers compute the slots of entries, fields and elements with."""
 
 
-def _is_own_purse(word: Word) -> bool:
+def _is_own_purse(word: Value) -> bool:
     """Whether it is how many coins the contract has."""
-    if not isinstance(word, Term):
+    if not isinstance(word, Expr):
         return False
     return word.operation == "SELFBALANCE" or (
         word.operation == "BALANCE" and is_own_address(word.arguments[0])
@@ -332,8 +345,8 @@ _ARITHMETIC: Final = frozenset(
 )
 
 _HANDLERS: Final = {
-    "either": _Writer._either,
-    "opaque": _Writer._either,
+    "phi": _Writer._either,
+    "top": _Writer._either,
     "CALLDATALOAD": _Writer._argument,
     "BALANCE": _Writer._coins,
     "SELFBALANCE": _Writer._coins,

@@ -12,16 +12,27 @@ from typing import Final
 
 import msgspec
 
-from analysis.static.dataflow.predicates import PEOPLE, VOICES, Variable, Voice, evaluate
-from analysis.static.evm.cfg import Deed, Entry, Node
-from analysis.static.evm.expressions import MASK, Term, Word, subterms
-from analysis.static.evm.function_cfg import Flow
+from analysis.static.dataflow.bounds_checks import is_memory_bounds_check
+from analysis.static.dataflow.predicates import (
+    ERC20_PARAMETERS,
+    PEOPLE,
+    ParameterRoles,
+    Variable,
+    evaluate,
+)
+from analysis.static.evm.cfg import CfgNode, Effect, Entry
+from analysis.static.evm.expressions import MASK, Expr, Value, subterms
+from analysis.static.evm.function_cfg import FunctionCfg
 from analysis.static.evm.path_state import APPROVE
-from analysis.static.token_model.computations import Expressions, Leaf, Leaves
-from analysis.static.token_model.contract_model import MOVERS, Code
+from analysis.static.token_model.computations import (
+    Computation,
+    ComputationInput,
+    ComputationWriter,
+)
+from analysis.static.token_model.contract_model import MOVERS, ContractModel
 from analysis.static.token_model.owned_variables import askers_of, is_owned
 from analysis.static.token_model.trade_conditions import (
-    Effect,
+    ConditionEffect,
     OwnedCondition,
     Source,
     TradeCondition,
@@ -67,12 +78,12 @@ target is judged by itself; a hook's calldata is all about the swap."""
 class _Site(msgspec.Struct, frozen=True, kw_only=True):
     entry: Entry
     pc: int
-    condition: Word
-    effect: Effect
+    condition: Value
+    effect: ConditionEffect
     fails_when: bool | None = None
 
 
-def find_trade_conditions(code: Code) -> TradeConditions:
+def find_trade_conditions(code: ContractModel) -> TradeConditions:
     """Of a token's code: what its transfers ask. Of a V4 hook's: what its swaps ask. Of a proxy's
     own: what its fallback asks."""
     entries = _entries(code)
@@ -86,7 +97,7 @@ def find_trade_conditions(code: Code) -> TradeConditions:
     )
 
 
-def _entries(code: Code) -> tuple[Entry, ...]:
+def _entries(code: ContractModel) -> tuple[Entry, ...]:
     hooks = tuple(entry for entry in HOOKS if code.roots(entry))
     if hooks and not code.answers_holders:
         return hooks
@@ -96,9 +107,9 @@ def _entries(code: Code) -> tuple[Entry, ...]:
 
 
 class _Finder:
-    def __init__(self, code: Code) -> None:
+    def __init__(self, code: ContractModel) -> None:
         self._code = code
-        self._expressions = Expressions(code)
+        self._expressions = ComputationWriter(code)
         self._variables = WrittenVariables(code)
         self.owned: dict[OwnedCondition, None] = {}
 
@@ -116,7 +127,7 @@ class _Finder:
 
     # --- sites --------------------------------------------------------------------------------
 
-    def _sites(self, flow: Flow) -> Iterator[_Site]:
+    def _sites(self, flow: FunctionCfg) -> Iterator[_Site]:
         for guard in self._code.guards(flow.entry):
             test = guard.refusal.test
             yield _Site(
@@ -132,7 +143,7 @@ class _Finder:
                     entry=flow.entry, pc=literal.pc, condition=literal.condition, effect="leads"
                 )
         # A compiler's own check can be made to refuse on purpose: what decides whether it is met.
-        refusing = {(refusal.test.pc, refusal.test.condition) for refusal in flow.refusals()}
+        refusing = {(refusal.test.pc, refusal.test.condition) for refusal in flow.revert_branches()}
         yield from self._deciding(flow, self._refusing(flow, refusing), "leads")
         for pc, condition in refusing:
             if self._code.is_check(pc, condition):
@@ -144,29 +155,29 @@ class _Finder:
             yield from self._answered(flow)
 
     @staticmethod
-    def _refusing(flow: Flow, tests: set[tuple[int, Term]]) -> dict[Node, int]:
+    def _refusing(flow: FunctionCfg, tests: set[tuple[int, Expr]]) -> dict[CfgNode, int]:
         """A bit for each refusing branch, by node."""
-        bits: dict[tuple[int, Term], int] = {}
-        marks: dict[Node, int] = {}
+        bits: dict[tuple[int, Expr], int] = {}
+        marks: dict[CfgNode, int] = {}
         for node, branch in flow.branching():
             test = (branch.pc, branch.condition)
             if test in tests:
                 marks[node] = bits.setdefault(test, 1 << len(bits))
         return marks
 
-    def _books(self, entry: Entry) -> Callable[[Deed], bool]:
+    def _books(self, entry: Entry) -> Callable[[Effect], bool]:
         """What counts as an effect of the function."""
         if entry in MOVERS:
             return self._code.is_balance_store
         return self._is_allowance_store if entry == APPROVE else _is_any_effect
 
-    def _is_allowance_store(self, deed: Deed) -> bool:
-        return deed.kind == "SSTORE" and any(
+    def _is_allowance_store(self, effect: Effect) -> bool:
+        return effect.kind == "SSTORE" and any(
             place.root in self._code.roles.allowances
-            for place in self._code.places.of(deed.words[0])
+            for place in self._code.layout.of(effect.words[0])
         )
 
-    def _answered(self, flow: Flow) -> Iterator[_Site]:
+    def _answered(self, flow: FunctionCfg) -> Iterator[_Site]:
         """A hook acts by what it answers, and by what it leaves for the other hook of the swap:
         every branch decides on that, and every comparison that is computed with."""
         for _, branch in flow.decisions():
@@ -176,22 +187,22 @@ class _Finder:
                 for word in note.words:
                     yield from self._comparisons(flow.entry, note.pc, word)
 
-    def _comparisons(self, entry: Entry, pc: int, word: Word) -> Iterator[_Site]:
-        for term in self._code.sources.everything(word):
+    def _comparisons(self, entry: Entry, pc: int, word: Value) -> Iterator[_Site]:
+        for term in self._code.dependencies.subexpressions(word):
             if term.operation in _COMPARISONS:
                 yield _Site(entry=entry, pc=pc, condition=term, effect="writes")
 
-    def _computed(self, flow: Flow, is_wanted: Callable[[Deed], bool]) -> Iterator[_Site]:
+    def _computed(self, flow: FunctionCfg, is_wanted: Callable[[Effect], bool]) -> Iterator[_Site]:
         """Comparisons whose results are computed with, up to what is booked; and, where words of
         merged paths are booked, the branches whose sides were merged."""
-        merged: list[Node] = []
-        for node, deed in flow.deeds():
-            if deed.kind != "SSTORE" or not is_wanted(deed):
+        merged: list[CfgNode] = []
+        for node, effect in flow.effects():
+            if effect.kind != "SSTORE" or not is_wanted(effect):
                 continue
-            for word in deed.words[:2]:
+            for word in effect.words[:2]:
                 if any(term.operation in _MERGED for term in subterms(word)):
                     merged.append(node)
-                yield from self._comparisons(flow.entry, deed.pc, word)
+                yield from self._comparisons(flow.entry, effect.pc, word)
         if not merged:
             return
         leading = flow.leading_to(merged)
@@ -202,29 +213,31 @@ class _Finder:
                     entry=flow.entry, pc=branch.pc, condition=branch.condition, effect="writes"
                 )
 
-    def _marking(self, flow: Flow, variables: Iterable[Variable]) -> list[_Site]:
+    def _marking(self, flow: FunctionCfg, variables: Iterable[Variable]) -> list[_Site]:
         """Branches that decide whether one of these variables is written."""
         roots = {root for root, _ in variables}
 
-        def is_mark(deed: Deed) -> bool:
-            return deed.kind == "SSTORE" and any(
-                place.root in roots for place in self._code.places.of(deed.words[0])
+        def is_mark(effect: Effect) -> bool:
+            return effect.kind == "SSTORE" and any(
+                place.root in roots for place in self._code.layout.of(effect.words[0])
             )
 
         return list(self._deciding(flow, self._marked(flow, is_mark), "marks"))
 
     @staticmethod
-    def _marked(flow: Flow, is_wanted: Callable[[Deed], bool]) -> dict[Node, int]:
+    def _marked(flow: FunctionCfg, is_wanted: Callable[[Effect], bool]) -> dict[CfgNode, int]:
         """A bit for each distinct effect, by node."""
         bits: dict[tuple[object, ...], int] = {}
-        marks: dict[Node, int] = {}
-        for node, deed in flow.deeds():
-            if is_wanted(deed):
-                bit = bits.setdefault((deed.kind, deed.pc, *deed.words), 1 << len(bits))
+        marks: dict[CfgNode, int] = {}
+        for node, effect in flow.effects():
+            if is_wanted(effect):
+                bit = bits.setdefault((effect.kind, effect.pc, *effect.words), 1 << len(bits))
                 marks[node] = marks.get(node, 0) | bit
         return marks
 
-    def _deciding(self, flow: Flow, marks: dict[Node, int], effect: Effect) -> Iterator[_Site]:
+    def _deciding(
+        self, flow: FunctionCfg, marks: dict[CfgNode, int], effect: ConditionEffect
+    ) -> Iterator[_Site]:
         """Branches of which the sides have different effects ahead."""
         if not marks:
             return
@@ -237,26 +250,32 @@ class _Finder:
                     entry=flow.entry, pc=branch.pc, condition=branch.condition, effect=effect
                 )
 
-    def _amounts(self, flow: Flow) -> Iterator[_Site]:
-        for _, deed in flow.deeds():
-            if self._code.is_balance_store(deed):
-                yield _Site(entry=flow.entry, pc=deed.pc, condition=deed.words[1], effect="value")
+    def _amounts(self, flow: FunctionCfg) -> Iterator[_Site]:
+        for _, effect in flow.effects():
+            if self._code.is_balance_store(effect):
+                yield _Site(
+                    entry=flow.entry, pc=effect.pc, condition=effect.words[1], effect="value"
+                )
 
     # --- whom they concern ----------------------------------------------------------------------
 
-    def _met(self, flow: Flow) -> Callable[[_Site], bool]:
+    def _met(self, flow: FunctionCfg) -> Callable[[_Site], bool]:
         """Whether a site is met by parties that have no entry of their own making: by those who
         never delegated their votes, say. What an entry decides is a site itself, and is played."""
-        voice = VOICES.get(flow.entry, Voice()) if flow.entry is not None else Voice()
+        parameters = (
+            ERC20_PARAMETERS.get(flow.entry, ParameterRoles())
+            if flow.entry is not None
+            else ParameterRoles()
+        )
 
-        def value_of(slot: Word) -> int | None:
-            return 0 if self._is_own_entry(slot, voice) else None
+        def value_of(slot: Value) -> int | None:
+            return 0 if self._is_own_entry(slot, parameters) else None
 
-        met: set[Node] = set()
+        met: set[CfgNode] = set()
         waiting = list(self._code.roots(flow.entry))
         while waiting:
             node = waiting.pop()
-            if node in met or node not in flow.alive:
+            if node in met or node not in flow.can_succeed:
                 continue
             met.add(node)
             branch = node.branch
@@ -268,19 +287,19 @@ class _Finder:
         branches = {
             (branch.pc, branch.condition) for node, branch in flow.branching() if node in met
         }
-        stores = {deed.pc for node, deed in flow.deeds() if node in met}
+        stores = {effect.pc for node, effect in flow.effects() if node in met}
         returns = {note.pc for note in self._code.notes.returns.values()}
         return lambda site: (
             (site.pc, site.condition) in branches or site.pc in stores or site.pc in returns
         )
 
-    def _is_own_entry(self, slot: Word, voice: Voice) -> bool:
+    def _is_own_entry(self, slot: Value, parameters: ParameterRoles) -> bool:
         """Whether it is an entry of a party of the trade that nobody but the party writes, and not
         by a trade."""
-        places = self._code.places.of(slot)
+        places = self._code.layout.of(slot)
         return bool(places) and all(
             self._variables.source((place.root, MASK)) == "own"
-            and all(self._code.reader.party(key, voice) in PEOPLE for key in place.keys)
+            and all(self._code.predicates.party(key, parameters) in PEOPLE for key in place.keys)
             for place in places
         )
 
@@ -288,7 +307,7 @@ class _Finder:
 
     def _listed(self, site: _Site) -> Iterator[TradeCondition]:
         """The site, where it depends on more than fixed or owner-set storage and identity."""
-        if _is_bounds_check(site.condition):
+        if is_memory_bounds_check(site.condition):
             return
         leaves = self._expressions.leaves(site.condition, site.entry)
         sources = self._sources(leaves, site)
@@ -316,14 +335,14 @@ class _Finder:
         """Whether a compiler or SafeMath asks whether a word is zero."""
         condition = site.condition
         bare = condition
-        while isinstance(bare, Term) and bare.operation == "ISZERO":
+        while isinstance(bare, Expr) and bare.operation == "ISZERO":
             bare = bare.arguments[0]
-        is_zero_test = isinstance(bare, Term) and bare.operation not in _COMPARED
+        is_zero_test = isinstance(bare, Expr) and bare.operation not in _COMPARED
         return (
-            is_zero_test and isinstance(condition, Term) and self._code.is_check(site.pc, condition)
+            is_zero_test and isinstance(condition, Expr) and self._code.is_check(site.pc, condition)
         )
 
-    def _note_owned(self, leaves: Leaves, site: _Site) -> None:
+    def _note_owned(self, leaves: Computation, site: _Site) -> None:
         """The site, for each variable in it that only the owner writes."""
         for leaf in leaves.found:
             if leaf.variable is None or not is_owned(self._code, leaf.variable):
@@ -337,7 +356,7 @@ class _Finder:
             )
             self.owned[owned] = None
 
-    def _sources(self, leaves: Leaves, site: _Site) -> set[Source]:
+    def _sources(self, leaves: Computation, site: _Site) -> set[Source]:
         found: set[Source] = set()
         ignored = _NOT_OF[site.entry] if site.entry in _NOT_OF else frozenset[Source]()
         for leaf in leaves.found:
@@ -349,46 +368,28 @@ class _Finder:
             found.discard("amount")
         return found
 
-    def _written(self, leaves: Leaves) -> Iterator[Written]:
+    def _written(self, leaves: Computation) -> Iterator[Written]:
         for leaf in leaves.found:
             if leaf.variable is not None and self._source(leaf) is not None:
                 found = self._variables.written(leaf.variable)
                 if found is not None:
                     yield found
 
-    def _source(self, leaf: Leaf) -> Source | None:
+    def _source(self, leaf: ComputationInput) -> Source | None:
         if leaf.source is None and leaf.variable is not None:
             return self._variables.source(leaf.variable)
         return leaf.source
 
-    def _read(self, word: Word) -> Iterator[Variable]:
-        for slot, bits in self._code.sources.reads(word):
-            for place in self._code.places.of(slot):
+    def _read(self, word: Value) -> Iterator[Variable]:
+        for slot, bits in self._code.dependencies.reads(word):
+            for place in self._code.layout.of(slot):
                 yield place.root, bits
 
 
-_MOST_ELEMENTS: Final = 32
-_MERGED: Final = frozenset({"either", "opaque"})
+_MERGED: Final = frozenset({"phi", "top"})
 _COMPARISONS: Final = frozenset({"LT", "GT", "SLT", "SGT", "EQ", "ISZERO"})
 _COMPARED: Final = _COMPARISONS | {"SUB", "XOR"}
 
 
-def _is_bounds_check(condition: Word) -> bool:
-    """An index that is a small number, compared with the length of an array in memory."""
-    while isinstance(condition, Term) and condition.operation == "ISZERO":
-        condition = condition.arguments[0]
-    if not isinstance(condition, Term) or condition.operation not in ("LT", "GT"):
-        return False
-    index, length = condition.arguments
-    if condition.operation == "GT":
-        index, length = length, index
-    return (
-        isinstance(index, int)
-        and index < _MOST_ELEMENTS
-        and isinstance(length, Term)
-        and length.operation == "memory"
-    )
-
-
-def _is_any_effect(deed: Deed) -> bool:
-    return deed.kind != "LOG"
+def _is_any_effect(effect: Effect) -> bool:
+    return effect.kind != "LOG"

@@ -7,21 +7,39 @@ from typing import Any, Final
 
 import msgspec
 
-from analysis.static.dataflow.compiler_checks import Checks
+from analysis.static.dataflow.compiler_checks import CompilerChecks
 from analysis.static.dataflow.delegate_targets import Delegation
-from analysis.static.dataflow.dependencies import CALLERS, HASHES, Sources, is_own_address
+from analysis.static.dataflow.dependencies import (
+    CALLERS,
+    HASHES,
+    DependencyAnalysis,
+    is_own_address,
+)
 from analysis.static.dataflow.getter_storage_writers import Writers, writers_of
 from analysis.static.dataflow.panics import panics
-from analysis.static.dataflow.predicates import VOICES, Reader, Reading, Roles, Variable
-from analysis.static.dataflow.storage_layout import UNKNOWN, Place, Places, Root, written_bits
-from analysis.static.dataflow.storage_writes import Stores, Write
-from analysis.static.evm.cfg import Deed, Entry, Node
+from analysis.static.dataflow.predicates import (
+    ERC20_PARAMETERS,
+    Predicate,
+    PredicateAnalyser,
+    StorageRoles,
+    Variable,
+)
+from analysis.static.dataflow.storage_layout import (
+    UNKNOWN,
+    StorageLayout,
+    StorageLocation,
+    VariableId,
+    written_bits,
+)
+from analysis.static.dataflow.storage_writes import StorageWrite, StorageWrites
+from analysis.static.evm.cfg import CfgNode, Effect, Entry
 from analysis.static.evm.disassembly import Program
-from analysis.static.evm.expressions import Term, Word, address_in
-from analysis.static.evm.function_cfg import Flow, Literal, Refusal
+from analysis.static.evm.exploration import Exploration
+from analysis.static.evm.expressions import Expr, Value, address_in
+from analysis.static.evm.function_cfg import BranchCondition, FunctionCfg, RevertBranch
 from analysis.static.evm.opcodes import NUMBER
-from analysis.static.evm.path_explorer import Walked
 from analysis.static.evm.path_state import ALLOWANCE, APPROVE, BALANCE_OF, Note
+from analysis.static.token_model.guard import Guard
 from analysis.static.token_model.storage_roles import find_roles
 
 TRANSFER: Final = 0xA9059CBB
@@ -40,39 +58,25 @@ _NAMING: Final = HASHES | {"AND", "OR", "MUL", "SHL"}
 _SELECTOR_LEAVES: Final = frozenset({"selector", "selector_high", "CALLDATASIZE", "CALLVALUE"})
 
 
-class Guard(msgspec.Struct, frozen=True, kw_only=True):
-    """A refusal, with all that decides on it."""
-
-    refusal: Refusal
-    test: Reading
-    context: tuple[Reading, ...]
-    """What decides whether the test is met at all, on the way to it."""
-
-    @property
-    def pc(self) -> int:
-        """Where it is decided."""
-        return self.refusal.test.pc
-
-    def all(self) -> tuple[Reading, ...]:
-        """The test and its context."""
-        return (self.test, *self.context)
-
-
-class Code:
+class ContractModel:
     """One code, walked. Everything here is *inferred*."""
 
     def __init__(
-        self, program: Program, walked: Walked, selectors: set[int], delegation: Delegation
+        self,
+        program: Program,
+        exploration: Exploration,
+        selectors: set[int],
+        delegation: Delegation,
     ) -> None:
         self.program = program
-        self.notes = walked.notes
-        self.pool = walked.pool
+        self.notes = exploration.notes
+        self.pool = exploration.pool
         self.delegation = delegation
         self.selectors = selectors
-        self.sources = Sources(self.pool)
-        self.places = Places(self.pool, self.sources)
-        self._graph = walked.graph
-        self._flows: dict[Entry, Flow] = {}
+        self.dependencies = DependencyAnalysis(self.pool)
+        self.layout = StorageLayout(self.pool, self.dependencies)
+        self._graph = exploration.graph
+        self._flows: dict[Entry, FunctionCfg] = {}
         self._guards: dict[Entry, list[Guard]] = {}
         self.found: dict[object, tuple[Any, ...]] = {}
         """What searches of it have found, by search."""
@@ -84,14 +88,14 @@ class Code:
         """Every function that was entered; None is the fallback."""
         return list(self._graph.roots)
 
-    def roots(self, entry: Entry) -> list[Node]:
+    def roots(self, entry: Entry) -> list[CfgNode]:
         """Where a function is entered. Empty: it never was."""
         return self._graph.roots.get(entry, [])
 
-    def flow(self, entry: Entry) -> Flow:
+    def flow(self, entry: Entry) -> FunctionCfg:
         """One function's part of the graph."""
         if entry not in self._flows:
-            self._flows[entry] = Flow(self._graph, entry)
+            self._flows[entry] = FunctionCfg(self._graph, entry)
         return self._flows[entry]
 
     def is_followed(self, functions: Iterable[Entry] | None = None) -> bool:
@@ -129,20 +133,20 @@ class Code:
         notes = (note for note in writers.notes if self._roots_of(note) & (moved | {UNKNOWN}))
         return self._with_callers(msgspec.structs.replace(writers, notes=tuple(notes)))
 
-    def _may_change_balance(self, write: Write) -> bool:
+    def _may_change_balance(self, write: StorageWrite) -> bool:
         """Not where it changes other bits of a slot that a balance shares."""
         root = write.place.root
         return root not in self.roles.balances or self.roles.is_balance(root, write.bits)
 
-    def _moves(self, write: Write) -> bool:
+    def _moves(self, write: StorageWrite) -> bool:
         return (
             write.entry == TRANSFER
             and write.place.root in self.roles.balances
-            and self.reader.has_amount(write.value, VOICES[TRANSFER])
+            and self.predicates.has_amount(write.value, ERC20_PARAMETERS[TRANSFER])
         )
 
-    def _roots_of(self, note: Note) -> frozenset[Root]:
-        return frozenset(place.root for place in self.places.of(note.words[0]))
+    def _roots_of(self, note: Note) -> frozenset[VariableId]:
+        return frozenset(place.root for place in self.layout.of(note.words[0]))
 
     @cached_property
     def allowances(self) -> Writers:
@@ -151,7 +155,7 @@ class Code:
 
     def _writers_of(self, getter: int) -> Writers:
         """The stores to a getter's storage, on ways that can succeed."""
-        writers = writers_of(self.notes, getter, self.sources.everything)
+        writers = writers_of(self.notes, getter, self.dependencies.subexpressions)
         alive = {
             (write.entry, write.pc)
             for write in self.writes
@@ -193,36 +197,38 @@ class Code:
 
     def _called_inside(self, entry: Entry) -> set[Entry]:
         found: set[Entry] = set()
-        for _, deed in self.flow(entry).deeds():
-            if deed.kind not in _WRITING_CALLS:
+        for _, effect in self.flow(entry).effects():
+            if effect.kind not in _WRITING_CALLS:
                 continue
-            target, head = (self.sources.single(word) for word in deed.words[:2])
+            target, head = (self.dependencies.single_value(word) for word in effect.words[:2])
             if isinstance(head, int) and is_own_address(target):
                 found.add(head >> _SELECTOR_SHIFT)
         return found
 
     @cached_property
-    def roles(self) -> Roles:
+    def roles(self) -> StorageRoles:
         """What the getters tell about storage."""
-        return find_roles(self.notes, self.places, self.sources, approved=self._approved)
+        return find_roles(self.notes, self.layout, self.dependencies, approved=self._approved)
 
-    def _approved(self) -> frozenset[Root]:
+    def _approved(self) -> frozenset[VariableId]:
         """Of a token without `allowance`: the mappings that `writers_of` takes for it."""
         stores = (note for note in self.allowances.notes if note.entry == APPROVE)
         return frozenset(root for note in stores for root in self._roots_of(note))
 
     @cached_property
-    def _stores(self) -> Stores:
-        deeds = ((entry, deed) for entry in self.entries for _, deed in self.flow(entry).deeds())
-        return Stores(deeds, self.places)
+    def _stores(self) -> StorageWrites:
+        effects = (
+            (entry, effect) for entry in self.entries for _, effect in self.flow(entry).effects()
+        )
+        return StorageWrites(effects, self.layout)
 
     @property
-    def writes(self) -> tuple[Write, ...]:
+    def writes(self) -> tuple[StorageWrite, ...]:
         """Every store on a way that can succeed."""
         return self._stores.all
 
     @cached_property
-    def writes_inside(self) -> tuple[Write, ...]:
+    def writes_inside(self) -> tuple[StorageWrite, ...]:
         """Stores of functions that others call on their own contract, as the callers'."""
         return tuple(
             msgspec.structs.replace(write, entry=caller)
@@ -230,52 +236,52 @@ class Code:
             for caller in self.callers_inside.get(write.entry, ())
         )
 
-    def writes_to(self, variable: Variable) -> Iterator[Write]:
+    def writes_to(self, variable: Variable) -> Iterator[StorageWrite]:
         """Stores that may change this variable."""
         return self._stores.to(variable)
 
-    def is_length(self, place: Place) -> bool:
+    def is_length(self, place: StorageLocation) -> bool:
         """Whether the place holds how many elements an array has."""
         return self.checks.is_array(place.root)
 
-    def is_own_business(self, variable: Variable) -> bool:
+    def written_only_by_key_owner(self, variable: Variable) -> bool:
         """Whether callers alone write it, each under their own key."""
         writes = list(self.writes_to(variable))
         return bool(writes) and all(map(self.is_callers_own, writes))
 
-    def is_callers_own(self, write: Write) -> bool:
+    def is_callers_own(self, write: StorageWrite) -> bool:
         """Whether it stores under the caller's own key."""
         return any(self.names_caller(key) for key in write.place.keys)
 
-    def names_caller(self, word: Word) -> bool:
+    def names_caller(self, word: Value) -> bool:
         """Whether the word is the caller, or a hash of it and of what the caller chose."""
-        bare = address_in(self.sources.single(word))
-        if not isinstance(bare, Term):
+        bare = address_in(self.dependencies.single_value(word))
+        if not isinstance(bare, Expr):
             return False
         if bare.operation in _NAMING:
             return any(self.names_caller(part) for part in bare.arguments)
         return bare.operation in CALLERS
 
-    def is_balance_store(self, deed: Deed) -> bool:
+    def is_balance_store(self, effect: Effect) -> bool:
         """Whether it stores to somebody's balance."""
-        return deed.kind == "SSTORE" and any(
-            place.root in self.roles.balances for place in self.places.of(deed.words[0])
+        return effect.kind == "SSTORE" and any(
+            place.root in self.roles.balances for place in self.layout.of(effect.words[0])
         )
 
-    def moves_balance(self, deed: Deed) -> bool:
+    def moves_balance(self, effect: Effect) -> bool:
         """Whether it may change somebody's balance: to add nothing is to move nothing."""
-        if not self.is_balance_store(deed):
+        if not self.is_balance_store(effect):
             return False
-        slot, value = deed.words
+        slot, value = effect.words
         bits = written_bits(value, slot)
-        return any(self.roles.is_balance(place.root, bits) for place in self.places.of(slot))
+        return any(self.roles.is_balance(place.root, bits) for place in self.layout.of(slot))
 
     # --- guards -------------------------------------------------------------------------------
 
     @cached_property
-    def checks(self) -> Checks:
+    def checks(self) -> CompilerChecks:
         """Recognises a compiler's own conditions."""
-        return Checks(self.pool, self.sources)
+        return CompilerChecks(self.pool, self.dependencies)
 
     @cached_property
     def check_pcs(self) -> frozenset[int]:
@@ -290,21 +296,21 @@ class Code:
         for pc, condition in tests:
             if self.checks.is_check(condition):
                 found[pc] += 1
-            elif not self.sources.is_merged(condition):
+            elif not self.dependencies.is_merged(condition):
                 others[pc] += 1
         return frozenset(pc for pc in found if found[pc] > _MOSTLY * others[pc])
 
-    def _is_check(self, literal: Literal) -> bool:
+    def _is_check(self, literal: BranchCondition) -> bool:
         return self.is_check(literal.pc, literal.condition)
 
-    def is_check(self, pc: int, condition: Term) -> bool:
+    def is_check(self, pc: int, condition: Expr) -> bool:
         """Whether the branch is a compiler's own check."""
         return pc in self.check_pcs or self.checks.is_check(condition)
 
     @cached_property
-    def reader(self) -> Reader:
+    def predicates(self) -> PredicateAnalyser:
         """Takes conditions apart."""
-        return Reader(self.sources, self.places, self.roles)
+        return PredicateAnalyser(self.dependencies, self.layout, self.roles)
 
     def guards(self, entry: Entry) -> list[Guard]:
         """Where a function refuses, other than by a compiler's own checks."""
@@ -321,9 +327,9 @@ class Code:
 
     def _find_guards(self, entry: Entry) -> Iterator[Guard]:
         flow = self.flow(entry)
-        refusals = flow.refusals()
+        refusals = flow.revert_branches()
         if entry in MOVERS:
-            refusals += flow.silent_refusals(self.is_balance_store)
+            refusals += flow.no_op_branches(self.is_balance_store)
             refusals += flow.void_moves(self.is_balance_store, self.moves_balance)
         seen = set()
         for refusal in refusals:
@@ -336,50 +342,50 @@ class Code:
                 continue
             if self._is_decrement(refusal):
                 continue
-            reading = self.reader.read(test, entry)
+            reading = self.predicates.read(test, entry)
             context = self.context_of(entry, test) if entry in MOVERS else ()
             if not any(each.literal.contradicts(test) for each in context):
                 yield Guard(refusal=refusal, test=reading, context=context)
 
-    def _is_decrement(self, refusal: Refusal) -> bool:
+    def _is_decrement(self, refusal: RevertBranch) -> bool:
         """Whether a word is asked not to be zero because one is taken away from it."""
         test = refusal.test
         is_lowered = not test.holds and self.checks.is_lowered(test.condition)
         return is_lowered and refusal.at is not None and panics(self.program, refusal.at)
 
-    def _is_about_call(self, condition: Term) -> bool:
+    def _is_about_call(self, condition: Expr) -> bool:
         """Whether only the form of the call decides: selector, length, coins sent."""
-        atoms = self.sources.atoms(condition)
+        atoms = self.dependencies.sources(condition)
         return all(atom.operation in _SELECTOR_LEAVES for atom in atoms)
 
-    def decisions(self, entry: Entry) -> Iterator[Literal]:
+    def decisions(self, entry: Entry) -> Iterator[BranchCondition]:
         """Branches of which both sides can succeed."""
         flow = self.flow(entry)
         for branch in flow.branches():
-            if branch.if_true in flow.alive and branch.if_false in flow.alive:
-                yield Literal(pc=branch.pc, condition=branch.condition, holds=True)
+            if branch.if_true in flow.can_succeed and branch.if_false in flow.can_succeed:
+                yield BranchCondition(pc=branch.pc, condition=branch.condition, holds=True)
 
-    def context_of(self, entry: Entry, test: Literal) -> tuple[Reading, ...]:
+    def context_of(self, entry: Entry, test: BranchCondition) -> tuple[Predicate, ...]:
         """What decides whether a test is met at all."""
         flow = self.flow(entry)
-        literals = flow.context((test.pc, test.condition))
+        literals = flow.control_dependencies((test.pc, test.condition))
         found = {(literal.condition, literal.holds): literal for literal in literals}
         return tuple(
-            self.reader.read(literal, flow.entry)
+            self.predicates.read(literal, flow.entry)
             for literal in found.values()
             if not self._is_check(literal)
         )
 
     # --- calls --------------------------------------------------------------------------------
 
-    def calls(self) -> Iterator[tuple[Entry, Deed]]:
+    def calls(self) -> Iterator[tuple[Entry, Effect]]:
         """Calls to other contracts, on ways that can succeed."""
         for entry in self.entries:
-            for _, deed in self.flow(entry).deeds():
-                if deed.kind != "SSTORE":
-                    yield entry, deed
+            for _, effect in self.flow(entry).effects():
+                if effect.kind != "SSTORE":
+                    yield entry, effect
 
     def slots_of(self, variables: Iterable[Variable]) -> set[int]:
         """Declared slots of variables, where they are plain numbers."""
-        slots = (Place(root=root).slot for root, _ in variables)
+        slots = (StorageLocation(root=root).slot for root, _ in variables)
         return {slot for slot in slots if slot is not None}

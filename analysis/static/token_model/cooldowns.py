@@ -2,14 +2,15 @@
 
 from collections.abc import Iterator
 
-from analysis.static.dataflow.predicates import PEOPLE, Reading, Variable
-from analysis.static.token_model.contract_model import MOVERS, Code, Guard
-from analysis.static.token_model.memoize import once_per_code
+from analysis.static.dataflow.predicates import PEOPLE, Predicate, Variable
+from analysis.static.token_model.contract_model import MOVERS, ContractModel
+from analysis.static.token_model.guard import Guard
+from analysis.static.token_model.memoize import cached_on_model
 from analysis.static.token_model.transfer_guards import trading_caps
 
 
-@once_per_code
-def cooldowns(code: Code) -> Iterator[tuple[Guard, frozenset[Variable]]]:
+@cached_on_model
+def cooldowns(code: ContractModel) -> Iterator[tuple[Guard, frozenset[Variable]]]:
     """Guards that compare the clock with what transfers store per address."""
     yield from _windows(code)
     for guard in code.move_guards():
@@ -18,22 +19,22 @@ def cooldowns(code: Code) -> Iterator[tuple[Guard, frozenset[Variable]]]:
             yield guard, variables
 
 
-def _stamps(code: Code, reading: Reading) -> frozenset[Variable]:
+def _stamps(code: ContractModel, reading: Predicate) -> frozenset[Variable]:
     """Times per address that transfers store, in a condition with the clock."""
     return frozenset(
         variable
         for variable, party in reading.lists
-        if reading.has_clock
+        if reading.depends_on_time
         and party in PEOPLE
         and any(write.entry in MOVERS for write in code.writes_to(variable))
     )
 
 
-def stamps_before(code: Code, guard: Guard) -> frozenset[Variable]:
+def stamps_before(code: ContractModel, guard: Guard) -> frozenset[Variable]:
     """The same in the conditions that lead to a test of who is exempt."""
     test = guard.test
     is_exemption = (
-        code.reader.holds_for_nobody_special(test)
+        code.predicates.holds_for_unlisted_address(test)
         and bool(test.lists)
         and not any(
             write.entry in MOVERS
@@ -46,7 +47,7 @@ def stamps_before(code: Code, guard: Guard) -> frozenset[Variable]:
     return frozenset(each for reading in guard.context for each in _stamps(code, reading))
 
 
-def _windows(code: Code) -> Iterator[tuple[Guard, frozenset[Variable]]]:
+def _windows(code: ContractModel) -> Iterator[tuple[Guard, frozenset[Variable]]]:
     """Caps on a sum per address that starts anew some time after the address's own transfer."""
     for cap in trading_caps(code):
         entry = cap.guard.refusal.entry
@@ -56,6 +57,6 @@ def _windows(code: Code) -> Iterator[tuple[Guard, frozenset[Variable]]]:
         if not any(write.entry in MOVERS for each in sums for write in code.writes_to(each)):
             continue
         for literal in code.decisions(entry):
-            kept = _stamps(code, code.reader.read(literal, entry))
+            kept = _stamps(code, code.predicates.read(literal, entry))
             if kept:
                 yield cap.guard, kept | sums

@@ -11,11 +11,11 @@ import msgspec
 
 from analysis.static.dataflow.delegate_targets import slot_name
 from analysis.static.dataflow.dependencies import CLOCKS
-from analysis.static.evm.expressions import MASK, Term, Word
+from analysis.static.evm.expressions import MASK, Expr, Value
 from analysis.static.token_model.clock_comparisons import ClockComparison, clock_comparisons
 from analysis.static.token_model.clock_limits import Clock, ClockLimit
 from analysis.static.token_model.clock_stamps import is_stamp
-from analysis.static.token_model.contract_model import Code
+from analysis.static.token_model.contract_model import ContractModel
 
 _DEEPEST: Final = 12
 _FIELD_OPERATIONS: Final = frozenset({"AND", "SHR", "DIV", "SLOAD"})
@@ -45,7 +45,7 @@ class _Sum(msgspec.Struct, frozen=True):
         )
 
 
-def clock_limits(code: Code) -> tuple[ClockLimit, ...]:
+def clock_limits(code: ContractModel) -> tuple[ClockLimit, ...]:
     """Every limit, each once; one out of reach where the budget cut what may hold others."""
     limits = {
         limit: None for comparison in clock_comparisons(code) for limit in _limits(code, comparison)
@@ -55,24 +55,24 @@ def clock_limits(code: Code) -> tuple[ClockLimit, ...]:
     return tuple(sorted(limits, key=msgspec.json.encode))
 
 
-def _limits(code: Code, comparison: ClockComparison) -> Iterator[ClockLimit]:
+def _limits(code: ContractModel, comparison: ClockComparison) -> Iterator[ClockLimit]:
     kinds = {
         atom.operation
         for word in (comparison.clock_side, comparison.other)
-        for atom in code.sources.atoms(word)
+        for atom in code.dependencies.sources(word)
     } & CLOCKS
     with_: Clock | None = None
     if len(kinds) == 1:
         with_ = "timestamp" if "TIMESTAMP" in kinds else "block"
-    for left in code.sources.meanings(comparison.clock_side):
-        for right in code.sources.meanings(comparison.other):
+    for left in code.dependencies.phi_values(comparison.clock_side):
+        for right in code.dependencies.phi_values(comparison.other):
             if is_stamp(code, right, left) or is_stamp(code, left, right):
                 yield ClockLimit(source="stamp", compared_with=with_)
             else:
                 yield _limit(code, left, right, with_)
 
 
-def _limit(code: Code, left: Word, right: Word, clock: Clock | None) -> ClockLimit:
+def _limit(code: ContractModel, left: Value, right: Value, clock: Clock | None) -> ClockLimit:
     a, b = _sum(code, left, _DEEPEST), _sum(code, right, _DEEPEST)
     out_of_reach = ClockLimit(source="storage", compared_with=clock)
     if a is None or b is None:
@@ -98,9 +98,9 @@ def _limit(code: Code, left: Word, right: Word, clock: Clock | None) -> ClockLim
     )
 
 
-def _sum(code: Code, word: Word, depth: int) -> _Sum | None:
+def _sum(code: ContractModel, word: Value, depth: int) -> _Sum | None:
     """The word as a sum. None: it is none, or not understood."""
-    word = code.sources.single(word)
+    word = code.dependencies.single_value(word)
     if isinstance(word, int):
         return _Sum(constant=word - 2**256 if word & _SIGN else word)
     if word.operation in CLOCKS:
@@ -115,17 +115,17 @@ def _sum(code: Code, word: Word, depth: int) -> _Sum | None:
     return None if field is None else _Sum(fields=((field, 1),))
 
 
-def _field(code: Code, word: Term) -> _Field | None:
-    reads = list(code.sources.reads(word))
+def _field(code: ContractModel, word: Expr) -> _Field | None:
+    reads = list(code.dependencies.reads(word))
     plain = all(
         term.operation in _FIELD_OPERATIONS
-        for term in code.sources.everything(word)
+        for term in code.dependencies.subexpressions(word)
         if term.arguments
     )
     if len(reads) != 1 or not plain:
         return None
     slot, bits = reads[0]
-    places = code.places.of(slot)
+    places = code.layout.of(slot)
     if len(places) != 1 or not places[0].is_plain or places[0].slot is None:
         return None
     is_run = bits and not (bits // (bits & -bits)) & (bits // (bits & -bits) + 1) & MASK

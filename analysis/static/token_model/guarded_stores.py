@@ -6,13 +6,13 @@ not recognised leaves the store unguarded.
 
 from collections.abc import Iterator
 
-from analysis.static.dataflow.storage_writes import Write
-from analysis.static.evm.cfg import Branch, Deed, Entry, Node
-from analysis.static.evm.expressions import Term, Word
-from analysis.static.evm.function_cfg import Flow
+from analysis.static.dataflow.storage_writes import StorageWrite
+from analysis.static.evm.cfg import Branch, CfgNode, Effect, Entry
+from analysis.static.evm.expressions import Expr, Value
+from analysis.static.evm.function_cfg import FunctionCfg
 from analysis.static.token_model.access_control import caller_checks
-from analysis.static.token_model.contract_model import Code
-from analysis.static.token_model.memoize import once_per_code
+from analysis.static.token_model.contract_model import ContractModel
+from analysis.static.token_model.memoize import cached_on_model
 
 _DIFFERENCES = frozenset({"XOR", "SUB"})
 
@@ -20,13 +20,13 @@ Store = tuple[Entry, int]
 """Function and program counter."""
 
 
-def is_guarded(code: Code, write: Write) -> bool:
+def is_guarded(code: ContractModel, write: StorageWrite) -> bool:
     """Whether everybody who gets to the store has passed an owner check of its function."""
     return (write.entry, write.pc) not in set(_unguarded(code))
 
 
-@once_per_code
-def _unguarded(code: Code) -> Iterator[Store]:
+@cached_on_model
+def _unguarded(code: ContractModel) -> Iterator[Store]:
     """Stores that some path reaches without having passed a check."""
     checks: dict[Entry, set[int]] = {}
     for check in caller_checks(code):
@@ -34,19 +34,19 @@ def _unguarded(code: Code) -> Iterator[Store]:
     for entry in code.entries:
         pcs = checks.get(entry, set())
         yield from dict.fromkeys(
-            (entry, deed.pc)
-            for deed in _unchecked(code, code.flow(entry), pcs)
-            if deed.kind == "SSTORE"
+            (entry, effect.pc)
+            for effect in _unchecked(code, code.flow(entry), pcs)
+            if effect.kind == "SSTORE"
         )
 
 
-def _unchecked(code: Code, flow: Flow, checks: set[int]) -> Iterator[Deed]:
+def _unchecked(code: ContractModel, flow: FunctionCfg, checks: set[int]) -> Iterator[Effect]:
     """Effects at nodes that a path reaches past no check."""
-    seen: set[Node] = set()
+    seen: set[CfgNode] = set()
     waiting = list(code.roots(flow.entry))
     while waiting:
         node = waiting.pop()
-        if node in seen or node not in flow.alive or node.entry != flow.entry:
+        if node in seen or node not in flow.can_succeed or node.entry != flow.entry:
             continue
         seen.add(node)
         branch = node.branch
@@ -54,15 +54,15 @@ def _unchecked(code: Code, flow: Flow, checks: set[int]) -> Iterator[Deed]:
             waiting.append(_failing_side(branch))
         else:
             waiting.extend(node.successors())
-    return (deed for node, deed in flow.deeds() if node in seen)
+    return (effect for node, effect in flow.effects() if node in seen)
 
 
-def _failing_side(branch: Branch) -> Node:
+def _failing_side(branch: Branch) -> CfgNode:
     """Where those go on who are not who is asked for."""
-    word: Word = branch.condition
+    word: Value = branch.condition
     is_asked = True
-    while isinstance(word, Term) and word.operation == "ISZERO":
+    while isinstance(word, Expr) and word.operation == "ISZERO":
         word, is_asked = word.arguments[0], not is_asked
-    if isinstance(word, Term) and word.operation in _DIFFERENCES:
+    if isinstance(word, Expr) and word.operation in _DIFFERENCES:
         is_asked = not is_asked
     return branch.if_false if is_asked else branch.if_true

@@ -2,22 +2,24 @@
 
 from analysis.static.dataflow.predicates import Variable, evaluate
 from analysis.static.dataflow.storage_layout import settled_bits
-from analysis.static.dataflow.storage_writes import Write
+from analysis.static.dataflow.storage_writes import StorageWrite
 from analysis.static.evm.cfg import Entry
-from analysis.static.evm.expressions import Word
+from analysis.static.evm.expressions import Value
 from analysis.static.token_model.access_control import caller_checks
-from analysis.static.token_model.contract_model import Code, Guard
+from analysis.static.token_model.contract_model import ContractModel
+from analysis.static.token_model.guard import Guard
 
 
-def is_initializer(code: Code, entry: Entry) -> bool:
+def is_initializer(code: ContractModel, entry: Entry) -> bool:
     """Whether the function sets the contract up: it runs once, and asks for nothing that has to be
     set up before it, such as an owner or a time."""
-    return runs_once(code, entry) and not (
-        _asks_for_owner(code, entry) or any(guard.test.has_clock for guard in code.guards(entry))
+    return is_one_shot(code, entry) and not (
+        _asks_for_owner(code, entry)
+        or any(guard.test.depends_on_time for guard in code.guards(entry))
     )
 
 
-def _asks_for_owner(code: Code, entry: Entry) -> bool:
+def _asks_for_owner(code: ContractModel, entry: Entry) -> bool:
     """Whether it may be called by somebody in storage alone whom it does not set itself."""
     return any(
         not any(write.entry == entry for write in code.writes_to(variable))
@@ -27,13 +29,13 @@ def _asks_for_owner(code: Code, entry: Entry) -> bool:
     )
 
 
-def runs_once(code: Code, entry: Entry) -> bool:
+def is_one_shot(code: ContractModel, entry: Entry) -> bool:
     """Whether the function closes a door behind it that nothing opens again."""
     writes_something = any(write.entry == entry for write in code.writes)
     return writes_something and any(_closes(code, guard) for guard in code.guards(entry))
 
 
-def _closes(code: Code, guard: Guard) -> bool:
+def _closes(code: ContractModel, guard: Guard) -> bool:
     for variable in guard.test.globals:
         writes = list(code.writes_to(variable))
         own = [write for write in writes if write.entry == guard.refusal.entry]
@@ -43,20 +45,20 @@ def _closes(code: Code, guard: Guard) -> bool:
     return False
 
 
-def _stores_after(code: Code, guard: Guard) -> set[int]:
+def _stores_after(code: ContractModel, guard: Guard) -> set[int]:
     """Where the function stores once it has passed the guard: a counter against re-entry is raised
     before it is asked for."""
     flow = code.flow(guard.refusal.entry)
     tests = (node for node, branch in flow.branching() if branch.pc == guard.pc)
-    return {deed.pc for node in flow.following(tests) for deed in node.deeds}
+    return {effect.pc for node in flow.following(tests) for effect in node.effects}
 
 
-def _shuts(code: Code, guard: Guard, write: Write, variable: Variable) -> bool:
+def _shuts(code: ContractModel, guard: Guard, write: StorageWrite, variable: Variable) -> bool:
     """Whether the guard fails once this is stored."""
     root, bits = variable
 
-    def value_of(slot: Word) -> int | None:
-        if any(place.root != root for place in code.places.of(slot)):
+    def value_of(slot: Value) -> int | None:
+        if any(place.root != root for place in code.layout.of(slot)):
             return None
         value = evaluate(write.value, lambda _: 0)
         return settled_bits(write.value, bits) if value is None else value

@@ -4,18 +4,18 @@ from collections.abc import Callable, Iterable
 from functools import wraps
 from typing import TypeVar
 
-from analysis.static.token_model.contract_model import Code
+from analysis.static.token_model.contract_model import ContractModel
 
 _Found = TypeVar("_Found")
 
 
-def once_per_code(
-    find: Callable[[Code], Iterable[_Found]],
-) -> Callable[[Code], tuple[_Found, ...]]:
+def cached_on_model(
+    find: Callable[[ContractModel], Iterable[_Found]],
+) -> Callable[[ContractModel], tuple[_Found, ...]]:
     """The search, with what it found kept as long as the code is."""
 
     @wraps(find)
-    def recalled(code: Code) -> tuple[_Found, ...]:
+    def recalled(code: ContractModel) -> tuple[_Found, ...]:
         known: tuple[_Found, ...] | None = code.found.get(find)
         if known is None:
             known = code.found[find] = tuple(find(code))

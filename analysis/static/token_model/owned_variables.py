@@ -8,17 +8,17 @@ from typing import Final
 
 from analysis.static.dataflow.delegate_targets import slot_name
 from analysis.static.dataflow.predicates import Variable
-from analysis.static.dataflow.storage_writes import Write
+from analysis.static.dataflow.storage_writes import StorageWrite
 from analysis.static.evm.expressions import lowest_bit
 from analysis.static.token_model.access_control import caller_checks
-from analysis.static.token_model.contract_model import Code
+from analysis.static.token_model.contract_model import ContractModel
 from analysis.static.token_model.guarded_stores import is_guarded
 from config.primitives import Hash32
 
 _ADDRESS_BITS: Final = 160
 
 
-def is_owned(code: Code, variable: Variable) -> bool:
+def is_owned(code: ContractModel, variable: Variable) -> bool:
     """Whether somebody with an owner's leave writes it, be it beside others. One that is an address
     says who a party is."""
     root, bits = variable
@@ -28,7 +28,7 @@ def is_owned(code: Code, variable: Variable) -> bool:
     return not is_address and any(is_guarded(code, write) for write in _writes(code, variable))
 
 
-def askers_of(code: Code, variable: Variable) -> tuple[tuple[Hash32, int], ...] | None:
+def askers_of(code: ContractModel, variable: Variable) -> tuple[tuple[Hash32, int], ...] | None:
     """Slot and shift of the addresses that callers are compared with in functions that write it.
     None: a constant, a list or another contract tells who may."""
     writers = {write.entry for write in _writes(code, variable)}
@@ -45,12 +45,12 @@ def askers_of(code: Code, variable: Variable) -> tuple[tuple[Hash32, int], ...] 
     return tuple(found) or None
 
 
-def writes_inside(code: Code, variable: Variable) -> Iterator[Write]:
+def writes_inside(code: ContractModel, variable: Variable) -> Iterator[StorageWrite]:
     """Stores to it in functions that others call on their own contract, as the callers'."""
     root, bits = variable
     return (write for write in code.writes_inside if write.place.root == root and write.bits & bits)
 
 
-def _writes(code: Code, variable: Variable) -> Iterator[Write]:
+def _writes(code: ContractModel, variable: Variable) -> Iterator[StorageWrite]:
     yield from code.writes_to(variable)
     yield from writes_inside(code, variable)

@@ -3,39 +3,42 @@
 from collections.abc import Iterator
 from typing import Final
 
-from analysis.static.dataflow.predicates import PEOPLE, Reading, Variable
-from analysis.static.dataflow.storage_layout import Root, is_element
+from analysis.static.dataflow.predicates import PEOPLE, Predicate, Variable
+from analysis.static.dataflow.storage_layout import VariableId, is_element
 from analysis.static.token_model.access_control import caller_checks
-from analysis.static.token_model.atomic_comparisons import parts
-from analysis.static.token_model.contract_model import MOVERS, Code, Guard
+from analysis.static.token_model.atomic_comparisons import atomic_comparisons
+from analysis.static.token_model.contract_model import MOVERS, ContractModel
 from analysis.static.token_model.cooldowns import cooldowns, stamps_before
-from analysis.static.token_model.memoize import once_per_code
+from analysis.static.token_model.guard import Guard
+from analysis.static.token_model.memoize import cached_on_model
 from analysis.static.token_model.transfer_guards import capped_guards, is_funds_check, is_zero_test
 
 _EQUAL: Final = frozenset({"EQ"})
 _UNEQUAL: Final = frozenset({"XOR", "SUB"})
 
 
-def _refuses_only_some(code: Code, reading: Reading) -> bool:
+def _refuses_only_some(code: ContractModel, reading: Predicate) -> bool:
     """Whether the literal holds only for addresses that storage names."""
     if reading.lists and not reading.globals:
-        return code.reader.holds_for_nobody_special(reading) is False
+        return code.predicates.holds_for_unlisted_address(reading) is False
     if reading.addresses and not reading.globals:
-        for term, holds in parts(code, reading.literal.condition, holds=reading.literal.holds):
+        for term, holds in atomic_comparisons(
+            code, reading.literal.condition, holds=reading.literal.holds
+        ):
             if (term.operation in _EQUAL and holds) or (term.operation in _UNEQUAL and not holds):
                 return True
     return False
 
 
-@once_per_code
-def pauses(code: Code) -> Iterator[tuple[Guard, frozenset[Variable]]]:
+@cached_on_model
+def pauses(code: ContractModel) -> Iterator[tuple[Guard, frozenset[Variable]]]:
     """Guards that fail for everybody in one setting of a variable, and these variables."""
     capped = capped_guards(code)
     for guard in code.move_guards():
         test = guard.test
         if guard in capped or test.has_answer or test.has_amount or is_funds_check(test):
             continue
-        if is_zero_test(test) or (test.has_clock and test.lists) or _is_in_array(test):
+        if is_zero_test(test) or (test.depends_on_time and test.lists) or _is_in_array(test):
             continue
         if stamps_before(code, guard):
             continue
@@ -45,7 +48,7 @@ def pauses(code: Code) -> Iterator[tuple[Guard, frozenset[Variable]]]:
         variables = test.globals
         if not variables and (test.lists or test.addresses):
             variables = _switches_before(guard)
-        if not variables and test.has_clock:
+        if not variables and test.depends_on_time:
             variables = _switches_before(guard)
         variables = frozenset(
             each
@@ -58,7 +61,7 @@ def pauses(code: Code) -> Iterator[tuple[Guard, frozenset[Variable]]]:
             yield guard, variables
 
 
-def _is_in_array(reading: Reading) -> bool:
+def _is_in_array(reading: Predicate) -> bool:
     """Whether it asks if somebody is an element of a stored array."""
     return any(is_element(root) and party in PEOPLE for (root, _), party in reading.lists)
 
@@ -73,15 +76,15 @@ def _switches_before(guard: Guard) -> frozenset[Variable]:
     )
 
 
-def _is_lock(code: Code, variable: Variable) -> bool:
+def _is_lock(code: ContractModel, variable: Variable) -> bool:
     """Whether transfers themselves set and reset it, and nothing else does."""
     writes = list(code.writes_to(variable))
     values = {write.value for write in writes if write.entry in MOVERS}
     return len(values) > 1
 
 
-@once_per_code
-def lists(code: Code) -> Iterator[tuple[Guard, frozenset[Variable]]]:
+@cached_on_model
+def lists(code: ContractModel) -> Iterator[tuple[Guard, frozenset[Variable]]]:
     """Guards that depend on what is stored per address, and the mappings.
 
     Who may pass a closed gate is on a list; who is free of a cooldown or a cap is on none.
@@ -96,7 +99,7 @@ def lists(code: Code) -> Iterator[tuple[Guard, frozenset[Variable]]]:
             continue
         if not test.lists and test.globals and all(_is_lock(code, each) for each in test.globals):
             continue
-        if guard in waiting and not test.has_clock:
+        if guard in waiting and not test.depends_on_time:
             continue
         readings = [test, *(() if guard in waiting else _exemptions(code, guard))]
         variables = frozenset(
@@ -109,23 +112,23 @@ def lists(code: Code) -> Iterator[tuple[Guard, frozenset[Variable]]]:
             yield guard, variables
 
 
-def _exemptions(code: Code, guard: Guard) -> Iterator[Reading]:
+def _exemptions(code: ContractModel, guard: Guard) -> Iterator[Predicate]:
     """Per-address conditions that lead to the test all but those whom storage names."""
     if guard.test.has_amount or guard.test.lists:
         return
     for reading in guard.context:
-        if code.reader.holds_for_nobody_special(reading):
+        if code.predicates.holds_for_unlisted_address(reading):
             yield reading
 
 
-def _is_list(code: Code, variable: Variable, reading: Reading) -> bool:
+def _is_list(code: ContractModel, variable: Variable, reading: Predicate) -> bool:
     """Whether others than the address itself, by moving tokens or by its own will, write it.
 
     What is set aside of a balance must be set aside by somebody privileged.
     """
     root, _ = variable
     is_part_of_balance = any(_contains(balances, root) for balances in code.roles.balances)
-    is_in_array = code.places.has_elements(root) and not is_element(root)
+    is_in_array = code.layout.has_elements(root) and not is_element(root)
     if is_part_of_balance or (is_in_array and not reading.balances_of):
         return False
     writes = list(code.writes_to(variable))
@@ -138,7 +141,7 @@ def _is_list(code: Code, variable: Variable, reading: Reading) -> bool:
     return bool(by_others) or not writes
 
 
-def _contains(root: Root, part: Root) -> bool:
+def _contains(root: VariableId, part: VariableId) -> bool:
     return isinstance(root, tuple) and any(
         inner == part or _contains(inner, part) for inner in root
     )

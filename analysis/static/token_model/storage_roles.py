@@ -2,24 +2,28 @@
 
 from collections.abc import Callable, Iterator
 
-from analysis.static.dataflow.dependencies import Sources
-from analysis.static.dataflow.predicates import Roles, Variable
-from analysis.static.dataflow.storage_layout import Place, Places, Root
+from analysis.static.dataflow.dependencies import DependencyAnalysis
+from analysis.static.dataflow.predicates import StorageRoles, Variable
+from analysis.static.dataflow.storage_layout import StorageLayout, StorageLocation, VariableId
 from analysis.static.evm.path_state import ALLOWANCE, BALANCE_OF, TOTAL_SUPPLY, Notes
 
 _OWN_COINS = ("SELFBALANCE", "BALANCE")
 
 
 def find_roles(
-    notes: Notes, places: Places, sources: Sources, *, approved: Callable[[], frozenset[Root]]
-) -> Roles:
+    notes: Notes,
+    places: StorageLayout,
+    sources: DependencyAnalysis,
+    *,
+    approved: Callable[[], frozenset[VariableId]],
+) -> StorageRoles:
     """Read what the getters return.
 
     `approved`: the mappings that `approve` stores to, for a token without `allowance`.
     """
     finder = _Finder(notes, places, sources)
     balances = finder.balance_bits()
-    return Roles(
+    return StorageRoles(
         balances=frozenset(balances),
         balance_bits=balances,
         allowances=frozenset(root for root, _ in finder.keyed_by(ALLOWANCE, {4, 36})) or approved(),
@@ -32,12 +36,12 @@ def find_roles(
 
 
 class _Finder:
-    def __init__(self, notes: Notes, places: Places, sources: Sources) -> None:
+    def __init__(self, notes: Notes, places: StorageLayout, sources: DependencyAnalysis) -> None:
         self._notes = notes
         self._places = places
         self._sources = sources
 
-    def returned_by(self, getter: int) -> Iterator[tuple[Place, int]]:
+    def returned_by(self, getter: int) -> Iterator[tuple[StorageLocation, int]]:
         """Places, and bits of them, in what a getter returns."""
         for note in self._notes.returns.values():
             if note.entry == getter:
@@ -52,15 +56,15 @@ class _Finder:
             given = {
                 atom.arguments[0]
                 for key in place.keys
-                for atom in self._sources.atoms(key)
+                for atom in self._sources.sources(key)
                 if atom.operation == "CALLDATALOAD"
             }
             if given.issuperset(arguments):
                 yield place.root, bits
 
-    def balance_bits(self) -> dict[Root, int]:
+    def balance_bits(self) -> dict[VariableId, int]:
         """By mapping: the bits that `balanceOf` returns."""
-        found: dict[Root, int] = {}
+        found: dict[VariableId, int] = {}
         for root, bits in self.keyed_by(BALANCE_OF, {4}):
             found[root] = found.get(root, 0) | bits
         return found
@@ -72,5 +76,5 @@ class _Finder:
             for note in self._notes.returns.values()
             if note.entry == TOTAL_SUPPLY
             for word in note.words
-            for term in self._sources.everything(word)
+            for term in self._sources.subexpressions(word)
         )

@@ -5,16 +5,16 @@ from typing import Literal
 
 from analysis.static.dataflow.delegate_targets import slot_name
 from analysis.static.dataflow.predicates import Variable
-from analysis.static.dataflow.storage_layout import Place
-from analysis.static.dataflow.storage_writes import Write
-from analysis.static.evm.cfg import Deed, Entry, Node
-from analysis.static.evm.expressions import MASK, Term, Word
-from analysis.static.evm.function_cfg import Flow
-from analysis.static.token_model.contract_model import Code
-from analysis.static.token_model.memoize import once_per_code
+from analysis.static.dataflow.storage_layout import StorageLocation
+from analysis.static.dataflow.storage_writes import StorageWrite
+from analysis.static.evm.cfg import CfgNode, Effect, Entry
+from analysis.static.evm.expressions import MASK, Expr, Value
+from analysis.static.evm.function_cfg import FunctionCfg
+from analysis.static.token_model.contract_model import ContractModel
+from analysis.static.token_model.memoize import cached_on_model
 from analysis.static.token_model.trade_conditions import Written
 
-StoreKey = tuple[Entry, int, Word, Word]
+StoreKey = tuple[Entry, int, Value, Value]
 """Function, program counter, slot and value."""
 
 _MOST_PLACES = 64
@@ -23,10 +23,12 @@ _MOST_PLACES = 64
 _CLOCKS: dict[str, Literal["time", "block"]] = {"TIMESTAMP": "time", "NUMBER": "block"}
 
 
-def written_to(code: Code, variable: Variable, writes: Iterable[Write]) -> Written | None:
+def written_to(
+    code: ContractModel, variable: Variable, writes: Iterable[StorageWrite]
+) -> Written | None:
     """None: the variable is at no plain number."""
     root, bits = variable
-    slot = Place(root=root).slot
+    slot = StorageLocation(root=root).slot
     if slot is None:
         return None
     constants: dict[int, None] = {}
@@ -35,7 +37,7 @@ def written_to(code: Code, variable: Variable, writes: Iterable[Write]) -> Writt
     for write in writes:
         if _is_overwritten(code, write, bits):
             continue
-        for value in code.sources.meanings(write.value):
+        for value in code.dependencies.phi_values(write.value):
             stored = _stored_number(value, write.slot, bits)
             clock = _clock(code, value)
             if stored is not None:
@@ -53,7 +55,7 @@ def written_to(code: Code, variable: Variable, writes: Iterable[Write]) -> Writt
     )
 
 
-def _is_overwritten(code: Code, write: Write, bits: int) -> bool:
+def _is_overwritten(code: ContractModel, write: StorageWrite, bits: int) -> bool:
     """Whether every path from the store to the end of the call stores to the variable again: a lock
     that is set and released."""
     flow = code.flow(write.entry)
@@ -70,41 +72,43 @@ def _is_overwritten(code: Code, write: Write, bits: int) -> bool:
     return not any(_persists(flow, node, at, later) for node, at in starts)
 
 
-def _places(code: Code) -> dict[StoreKey, list[tuple[Node, int]]]:
+def _places(code: ContractModel) -> dict[StoreKey, list[tuple[CfgNode, int]]]:
     """By store: the nodes that make it, and at which of their effects."""
     [found] = _all_places(code)
     return found
 
 
-@once_per_code
-def _all_places(code: Code) -> Iterator[dict[StoreKey, list[tuple[Node, int]]]]:
-    found: dict[StoreKey, list[tuple[Node, int]]] = {}
+@cached_on_model
+def _all_places(code: ContractModel) -> Iterator[dict[StoreKey, list[tuple[CfgNode, int]]]]:
+    found: dict[StoreKey, list[tuple[CfgNode, int]]] = {}
     for entry in code.entries:
-        for node in dict.fromkeys(node for node, _ in code.flow(entry).deeds()):
-            for at, deed in enumerate(node.deeds):
-                if deed.kind == "SSTORE":
-                    key = (entry, deed.pc, deed.words[0], deed.words[1])
+        for node in dict.fromkeys(node for node, _ in code.flow(entry).effects()):
+            for at, effect in enumerate(node.effects):
+                if effect.kind == "SSTORE":
+                    key = (entry, effect.pc, effect.words[0], effect.words[1])
                     found.setdefault(key, []).append((node, at))
     yield found
 
 
-def _persists(flow: Flow, start: Node, at: int, later: set[tuple[int, Word, Word]]) -> bool:
-    def stores(deeds: Iterable[Deed]) -> bool:
+def _persists(
+    flow: FunctionCfg, start: CfgNode, at: int, later: set[tuple[int, Value, Value]]
+) -> bool:
+    def stores(effects: Iterable[Effect]) -> bool:
         return any(
-            deed.kind == "SSTORE" and (deed.pc, deed.words[0], deed.words[1]) in later
-            for deed in deeds
+            effect.kind == "SSTORE" and (effect.pc, effect.words[0], effect.words[1]) in later
+            for effect in effects
         )
 
-    if stores(start.deeds[at + 1 :]):
+    if stores(start.effects[at + 1 :]):
         return False
-    seen: set[Node] = set()
+    seen: set[CfgNode] = set()
     waiting = [start]
     while waiting:
         node = waiting.pop()
-        if node in seen or node not in flow.alive:
+        if node in seen or node not in flow.can_succeed:
             continue
         seen.add(node)
-        if node is not start and stores(node.deeds):
+        if node is not start and stores(node.effects):
             continue
         if not node.successors():
             return True
@@ -112,16 +116,16 @@ def _persists(flow: Flow, start: Node, at: int, later: set[tuple[int, Word, Word
     return False
 
 
-def _clock(code: Code, value: Word) -> Literal["time", "block"] | None:
+def _clock(code: ContractModel, value: Value) -> Literal["time", "block"] | None:
     """Which clock a sum of it is stored of. None: something else."""
-    atoms = {atom.operation for atom in code.sources.atoms(value)}
+    atoms = {atom.operation for atom in code.dependencies.sources(value)}
     for operation, name in _CLOCKS.items():
         if operation in atoms and atoms <= {operation, "SLOAD"}:
             return name
     return None
 
 
-def _stored_number(value: Word, slot: Word, bits: int) -> int | None:
+def _stored_number(value: Value, slot: Value, bits: int) -> int | None:
     """The number that these bits of the slot are set to. None: not a number."""
     if isinstance(value, int):
         return value & bits
@@ -137,7 +141,7 @@ def _stored_number(value: Word, slot: Word, bits: int) -> int | None:
     return None
 
 
-def _either_side(one: Word, other: Word, slot: Word, bits: int) -> int | None:
+def _either_side(one: Value, other: Value, slot: Value, bits: int) -> int | None:
     """What is left of the old slot holds zeros where the new field goes."""
     for kept, new in ((one, other), (other, one)):
         number = _stored_number(kept, slot, bits) if _is_cleared(kept, bits) else None
@@ -146,9 +150,9 @@ def _either_side(one: Word, other: Word, slot: Word, bits: int) -> int | None:
     return None
 
 
-def _is_cleared(word: Word, bits: int) -> bool:
+def _is_cleared(word: Value, bits: int) -> bool:
     return (
-        isinstance(word, Term)
+        isinstance(word, Expr)
         and word.operation == "AND"
         and isinstance(word.arguments[0], int)
         and not word.arguments[0] & bits

@@ -11,8 +11,8 @@ import msgspec
 from analysis.static.token_model.cap_rules import Step
 from config.primitives import Hash32, Selector
 
-Effect = Literal["refuses", "overruns", "leads", "writes", "marks", "value"]
-"""`refuses`: one side surely fails; `overruns`: so does one of a compiler's own check; `leads`:
+ConditionEffect = Literal["refuses", "overruns", "leads", "writes", "marks", "value"]
+"""`refuses`: one side surely fails; `overruns`: so does one of a compiler's own check; `hints`:
 decides whether a refusing test is met; `writes`: other balances are written on either side;
 `marks`: decides on a store to what one of the former reads; `value`: an amount that is written
 depends on it."""
@@ -73,7 +73,7 @@ class TradeCondition(msgspec.Struct, frozen=True, kw_only=True):
     selector: Selector
     """Of the function it is met in; 0x00000000 is the fallback."""
     pc: int
-    effect: Effect
+    effect: ConditionEffect
     sources: tuple[Source, ...]
     steps: tuple[Step, ...]
     """The condition as a computation; the last step is its result. Leaves beside those of
@@ -93,7 +93,7 @@ class OwnedCondition(msgspec.Struct, frozen=True, kw_only=True):
 
     selector: Selector
     pc: int
-    effect: Effect
+    effect: ConditionEffect
     is_listed: bool
     """It is the entry of a party in a mapping, not one variable for all."""
     askers: tuple[tuple[Hash32, int], ...] | None = None

@@ -6,12 +6,20 @@ from typing import Final
 import msgspec
 
 from analysis.static.dataflow.dependencies import is_own_address
-from analysis.static.dataflow.predicates import FROM, PEOPLE, TO, VOICES, Reading, Variable
-from analysis.static.dataflow.storage_writes import Write
-from analysis.static.evm.expressions import Term, Word, address_in
-from analysis.static.token_model.atomic_comparisons import parts
-from analysis.static.token_model.contract_model import MOVERS, Code, Guard
-from analysis.static.token_model.memoize import once_per_code
+from analysis.static.dataflow.predicates import (
+    ERC20_PARAMETERS,
+    FROM,
+    PEOPLE,
+    TO,
+    Predicate,
+    Variable,
+)
+from analysis.static.dataflow.storage_writes import StorageWrite
+from analysis.static.evm.expressions import Expr, Value, address_in
+from analysis.static.token_model.atomic_comparisons import atomic_comparisons
+from analysis.static.token_model.contract_model import MOVERS, ContractModel
+from analysis.static.token_model.guard import Guard
+from analysis.static.token_model.memoize import cached_on_model
 
 _ORDERED: Final = frozenset({"LT", "GT"})
 _EQUAL: Final = frozenset({"EQ"})
@@ -30,56 +38,58 @@ class Cap(msgspec.Struct, frozen=True, kw_only=True):
     """A cap that is written in the code."""
 
 
-def _exceeding(code: Code, reading: Reading) -> Iterator[tuple[Word, Word]]:
+def _exceeding(code: ContractModel, reading: Predicate) -> Iterator[tuple[Value, Value]]:
     """Pairs of words: it fails when the first is larger than the second."""
     literal = reading.literal
-    for term, holds in parts(code, literal.condition, holds=literal.holds):
+    for term, holds in atomic_comparisons(code, literal.condition, holds=literal.holds):
         if term.operation in _ORDERED:
             a, b = term.arguments
             yield (a, b) if (term.operation == "GT") is holds else (b, a)
 
 
-def _refused(code: Code, guard: Guard) -> Iterator[tuple[Word, Word]]:
+def _refused(code: ContractModel, guard: Guard) -> Iterator[tuple[Value, Value]]:
     """The same for a guard; a test of who or whether may stand behind the comparison."""
     yield from _exceeding(code, guard.test)
     test = guard.test
     is_exemption = test.reads_storage and not (
-        test.has_answer or test.has_clock or is_funds_check(test) or is_zero_test(test)
+        test.has_answer or test.depends_on_time or is_funds_check(test) or is_zero_test(test)
     )
     if is_exemption:
         for reading in guard.context:
             yield from _exceeding(code, reading)
 
 
-def _balances_in(code: Code, word: Word, entry: int | None) -> set[str]:
-    voice = VOICES[entry] if entry in VOICES else VOICES[MOVERS[0]]
+def _balances_in(code: ContractModel, word: Value, entry: int | None) -> set[str]:
+    parameters = (
+        ERC20_PARAMETERS[entry] if entry in ERC20_PARAMETERS else ERC20_PARAMETERS[MOVERS[0]]
+    )
     found = {
-        code.reader.party(place.keys[0], voice)
-        for slot, _ in code.sources.reads(word)
-        for place in code.places.of(slot)
+        code.predicates.party(place.keys[0], parameters)
+        for slot, _ in code.dependencies.reads(word)
+        for place in code.layout.of(slot)
         if place.keys and place.root in code.roles.balances
     }
-    if code.reader.has_amount(word, voice) and any(
+    if code.predicates.has_amount(word, parameters) and any(
         atom.operation == "result" and is_own_address(atom.arguments[0])
-        for atom in code.sources.atoms(word)
+        for atom in code.dependencies.sources(word)
     ):
         # What a token asks of itself to add an amount to is the recipient's balance.
         found.add(TO)
     return found
 
 
-def _variables(code: Code, word: Word) -> frozenset[Variable]:
+def _variables(code: ContractModel, word: Value) -> frozenset[Variable]:
     return frozenset(
         (place.root, bits)
-        for slot, bits in code.sources.reads(word)
-        for place in code.places.of(slot)
+        for slot, bits in code.dependencies.reads(word)
+        for place in code.layout.of(slot)
         if place.root not in code.roles.balances
     )
 
 
-def _cap(code: Code, guard: Guard, large: Word, small: Word) -> Cap | None:
+def _cap(code: ContractModel, guard: Guard, large: Value, small: Value) -> Cap | None:
     limits = _variables(code, small)
-    number = code.sources.single(small)
+    number = code.dependencies.single_value(small)
     constant = number if isinstance(number, int) else None
     if not limits and (constant is None or small == 0):
         return None
@@ -101,15 +111,15 @@ def _cap(code: Code, guard: Guard, large: Word, small: Word) -> Cap | None:
     )
 
 
-@once_per_code
-def trading_caps(code: Code) -> Iterator[Cap]:
+@cached_on_model
+def trading_caps(code: ContractModel) -> Iterator[Cap]:
     """Guards on the amount of one transfer, or on the sum of an address's transfers."""
     supply = code.roles.supply
     for guard in code.move_guards():
         entry = guard.refusal.entry
-        voice = VOICES[entry or 0]
+        parameters = ERC20_PARAMETERS[entry or 0]
         for large, small in _refused(code, guard):
-            if not _grows(code, large, entry) or code.reader.has_amount(small, voice):
+            if not _grows(code, large, entry) or code.predicates.has_amount(small, parameters):
                 continue
             if _balances_in(code, large, entry) - {FROM} or _variables(code, large) & supply:
                 continue
@@ -120,32 +130,32 @@ def trading_caps(code: Code) -> Iterator[Cap]:
                 yield cap
 
 
-def _grows(code: Code, word: Word, entry: int | None) -> bool:
+def _grows(code: ContractModel, word: Value, entry: int | None) -> bool:
     """Whether the word is the amount, or a sum of amounts that the transfer adds to."""
-    voice = VOICES[entry or 0]
-    if code.reader.has_amount(word, voice):
+    parameters = ERC20_PARAMETERS[entry or 0]
+    if code.predicates.has_amount(word, parameters):
         return True
-    slots = {slot for slot, _ in code.sources.reads(word)}
+    slots = {slot for slot, _ in code.dependencies.reads(word)}
     return any(
         write.entry == entry
         and write.slot in slots
         and write.place.root not in code.roles.balances | code.roles.allowances
-        and (code.reader.has_amount(write.value, voice) or _adds_an_answer(code, write))
+        and (code.predicates.has_amount(write.value, parameters) or _adds_an_answer(code, write))
         for write in code.writes
     )
 
 
-def _adds_an_answer(code: Code, write: Write) -> bool:
+def _adds_an_answer(code: ContractModel, write: StorageWrite) -> bool:
     """Whether it adds what another contract says, such as the amount's worth, to somebody's sum."""
     return (
         bool(write.place.keys)
-        and any(slot is write.slot for slot, _ in code.sources.reads(write.value))
-        and any(atom.operation == "result" for atom in code.sources.atoms(write.value))
+        and any(slot is write.slot for slot, _ in code.dependencies.reads(write.value))
+        and any(atom.operation == "result" for atom in code.dependencies.sources(write.value))
     )
 
 
-@once_per_code
-def position_caps(code: Code) -> Iterator[Cap]:
+@cached_on_model
+def position_caps(code: ContractModel) -> Iterator[Cap]:
     """Guards on the balance that the recipient would have."""
     for guard in code.move_guards():
         entry = guard.refusal.entry
@@ -162,7 +172,7 @@ def position_caps(code: Code) -> Iterator[Cap]:
 
 
 def is_modifiable(
-    code: Code, variables: frozenset[Variable], *, by_transfers: bool = False
+    code: ContractModel, variables: frozenset[Variable], *, by_transfers: bool = False
 ) -> list[tuple[int | None, int]]:
     """Entry and pc of stores to one of these, by functions other than transfers unless told."""
     return [
@@ -173,20 +183,20 @@ def is_modifiable(
     ]
 
 
-def capped_guards(code: Code) -> set[Guard]:
+def capped_guards(code: ContractModel) -> set[Guard]:
     """Guards of caps; also where paths met before one, so that only who is exempt is left of it."""
     caps = {cap.guard for found in (trading_caps(code), position_caps(code)) for cap in found}
     exempt = {(cap.pc, cap.test.lists) for cap in caps if cap.test.lists}
     return caps | {guard for guard in code.move_guards() if (guard.pc, guard.test.lists) in exempt}
 
 
-def is_funds_check(reading: Reading) -> bool:
+def is_funds_check(reading: Predicate) -> bool:
     """Whether it only asks if balance or allowance suffice."""
     is_about_balance = bool(reading.balances_of) and TO not in reading.balances_of
     return (reading.is_about_allowance or is_about_balance) and not reading.lists
 
 
-def storage_guards(code: Code, entry: int) -> Iterator[Guard]:
+def storage_guards(code: ContractModel, entry: int) -> Iterator[Guard]:
     """Guards of a transfer function whose condition depends on more than funds."""
     for guard in code.move_guards():
         if guard.refusal.entry != entry:
@@ -194,14 +204,14 @@ def storage_guards(code: Code, entry: int) -> Iterator[Guard]:
         test = guard.test
         if is_funds_check(test) or is_zero_test(test):
             continue
-        is_switched = (test.has_amount or test.has_clock) and any(
+        is_switched = (test.has_amount or test.depends_on_time) and any(
             reading.reads_storage for reading in guard.context
         )
         if test.reads_storage or (test.has_answer and test.asks_stored) or is_switched:
             yield guard
 
 
-def is_zero_test(reading: Reading) -> bool:
+def is_zero_test(reading: Predicate) -> bool:
     """Whether it only asks if an address is set at all."""
     condition = reading.literal.condition
     words = condition.arguments if condition.operation == "EQ" else (condition,)
@@ -209,18 +219,18 @@ def is_zero_test(reading: Reading) -> bool:
     return (
         bool(reading.addresses)
         and len(bare) == 1
-        and isinstance(bare[0], Term)
+        and isinstance(bare[0], Expr)
         and bare[0].operation == "SLOAD"
     )
 
 
-def _unpacked(word: Word) -> Word:
+def _unpacked(word: Value) -> Value:
     """What an address is taken out of, where it shares its slot with others."""
     bare = address_in(word)
     match bare:
         case (
-            Term(operation="DIV", arguments=(inner, int()))
-            | Term(operation="SHR", arguments=(int(), inner))
+            Expr(operation="DIV", arguments=(inner, int()))
+            | Expr(operation="SHR", arguments=(int(), inner))
         ):
             return inner
     return bare

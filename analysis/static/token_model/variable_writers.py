@@ -6,10 +6,10 @@ import msgspec
 
 from analysis.static.dataflow.addresses import party, recovered
 from analysis.static.dataflow.predicates import Variable
-from analysis.static.dataflow.storage_writes import Write
+from analysis.static.dataflow.storage_writes import StorageWrite
 from analysis.static.evm.expressions import address_in
 from analysis.static.evm.path_state import APPROVE
-from analysis.static.token_model.contract_model import MOVERS, Code
+from analysis.static.token_model.contract_model import MOVERS, ContractModel
 from analysis.static.token_model.guarded_stores import is_guarded
 from analysis.static.token_model.owned_variables import writes_inside
 from analysis.static.token_model.stored_values import written_to
@@ -21,7 +21,7 @@ _TRADES: Final = frozenset({*MOVERS, APPROVE})
 class WrittenVariables:
     """Of one code; remembers what it was asked."""
 
-    def __init__(self, code: Code) -> None:
+    def __init__(self, code: ContractModel) -> None:
         self._code = code
         self._sources: dict[Variable, Source | None] = {}
         self._values: dict[Variable, Written | None] = {}
@@ -44,7 +44,7 @@ class WrittenVariables:
     def _has_role(self, variable: Variable) -> bool:
         code, root = self._code, variable[0]
         # How long a party's own list is: compilers check it before each access.
-        is_list = isinstance(root, tuple) and code.places.has_elements(root)
+        is_list = isinstance(root, tuple) and code.layout.has_elements(root)
         is_held = root in code.roles.balances or root in code.roles.allowances
         return is_list or is_held or variable in code.roles.supply or variable in code.roles.scale
 
@@ -59,20 +59,20 @@ class WrittenVariables:
             return "mark" if is_entry else "counter"
         return "unguarded"
 
-    def _open_writes(self, variable: Variable) -> list[Write]:
+    def _open_writes(self, variable: Variable) -> list[StorageWrite]:
         """Stores to it that need no owner's leave."""
         return [write for write in self._writes(variable) if not is_guarded(self._code, write)]
 
-    def _writes(self, variable: Variable) -> list[Write]:
+    def _writes(self, variable: Variable) -> list[StorageWrite]:
         return [*self._code.writes_to(variable), *writes_inside(self._code, variable)]
 
-    def _is_own_act(self, write: Write) -> bool:
+    def _is_own_act(self, write: StorageWrite) -> bool:
         """Whether it stores under the key of whoever calls, or has signed, and is no trade."""
         code = self._code
         return write.entry not in _TRADES and any(
             all(
                 code.names_caller(meaning) or recovered(party(meaning)) is not None or meaning == 0
-                for meaning in code.sources.meanings(key)
+                for meaning in code.dependencies.phi_values(key)
             )
             for key in map(address_in, write.place.keys)
         )

@@ -5,7 +5,7 @@ from typing import Final
 
 import pytest
 
-from analysis.static.analyse_code import examine
+from analysis.static.analyse_code import analyse_code
 from demo.compile import compile_runtime
 
 SOURCE: Final = """// SPDX-License-Identifier: Apache-2.0
@@ -70,7 +70,9 @@ OTHER: Final = {
 def sources_of(tmp_path: Path, condition: str, noted: str, more: str) -> set[str]:
     path = tmp_path / "Stamps.sol"
     path.write_text(SOURCE.format(condition=condition, noted=noted, more=more))
-    return {limit.source for limit in examine(bytes.fromhex(compile_runtime(path))).clock_limits}
+    return {
+        limit.source for limit in analyse_code(bytes.fromhex(compile_runtime(path))).clock_limits
+    }
 
 
 @pytest.mark.parametrize("name", STAMPED)

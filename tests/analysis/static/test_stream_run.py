@@ -12,9 +12,9 @@ from collections.abc import Iterator
 import pytest
 
 from analysis.static import analyse_stream
-from analysis.static.analyse_stream import examine_line, examine_lines
+from analysis.static.analyse_stream import analyse_line, analyse_lines
 from demo.anvil import PROJECT_ROOT
-from tests.analysis.code.assembler import assemble
+from tests.analysis.static.assembler import assemble
 
 CODE = "0x" + assemble("CALLER SELFDESTRUCT").hex()
 DEADLY = b'{"id": "deadly", "runtime": "0xdead"}\n'
@@ -99,7 +99,7 @@ def test_input_that_fails_is_no_end_of_input() -> None:
         yield line(0)
         raise OSError
 
-    answers = examine_lines(lines(), processes=2)
+    answers = analyse_lines(lines(), processes=2)
     with pytest.raises(OSError, match=r"^$"):
         list(answers)
 
@@ -159,15 +159,15 @@ def is_running(pid: int) -> bool:
 def dies_of_it(given: bytes) -> bytes:
     if given == DEADLY:
         os.kill(os.getpid(), signal.SIGKILL)
-    return examine_line(given)
+    return analyse_line(given)
 
 
 def test_a_line_that_ends_its_process_costs_only_its_own_answer(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(analyse_stream, "examine_line", dies_of_it)
+    monkeypatch.setattr(analyse_stream, "analyse_line", dies_of_it)
     lines = [line(0), DEADLY, *map(line, range(1, 40)), DEADLY, line(40)]
-    answers = [json.loads(each) for each in examine_lines(lines, processes=2)]
+    answers = [json.loads(each) for each in analyse_lines(lines, processes=2)]
     names = [0, "deadly", *range(1, 40), "deadly", 40]
     assert [answer["id"] for answer in answers] == names
     assert [answer["id"] for answer in answers if "error" in answer] == ["deadly", "deadly"]

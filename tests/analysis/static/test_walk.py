@@ -6,12 +6,12 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from analysis.static.analyse_code import examine
+from analysis.static.analyse_code import analyse_code
 from analysis.static.evm.budget import Budget
 from analysis.static.evm.disassembly import split
-from analysis.static.evm.function_cfg import Flow
-from analysis.static.evm.path_explorer import walk
-from tests.analysis.code.assembler import assemble, functions
+from analysis.static.evm.function_cfg import FunctionCfg
+from analysis.static.evm.path_explorer import explore
+from tests.analysis.static.assembler import assemble, functions
 
 TRANSFER, BALANCE_OF, ALLOWANCE, APPROVE = 0xA9059CBB, 0x70A08231, 0xDD62ED3E, 0x095EA7B3
 RETURN_TRUE: Final = "1 0 MSTORE 32 0 RETURN"
@@ -39,11 +39,11 @@ def dispatcher(index: str, entries: int) -> tuple[bytes, tuple[int, int]]:
 @pytest.mark.parametrize("index", ["2 SWAP1 MOD", "7 SWAP1 MOD", "15 AND"])
 def test_a_jump_table_is_read_entry_by_entry(index: str) -> None:
     code, _ = dispatcher(index, entries=32)
-    walked = walk(split(code), budget=Budget())
-    assert not walked.notes.unresolved
-    assert not walked.notes.unfinished
-    assert {note.entry for note in walked.notes.returns.values()} == {TRANSFER}
-    assert {note.entry for note in walked.notes.destructions.values()} == {APPROVE}
+    exploration = explore(split(code), budget=Budget())
+    assert not exploration.notes.unresolved
+    assert not exploration.notes.unfinished
+    assert {note.entry for note in exploration.notes.returns.values()} == {TRANSFER}
+    assert {note.entry for note in exploration.notes.destructions.values()} == {APPROVE}
 
 
 def test_a_jump_computed_from_a_small_index_leads_to_all_of_its_places() -> None:
@@ -54,18 +54,18 @@ def test_a_jump_computed_from_a_small_index_leads_to_all_of_its_places() -> None
     code = assemble(source)
     first, second = (pc for pc in range(len(code)) if code[pc] == 0x5B)
     code = code.replace(bytes.fromhex("6010"), bytes([0x60, second - first]))
-    walked = walk(split(code), budget=Budget())
-    assert not walked.notes.unresolved
-    assert walked.notes.returns
-    assert walked.notes.destructions
+    exploration = explore(split(code), budget=Budget())
+    assert not exploration.notes.unresolved
+    assert exploration.notes.returns
+    assert exploration.notes.destructions
 
 
 def test_a_table_too_large_to_read_is_entered_by_selector() -> None:
     code, selectors = dispatcher("1023 AND", entries=1024)
-    lost = walk(split(code), budget=Budget())
+    lost = explore(split(code), budget=Budget())
     assert lost.notes.unresolved
     assert None in lost.notes.unfinished
-    entered = walk(split(code), selectors=selectors, budget=Budget())
+    entered = explore(split(code), selectors=selectors, budget=Budget())
     assert {note.entry for note in entered.notes.returns.values()} <= {TRANSFER}
     assert {note.entry for note in entered.notes.destructions.values()} <= {APPROVE}
 
@@ -89,18 +89,18 @@ MERGES: Final = split(functions({name: merging(name) for name in range(1, 9)}))
 @given(st.integers(min_value=1, max_value=1500))
 @example(400)
 def test_whatever_the_budget_a_call_that_can_succeed_is_not_said_to_fail(steps: int) -> None:
-    walked = walk(MERGES, budget=Budget(steps=steps))
-    for entry, roots in walked.graph.roots.items():
+    exploration = explore(MERGES, budget=Budget(steps=steps))
+    for entry, roots in exploration.graph.roots.items():
         if entry is not None:
-            flow = Flow(walked.graph, entry)
-            assert flow.alive.issuperset(roots)
-            assert not flow.refusals()
+            flow = FunctionCfg(exploration.graph, entry)
+            assert flow.can_succeed.issuperset(roots)
+            assert not flow.revert_branches()
 
 
 def test_budgets_that_end_inside_the_merging_are_tried() -> None:
     """Of the property above."""
-    assert not walk(MERGES, budget=Budget(steps=1500)).notes.unfinished
-    assert walk(MERGES, budget=Budget(steps=400)).notes.unfinished
+    assert not explore(MERGES, budget=Budget(steps=1500)).notes.unfinished
+    assert explore(MERGES, budget=Budget(steps=400)).notes.unfinished
 
 
 def test_functions_that_use_up_their_share_leave_some_for_the_others() -> None:
@@ -108,10 +108,12 @@ def test_functions_that_use_up_their_share_leave_some_for_the_others() -> None:
         f"CALLVALUE {n} CALLDATALOAD @x{n} JUMPI 7 ADD x{n}: {n} SSTORE" for n in range(120)
     )
     hungry = {0x10000000 + n: blocks.replace("x", f"y{n}x") + " STOP" for n in range(6)}
-    walked = walk(split(functions({**hungry, BALANCE_OF: RETURN_TRUE})), budget=Budget(steps=9000))
-    assert walked.notes.unfinished
-    assert BALANCE_OF not in walked.notes.unfinished
-    assert BALANCE_OF in {note.entry for note in walked.notes.returns.values()}
+    exploration = explore(
+        split(functions({**hungry, BALANCE_OF: RETURN_TRUE})), budget=Budget(steps=9000)
+    )
+    assert exploration.notes.unfinished
+    assert BALANCE_OF not in exploration.notes.unfinished
+    assert BALANCE_OF in {note.entry for note in exploration.notes.returns.values()}
 
 
 def test_a_list_of_addresses_that_are_checked_one_by_one_is_followed_to_its_end() -> None:
@@ -121,9 +123,9 @@ def test_a_list_of_addresses_that_are_checked_one_by_one_is_followed_to_its_end(
         f"{2**160 - 1:#x} AND DUP1 @set JUMPI 0 0 REVERT "
         "set: 1 SWAP1 SSTORE 1 ADD @next JUMP end: STOP"
     )
-    walked = walk(split(functions({TRANSFER: body})), budget=Budget())
-    assert not walked.notes.unfinished
-    assert {note.entry for note in walked.notes.writes.values()} == {TRANSFER}
+    exploration = explore(split(functions({TRANSFER: body})), budget=Budget())
+    assert not exploration.notes.unfinished
+    assert {note.entry for note in exploration.notes.writes.values()} == {TRANSFER}
 
 
 # --- calls to oneself ---------------------------------------------------------------------------
@@ -163,7 +165,7 @@ def test_a_function_that_calls_a_writer_on_itself_writes(body: str, is_writer: b
             0x06FDDE03: body,
         }
     )
-    found = examine(code).findings
+    found = analyse_code(code).findings
     writers = {"0xa9059cbb", "0x10000002"} | ({"0x10000001", "0x06fdde03"} if is_writer else set())
     assert set(found.balance_update_function or ()) == writers
     assert found.view_function_modifies_state is is_writer

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from analysis.static.analyse_stream import examine_lines
-from tests.analysis.code.assembler import assemble
+from analysis.static.analyse_stream import analyse_lines
+from tests.analysis.static.assembler import assemble
 
 CODE = "0x" + assemble("CALLER SELFDESTRUCT 1 0 MSTORE 32 0 RETURN").hex()
 LINES = [
@@ -24,7 +24,7 @@ LINES = [
 
 @pytest.mark.parametrize("processes", [1, 2])
 def test_lines(processes: int) -> None:
-    answers = [json.loads(line) for line in examine_lines(LINES, processes=processes)]
+    answers = [json.loads(line) for line in analyse_lines(LINES, processes=processes)]
     assert [answer["id"] for answer in answers] == [
         *("a", None, "no code", 7, "odd", None, None, "long", 8)
     ]

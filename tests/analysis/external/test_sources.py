@@ -9,7 +9,7 @@ from analysis.external.verified_sources import Sources
 from config.primitives import Address
 from config.secret import Secret
 from config.settings import SourceSettings
-from tests.analysis.outside.service import Service
+from tests.analysis.external.service import Service
 
 CONTRACT = Address("0x" + "ab" * 20)
 _NAMES = {"match": "exact_match", "creationMatch": None, "runtimeMatch": "exact_match"}

@@ -10,11 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.static.analyse_code import examine
+from analysis.static.analyse_code import analyse_code
 from analysis.static.evm.budget import Budget
 from analysis.static.evm.disassembly import split
-from analysis.static.evm.path_explorer import Walked, walk
-from tests.analysis.code.assembler import assemble
+from analysis.static.evm.exploration import Exploration
+from analysis.static.evm.path_explorer import explore
+from tests.analysis.static.assembler import assemble
 
 
 def chance_of(seed: int) -> random.Random:
@@ -134,13 +135,13 @@ def test_hostile_code_stays_within_its_bounds() -> None:
 
 @pytest.mark.parametrize("kind", HOSTILE)
 def test_hostile_code_ends_with_an_answer(kind: str) -> None:
-    findings = examine(HOSTILE[kind], budget=Budget(steps=60_000)).findings
+    findings = analyse_code(HOSTILE[kind], budget=Budget(steps=60_000)).findings
     assert findings.timebomb in (True, False, None)
 
 
-def steps_are_bounded(walked: Walked, budget: Budget) -> bool:
+def steps_are_bounded(exploration: Exploration, budget: Budget) -> bool:
     """A node takes at least a step, but for the two of a branch and the entries of a table."""
-    return walked.graph.count < 4 * budget.steps + 10_000
+    return exploration.graph.count < 4 * budget.steps + 10_000
 
 
 @settings(max_examples=30, deadline=None)
@@ -154,5 +155,5 @@ def steps_are_bounded(walked: Walked, budget: Budget) -> bool:
 def test_any_maze_ends(seed: int, size: int, is_forward: bool, cut: int, prefix: str) -> None:
     code = bytes.fromhex(prefix) + maze(seed, size, is_forward=is_forward)[cut:]
     budget = Budget(steps=15_000)
-    assert steps_are_bounded(walk(split(code), budget=budget), budget)
-    assert examine(code, budget=budget).size <= len(code)
+    assert steps_are_bounded(explore(split(code), budget=budget), budget)
+    assert analyse_code(code, budget=budget).size <= len(code)

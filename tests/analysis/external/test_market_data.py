@@ -12,7 +12,7 @@ from config.chains import Chain
 from config.load import load_chains
 from config.primitives import Address, Hash32
 from config.settings import MarketDataSettings
-from tests.analysis.outside.service import Service
+from tests.analysis.external.service import Service
 
 ETHEREUM = next(chain for chain in load_chains(None) if chain.slug == "ethereum")
 TOKEN = Address("0x" + "ab" * 20)

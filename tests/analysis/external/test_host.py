@@ -11,7 +11,7 @@ from aiohttp import web
 
 from analysis.external.host import Host
 from config.errors import UpstreamError
-from tests.analysis.outside.service import Service
+from tests.analysis.external.service import Service
 
 
 class Body(msgspec.Struct):

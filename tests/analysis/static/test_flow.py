@@ -5,12 +5,20 @@ from typing import Final
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from analysis.static.evm.cfg import FAILS, LOST, RETURNS, REVERTS, Branch, Graph, Node
-from analysis.static.evm.expressions import Pool
-from analysis.static.evm.function_cfg import Flow, Site
+from analysis.static.evm.cfg import (
+    ALWAYS_REVERTS,
+    RETURNS,
+    REVERTS,
+    UNRESOLVED,
+    Branch,
+    Cfg,
+    CfgNode,
+)
+from analysis.static.evm.expressions import ExprPool
+from analysis.static.evm.function_cfg import FunctionCfg, Site
 
-POOL: Final = Pool()
-CONDITIONS: Final = tuple(POOL.leaf("CALLDATALOAD", place) for place in range(3))
+POOL: Final = ExprPool()
+CONDITIONS: Final = tuple(POOL.intern("CALLDATALOAD", place) for place in range(3))
 MOST_NODES: Final = 9
 
 Shape = tuple[str, int, int, int]
@@ -18,7 +26,18 @@ Shape = tuple[str, int, int, int]
 
 SHAPES: Final = st.lists(
     st.tuples(
-        st.sampled_from(("branch", "branch", "branch", "following", RETURNS, REVERTS, FAILS, LOST)),
+        st.sampled_from(
+            (
+                "branch",
+                "branch",
+                "branch",
+                "following",
+                RETURNS,
+                REVERTS,
+                ALWAYS_REVERTS,
+                UNRESOLVED,
+            )
+        ),
         st.integers(0, MOST_NODES - 1),
         st.integers(0, MOST_NODES - 1),
         st.integers(0, len(CONDITIONS) - 1),
@@ -28,9 +47,9 @@ SHAPES: Final = st.lists(
 )
 
 
-def graph_of(shapes: list[Shape]) -> tuple[Graph, list[Node]]:
+def graph_of(shapes: list[Shape]) -> tuple[Cfg, list[CfgNode]]:
     """A graph whose first node is its root; loops and nodes that nothing leads to are welcome."""
-    graph = Graph()
+    graph = Cfg()
     nodes = [graph.add(1, pc) for pc in range(len(shapes))]
     graph.roots[1] = nodes[:1]
     for node, (kind, one, other, number) in zip(nodes, shapes, strict=True):
@@ -46,9 +65,9 @@ def graph_of(shapes: list[Shape]) -> tuple[Graph, list[Node]]:
     return graph, nodes
 
 
-def ahead_of(start: Node) -> set[Node]:
+def ahead_of(start: CfgNode) -> set[CfgNode]:
     """The node and all that can follow it."""
-    found: set[Node] = set()
+    found: set[CfgNode] = set()
     waiting = [start]
     while waiting:
         node = waiting.pop()
@@ -72,14 +91,16 @@ LOOP: Final[list[Shape]] = [
 @example(LOOP)
 def test_a_condition_is_context_where_one_side_alone_leads_to_the_site(shapes: list[Shape]) -> None:
     graph, nodes = graph_of(shapes)
-    flow = Flow(graph, 1)
+    flow = FunctionCfg(graph, 1)
     reached = ahead_of(nodes[0])
     alive = {
         node
         for node in reached
-        if any(not each.successors() and each.end in (RETURNS, LOST) for each in ahead_of(node))
+        if any(
+            not each.successors() and each.end in (RETURNS, UNRESOLVED) for each in ahead_of(node)
+        )
     }
-    assert flow.alive == alive
+    assert flow.can_succeed == alive
     for number, condition in enumerate(CONDITIONS):
         site: Site = (number, condition)
         here = {
@@ -90,10 +111,10 @@ def test_a_condition_is_context_where_one_side_alone_leads_to_the_site(shapes: l
             branch = node.branch
             if branch is None or not {branch.if_true, branch.if_false} <= alive:
                 continue
-            leads = not here.isdisjoint(ahead_of(branch.if_true))
-            if leads is here.isdisjoint(ahead_of(branch.if_false)):
-                expected.add((branch.pc, branch.condition, leads))
-        found = {(each.pc, each.condition, each.holds) for each in flow.context(site)}
+            hints = not here.isdisjoint(ahead_of(branch.if_true))
+            if hints is here.isdisjoint(ahead_of(branch.if_false)):
+                expected.add((branch.pc, branch.condition, hints))
+        found = {(each.pc, each.condition, each.holds) for each in flow.control_dependencies(site)}
         assert found == expected
         leading = {(each.pc, each.condition, each.holds) for each in flow.leading_literals(here)}
         assert leading == expected

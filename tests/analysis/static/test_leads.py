@@ -4,7 +4,7 @@ from typing import Final
 
 import pytest
 
-from analysis.static.analyse_code import examine
+from analysis.static.analyse_code import analyse_code
 from analysis.static.token_model.contract_model import TRANSFER_FROM
 from tests.analysis.cases import Case, load_cases
 from tests.analysis.cases_compile import BUILDS, HAS_VYPER, Build, builds_of, runtime_of
@@ -39,7 +39,7 @@ _NOT_PROVED: Final = frozenset(
 def test_spending_is_proved_to_be_covered_by_an_allowance(case: Case, build: Build) -> None:
     if build.package == "vyper" and not HAS_VYPER:
         pytest.skip("Vyper is not installed; run `make setup`")
-    leads = examine(runtime_of(case, build)).leads
+    hints = analyse_code(runtime_of(case, build)).hints
     is_open = case.name in _NOT_COVERED or (case.name, build.name) in _NOT_PROVED
-    writers = [write.selector for write in leads.open_writes]
+    writers = [write.selector for write in hints.open_writes]
     assert (TRANSFER_FROM in writers) is is_open

@@ -2,9 +2,9 @@
 
 import pytest
 
-from analysis.static.analyse_code import examine
+from analysis.static.analyse_code import analyse_code
 from analysis.token.proxy_resolution import BEACON_SLOT, IMPLEMENTATION_SLOT
-from tests.analysis.code.assembler import assemble, functions
+from tests.analysis.static.assembler import assemble, functions
 
 TARGET = "0x" + "be" * 20
 FORWARD = (
@@ -38,56 +38,56 @@ CLONES = {
 @pytest.mark.parametrize("form", CLONES)
 def test_clones(form: str) -> None:
     code, target = CLONES[form]
-    found = examine(bytes.fromhex(code.format(target[2:].removeprefix("00000000")))).delegation
+    found = analyse_code(bytes.fromhex(code.format(target[2:].removeprefix("00000000")))).delegation
     assert (found.is_proxy, found.targets) == (True, (target,))
 
 
 def test_a_storage_proxy_names_its_slot() -> None:
     slot = int(IMPLEMENTATION_SLOT, 16)
-    found = examine(assemble(FORWARD.format(target=f"{slot:#x} SLOAD"))).delegation
+    found = analyse_code(assemble(FORWARD.format(target=f"{slot:#x} SLOAD"))).delegation
     assert (found.is_proxy, found.slots, found.targets) == (True, (IMPLEMENTATION_SLOT,), ())
 
 
 def test_a_slot_of_its_own_is_named_too() -> None:
     mask = "0xffffffffffffffffffffffffffffffffffffffff AND"
-    found = examine(assemble(FORWARD.format(target=f"0 SLOAD {mask}"))).delegation
+    found = analyse_code(assemble(FORWARD.format(target=f"0 SLOAD {mask}"))).delegation
     assert found.slots == ("0x" + "00" * 32,)
 
 
 def test_a_beacon_proxy_names_whom_it_asks() -> None:
     slot = int(BEACON_SLOT, 16)
     ask = f"32 0 4 0 {slot:#x} SLOAD GAS STATICCALL POP 0 MLOAD"
-    found = examine(assemble(FORWARD.format(target=ask))).delegation
+    found = analyse_code(assemble(FORWARD.format(target=ask))).delegation
     assert (found.beacon_slots, found.slots) == ((BEACON_SLOT,), ())
 
 
 def test_a_diamond_has_no_one_target() -> None:
     facet = "0 CALLDATALOAD 0xe0 SHR 0 MSTORE 9 32 MSTORE 64 0 SHA3 SLOAD"
-    found = examine(assemble(FORWARD.format(target=facet))).delegation
+    found = analyse_code(assemble(FORWARD.format(target=facet))).delegation
     assert (found.is_proxy, found.slots, found.targets) == (True, (), ())
 
 
 def test_what_an_implementation_does_is_not_known_from_its_proxy() -> None:
-    findings = examine(assemble(FORWARD.format(target=TARGET))).findings
+    findings = analyse_code(assemble(FORWARD.format(target=TARGET))).findings
     assert findings.is_proxy is True
     assert findings.can_selfdestruct is None
 
 
 def test_a_library_call_is_no_proxy() -> None:
     library = f"0 0 36 0 {TARGET} GAS DELEGATECALL POP 1 0 MSTORE 32 0 RETURN"
-    found = examine(functions({0xA9059CBB: library}))
+    found = analyse_code(functions({0xA9059CBB: library}))
     assert found.findings.is_proxy is False
     assert found.findings.can_selfdestruct is False
 
 
 def test_one_function_that_hands_on_its_calldata_is_no_proxy() -> None:
-    found = examine(functions({0xA9059CBB: FORWARD.format(target=TARGET)}))
+    found = analyse_code(functions({0xA9059CBB: FORWARD.format(target=TARGET)}))
     assert found.findings.is_proxy is False
 
 
 def test_a_token_with_a_delegating_fallback_answers_holders_itself() -> None:
     own = "1 0 MSTORE 32 0 RETURN"
-    found = examine(
+    found = analyse_code(
         functions(
             {
                 0xA9059CBB: own,
@@ -103,5 +103,5 @@ def test_a_token_with_a_delegating_fallback_answers_holders_itself() -> None:
 
 
 def test_a_fallback_that_could_not_be_followed_is_unknown() -> None:
-    found = examine(assemble(f"0 CALLDATALOAD JUMP {FORWARD.format(target=TARGET)}"))
+    found = analyse_code(assemble(f"0 CALLDATALOAD JUMP {FORWARD.format(target=TARGET)}"))
     assert found.delegation.is_proxy is None

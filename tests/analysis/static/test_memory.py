@@ -8,8 +8,8 @@ from eth_hash.auto import keccak
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.static.evm.expressions import FOLDED, Pool, Term, Word
-from analysis.static.evm.symbolic_memory import Memory
+from analysis.static.evm.expressions import FOLDED, Expr, ExprPool, Value
+from analysis.static.evm.symbolic_memory import SymbolicMemory
 
 _SIZE: Final = 512
 _INPUT: Final = bytes(range(1, 129))
@@ -19,36 +19,36 @@ _INPUT: Final = bytes(range(1, 129))
 class Both:
     """One memory of words and one of bytes, which are told the same. Places count from a base."""
 
-    def __init__(self, pool: Pool, base: Word) -> None:
+    def __init__(self, pool: ExprPool, base: Value) -> None:
         self.pool = pool
         self.base = base
-        self.memory = Memory(pool)
+        self.memory = SymbolicMemory(pool)
         self.bytes = bytearray(_SIZE)
-        self.is_known = bytearray(_SIZE) if isinstance(base, Term) else bytearray(b"\1" * _SIZE)
+        self.is_known = bytearray(_SIZE) if isinstance(base, Expr) else bytearray(b"\1" * _SIZE)
         self.is_stored = bytearray(_SIZE)
 
-    def place(self, offset: int) -> Word:
-        return self.pool.make("ADD", offset, self.base)
+    def place(self, offset: int) -> Value:
+        return self.pool.build("ADD", offset, self.base)
 
     def put(self, offset: int, given: bytes) -> None:
         self.bytes[offset : offset + len(given)] = given
         for row in (self.is_known, self.is_stored):
             row[offset : offset + len(given)] = b"\1" * len(given)
 
-    def store(self, offset: int, word: Word) -> None:
+    def store(self, offset: int, word: Value) -> None:
         self.memory.store(self.place(offset), word)
         self.put(offset, _number(word).to_bytes(32))
 
-    def store_byte(self, offset: int, word: Word) -> None:
+    def store_byte(self, offset: int, word: Value) -> None:
         self.memory.store_byte(self.place(offset), word)
         self.put(offset, bytes([_number(word) & 0xFF]))
 
-    def copy(self, offset: int, word: Word) -> None:
+    def copy(self, offset: int, word: Value) -> None:
         """As much as 40 bytes: a word, and a part of another."""
         self.memory.store_words(self.place(offset), [word, word], 40)
         self.put(offset, (2 * _number(word).to_bytes(32))[:40])
 
-    def forget(self, offset: int, word: Word) -> None:
+    def forget(self, offset: int, word: Value) -> None:
         length = _number(word) % 70
         self.memory.forget(self.place(offset), length)
         for row in (self.is_known, self.is_stored):
@@ -72,7 +72,7 @@ class Both:
             assert digest == int.from_bytes(keccak(bytes(self.bytes[offset : offset + length])))
 
 
-def _number(word: Word) -> int:
+def _number(word: Value) -> int:
     if isinstance(word, int):
         return word
     if word.operation == "selector":
@@ -84,20 +84,20 @@ def _number(word: Word) -> int:
     return FOLDED[word.operation](*map(_number, word.arguments))
 
 
-def _is_unknown(word: Word) -> bool:
-    return isinstance(word, Term) and (
+def _is_unknown(word: Value) -> bool:
+    return isinstance(word, Expr) and (
         word.operation == "memory" or any(map(_is_unknown, word.arguments))
     )
 
 
-Deed = Callable[[Both, int, Word], None]
-deeds = st.sampled_from((Both.store, Both.store, Both.store_byte, Both.copy, Both.forget))
+Deed = Callable[[Both, int, Value], None]
+effects = st.sampled_from((Both.store, Both.store, Both.store_byte, Both.copy, Both.forget))
 offsets = st.one_of(st.sampled_from(range(0, 192, 32)), st.integers(0, 192))
 words = st.one_of(st.integers(0, 2**256 - 1), st.sampled_from((None, 4, 36)))
 
 
 @given(
-    done=st.lists(st.tuples(deeds, offsets, words), max_size=12),
+    done=st.lists(st.tuples(effects, offsets, words), max_size=12),
     reads=st.lists(offsets, min_size=1, max_size=8),
     hashed=st.tuples(offsets, st.integers(1, 96)),
     is_number=st.booleans(),
@@ -108,33 +108,33 @@ def test_loads_and_hashes_are_those_of_the_bytes(
     hashed: tuple[int, int],
     is_number: bool,
 ) -> None:
-    pool = Pool()
-    both = Both(pool, 0 if is_number else pool.leaf("CALLVALUE"))
-    for deed, offset, word in done:
+    pool = ExprPool()
+    both = Both(pool, 0 if is_number else pool.intern("CALLVALUE"))
+    for effect, offset, word in done:
         small = word in (None, 4, 36)
-        deed(both, offset, pool.leaf("CALLDATALOAD", word or 0) if small else word or 0)
+        effect(both, offset, pool.intern("CALLDATALOAD", word or 0) if small else word or 0)
     for offset in reads:
         both.check(offset)
     both.check_hash(*hashed)
 
 
 def test_a_later_store_over_a_part_of_a_word_counts() -> None:
-    memory = Memory(Pool())
+    memory = SymbolicMemory(ExprPool())
     memory.store(0, 2**256 - 1)
     memory.store(16, 0)
     assert memory.load(0) == (2**128 - 1) << 128
 
 
 def test_a_calls_selector_is_seen_under_its_arguments() -> None:
-    pool = Pool()
-    memory = Memory(pool)
+    pool = ExprPool()
+    memory = SymbolicMemory(pool)
     memory.store(0x80, 0xA9059CBB << 224)
-    memory.store(0x84, pool.leaf("CALLER"))
+    memory.store(0x84, pool.intern("CALLER"))
     assert memory.head(0x80) == 0xA9059CBB << 224
 
 
 def test_copies_go_their_own_ways() -> None:
-    memory = Memory(Pool())
+    memory = SymbolicMemory(ExprPool())
     memory.store(0, 1)
     other = memory.copy()
     memory.store(0, 2)
@@ -145,24 +145,24 @@ def test_copies_go_their_own_ways() -> None:
 
 @pytest.mark.parametrize("base", [0, "term"])
 def test_where_memories_differ_a_word_stands_for_both(base: int | str) -> None:
-    pool = Pool()
-    start = pool.leaf("CALLVALUE") if base else 0
-    one, two = Memory(pool), Memory(pool)
+    pool = ExprPool()
+    start = pool.intern("CALLVALUE") if base else 0
+    one, two = SymbolicMemory(pool), SymbolicMemory(pool)
     for memory, patch in ((one, 7), (two, 8)):
         memory.store(start, 1)
-        memory.store(pool.make("ADD", 96, start), patch)
-    both = one.common(two, lambda place, a, b: pool.leaf("both", place, a, b))
-    patched = pool.make("ADD", 96, start)
+        memory.store(pool.build("ADD", 96, start), patch)
+    both = one.common(two, lambda place, a, b: pool.intern("both", place, a, b))
+    patched = pool.build("ADD", 96, start)
     assert both.load(start) == 1
-    assert both.load(patched) is pool.leaf("both", patched, 7, 8)
+    assert both.load(patched) is pool.intern("both", patched, 7, 8)
     assert not both.is_same(one)
 
 
 @pytest.mark.parametrize("base", [0, "term"])
 def test_what_only_one_of_two_memories_holds_is_unknown_in_both(base: int | str) -> None:
-    pool = Pool()
-    start = pool.leaf("CALLVALUE") if base else 0
-    one, two = Memory(pool), Memory(pool)
+    pool = ExprPool()
+    start = pool.intern("CALLVALUE") if base else 0
+    one, two = SymbolicMemory(pool), SymbolicMemory(pool)
     one.store(start, 1)
     both = one.common(two, lambda _, a, __: a)
     assert _is_unknown(both.load(start))
@@ -170,12 +170,12 @@ def test_what_only_one_of_two_memories_holds_is_unknown_in_both(base: int | str)
 
 def test_a_length_is_the_distance_of_two_places_behind_one_pointer() -> None:
     """As compilers compute it where paths with different free memory meet."""
-    pool = Pool()
-    memory = Memory(pool)
+    pool = ExprPool()
+    memory = SymbolicMemory(pool)
     pointer = pool.either()
-    start, end = pool.make("ADD", 32, pointer), pool.make("ADD", 96, pointer)
+    start, end = pool.build("ADD", 32, pointer), pool.build("ADD", 96, pointer)
     memory.store(start, 7)
-    memory.store(pool.make("ADD", 64, pointer), 8)
+    memory.store(pool.build("ADD", 64, pointer), 8)
     digest = int.from_bytes(keccak((7).to_bytes(32) + (8).to_bytes(32)))
-    assert memory.hash(start, pool.make("SUB", end, start)) == digest
-    assert not isinstance(memory.hash(start, pool.make("SUB", end, pool.either())), int)
+    assert memory.hash(start, pool.build("SUB", end, start)) == digest
+    assert not isinstance(memory.hash(start, pool.build("SUB", end, pool.either())), int)

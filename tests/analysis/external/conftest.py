@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 import aiohttp
 import pytest
 
-from tests.analysis.outside.service import Service, running_service
+from tests.analysis.external.service import Service, running_service
 
 
 @pytest.fixture

@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.static.analyse_code import Findings, examine
+from analysis.static.analyse_code import CodeAnalysis, analyse_code
 from analysis.static.evm.budget import Budget
 from analysis.static.evm.disassembly import hash_of, strip_metadata
 from analysis.static.evm.opcodes import NUMBER, OPCODES
 from config.primitives import Hash32
-from tests.analysis.code.assembler import assemble, functions
+from tests.analysis.static.assembler import assemble, functions
 
 TRANSFER, BALANCE_OF, MINT, SET_OWNER = 0xA9059CBB, 0x70A08231, 0x40C10F19, 0x13AF4035
 APPROVE, ALLOWANCE = 0x095EA7B3, 0xDD62ED3E
@@ -38,14 +38,14 @@ def nested(owner: str, spender: str) -> str:
     return f"{mapping_slot(owner, '4')} {spender} 0 MSTORE 32 MSTORE 64 0 SHA3"
 
 
-def proof(found: Findings, key: str) -> dict[str, list[object]]:
+def proof(found: CodeAnalysis, key: str) -> dict[str, list[object]]:
     [body] = [json.loads(row.body) for row in found.evidence if row.key == key]
     assert isinstance(body, dict)
     return body
 
 
 def test_writers_are_those_of_the_getters_mappings() -> None:
-    found = examine(
+    found = analyse_code(
         functions(
             {
                 BALANCE_OF: GET_BALANCE,
@@ -66,13 +66,13 @@ def test_writers_are_those_of_the_getters_mappings() -> None:
 
 def test_a_write_in_the_fallback_has_no_selector() -> None:
     deposit = f"CALLVALUE {mapping_slot('CALLER', '3')} SSTORE STOP"
-    found = examine(functions({BALANCE_OF: GET_BALANCE}, fallback=deposit))
+    found = analyse_code(functions({BALANCE_OF: GET_BALANCE}, fallback=deposit))
     assert found.findings.balance_update_function == ("0x00000000",)
 
 
 def test_a_write_behind_a_shared_function_belongs_to_its_callers() -> None:
     shared = f"@after{{0}} @shared JUMP after{{0}}: {RETURN_TRUE}"
-    found = examine(
+    found = analyse_code(
         functions(
             {
                 BALANCE_OF: GET_BALANCE,
@@ -88,7 +88,7 @@ def test_a_write_behind_a_shared_function_belongs_to_its_callers() -> None:
 def test_a_path_that_cannot_be_taken_does_not_count() -> None:
     guarded = "CALLER CALLER EQ @done{0} JUMPI {1} done{0}: STOP"
     write = f"1 {mapping_slot(FIRST, '3')} SSTORE"
-    found = examine(
+    found = analyse_code(
         functions({BALANCE_OF: GET_BALANCE, MINT: guarded.format(1, write), TRANSFER: MOVE})
     )
     assert found.findings.balance_update_function == ("0xa9059cbb",)
@@ -96,7 +96,7 @@ def test_a_path_that_cannot_be_taken_does_not_count() -> None:
 
 def test_what_follows_a_loop_is_reached() -> None:
     loop = "0 again: 1 ADD DUP1 3 GT ISZERO @out JUMPI @again JUMP out: POP"
-    found = examine(functions({BALANCE_OF: GET_BALANCE, TRANSFER: f"{loop} {MOVE}"}))
+    found = analyse_code(functions({BALANCE_OF: GET_BALANCE, TRANSFER: f"{loop} {MOVE}"}))
     assert found.findings.balance_update_function == ("0xa9059cbb",)
 
 
@@ -107,7 +107,7 @@ def test_two_looks_at_one_success_flag_agree() -> None:
         f"@end {call} DUP1 ISZERO @after JUMPI CALLVALUE SWAP1 after: @good JUMPI JUMP "
         f"good: POP JUMP end: {RETURN_TRUE} raw:ff"
     )
-    assert examine(assemble(attempt)).findings.can_selfdestruct is False
+    assert analyse_code(assemble(attempt)).findings.can_selfdestruct is False
 
 
 @pytest.mark.parametrize(
@@ -136,13 +136,13 @@ def test_two_looks_at_one_success_flag_agree() -> None:
     ],
 )
 def test_can_selfdestruct(source: str, answer: bool | None) -> None:
-    assert examine(assemble(source)).findings.can_selfdestruct is answer
+    assert analyse_code(assemble(source)).findings.can_selfdestruct is answer
 
 
 def test_metadata_is_no_code() -> None:
     code = assemble(RETURN_TRUE)
     assert strip_metadata(code + SOLC_0_8_19) == code
-    assert examine(code + SOLC_0_8_19).code_hash == hash_of(code)
+    assert analyse_code(code + SOLC_0_8_19).code_hash == hash_of(code)
     assert strip_metadata(code) == code
 
 
@@ -160,7 +160,7 @@ def test_metadata_is_no_code() -> None:
 )
 def test_owner_slots(check: str, slots: tuple[int, ...]) -> None:
     body = f"{check} @ok JUMPI 0 0 REVERT ok: STOP"
-    found = examine(functions({SET_OWNER: body, BALANCE_OF: GET_BALANCE}))
+    found = analyse_code(functions({SET_OWNER: body, BALANCE_OF: GET_BALANCE}))
     assert found.owner_slots == tuple(Hash32(f"0x{slot:064x}") for slot in slots)
 
 
@@ -170,20 +170,20 @@ def test_owner_slots(check: str, slots: tuple[int, ...]) -> None:
 )
 def test_owners_that_share_their_slot_are_told_with_their_place(read: str, shift: int) -> None:
     body = f"{read} {2**160 - 1:#x} AND CALLER EQ @ok JUMPI 0 0 REVERT ok: STOP"
-    found = examine(functions({SET_OWNER: body, BALANCE_OF: GET_BALANCE}))
+    found = analyse_code(functions({SET_OWNER: body, BALANCE_OF: GET_BALANCE}))
     assert found.findings.has_owner_functionality is True
     assert [place.shift for place in found.packed_owners] == [shift]
     assert found.owner_slots == ()
 
 
 def test_a_comparison_in_transfer_is_not_an_owner_check() -> None:
-    found = examine(functions({TRANSFER: f"0 SLOAD CALLER EQ @tax JUMPI tax: {MOVE}"}))
+    found = analyse_code(functions({TRANSFER: f"0 SLOAD CALLER EQ @tax JUMPI tax: {MOVE}"}))
     assert found.owner_slots == ()
 
 
 def test_what_is_not_followed_stays_unknown_with_its_reason() -> None:
     lost = f"CALLVALUE @end JUMPI 0 CALLDATALOAD JUMP end: {RETURN_TRUE}"
-    found = examine(functions({BALANCE_OF: GET_BALANCE, TRANSFER: lost, MINT: "STOP"}))
+    found = analyse_code(functions({BALANCE_OF: GET_BALANCE, TRANSFER: lost, MINT: "STOP"}))
     assert found.findings.transfer_guarded_by_storage is None
     assert proof(found, "transfer_guarded_by_storage")["reason"]
     assert found.findings.transfer_from_guarded_by_storage is False
@@ -193,7 +193,7 @@ def test_what_is_not_followed_stays_unknown_with_its_reason() -> None:
 
 @pytest.mark.parametrize("marker", ["ef", "ef00", "fe", "00", "ef0001" + "00" * 30, ""])
 def test_a_precompiles_marker_tells_nothing(marker: str) -> None:
-    findings = examine(bytes.fromhex(marker)).findings
+    findings = analyse_code(bytes.fromhex(marker)).findings
     assert findings.can_selfdestruct is findings.is_proxy is findings.timebomb is None
 
 
@@ -208,7 +208,7 @@ def test_the_opcode_table_knows_todays_chains() -> None:
 @settings(max_examples=60, deadline=None)
 @given(st.binary(max_size=600))
 def test_any_bytes_are_examined(code: bytes) -> None:
-    found = examine(code, budget=Budget(steps=20_000))
+    found = analyse_code(code, budget=Budget(steps=20_000))
     assert found.code_hash == hash_of(strip_metadata(code))
 
 
@@ -217,5 +217,5 @@ def test_any_bytes_are_examined(code: bytes) -> None:
 def test_any_bytes_behind_the_functions_of_a_token_are_examined(bodies: list[bytes]) -> None:
     selectors = (TRANSFER, BALANCE_OF, APPROVE, ALLOWANCE, MINT, SET_OWNER, 0x18160DDD, 0x23B872DD)
     raw = dict(zip(selectors, (f"raw:{body.hex()}" for body in bodies), strict=False))
-    found = examine(functions(raw), budget=Budget(steps=20_000))
+    found = analyse_code(functions(raw), budget=Budget(steps=20_000))
     assert found.answers_holders is (len(bodies) > 1)

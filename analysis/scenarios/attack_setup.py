@@ -1,0 +1,90 @@
+"""Who attacks whom, and with what: the state that theft attempts are simulated on."""
+
+from collections.abc import Iterator
+from itertools import count, repeat
+
+import msgspec
+
+from analysis.scenarios.transfer import Wallet, sent_share
+from analysis.scenarios.victim_purchase import Prologue
+from analysis.simulation.disguise import Disguise
+from config.primitives import Address, BlockRef, RawAmount
+
+_NEXT_BLOCK_S = 12
+_LATER_S = 2 * 3_600 + 60
+_LATER_BLOCKS = 200
+"""Nodes play at most 256 blocks, so the clock runs ahead of the numbers."""
+
+_KEPT_PARTS = 4
+_WHALE_SHARE = 3
+"""Divisor of the supply: more than any one wallet is likely to have to be treated as small."""
+
+
+class AttackSetup(msgspec.Struct, frozen=True, kw_only=True):
+    """What every attempt on one token works with."""
+
+    pin: BlockRef
+    disguise: Disguise
+    token: Address
+    block: tuple[int, int]
+    """Number and time of the what-if block."""
+    supply_raw: RawAmount
+    slot_index: int | None
+    """Index of the token's balance slot. None: no wallet can be funded."""
+    holders: tuple[Wallet, ...]
+    """Real ones, largest first: no owner, no pool, no contract."""
+    giver: Address | None
+    """A pool, whose tokens fill wallets where no slot is known. None: no pool."""
+    prologue: Prologue | None = None
+    """Of a victim that buys for real; it is the one holder then. None: nobody buys."""
+
+    def blocks(self) -> tuple[tuple[int, int], ...]:
+        """Of the buy, of the theft, and of what is done hours later."""
+        number, time_s = self.block
+        step_s = max(1, time_s - self.pin.time_s)
+        return (
+            self.block,
+            (number + 1, time_s + min(step_s, _NEXT_BLOCK_S)),
+            (number + _LATER_BLOCKS, time_s + _LATER_S),
+        )
+
+    def account(self, purpose: str) -> Address:
+        """A fresh account for this token."""
+        return self.disguise.account(f"{self.token}:{purpose}")
+
+    @property
+    def has_fresh_wallets(self) -> bool:
+        """Whether wallets can be made that have never approved anything."""
+        return self.slot_index is not None or self.giver is not None
+
+    def has_allowed(self, attacker: Address) -> bool:
+        """Whether the wallet may have allowed this one to spend: a real holder anybody, a buyer the
+        router alone."""
+        if self.prologue is not None:
+            return attacker == self.prologue.spender
+        return not self.has_fresh_wallets
+
+    def wallets(self, purpose: str) -> Iterator[Wallet]:
+        """Fresh wallets without end, no two the same; or the same real holder, again and again.
+        Empty: there is neither."""
+        if self.has_fresh_wallets:
+            amount = sent_share(self.supply_raw, self.disguise)
+            yield from (self._fresh(f"{purpose} {at}", amount) for at in count())
+        elif self.holders:
+            yield from repeat(self.holders[0])
+
+    def whales(self, purpose: str) -> Iterator[Wallet]:
+        """As `wallets`; those funded by their slot get a large part of the supply."""
+        if self.slot_index is None:
+            yield from self.wallets(purpose)
+        else:
+            amount = RawAmount(max(1, self.supply_raw // _WHALE_SHARE // _KEPT_PARTS))
+            yield from (self._fresh(f"{purpose} {at}", amount) for at in count())
+
+    def _fresh(self, purpose: str, amount: RawAmount) -> Wallet:
+        return Wallet(
+            address=self.account(purpose),
+            balance_raw=RawAmount(amount * _KEPT_PARTS),
+            amount_raw=amount,
+            slot_index=self.slot_index,
+        )

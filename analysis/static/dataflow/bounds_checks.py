@@ -1,0 +1,24 @@
+"""Bounds checks of arrays in memory."""
+
+from typing import Final
+
+from analysis.static.evm.expressions import Expr, Value
+
+_MOST_ELEMENTS: Final = 32
+
+
+def is_memory_bounds_check(condition: Value) -> bool:
+    """An index that is a small number, compared with the length of an array in memory."""
+    while isinstance(condition, Expr) and condition.operation == "ISZERO":
+        condition = condition.arguments[0]
+    if not isinstance(condition, Expr) or condition.operation not in ("LT", "GT"):
+        return False
+    index, length = condition.arguments
+    if condition.operation == "GT":
+        index, length = length, index
+    return (
+        isinstance(index, int)
+        and index < _MOST_ELEMENTS
+        and isinstance(length, Expr)
+        and length.operation == "memory"
+    )
