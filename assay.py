@@ -27,8 +27,8 @@ from analysis.pipeline.scan import scan
 from analysis.reads.indexed_facts import NoFactsIndex
 from analysis.static.analyse_stream import analyse_lines, lines_of
 from analysis.token.admission import admit_address
-from api.render import FORMATS, Format, render_refusal, render_report
-from api.serve import check_address, stop_on_signals
+from api.formats.rendering import FORMATS, Format, render_refusal, render_report
+from api.serving.serve import check_address, stop_on_signals
 from config.chains import Chain
 from config.errors import AssayError, ConfigError, TokenRefusedError, UpstreamError
 from config.load import choose_enabled, load_chains

@@ -24,8 +24,8 @@ from analysis.reads.indexed_facts import FactsIndex
 from analysis.static.result_cache import StaticResultCache
 from analysis.token.contract_clock import ContractClock
 from api.app import create_app
-from api.serve import check_address, serve, stop_on_signals
-from api.service import ApiDeps, ChainState
+from api.deps import ApiDeps, ChainState
+from api.serving.serve import check_address, serve, stop_on_signals
 from config.chains import Chain
 from config.errors import ConfigError, UpstreamError
 from config.load import choose_enabled, load_chains

@@ -13,46 +13,46 @@ from litestar.openapi.spec import Components, SecurityScheme
 from litestar.plugins.prometheus import PrometheusConfig
 from litestar.status_codes import HTTP_404_NOT_FOUND
 
-from api.answers import Answers
-from api.books import Books
-from api.cors import Sites
+from api.auth.keys import KEY_HEADER, Keyring, add_expiry_headers
+from api.auth.limits import Limits
+from api.auth.networks import parse_networks
+from api.auth.rate_windows import LocalWindows, SharedWindows
+from api.auth.usage_counters import UsageCounters
+from api.deps import ApiDeps
 from api.errors import EXCEPTION_HANDLERS
-from api.front import Front
-from api.keys import KEY_HEADER, Keyring, add_expiry_headers
-from api.limits import Limits
-from api.many import Many
-from api.methods import allow_head
-from api.networks import parse_networks
-from api.pages.render import explain
+from api.openapi import ClosedShapes
+from api.pages.page_rendering import explain
 from api.routes import dashboard, root, signin, token_page
 from api.routes.agent_keys import issue_trial_key, trial_terms
 from api.routes.batch import post_tokens
 from api.routes.evidence import get_evidence
 from api.routes.goplus import get_token_security
 from api.routes.llms import get_llms_text
-from api.routes.mcp import McpDoor, post_mcp
+from api.routes.mcp import LazyMcpServer, post_mcp
 from api.routes.status import get_health, get_metrics, get_ready
 from api.routes.token import get_summary, get_token
 from api.routes.usage import get_usage
-from api.schema import ClosedShapes
-from api.service import ApiDeps
+from api.serving.answers import Answers
+from api.serving.batch_service import BatchService
+from api.serving.cached_answer_app import CachedAnswerApp
+from api.serving.cors import CorsPolicy
+from api.serving.methods import allow_head
 from api.sign_in.issuer import Issuer
-from api.windows import LocalWindows, SharedWindows
 from sql.accounts import Accounts
 
 VERSION = "0.4.0"
 
 
-def create_app(deps: ApiDeps) -> Front:
+def create_app(deps: ApiDeps) -> CachedAnswerApp:
     """The whole API over what it is given. Raises ConfigError for an incomplete trial plan."""
     answers = Answers(deps)
-    books = Books(deps.ledger, now_s=deps.now_s)
+    books = UsageCounters(deps.ledger, now_s=deps.now_s)
     keyring = Keyring(deps.ledger, deps.plans, books)
     local = LocalWindows(deps.monotonic_s)
     windows = local if deps.redis_url is None else SharedWindows(deps.redis_url, local)
     limits = Limits(deps.ledger, books, windows, now_s=deps.now_s)
-    many = Many(answers, limits, wait_s=deps.batch_wait_s)
-    door = McpDoor(lambda module: module.McpServer(deps, answers, limits, version=VERSION))
+    many = BatchService(answers, limits, wait_s=deps.batch_wait_s)
+    door = LazyMcpServer(lambda module: module.McpServer(deps, answers, limits, version=VERSION))
 
     @asynccontextmanager
     async def run(_: Litestar) -> AsyncIterator[None]:
@@ -100,14 +100,14 @@ def create_app(deps: ApiDeps) -> Front:
         debug=False,
     )
     served = [chain for chain in deps.chains if chain.slug in deps.served]
-    front = Front(
+    front = CachedAnswerApp(
         router,
         keyring=keyring,
         limits=limits,
         answers=answers,
         chains={name: chain.slug for chain in served for name in (chain.slug, str(chain.id))},
         now_s=deps.now_s,
-        sites=Sites(deps.settings.cors_origins) if deps.settings.cors_origins else None,
+        sites=CorsPolicy(deps.settings.cors_origins) if deps.settings.cors_origins else None,
         closes=(many.aclose, door.aclose),
     )
     return front

@@ -14,8 +14,8 @@ from litestar.exceptions import HTTPException, ValidationException
 from litestar.openapi.datastructures import ResponseSpec
 from litestar.types import ExceptionHandlersMap
 
-from api.clock import iso_utc
-from api.shapes import Shape
+from api.formats.shapes import Shape
+from api.formats.times import iso_utc
 from config.errors import CallerError, StoreError
 
 _log = structlog.get_logger(__name__)

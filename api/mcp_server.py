@@ -24,16 +24,16 @@ from mcp.types import (
     ToolAnnotations,
 )
 
-from api.answers import Answers
-from api.cache import Answer
-from api.chains import find_chain, list_chains
+from api.auth.keys import Caller, caller_of
+from api.auth.limits import Limits
+from api.auth.plan_usage import read_usage
+from api.deps import ApiDeps
 from api.errors import InvalidInputError, InvalidItem, LedgerDownError, RefusalError
-from api.keys import Caller, caller_of
-from api.limits import Limits
-from api.many import ToldRefusal, tell
-from api.render import Format
-from api.service import ApiDeps
-from api.usage import read_usage
+from api.formats.rendering import Format
+from api.served_chains import find_chain, list_chains
+from api.serving.answer_cache import Answer
+from api.serving.answers import Answers
+from api.serving.batch_service import ToldRefusal, tell
 from config.errors import StoreError
 
 INSTRUCTIONS = (

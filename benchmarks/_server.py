@@ -19,8 +19,8 @@ from litestar.types import ASGIApp, Receive, Scope, Send
 from analysis.pipeline.analyser import Analyser
 from analysis.pipeline.store_adapter import ReportStore
 from api.app import create_app
-from api.serve import serve, stop_on_signals
-from api.service import ApiDeps, ChainState
+from api.deps import ApiDeps, ChainState
+from api.serving.serve import serve, stop_on_signals
 from config.load import load_chains
 from config.plans import load_plans
 from config.primitives import Address

@@ -11,7 +11,8 @@ from litestar.exceptions import InternalServerException
 from litestar.handlers import BaseRouteHandler
 from litestar.params import JSONBody
 
-from api.clock import iso_utc
+from api.auth.networks import client_network, forwarded_hops
+from api.deps import ApiDeps
 from api.errors import (
     BillingOffError,
     CallerRefusalBody,
@@ -23,9 +24,8 @@ from api.errors import (
     ValidationBody,
     documented,
 )
-from api.networks import client_network, forwarded_hops
-from api.service import ApiDeps
-from api.shapes import Shape
+from api.formats.shapes import Shape
+from api.formats.times import iso_utc
 from config.errors import ConfigError
 from config.plans import Plan
 from sql.ledger import AlreadyIssued, NewKey, TrialEnded

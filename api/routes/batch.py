@@ -6,16 +6,16 @@ import msgspec
 from litestar import Request, Response, post
 from litestar.params import JSONBody, Parameter
 
-from api.cache import Answer
-from api.compat import CompatFeatures
+from api.auth.keys import caller_of, require_key
 from api.errors import DetailBody, RefusalError, ValidationBody, documented
-from api.keys import caller_of, require_key
-from api.many import MOST_TOKENS, Many, Outcome, tell
-from api.packing import pack_once
+from api.formats.compat import CompatFeatures
+from api.formats.shapes import Envelope, NativeFeatures, Shape
+from api.formats.summary import Summary
 from api.routes.agent_keys import MAX_BODY_BYTES, require_json
 from api.routes.token import CALLER_RESPONSES, chain_of, coding_for, require_chain, respond
-from api.shapes import Envelope, NativeFeatures, Shape
-from api.summary import Summary
+from api.serving.answer_cache import Answer
+from api.serving.batch_service import MOST_TOKENS, BatchService, Outcome, tell
+from api.serving.packing import pack_once
 
 _OK = 200
 
@@ -86,7 +86,7 @@ async def post_tokens(
     stand under `errors` with status 402 or 429 and cost nothing. The call itself is refused only
     when not even the first token is let through. `refresh` is not possible here.
     """
-    many: Many = request.app.state.many
+    many: BatchService = request.app.state.many
     slug = chain_of(request)
     outcomes = await many.ask(
         caller_of(request.scope),

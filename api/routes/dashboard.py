@@ -8,9 +8,9 @@ from litestar import Request, Response, get, post
 from litestar.params import FromPath
 from litestar.response import Redirect
 
+from api.deps import ApiDeps
 from api.errors import InvalidInputError, InvalidItem
-from api.pages.render import GUARDED, explain, page, wants_page
-from api.service import ApiDeps
+from api.pages.page_rendering import GUARDED, explain, page, wants_page
 from api.sign_in.browser import form_field, require_own_form, require_visitor, visitor_of
 from api.sign_in.refusals import (
     NoSuchKeyError,

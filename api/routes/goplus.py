@@ -14,7 +14,7 @@ from litestar.exceptions import HTTPException, ValidationException
 from litestar.params import Parameter
 from litestar.types import ExceptionHandlersMap
 
-from api.cache import Answer
+from api.auth.keys import caller_of, require_key_or_token
 from api.errors import (
     ChainNotServedError,
     DetailBody,
@@ -27,12 +27,12 @@ from api.errors import (
     UnknownKeyError,
     documented,
 )
-from api.goplus import GoPlusToken
-from api.keys import caller_of, require_key_or_token
-from api.many import MOST_TOKENS, Many, Outcome, tell
-from api.packing import pack_once
+from api.formats.goplus_format import GoPlusToken
+from api.formats.shapes import Shape
 from api.routes.token import chain_of, coding_for, require_chain, respond
-from api.shapes import Shape
+from api.serving.answer_cache import Answer
+from api.serving.batch_service import MOST_TOKENS, BatchService, Outcome, tell
+from api.serving.packing import pack_once
 from config.errors import InvalidAddressError, StoreError
 from config.primitives import parse_address
 
@@ -136,7 +136,7 @@ async def get_token_security(
     missing), 2004 bad address, 2018 unknown chain, 2020 no contract, 2021 no token, 4022 key not
     valid or spent, 4023 no key, 4029 limit, 5000 our failure, 5006 bad parameter.
     """
-    many: Many = request.app.state.many
+    many: BatchService = request.app.state.many
     addresses = _read_addresses(contract_addresses)
     outcomes = await many.ask(
         caller_of(request.scope), chain=chain_of(request), addresses=addresses, form="goplus"

@@ -8,8 +8,8 @@ from typing import Any
 from litestar import MediaType, Request, get
 from litestar.openapi.datastructures import ResponseSpec
 
-from api.chains import list_chains
-from api.service import ApiDeps
+from api.deps import ApiDeps
+from api.served_chains import list_chains
 from config.plans import Plan
 
 _HEAD = """\

@@ -19,8 +19,8 @@ from litestar.types import (
     WebSocketReceiveMessage,
 )
 
+from api.auth.keys import require_key_or_token
 from api.errors import CallerRefusalBody, DetailBody, NotJsonError, RefusalError, documented
-from api.keys import require_key_or_token
 from api.routes.agent_keys import require_json
 
 MAX_BODY_BYTES = 65_536
@@ -50,7 +50,7 @@ class RpcAnswer(msgspec.Struct, frozen=True, kw_only=True):
     error: dict[str, Any] | None = None
 
 
-class McpDoor:
+class LazyMcpServer:
     """Starts the server at the first call: who runs no agents pays nothing for it."""
 
     def __init__(self, make: Callable[[Any], Served]):
@@ -140,7 +140,7 @@ async def post_mcp(request: Request[Any, Any, Any]) -> ASGIApp:
     counts as one call, as the route by HTTP does; the others are free. What is refused (limits
     too) is an error of the tool, its text the reason as JSON.
     """
-    door: McpDoor = request.app.state.mcp
+    door: LazyMcpServer = request.app.state.mcp
     server, body = await door.server(), await request.body()
 
     async def answer(scope: Scope, receive: Receive, send: Send) -> None:

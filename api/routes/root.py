@@ -14,7 +14,7 @@ from litestar.exceptions import NotFoundException
 from litestar.params import FromPath
 
 import api.pages
-from api.pages.render import page
+from api.pages.page_rendering import page
 from api.sign_in.browser import find_visitor
 
 _OURS = files(api.pages) / "assets"

@@ -8,9 +8,9 @@ from typing import Any
 from litestar import Request, Response, get, post
 from litestar.response import Redirect
 
+from api.deps import ApiDeps
 from api.errors import RefusalError
-from api.pages.render import GUARDED, explain
-from api.service import ApiDeps
+from api.pages.page_rendering import GUARDED, explain
 from api.sign_in.attempt import Attempt
 from api.sign_in.browser import (
     attempt_cookie,

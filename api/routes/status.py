@@ -5,9 +5,9 @@ from typing import Any
 from litestar import Request, Response, get
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
+from api.deps import ApiDeps, ChainState
 from api.errors import documented
-from api.service import ApiDeps, ChainState
-from api.shapes import Shape
+from api.formats.shapes import Shape
 
 
 class Health(Shape, frozen=True, kw_only=True):

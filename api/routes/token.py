@@ -7,10 +7,8 @@ from litestar.connection import ASGIConnection
 from litestar.handlers import BaseRouteHandler
 from litestar.params import Parameter
 
-from api.answers import Answers
-from api.cache import Answer
-from api.chains import find_chain
-from api.compat import CompatFeatures
+from api.auth.keys import caller_of, require_key
+from api.auth.limits import Limits
 from api.errors import (
     CallerRefusalBody,
     DetailBody,
@@ -18,12 +16,14 @@ from api.errors import (
     ValidationBody,
     documented,
 )
-from api.keys import caller_of, require_key
-from api.limits import Limits
-from api.packing import Coding, choose_coding, unless_known
-from api.render import Format
-from api.shapes import Envelope, NativeFeatures
-from api.summary import Summary
+from api.formats.compat import CompatFeatures
+from api.formats.rendering import Format
+from api.formats.shapes import Envelope, NativeFeatures
+from api.formats.summary import Summary
+from api.served_chains import find_chain
+from api.serving.answer_cache import Answer
+from api.serving.answers import Answers
+from api.serving.packing import Coding, choose_coding, unless_known
 
 _CHAIN = "assay_chain"
 

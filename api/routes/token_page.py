@@ -14,16 +14,16 @@ from litestar import Request, Response, get, post
 from litestar.params import FromPath, FromQuery
 from litestar.response import Redirect
 
-from api.answers import Answers
+from api.auth.keys import KEY_HEADER, Caller, find_caller
+from api.auth.limits import Limits
+from api.deps import ApiDeps
 from api.errors import KeyRequiredError
-from api.keys import KEY_HEADER, Caller, find_caller
-from api.limits import Limits
-from api.pages.render import GUARDED, page
+from api.formats.summary import Summary
+from api.pages.page_rendering import GUARDED, page
 from api.routes.token import chain_of, require_chain
-from api.service import ApiDeps
+from api.serving.answers import Answers
 from api.sign_in.browser import Visitor, find_visitor, form_field
 from api.sign_in.refusals import NoKeyToChargeError
-from api.summary import Summary
 from sql.accounts import Accounts
 from sql.ledger import digest_of
 

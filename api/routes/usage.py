@@ -4,10 +4,10 @@ from typing import Any
 
 from litestar import Request, Response, get
 
+from api.auth.keys import caller_of, require_key
+from api.auth.plan_usage import KeyUsage, read_usage
+from api.deps import ApiDeps
 from api.errors import CallerRefusalBody, DetailBody, documented
-from api.keys import caller_of, require_key
-from api.service import ApiDeps
-from api.usage import KeyUsage, read_usage
 
 
 @get(

@@ -11,7 +11,7 @@ from litestar.connection import ASGIConnection
 from litestar.datastructures import Cookie
 from litestar.handlers import BaseRouteHandler
 
-from api.service import ApiDeps
+from api.deps import ApiDeps
 from api.sign_in.attempt import ATTEMPT_S
 from api.sign_in.issuer import Issuer
 from api.sign_in.refusals import ForeignFormError, NotSignedInError, SignInOffError

@@ -20,10 +20,10 @@ from pathlib import Path
 
 import msgspec
 
-from api.books import LOST_AT_MOST_S, Books
-from api.keys import Caller, Keyring
-from api.limits import Limits
-from api.windows import LocalWindows
+from api.auth.keys import Caller, Keyring
+from api.auth.limits import Limits
+from api.auth.rate_windows import LocalWindows
+from api.auth.usage_counters import LOST_AT_MOST_S, UsageCounters
 from config.plans import Plan
 from sql.ledger import Ledger
 
@@ -54,7 +54,7 @@ class Outcome(msgspec.Struct, kw_only=True):
 
 async def _call_for_ever(path: Path, digests: dict[str, str], told: int) -> None:
     ledger = Ledger.open(path)
-    books = Books(ledger, now_s=time.time)
+    books = UsageCounters(ledger, now_s=time.time)
     keyring = Keyring(ledger, PLANS, books)
     limits = Limits(ledger, books, LocalWindows(), now_s=time.time)
     callers: dict[str, Caller | None] = {

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from api.serve import serve
+from api.serving.serve import serve
 from tests.api.world import World
 
 HOST = "127.0.0.1"

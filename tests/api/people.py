@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
-from api.front import Front
+from api.serving.cached_answer_app import CachedAnswerApp
 from config.secret import Secret
 from config.sign_in import OidcClient
 from demo.compile import find_node
@@ -67,7 +67,7 @@ class Provider:
 class Browser:
     """What one person looks through: it keeps cookies and fills in forms."""
 
-    def __init__(self, app: Front) -> None:
+    def __init__(self, app: CachedAnswerApp) -> None:
         ours = httpx.ASGITransport(
             app=app,  # type: ignore[arg-type]  # the two name the ASGI types differently
             client=(CLIENT, 40_000),

@@ -8,7 +8,7 @@ import sys
 from contextlib import closing
 from pathlib import Path
 
-from api.serve import serve, stop_on_signals
+from api.serving.serve import serve, stop_on_signals
 from sql.ledger import Ledger
 from tests.api.world import World
 

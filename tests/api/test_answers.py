@@ -8,8 +8,8 @@ import msgspec
 import pytest
 
 from analysis.token.contract_clock import ContractClock
-from api.answers import Answers
-from api.render import FORMATS, clock_after
+from api.formats.rendering import FORMATS, clock_after
+from api.serving.answers import Answers
 from config.errors import TokenRefusedError, UpstreamError
 from config.settings import ApiSettings
 from tests.api.samples import (

@@ -6,7 +6,7 @@ from typing import Any
 import httpx
 import pytest
 
-from api.many import AT_ONCE, MOST_TOKENS
+from api.serving.batch_service import AT_ONCE, MOST_TOKENS
 from config.errors import StoreError, TokenRefusedError, UpstreamError
 from config.primitives import Address
 from sql.rows import Report
@@ -184,7 +184,7 @@ async def test_long_answers_come_in_several_calls(
     client = world.client(analysis=ManyTokens())
     key = world.new_key()
     single = await client.get(f"/token/1/{OTHERS[0]}", headers={"X-API-Key": key})
-    monkeypatch.setattr("api.many.MOST_BYTES", 3 * len(single.content) + 100)
+    monkeypatch.setattr("api.serving.batch_service.MOST_BYTES", 3 * len(single.content) + 100)
     wanted, found = OTHERS[:10], list[str]()
     for _ in range(4):
         body = (await ask(client, key, {"addresses": wanted})).json()
@@ -193,7 +193,9 @@ async def test_long_answers_come_in_several_calls(
         wanted = body["pending"]
     assert not wanted
     assert sorted(found) == OTHERS[:10]
-    monkeypatch.setattr("api.many.MOST_BYTES", 1)  # the first goes whatever its length
+    monkeypatch.setattr(
+        "api.serving.batch_service.MOST_BYTES", 1
+    )  # the first goes whatever its length
     body = (await ask(client, key, {"addresses": OTHERS[:2]})).json()
     assert (len(body["results"]), len(body["pending"])) == (1, 1)
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from api import books as module
-from api.books import Books
+from api.auth import usage_counters as module
+from api.auth.usage_counters import UsageCounters
 from config.errors import StoreError
 from config.plans import load_plans
 from sql.ledger import Calls, Ledger, Usage
@@ -38,13 +38,13 @@ def key_id(ledger: Ledger, clock: HandClock) -> int:
 
 
 @pytest.fixture
-async def books(ledger: Ledger, clock: HandClock) -> AsyncIterator[Books]:
-    made = Books(ledger, now_s=clock)
+async def books(ledger: Ledger, clock: HandClock) -> AsyncIterator[UsageCounters]:
+    made = UsageCounters(ledger, now_s=clock)
     yield made
     await made.aclose()
 
 
-async def count(books: Books, key_id: int, calls: int, now_s: float) -> None:
+async def count(books: UsageCounters, key_id: int, calls: int, now_s: float) -> None:
     tally = await books.tally(key_id)
     for _ in range(calls):
         books.turn_to(tally, now_s)
@@ -52,7 +52,7 @@ async def count(books: Books, key_id: int, calls: int, now_s: float) -> None:
 
 
 async def test_calls_of_several_visits_are_each_written_once(
-    books: Books, ledger: Ledger, key_id: int, clock: HandClock
+    books: UsageCounters, ledger: Ledger, key_id: int, clock: HandClock
 ) -> None:
     for visited in range(1, 4):
         await count(books, key_id, 5, clock.now_s)
@@ -62,7 +62,7 @@ async def test_calls_of_several_visits_are_each_written_once(
 
 
 async def test_a_visit_comes_by_itself_and_soon(
-    books: Books, ledger: Ledger, key_id: int, clock: HandClock
+    books: UsageCounters, ledger: Ledger, key_id: int, clock: HandClock
 ) -> None:
     await count(books, key_id, 1, clock.now_s)
     assert ledger.usage(key_id, clock.now_s).lifetime == 0
@@ -76,7 +76,11 @@ async def test_a_visit_comes_by_itself_and_soon(
 
 
 async def test_calls_counted_while_a_visit_is_under_way_wait_for_the_next(
-    books: Books, ledger: Ledger, key_id: int, clock: HandClock, monkeypatch: pytest.MonkeyPatch
+    books: UsageCounters,
+    ledger: Ledger,
+    key_id: int,
+    clock: HandClock,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     began, go_on, write = threading.Event(), threading.Event(), Ledger.add_calls
 
@@ -102,7 +106,7 @@ async def test_nobody_visits_after_the_end(
     ledger: Ledger, key_id: int, clock: HandClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "VISIT_EVERY_S", 1.5)  # so that none comes before the end
-    books = Books(ledger, now_s=clock)
+    books = UsageCounters(ledger, now_s=clock)
     await count(books, key_id, 1, clock.now_s)
     unplanned = asyncio.create_task(books.visit())
     for _ in range(2):  # a task that begins a task
@@ -118,10 +122,10 @@ async def test_nobody_visits_after_the_end(
 
 
 async def test_two_processes_learn_of_each_others_calls(
-    books: Books, ledger: Ledger, key_id: int, clock: HandClock, tmp_path: Path
+    books: UsageCounters, ledger: Ledger, key_id: int, clock: HandClock, tmp_path: Path
 ) -> None:
     theirs = Ledger.open(tmp_path / "ledger.sqlite")
-    other = Books(theirs, now_s=clock)
+    other = UsageCounters(theirs, now_s=clock)
     await count(books, key_id, 3, clock.now_s)
     await count(other, key_id, 4, clock.now_s)
     await books.visit()
@@ -135,7 +139,11 @@ async def test_two_processes_learn_of_each_others_calls(
 
 
 async def test_a_visit_that_fails_is_made_up_for_and_nothing_doubled(
-    books: Books, ledger: Ledger, key_id: int, clock: HandClock, monkeypatch: pytest.MonkeyPatch
+    books: UsageCounters,
+    ledger: Ledger,
+    key_id: int,
+    clock: HandClock,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def broken(*_: object) -> None:
         raise StoreError(path="ledger", reason="locked")
@@ -154,7 +162,7 @@ async def test_a_visit_that_fails_is_made_up_for_and_nothing_doubled(
 
 
 async def test_late_calls_are_an_error_until_they_are_written(
-    books: Books, key_id: int, clock: HandClock, monkeypatch: pytest.MonkeyPatch
+    books: UsageCounters, key_id: int, clock: HandClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken(*_: object) -> None:
         raise StoreError(path="ledger", reason="locked")
@@ -173,7 +181,7 @@ async def test_late_calls_are_an_error_until_they_are_written(
 
 
 async def test_a_new_page_begins_with_the_day_and_the_month(
-    books: Books, ledger: Ledger, key_id: int, clock: HandClock
+    books: UsageCounters, ledger: Ledger, key_id: int, clock: HandClock
 ) -> None:
     first_s = clock.now_s  # 21 September
     tally = await books.tally(key_id)
@@ -194,7 +202,7 @@ async def test_a_new_page_begins_with_the_day_and_the_month(
 
 
 async def test_a_tally_lives_until_it_is_written_and_no_longer(
-    books: Books, ledger: Ledger, key_id: int, clock: HandClock
+    books: UsageCounters, ledger: Ledger, key_id: int, clock: HandClock
 ) -> None:
     ledger.add_calls([Calls(key_id=key_id, day="2026-09-21", calls=5)], clock.now_s)
     await count(books, key_id, 2, clock.now_s)
@@ -207,7 +215,7 @@ async def test_a_tally_lives_until_it_is_written_and_no_longer(
 
 
 async def test_keys_in_memory_are_believed_for_seconds(
-    books: Books, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+    books: UsageCounters, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert not books.are_keys_current()
     await books.look()
@@ -224,7 +232,7 @@ async def test_keys_in_memory_are_believed_for_seconds(
 
 
 async def test_a_look_that_took_long_is_a_look(
-    books: Books, monkeypatch: pytest.MonkeyPatch
+    books: UsageCounters, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A machine that stood still for seconds is no ledger out of reach."""
     monkeypatch.setattr(module, "MOST_UNSEEN_S", 0.0)

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from api.cache import Answer, AnswerCache, SharedRuns
+from api.serving.answer_cache import Answer, AnswerCache, SharedRuns
 
 
 class Watch:

@@ -6,9 +6,9 @@ import msgspec
 import pytest
 from hypothesis import given
 
-from api.amounts import decimal_text, number_text
-from api.compat import ALWAYS_NULL, TABLE, CompatFeatures, CompatHolder, render_compat
-from api.native import render_native
+from api.formats.amounts import decimal_text, number_text
+from api.formats.compat import ALWAYS_NULL, TABLE, CompatFeatures, CompatHolder, render_compat
+from api.formats.native import render_native
 from config.primitives import RawAmount
 from sql.rows import Report
 from tests.api.samples import (

@@ -6,7 +6,7 @@ from typing import Any, get_args
 import httpx
 import pytest
 
-from api.flags import catalogue
+from api.formats.flags import catalogue
 from config.errors import RefusalCode, TokenRefusedError, UpstreamError
 from sql.ledger import NewKey
 from tests.api.samples import MINED_AT_S, TOKEN

@@ -5,7 +5,7 @@ from typing import Any
 import httpx
 import pytest
 
-from api.flags import catalogue
+from api.formats.flags import catalogue
 from config.errors import InternalError, TokenRefusedError, UpstreamError
 from tests.api.samples import MINED_AT_S, TOKEN, TOKEN_SHOWN
 from tests.api.world import PLANS, Get, World, headers_of

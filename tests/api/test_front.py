@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 import pytest
 
-from api.front import Front
+from api.serving.cached_answer_app import CachedAnswerApp
 from config.errors import StoreError
 from sql.ledger import Ledger
 from tests.api.samples import MINED_AT_S, TOKEN, make_pool, make_report
@@ -24,7 +24,7 @@ def client_of(app: Any) -> httpx.AsyncClient:
 
 
 @pytest.fixture
-def app(world: World) -> Front:
+def app(world: World) -> CachedAnswerApp:
     made = world.make_app()
     world.keep(made)
     return made
@@ -44,7 +44,7 @@ async def ask(
         return response.status_code, body, dict(response.headers)
 
 
-def shut_router(app: Front) -> None:
+def shut_router(app: CachedAnswerApp) -> None:
     """From now on whoever needs the router fails."""
 
     async def nobody(*_: object) -> None:
@@ -56,7 +56,7 @@ def shut_router(app: Front) -> None:
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("plan", ["admin", "developer", "pro"])
 async def test_what_is_in_memory_needs_no_router_and_no_ledger(
-    world: World, app: Front, form: str, plan: str, monkeypatch: pytest.MonkeyPatch
+    world: World, app: CachedAnswerApp, form: str, plan: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     key = world.new_key(plan)
     first = await ask(app, key, form)
@@ -82,7 +82,12 @@ VARIANTS: list[tuple[str, dict[str, str]]] = [
 @pytest.mark.parametrize("days_left", [None, 14, 3])
 @pytest.mark.parametrize("calls", [3, 30])
 async def test_the_router_gives_the_same_answer(
-    world: World, app: Front, rest: str, headers: dict[str, str], days_left: int | None, calls: int
+    world: World,
+    app: CachedAnswerApp,
+    rest: str,
+    headers: dict[str, str],
+    days_left: int | None,
+    calls: int,
 ) -> None:
     """Calls of two keys alike, one always by the router; 30 calls run into the burst's limit."""
     world.analysis.outcome = LARGE
@@ -99,7 +104,7 @@ async def test_the_router_gives_the_same_answer(
     assert by_router[0] == status
 
 
-async def test_a_call_answered_here_is_counted(world: World, app: Front) -> None:
+async def test_a_call_answered_here_is_counted(world: World, app: CachedAnswerApp) -> None:
     new = world.ledger.create_key(PLANS["pro"], "test", MINED_AT_S)
     await ask(app, new.plaintext)
     shut_router(app)
@@ -109,7 +114,7 @@ async def test_a_call_answered_here_is_counted(world: World, app: Front) -> None
     assert world.ledger.usage(new.row.key_id, MINED_AT_S).day == 10
 
 
-async def test_a_refusal_here_is_not_counted(world: World, app: Front) -> None:
+async def test_a_refusal_here_is_not_counted(world: World, app: CachedAnswerApp) -> None:
     new = world.ledger.create_key(PLANS["developer"], "test", MINED_AT_S)
     statuses = [(await ask(app, new.plaintext))[0] for _ in range(25)]
     assert statuses == [200] * 20 + [429] * 5
@@ -117,7 +122,7 @@ async def test_a_refusal_here_is_not_counted(world: World, app: Front) -> None:
     assert world.ledger.usage(new.row.key_id, MINED_AT_S).day == 20
 
 
-async def test_a_key_revoked_here_is_unknown_at_once(world: World, app: Front) -> None:
+async def test_a_key_revoked_here_is_unknown_at_once(world: World, app: CachedAnswerApp) -> None:
     new = world.ledger.create_key(PLANS["pro"], "test", MINED_AT_S)
     for _ in range(2):
         assert (await ask(app, new.plaintext))[0] == 200
@@ -126,7 +131,7 @@ async def test_a_key_revoked_here_is_unknown_at_once(world: World, app: Front) -
 
 
 async def test_a_key_revoked_by_another_process_is_unknown_in_seconds(
-    world: World, app: Front, tmp_path: Path
+    world: World, app: CachedAnswerApp, tmp_path: Path
 ) -> None:
     new = world.ledger.create_key(PLANS["pro"], "test", MINED_AT_S)
     assert (await ask(app, new.plaintext))[0] == 200
@@ -141,7 +146,7 @@ async def test_a_key_revoked_by_another_process_is_unknown_in_seconds(
     assert status == 401
 
 
-async def test_an_expired_key_is_refused_here_too(world: World, app: Front) -> None:
+async def test_an_expired_key_is_refused_here_too(world: World, app: CachedAnswerApp) -> None:
     key = world.new_key("developer")
     assert (await ask(app, key))[0] == 200
     world.clock.now_s += 365 * 86_400 - 1
@@ -150,7 +155,7 @@ async def test_an_expired_key_is_refused_here_too(world: World, app: Front) -> N
     assert (await ask(app, key))[0] == 401
 
 
-async def test_a_refresh_replaces_every_coding(world: World, app: Front) -> None:
+async def test_a_refresh_replaces_every_coding(world: World, app: CachedAnswerApp) -> None:
     world.analysis.outcome = LARGE
     key = world.new_key()
     before = [await ask(app, key, Accept_Encoding=coding) for coding in ("gzip", "zstd")]
@@ -161,7 +166,9 @@ async def test_a_refresh_replaces_every_coding(world: World, app: Front) -> None
     assert before[0][2]["etag"] == before[1][2]["etag"] != after[0][2]["etag"]
 
 
-async def test_two_keys_or_another_method_are_left_to_the_router(world: World, app: Front) -> None:
+async def test_two_keys_or_another_method_are_left_to_the_router(
+    world: World, app: CachedAnswerApp
+) -> None:
     key = world.new_key()
     await ask(app, key)
     shut_router(app)
@@ -178,7 +185,7 @@ async def test_two_keys_or_another_method_are_left_to_the_router(world: World, a
 
 
 async def test_counts_that_cannot_be_written_stop_the_calls(
-    world: World, app: Front, monkeypatch: pytest.MonkeyPatch
+    world: World, app: CachedAnswerApp, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nobody is let through unseen; and the ledger's return ends it, with every call counted."""
     new = world.ledger.create_key(PLANS["pro"], "test", MINED_AT_S)
@@ -206,7 +213,7 @@ async def test_counts_that_cannot_be_written_stop_the_calls(
 
 @pytest.mark.parametrize(("plan", "let_through"), [("trial", 5), ("developer", 20), ("pro", 100)])
 async def test_two_hundred_at_once_get_no_more_than_the_limit(
-    world: World, app: Front, plan: str, let_through: int
+    world: World, app: CachedAnswerApp, plan: str, let_through: int
 ) -> None:
     key = world.new_key(plan)
     answers = await asyncio.gather(*(ask(app, key) for _ in range(200)))
@@ -214,7 +221,7 @@ async def test_two_hundred_at_once_get_no_more_than_the_limit(
     assert {status for status, _, _ in answers} == {200, 429}
 
 
-async def test_a_day_ends_while_calls_are_counted(world: World, app: Front) -> None:
+async def test_a_day_ends_while_calls_are_counted(world: World, app: CachedAnswerApp) -> None:
     new = world.ledger.create_key(PLANS["pro"], "test", MINED_AT_S)
     midnight_s = (MINED_AT_S // 86_400 + 1) * 86_400
     for now_s in (midnight_s - 2, midnight_s - 1, midnight_s, midnight_s + 1, midnight_s + 2):

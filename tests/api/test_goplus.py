@@ -7,8 +7,8 @@ import msgspec
 import pytest
 from hypothesis import given
 
-from api.goplus import TABLE, GoPlusToken, render_goplus
-from api.native import render_native
+from api.formats.goplus_format import TABLE, GoPlusToken, render_goplus
+from api.formats.native import render_native
 from sql.rows import PoolResultRow, Report
 from tests.api.samples import (
     CLOCK,

@@ -13,11 +13,11 @@ import pytest
 from hypothesis import given, settings
 
 from analysis.token.timebomb_status import Status as TimebombStatus
-from api.compat import render_compat
-from api.flags import Status
-from api.native import render_native
-from api.shapes import Deadline, Envelope
-from api.summary import VERDICTS, Verdict, render_summary
+from api.formats.compat import render_compat
+from api.formats.flags import Status
+from api.formats.native import render_native
+from api.formats.shapes import Deadline, Envelope
+from api.formats.summary import VERDICTS, Verdict, render_summary
 from sql.rows import Report
 from tests.api.samples import CLOCK, LIQUID_USD, TOKEN_SHOWN, reports
 from tests.api.specified import MAPPING, TABLES, VALUES

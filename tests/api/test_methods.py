@@ -3,7 +3,7 @@
 import httpx
 import pytest
 
-from api.front import Front
+from api.serving.cached_answer_app import CachedAnswerApp
 from tests.api.routes import ROUTES
 from tests.api.samples import MINED_AT_S, TOKEN
 from tests.api.world import PLANS, World
@@ -67,7 +67,7 @@ async def test_each_route_names_its_methods(client: httpx.AsyncClient) -> None:
 
 
 def test_every_route_is_tried(world: World) -> None:
-    app: Front = world.make_app()
+    app: CachedAnswerApp = world.make_app()
     world.keep(app)
     known = {
         (method, route.path_format)

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 
 from analysis.token.contract_clock import ContractClock
-from api.native import render_native
-from api.shapes import Deadline, Holder, NativeFeatures
+from api.formats.native import render_native
+from api.formats.shapes import Deadline, Holder, NativeFeatures
 from sql.rows import LIQUIDITY_UNKNOWN, Report, StaticFindings
 from tests.api.samples import (
     CLOCK,

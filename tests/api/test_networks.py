@@ -2,7 +2,7 @@
 
 import pytest
 
-from api.networks import ForwardedHeader, client_network, forwarded_hops, parse_networks
+from api.auth.networks import ForwardedHeader, client_network, forwarded_hops, parse_networks
 
 TRUSTED = parse_networks(["10.0.0.0/8", "192.0.2.1", "2001:db8:ffff::/48"])
 

@@ -5,8 +5,8 @@ import gzip
 import pytest
 import zstandard
 
-from api.cache import Answer
-from api.packing import CODINGS, Coding, choose_coding, compress, pack, unless_known
+from api.serving.answer_cache import Answer
+from api.serving.packing import CODINGS, Coding, choose_coding, compress, pack, unless_known
 
 BODY = b'{"features":' + b"[1,2,3]" * 1_000 + b"}"
 

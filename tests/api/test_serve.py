@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 import httpx
 import pytest
 
-from api.serve import ServerEndedError, serve, stop_on_signals
+from api.serving.serve import ServerEndedError, serve, stop_on_signals
 from config.errors import ConfigError
 from tests.api.samples import TOKEN, TOKEN_SHOWN
 from tests.api.world import World

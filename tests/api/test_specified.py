@@ -7,12 +7,12 @@ import msgspec
 import pytest
 from hypothesis import given
 
-from api.compat import CompatFeatures, CompatHolder, render_compat
-from api.flags import Flag
-from api.native import render_native
+from api.formats.compat import CompatFeatures, CompatHolder, render_compat
+from api.formats.flags import Flag
+from api.formats.native import render_native
+from api.formats.shapes import Deadline, Envelope, Holder, NativeFeatures, Pool
+from api.formats.summary import DominantPool, Summary, render_summary
 from api.routes.agent_keys import TrialKey
-from api.shapes import Deadline, Envelope, Holder, NativeFeatures, Pool
-from api.summary import DominantPool, Summary, render_summary
 from sql.rows import Report
 from tests.api.samples import CLOCK, LIQUID_USD, TOKEN_SHOWN, reports
 from tests.api.specified import TABLES, check

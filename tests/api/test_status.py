@@ -6,7 +6,7 @@ from typing import Any
 
 import httpx
 
-from api.service import ChainState
+from api.deps import ChainState
 from tests.api.samples import TOKEN
 from tests.api.specified import TABLES
 from tests.api.world import Get, World

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from api.flags import CATALOGUE, STATUS_ORDER, Flag, catalogue
-from api.native import render_native
-from api.summary import VERDICTS, DominantPool, Summary, refuse_summary, render_summary
+from api.formats.flags import CATALOGUE, STATUS_ORDER, Flag, catalogue
+from api.formats.native import render_native
+from api.formats.summary import VERDICTS, DominantPool, Summary, refuse_summary, render_summary
 from config.primitives import Address
 from sql.rows import Report
 from tests.api.samples import (

@@ -6,9 +6,9 @@ import msgspec
 import pytest
 from hypothesis import given
 
-from api.native import render_native
-from api.shapes import NativeFeatures
-from api.unknowns import unknowns
+from api.formats.native import render_native
+from api.formats.null_reasons import unknowns
+from api.formats.shapes import NativeFeatures
 from sql.rows import EvidenceRow, Report
 from tests.api.samples import CLOCK, LIQUID_USD, make_pool, make_report, make_static, reports
 

@@ -6,8 +6,8 @@ from typing import Any
 import httpx
 import pytest
 
-from api import books
-from api import windows as module
+from api.auth import rate_windows as module
+from api.auth import usage_counters
 from config.secret import Secret
 from tests.api.redis_server import RedisServer
 from tests.api.samples import MINED_AT_S, TOKEN
@@ -148,7 +148,7 @@ async def test_windows_that_are_shared_are_told_as_shared(
 async def test_calls_that_are_not_yet_in_the_ledger_are_seen(
     world: World, client: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(books, "VISIT_EVERY_S", 3600.0)
+    monkeypatch.setattr(usage_counters, "VISIT_EVERY_S", 3600.0)
     new = world.ledger.create_key(PLANS["pro"], "test", MINED_AT_S)
     for _ in range(2):
         await client.get(f"/token/1/{TOKEN}", headers={"X-API-Key": new.plaintext})

@@ -12,8 +12,8 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from limits.storage import MemoryStorage
 from limits.strategies import MovingWindowRateLimiter
 
-from api import windows as module
-from api.windows import LocalWindows, SharedWindows, Window
+from api.auth import rate_windows as module
+from api.auth.rate_windows import LocalWindows, SharedWindows, Window
 from config.secret import Secret
 from tests.api.redis_server import RedisServer
 from tests.api.samples import TOKEN

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 import msgspec
 import pytest
 
-from api.serve import serve
+from api.serving.serve import serve
 from tests.api.samples import TOKEN, TOKEN_SHOWN
 from tests.api.world import World
 

@@ -8,8 +8,8 @@ import httpx
 import msgspec
 
 from api.app import create_app
-from api.front import Front
-from api.service import ApiDeps, ChainState
+from api.deps import ApiDeps, ChainState
+from api.serving.cached_answer_app import CachedAnswerApp
 from config.chains import Anchor, Chain, Oracle
 from config.plans import load_plans
 from config.primitives import Address
@@ -84,7 +84,7 @@ class World:
         self.clock = HandClock()
         self.analysis = ScriptedAnalysis()
         self.states: tuple[ChainState, ...] = ()
-        self._opened: list[Front] = []
+        self._opened: list[CachedAnswerApp] = []
 
     def count(self, key_id: int, calls: int, *, at_s: float) -> None:
         """Calls that were made before, by whatever process."""
@@ -97,7 +97,7 @@ class World:
             terms = msgspec.structs.replace(terms, expires_after_days=days)
         return self.ledger.create_key(terms, "test", self.clock.now_s).plaintext
 
-    def make_app(self, **changes: Any) -> Front:
+    def make_app(self, **changes: Any) -> CachedAnswerApp:
         """The application, with what is named changed."""
 
         async def read_states() -> tuple[ChainState, ...]:
@@ -129,7 +129,7 @@ class World:
         )
         return httpx.AsyncClient(transport=transport, base_url="http://assay.test")
 
-    def keep(self, app: Front) -> None:
+    def keep(self, app: CachedAnswerApp) -> None:
         """End it with the test."""
         self._opened.append(app)
 

@@ -5,7 +5,7 @@ import msgspec
 import pytest
 
 from analysis.pipeline.chain_context import ChainContext
-from api.native import render_native
+from api.formats.native import render_native
 from config.primitives import ZERO_ADDRESS, Address
 from demo.anvil import ETHER
 from demo.layout import NATIVE_USD

@@ -13,8 +13,8 @@ import pytest
 
 from analysis.pipeline.chain_context import ChainContext
 from analysis.pipeline.store_adapter import ReportStore
-from api.native import render_native
-from api.summary import render_summary
+from api.formats.native import render_native
+from api.formats.summary import render_summary
 from config.chains import Chain as ChainFacts
 from config.load import load_chains
 from config.primitives import Address

@@ -9,7 +9,7 @@ import pytest
 from analysis.pipeline.chain_context import ChainContext
 from analysis.pipeline.store_adapter import ReportStore
 from analysis.reads.indexed_facts import IndexedFacts
-from api.native import render_native
+from api.formats.native import render_native
 from config.burn import BURN_ADDRESSES
 from config.primitives import ZERO_ADDRESS, Address, RawAmount
 from config.settings import IndexerSettings

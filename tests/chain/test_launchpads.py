@@ -7,7 +7,7 @@ import pytest
 
 from analysis.pipeline.chain_context import ChainContext
 from analysis.reads.indexed_facts import IndexedFacts
-from api.native import render_native
+from api.formats.native import render_native
 from config.chains import Chain as ChainFacts
 from config.jsonrpc import RpcFault
 from config.launchpads import Launchpad

@@ -4,8 +4,8 @@ swap crosses to the next tick that has some. What nobody can reach is nobody's r
 import pytest
 
 from analysis.pipeline.chain_context import ChainContext
-from api.native import render_native
-from api.shapes import NativeFeatures
+from api.formats.native import render_native
+from api.formats.shapes import NativeFeatures
 from demo import concentrated
 from demo.anvil import ETHER
 from demo.layout import VenueKey, ZooToken

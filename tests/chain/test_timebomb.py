@@ -16,9 +16,9 @@ from analysis.token import contract_clock
 from analysis.token.contract_clock import ContractClock, Reading, clock_at
 from analysis.token.deadline_state import read_clock_state
 from analysis.token.judge_code import CodeVerdict, judge_code
-from api.native import render_native
-from api.render import clock_after
-from api.shapes import NativeFeatures
+from api.formats.native import render_native
+from api.formats.rendering import clock_after
+from api.formats.shapes import NativeFeatures
 from config.chains import Chain as ChainFacts
 from config.primitives import Address, Hash32
 from demo.layout import ZooToken

@@ -5,8 +5,8 @@ import msgspec
 import pytest
 
 from analysis.pipeline.chain_context import ChainContext
-from api.native import render_native
-from api.summary import render_summary
+from api.formats.native import render_native
+from api.formats.summary import render_summary
 from config.chains import Dex
 from config.primitives import Address, Hash32
 from sql.rows import PoolRow

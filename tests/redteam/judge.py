@@ -8,10 +8,10 @@ import msgspec
 
 from analysis.pipeline.chain_context import ChainContext
 from analysis.pipeline.scan import scan
-from api.native import render_native
-from api.render import clock_after
-from api.shapes import NativeFeatures, settled
-from api.summary import Summary, render_summary
+from api.formats.native import render_native
+from api.formats.rendering import clock_after
+from api.formats.shapes import NativeFeatures, settled
+from api.formats.summary import Summary, render_summary
 from config.errors import TokenRefusedError
 from demo.layout import World
 from tests.redteam.people import People

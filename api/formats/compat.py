@@ -9,9 +9,9 @@ from typing import Any, Literal
 
 import msgspec
 
-from api.amounts import decimal_text, number_text
-from api.native import holders_of
-from api.shapes import NativeFeatures, Pending, Shape, figure, settled
+from api.formats.amounts import decimal_text, number_text
+from api.formats.native import holders_of
+from api.formats.shapes import NativeFeatures, Pending, Shape, figure, settled
 from config.primitives import checksum
 from sql.rows import Report
 

@@ -5,9 +5,9 @@ from typing import Literal
 
 import msgspec
 
-from api.compat import either
-from api.native import holders_of
-from api.shapes import NativeFeatures, Pending, Shape, figure, settled
+from api.formats.compat import either
+from api.formats.native import holders_of
+from api.formats.shapes import NativeFeatures, Pending, Shape, figure, settled
 from config.burn import BURN_ADDRESSES
 from sql.rows import Report
 

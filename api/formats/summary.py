@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
-from api.flags import (
+from api.formats.flags import (
     HIGH_TAX,
     HIGHLIGHTS,
     STATUS_ORDER,
@@ -18,8 +18,8 @@ from api.flags import (
     resolve,
     transfer_restrictions,
 )
-from api.native import has_more_than
-from api.shapes import NativeFeatures, Pending, Pool, Shape, figure, settled
+from api.formats.native import has_more_than
+from api.formats.shapes import NativeFeatures, Pending, Pool, Shape, figure, settled
 from sql.rows import Report
 
 Verdict = Literal["danger", "warning", "safe", "not_tested"]

@@ -9,13 +9,13 @@ from collections.abc import Sequence
 
 import msgspec
 
-from api.answers import Answers
-from api.cache import Answer
+from api.auth.keys import Caller
+from api.auth.limits import Limits
 from api.errors import CallerRefusalBody, DetailBody, LedgerDownError, RefusalError, ValidationBody
-from api.keys import Caller
-from api.limits import Limits
-from api.render import Format
-from api.shapes import Pending
+from api.formats.rendering import Format
+from api.formats.shapes import Pending
+from api.serving.answer_cache import Answer
+from api.serving.answers import Answers
 from config.errors import StoreError
 
 MOST_TOKENS = 50
@@ -103,7 +103,7 @@ class _Room:
         return True
 
 
-class Many:
+class BatchService:
     """Answers calls about several tokens of one chain."""
 
     def __init__(self, answers: Answers, limits: Limits, *, wait_s: float):

@@ -69,7 +69,7 @@ _Times = tuple[Window, deque[float]]
 """A window of one key, and when the calls in it were made, oldest first."""
 
 
-class Full(msgspec.Struct, frozen=True, kw_only=True):
+class WindowExceeded(msgspec.Struct, frozen=True, kw_only=True):
     """A window without room for one more call."""
 
     window: Window
@@ -95,7 +95,7 @@ class LocalWindows:
         self._held: dict[str, tuple[_Times, ...]] = {}
         self._sweep_at_s = now_s() + _SWEEP_EVERY_S
 
-    def full_now(self, windows: Sequence[Window], key: str) -> Full | None:
+    def full_now(self, windows: Sequence[Window], key: str) -> WindowExceeded | None:
         """The first window without room for one more call; takes none."""
         now_s = self._now_s()
         for window, times in self._held.get(key) or self._begin(windows, key):
@@ -131,11 +131,11 @@ class LocalWindows:
             self._held[key] = held
         return held
 
-    async def full(self, windows: Sequence[Window], key: str) -> Full | None:
+    async def full(self, windows: Sequence[Window], key: str) -> WindowExceeded | None:
         """As `full_now`."""
         return self.full_now(windows, key)
 
-    async def take(self, windows: Sequence[Window], key: str) -> Full | None:
+    async def take(self, windows: Sequence[Window], key: str) -> WindowExceeded | None:
         """As `take_now`."""
         self.take_now(windows, key)
         return None
@@ -183,10 +183,10 @@ class SharedWindows:
         self._limiter = MovingWindowRateLimiter(storage)
         self._rests_until = float("-inf")
 
-    async def full(self, windows: Sequence[Window], key: str) -> Full | None:
+    async def full(self, windows: Sequence[Window], key: str) -> WindowExceeded | None:
         """The first window without room for one more call; takes none."""
 
-        async def look(window: Window) -> Full | None:
+        async def look(window: Window) -> WindowExceeded | None:
             if await self._limiter.test(window.item, key):
                 return None
             reset_s, _ = await self._limiter.get_window_stats(window.item, key)
@@ -198,7 +198,7 @@ class SharedWindows:
                 return next(filter(None, found), None)
         return self._local.full_now(windows, key)
 
-    async def take(self, windows: Sequence[Window], key: str) -> Full | None:
+    async def take(self, windows: Sequence[Window], key: str) -> WindowExceeded | None:
         """Take room in every window. The one that another process has just filled, if any."""
         self._local.take_now(windows, key)
         if not self._is_resting():
@@ -242,8 +242,8 @@ class SharedWindows:
             self._rests_until = time.monotonic() + REDIS_PAUSE_S
 
 
-def _full(window: Window, wait_s: float) -> Full:
-    return Full(window=window, retry_after_s=_retry_after_s(wait_s))
+def _full(window: Window, wait_s: float) -> WindowExceeded:
+    return WindowExceeded(window=window, retry_after_s=_retry_after_s(wait_s))
 
 
 def _retry_after_s(wait_s: float) -> int:

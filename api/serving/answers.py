@@ -8,10 +8,10 @@ import structlog
 
 from analysis.market.token_price import TokenPrice
 from analysis.token.admission import admit_address
-from api.cache import Answer, AnswerCache, SharedRuns
-from api.packing import CODINGS, Coding, compress, is_worth_compressing, pack
-from api.render import FORMATS, Format, render_failure, render_refusal, render_report
-from api.service import ApiDeps
+from api.deps import ApiDeps
+from api.formats.rendering import FORMATS, Format, render_failure, render_refusal, render_report
+from api.serving.answer_cache import Answer, AnswerCache, SharedRuns
+from api.serving.packing import CODINGS, Coding, compress, is_worth_compressing, pack
 from config.chains import Chain
 from config.errors import AssayError, InternalError, TokenRefusedError
 from config.primitives import Address

@@ -1,8 +1,8 @@
 """Which chains are known, and which of them are served here."""
 
+from api.deps import ApiDeps
 from api.errors import ChainNotServedError, InvalidInputError, InvalidItem
-from api.service import ApiDeps
-from api.shapes import Shape
+from api.formats.shapes import Shape
 
 
 class ServedChain(Shape, frozen=True, kw_only=True):

@@ -11,11 +11,11 @@ from litestar.datastructures import Headers
 from litestar.handlers import BaseRouteHandler
 from litestar.types import Message, Scope
 
-from api.books import Books, Tally
-from api.clock import iso_utc
+from api.auth.rate_windows import Window, windows_of
+from api.auth.usage_counters import KeyUsage, UsageCounters
+from api.deps import ApiDeps
 from api.errors import KeyExpiredError, KeyRequiredError, UnknownKeyError
-from api.service import ApiDeps
-from api.windows import Window, windows_of
+from api.formats.times import iso_utc
 from config.errors import AssayError, InternalError
 from config.plans import Plan
 from sql.ledger import Ledger, digest_of
@@ -38,7 +38,7 @@ class Caller(msgspec.Struct, frozen=True, kw_only=True):
 
     key: KeyRow
     plan: Plan
-    tally: Tally
+    tally: KeyUsage
     windows: tuple[Window, ...]
 
     def is_expired(self, now_s: float) -> bool:
@@ -74,7 +74,7 @@ class PlanGoneError(InternalError):
 class Keyring:
     """Keys by digest, those in use in memory. Comparison is by digest, so it leaks no prefix."""
 
-    def __init__(self, ledger: Ledger, plans: Mapping[str, Plan], books: Books):
+    def __init__(self, ledger: Ledger, plans: Mapping[str, Plan], books: UsageCounters):
         self._ledger = ledger
         self._plans = plans
         self._books = books

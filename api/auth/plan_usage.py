@@ -2,11 +2,11 @@
 
 from datetime import UTC, datetime, timedelta
 
-from api.clock import iso_utc
-from api.keys import Caller
-from api.limits import Limits
-from api.shapes import Shape
-from api.windows import WindowKind, WindowUse
+from api.auth.keys import Caller
+from api.auth.limits import Limits
+from api.auth.rate_windows import WindowKind, WindowUse
+from api.formats.shapes import Shape
+from api.formats.times import iso_utc
 from sql.ledger import Usage
 
 _DAYS_IN_LONGEST_MONTH = 31

@@ -28,7 +28,7 @@ _EXPOSED = (
 RawHeaders = list[tuple[bytes, bytes]]
 
 
-class Sites:
+class CorsPolicy:
     """The sites, by origin, whose scripts may call. `*` stands for all."""
 
     def __init__(self, origins: Iterable[str]):

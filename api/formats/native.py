@@ -7,9 +7,9 @@ import msgspec
 
 from analysis.token import timebomb_status
 from analysis.token.contract_clock import ContractClock
-from api.amounts import share_pct, truncated_pct, whole_tokens
-from api.clock import iso_utc
-from api.shapes import Deadline, Holder, NativeFeatures, Pending, Pool
+from api.formats.amounts import share_pct, truncated_pct, whole_tokens
+from api.formats.shapes import Deadline, Holder, NativeFeatures, Pending, Pool
+from api.formats.times import iso_utc
 from config.chains import DexKind
 from config.primitives import checksum
 from sql.rows import (

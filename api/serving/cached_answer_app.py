@@ -14,15 +14,15 @@ from litestar.enums import ScopeType
 from litestar.types import HTTPScope, Receive, Scope, Send
 from prometheus_client import Counter
 
-from api.answers import Answers
-from api.cache import Answer
-from api.cors import Sites
+from api.auth.keys import Caller, Keyring
+from api.auth.limits import Limits
 from api.errors import LedgerDownError, RefusalError
-from api.keys import Caller, Keyring
-from api.limits import Limits
-from api.methods import as_get, without_body
-from api.packing import Coding, choose_coding, pack, unless_known
-from api.render import Format
+from api.formats.rendering import Format
+from api.serving.answer_cache import Answer
+from api.serving.answers import Answers
+from api.serving.cors import CorsPolicy
+from api.serving.methods import as_get, without_body
+from api.serving.packing import Coding, choose_coding, pack, unless_known
 from config.errors import StoreError
 
 _ANSWERED = Counter(
@@ -45,7 +45,7 @@ class _Asked(msgspec.Struct, frozen=True):
     if_none_match: bytes | None
 
 
-class Front:
+class CachedAnswerApp:
     """The application: an ASGI callable around the router."""
 
     def __init__(
@@ -57,7 +57,7 @@ class Front:
         answers: Answers,
         chains: Mapping[str, str],
         now_s: Callable[[], float],
-        sites: Sites | None = None,
+        sites: CorsPolicy | None = None,
         closes: Sequence[Callable[[], Awaitable[None]]] = (),
     ):
         self.router = router

@@ -8,8 +8,8 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from litestar import MediaType, Request, Response
 from litestar.datastructures import Cookie
 
-from api.clock import iso_utc
 from api.errors import EXCEPTION_HANDLERS, DetailBody, ValidationBody
+from api.formats.times import iso_utc
 
 _TEMPLATES = Environment(
     loader=FileSystemLoader(Path(__file__).parent / "templates"),

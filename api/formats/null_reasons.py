@@ -4,7 +4,7 @@ summary that no key tells. Pure."""
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from api.shapes import NativeFeatures, Pool
+from api.formats.shapes import NativeFeatures, Pool
 from sql.rows import PoolResultRow, Report, StaticFindings
 
 _NOT_FOLLOWED: Final = "the bytecode was not followed to its end, so neither answer is proved"

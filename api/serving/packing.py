@@ -12,7 +12,7 @@ from typing import Literal, get_args
 import msgspec
 import zstandard
 
-from api.cache import Answer, RawHeaders
+from api.serving.answer_cache import Answer, RawHeaders
 
 Coding = Literal["zstd", "gzip"]
 

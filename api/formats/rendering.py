@@ -6,13 +6,13 @@ import msgspec
 
 from analysis.market.token_price import TokenPrice
 from analysis.token.contract_clock import ContractClock, Reading, clock_at
-from api.amounts import whole_tokens
-from api.compat import render_compat
-from api.goplus import render_goplus
-from api.native import render_native
-from api.shapes import Envelope, Features, NativeFeatures, Shape
-from api.summary import refuse_summary, render_summary
-from api.unknowns import unknowns
+from api.formats.amounts import whole_tokens
+from api.formats.compat import render_compat
+from api.formats.goplus_format import render_goplus
+from api.formats.native import render_native
+from api.formats.null_reasons import unknowns
+from api.formats.shapes import Envelope, Features, NativeFeatures, Shape
+from api.formats.summary import refuse_summary, render_summary
 from config.chains import Chain
 from config.errors import InvalidAddressError, TokenRefusedError
 from config.primitives import checksum, parse_address

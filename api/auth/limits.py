@@ -5,10 +5,10 @@ import math
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 
-from api.books import Books, Tally
+from api.auth.keys import Caller
+from api.auth.rate_windows import LocalWindows, SharedWindows, WindowExceeded, WindowUse
+from api.auth.usage_counters import KeyUsage, UsageCounters
 from api.errors import LifetimeSpentError, LimitedError
-from api.keys import Caller
-from api.windows import Full, LocalWindows, SharedWindows, WindowUse
 from config.plans import Plan
 from sql.ledger import Ledger, Usage, utc_day
 
@@ -24,7 +24,7 @@ class Limits:
     def __init__(
         self,
         ledger: Ledger,
-        books: Books,
+        books: UsageCounters,
         windows: LocalWindows | SharedWindows,
         *,
         now_s: Callable[[], float],
@@ -92,12 +92,12 @@ class Limits:
             _check_quotas(plan, tally, now_s)
 
 
-def _check_lifetime(plan: Plan, tally: Tally) -> None:
+def _check_lifetime(plan: Plan, tally: KeyUsage) -> None:
     if plan.lifetime is not None and tally.lifetime >= plan.lifetime:
         raise LifetimeSpentError(total=plan.lifetime)
 
 
-def _refuse_if_full(full: Full | None) -> None:
+def _refuse_if_full(full: WindowExceeded | None) -> None:
     if full is None:
         return
     window = full.window
@@ -111,7 +111,7 @@ def _refuse_if_full(full: Full | None) -> None:
     raise LimitedError(detail=detail, headers=headers)
 
 
-def _check_quotas(plan: Plan, tally: Tally, now_s: float) -> None:
+def _check_quotas(plan: Plan, tally: KeyUsage, now_s: float) -> None:
     if plan.per_day is not None and tally.day_calls >= plan.per_day:
         headers = _quota_headers("Daily", plan.per_day, tally.day_calls)
         wait_s = _until_tomorrow_s(now_s)

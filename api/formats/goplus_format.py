@@ -13,11 +13,11 @@ from typing import Any, Literal
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from api.amounts import decimal_text, number_text
-from api.compat import Digit, digit, either
-from api.native import holders_of
-from api.shapes import NativeFeatures, Shape, figure
-from api.summary import can_trade
+from api.formats.amounts import decimal_text, number_text
+from api.formats.compat import Digit, digit, either
+from api.formats.native import holders_of
+from api.formats.shapes import NativeFeatures, Shape, figure
+from api.formats.summary import can_trade
 from config.burn import BURN_ADDRESSES
 from config.primitives import Address
 from sql.rows import HolderRow, PoolResultRow, Report

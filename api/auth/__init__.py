@@ -1,0 +1,1 @@
+"""Who calls: keys, networks, limits and what a key has used."""

@@ -1,0 +1,1 @@
+"""A report in each of the shapes that callers ask for. Pure."""

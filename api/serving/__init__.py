@@ -1,0 +1,1 @@
+"""From a question to bytes: cache, packing, batches, CORS, the server itself."""
