@@ -42,10 +42,10 @@ from indexer.backfill import BackfillProgress, backfill
 from indexer.follow import follow
 from indexer.rpc import RpcClient
 from service import desk_of, run_service
+from sql.chain_progress import read_counts
 from sql.console import run_sql
 from sql.ledger import Ledger
 from sql.rows import Report
-from sql.status import read_counts
 from sql.store import Store
 
 EXIT_FAILURE = 1

@@ -10,7 +10,7 @@ from functools import partial
 import structlog
 from apscheduler.schedulers.asyncio import AsyncIOScheduler
 
-from analysis.background.creators import Creators
+from analysis.background.creator_search import Creators
 from analysis.background.due_tokens import DueTokenJob
 from analysis.external.connect import ExternalServices, connect_services
 from analysis.market.last_trade_price import StoredTrades
@@ -33,9 +33,9 @@ from config.plans import load_plans
 from config.primitives import BlockRef
 from config.settings import IndexerSettings, Settings
 from indexer.follow import follow
+from indexer.follower_status import FollowStatus, Publish
+from indexer.maintenance import keep_up
 from indexer.rpc import RpcClient
-from indexer.status import FollowStatus, Publish
-from indexer.upkeep import keep_up
 from sql.console import serve_console
 from sql.ledger import Ledger
 from sql.rows import Report

@@ -14,23 +14,23 @@ from litestar.plugins.prometheus import PrometheusConfig
 from litestar.status_codes import HTTP_404_NOT_FOUND
 
 from api.auth.keys import KEY_HEADER, Keyring, add_expiry_headers
-from api.auth.limits import Limits
+from api.auth.limits import KeyLimits
 from api.auth.networks import parse_networks
 from api.auth.rate_windows import LocalWindows, SharedWindows
 from api.auth.usage_counters import UsageCounters
 from api.deps import ApiDeps
-from api.errors import EXCEPTION_HANDLERS
+from api.error_answers import EXCEPTION_HANDLERS
 from api.openapi import ClosedShapes
 from api.pages.page_rendering import explain
 from api.routes import dashboard, root, signin, token_page
 from api.routes.agent_keys import issue_trial_key, trial_terms
 from api.routes.batch import post_tokens
-from api.routes.evidence import get_evidence
 from api.routes.goplus import get_token_security
+from api.routes.health import get_health, get_metrics, get_ready
 from api.routes.llms import get_llms_text
 from api.routes.mcp import LazyMcpServer, post_mcp
-from api.routes.status import get_health, get_metrics, get_ready
 from api.routes.token import get_summary, get_token
+from api.routes.token_evidence import get_evidence
 from api.routes.usage import get_usage
 from api.serving.answers import Answers
 from api.serving.batch_service import BatchService
@@ -50,7 +50,7 @@ def create_app(deps: ApiDeps) -> CachedAnswerApp:
     keyring = Keyring(deps.ledger, deps.plans, books)
     local = LocalWindows(deps.monotonic_s)
     windows = local if deps.redis_url is None else SharedWindows(deps.redis_url, local)
-    limits = Limits(deps.ledger, books, windows, now_s=deps.now_s)
+    limits = KeyLimits(deps.ledger, books, windows, now_s=deps.now_s)
     many = BatchService(answers, limits, wait_s=deps.batch_wait_s)
     door = LazyMcpServer(lambda module: module.McpServer(deps, answers, limits, version=VERSION))
 

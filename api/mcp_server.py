@@ -25,13 +25,13 @@ from mcp.types import (
 )
 
 from api.auth.keys import Caller, caller_of
-from api.auth.limits import Limits
+from api.auth.limits import KeyLimits
 from api.auth.plan_usage import read_usage
 from api.deps import ApiDeps
-from api.errors import InvalidInputError, InvalidItem, LedgerDownError, RefusalError
+from api.error_answers import InvalidInputError, InvalidItem, LedgerDownError, RefusalError
 from api.formats.rendering import Format
 from api.served_chains import find_chain, list_chains
-from api.serving.answer_cache import Answer
+from api.serving.answer_cache import CachedAnswer
 from api.serving.answers import Answers
 from api.serving.batch_service import ToldRefusal, tell
 from config.errors import StoreError
@@ -83,7 +83,7 @@ class _Tool(msgspec.Struct, frozen=True, kw_only=True):
 class McpServer:
     """Answers the protocol's requests with what the rest of the API knows."""
 
-    def __init__(self, deps: ApiDeps, answers: Answers, limits: Limits, *, version: str):
+    def __init__(self, deps: ApiDeps, answers: Answers, limits: KeyLimits, *, version: str):
         self._deps = deps
         self._answers = answers
         self._limits = limits
@@ -196,7 +196,9 @@ class McpServer:
         asked: _OneToken = called.arguments
         chain = find_chain(self._deps, asked.chain, asked_in="arguments")
         await self._limits.admit(called.caller)
-        answer: Answer = await self._answers.answer(chain=chain, address=asked.address, form=form)
+        answer: CachedAnswer = await self._answers.answer(
+            chain=chain, address=asked.address, form=form
+        )
         return _result(answer.body, is_error=answer.status != 200)  # noqa: PLR2004 - HTTP's
 
     async def _list_chains(self, _: _Called) -> CallToolResult:

@@ -1,7 +1,7 @@
 """Which chains are known, and which of them are served here."""
 
 from api.deps import ApiDeps
-from api.errors import ChainNotServedError, InvalidInputError, InvalidItem
+from api.error_answers import ChainNotServedError, InvalidInputError, InvalidItem
 from api.formats.shapes import Shape
 
 

@@ -30,7 +30,7 @@ from demo.world import build_world
 from indexer.backfill import backfill
 from indexer.decode.forms import event_topic
 from indexer.decode.logs import decode_logs
-from indexer.decode.transfers import decode_transfers
+from indexer.decode.transfer_events import decode_transfers
 from indexer.rpc import RpcClient
 from sql.store import Store
 

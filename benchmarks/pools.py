@@ -36,7 +36,7 @@ from demo.overlay import write_overlay
 from demo.world import build_world
 from indexer.coverage import extend_all
 from sql.ledger import Ledger
-from sql.pools import insert_pools
+from sql.pool_tables import insert_pools
 from sql.rows import PoolRow
 from sql.store import Store
 

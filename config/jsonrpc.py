@@ -21,3 +21,7 @@ class RpcFault(msgspec.Struct, frozen=True, kw_only=True):
     message: str
     data: str | None = None
     """Revert data as 0x hex. None: the node sent none, or not as a string."""
+
+
+RpcAnswer = msgspec.Raw | RpcFault
+"""The undecoded JSON of `result`, or the error object."""

@@ -15,16 +15,16 @@ Confidence = Literal["seen", "recalled"]
 
 Slug = Annotated[str, msgspec.Meta(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")]
 Hash = Annotated[str, msgspec.Meta(pattern=r"^0x[0-9a-f]{64}$")]
-Read = Annotated[str, msgspec.Meta(pattern=r"^\w+\(address\)$")]
+RegistryRead = Annotated[str, msgspec.Meta(pattern=r"^\w+\(address\)$")]
 Getter = Annotated[str, msgspec.Meta(pattern=r"^\w+\(\)$")]
-Entry = Annotated[str, msgspec.Meta(pattern=r"^\w+\(uint256\)$")]
+CatalogueEntry = Annotated[str, msgspec.Meta(pattern=r"^\w+\(uint256\)$")]
 Suffix = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{4,8}$")]
-Word = Annotated[int, msgspec.Meta(ge=0, le=63)]
+WordSource = Annotated[int, msgspec.Meta(ge=0, le=63)]
 Height = Annotated[int, msgspec.Meta(ge=0)]
 TopicPlace = Annotated[int, msgspec.Meta(ge=1, le=3)]
 
 
-class Creation(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class CreationEvent(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """An event that the platform's contracts send when they issue a token."""
 
     declared: str | None = None
@@ -89,17 +89,17 @@ class Registry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     yes.
     """
 
-    read: Read
+    read: RegistryRead
     """`name(address)`, asked with the token."""
     at: tuple[Address, ...] = ()
     """Who is asked. Empty: the platform's contracts."""
     words: Annotated[int, msgspec.Meta(ge=1, le=64)] = 1
     """The record's length at least; a shorter answer is none."""
-    token_word: Word | None = None
+    token_word: WordSource | None = None
     """This word is the token itself."""
-    contract_word: Word | None = None
+    contract_word: WordSource | None = None
     """This word is one of the platform's contracts."""
-    set_word: Word | None = None
+    set_word: WordSource | None = None
     """This word is not zero."""
     denies_by: Literal["zero", "revert"] = "zero"
     """What it does for a token it does not know. A revert of one that says zero is no answer."""
@@ -118,9 +118,9 @@ class Catalogue(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
     count: Getter
     """`name()`, how many entries there are."""
-    entry: Entry
+    entry: CatalogueEntry
     """`name(uint256)`, one of them, counted from 0 or from 1."""
-    token_word: Word
+    token_word: WordSource
     """Of an entry, the word that is the token."""
 
 
@@ -135,7 +135,7 @@ class Launchpad(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     """Who sends the events, and is asked where a registry names nobody else."""
     curve: CurveKind | None = None
     """How the curve is read. None: it cannot be, or there is none."""
-    event: tuple[Creation, ...] = ()
+    event: tuple[CreationEvent, ...] = ()
     registry: tuple[Registry, ...] = ()
     catalogue: Catalogue | None = None
     """What the contracts are asked where no registry knows a token by its address."""

@@ -31,7 +31,7 @@ _OUTSIDE_URLS = (
 )
 
 Positive = Annotated[int, msgspec.Meta(ge=1)]
-Seconds = Annotated[float, msgspec.Meta(gt=0)]
+NonNegativeSeconds = Annotated[float, msgspec.Meta(gt=0)]
 
 
 class SettingRow(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -66,7 +66,7 @@ def _default(name: str) -> Any:
 class RpcSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How nodes are asked."""
 
-    timeout_s: Seconds = _default("rpc.timeout_s")
+    timeout_s: NonNegativeSeconds = _default("rpc.timeout_s")
     attempts: Positive = _default("rpc.attempts")
     max_batch: Positive = _default("rpc.max_batch")
     max_response_bytes: Positive = _default("rpc.max_response_bytes")
@@ -75,7 +75,7 @@ class RpcSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 class IndexerSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How chains are followed."""
 
-    poll_s: Seconds = _default("indexer.poll_s")
+    poll_s: NonNegativeSeconds = _default("indexer.poll_s")
     initial_log_range: Positive = _default("indexer.initial_log_range")
     max_log_range: Positive = _default("indexer.max_log_range")
     commit_rows: Positive = _default("indexer.commit_rows")
@@ -92,12 +92,12 @@ class AnalysisSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown
     simulated_pools: Annotated[int, msgspec.Meta(ge=5)] = _default("analysis.simulated_pools")
     """At least the five deepest: decisions.md, "Readings of the specification"."""
     min_liquidity_usd: Annotated[float, msgspec.Meta(ge=0)] = _default("analysis.min_liquidity_usd")
-    refresh_after_s: Seconds = _default("analysis.refresh_after_s")
+    refresh_after_s: NonNegativeSeconds = _default("analysis.refresh_after_s")
     concurrency: Positive = _default("analysis.concurrency")
-    serve_stale_s: Seconds = _default("analysis.serve_stale_s")
-    longest_run_s: Seconds = _default("analysis.longest_run_s")
-    rounds_every_s: Seconds = _default("analysis.rounds_every_s")
-    background_refresh_s: Seconds = _default("analysis.background_refresh_s")
+    serve_stale_s: NonNegativeSeconds = _default("analysis.serve_stale_s")
+    longest_run_s: NonNegativeSeconds = _default("analysis.longest_run_s")
+    rounds_every_s: NonNegativeSeconds = _default("analysis.rounds_every_s")
+    background_refresh_s: NonNegativeSeconds = _default("analysis.background_refresh_s")
     owner_simulation: bool = _default("analysis.owner_simulation")
 
 
@@ -111,8 +111,8 @@ class MarketDataSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unkno
     geckoterminal_per_minute: Positive = _default("market_data.geckoterminal_per_minute")
     defillama_url: str = _default("market_data.defillama_url")
     defillama_per_minute: Positive = _default("market_data.defillama_per_minute")
-    timeout_s: Seconds = _default("market_data.timeout_s")
-    cache_s: Seconds = _default("market_data.cache_s")
+    timeout_s: NonNegativeSeconds = _default("market_data.timeout_s")
+    cache_s: NonNegativeSeconds = _default("market_data.cache_s")
 
 
 class SourceSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -122,11 +122,11 @@ class SourceSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     sourcify_per_minute: Positive = _default("sources.sourcify_per_minute")
     etherscan_url: str = _default("sources.etherscan_url")
     etherscan_per_minute: Positive = _default("sources.etherscan_per_minute")
-    timeout_s: Seconds = _default("sources.timeout_s")
-    cache_s: Seconds = _default("sources.cache_s")
+    timeout_s: NonNegativeSeconds = _default("sources.timeout_s")
+    cache_s: NonNegativeSeconds = _default("sources.cache_s")
 
 
-Origin = Annotated[str, msgspec.Meta(pattern=r"^(\*|https?://[^/\s]+)$")]
+SettingOrigin = Annotated[str, msgspec.Meta(pattern=r"^(\*|https?://[^/\s]+)$")]
 """What a browser names a site by, or * for all."""
 
 
@@ -139,14 +139,14 @@ class ApiSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     """Networks in CIDR form or single addresses."""
     forwarded_header: Literal["x-forwarded-for", "forwarded"] = _default("api.forwarded_header")
     """One of them alone: what the proxy does not write, its caller may have written."""
-    cors_origins: tuple[Origin, ...] = _default("api.cors_origins")
+    cors_origins: tuple[SettingOrigin, ...] = _default("api.cors_origins")
 
 
 class SignInSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How people sign in."""
 
-    session_s: Seconds = _default("sign_in.session_s")
-    timeout_s: Seconds = _default("sign_in.timeout_s")
+    session_s: NonNegativeSeconds = _default("sign_in.session_s")
+    timeout_s: NonNegativeSeconds = _default("sign_in.timeout_s")
 
 
 class _Files(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

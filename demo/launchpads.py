@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from config.launchpads import Creation, Launchpad, Registry
+from config.launchpads import CreationEvent, Launchpad, Registry
 from config.primitives import Address
 from demo.anvil import ETHER
 from demo.layout import LaunchedToken, Venues, router_of
@@ -136,7 +136,7 @@ def _curve_pad(manager: Address, helper: Address) -> Launchpad:
         kind="curve",
         curve="curve_a",
         contracts=(manager,),
-        event=(Creation(declared=_CREATED, token="token", creator="creator"),),  # noqa: S106
+        event=(CreationEvent(declared=_CREATED, token="token", creator="creator"),),  # noqa: S106
         registry=(
             Registry(read="_tokenInfos(address)", words=13, token_word=0),
             Registry(read="getTokenInfo(address)", at=(helper,), words=12, contract_word=1),
@@ -150,7 +150,7 @@ def _direct_pad(pad: Address) -> Launchpad:
         slug=DIRECT_PAD,
         kind="direct",
         contracts=(pad,),
-        event=(Creation(declared=_SEEDED, token="token", creator="creator"),),  # noqa: S106
+        event=(CreationEvent(declared=_SEEDED, token="token", creator="creator"),),  # noqa: S106
         from_block=0,
     )
 

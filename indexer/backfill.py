@@ -16,9 +16,9 @@ import structlog
 from config.chains import Chain
 from config.errors import CallerError, InternalError, UpstreamError
 from config.settings import IndexerSettings
+from indexer.backoff import SleepClock, SystemClock, backoff_s
 from indexer.failures import DisagreementError
-from indexer.ingest import Ingest, Written
-from indexer.pace import Clock, SystemClock, backoff_s
+from indexer.ingest import Ingest, WrittenPiece
 from indexer.reads import Piece, fetch_blocks, fetch_headers, join_pieces
 from indexer.rpc import RpcClient
 from indexer.spans import SpanReader
@@ -44,7 +44,7 @@ class BackfillProgress(msgspec.Struct, frozen=True, kw_only=True):
     to_block: int
     done_to: int
     """Committed up to and with this block; `from_block` - 1 at the start."""
-    written: Written
+    written: WrittenPiece
     """By this run."""
 
 
@@ -70,7 +70,7 @@ class BeyondHeadError(CallerError):
         super().__init__(f"block {to_block} does not exist yet; the head is block {head}")
 
 
-Report = Callable[[BackfillProgress], None]
+BackfillReport = Callable[[BackfillProgress], None]
 
 
 async def backfill(
@@ -81,8 +81,8 @@ async def backfill(
     *,
     from_block: int,
     to_block: int,
-    progress: Report | None = None,
-    clock: Clock | None = None,
+    progress: BackfillReport | None = None,
+    clock: SleepClock | None = None,
 ) -> BackfillResult:
     """Ingest `from_block` to `to_block`, ends included, and end there.
 
@@ -143,7 +143,7 @@ class _Run:
         self._from = from_block
         self._to = to_block
         self._stream = f"backfill:{from_block}:{to_block}"
-        self.written = Written()
+        self.written = WrittenPiece()
         self.has_begun = False
         """The node has answered once: later silence is worth waiting for."""
 
@@ -208,7 +208,7 @@ class _Run:
         written = await asyncio.to_thread(self._commit, piece, hold=hold)
         self.written = self.written.plus(written)
 
-    def _commit(self, piece: Piece, *, hold: bool) -> Written:
+    def _commit(self, piece: Piece, *, hold: bool) -> WrittenPiece:
         with self._store.transaction() as tx:
             checkpoint = read_checkpoint(tx, chain_id=self._chain.id, stream=self._stream)
             at = self._from - 1 if checkpoint is None else checkpoint.number

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from sql.pools import coverage_of
+from sql.pool_tables import coverage_of
 from sql.rows import CoverageRow
 from sql.store import Transaction
 

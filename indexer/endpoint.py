@@ -3,8 +3,8 @@
 import asyncio
 from collections.abc import Iterable
 
+from indexer.backoff import backoff_s
 from indexer.failures import RateLimitedError
-from indexer.pace import backoff_s
 from indexer.transport import Transport
 
 _MEMORY = 0.8
@@ -20,7 +20,7 @@ _LACKING_S = 600.0
 _SINGLES_AT_ONCE = 16
 
 
-class Health:
+class EndpointHealth:
     """Moving averages of failures and latency, and the cool-down after failures."""
 
     def __init__(self) -> None:
@@ -60,7 +60,7 @@ class Endpoint:
     def __init__(self, transport: Transport, *, max_batch: int) -> None:
         self.transport = transport
         self.service = transport.service
-        self.health = Health()
+        self.health = EndpointHealth()
         self.max_batch = max_batch
         """Requests in one message; smaller once the endpoint has refused more."""
         self.is_verified = False

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Iterator, Sequence
 
 from config.errors import UpstreamError
-from config.jsonrpc import RpcFault, RpcRequest
+from config.jsonrpc import RpcAnswer, RpcFault, RpcRequest
 from indexer.endpoint import Endpoint
 from indexer.failures import (
     AnswerTooLargeError,
@@ -12,13 +12,13 @@ from indexer.failures import (
     HttpStatusError,
     RateLimitedError,
 )
-from indexer.wire import RpcAnswer, decode_answers, encode_requests, is_passing
+from indexer.wire import decode_answers, encode_requests, is_passing
 
 _METHOD_NOT_FOUND = -32601
 _STATUSES_OF_REFUSED_BATCHES = frozenset({400, 405, 413, 415, 422, 501})
 
 
-class Question:
+class RpcQuestion:
     """Requests and the answers that have come in so far."""
 
     def __init__(self, requests: Sequence[RpcRequest]) -> None:
@@ -61,7 +61,7 @@ class Question:
             self.forget()
 
 
-async def exchange(endpoint: Endpoint, question: Question, ids: Iterator[int]) -> None:
+async def exchange(endpoint: Endpoint, question: RpcQuestion, ids: Iterator[int]) -> None:
     """Fill in the open answers.
 
     An endpoint that refuses a batch gets smaller ones, down to single calls, from then on. An
@@ -83,7 +83,7 @@ async def exchange(endpoint: Endpoint, question: Question, ids: Iterator[int]) -
 
 
 async def _send_parts(
-    endpoint: Endpoint, question: Question, parts: Sequence[Sequence[int]], ids: Iterator[int]
+    endpoint: Endpoint, question: RpcQuestion, parts: Sequence[Sequence[int]], ids: Iterator[int]
 ) -> UpstreamError | None:
     outcomes = await asyncio.gather(
         *(_send(endpoint, question, part, ids) for part in parts), return_exceptions=True
@@ -106,7 +106,7 @@ def _is_about_size(failure: UpstreamError) -> bool:
 
 
 async def _send(
-    endpoint: Endpoint, question: Question, part: Sequence[int], ids: Iterator[int]
+    endpoint: Endpoint, question: RpcQuestion, part: Sequence[int], ids: Iterator[int]
 ) -> None:
     first_id = 0
     for offset, _ in enumerate(part):

@@ -16,12 +16,12 @@ from config.chains import Chain
 from config.errors import InternalError, UpstreamError, WrongChainError
 from config.primitives import BlockRef
 from config.settings import IndexerSettings
+from indexer.backoff import backoff_s
 from indexer.failures import RangeRefusedError
 from indexer.follower import Follower
+from indexer.follower_status import FollowStatus, Publish
 from indexer.heads import HeadFeed
-from indexer.pace import backoff_s
 from indexer.rpc import RpcClient
-from indexer.status import FollowStatus, Publish
 from sql.store import Store
 
 _FIRST_PAUSE_S = 0.5

@@ -10,13 +10,13 @@ from config.errors import InternalError, UpstreamError
 from config.primitives import BlockRef, Hash32
 from config.settings import IndexerSettings
 from indexer.headers import Header
-from indexer.ingest import FOLLOW, TRANSFERS, Ingest, Written
+from indexer.ingest import FOLLOW, TRANSFERS, Ingest, WrittenPiece
 from indexer.reads import Piece, fetch_blocks, fetch_header, fetch_headers, join_pieces
 from indexer.reconcile import Append, CatchUp, Stay, Unwind, next_step
 from indexer.rpc import RpcClient
 from indexer.spans import SpanReader
 from sql.blocks import list_blocks, prune_blocks, read_checkpoint, unwind_from
-from sql.pools import coverage_of
+from sql.pool_tables import coverage_of
 from sql.rows import BlockRow
 from sql.store import Store
 
@@ -167,7 +167,7 @@ class Follower:
             undecoded=written.undecoded,
         )
 
-    def _commit(self, piece: Piece, keep_from: int) -> Written:
+    def _commit(self, piece: Piece, keep_from: int) -> WrittenPiece:
         with self._store.transaction() as tx:
             checkpoint = read_checkpoint(tx, chain_id=self._chain.id, stream=FOLLOW)
             if checkpoint is not None and checkpoint.number != piece.first - 1:

@@ -4,10 +4,9 @@ from typing import NewType
 
 import msgspec
 
-from config.jsonrpc import RpcFault, RpcRequest
+from config.jsonrpc import RpcAnswer, RpcFault, RpcRequest
 from config.primitives import BlockRef, Hash32
 from indexer.failures import IllFormedError, MalformedAnswerError
-from indexer.wire import RpcAnswer
 
 LogsBloom = NewType("LogsBloom", int)
 """The 2,048-bit filter of a block's log addresses and topics, as a number."""

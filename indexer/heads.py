@@ -8,8 +8,8 @@ from typing import Self
 import structlog
 
 from config.errors import UpstreamError
+from indexer.backoff import SleepClock, SystemClock, backoff_s
 from indexer.headers import Header
-from indexer.pace import Clock, SystemClock, backoff_s
 from indexer.rpc import RpcClient
 
 _FIRST_RETRY_S = 1.0
@@ -24,7 +24,9 @@ _log = structlog.get_logger(__name__)
 class HeadFeed:
     """The newest head, again and again. Use as an asynchronous context manager."""
 
-    def __init__(self, client: RpcClient, *, poll_s: float, clock: Clock | None = None) -> None:
+    def __init__(
+        self, client: RpcClient, *, poll_s: float, clock: SleepClock | None = None
+    ) -> None:
         self._client = client
         self._poll_s = poll_s
         self._clock = clock or SystemClock()

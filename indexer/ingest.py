@@ -8,25 +8,25 @@ import polars as pl
 from config.chains import Chain
 from config.primitives import ZERO_ADDRESS, Hash32
 from indexer.coverage import extend_all
-from indexer.decode.launches import LaunchDecoder
-from indexer.decode.pools import PoolDecoder
-from indexer.decode.trades import SWAP_TOPICS, decode_trades
-from indexer.decode.transfers import decode_transfers
+from indexer.decode.launch_events import LaunchDecoder
+from indexer.decode.pool_events import PoolDecoder
+from indexer.decode.swap_events import SWAP_TOPICS, decode_trades
+from indexer.decode.transfer_events import decode_transfers
 from indexer.reads import TOPICS, Piece
 from sql.blocks import insert_blocks, unwind_from, write_checkpoint
-from sql.launches import insert_launches
-from sql.pools import insert_pools
+from sql.launch_tables import insert_launches
+from sql.pool_tables import insert_pools
 from sql.rows import BlockRow, CheckpointRow
 from sql.store import Transaction
 from sql.tokens import Because, track_token_frame
-from sql.trades import insert_trades
-from sql.transfers import insert_transfers, insert_undecoded
+from sql.trade_tables import insert_trades
+from sql.transfer_tables import insert_transfers, insert_undecoded
 
 FOLLOW = "follow"
 TRANSFERS = "transfers"
 
 
-class Written(msgspec.Struct, frozen=True, kw_only=True):
+class WrittenPiece(msgspec.Struct, frozen=True, kw_only=True):
     """How much was new in the store, and how much was gone through for it."""
 
     logs: int = 0
@@ -41,9 +41,9 @@ class Written(msgspec.Struct, frozen=True, kw_only=True):
         """All kinds together."""
         return self.pools + self.launches + self.transfers + self.trades + self.undecoded
 
-    def plus(self, other: "Written") -> "Written":
+    def plus(self, other: "WrittenPiece") -> "WrittenPiece":
         """The sum."""
-        return Written(
+        return WrittenPiece(
             logs=self.logs + other.logs,
             pools=self.pools + other.pools,
             launches=self.launches + other.launches,
@@ -74,7 +74,7 @@ class Ingest:
             *(pad.subject for pad in chain.launchpads if pad.event),
         ]
 
-    def write(self, tx: Transaction, piece: Piece, *, stream: str) -> Written:
+    def write(self, tx: Transaction, piece: Piece, *, stream: str) -> WrittenPiece:
         """Store a piece and move the stream's checkpoint to its end. Raises StoreError.
 
         The caller's transaction makes it one with whatever else belongs to it. Only the follow
@@ -102,7 +102,7 @@ class Ingest:
         )
         undecoded = self._named(_once(decoded.undecoded, launched.undecoded, transfers.undecoded))
         trades = decode_trades(piece.logs, (header.ref for header in piece.headers))
-        written = Written(
+        written = WrittenPiece(
             logs=piece.logs.height,
             pools=insert_pools(tx, pools),
             launches=insert_launches(tx, launches),

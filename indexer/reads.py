@@ -7,9 +7,9 @@ import msgspec
 import polars as pl
 
 from config.errors import UpstreamError
-from config.jsonrpc import RpcFault, RpcRequest
+from config.jsonrpc import RpcAnswer, RpcFault, RpcRequest
 from config.primitives import Address, BlockRef, Hash32
-from indexer.agree import (
+from indexer.answer_checks import (
     check_block_logs,
     check_link,
     check_number,
@@ -17,13 +17,12 @@ from indexer.agree import (
     is_suspiciously_empty,
 )
 from indexer.decode.logs import LOG_SCHEMA, decode_logs
-from indexer.decode.pools import CREATION_TOPICS
-from indexer.decode.transfers import TRANSFER_TOPIC
+from indexer.decode.pool_events import CREATION_TOPICS
+from indexer.decode.transfer_events import TRANSFER_TOPIC
 from indexer.failures import DisagreementError, MalformedAnswerError, RangeRefusedError
 from indexer.headers import Header, decode_header, header_request
 from indexer.ranges import is_range_refusal, parse_suggestion
 from indexer.rpc import RpcClient
-from indexer.wire import RpcAnswer
 
 TOPICS: tuple[Hash32, ...] = (*CREATION_TOPICS, TRANSFER_TOPIC)
 """What is ingested on every chain. Asked for without addresses: tokens are too many to list."""

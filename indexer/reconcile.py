@@ -27,10 +27,10 @@ class Unwind(msgspec.Struct, frozen=True):
     block: BlockRef
 
 
-Step = Stay | Append | CatchUp | Unwind
+ReconcileStep = Stay | Append | CatchUp | Unwind
 
 
-def next_step(tip: BlockRef, head: BlockRef) -> Step:
+def next_step(tip: BlockRef, head: BlockRef) -> ReconcileStep:
     """Choose the one move that brings our tip closer to the node's head.
 
     Stay: head is our tip.  Append: head's parent is our tip.

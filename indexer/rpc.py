@@ -16,11 +16,12 @@ import msgspec
 import structlog
 
 from config.errors import UpstreamError, WrongChainError
-from config.jsonrpc import RpcFault, RpcRequest
+from config.jsonrpc import RpcAnswer, RpcFault, RpcRequest
 from config.primitives import BlockRef
 from config.settings import RpcSettings
+from indexer.backoff import SleepClock, SystemClock, backoff_s
 from indexer.endpoint import Endpoint
-from indexer.exchange import Question, exchange
+from indexer.exchange import RpcQuestion, exchange
 from indexer.failures import (
     AnswerTimeoutError,
     AnswerTooLargeError,
@@ -28,10 +29,8 @@ from indexer.failures import (
     RateLimitedError,
 )
 from indexer.headers import LATEST, Header, decode_header
-from indexer.pace import Clock, SystemClock, backoff_s
-from indexer.transport import HttpTransport, Limits, name_endpoint, open_session
+from indexer.transport import HttpTransport, TransportLimits, name_endpoint, open_session
 from indexer.websocket import WebSocketTransport
-from indexer.wire import RpcAnswer
 
 _FIRST_BACKOFF_S = 0.25
 _MOST_BACKOFF_S = 8.0
@@ -55,7 +54,7 @@ class RpcClient:
         chain_id: int,
         settings: RpcSettings,
         session: aiohttp.ClientSession | None = None,
-        clock: Clock | None = None,
+        clock: SleepClock | None = None,
     ) -> None:
         """Most callers want `connect`."""
         self.chain_id = chain_id
@@ -75,7 +74,7 @@ class RpcClient:
         chain_id: int,
         settings: RpcSettings,
         *,
-        clock: Clock | None = None,
+        clock: SleepClock | None = None,
     ) -> Self:
         """Open the endpoints and check which chain they serve.
 
@@ -83,7 +82,7 @@ class RpcClient:
         WrongChainError when every one that answers serves another chain and none is silent,
         ConfigError for an address that is not an HTTP or WebSocket URL.
         """
-        limits = Limits(
+        limits = TransportLimits(
             timeout_s=settings.timeout_s, max_response_bytes=settings.max_response_bytes
         )
         source = f"ASSAY_RPC_{chain_id}"
@@ -161,7 +160,7 @@ class RpcClient:
         """
         if not requests:
             return believe([])
-        question = Question(requests)
+        question = RpcQuestion(requests)
         spare: list[RpcAnswer] | None = None
         failures: dict[str, UpstreamError] = {}
         tried: Counter[Endpoint] = Counter()
@@ -215,7 +214,7 @@ class RpcClient:
     # --- one endpoint -------------------------------------------------------------------------
 
     def _choose(
-        self, tried: Counter[Endpoint], failures: dict[str, UpstreamError], question: Question
+        self, tried: Counter[Endpoint], failures: dict[str, UpstreamError], question: RpcQuestion
     ) -> tuple[Endpoint, float]:
         """The endpoint that can be asked soonest, best first; and the seconds to wait for it.
 
@@ -237,7 +236,7 @@ class RpcClient:
         return best, pauses[best]
 
     def _is_known_elsewhere(
-        self, endpoint: Endpoint, question: Question, tried: Counter[Endpoint]
+        self, endpoint: Endpoint, question: RpcQuestion, tried: Counter[Endpoint]
     ) -> bool:
         """Whether the endpoint does not know a method that an untried one may know."""
         now_s = self._clock.now_s()
@@ -251,7 +250,7 @@ class RpcClient:
             for other in self._endpoints
         )
 
-    async def _attempt(self, endpoint: Endpoint, question: Question) -> None:
+    async def _attempt(self, endpoint: Endpoint, question: RpcQuestion) -> None:
         if not endpoint.is_verified:
             await self._verify(endpoint)
         started_s = self._clock.now_s()
@@ -259,7 +258,7 @@ class RpcClient:
         endpoint.health.note_success(self._clock.now_s() - started_s)
 
     async def _verify(self, endpoint: Endpoint) -> None:
-        question = Question([_CHAIN_ID])
+        question = RpcQuestion([_CHAIN_ID])
         await exchange(endpoint, question, self._ids)
         answer = question.answers()[0]
         if isinstance(answer, RpcFault):

@@ -25,7 +25,7 @@ for _name in ("aiohttp.client", "aiohttp.internal", "websockets.client"):
     logging.getLogger(_name).setLevel(logging.WARNING)
 
 
-class Limits(Struct, frozen=True, kw_only=True):
+class TransportLimits(Struct, frozen=True, kw_only=True):
     """What one exchange may cost."""
 
     timeout_s: float
@@ -77,7 +77,7 @@ class HttpTransport:
     """POSTs over kept-alive connections of a shared session."""
 
     def __init__(
-        self, url: str, *, service: str, session: aiohttp.ClientSession, limits: Limits
+        self, url: str, *, service: str, session: aiohttp.ClientSession, limits: TransportLimits
     ) -> None:
         self._url = url
         self._service = service

@@ -13,7 +13,7 @@ from websockets.frames import CloseCode
 from config.errors import UpstreamError
 from config.jsonrpc import RpcFault, RpcRequest
 from indexer.failures import AnswerTimeoutError, AnswerTooLargeError, MalformedAnswerError
-from indexer.transport import Limits, describe
+from indexer.transport import TransportLimits, describe
 from indexer.wire import decode_answers, encode_requests
 
 _PING_S = 15.0
@@ -48,7 +48,7 @@ _Feed = asyncio.Queue[msgspec.Raw | UpstreamError]
 class WebSocketTransport:
     """Opens on first use, and again after it broke. A break fails everything in flight."""
 
-    def __init__(self, url: str, *, service: str, limits: Limits) -> None:
+    def __init__(self, url: str, *, service: str, limits: TransportLimits) -> None:
         self._url = url
         self._service = service
         self._limits = limits

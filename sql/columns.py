@@ -40,7 +40,7 @@ TABLES: Mapping[str, type[msgspec.Struct]] = {
     "report_evidence": rows.EvidenceRow,
     "refusal": rows.RefusalRow,
 }
-"""Tables whose columns are the fields of a struct. `transfer` is not one: see sql/transfers.py."""
+"""Tables whose columns are the fields of a struct. `transfer` is not one: see transfer_tables."""
 
 ADDED: Mapping[str, tuple[tuple[str, str], ...]] = {
     "history": (("token_id", "INTEGER"),),

@@ -17,7 +17,7 @@ from pathlib import Path
 import msgspec
 
 from config.errors import AssayError, QueryError, StoreError
-from sql.query import Bounds, Result, run_query
+from sql.query import Bounds, QueryResult, run_query
 from sql.store import Store
 
 _LONGEST_SOCKET_PATH = 100
@@ -91,7 +91,7 @@ async def serve_console(
         address.unlink(missing_ok=True)
 
 
-def run_sql(path: Path, sql: str, bounds: Bounds | None = None) -> Result:
+def run_sql(path: Path, sql: str, bounds: Bounds | None = None) -> QueryResult:
     """Run one SELECT on a store file, through its owner where it has one.
 
     Blocks. Raises QueryError for what is the statement's fault, else StoreError.
@@ -168,7 +168,7 @@ async def _answer(
     return _lines_of_result(result)
 
 
-def _lines_of_result(result: Result) -> Iterator[bytes]:
+def _lines_of_result(result: QueryResult) -> Iterator[bytes]:
     yield _line(_Columns(columns=result.columns))
     for at in range(0, len(result.rows), _ROWS_A_LINE):
         yield _line(_Rows(rows=result.rows[at : at + _ROWS_A_LINE]))
@@ -189,7 +189,7 @@ def _line(line: _Line) -> bytes:
     )
 
 
-def _ask(connection: socket.socket, path: Path, sql: str, bounds: Bounds) -> Result:
+def _ask(connection: socket.socket, path: Path, sql: str, bounds: Bounds) -> QueryResult:
     ask = _Ask(sql=sql, max_rows=bounds.max_rows, time_limit_s=bounds.time_limit_s)
     connection.sendall(msgspec.json.encode(ask) + b"\n")
     columns: tuple[str, ...] = ()
@@ -203,7 +203,7 @@ def _ask(connection: socket.socket, path: Path, sql: str, bounds: Bounds) -> Res
                 case _Rows():
                     rows += line.rows
                 case _End():
-                    return Result(columns=columns, rows=rows, truncated=line.truncated)
+                    return QueryResult(columns=columns, rows=rows, truncated=line.truncated)
                 case _Failure(is_query=True):
                     raise QueryError(reason=line.error)
                 case _Failure():
@@ -211,7 +211,7 @@ def _ask(connection: socket.socket, path: Path, sql: str, bounds: Bounds) -> Res
     raise StoreError(path=str(path), reason="its owner ended before the answer did")
 
 
-def _run_alone(path: Path, sql: str, bounds: Bounds) -> Result:
+def _run_alone(path: Path, sql: str, bounds: Bounds) -> QueryResult:
     store = Store.open(path, read_only=True)
     try:
         return run_query(store, sql, bounds)

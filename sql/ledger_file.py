@@ -11,7 +11,7 @@ from typing import TypeVar
 import msgspec
 
 from config.errors import StoreError
-from sql.load import LEDGER_QUERIES, LEDGER_SCHEMA, load_migrations, load_statement
+from sql.statements import LEDGER_QUERIES, LEDGER_SCHEMA, load_migrations, load_statement
 
 T = TypeVar("T", bound=msgspec.Struct)
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import duckdb
 
 from config.errors import StoreError
-from sql.load import load_migrations, load_statement
+from sql.statements import load_migrations, load_statement
 
 
 def migrate(root: duckdb.DuckDBPyConnection, path: Path, *, read_only: bool) -> None:

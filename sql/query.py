@@ -22,7 +22,7 @@ class Bounds(msgspec.Struct, frozen=True, kw_only=True):
     time_limit_s: float = 30.0
 
 
-class Result(msgspec.Struct, frozen=True, kw_only=True):
+class QueryResult(msgspec.Struct, frozen=True, kw_only=True):
     """What a statement found."""
 
     columns: tuple[str, ...]
@@ -32,7 +32,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     """There was more than `max_rows`."""
 
 
-def run_query(store: Store, sql: str, bounds: Bounds) -> Result:
+def run_query(store: Store, sql: str, bounds: Bounds) -> QueryResult:
     """Run one SELECT. Raises QueryError for all that is the statement's fault, else StoreError."""
     with store.cursor() as cursor, _translated(bounds):
         statement = _only_select(cursor, sql)
@@ -40,7 +40,7 @@ def run_query(store: Store, sql: str, bounds: Bounds) -> Result:
             result = cursor.execute(statement)
             columns = tuple(column[0] for column in result.description or ())
             rows = _take(result, bounds.max_rows + 1)
-    return Result(
+    return QueryResult(
         columns=columns,
         rows=[tuple(_plain(value) for value in row) for row in rows[: bounds.max_rows]],
         truncated=len(rows) > bounds.max_rows,

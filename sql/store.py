@@ -16,7 +16,7 @@ import polars as pl
 from config.errors import StoreError
 from sql.columns import TABLES, decode, encode, table_schema
 from sql.connection import Connection
-from sql.load import load_statement
+from sql.statements import load_statement
 
 T = TypeVar("T", bound=msgspec.Struct)
 

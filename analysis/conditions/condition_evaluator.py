@@ -7,7 +7,7 @@ from eth_hash.auto import keccak
 
 from analysis.conditions.condition_inputs import Input, OrdinaryTrade
 from analysis.static.evm.expressions import FOLDED, MASK
-from analysis.static.token_model.cap_rules import Step
+from analysis.static.token_model.cap_rules import ComputationStep
 from analysis.static.token_model.trade_conditions import TradeCondition
 from config.primitives import Address, Hash32
 
@@ -109,7 +109,7 @@ class Evaluator:
 
     def _value(
         self,
-        step: Step,
+        step: ComputationStep,
         values: Sequence[int | None],
         changed: Changed,
         mark: int,
@@ -126,7 +126,7 @@ class Evaluator:
 
     def _leaf(
         self,
-        step: Step,
+        step: ComputationStep,
         given: Sequence[int | None],
         changed: Changed,
         mark: int,
@@ -211,7 +211,7 @@ def folded(name: str, fold: Callable[..., int], given: Sequence[int | None]) -> 
     return None
 
 
-def constant(steps: Sequence[Step], at: int, words: Mapping[Hash32, int]) -> int | None:
+def constant(steps: Sequence[ComputationStep], at: int, words: Mapping[Hash32, int]) -> int | None:
     """A step's value where code and storage decide it."""
     step = steps[at]
     if step.operation == "number" and step.word is not None:

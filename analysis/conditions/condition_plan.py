@@ -19,9 +19,9 @@ from analysis.conditions.flip_search import nearest_flips, points_of_interest
 from analysis.static.evm.expressions import MASK, lowest_bit
 from analysis.static.token_model.trade_conditions import (
     Source,
+    StoredValues,
     TradeCondition,
     TradeConditions,
-    Written,
 )
 from config.primitives import Address, Hash32
 
@@ -62,7 +62,7 @@ _SETTLED_BY_SIZES: Final = frozenset[Source]({"amount", "balance"})
 moved both ways have gone both ways already."""
 
 
-class Plan(msgspec.Struct, frozen=True, kw_only=True):
+class ConditionPlan(msgspec.Struct, frozen=True, kw_only=True):
     """What to play for which condition."""
 
     what_ifs: tuple[WhatIf, ...]
@@ -97,7 +97,7 @@ def callees_of(conditions: TradeConditions, words: Mapping[Hash32, int]) -> tupl
 
 def make_plan(
     conditions: TradeConditions, setting: OrdinaryTrade, codeless: Collection[Address]
-) -> Plan:
+) -> ConditionPlan:
     """`codeless`: callees without code, which answer nothing."""
     what_ifs: dict[WhatIf, None] = {}
     wanted, open_ = [], []
@@ -113,7 +113,7 @@ def make_plan(
         if reason is not None and condition.effect != "marks":
             open_.append((number, reason))
     joint = _together(tuple(what_ifs))
-    return Plan(what_ifs=(*what_ifs, *joint), wanted=tuple(wanted), open=tuple(open_))
+    return ConditionPlan(what_ifs=(*what_ifs, *joint), wanted=tuple(wanted), open=tuple(open_))
 
 
 def _together(what_ifs: Sequence[WhatIf]) -> Iterator[WhatIf]:
@@ -277,7 +277,7 @@ class _Solver:
             for value in (*flips, 0):
                 yield WhatIf(input="coins", value=value, account=contract)
 
-    def _slots(self, kind: Input, mark: int, written: Written) -> list[Hash32]:
+    def _slots(self, kind: Input, mark: int, written: StoredValues) -> list[Hash32]:
         """Of the variable, or of its entries that the condition reads."""
         if kind == "slot":
             named = {step.word for step in self._steps if step.operation == kind}
@@ -291,7 +291,9 @@ class _Solver:
             if not (written.is_own and machines.intersection(keys))
         ]
 
-    def _stored(self, kind: Input, mark: int, slot: Hash32, written: Written) -> Iterator[WhatIf]:
+    def _stored(
+        self, kind: Input, mark: int, slot: Hash32, written: StoredValues
+    ) -> Iterator[WhatIf]:
         """Values of a variable that can be reached: numbers that are stored, or, where it is
         counted or set to anything, the nearest ones that flip the condition. The clock that is
         stored is played by waiting."""

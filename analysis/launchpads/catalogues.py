@@ -14,8 +14,7 @@ from analysis import probes
 from analysis.launchpads.registries import told
 from analysis.reads.abi_encoding import call_data, selector_of
 from analysis.reads.eth_reads import WORD, NoAnswer, decode_uint
-from analysis.reads.node import RpcAnswer
-from config.jsonrpc import RpcRequest
+from config.jsonrpc import RpcAnswer, RpcRequest
 from config.launchpads import Catalogue, Launchpad
 from config.primitives import Address, Hash32
 

@@ -7,11 +7,10 @@ import msgspec
 
 from analysis.launchpads import catalogues, registries, sightings
 from analysis.launchpads.catalogues import Walk
-from analysis.launchpads.registries import Question, Record, Word
+from analysis.launchpads.registries import Record, RegistryQuestion, Word
 from analysis.launchpads.sightings import Search, Sighting
 from analysis.reads.eth_reads import Reply, call, decode_address
-from analysis.reads.node import RpcAnswer
-from config.jsonrpc import RpcRequest
+from config.jsonrpc import RpcAnswer, RpcRequest
 from config.launchpads import Launchpad
 from config.primitives import ZERO_ADDRESS, Address, Hash32
 from sql.rows import LaunchRow
@@ -27,7 +26,7 @@ class Inquiry(msgspec.Struct, frozen=True, kw_only=True):
     """Of the chain, in order: which stands first names a token that several know."""
     seen: tuple[Sighting, ...]
     """Indexed."""
-    questions: tuple[Question, ...]
+    questions: tuple[RegistryQuestion, ...]
     claims: tuple[Launchpad, ...]
     """Platforms whose tokens name their issuer."""
     walks: tuple[Walk, ...]
@@ -53,7 +52,7 @@ class Lead(msgspec.Struct, frozen=True, kw_only=True):
     unread_pads: tuple[Launchpad, ...]
     unasked: tuple[str, ...]
     """Blind spots of an answer without a full index: as in Inquiry, and lists too long to walk."""
-    claims: tuple[Question, ...]
+    claims: tuple[RegistryQuestion, ...]
     """To issuers that the token itself names and that are not configured."""
 
     @property
@@ -126,7 +125,7 @@ def requests(inquiry: Inquiry, *, block: Hash32, to_block: int | None) -> tuple[
 def read(inquiry: Inquiry, answers: Sequence[RpcAnswer], *, height: int) -> Lead:
     """What the answers to `requests` tell, as of the block at this height."""
     rest = iter(answers)
-    words: list[tuple[Question, Word]] = []
+    words: list[tuple[RegistryQuestion, Word]] = []
     for question in inquiry.questions:
         own = [next(rest) for _ in range(2 if question.needs_proof else 1)]
         words.append((question, registries.read(question, inquiry.token, own)))
@@ -135,7 +134,7 @@ def read(inquiry: Inquiry, answers: Sequence[RpcAnswer], *, height: int) -> Lead
         for question, word in words
         if word == "unread"
     ]
-    claims: list[Question] = []
+    claims: list[RegistryQuestion] = []
     for pad in inquiry.claims:
         named = registries.told(next(rest))
         if named == "unread":
@@ -175,13 +174,13 @@ def read(inquiry: Inquiry, answers: Sequence[RpcAnswer], *, height: int) -> Lead
     )
 
 
-def _claim(inquiry: Inquiry, pad: Launchpad, named: Reply) -> Question | None:
+def _claim(inquiry: Inquiry, pad: Launchpad, named: Reply) -> RegistryQuestion | None:
     """Whom the token names, unless it is nobody or one that is asked anyway."""
     issuer = decode_address(named)
     asked = {question.at for question in inquiry.questions}
     if issuer is None or issuer in (ZERO_ADDRESS, inquiry.token) or issuer in asked:
         return None
-    return Question(pad=pad, registry=pad.registry[0], at=issuer, is_claimed=True)
+    return RegistryQuestion(pad=pad, registry=pad.registry[0], at=issuer, is_claimed=True)
 
 
 def _names(search: Search) -> str:

@@ -10,16 +10,15 @@ from typing import Literal
 import msgspec
 
 from analysis.reads.eth_reads import WORD, NoAnswer, Reply, call, read_reply
-from analysis.reads.node import RpcAnswer
 from config.errors import UpstreamError
-from config.jsonrpc import RpcRequest
+from config.jsonrpc import RpcAnswer, RpcRequest
 from config.launchpads import Launchpad, Registry
 from config.primitives import Address, Hash32
 
 _OFFSET_TO_STRUCT = WORD
 
 
-class Question(msgspec.Struct, frozen=True, kw_only=True):
+class RegistryQuestion(msgspec.Struct, frozen=True, kw_only=True):
     """One registry of one platform."""
 
     pad: Launchpad
@@ -41,7 +40,7 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
 class Record(msgspec.Struct, frozen=True, kw_only=True):
     """A registry knows the token."""
 
-    question: Question
+    question: RegistryQuestion
     words: tuple[int, ...]
     """As answered, without the offset of a struct."""
 
@@ -53,23 +52,25 @@ unread: the node failed, so nobody knows what it would have said."""
 Word = Record | Nothing
 
 
-def questions_to(pads: Iterable[Launchpad]) -> tuple[Question, ...]:
+def questions_to(pads: Iterable[Launchpad]) -> tuple[RegistryQuestion, ...]:
     """Every registry of these platforms."""
     return tuple(
-        Question(pad=pad, registry=registry, at=at)
+        RegistryQuestion(pad=pad, registry=registry, at=at)
         for pad in pads
         for registry in pad.registry
         for at in registry.at or pad.contracts
     )
 
 
-def requests(question: Question, token: Address, *, block: Hash32) -> tuple[RpcRequest, ...]:
+def requests(
+    question: RegistryQuestion, token: Address, *, block: Hash32
+) -> tuple[RpcRequest, ...]:
     """The read, and where proof is needed the same of the registry itself."""
     asked = (token, question.at) if question.needs_proof else (token,)
     return tuple(call(question.at, question.registry.read, one, block=block) for one in asked)
 
 
-def read(question: Question, token: Address, answers: Sequence[RpcAnswer]) -> Word:
+def read(question: RegistryQuestion, token: Address, answers: Sequence[RpcAnswer]) -> Word:
     """What the answers to `requests` mean."""
     said = [_read(question, token, told(answer)) for answer in answers]
     if len(said) > 1 and isinstance(said[0], Record):
@@ -90,7 +91,7 @@ def told(answer: RpcAnswer) -> Reply | Literal["unread"]:
         return "unread"
 
 
-def _read(question: Question, token: Address, reply: Reply | Literal["unread"]) -> Word:
+def _read(question: RegistryQuestion, token: Address, reply: Reply | Literal["unread"]) -> Word:
     registry = question.registry
     if isinstance(reply, str):
         return "unread"

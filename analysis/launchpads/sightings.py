@@ -8,9 +8,8 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from analysis.reads.node import RpcAnswer
-from config.jsonrpc import RpcFault, RpcRequest
-from config.launchpads import Creation, Launchpad
+from config.jsonrpc import RpcAnswer, RpcFault, RpcRequest
+from config.launchpads import CreationEvent, Launchpad
 from config.primitives import Address
 from sql.rows import LaunchRow
 
@@ -30,7 +29,7 @@ class Search(msgspec.Struct, frozen=True, kw_only=True):
     """One question to the logs: every platform that keeps its token in the same topic."""
 
     topic: int
-    told: tuple[tuple[Launchpad, Creation], ...]
+    told: tuple[tuple[Launchpad, CreationEvent], ...]
 
     @property
     def from_block(self) -> int:
@@ -124,7 +123,7 @@ def read(
     )
 
 
-def _is_of(event: Creation, log: _Log, *, topic: int, token: Address) -> bool:
+def _is_of(event: CreationEvent, log: _Log, *, topic: int, token: Address) -> bool:
     form = event.form
     count = len(log.topics)
     has_topics = count > topic if form is None else count == form.topics

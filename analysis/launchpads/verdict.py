@@ -13,9 +13,8 @@ import msgspec
 from analysis.launchpads import address_pattern, code_identity, registries
 from analysis.launchpads.origin import Lead, Signal
 from analysis.launchpads.registries import Record
-from analysis.reads.node import RpcAnswer
 from analysis.token.metadata import Metadata
-from config.jsonrpc import RpcRequest
+from config.jsonrpc import RpcAnswer, RpcRequest
 from config.primitives import Address, Hash32
 from sql.rows import EvidenceRow
 
@@ -23,7 +22,7 @@ UNNAMED = "launchpad"
 """Provably issued by a launch platform that has no name here. Source: the specification."""
 
 
-class Origin(msgspec.Struct, frozen=True, kw_only=True):
+class IssuerOrigin(msgspec.Struct, frozen=True, kw_only=True):
     """The verdict."""
 
     is_launchpad: bool | None
@@ -70,7 +69,7 @@ def conclude(
     code: bytes,
     metadata: Metadata,
     has_pool: bool,
-) -> Origin:
+) -> IssuerOrigin:
     """The verdict. `answers` are those to `confirm_requests`; `has_pool` tells of ordinary pools.
 
     Examines the code where it is that of a minimal clone.
@@ -93,7 +92,7 @@ def conclude(
     alike = address_pattern.platform_of(lead.token, metadata, silent) if has_pool else None
     if alike is not None:
         return _yes(lead, alike.slug, "address", None)
-    return Origin(
+    return IssuerOrigin(
         is_launchpad=None if unread else False,
         name=None,
         signal=None,
@@ -103,8 +102,8 @@ def conclude(
     )
 
 
-def _yes(lead: Lead, name: str, signal: Signal, issuer: Address | None) -> Origin:
-    return Origin(
+def _yes(lead: Lead, name: str, signal: Signal, issuer: Address | None) -> IssuerOrigin:
+    return IssuerOrigin(
         is_launchpad=True,
         name=name,
         signal=signal,

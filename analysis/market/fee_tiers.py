@@ -15,9 +15,8 @@ from analysis.market.pool_discovery import BY_SPACING, tiers_of
 from analysis.market.venues.pool import ALGEBRA
 from analysis.reads.abi_encoding import topic_of
 from analysis.reads.eth_reads import Log, call, read_logs, read_reply
-from analysis.reads.node import RpcAnswer
 from config.chains import Dex
-from config.jsonrpc import RpcRequest
+from config.jsonrpc import RpcAnswer, RpcRequest
 from config.primitives import Address, Hash32
 
 _FEE_ENABLED = topic_of("FeeAmountEnabled(uint24,int24)")

@@ -13,7 +13,7 @@ from config.chains import Chain
 from config.primitives import Address, RawAmount
 from sql.rows import PoolResultRow, Report
 from sql.store import Store
-from sql.trades import newest_trades
+from sql.trade_tables import newest_trades
 
 _OLDEST_S = 86_400
 """Trades are looked for this far behind the report; the pools' own price is better than older."""

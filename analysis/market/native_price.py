@@ -9,9 +9,8 @@ from analysis.market import pool_reserves
 from analysis.market.liquidity_value import Price
 from analysis.market.venues.pool import Candidate
 from analysis.reads.eth_reads import NoAnswer, call, read_reply
-from analysis.reads.node import RpcAnswer
 from config.chains import Anchor, Chain, Oracle
-from config.jsonrpc import RpcRequest
+from config.jsonrpc import RpcAnswer, RpcRequest
 from config.primitives import ZERO_ADDRESS, Address, Hash32
 
 _GRACE_S = 3_600

@@ -8,8 +8,7 @@ from collections.abc import Sequence
 
 from analysis.market.venues.pool import Candidate, PoolState, spot_price
 from analysis.reads.eth_reads import NoAnswer, call, decode_uint, read_reply
-from analysis.reads.node import RpcAnswer
-from config.jsonrpc import RpcRequest
+from config.jsonrpc import RpcAnswer, RpcRequest
 from config.primitives import Hash32, RawAmount
 
 RESERVE_KINDS = frozenset({"AmmV2", "Solid"})

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from analysis.launchpads.verdict import Origin
+from analysis.launchpads.verdict import IssuerOrigin
 from analysis.market.curves.curve_pools import ValuedCurve, with_curves
 from analysis.market.pool_ranking import TradeResult, ValuedPool, either, pool_rows
 from analysis.scenarios.theft_checks import TheftFindings
@@ -17,7 +17,7 @@ from analysis.simulation.simulate_v1 import Passed
 from analysis.token import timebomb_status
 from analysis.token.burned_supply import Burned
 from analysis.token.contract_clock import ContractClock
-from analysis.token.holders import Holdings
+from analysis.token.holders import TopHolders
 from analysis.token.metadata import Metadata
 from analysis.token.ownership import Ownership
 from analysis.token.source_verification import Openness
@@ -33,7 +33,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     pin: BlockRef
     metadata: Metadata
     burned: Burned
-    holdings: Holdings
+    holdings: TopHolders
     ownership: Ownership
     owner_slots_vacant: bool | None
     """None: not read, or not all."""
@@ -45,7 +45,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     clock_limits: tuple[ClockLimitRow, ...]
     pools: tuple[ValuedPool, ...]
     curves: tuple[ValuedCurve, ...]
-    origin: Origin
+    origin: IssuerOrigin
     is_every_pool_known: bool
     """False: there may be more. Where none is known at all, pools count as not resolved."""
     trades: Mapping[str, TradeResult | str]

@@ -11,7 +11,7 @@ from analysis.external.connect import ExternalServices
 from analysis.market.fee_tiers import Tiers
 from analysis.market.routers import RouterFacts
 from analysis.reads.indexed_facts import FactsIndex
-from analysis.reads.node import Node, RpcAnswer
+from analysis.reads.node import Node
 from analysis.reads.node_capabilities import NodeCapabilities
 from analysis.reads.pinned_block import PinnedHeader
 from analysis.reads.read_batch import BatchingNode
@@ -20,7 +20,7 @@ from analysis.simulation.disguise import Disguise
 from analysis.simulation.simulate_v1 import NotSimulated, Simulation, SimulationResult
 from analysis.static.result_cache import StaticResultCache
 from config.chains import Chain
-from config.jsonrpc import RpcRequest
+from config.jsonrpc import RpcAnswer, RpcRequest
 from config.primitives import Address, BlockRef
 from config.settings import AnalysisSettings
 

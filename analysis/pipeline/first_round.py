@@ -21,24 +21,23 @@ from analysis.pipeline.chain_context import ChainContext
 from analysis.pipeline.offload import in_thread_if_large
 from analysis.reads.eth_reads import call, code_at, decode_uint, read_code, read_reply
 from analysis.reads.indexed_facts import IndexedFacts
-from analysis.reads.node import RpcAnswer
 from analysis.reads.read_batch import ReadBatch
 from analysis.simulation.balance_slot import probe_request, read_probe
 from analysis.simulation.disguise import Disguise
 from analysis.token import admission, burned_supply, ownership, proxy_resolution
 from analysis.token.admission import DELEGATION_BYTES, Admitted, is_delegated_account
 from analysis.token.burned_supply import Burned
-from analysis.token.holders import HolderQuestions, Holdings, creators_named
+from analysis.token.holders import HolderQuestions, TopHolders, creators_named
 from config.burn import BURN_ADDRESSES
 from config.chains import Dex
-from config.jsonrpc import RpcFault
+from config.jsonrpc import RpcAnswer, RpcFault
 from config.primitives import Address, BlockRef
 
 _HOLDERS_ASKED = 20
 """Some of them will be pools and owners, which is not known when they are asked."""
 
 
-class Holder(msgspec.Struct, frozen=True, kw_only=True):
+class HolderAccount(msgspec.Struct, frozen=True, kw_only=True):
     """An indexed holder, looked at."""
 
     address: Address
@@ -70,9 +69,9 @@ class FirstRound(msgspec.Struct, frozen=True, kw_only=True):
     """AmmV4 pools whose state has not been asked yet."""
     is_all_asked: bool
     """False: a node refused a question about pools, so there may be more of them."""
-    holders: tuple[Holder, ...]
+    holders: tuple[HolderAccount, ...]
     """The largest of the index, largest first."""
-    holdings: Holdings
+    holdings: TopHolders
     lead: Lead
     """What is known so far of who issued the token."""
     token_slot_index: int | None
@@ -225,12 +224,12 @@ def _possible_holders(token: Address, known: IndexedFacts) -> list[Address]:
 
 def _read_holders(
     holders: Sequence[Address], balances: Sequence[RpcAnswer], codes: Sequence[RpcAnswer]
-) -> tuple[Holder, ...]:
+) -> tuple[HolderAccount, ...]:
     found = []
     for holder, balance, answer in zip(holders, balances, codes, strict=True):
         code = read_code(answer)
         found.append(
-            Holder(
+            HolderAccount(
                 address=holder,
                 balance_raw=decode_uint(read_reply(balance)) or 0,
                 is_account=not code or is_delegated_account(code),

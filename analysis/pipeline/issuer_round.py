@@ -3,7 +3,7 @@
 import msgspec
 
 from analysis.launchpads import verdict
-from analysis.launchpads.verdict import Origin
+from analysis.launchpads.verdict import IssuerOrigin
 from analysis.market import native_price
 from analysis.market.curves import curve_pools as curves
 from analysis.market.curves.curve import CurveState
@@ -21,7 +21,7 @@ from config.primitives import ZERO_ADDRESS, Address, Hash32
 class Issue(msgspec.Struct, frozen=True, kw_only=True):
     """What is known of a token's beginnings."""
 
-    origin: Origin
+    origin: IssuerOrigin
     curves: tuple[ValuedCurve, ...]
     """Bonding curves the token is sold on now."""
     is_complete: bool

@@ -8,10 +8,9 @@ which is raised as UpstreamError.
 import msgspec
 
 from analysis.reads.abi_encoding import call_data
-from analysis.reads.node import RpcAnswer
 from analysis.reads.revert_reason import decode_revert
 from config.errors import UpstreamError
-from config.jsonrpc import RpcFault, RpcRequest
+from config.jsonrpc import RpcAnswer, RpcFault, RpcRequest
 from config.primitives import Address, Hash32
 
 CALL_GAS = 15_000_000

@@ -11,9 +11,8 @@ import msgspec
 
 from analysis import probes
 from analysis.reads.eth_reads import WORD, decode_address, decode_uint, read_reply
-from analysis.reads.node import RpcAnswer
 from config.errors import UpstreamError
-from config.jsonrpc import RpcFault, RpcRequest
+from config.jsonrpc import RpcAnswer, RpcFault, RpcRequest
 from config.primitives import ZERO_ADDRESS, Address, Hash32
 
 PACK_GAS = 15_000_000
@@ -39,7 +38,7 @@ _ADDRESS_MASK = 2**160 - 1
 _DELEGATED = b"\xef"
 
 
-class Kind(IntEnum):
+class ReadKind(IntEnum):
     """What a step reads."""
 
     CALL = 0
@@ -47,7 +46,7 @@ class Kind(IntEnum):
     WORD = 2
 
 
-class Status(IntEnum):
+class ReadStatus(IntEnum):
     """What came of a step."""
 
     FAILED = 0
@@ -60,7 +59,7 @@ class Status(IntEnum):
 class Read(msgspec.Struct, frozen=True, kw_only=True):
     """One read in a pack."""
 
-    kind: Kind
+    kind: ReadKind
     to: Address
     """Of a call or a code. Of a word: the contract whose storage it is."""
     data: bytes = b""
@@ -72,7 +71,7 @@ class Read(msgspec.Struct, frozen=True, kw_only=True):
     """Only so much of the answer is wanted. None: all of it."""
 
 
-class Identity(msgspec.Struct, frozen=True, kw_only=True):
+class ReadIdentity(msgspec.Struct, frozen=True, kw_only=True):
     """The block a pack was run on, as the machine itself sees it."""
 
     number: int
@@ -84,7 +83,7 @@ class Identity(msgspec.Struct, frozen=True, kw_only=True):
 class ReadResult(msgspec.Struct, frozen=True, kw_only=True):
     """What came of one step."""
 
-    status: Status
+    status: ReadStatus
     data: bytes
 
 
@@ -101,7 +100,7 @@ def pack_request(
     return RpcRequest("eth_call", (transaction, block, state))
 
 
-def read_pack(answer: RpcAnswer, *, count: int) -> tuple[Identity, list[ReadResult]] | None:
+def read_pack(answer: RpcAnswer, *, count: int) -> tuple[ReadIdentity, list[ReadResult]] | None:
     """None: the node refused, or knows no overrides of code, or answered something else."""
     if isinstance(answer, RpcFault):
         return None
@@ -118,11 +117,13 @@ def answer_of(step: Read, told: ReadResult) -> RpcAnswer | None:
     Code that begins with EF is an account's delegation (EIP-7702), which not every machine shows
     to a contract as a node shows it to us.
     """
-    if step.kind is Kind.CODE and told.data.startswith(_DELEGATED):
+    if step.kind is ReadKind.CODE and told.data.startswith(_DELEGATED):
         return None
-    if told.status is Status.OK or (told.status is Status.CUT and step.first_bytes is not None):
+    if told.status is ReadStatus.OK or (
+        told.status is ReadStatus.CUT and step.first_bytes is not None
+    ):
         return msgspec.Raw(f'"0x{told.data.hex()}"'.encode())
-    if told.status is Status.FAILED:
+    if told.status is ReadStatus.FAILED:
         return RpcFault(code=3, message="execution reverted", data="0x" + told.data.hex())
     return None
 
@@ -138,9 +139,9 @@ def address_in(step: Read, answer: RpcAnswer) -> Address | None:
     except UpstreamError:
         return None
     found: Address | None
-    if step.kind is Kind.CALL:
+    if step.kind is ReadKind.CALL:
         found = decode_address(reply)
-    elif step.kind is Kind.WORD:
+    elif step.kind is ReadKind.WORD:
         word = decode_uint(reply)
         found = None if word is None else Address(f"0x{word & _ADDRESS_MASK:040x}")
     else:
@@ -192,19 +193,19 @@ def _encode_step(step: Read) -> bytes:
     )
 
 
-def _decode(reply: bytes, count: int) -> tuple[Identity, list[ReadResult]]:
+def _decode(reply: bytes, count: int) -> tuple[ReadIdentity, list[ReadResult]]:
     """Raises ValueError, IndexError for what Reader cannot have said."""
     number, time_s, parent, proposer = (
         reply[start : start + WORD] for start in range(0, _IDENTITY_BYTES, WORD)
     )
     at, told = _IDENTITY_BYTES, []
     for _ in range(count):
-        status, length = Status(reply[at]), int.from_bytes(reply[at + 1 : at + _ENTRY_BYTES])
+        status, length = ReadStatus(reply[at]), int.from_bytes(reply[at + 1 : at + _ENTRY_BYTES])
         at += _ENTRY_BYTES + length
         told.append(ReadResult(status=status, data=reply[at - length : at]))
     if at != len(reply):
         raise ValueError(at)
-    identity = Identity(
+    identity = ReadIdentity(
         number=int.from_bytes(number),
         time_s=int.from_bytes(time_s),
         parent_hash=Hash32("0x" + parent.hex()),

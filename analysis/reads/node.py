@@ -3,13 +3,8 @@
 from collections.abc import Sequence
 from typing import Protocol
 
-import msgspec
-
-from config.jsonrpc import RpcFault, RpcRequest
+from config.jsonrpc import RpcAnswer, RpcRequest
 from config.primitives import BlockRef
-
-RpcAnswer = msgspec.Raw | RpcFault
-"""The undecoded JSON of `result`, or the error object."""
 
 
 class Node(Protocol):

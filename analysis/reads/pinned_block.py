@@ -2,9 +2,8 @@
 
 import msgspec
 
-from analysis.reads.node import RpcAnswer
 from config.errors import UpstreamError
-from config.jsonrpc import RpcFault, RpcRequest
+from config.jsonrpc import RpcAnswer, RpcFault, RpcRequest
 from config.primitives import Address, BlockRef, Hash32
 
 _HASH_CHARS = 66

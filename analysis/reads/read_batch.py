@@ -14,19 +14,19 @@ import msgspec
 
 from analysis.reads import pinned_block
 from analysis.reads.multicall import (
-    Identity,
-    Kind,
     Read,
+    ReadIdentity,
+    ReadKind,
     address_in,
     answer_of,
     fits,
     pack_request,
     read_pack,
 )
-from analysis.reads.node import Node, RpcAnswer
+from analysis.reads.node import Node
 from analysis.reads.node_capabilities import Capability, NodeCapabilities
 from analysis.reads.pinned_block import PinnedHeader
-from config.jsonrpc import RpcFault, RpcRequest
+from config.jsonrpc import RpcAnswer, RpcFault, RpcRequest
 from config.primitives import Address, Hash32
 
 _FEWEST = 3
@@ -312,13 +312,13 @@ def memory_key(request: RpcRequest) -> bytes:
     return msgspec.json.encode(request)
 
 
-_ANY = Read(kind=Kind.CALL, to=Address("0x" + "00" * 20))
+_ANY = Read(kind=ReadKind.CALL, to=Address("0x" + "00" * 20))
 
 
-def _is_of(identity: Identity, header: PinnedHeader) -> bool:
+def _is_of(identity: ReadIdentity, header: PinnedHeader) -> bool:
     """Whether a pack ran on the block of this header. A hash is not to be had inside a call."""
     ref = header.ref
-    return identity == Identity(
+    return identity == ReadIdentity(
         number=ref.number, time_s=ref.time_s, parent_hash=ref.parent_hash, proposer=header.proposer
     )
 
@@ -329,11 +329,11 @@ def _step_of(request: RpcRequest) -> Read | None:
         case RpcRequest("eth_call", ({"to": str(to), "data": str(data), **rest}, _, *more)):
             is_small = len(data) <= _LONGEST_DATA
             if is_small and rest.keys() <= {"gas"} and (not more or _are_marks(more)):
-                return Read(kind=Kind.CALL, to=Address(to), data=bytes.fromhex(data[2:]))
+                return Read(kind=ReadKind.CALL, to=Address(to), data=bytes.fromhex(data[2:]))
         case RpcRequest("eth_getCode", (str(address), _)):
-            return Read(kind=Kind.CODE, to=Address(address))
+            return Read(kind=ReadKind.CODE, to=Address(address))
         case RpcRequest("eth_getStorageAt", (str(address), str(slot), _)):
-            return Read(kind=Kind.WORD, to=Address(address), data=bytes.fromhex(slot[2:]))
+            return Read(kind=ReadKind.WORD, to=Address(address), data=bytes.fromhex(slot[2:]))
     return None
 
 
@@ -346,10 +346,10 @@ def _are_marks(more: Sequence[object]) -> bool:
 
 def _home(request: RpcRequest, step: Read, packs: dict[object, _Pack]) -> _Pack | None:
     """The pack a request without source belongs in. None: it disturbs the one there is."""
-    block = request.params[-1] if step.kind is not Kind.CALL else request.params[1]
-    overrides = request.params[2] if len(request.params) > 2 and step.kind is Kind.CALL else {}  # noqa: PLR2004 - call, block, overrides
+    block = request.params[-1] if step.kind is not ReadKind.CALL else request.params[1]
+    overrides = request.params[2] if len(request.params) > 2 and step.kind is ReadKind.CALL else {}  # noqa: PLR2004 - call, block, overrides
     assert isinstance(overrides, dict)  # noqa: S101 - _step_of has looked
-    owner = step.to if step.kind is Kind.WORD else None
+    owner = step.to if step.kind is ReadKind.WORD else None
     key = owner, bool(overrides), memory_key(RpcRequest("", (block,)))
     at = owner or Address("0x" + secrets.token_hex(20))
     pack = packs.setdefault(key, _Pack(at, block))
@@ -361,7 +361,7 @@ def _home(request: RpcRequest, step: Read, packs: dict[object, _Pack]) -> _Pack 
 
 def _belongs(step: Read, pack: _Pack, source: _Source | None) -> bool:
     """Whether the step means the same in the pack: there, one contract's code may be Reader."""
-    if step.kind is Kind.WORD:
+    if step.kind is ReadKind.WORD:
         return step.to == pack.at
     return step.to != pack.at or (source is not None and source.place is None)
 

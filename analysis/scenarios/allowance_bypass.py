@@ -12,7 +12,7 @@ import msgspec
 
 from analysis.reads.abi_encoding import call_data
 from analysis.scenarios.attack_setup import AttackSetup
-from analysis.scenarios.theft_attempts import Act, Attempt, Seen, transfer_from
+from analysis.scenarios.theft_attempts import Act, TheftAttempt, TheftOutcome, transfer_from
 from analysis.scenarios.transfer import Wallet
 from config.primitives import Address
 
@@ -30,12 +30,12 @@ class Bypass(msgspec.Struct, frozen=True, kw_only=True):
     """Who can, where not everybody can."""
 
 
-def write_attempts(attack: AttackSetup, suspects: Sequence[Address]) -> list[Attempt]:
+def write_attempts(attack: AttackSetup, suspects: Sequence[Address]) -> list[TheftAttempt]:
     """On wallets funded on stage; where none can be, on a real holder. Empty: there is neither."""
     return [*_by_strangers(attack, suspects), *_by_suspects(attack, suspects)]
 
 
-def judge(seen: Sequence[Seen], suspects: Sequence[Address]) -> Bypass:
+def judge(seen: Sequence[TheftOutcome], suspects: Sequence[Address]) -> Bypass:
     """One stranger's success is everybody's. A no needs a stranger, and every suspect that was
     tried, to have been seen to fail."""
     able = {each.attacker for each in seen if each.has_moved}
@@ -48,7 +48,7 @@ def judge(seen: Sequence[Seen], suspects: Sequence[Address]) -> Bypass:
     return Bypass(value=False if failed - set(suspects) and not unseen else None)
 
 
-def _by_strangers(attack: AttackSetup, suspects: Sequence[Address]) -> Iterator[Attempt]:
+def _by_strangers(attack: AttackSetup, suspects: Sequence[Address]) -> Iterator[TheftAttempt]:
     recipient = attack.account("recipient")
     strangers = [attack.account(f"stranger {at}") for at in range(_STRANGERS)]
     wallets = zip(attack.wallets("robbed"), attack.whales("robbed whale"), strict=False)
@@ -77,7 +77,7 @@ def _opening_acts(stranger: Address, wallet: Wallet) -> Iterator[tuple[str, str]
     yield "send nothing", call_data("transfer(address,uint256)", wallet.address, 0)
 
 
-def _by_suspects(attack: AttackSetup, suspects: Sequence[Address]) -> Iterator[Attempt]:
+def _by_suspects(attack: AttackSetup, suspects: Sequence[Address]) -> Iterator[TheftAttempt]:
     recipient = attack.account("recipient")
     wallets = zip(attack.wallets("lost"), attack.whales("lost whale"), strict=False)
     for suspect, (wallet, whale) in zip(suspects, wallets, strict=False):
@@ -88,7 +88,7 @@ def _by_suspects(attack: AttackSetup, suspects: Sequence[Address]) -> Iterator[A
             yield disallowed(attack, attempt)
 
 
-def disallowed(attack: AttackSetup, attempt: Attempt) -> Attempt:
+def disallowed(attack: AttackSetup, attempt: TheftAttempt) -> TheftAttempt:
     """The attempt; a wallet that may have approved the thief takes that back first."""
     if not attack.has_allowed(attempt.attacker):
         return attempt
@@ -97,8 +97,8 @@ def disallowed(attack: AttackSetup, attempt: Attempt) -> Attempt:
     return msgspec.structs.replace(attempt, acts=(disallow, *attempt.acts))
 
 
-def _attempt(attacker: Address, wallet: Wallet, recipient: Address, amount: int) -> Attempt:
-    return Attempt(
+def _attempt(attacker: Address, wallet: Wallet, recipient: Address, amount: int) -> TheftAttempt:
+    return TheftAttempt(
         attacker=attacker,
         wallet=wallet,
         acts=(transfer_from(attacker, wallet.address, recipient, amount),),

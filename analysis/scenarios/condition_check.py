@@ -6,11 +6,11 @@ from typing import Final
 import msgspec
 
 from analysis.conditions.condition_inputs import OrdinaryTrade, WhatIf
-from analysis.conditions.condition_plan import Plan, callees_of, make_plan
+from analysis.conditions.condition_plan import ConditionPlan, callees_of, make_plan
 from analysis.scenarios import what_if
 from analysis.scenarios.buy import Bought, BuyTry
 from analysis.scenarios.trade_setup import TradeSetup
-from analysis.scenarios.what_if import Directed, Seen
+from analysis.scenarios.what_if import Directed, WhatIfOutcome
 from analysis.simulation.eth_call_backend import SimulationJob
 from analysis.simulation.evidence import simulation_evidence
 from analysis.simulation.simulate_v1 import NotSimulated, Outcome, Passed, SimulationResult
@@ -75,7 +75,7 @@ class ConditionFindings(msgspec.Struct, frozen=True, kw_only=True):
     evidence: tuple[EvidenceRow, ...] = ()
 
 
-class Report(msgspec.Struct, frozen=True, kw_only=True):
+class ConditionReport(msgspec.Struct, frozen=True, kw_only=True):
     """The outcome in the evidence."""
 
     conditions: int
@@ -90,7 +90,7 @@ class ConditionPlays(msgspec.Struct, frozen=True, kw_only=True):
 
     ground: TradeSetup
     buyer: BuyTry
-    asked: tuple[tuple[CodeConditions, OrdinaryTrade, Plan], ...]
+    asked: tuple[tuple[CodeConditions, OrdinaryTrade, ConditionPlan], ...]
     directed: tuple[Directed, ...]
 
     @property
@@ -167,7 +167,7 @@ def judge(
     codeless: Collection[Address],
 ) -> ConditionFindings:
     """`codeless`: callees that have no code."""
-    seen: list[Seen] = []
+    seen: list[WhatIfOutcome] = []
     unplayed: set[WhatIf] = set()
     for directed, result in zip(plays.directed, played, strict=True):
         if isinstance(result, NotSimulated):
@@ -215,12 +215,12 @@ def _untested(
     return found
 
 
-def _is_crumb(buyer: BuyTry, seen: Seen) -> bool:
+def _is_crumb(buyer: BuyTry, seen: WhatIfOutcome) -> bool:
     held = buyer.held[0] if buyer.held is not None else 0
     return seen.what_if.input == "amount" and seen.what_if.value * _CRUMB < held
 
 
-def _is_ordinary(plays: ConditionPlays, seen: Seen) -> bool:
+def _is_ordinary(plays: ConditionPlays, seen: WhatIfOutcome) -> bool:
     """Whether ordinary people meet the input within a month."""
     disguise, what = plays.ground.disguise, seen.what_if
     base_fee = disguise.base_fee_wei or 0
@@ -244,12 +244,12 @@ def _evidence(
     plays: ConditionPlays,
     played: Sequence[SimulationResult | NotSimulated],
     untested: Sequence[Checked],
-    harmful: Sequence[Seen],
+    harmful: Sequence[WhatIfOutcome],
     *,
     is_complete: bool,
 ) -> tuple[EvidenceRow, ...]:
     """One row; its calls are those of the first harmful play."""
-    outcome = Report(
+    outcome = ConditionReport(
         conditions=sum(len(code.conditions.conditions) for code, _, _ in plays.asked),
         is_complete=is_complete,
         played=sum(isinstance(result, SimulationResult) for result in played),

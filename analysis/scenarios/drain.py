@@ -12,7 +12,13 @@ from collections.abc import Sequence
 from analysis.scenarios.allowance_bypass import disallowed
 from analysis.scenarios.argument_filling import CallTemplate, call_templates, fill
 from analysis.scenarios.attack_setup import AttackSetup
-from analysis.scenarios.theft_attempts import ATTEMPTS_A_PLAY, Act, Attempt, Seen, transfer_from
+from analysis.scenarios.theft_attempts import (
+    ATTEMPTS_A_PLAY,
+    Act,
+    TheftAttempt,
+    TheftOutcome,
+    transfer_from,
+)
 from analysis.scenarios.transfer import Wallet
 from analysis.static.custody.simulation_hints import DebitingFunction
 from config.primitives import Address
@@ -23,7 +29,7 @@ _MOST_BY_SUSPECTS = 2 * ATTEMPTS_A_PLAY
 
 def write_attempts(
     attack: AttackSetup, movers: Sequence[DebitingFunction], suspects: Sequence[Address]
-) -> list[Attempt]:
+) -> list[TheftAttempt]:
     """The likeliest first, as many as fit. Empty: no wallet, or no function to try."""
     stranger = attack.account("burglar")
     by_strangers = _attempts(attack, movers, [stranger])
@@ -32,7 +38,7 @@ def write_attempts(
 
 
 def judge(
-    seen: Sequence[Seen], *, bypass: bool | None, is_untried: bool, is_open: bool
+    seen: Sequence[TheftOutcome], *, bypass: bool | None, is_untried: bool, is_open: bool
 ) -> bool | None:
     """The specification's table. `is_untried`: there were functions to try, and none was tried;
     `is_open`: the code has a store whose custody is not proved."""
@@ -46,7 +52,7 @@ def judge(
 
 def _attempts(
     attack: AttackSetup, movers: Sequence[DebitingFunction], attackers: Sequence[Address]
-) -> list[Attempt]:
+) -> list[TheftAttempt]:
     wallets = attack.wallets("drained")
     ranked = [
         (rank, attacker, recipe)
@@ -63,7 +69,7 @@ def _attempts(
     return [disallowed(attack, attempt) for attempt in found if attempt is not None]
 
 
-def _attempt(wallet: Wallet, attacker: Address, recipe: CallTemplate) -> Attempt | None:
+def _attempt(wallet: Wallet, attacker: Address, recipe: CallTemplate) -> TheftAttempt | None:
     data = fill(recipe, wallet, attacker)
     if data is None:
         return None
@@ -71,4 +77,4 @@ def _attempt(wallet: Wallet, attacker: Address, recipe: CallTemplate) -> Attempt
         Act(sender=attacker, data=data),
         transfer_from(attacker, wallet.address, attacker, wallet.amount_raw),
     )
-    return Attempt(attacker=attacker, wallet=wallet, acts=acts, what=recipe.what)
+    return TheftAttempt(attacker=attacker, wallet=wallet, acts=acts, what=recipe.what)

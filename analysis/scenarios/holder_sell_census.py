@@ -23,7 +23,7 @@ VERSION = 2
 MOST_SELLERS = 20
 
 
-class Sold(msgspec.Struct, frozen=True, kw_only=True):
+class CensusSale(msgspec.Struct, frozen=True, kw_only=True):
     """What came of one holder's sale."""
 
     holder: Address
@@ -51,7 +51,7 @@ class SellCensus(msgspec.Struct, frozen=True, kw_only=True):
     tax_max: float | None
     reasons: dict[str, int]
     """Why sales were refused, and how often."""
-    sellers: tuple[Sold, ...]
+    sellers: tuple[CensusSale, ...]
 
 
 def choose(wallets: Sequence[Wallet], special: frozenset[Address]) -> tuple[Wallet, ...]:
@@ -102,13 +102,13 @@ def read_play(
     )
 
 
-def _read(ground: TradeSetup, seller: Wallet, played: SimulationResult) -> Sold:
+def _read(ground: TradeSetup, seller: Wallet, played: SimulationResult) -> CensusSale:
     amount = seller.amount_raw
     outcome = read_sale(
         ground, combined_plays.part(played, seller.address), "at sale", asked=amount
     )
     is_passed = isinstance(outcome, Passed)
-    return Sold(
+    return CensusSale(
         holder=seller.address,
         amount_raw=amount,
         can_sell=True if is_passed else False if isinstance(outcome, Refused) else None,

@@ -9,14 +9,14 @@ from collections.abc import Sequence
 
 from analysis.scenarios.argument_filling import call_templates, fill
 from analysis.scenarios.attack_setup import AttackSetup
-from analysis.scenarios.theft_attempts import ATTEMPTS_A_PLAY, Act, Attempt, Seen
+from analysis.scenarios.theft_attempts import ATTEMPTS_A_PLAY, Act, TheftAttempt, TheftOutcome
 from analysis.static.custody.simulation_hints import DebitingFunction
 from config.primitives import Address
 
 
 def write_attempts(
     attack: AttackSetup, movers: Sequence[DebitingFunction], owners: Sequence[Address]
-) -> list[Attempt]:
+) -> list[TheftAttempt]:
     """As many as fit one play, the likeliest first. Empty: no wallet, no owner, or no function."""
     ranked = [
         (rank, owner, recipe)
@@ -31,11 +31,11 @@ def write_attempts(
         data = fill(recipe, wallet, owner)
         if data is not None and wallet.address != owner:
             act = Act(sender=owner, data=data)
-            found.append(Attempt(attacker=owner, wallet=wallet, acts=(act,), what=recipe.what))
+            found.append(TheftAttempt(attacker=owner, wallet=wallet, acts=(act,), what=recipe.what))
     return found
 
 
-def judge(seen: Sequence[Seen], *, is_helpless: bool) -> bool | None:
+def judge(seen: Sequence[TheftOutcome], *, is_helpless: bool) -> bool | None:
     """None: it did not run. `is_helpless`: the owner is known, and is gone or has no function."""
     if any(each.has_moved or each.has_grown for each in seen):
         return True

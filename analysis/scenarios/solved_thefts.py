@@ -12,7 +12,7 @@ import msgspec
 from analysis.scenarios.allowance_bypass import disallowed
 from analysis.scenarios.argument_filling import CallTemplate, call_templates, fill
 from analysis.scenarios.attack_setup import AttackSetup
-from analysis.scenarios.theft_attempts import ATTEMPTS_A_PLAY, Act, Attempt, transfer_from
+from analysis.scenarios.theft_attempts import ATTEMPTS_A_PLAY, Act, TheftAttempt, transfer_from
 from analysis.scenarios.transfer import Wallet
 from analysis.static.custody.argument_solving import SolvedArgument, SolvedArguments
 from analysis.static.custody.simulation_hints import DebitingFunction
@@ -29,12 +29,12 @@ _NOBODY = -1
 
 def write_attempts(
     attack: AttackSetup, openings: Sequence[SolvedArguments], suspects: Sequence[Address]
-) -> list[Attempt]:
+) -> list[TheftAttempt]:
     """As many as fit one play, strangers first. Empty: no opening, or no wallet."""
     attackers = [attack.account("reader"), *suspects[:_MOST_SUSPECTS]]
     wallets = attack.wallets("broken into")
     plans = ((attacker, opening) for attacker in attackers for opening in openings)
-    found: list[Attempt] = []
+    found: list[TheftAttempt] = []
     for attacker, opening in plans:
         for recipe in _recipes(opening):
             for is_late in (False, True) if opening.preludes else (False,):
@@ -68,7 +68,7 @@ def _attempt(
     recipe: CallTemplate,
     *,
     is_late: bool,
-) -> Attempt | None:
+) -> TheftAttempt | None:
     filled = fill(recipe, wallet, attacker)
     if filled is None:
         return None
@@ -81,7 +81,7 @@ def _attempt(
     if opening.selector != TRANSFER_FROM:
         acts = (*acts, msgspec.structs.replace(after, is_late=is_late))
     what = f"{recipe.what}, as the code asks for" + (", hours after the first step" * is_late)
-    return Attempt(
+    return TheftAttempt(
         attacker=attacker, wallet=wallet, acts=acts, what=what, has_code=opening.has_code
     )
 

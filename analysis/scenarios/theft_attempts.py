@@ -56,7 +56,7 @@ class Act(msgspec.Struct, frozen=True, kw_only=True):
     """It is done hours after the others."""
 
 
-class Attempt(msgspec.Struct, frozen=True, kw_only=True):
+class TheftAttempt(msgspec.Struct, frozen=True, kw_only=True):
     """One try to make a wallet poorer."""
 
     attacker: Address
@@ -70,7 +70,7 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
     """The thief is a contract."""
 
 
-class Seen(msgspec.Struct, frozen=True, kw_only=True):
+class TheftOutcome(msgspec.Struct, frozen=True, kw_only=True):
     """What an attempt came to."""
 
     attacker: Address
@@ -95,19 +95,19 @@ Watched = tuple[Literal["wallet", "bystander", "thief", "token", "supply"], ...]
 class Case(msgspec.Struct, frozen=True, kw_only=True):
     """One play of attempts."""
 
-    attempts: tuple[Attempt, ...]
+    attempts: tuple[TheftAttempt, ...]
     play: Simulation
 
 
 def write_cases(
-    attack: AttackSetup, attempts: Sequence[Attempt], *, watched: Watched
+    attack: AttackSetup, attempts: Sequence[TheftAttempt], *, watched: Watched
 ) -> tuple[Case, ...]:
     """Attempts in as few plays as they fit in. Those on a real holder share its balance."""
     starts = range(0, len(attempts), ATTEMPTS_A_PLAY)
     return tuple(_case(attack, attempts[at : at + ATTEMPTS_A_PLAY], watched) for at in starts)
 
 
-def read_case(case: Case, played: SimulationResult | NotSimulated) -> tuple[Seen, ...]:
+def read_case(case: Case, played: SimulationResult | NotSimulated) -> tuple[TheftOutcome, ...]:
     """What each attempt came to. Empty when the node did not play."""
     if isinstance(played, NotSimulated):
         return ()
@@ -141,7 +141,7 @@ def transfer_from(attacker: Address, wallet: Address, recipient: Address, amount
 # --- writing -----------------------------------------------------------------------------------
 
 
-def _case(attack: AttackSetup, attempts: Sequence[Attempt], watched: Watched) -> Case:
+def _case(attack: AttackSetup, attempts: Sequence[TheftAttempt], watched: Watched) -> Case:
     bystander = _bystander(attack) if "bystander" in watched else None
     asker = attack.account("asker")
     calls: list[SimCall] = []
@@ -187,7 +187,7 @@ def _blocks(
 
 
 def _funds(
-    attack: AttackSetup, attempts: Sequence[Attempt], bystander: Wallet | None
+    attack: AttackSetup, attempts: Sequence[TheftAttempt], bystander: Wallet | None
 ) -> dict[Address, dict[Hash32, Hash32]]:
     """Slots that wallets are funded by."""
     if attack.slot_index is None:
@@ -224,7 +224,7 @@ def _bystander(attack: AttackSetup) -> Wallet | None:
 
 
 def _reads(
-    attack: AttackSetup, attempt: Attempt, bystander: Wallet | None, watched: Watched
+    attack: AttackSetup, attempt: TheftAttempt, bystander: Wallet | None, watched: Watched
 ) -> dict[str, tuple[Address, str]]:
     """Whom to ask what, by name."""
 
@@ -259,7 +259,7 @@ def _given(attack: AttackSetup, wallet: Wallet, label: str) -> Iterator[SimCall]
 
 
 def _acted(
-    attack: AttackSetup, attempt: Attempt, label: str, *, is_late: bool
+    attack: AttackSetup, attempt: TheftAttempt, label: str, *, is_late: bool
 ) -> Iterator[SimCall]:
     for step, act in enumerate(attempt.acts):
         if act.is_late is is_late:
@@ -276,7 +276,7 @@ def _acted(
 # --- reading -----------------------------------------------------------------------------------
 
 
-def _seen(attempt: Attempt, label: str, played: SimulationResult) -> Seen:
+def _seen(attempt: TheftAttempt, label: str, played: SimulationResult) -> TheftOutcome:
     def told(what: str) -> tuple[int, int] | None:
         """Before and after. None: not asked, or no answer."""
         pair = [played.by_label.get(f"{label}{what} {when}") for when in ("before", "after")]
@@ -292,7 +292,7 @@ def _seen(attempt: Attempt, label: str, played: SimulationResult) -> Seen:
     results = [played[f"{label}act {step}"] for step in range(len(attempt.acts))]
     is_fair = wallet is not None and _is_set_up(attempt, results, wallet[0])
     explained = max(0, -change("thief"), -change("token"), change("supply"))
-    return Seen(
+    return TheftOutcome(
         attacker=attempt.attacker,
         wallet=attempt.wallet.address,
         what=attempt.what,
@@ -315,7 +315,7 @@ def _has_moved(wallet: tuple[int, int], bystander: tuple[int, int] | None) -> bo
     return True if is_clear else None
 
 
-def _is_set_up(attempt: Attempt, results: Sequence[SimResult], before: int) -> bool:
+def _is_set_up(attempt: TheftAttempt, results: Sequence[SimResult], before: int) -> bool:
     """Whether the wallet holds what it was given, and all that had to pass has passed."""
     wallet = attempt.wallet
     is_funded = before == wallet.balance_raw if wallet.slot_index is not None else before > 0

@@ -11,7 +11,13 @@ from analysis.reads.node_capabilities import NodeCapabilities
 from analysis.scenarios import allowance_bypass, drain, owner_balance, solved_thefts
 from analysis.scenarios.attack_setup import AttackSetup
 from analysis.scenarios.privileged_candidates import stored_addresses
-from analysis.scenarios.theft_attempts import Case, Seen, case_evidence, read_case, write_cases
+from analysis.scenarios.theft_attempts import (
+    Case,
+    TheftOutcome,
+    case_evidence,
+    read_case,
+    write_cases,
+)
 from analysis.scenarios.unproved_stores import Doubt, doubt_evidence, open_custody
 from analysis.scenarios.victim_purchase import Prologue
 from analysis.simulation.backends import perform
@@ -206,7 +212,9 @@ async def read_stored(
     return stored_addresses(stored, words)
 
 
-def _seen(cases: Sequence[Case], played: Sequence[SimulationResult | NotSimulated]) -> list[Seen]:
+def _seen(
+    cases: Sequence[Case], played: Sequence[SimulationResult | NotSimulated]
+) -> list[TheftOutcome]:
     return [
         seen for case, result in zip(cases, played, strict=True) for seen in read_case(case, result)
     ]

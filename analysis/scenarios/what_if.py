@@ -63,7 +63,7 @@ class Directed(msgspec.Struct, frozen=True, kw_only=True):
     play: Simulation
 
 
-class Seen(msgspec.Struct, frozen=True, kw_only=True):
+class WhatIfOutcome(msgspec.Struct, frozen=True, kw_only=True):
     """What came of it."""
 
     what_if: WhatIf
@@ -116,7 +116,7 @@ def _extents(what_if: WhatIf) -> tuple[Extent, ...]:
 
 def read_play(
     ground: TradeSetup, buyer: BuyTry, directed: Directed, played: SimulationResult
-) -> Seen:
+) -> WhatIfOutcome:
     """The first try that passes counts; a try for more than was held tells nothing."""
     ground = ground.with_coin(is_wanted=buyer.in_coin)
     outcomes: list[Outcome] = []
@@ -129,7 +129,7 @@ def read_play(
     refused = [outcome for outcome in outcomes if isinstance(outcome, Refused)]
     nothing = NotSimulated(missing="FUNDS", reason="nothing could be bought to be sold")
     sale = next(iter((*passed, *refused, *outcomes)), nothing)
-    return Seen(
+    return WhatIfOutcome(
         what_if=directed.what_if,
         extent=directed.extent,
         buy=read_buy(ground, played, buyer.amount_in),

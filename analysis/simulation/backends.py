@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from analysis.reads.node import Node, RpcAnswer
+from analysis.reads.node import Node
 from analysis.reads.node_capabilities import NodeCapabilities
 from analysis.simulation import eth_call_backend, trace_backend
 from analysis.simulation.eth_call_backend import SimulationJob
@@ -19,7 +19,7 @@ from analysis.simulation.simulate_v1 import (
     SimulationResult,
     read_simulation,
 )
-from config.jsonrpc import RpcFault
+from config.jsonrpc import RpcAnswer, RpcFault
 
 _METHOD_NOT_FOUND = -32601
 _UNKNOWN_WORDS = (

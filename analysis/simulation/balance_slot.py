@@ -12,9 +12,8 @@ from eth_hash.auto import keccak
 
 from analysis.reads.abi_encoding import call_data
 from analysis.reads.eth_reads import decode_uint, read_reply
-from analysis.reads.node import RpcAnswer
 from analysis.simulation.simulate_v1 import READ_GAS
-from config.jsonrpc import RpcFault, RpcRequest
+from config.jsonrpc import RpcAnswer, RpcFault, RpcRequest
 from config.primitives import Address, Hash32, RawAmount
 
 _LOWEST_MARK = 10**15

@@ -16,7 +16,7 @@ from analysis import probes
 from analysis.reads.abi_encoding import selector_of, topic_of
 from analysis.reads.eth_reads import WORD, code_at, decode_uint, read_code, read_reply
 from analysis.reads.multicall import pushed_address
-from analysis.reads.node import Node, RpcAnswer
+from analysis.reads.node import Node
 from analysis.simulation.balance_slot import candidate_slots
 from analysis.simulation.simulate_v1 import (
     NotSimulated,
@@ -31,7 +31,7 @@ from analysis.static.evm.disassembly import split, strip_metadata
 from analysis.static.evm.opcodes import NUMBER, OPCODES
 from analysis.token.proxy_resolution import STANDARD_SLOTS
 from config.errors import UpstreamError
-from config.jsonrpc import RpcFault, RpcRequest
+from config.jsonrpc import RpcAnswer, RpcFault, RpcRequest
 from config.primitives import Address, Hash32
 
 _METHOD = "eth_call"

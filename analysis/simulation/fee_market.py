@@ -9,7 +9,6 @@ eth_feeHistory and eth_simulateV1.
 
 import msgspec
 
-from analysis.reads.node import RpcAnswer
 from analysis.simulation.simulate_v1 import (
     READ_GAS,
     NotSimulated,
@@ -17,7 +16,7 @@ from analysis.simulation.simulate_v1 import (
     Simulation,
     SimulationResult,
 )
-from config.jsonrpc import RpcFault, RpcRequest
+from config.jsonrpc import RpcAnswer, RpcFault, RpcRequest
 from config.primitives import Address
 
 REMEMBERED_S = 60.0

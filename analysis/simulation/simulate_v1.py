@@ -11,9 +11,8 @@ from typing import Literal
 
 import msgspec
 
-from analysis.reads.node import RpcAnswer
 from analysis.simulation.disguise import Disguise
-from config.jsonrpc import RpcFault, RpcRequest
+from config.jsonrpc import RpcAnswer, RpcFault, RpcRequest
 from config.primitives import Address, BlockRef, Hash32
 
 CALL_GAS = 5_000_000

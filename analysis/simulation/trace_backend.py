@@ -13,7 +13,7 @@ from typing import TypeVar
 
 import msgspec
 
-from analysis.reads.node import Node, RpcAnswer
+from analysis.reads.node import Node
 from analysis.reads.node_capabilities import Capability
 from analysis.simulation.simulate_v1 import (
     NotSimulated,
@@ -26,7 +26,7 @@ from analysis.simulation.simulate_v1 import (
     merge_overrides,
 )
 from config.errors import UpstreamError
-from config.jsonrpc import RpcFault, RpcRequest
+from config.jsonrpc import RpcAnswer, RpcFault, RpcRequest
 from config.primitives import Address, BlockRef, Hash32
 
 _METHOD = "debug_traceCall"

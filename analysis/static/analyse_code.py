@@ -18,7 +18,7 @@ from analysis.static.custody.simulation_hints import (
     find_simulation_hints,
 )
 from analysis.static.dataflow.delegate_targets import Delegation, find_delegation, slot_name
-from analysis.static.detectors.detector import Answer, Evidence
+from analysis.static.detectors.detector import DetectorAnswer, Evidence
 from analysis.static.detectors.registry import DETECTORS
 from analysis.static.evm.budget import Budget
 from analysis.static.evm.disassembly import Program, hash_of, split, strip_metadata
@@ -163,7 +163,7 @@ def unanalysed(stripped: bytes) -> CodeAnalysis:
     )
 
 
-def _findings(answers: dict[str, Answer]) -> StaticFindings:
+def _findings(answers: dict[str, DetectorAnswer]) -> StaticFindings:
     values: dict[str, bool | tuple[Selector, ...] | None] = {
         key: answer.value for key, answer in answers.items()
     }
@@ -227,7 +227,9 @@ class Proof(msgspec.Struct, frozen=True, kw_only=True):
     """Why there is no answer, where there is none."""
 
 
-def _evidence(answers: dict[str, Answer], owner_checks: list[Note]) -> tuple[EvidenceRow, ...]:
+def _evidence(
+    answers: dict[str, DetectorAnswer], owner_checks: list[Note]
+) -> tuple[EvidenceRow, ...]:
     proofs = {
         key: _proof(answer) for key, answer in answers.items() if answer.evidence or answer.reason
     }
@@ -243,7 +245,7 @@ def _evidence(answers: dict[str, Answer], owner_checks: list[Note]) -> tuple[Evi
     )
 
 
-def _proof(answer: Answer) -> Proof:
+def _proof(answer: DetectorAnswer) -> Proof:
     slots = {slot for each in answer.evidence for slot in each.slots}
     return Proof(
         selectors=_selectors_of(answer.evidence),

@@ -5,12 +5,11 @@ from collections.abc import Sequence
 import msgspec
 
 from analysis.reads.eth_reads import code_at, read_code
-from analysis.reads.node import RpcAnswer
 from analysis.token import metadata
 from analysis.token.metadata import Metadata
 from config.burn import BURN_ADDRESSES
 from config.errors import TokenRefusedError
-from config.jsonrpc import RpcRequest
+from config.jsonrpc import RpcAnswer, RpcRequest
 from config.primitives import Address, Hash32, parse_address
 
 _DELEGATION_PREFIX = bytes.fromhex("ef0100")

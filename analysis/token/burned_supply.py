@@ -5,9 +5,8 @@ from collections.abc import Sequence
 import msgspec
 
 from analysis.reads.eth_reads import call, decode_uint, read_reply
-from analysis.reads.node import RpcAnswer
 from config.burn import BURN_ADDRESSES
-from config.jsonrpc import RpcRequest
+from config.jsonrpc import RpcAnswer, RpcRequest
 from config.primitives import Address, Hash32, RawAmount
 from sql.rows import HolderRow
 

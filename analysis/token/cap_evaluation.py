@@ -11,7 +11,7 @@ from typing import Final
 import msgspec
 
 from analysis.static.evm.expressions import FOLDED, MASK
-from analysis.static.token_model.cap_rules import REFUSED, CapRule, CapRules, Step
+from analysis.static.token_model.cap_rules import REFUSED, CapRule, CapRules, ComputationStep
 from analysis.token.contract_clock import Reading
 from config.primitives import Hash32, RawAmount
 from sql.rows import StaticFindings
@@ -91,7 +91,7 @@ def _reaches_refusal(rule: CapRule, results: list[Values]) -> bool:
 
 
 def _results(
-    steps: tuple[Step, ...],
+    steps: tuple[ComputationStep, ...],
     words: Mapping[Hash32, int],
     amount: int,
     clock: Reading | None,

@@ -6,8 +6,7 @@ It is read by running `block.number` and `block.timestamp` in a call, never from
 import msgspec
 
 from analysis.reads.eth_reads import CALL_GAS, WORD, read_reply
-from analysis.reads.node import RpcAnswer
-from config.jsonrpc import RpcFault, RpcRequest
+from config.jsonrpc import RpcAnswer, RpcFault, RpcRequest
 from config.primitives import Hash32
 
 _CODE = "0x436000524260205260406000f3"

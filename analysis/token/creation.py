@@ -32,7 +32,7 @@ _USER_OPERATION = _topic("UserOperationEvent(bytes32,address,address,uint256,boo
 """Source: ERC-4337, EntryPoint. Who sent such a transaction is a bundler, not its user."""
 
 
-class Creation(msgspec.Struct, frozen=True, kw_only=True):
+class ContractCreation(msgspec.Struct, frozen=True, kw_only=True):
     """Where a contract came from."""
 
     block_number: int
@@ -56,7 +56,7 @@ class _Receipt(msgspec.Struct, frozen=True, rename="camel"):
     contract_address: str | None = None
 
 
-async def find_creation(node: Node, token: Address, *, final: int) -> Creation | None:
+async def find_creation(node: Node, token: Address, *, final: int) -> ContractCreation | None:
     """None: there was no code yet in block `final`, the newest that counts as final.
 
     Raises UpstreamError, also where the node has no state of old blocks.
@@ -73,11 +73,11 @@ async def find_creation(node: Node, token: Address, *, final: int) -> Creation |
         raise UpstreamError(service="node", reason=f"receipts of block {number}") from error
     made = _maker(receipts, token)
     if made is None:
-        return Creation(block_number=number, tx_hash=None, creator=None)
+        return ContractCreation(block_number=number, tx_hash=None, creator=None)
     return _creation(made, number)
 
 
-async def find_launch(node: Node, token: Address, tx_hash: Hash32) -> Creation | None:
+async def find_launch(node: Node, token: Address, tx_hash: Hash32) -> ContractCreation | None:
     """By the transaction in which a platform announced the token.
 
     None: that did not make it, or the node does not tell of it. Raises UpstreamError.
@@ -118,9 +118,9 @@ async def _have_code(node: Node, token: Address, heights: Sequence[int]) -> list
     return [bool(read_code(answer)) for answer in answers]
 
 
-def _creation(made: _Receipt, number: int) -> Creation:
+def _creation(made: _Receipt, number: int) -> ContractCreation:
     is_bundle = any(log.topics[:1] == (_USER_OPERATION,) for log in made.logs)
-    return Creation(
+    return ContractCreation(
         block_number=number,
         tx_hash=made.transaction_hash,
         creator=None if is_bundle else parse_address(made.sender),

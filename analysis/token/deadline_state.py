@@ -7,12 +7,12 @@ from typing import Final
 import msgspec
 
 from analysis.reads.eth_reads import read_word, word_at
-from analysis.reads.node import Node, RpcAnswer
+from analysis.reads.node import Node
 from analysis.static.token_model.clock_limits import ClockLimit
 from analysis.token import contract_clock
 from analysis.token.contract_clock import Reading
 from config.errors import UpstreamError
-from config.jsonrpc import RpcFault
+from config.jsonrpc import RpcAnswer, RpcFault
 from config.primitives import Address, Hash32
 from sql.rows import ClockLimitRow
 

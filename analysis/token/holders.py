@@ -12,10 +12,10 @@ import msgspec
 
 from analysis.reads.eth_reads import call, code_at, decode_uint, read_code, read_reply
 from analysis.reads.indexed_facts import IndexedFacts, TransferHistory
-from analysis.reads.node import RpcAnswer
 from analysis.reads.read_batch import ReadBatch
 from analysis.token.admission import DELEGATION_BYTES, is_delegated_account
 from config.burn import BURN_ADDRESSES
+from config.jsonrpc import RpcAnswer
 from config.primitives import ZERO_ADDRESS, Address, RawAmount
 from sql.rows import EvidenceRow, HolderRow
 
@@ -23,7 +23,7 @@ _MOST_TOP = 10
 """Source: the specification, "Other constants"."""
 
 
-class Holdings(msgspec.Struct, frozen=True, kw_only=True):
+class TopHolders(msgspec.Struct, frozen=True, kw_only=True):
     """Who holds the token at one block."""
 
     top: tuple[HolderRow, ...]
@@ -65,7 +65,7 @@ class HolderQuestions:
             first_bytes=DELEGATION_BYTES,
         )
 
-    def read(self, told: Mapping[Address, int], *, supply_raw: RawAmount) -> Holdings:
+    def read(self, told: Mapping[Address, int], *, supply_raw: RawAmount) -> TopHolders:
         """`told`: balances at the same block that were asked beside these. Raises UpstreamError."""
         trip = self._trip
         balances = dict(told)
@@ -77,7 +77,7 @@ class HolderQuestions:
         creator = _creator(self._creators, trip[self._codes])
         held = None if creator is None else balances.get(creator)
         top = rank(balances)
-        return Holdings(
+        return TopHolders(
             top=top,
             creator=creator,
             creator_balance_raw=None if held is None else RawAmount(held),

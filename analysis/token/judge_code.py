@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Sequence
 import msgspec
 
 from analysis.reads.eth_reads import address_of, code_at, read_code, read_word, word_at
-from analysis.reads.node import Node, RpcAnswer
+from analysis.reads.node import Node
 from analysis.static.analyse_code import CodeAnalysis
 from analysis.static.custody.simulation_hints import UNKNOWN_LEADS, SimulationHints, StoredAddress
 from analysis.static.dataflow.delegate_targets import Delegation
@@ -13,6 +13,7 @@ from analysis.static.token_model.cap_rules import CapRules
 from analysis.static.token_model.clock_limits import ClockLimit
 from analysis.static.token_model.trade_conditions import TradeConditions
 from analysis.token import proxy_findings, proxy_resolution
+from config.jsonrpc import RpcAnswer
 from config.primitives import ZERO_ADDRESS, Address, Hash32
 from sql.rows import EvidenceRow, StaticFindings
 

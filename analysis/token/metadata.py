@@ -5,9 +5,8 @@ from collections.abc import Sequence
 import msgspec
 
 from analysis.reads.eth_reads import NoAnswer, Reply, call, decode_text, decode_uint, read_reply
-from analysis.reads.node import RpcAnswer
 from config.errors import TokenRefusedError
-from config.jsonrpc import RpcRequest
+from config.jsonrpc import RpcAnswer, RpcRequest
 from config.primitives import Address, Hash32, RawAmount
 
 GETTERS = ("name()", "symbol()", "decimals()", "totalSupply()")

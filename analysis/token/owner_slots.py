@@ -9,13 +9,14 @@ from typing import Final
 import msgspec
 
 from analysis.reads.eth_reads import code_at
-from analysis.reads.node import Node, RpcAnswer
+from analysis.reads.node import Node
 from analysis.reads.node_capabilities import NodeCapabilities
 from analysis.reads.read_batch import ReadBatch
 from analysis.static.custody.simulation_hints import StoredAddress
 from analysis.token import ownership
 from analysis.token.admission import DELEGATION_BYTES
 from config.errors import UpstreamError
+from config.jsonrpc import RpcAnswer
 from config.primitives import Address, Hash32
 
 OWNER_SLOTS_WAIT_S: Final = 2.0

@@ -18,10 +18,9 @@ from analysis.reads.eth_reads import (
     read_word,
     word_at,
 )
-from analysis.reads.node import RpcAnswer
 from analysis.token.admission import is_delegated_account
 from config.burn import BURN_ADDRESSES
-from config.jsonrpc import RpcFault, RpcRequest
+from config.jsonrpc import RpcAnswer, RpcFault, RpcRequest
 from config.primitives import Address, Hash32
 
 _ADDRESS_MASK = 2**160 - 1

@@ -20,10 +20,9 @@ from analysis.reads.eth_reads import (
     read_word,
     word_at,
 )
-from analysis.reads.node import RpcAnswer
 from analysis.static.analyse_code import CodeAnalysis
 from analysis.static.dataflow.delegate_targets import Delegation, slot_name
-from config.jsonrpc import RpcRequest
+from config.jsonrpc import RpcAnswer, RpcRequest
 from config.primitives import ZERO_ADDRESS, Address, Hash32
 
 

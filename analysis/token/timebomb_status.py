@@ -9,14 +9,14 @@ from typing import Final, Literal
 
 import msgspec
 
-from analysis.static.token_model.clock_limits import Clock
+from analysis.static.token_model.clock_limits import ClockKind
 from analysis.token.contract_clock import ContractClock
 from config.primitives import Hash32
 from sql.rows import ClockLimitRow, Pending
 
-Status = Literal["armed", "unknown", "resettable", "passed", "unreachable"]
+TimebombState = Literal["armed", "unknown", "resettable", "passed", "unreachable"]
 
-PRECEDENCE: Final[tuple[Status, ...]] = (
+PRECEDENCE: Final[tuple[TimebombState, ...]] = (
     "armed",
     "unknown",
     "resettable",
@@ -25,7 +25,7 @@ PRECEDENCE: Final[tuple[Status, ...]] = (
 )
 """When values imply different statuses, the first of these wins."""
 
-HARMLESS: Final[frozenset[Status]] = frozenset({"passed", "unreachable"})
+HARMLESS: Final[frozenset[TimebombState]] = frozenset({"passed", "unreachable"})
 """Statuses under which the finding is sent as false."""
 
 YEAR_S: Final = 365 * 86_400
@@ -52,12 +52,12 @@ _DURATION_S: Final = 60
 """Multiples of it look like block numbers and are durations."""
 
 
-class Deadline(msgspec.Struct, frozen=True, kw_only=True):
+class TimebombDeadline(msgspec.Struct, frozen=True, kw_only=True):
     """A value that the clock reaches, or has reached."""
 
     source: Literal["constant", "storage"]
     slot: Hash32 | None
-    clock: Clock
+    clock: ClockKind
     value: int
     passed: bool
     """The clock is at or after the value."""
@@ -70,9 +70,9 @@ class Timebomb(msgspec.Struct, frozen=True, kw_only=True):
 
     found: bool | Pending | None
     """The finding as it is sent."""
-    status: Status | None
+    status: TimebombState | None
     """None: no finding, or not analysed yet."""
-    deadlines: tuple[Deadline, ...]
+    deadlines: tuple[TimebombDeadline, ...]
     """Every placed deadline once, earliest first."""
 
 
@@ -94,7 +94,7 @@ def judge(
     if clock is None:
         return Timebomb(found=True, status="unknown", deadlines=())
     implied = {imply(limit, clock, can_change=can_change) for limit in limits}
-    status: Status = min(implied, key=PRECEDENCE.index, default="unknown")
+    status: TimebombState = min(implied, key=PRECEDENCE.index, default="unknown")
     placed = {deadline for limit in limits if (deadline := _deadline(limit, clock)) is not None}
     return Timebomb(
         found=status not in HARMLESS,
@@ -114,8 +114,8 @@ def storage_can_change(
 
 
 def place(
-    value: int, clock: ContractClock, *, compared_with: Clock | None = None
-) -> Clock | Literal["limit"] | None:
+    value: int, clock: ContractClock, *, compared_with: ClockKind | None = None
+) -> ClockKind | Literal["limit"] | None:
     """Which clock a value belongs to, if any. None: it cannot be placed.
 
     Where code is known to compare it with one clock, it is not placed on the other.
@@ -131,7 +131,7 @@ def place(
     return "block" if is_block and compared_with != "timestamp" else None
 
 
-def imply(limit: ClockLimitRow, clock: ContractClock, *, can_change: bool) -> Status:
+def imply(limit: ClockLimitRow, clock: ContractClock, *, can_change: bool) -> TimebombState:
     """The status that one limit by itself would give."""
     if limit.source == "stamp":
         return "passed"
@@ -150,18 +150,18 @@ def imply(limit: ClockLimitRow, clock: ContractClock, *, can_change: bool) -> St
     return "resettable" if is_movable else "passed"
 
 
-def _is_past(value: int, placed: Clock, clock: ContractClock) -> bool:
+def _is_past(value: int, placed: ClockKind, clock: ContractClock) -> bool:
     return value <= (clock.time_s if placed == "timestamp" else clock.block_number)
 
 
-def _is_old(value: int, placed: Clock, clock: ContractClock) -> bool:
+def _is_old(value: int, placed: ClockKind, clock: ContractClock) -> bool:
     if placed == "timestamp":
         return clock.time_s - value > OLD_AFTER_S
     age_s = (clock.block_number - value) * clock.block_interval_s * _BLOCK_AGE_SHARE
     return age_s > OLD_AFTER_S
 
 
-def _deadline(limit: ClockLimitRow, clock: ContractClock) -> Deadline | None:
+def _deadline(limit: ClockLimitRow, clock: ContractClock) -> TimebombDeadline | None:
     if limit.value is None or limit.source == "stamp":
         return None
     placed = place(limit.value, clock, compared_with=limit.compared_with)
@@ -171,7 +171,7 @@ def _deadline(limit: ClockLimitRow, clock: ContractClock) -> Deadline | None:
     if placed == "block":
         wait_s = (limit.value - clock.block_number) * clock.block_interval_s
         reached_at_s = round(clock.block_time_s + wait_s)
-    return Deadline(
+    return TimebombDeadline(
         source=limit.source,
         slot=limit.slot,
         clock=placed,
@@ -181,5 +181,5 @@ def _deadline(limit: ClockLimitRow, clock: ContractClock) -> Deadline | None:
     )
 
 
-def _rank(deadline: Deadline) -> tuple[int, str, str, int]:
+def _rank(deadline: TimebombDeadline) -> tuple[int, str, str, int]:
     return deadline.reached_at_s, deadline.source, deadline.slot or "", deadline.value

@@ -12,9 +12,9 @@ from litestar.handlers import BaseRouteHandler
 from litestar.types import Message, Scope
 
 from api.auth.rate_windows import Window, windows_of
-from api.auth.usage_counters import KeyUsage, UsageCounters
+from api.auth.usage_counters import UsageCounters, UsageTally
 from api.deps import ApiDeps
-from api.errors import KeyExpiredError, KeyRequiredError, UnknownKeyError
+from api.error_answers import KeyExpiredError, KeyRequiredError, UnknownKeyError
 from api.formats.times import iso_utc
 from config.errors import AssayError, InternalError
 from config.plans import Plan
@@ -38,7 +38,7 @@ class Caller(msgspec.Struct, frozen=True, kw_only=True):
 
     key: KeyRow
     plan: Plan
-    tally: KeyUsage
+    tally: UsageTally
     windows: tuple[Window, ...]
 
     def is_expired(self, now_s: float) -> bool:

@@ -7,13 +7,13 @@ from datetime import UTC, datetime, timedelta
 
 from api.auth.keys import Caller
 from api.auth.rate_windows import LocalWindows, SharedWindows, WindowExceeded, WindowUse
-from api.auth.usage_counters import KeyUsage, UsageCounters
-from api.errors import LifetimeSpentError, LimitedError
+from api.auth.usage_counters import UsageCounters, UsageTally
+from api.error_answers import LifetimeSpentError, LimitedError
 from config.plans import Plan
 from sql.ledger import Ledger, Usage, utc_day
 
 
-class Limits:
+class KeyLimits:
     """Lets a call through and counts it, or refuses it and counts nothing.
 
     Windows move, and are in memory or shared. Quotas are by calendar day and month in UTC, known
@@ -92,7 +92,7 @@ class Limits:
             _check_quotas(plan, tally, now_s)
 
 
-def _check_lifetime(plan: Plan, tally: KeyUsage) -> None:
+def _check_lifetime(plan: Plan, tally: UsageTally) -> None:
     if plan.lifetime is not None and tally.lifetime >= plan.lifetime:
         raise LifetimeSpentError(total=plan.lifetime)
 
@@ -111,7 +111,7 @@ def _refuse_if_full(full: WindowExceeded | None) -> None:
     raise LimitedError(detail=detail, headers=headers)
 
 
-def _check_quotas(plan: Plan, tally: KeyUsage, now_s: float) -> None:
+def _check_quotas(plan: Plan, tally: UsageTally, now_s: float) -> None:
     if plan.per_day is not None and tally.day_calls >= plan.per_day:
         headers = _quota_headers("Daily", plan.per_day, tally.day_calls)
         wait_s = _until_tomorrow_s(now_s)

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime, timedelta
 
 from api.auth.keys import Caller
-from api.auth.limits import Limits
+from api.auth.limits import KeyLimits
 from api.auth.rate_windows import WindowKind, WindowUse
 from api.formats.shapes import Shape
 from api.formats.times import iso_utc
@@ -52,7 +52,7 @@ class KeyUsage(Shape, frozen=True, kw_only=True):
     lifetime: Quota
 
 
-async def read_usage(limits: Limits, caller: Caller, *, now_s: float) -> KeyUsage:
+async def read_usage(limits: KeyLimits, caller: Caller, *, now_s: float) -> KeyUsage:
     """Raises StoreError when the ledger cannot be read."""
     used, windows = await limits.look(caller)
     states: dict[WindowKind, WindowState] = {use.window.kind: _window_state(use) for use in windows}

@@ -34,7 +34,7 @@ _DAY_S = 86_400
 _log = structlog.get_logger(__name__)
 
 
-class KeyUsage:
+class UsageTally:
     """Calls of one key: what the ledger held at the last visit, and what was counted since."""
 
     __slots__ = (
@@ -69,8 +69,8 @@ class UsageCounters:
     def __init__(self, ledger: Ledger, *, now_s: Callable[[], float]):
         self._ledger = ledger
         self._now_s = now_s
-        self._tallies: WeakValueDictionary[int, KeyUsage] = WeakValueDictionary()
-        self._waiting: dict[KeyUsage, None] = {}
+        self._tallies: WeakValueDictionary[int, UsageTally] = WeakValueDictionary()
+        self._waiting: dict[UsageTally, None] = {}
         """Tallies with something unwritten, in order; being here keeps them alive."""
         self._former: list[Calls] = []
         """Calls of days that have ended, and of visits that failed."""
@@ -82,17 +82,17 @@ class UsageCounters:
         self._day = ""
         self._day_from_s = self._day_to_s = 0.0
 
-    async def tally(self, key_id: int) -> KeyUsage:
+    async def tally(self, key_id: int) -> UsageTally:
         """The one tally of a key. Raises StoreError."""
         now_s = self._now_s()
         if key_id not in self._tallies:
             usage = await asyncio.to_thread(self._ledger.usage, key_id, now_s)
             if key_id not in self._tallies:  # nobody else was faster
-                tally = self._tallies[key_id] = KeyUsage(key_id, usage, utc_day(now_s))
+                tally = self._tallies[key_id] = UsageTally(key_id, usage, utc_day(now_s))
                 return tally
         return self._tallies[key_id]
 
-    def turn_to(self, tally: KeyUsage, now_s: float) -> None:
+    def turn_to(self, tally: UsageTally, now_s: float) -> None:
         """Begin a new page where a new day or month has begun."""
         if not self._day_from_s <= now_s < self._day_to_s:
             self._day = utc_day(now_s)
@@ -108,7 +108,7 @@ class UsageCounters:
         tally.day_calls = 0
         tally.day = self._day
 
-    def count(self, tally: KeyUsage) -> None:
+    def count(self, tally: UsageTally) -> None:
         """Count a call, to be written at the next visit."""
         tally.lifetime += 1
         tally.day_calls += 1
@@ -210,5 +210,5 @@ class UsageCounters:
                 tally.see(usage, day)
 
 
-def _calls(tally: KeyUsage) -> Calls:
+def _calls(tally: UsageTally) -> Calls:
     return Calls(key_id=tally.key_id, day=tally.day, calls=tally.unwritten)

@@ -11,9 +11,9 @@ import msgspec
 
 from api.formats.amounts import decimal_text, number_text
 from api.formats.native import holders_of
-from api.formats.shapes import NativeFeatures, Pending, Shape, figure, settled
+from api.formats.shapes import NativeFeatures, Shape, figure, settled
 from config.primitives import checksum
-from sql.rows import Report
+from sql.rows import Pending, Report
 
 Digit = Literal["0", "1"]
 """'1' is true, '0' is false."""
@@ -125,18 +125,18 @@ def _hidden_owner(native: NativeFeatures) -> Digit | None:
     return digit(native.allowance_bypass and bool(native.privileged_spenders))
 
 
-Rule = Callable[[NativeFeatures], str | None]
+CompatRule = Callable[[NativeFeatures], str | None]
 
 
-def _same(name: str) -> Rule:
+def _same(name: str) -> CompatRule:
     return lambda native: digit(getattr(native, name))
 
 
-def _any_of(*names: str) -> Rule:
+def _any_of(*names: str) -> CompatRule:
     return lambda native: digit(either(*(getattr(native, name) for name in names)))
 
 
-TABLE: dict[str, Rule] = {
+TABLE: dict[str, CompatRule] = {
     "is_open_source": _same("is_open_source"),
     "is_proxy": _same("is_proxy"),
     "is_mintable": _same("mint_or_burn_function"),

@@ -7,9 +7,9 @@ import msgspec
 
 from api.formats.compat import either
 from api.formats.native import holders_of
-from api.formats.shapes import NativeFeatures, Pending, Shape, figure, settled
+from api.formats.shapes import NativeFeatures, Shape, figure, settled
 from config.burn import BURN_ADDRESSES
-from sql.rows import Report
+from sql.rows import Pending, Report
 
 Severity = Literal["danger", "warning", "info", "notice"]
 Status = Literal["danger", "warning", "info", "notice", "safe", "unknown"]

@@ -108,14 +108,14 @@ class _Known(msgspec.Struct, frozen=True, kw_only=True):
     native: NativeFeatures
 
 
-Rule = Callable[[_Known], str | None]
+GoplusRule = Callable[[_Known], str | None]
 
 
-def _native(name: str) -> Rule:
+def _native(name: str) -> GoplusRule:
     return lambda known: digit(getattr(known.native, name))
 
 
-def _code_has(*names: str) -> Rule:
+def _code_has(*names: str) -> GoplusRule:
     """Any of them, as the code is, whoever owns the contract."""
     return lambda known: digit(either(*(getattr(known.report.static, name) for name in names)))
 
@@ -153,7 +153,7 @@ def _honeypot(known: _Known) -> Digit | None:
     return "0" if can_sell and is_clean else None
 
 
-def _tax(success: str, tax: str) -> Rule:
+def _tax(success: str, tax: str) -> GoplusRule:
     """Of the deepest pool that has a figure; all is lost where every trade failed."""
 
     def read(known: _Known) -> str | None:
@@ -181,7 +181,7 @@ def _creator_share(known: _Known) -> str | None:
     return None if held is None else _share(held, token.supply_raw)
 
 
-TABLE: dict[str, Rule] = {
+TABLE: dict[str, GoplusRule] = {
     "token_name": lambda known: known.native.name,
     "token_symbol": lambda known: known.native.symbol,
     "total_supply": lambda known: decimal_text(

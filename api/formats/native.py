@@ -8,12 +8,13 @@ import msgspec
 from analysis.token import timebomb_status
 from analysis.token.contract_clock import ContractClock
 from api.formats.amounts import share_pct, truncated_pct, whole_tokens
-from api.formats.shapes import Deadline, Holder, NativeFeatures, Pending, Pool
+from api.formats.shapes import Deadline, Holder, NativeFeatures, Pool
 from api.formats.times import iso_utc
 from config.chains import DexKind
 from config.primitives import checksum
 from sql.rows import (
     HolderRow,
+    Pending,
     PoolResultRow,
     Report,
     ReportRow,
@@ -101,7 +102,7 @@ def _timebomb(report: Report, clock: ContractClock | None) -> dict[str, Any]:
     }
 
 
-def _deadline(placed: timebomb_status.Deadline) -> Deadline:
+def _deadline(placed: timebomb_status.TimebombDeadline) -> Deadline:
     return Deadline(
         source=placed.source,
         slot=placed.slot,

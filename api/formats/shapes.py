@@ -9,10 +9,8 @@ from typing import Generic, Literal, TypeVar
 
 import msgspec
 
-from analysis.token.timebomb_status import Status as TimebombStatus
-
-Pending = Literal["pending"]
-"""Still being worked out; ask again."""
+from analysis.token.timebomb_status import TimebombState as TimebombStatus
+from sql.rows import Pending
 
 
 def settled(value: bool | Pending | msgspec.UnsetType | None) -> bool | None:

@@ -19,8 +19,8 @@ from api.formats.flags import (
     transfer_restrictions,
 )
 from api.formats.native import has_more_than
-from api.formats.shapes import NativeFeatures, Pending, Pool, Shape, figure, settled
-from sql.rows import Report
+from api.formats.shapes import NativeFeatures, Pool, Shape, figure, settled
+from sql.rows import Pending, Report
 
 Verdict = Literal["danger", "warning", "safe", "not_tested"]
 

@@ -8,7 +8,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from litestar import MediaType, Request, Response
 from litestar.datastructures import Cookie
 
-from api.errors import EXCEPTION_HANDLERS, DetailBody, ValidationBody
+from api.error_answers import EXCEPTION_HANDLERS, DetailBody, ValidationBody
 from api.formats.times import iso_utc
 
 _TEMPLATES = Environment(

@@ -13,7 +13,7 @@ from litestar.params import JSONBody
 
 from api.auth.networks import client_network, forwarded_hops
 from api.deps import ApiDeps
-from api.errors import (
+from api.error_answers import (
     BillingOffError,
     CallerRefusalBody,
     DetailBody,

@@ -7,14 +7,14 @@ from litestar import Request, Response, post
 from litestar.params import JSONBody, Parameter
 
 from api.auth.keys import caller_of, require_key
-from api.errors import DetailBody, RefusalError, ValidationBody, documented
+from api.error_answers import DetailBody, RefusalError, ValidationBody, documented
 from api.formats.compat import CompatFeatures
 from api.formats.shapes import Envelope, NativeFeatures, Shape
 from api.formats.summary import Summary
 from api.routes.agent_keys import MAX_BODY_BYTES, require_json
 from api.routes.token import CALLER_RESPONSES, chain_of, coding_for, require_chain, respond
-from api.serving.answer_cache import Answer
-from api.serving.batch_service import MOST_TOKENS, BatchService, Outcome, tell
+from api.serving.answer_cache import CachedAnswer
+from api.serving.batch_service import MOST_TOKENS, BatchOutcome, BatchService, tell
 from api.serving.packing import pack_once
 
 _OK = 200
@@ -98,15 +98,15 @@ async def post_tokens(
     return respond(await pack_once(body, coding_for(request)))
 
 
-def _batch(chain: str, outcomes: list[Outcome]) -> Batch[msgspec.Raw]:
+def _batch(chain: str, outcomes: list[BatchOutcome]) -> Batch[msgspec.Raw]:
     results, errors, pending = list[msgspec.Raw](), list[BatchError](), list[str]()
     for outcome in outcomes:
         found = outcome.found
         if found == "pending":
             pending.append(outcome.address)
-        elif isinstance(found, Answer) and found.status == _OK:
+        elif isinstance(found, CachedAnswer) and found.status == _OK:
             results.append(msgspec.Raw(found.body))
-        elif isinstance(found, Answer | RefusalError):
+        elif isinstance(found, CachedAnswer | RefusalError):
             told = msgspec.structs.asdict(tell(found))
             errors.append(BatchError(contract_address=outcome.address, **told))
     return Batch(chain=chain, results=tuple(results), errors=tuple(errors), pending=tuple(pending))

@@ -9,7 +9,7 @@ from litestar.params import FromPath
 from litestar.response import Redirect
 
 from api.deps import ApiDeps
-from api.errors import InvalidInputError, InvalidItem
+from api.error_answers import InvalidInputError, InvalidItem
 from api.pages.page_rendering import GUARDED, explain, page, wants_page
 from api.sign_in.browser import form_field, require_own_form, require_visitor, visitor_of
 from api.sign_in.refusals import (

@@ -15,7 +15,7 @@ from litestar.params import Parameter
 from litestar.types import ExceptionHandlersMap
 
 from api.auth.keys import caller_of, require_key_or_token
-from api.errors import (
+from api.error_answers import (
     ChainNotServedError,
     DetailBody,
     InvalidInputError,
@@ -30,8 +30,8 @@ from api.errors import (
 from api.formats.goplus_format import GoPlusToken
 from api.formats.shapes import Shape
 from api.routes.token import chain_of, coding_for, require_chain, respond
-from api.serving.answer_cache import Answer
-from api.serving.batch_service import MOST_TOKENS, BatchService, Outcome, tell
+from api.serving.answer_cache import CachedAnswer
+from api.serving.batch_service import MOST_TOKENS, BatchOutcome, BatchService, tell
 from api.serving.packing import pack_once
 from config.errors import InvalidAddressError, StoreError
 from config.primitives import parse_address
@@ -157,16 +157,16 @@ def _read_addresses(text: str) -> list[str]:
         raise _ParameterError(ADDRESS_FORMAT, error.reason) from error
 
 
-def _answer(outcomes: list[Outcome]) -> GoPlusAnswer[msgspec.Raw]:
+def _answer(outcomes: list[BatchOutcome]) -> GoPlusAnswer[msgspec.Raw]:
     result: dict[str, msgspec.Raw] = {}
     missing: list[tuple[int, str]] = []
     is_complete = True
     for outcome in outcomes:
         found = outcome.found
-        if isinstance(found, Answer) and found.status == _OK:
+        if isinstance(found, CachedAnswer) and found.status == _OK:
             result[outcome.address] = msgspec.Raw(found.body)
             is_complete &= found.is_final
-        elif isinstance(found, Answer):
+        elif isinstance(found, CachedAnswer):
             told = tell(found)
             code = _REFUSED.get(told.error_code or "", NO_INFORMATION)
             missing.append((code, told.error))

@@ -20,7 +20,7 @@ from litestar.types import (
 )
 
 from api.auth.keys import require_key_or_token
-from api.errors import CallerRefusalBody, DetailBody, NotJsonError, RefusalError, documented
+from api.error_answers import CallerRefusalBody, DetailBody, NotJsonError, RefusalError, documented
 from api.routes.agent_keys import require_json
 
 MAX_BODY_BYTES = 65_536
@@ -41,7 +41,7 @@ class Served(Protocol):
         """One request."""
 
 
-class RpcAnswer(msgspec.Struct, frozen=True, kw_only=True):
+class McpAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """JSON-RPC 2.0, as the protocol has it."""
 
     jsonrpc: str
@@ -123,11 +123,11 @@ async def require_json_both_ways(
     summary="Model Context Protocol for AI agents",
     tags=["agents"],
     responses={
-        200: documented(RpcAnswer, "The answer; a refused tool call has isError in its result"),
+        200: documented(McpAnswer, "The answer; a refused tool call has isError in its result"),
         202: documented(None, "A notification was taken"),
-        400: documented(RpcAnswer | DetailBody, "Not a request of the protocol"),
+        400: documented(McpAnswer | DetailBody, "Not a request of the protocol"),
         401: documented(CallerRefusalBody | DetailBody, "No key, key past its end, unknown key"),
-        404: documented(RpcAnswer, "No such method"),
+        404: documented(McpAnswer, "No such method"),
         406: documented(DetailBody, "Accept must name application/json"),
         413: documented(DetailBody, "The body is too large"),
         503: documented(DetailBody, "The ledger of keys is out of reach"),

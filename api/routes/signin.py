@@ -9,9 +9,9 @@ from litestar import Request, Response, get, post
 from litestar.response import Redirect
 
 from api.deps import ApiDeps
-from api.errors import RefusalError
+from api.error_answers import RefusalError
 from api.pages.page_rendering import GUARDED, explain
-from api.sign_in.attempt import Attempt
+from api.sign_in.attempt import SignInAttempt
 from api.sign_in.browser import (
     attempt_cookie,
     cookie_name,
@@ -34,7 +34,7 @@ _ERROR_CODE = re.compile(r"[a-z_]{1,40}")
 async def begin(request: Request[Any, Any, Any]) -> Redirect:
     """Send the browser to the issuer. There is no way to name where it ends up afterwards."""
     issuer = issuer_of(request)
-    attempt = Attempt.begin()
+    attempt = SignInAttempt.begin()
     return Redirect(
         await issuer.authorization_url(attempt),
         status_code=307,
@@ -88,7 +88,7 @@ async def _sign_in(request: Request[Any, Any, Any]) -> str:
     secret = request.cookies.get(cookie_name(issuer, "attempt"))
     if not secret:
         raise AttemptGoneError
-    attempt = Attempt(secret=secret)
+    attempt = SignInAttempt(secret=secret)
     if not hmac.compare_digest(query.get("state", "").encode(), attempt.state.encode()):
         raise AttemptGoneError
     if not await issuer.is_from(query.get("iss")):

@@ -8,8 +8,8 @@ from litestar.handlers import BaseRouteHandler
 from litestar.params import Parameter
 
 from api.auth.keys import caller_of, require_key
-from api.auth.limits import Limits
-from api.errors import (
+from api.auth.limits import KeyLimits
+from api.error_answers import (
     CallerRefusalBody,
     DetailBody,
     PlanRequiredError,
@@ -21,7 +21,7 @@ from api.formats.rendering import Format
 from api.formats.shapes import Envelope, NativeFeatures
 from api.formats.summary import Summary
 from api.served_chains import find_chain
-from api.serving.answer_cache import Answer
+from api.serving.answer_cache import CachedAnswer
 from api.serving.answers import Answers
 from api.serving.packing import Coding, choose_coding, unless_known
 
@@ -166,9 +166,9 @@ async def answer_counted(
     is_priced: bool = False,
     refresh: bool = False,
     redecompile: bool = False,
-) -> Answer:
+) -> CachedAnswer:
     """Count the call against the key's limits, then answer it, in full or by a 304."""
-    limits: Limits = request.app.state.limits
+    limits: KeyLimits = request.app.state.limits
     answers: Answers = request.app.state.answers
     await limits.admit(caller_of(request.scope))
     known = request.headers.get("If-None-Match")
@@ -184,7 +184,7 @@ async def answer_counted(
     return unless_known(answer, None if known is None else known.encode("latin-1"))
 
 
-def respond(answer: Answer) -> Response[bytes]:
+def respond(answer: CachedAnswer) -> Response[bytes]:
     """The answer as it is sent."""
     headers = {name.decode(): value.decode() for name, value in answer.headers}
     return Response(answer.body, status_code=answer.status, headers=headers)

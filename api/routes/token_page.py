@@ -15,9 +15,9 @@ from litestar.params import FromPath, FromQuery
 from litestar.response import Redirect
 
 from api.auth.keys import KEY_HEADER, Caller, find_caller
-from api.auth.limits import Limits
+from api.auth.limits import KeyLimits
 from api.deps import ApiDeps
-from api.errors import KeyRequiredError
+from api.error_answers import KeyRequiredError
 from api.formats.summary import Summary
 from api.pages.page_rendering import GUARDED, page
 from api.routes.token import chain_of, require_chain
@@ -97,7 +97,7 @@ async def _charged(request: Request[Any, Any, Any], visitor: Visitor) -> Caller:
 async def _judge(
     request: Request[Any, Any, Any], caller: Caller, address: str, visitor: Visitor | None
 ) -> Response[str]:
-    limits: Limits = request.app.state.limits
+    limits: KeyLimits = request.app.state.limits
     answers: Answers = request.app.state.answers
     await limits.admit(caller)
     slug = chain_of(request)

@@ -7,7 +7,7 @@ from litestar import Request, Response, get
 from api.auth.keys import caller_of, require_key
 from api.auth.plan_usage import KeyUsage, read_usage
 from api.deps import ApiDeps
-from api.errors import CallerRefusalBody, DetailBody, documented
+from api.error_answers import CallerRefusalBody, DetailBody, documented
 
 
 @get(

@@ -8,21 +8,21 @@ from typing import Generic, TypeVar
 import msgspec
 
 Key = TypeVar("Key", bound=Hashable)
-Value = TypeVar("Value")
+Cached = TypeVar("Cached")
 
 
 _OVERHEAD_BYTES = 1_000
 """What an entry takes beside its body, so that no number of tiny ones fills the memory."""
 
-RawHeaders = tuple[tuple[bytes, bytes], ...]
+FixedHeaders = tuple[tuple[bytes, bytes], ...]
 
 
-class Answer(msgspec.Struct, frozen=True, kw_only=True):
+class CachedAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """One response, encoded."""
 
     status: int
     body: bytes
-    headers: RawHeaders = ()
+    headers: FixedHeaders = ()
     """All that depend on the body alone, names in lower case."""
     tag: bytes | None = None
     """The opaque part of the ETag, quotes included. None: it has none."""
@@ -36,7 +36,7 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Kept(msgspec.Struct, frozen=True):
-    answer: Answer
+    answer: CachedAnswer
     until_s: float
 
 
@@ -54,7 +54,7 @@ class AnswerCache(Generic[Key]):
         """Memory of all that is held."""
         return self._bytes
 
-    def get(self, key: Key) -> Answer | None:
+    def get(self, key: Key) -> CachedAnswer | None:
         """The answer, if it is still fresh."""
         kept = self._kept.get(key)
         if kept is None:
@@ -65,11 +65,13 @@ class AnswerCache(Generic[Key]):
         self._kept.move_to_end(key)
         return kept.answer
 
-    def put(self, key: Key, answer: Answer, *, for_s: float) -> None:
+    def put(self, key: Key, answer: CachedAnswer, *, for_s: float) -> None:
         """Keep an answer, dropping the least recently used ones until it fits."""
         self._put(key, _Kept(answer, self._now_s() + for_s))
 
-    def put_beside(self, key: Key, answer: Answer, *, of: Key, made_from: Answer) -> None:
+    def put_beside(
+        self, key: Key, answer: CachedAnswer, *, of: Key, made_from: CachedAnswer
+    ) -> None:
         """Keep another form of a kept answer as long as that one; nothing if that one is gone."""
         kept = self._kept.get(of)
         if kept is not None and kept.answer is made_from:
@@ -89,13 +91,13 @@ class AnswerCache(Generic[Key]):
             self._bytes -= kept.answer.held_bytes
 
 
-class SharedRuns(Generic[Key, Value]):
+class SharedRuns(Generic[Key, Cached]):
     """Runs of which any number of callers await the same one."""
 
     def __init__(self) -> None:
-        self._running: dict[Key, asyncio.Task[Value]] = {}
+        self._running: dict[Key, asyncio.Task[Cached]] = {}
 
-    async def run(self, key: Key, start: Callable[[], Awaitable[Value]]) -> Value:
+    async def run(self, key: Key, start: Callable[[], Awaitable[Cached]]) -> Cached:
         """The outcome of the run under way for the key, or of a new one.
 
         A caller that is cancelled leaves; the run goes on for the others, and for the next.
@@ -107,7 +109,7 @@ class SharedRuns(Generic[Key, Value]):
             task.add_done_callback(lambda done: self._ended(key, done))
         return await asyncio.shield(task)
 
-    def _ended(self, key: Key, task: asyncio.Task[Value]) -> None:
+    def _ended(self, key: Key, task: asyncio.Task[Cached]) -> None:
         del self._running[key]
         if not task.cancelled():
             task.exception()  # seen, even when every caller has left
@@ -120,5 +122,5 @@ class SharedRuns(Generic[Key, Value]):
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def _awaited(start: Callable[[], Awaitable[Value]]) -> Value:
+async def _awaited(start: Callable[[], Awaitable[Cached]]) -> Cached:
     return await start()

@@ -10,7 +10,7 @@ from analysis.market.token_price import TokenPrice
 from analysis.token.admission import admit_address
 from api.deps import ApiDeps
 from api.formats.rendering import FORMATS, Format, render_failure, render_refusal, render_report
-from api.serving.answer_cache import Answer, AnswerCache, SharedRuns
+from api.serving.answer_cache import AnswerCache, CachedAnswer, SharedRuns
 from api.serving.packing import CODINGS, Coding, compress, is_worth_compressing, pack
 from config.chains import Chain
 from config.errors import AssayError, InternalError, TokenRefusedError
@@ -49,7 +49,7 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True):
         return self.refresh or self.redecompile
 
 
-Place = tuple[str, str, Format, bool, Coding | None]
+CachePlace = tuple[str, str, Format, bool, Coding | None]
 """Chain, address, format, whether with a price, coding."""
 ReportPlace = tuple[str, Address, bool, bool]
 
@@ -61,16 +61,16 @@ class Answers:
         self._deps = deps
         self._chains = {chain.slug: chain for chain in deps.chains}
         self._keep_s = min(deps.settings.cache_s, MAX_CACHE_S)
-        self._cache = AnswerCache[Place](
+        self._cache = AnswerCache[CachePlace](
             max_bytes=deps.settings.max_cached_bytes, now_s=deps.monotonic_s
         )
-        self._answers = SharedRuns[Ask, Answer]()
-        self._compressed = SharedRuns[tuple[bytes | None, Coding], Answer]()
+        self._answers = SharedRuns[Ask, CachedAnswer]()
+        self._compressed = SharedRuns[tuple[bytes | None, Coding], CachedAnswer]()
         self._reports = SharedRuns[ReportPlace, Report]()
 
     def cached(
         self, chain: str, address: str, form: Format, coding: Coding | None
-    ) -> Answer | None:
+    ) -> CachedAnswer | None:
         """The answer without a price, if it is in memory in that coding, or too small to have any.
 
         `address` is in lower case.
@@ -92,7 +92,7 @@ class Answers:
         is_priced: bool = False,
         refresh: bool = False,
         redecompile: bool = False,
-    ) -> Answer:
+    ) -> CachedAnswer:
         """The answer for one token, from the cache where it may be. Never raises on purpose."""
         try:
             parsed = admit_address(address)
@@ -119,21 +119,21 @@ class Answers:
         await self._compressed.aclose()
         await self._reports.aclose()
 
-    async def _in_coding(self, ask: Ask, plain: Answer, coding: Coding) -> Answer:
+    async def _in_coding(self, ask: Ask, plain: CachedAnswer, coding: Coding) -> CachedAnswer:
         """The answer compressed, by one thread for all who want it so."""
         place, packed = _place(ask), _place(ask, coding)
         kept = self._cache.get(packed)
         if kept is not None and kept.tag == plain.tag:
             return kept
 
-        async def run() -> Answer:
+        async def run() -> CachedAnswer:
             answer = await asyncio.to_thread(compress, plain, coding)
             self._cache.put_beside(packed, answer, of=place, made_from=plain)
             return answer
 
         return await self._compressed.run((plain.tag, coding), run)
 
-    async def _make(self, ask: Ask) -> Answer:
+    async def _make(self, ask: Ask) -> CachedAnswer:
         """Work the answer out and keep it as long as it may be kept. Our failures are not kept."""
         chain = self._chains[ask.chain]
         try:
@@ -150,14 +150,14 @@ class Answers:
         self._cache.put(_place(ask), answer, for_s=keep_s)
         return answer
 
-    async def _judge(self, ask: Ask, chain: Chain) -> tuple[Answer, float]:
+    async def _judge(self, ask: Ask, chain: Chain) -> tuple[CachedAnswer, float]:
         """The answer of a token that was analysed, and for how many seconds it may be kept."""
         try:
             report = await self._report(ask)
             price = await self._price(ask, report)
             clock, now_s = self._deps.read_clock(ask.chain), self._deps.now_s()
 
-            def render() -> Answer:
+            def render() -> CachedAnswer:
                 body = render_report(
                     report,
                     chain,
@@ -214,5 +214,5 @@ def _report_failure(ask: Ask, error: AssayError | TimeoutError) -> None:
     )
 
 
-def _place(ask: Ask, coding: Coding | None = None) -> Place:
+def _place(ask: Ask, coding: Coding | None = None) -> CachePlace:
     return ask.chain, ask.address, ask.format, ask.is_priced, coding

@@ -10,13 +10,19 @@ from collections.abc import Sequence
 import msgspec
 
 from api.auth.keys import Caller
-from api.auth.limits import Limits
-from api.errors import CallerRefusalBody, DetailBody, LedgerDownError, RefusalError, ValidationBody
+from api.auth.limits import KeyLimits
+from api.error_answers import (
+    CallerRefusalBody,
+    DetailBody,
+    LedgerDownError,
+    RefusalError,
+    ValidationBody,
+)
 from api.formats.rendering import Format
-from api.formats.shapes import Pending
-from api.serving.answer_cache import Answer
+from api.serving.answer_cache import CachedAnswer
 from api.serving.answers import Answers
 from config.errors import StoreError
+from sql.rows import Pending
 
 MOST_TOKENS = 50
 """Addresses in one call."""
@@ -32,12 +38,12 @@ GRACE_S = 0.5
 """An analysis gives what it has when its own wait is over; that much later the call ends."""
 
 
-class Outcome(msgspec.Struct, frozen=True, kw_only=True):
+class BatchOutcome(msgspec.Struct, frozen=True, kw_only=True):
     """What became of one token of a call."""
 
     address: str
     """As the caller wrote it first."""
-    found: Answer | RefusalError | Pending
+    found: CachedAnswer | RefusalError | Pending
     """The answer; why the caller did not get one; or that it is still being worked out, or known
     and too long to go with the others."""
 
@@ -59,9 +65,9 @@ class _RefusedToken(msgspec.Struct, frozen=True, kw_only=True):
     error: str
 
 
-def tell(refused: RefusalError | Answer) -> ToldRefusal:
+def tell(refused: RefusalError | CachedAnswer) -> ToldRefusal:
     """What a caller, or an answer for a token that was refused, is told."""
-    if isinstance(refused, Answer):
+    if isinstance(refused, CachedAnswer):
         token = msgspec.json.decode(refused.body, type=_RefusedToken)
         return ToldRefusal(
             status=refused.status,
@@ -93,7 +99,7 @@ class _Room:
         self._used = 0
         self.is_full = False
 
-    def takes(self, answer: Answer) -> bool:
+    def takes(self, answer: CachedAnswer) -> bool:
         """Whether the answer goes with those before it."""
         size = len(answer.body)
         if self._used and self._used + size > MOST_BYTES:
@@ -106,15 +112,15 @@ class _Room:
 class BatchService:
     """Answers calls about several tokens of one chain."""
 
-    def __init__(self, answers: Answers, limits: Limits, *, wait_s: float):
+    def __init__(self, answers: Answers, limits: KeyLimits, *, wait_s: float):
         self._answers = answers
         self._limits = limits
         self._wait_s = wait_s + GRACE_S
-        self._running: set[asyncio.Task[Answer | Pending]] = set()
+        self._running: set[asyncio.Task[CachedAnswer | Pending]] = set()
 
     async def ask(
         self, caller: Caller, *, chain: str, addresses: Sequence[str], form: Format
-    ) -> list[Outcome]:
+    ) -> list[BatchOutcome]:
         """One outcome for each distinct address, in order.
 
         Letter case does not make an address another one. Raises RefusalError or StoreError when not
@@ -127,7 +133,7 @@ class BatchService:
         slots = asyncio.Semaphore(AT_ONCE)
         room = _Room()
 
-        async def run(address: str) -> Answer | Pending:
+        async def run(address: str) -> CachedAnswer | Pending:
             async with slots:
                 if room.is_full:
                     return "pending"
@@ -140,14 +146,16 @@ class BatchService:
             task.add_done_callback(self._running.discard)
         await asyncio.wait(runs.values(), timeout=self._wait_s)
 
-        def outcome(address: str) -> Answer | RefusalError | Pending:
+        def outcome(address: str) -> CachedAnswer | RefusalError | Pending:
             task = runs.get(address)
             if task is not None:
                 return task.result() if task.done() else "pending"
             assert refusal is not None  # noqa: S101 - what is not run was refused
             return refusal
 
-        return [Outcome(address=address, found=outcome(address)) for address in wanted.values()]
+        return [
+            BatchOutcome(address=address, found=outcome(address)) for address in wanted.values()
+        ]
 
     async def aclose(self) -> None:
         """Stop what callers no longer wait for."""

@@ -15,10 +15,10 @@ from litestar.types import HTTPScope, Receive, Scope, Send
 from prometheus_client import Counter
 
 from api.auth.keys import Caller, Keyring
-from api.auth.limits import Limits
-from api.errors import LedgerDownError, RefusalError
+from api.auth.limits import KeyLimits
+from api.error_answers import LedgerDownError, RefusalError
 from api.formats.rendering import Format
-from api.serving.answer_cache import Answer
+from api.serving.answer_cache import CachedAnswer
 from api.serving.answers import Answers
 from api.serving.cors import CorsPolicy
 from api.serving.methods import as_get, without_body
@@ -53,7 +53,7 @@ class CachedAnswerApp:
         router: Litestar,
         *,
         keyring: Keyring,
-        limits: Limits,
+        limits: KeyLimits,
         answers: Answers,
         chains: Mapping[str, str],
         now_s: Callable[[], float],
@@ -89,7 +89,7 @@ class CachedAnswerApp:
         else:
             await self._send(*found, send)
 
-    async def _send(self, caller: Caller, answer: Answer, send: Send) -> None:
+    async def _send(self, caller: Caller, answer: CachedAnswer, send: Send) -> None:
         """The answer, or why the caller does not get it."""
         headers: list[tuple[bytes, bytes]] = []
         try:
@@ -111,7 +111,7 @@ class CachedAnswerApp:
         await self._answers.aclose()
         await self._limits.aclose()
 
-    def _find(self, scope: HTTPScope) -> tuple[Caller, Answer] | None:
+    def _find(self, scope: HTTPScope) -> tuple[Caller, CachedAnswer] | None:
         """Who calls and what is sent, if both are in memory and nothing is wrong with the call."""
         if scope["method"] != "GET":
             return None

@@ -8,6 +8,8 @@ from collections.abc import Iterable
 
 from litestar.types import HTTPScope, Message, Send
 
+from api.auth.keys import RawHeaders
+
 ANY = "*"
 
 _KEEP_S = 600
@@ -24,8 +26,6 @@ _EXPOSED = (
     b"X-Quota-Daily-Limit, X-Quota-Daily-Used, X-Quota-Monthly-Limit, X-Quota-Monthly-Used, "
     b"X-RateLimit-Burst-Limit, X-RateLimit-Burst-Window, X-RateLimit-Limit, X-RateLimit-Remaining"
 )
-
-RawHeaders = list[tuple[bytes, bytes]]
 
 
 class CorsPolicy:

@@ -12,7 +12,7 @@ from typing import Literal, get_args
 import msgspec
 import zstandard
 
-from api.serving.answer_cache import Answer, RawHeaders
+from api.serving.answer_cache import CachedAnswer, FixedHeaders
 
 Coding = Literal["zstd", "gzip"]
 
@@ -35,20 +35,22 @@ _STORED = ((b"cache-control", b"private, no-cache"), (b"vary", b"accept-encoding
 _PASSING = ((b"cache-control", b"no-store"), (b"vary", b"accept-encoding"))
 
 
-def pack(status: int, body: bytes) -> Answer:
+def pack(status: int, body: bytes) -> CachedAnswer:
     """An answer as it is. A refusal has no tag: it is short, and not worth keeping."""
     if status != _OK:
-        return Answer(status=status, body=body, headers=(_JSON, _length(body)))
+        return CachedAnswer(status=status, body=body, headers=(_JSON, _length(body)))
     tag = b'"%b"' % hashlib.blake2b(body, digest_size=_TAG_BYTES).hexdigest().encode()
-    return Answer(status=status, body=body, tag=tag, headers=(_JSON, _length(body), *_tagged(tag)))
+    return CachedAnswer(
+        status=status, body=body, tag=tag, headers=(_JSON, _length(body), *_tagged(tag))
+    )
 
 
-def is_worth_compressing(answer: Answer) -> bool:
+def is_worth_compressing(answer: CachedAnswer) -> bool:
     """It is a finding, and long enough."""
     return answer.tag is not None and len(answer.body) >= SMALLEST_COMPRESSED
 
 
-def compress(answer: Answer, coding: Coding) -> Answer:
+def compress(answer: CachedAnswer, coding: Coding) -> CachedAnswer:
     """The same answer in a content coding. The tag stays: it is a weak one."""
     if coding == "gzip":
         body = gzip.compress(answer.body, _GZIP_LEVEL, mtime=0)
@@ -56,24 +58,24 @@ def compress(answer: Answer, coding: Coding) -> Answer:
         body = zstandard.ZstdCompressor(level=_ZSTD_LEVEL).compress(answer.body)
     tagged = () if answer.tag is None else _tagged(answer.tag)
     headers = (_JSON, _length(body), (b"content-encoding", coding.encode()), *tagged)
-    return Answer(status=answer.status, body=body, tag=answer.tag, headers=headers)
+    return CachedAnswer(status=answer.status, body=body, tag=answer.tag, headers=headers)
 
 
-async def pack_once(body: bytes, coding: Coding | None) -> Answer:
+async def pack_once(body: bytes, coding: Coding | None) -> CachedAnswer:
     """A finding that is put together for one caller: not to be kept, so it has no tag."""
-    plain = Answer(status=_OK, body=body, headers=(_JSON, _length(body), *_PASSING))
+    plain = CachedAnswer(status=_OK, body=body, headers=(_JSON, _length(body), *_PASSING))
     if coding is None or len(body) < SMALLEST_COMPRESSED:
         return plain
     packed = await asyncio.to_thread(compress, plain, coding)
     return msgspec.structs.replace(packed, headers=(*packed.headers, *_PASSING))
 
 
-def unless_known(answer: Answer, if_none_match: bytes | None) -> Answer:
+def unless_known(answer: CachedAnswer, if_none_match: bytes | None) -> CachedAnswer:
     """The answer, or only the news that it is the one the caller already has (304)."""
     if if_none_match is None or answer.tag is None:
         return answer
     if answer.tag in if_none_match or if_none_match.strip() == b"*":
-        return Answer(status=304, body=b"", headers=_tagged(answer.tag))
+        return CachedAnswer(status=304, body=b"", headers=_tagged(answer.tag))
     return answer
 
 
@@ -106,5 +108,5 @@ def _length(body: bytes) -> tuple[bytes, bytes]:
     return b"content-length", b"%d" % len(body)
 
 
-def _tagged(tag: bytes) -> RawHeaders:
+def _tagged(tag: bytes) -> FixedHeaders:
     return ((b"etag", b"W/" + tag), *_STORED)

@@ -14,7 +14,7 @@ ATTEMPT_S = 600
 _BYTES = 32
 
 
-class Attempt(msgspec.Struct, frozen=True, kw_only=True):
+class SignInAttempt(msgspec.Struct, frozen=True, kw_only=True):
     """All of it follows from one secret, which lies in the browser's cookie and nowhere else.
 
     So a flood of attempts takes no room here, and no process needs to know of another's. State and
@@ -25,7 +25,7 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
     secret: str
 
     @classmethod
-    def begin(cls) -> "Attempt":
+    def begin(cls) -> "SignInAttempt":
         """A new one."""
         return cls(secret=secrets.token_urlsafe(_BYTES))
 

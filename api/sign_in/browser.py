@@ -17,7 +17,7 @@ from api.sign_in.issuer import Issuer
 from api.sign_in.refusals import ForeignFormError, NotSignedInError, SignInOffError
 from sql.accounts import Accounts
 
-Connection = ASGIConnection[Any, Any, Any, Any]
+BrowserConnection = ASGIConnection[Any, Any, Any, Any]
 
 TOKEN_FIELD = "form_token"  # noqa: S105 - the name of the field, not what is in it
 
@@ -33,7 +33,7 @@ class Visitor(msgspec.Struct, frozen=True, kw_only=True):
     """In every form of the session: another site can send a form, but does not know this."""
 
 
-def issuer_of(connection: Connection) -> Issuer:
+def issuer_of(connection: BrowserConnection) -> Issuer:
     """Raises SignInOffError where there is none."""
     issuer: Issuer | None = connection.app.state.issuer
     if issuer is None:
@@ -47,7 +47,7 @@ def cookie_name(issuer: Issuer, kind: Literal["session", "attempt"]) -> str:
     return f"{prefix}assay_{kind}"
 
 
-def session_cookie(connection: Connection, token: str) -> Cookie:
+def session_cookie(connection: BrowserConnection, token: str) -> Cookie:
     """For as long as the session."""
     deps: ApiDeps = connection.app.state.deps
     return _cookie(issuer_of(connection), "session", token, int(deps.sign_in.session_s))
@@ -78,12 +78,12 @@ def _cookie(
     )
 
 
-def session_token(connection: Connection) -> str | None:
+def session_token(connection: BrowserConnection) -> str | None:
     """The token that the browser sends, be it worth something or not."""
     return connection.cookies.get(cookie_name(issuer_of(connection), "session")) or None
 
 
-async def find_visitor(connection: Connection) -> Visitor | None:
+async def find_visitor(connection: BrowserConnection) -> Visitor | None:
     """Who is signed in. None: nobody, or nobody can be. Raises StoreError."""
     if connection.app.state.issuer is None:
         return None
@@ -107,7 +107,7 @@ async def find_visitor(connection: Connection) -> Visitor | None:
     )
 
 
-async def require_visitor(connection: Connection, _: BaseRouteHandler) -> None:
+async def require_visitor(connection: BrowserConnection, _: BaseRouteHandler) -> None:
     """Guard: somebody is signed in."""
     issuer_of(connection)
     visitor = await find_visitor(connection)
@@ -116,13 +116,13 @@ async def require_visitor(connection: Connection, _: BaseRouteHandler) -> None:
     connection.scope["state"][_VISITOR] = visitor
 
 
-def visitor_of(connection: Connection) -> Visitor:
+def visitor_of(connection: BrowserConnection) -> Visitor:
     """Who `require_visitor` found."""
     visitor: Visitor = connection.scope["state"][_VISITOR]
     return visitor
 
 
-async def require_own_form(connection: Connection, _: BaseRouteHandler) -> None:
+async def require_own_form(connection: BrowserConnection, _: BaseRouteHandler) -> None:
     """Guard, after `require_visitor`: the form is one that this session was given.
 
     Browsers name the origin of every form they send; where one does, it has to be ours.
@@ -135,7 +135,7 @@ async def require_own_form(connection: Connection, _: BaseRouteHandler) -> None:
         raise ForeignFormError
 
 
-async def form_field(connection: Connection, name: str) -> str:
+async def form_field(connection: BrowserConnection, name: str) -> str:
     """One field of the form; empty where it is not sent, or is no text."""
     if not isinstance(connection, Request):
         return ""

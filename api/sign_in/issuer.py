@@ -19,7 +19,7 @@ from joserfc.errors import JoseError
 from joserfc.jwk import KeySet
 from joserfc.jws import JWSRegistry
 
-from api.sign_in.attempt import Attempt
+from api.sign_in.attempt import SignInAttempt
 from api.sign_in.refusals import CodeRefusedError, IssuerDownError, UnverifiedError
 from config.sign_in import OidcClient, is_safe_url
 
@@ -50,7 +50,7 @@ _log = structlog.get_logger(__name__)
 T = TypeVar("T")
 
 
-class Identity(msgspec.Struct, frozen=True, kw_only=True):
+class PersonIdentity(msgspec.Struct, frozen=True, kw_only=True):
     """A person, as the issuer vouches for them."""
 
     subject: str
@@ -104,7 +104,7 @@ class Issuer:
         """Where the issuer sends the browser back to; registered there."""
         return self.client.public_url + CALLBACK_PATH
 
-    async def authorization_url(self, attempt: Attempt) -> str:
+    async def authorization_url(self, attempt: SignInAttempt) -> str:
         """Where a person begins. Raises IssuerDownError."""
         metadata = await self._metadata()
         return str(
@@ -128,7 +128,7 @@ class Issuer:
             return not metadata.authorization_response_iss_parameter_supported
         return named == metadata.issuer
 
-    async def redeem(self, code: str, attempt: Attempt) -> Identity:
+    async def redeem(self, code: str, attempt: SignInAttempt) -> PersonIdentity:
         """Who the code stands for. Raises IssuerDownError, CodeRefusedError, UnverifiedError.
 
         Anybody can send us codes that are none, so only `_MOST_AT_ONCE` are asked about at a time.
@@ -149,8 +149,8 @@ class Issuer:
                 raise UnverifiedError from error
 
     def _verify(
-        self, tokens: _Tokens, metadata: _Metadata, keys: _Keys, attempt: Attempt
-    ) -> Identity:
+        self, tokens: _Tokens, metadata: _Metadata, keys: _Keys, attempt: SignInAttempt
+    ) -> PersonIdentity:
         """Who the token names, once all it says has been checked. Raises what `_DOUBTS` lists."""
         usable = [
             key
@@ -182,7 +182,9 @@ class Issuer:
         claims.validate(now=int(self._now_s()), leeway=LEEWAY_S)
         return _identify(msgspec.convert(dict(claims), _Claims))
 
-    async def _fetch_tokens(self, metadata: _Metadata, code: str, attempt: Attempt) -> _Tokens:
+    async def _fetch_tokens(
+        self, metadata: _Metadata, code: str, attempt: SignInAttempt
+    ) -> _Tokens:
         secret = self.client.client_secret
         methods = metadata.token_endpoint_auth_methods_supported
         if secret is None:
@@ -261,7 +263,7 @@ def _is_endpoint(url: str) -> bool:
     return is_safe_url(url.partition("?")[0])
 
 
-def _identify(claims: _Claims) -> Identity:
+def _identify(claims: _Claims) -> PersonIdentity:
     email = claims.email
     shown = email if isinstance(email, str) and email.isprintable() else claims.sub
-    return Identity(subject=claims.sub, shown_as=shown[:_MOST_CHARS])
+    return PersonIdentity(subject=claims.sub, shown_as=shown[:_MOST_CHARS])

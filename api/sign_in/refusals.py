@@ -1,6 +1,6 @@
 """What can go wrong with people, as they are told of it."""
 
-from api.errors import DetailBody, RefusalError
+from api.error_answers import DetailBody, RefusalError
 from sql.accounts import MOST_LIVE_KEYS, MOST_NEW_KEYS
 
 

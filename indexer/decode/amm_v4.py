@@ -5,7 +5,7 @@ CLPoolParametersHelper.
 """
 
 from indexer.decode.forms import PoolForm
-from indexer.decode.words import Place, topic, word
+from indexer.decode.words import WordPlace, topic, word
 
 INITIALIZE = PoolForm(
     signature="Initialize(bytes32,address,address,uint24,int24,address,uint160,int24)",
@@ -30,7 +30,7 @@ INITIALIZE_INFINITY = PoolForm(
     hooks=word(0),
     fee=word(1),
     # `parameters`: bits 0 to 15 are the hook's permissions, 16 to 39 the tick spacing.
-    tick_spacing=Place("word", 2, low_bit=16),
+    tick_spacing=WordPlace("word", 2, low_bit=16),
 )
 
 FORMS = (INITIALIZE, INITIALIZE_INFINITY)

@@ -4,7 +4,7 @@ import msgspec
 from eth_utils.crypto import keccak
 
 from config.primitives import Hash32
-from indexer.decode.words import Place
+from indexer.decode.words import WordPlace
 
 
 class PoolForm(msgspec.Struct, frozen=True, kw_only=True):
@@ -19,15 +19,15 @@ class PoolForm(msgspec.Struct, frozen=True, kw_only=True):
     """Topic 0 included."""
     words: int
     """32-byte words of data; exactly."""
-    token0: Place
-    token1: Place
-    pool: Place | None
+    token0: WordPlace
+    token1: WordPlace
+    pool: WordPlace | None
     """None: the emitter holds all pools (AmmV4)."""
-    pool_id: Place | None = None
-    fee: Place | None = None
-    tick_spacing: Place | None = None
-    stable: Place | None = None
-    hooks: Place | None = None
+    pool_id: WordPlace | None = None
+    fee: WordPlace | None = None
+    tick_spacing: WordPlace | None = None
+    stable: WordPlace | None = None
+    hooks: WordPlace | None = None
 
     @property
     def topic0(self) -> Hash32:

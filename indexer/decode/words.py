@@ -17,7 +17,7 @@ _SMALL_CHARS = 8
 """uint24 and uint32 both fit; so does every fee."""
 
 
-class Place(msgspec.Struct, frozen=True):
+class WordPlace(msgspec.Struct, frozen=True):
     """Where an event keeps one argument."""
 
     source: Literal["topic", "word"]
@@ -33,14 +33,14 @@ class Place(msgspec.Struct, frozen=True):
         return pl.col("data").str.slice(_PREFIX_CHARS + _WORD_CHARS * self.index, _WORD_CHARS)
 
 
-def topic(index: int) -> Place:
+def topic(index: int) -> WordPlace:
     """An indexed argument."""
-    return Place("topic", index)
+    return WordPlace("topic", index)
 
 
-def word(index: int) -> Place:
+def word(index: int) -> WordPlace:
     """An argument in the data."""
-    return Place("word", index)
+    return WordPlace("word", index)
 
 
 def has_shape(*, topics: int, words: int) -> pl.Expr:
@@ -58,33 +58,33 @@ def has_words(words: int, *, is_open: bool) -> pl.Expr:
     return (digits >= _WORD_CHARS * words) & (digits % _WORD_CHARS == 0)
 
 
-def to_address(place: Place) -> pl.Expr:
+def to_address(place: WordPlace) -> pl.Expr:
     """The address in a word, as 0x text."""
     return pl.lit("0x") + place.text().str.slice(_WORD_CHARS - _ADDRESS_CHARS)
 
 
-def is_address(place: Place) -> pl.Expr:
+def is_address(place: WordPlace) -> pl.Expr:
     """Whether the word can be an address: twelve zero bytes in front."""
     return _is_zero(place.text().str.slice(0, _WORD_CHARS - _ADDRESS_CHARS))
 
 
-def to_hash(place: Place) -> pl.Expr:
+def to_hash(place: WordPlace) -> pl.Expr:
     """All 32 bytes, as 0x text."""
     return pl.lit("0x") + place.text()
 
 
-def to_small(place: Place) -> pl.Expr:
+def to_small(place: WordPlace) -> pl.Expr:
     """An unsigned number of at most 32 bits."""
     low = place.text().str.slice(_WORD_CHARS - _SMALL_CHARS)
     return low.str.to_integer(base=16, dtype=pl.Int64, strict=False)
 
 
-def is_small(place: Place) -> pl.Expr:
+def is_small(place: WordPlace) -> pl.Expr:
     """Whether the word holds no more than 32 bits."""
     return _is_zero(place.text().str.slice(0, _WORD_CHARS - _SMALL_CHARS))
 
 
-def to_tick(place: Place) -> pl.Expr:
+def to_tick(place: WordPlace) -> pl.Expr:
     """A signed number of 24 bits."""
     start = _WORD_CHARS - _TICK_CHARS - (place.low_bit or 0) // 4
     low = place.text().str.slice(start, _TICK_CHARS)
@@ -92,7 +92,7 @@ def to_tick(place: Place) -> pl.Expr:
     return pl.when(value < _TICK_RANGE // 2).then(value).otherwise(value - _TICK_RANGE)
 
 
-def is_tick(place: Place) -> pl.Expr:
+def is_tick(place: WordPlace) -> pl.Expr:
     """Whether the word is a sign-extended number of 24 bits; a packed one always is."""
     if place.low_bit is not None:
         return pl.lit(value=True)
@@ -103,12 +103,12 @@ def is_tick(place: Place) -> pl.Expr:
     )
 
 
-def to_flag(place: Place) -> pl.Expr:
+def to_flag(place: WordPlace) -> pl.Expr:
     """A boolean."""
     return place.text().str.ends_with("1")
 
 
-def is_flag(place: Place) -> pl.Expr:
+def is_flag(place: WordPlace) -> pl.Expr:
     """Whether the word is 0 or 1."""
     low = place.text().str.slice(_WORD_CHARS - 1).is_in(["0", "1"])
     return _is_zero(place.text().str.slice(0, _WORD_CHARS - 1)) & low

@@ -2,7 +2,13 @@
 
 import pytest
 
-from analysis.static.token_model.cap_rules import REFUSED, CapRule, CapRules, Choice, Step
+from analysis.static.token_model.cap_rules import (
+    REFUSED,
+    CapRule,
+    CapRules,
+    Choice,
+    ComputationStep,
+)
 from analysis.token.cap_evaluation import with_caps
 from analysis.token.contract_clock import Reading
 from config.primitives import Hash32, RawAmount
@@ -14,7 +20,9 @@ MAX = Hash32("0x" + "ff" * 32)
 CAPPED = StaticFindings(has_trading_cap_functionality=True)
 
 
-def in_force(*steps: Step, held: int | None = None, clock: Reading | None = None) -> bool | None:
+def in_force(
+    *steps: ComputationStep, held: int | None = None, clock: Reading | None = None
+) -> bool | None:
     """Of a token that refuses when the last step is not zero."""
     refusing = Choice(condition=len(steps) - 1, if_true=(REFUSED,), if_false=())
     rule = CapRule(steps=steps, choices=(refusing,), starts=(0,), constant=None)
@@ -24,34 +32,67 @@ def in_force(*steps: Step, held: int | None = None, clock: Reading | None = None
     return found.has_trading_cap
 
 
-AMOUNT, STORED, UNKNOWN = Step("amount"), Step("slot", (), SLOT), Step("unknown")
+AMOUNT, STORED, UNKNOWN = (
+    ComputationStep("amount"),
+    ComputationStep("slot", (), SLOT),
+    ComputationStep("unknown"),
+)
 
 
 @pytest.mark.parametrize(("held", "bites"), [(10, True), (999, True), (1000, False), (None, True)])
 def test_a_stored_cap(held: int | None, *, bites: bool) -> None:
-    assert in_force(AMOUNT, STORED, Step("GT", (0, 1)), held=held) is bites
+    assert in_force(AMOUNT, STORED, ComputationStep("GT", (0, 1)), held=held) is bites
 
 
 @pytest.mark.parametrize(
     ("steps", "bites"),
     [
-        ((UNKNOWN, Step("ISZERO", (0,))), True),
-        ((UNKNOWN, Step("number", (), ONE), Step("OR", (0, 1)), Step("ISZERO", (2,))), False),
-        ((UNKNOWN, Step("number", (), MAX), Step("GT", (0, 1))), False),
-        ((UNKNOWN, Step("number", (), MAX), Step("LT", (1, 0))), False),
-        ((UNKNOWN, Step("number", (), ONE), Step("GT", (0, 1))), True),
-        ((AMOUNT, UNKNOWN, Step("phi", (0, 1)), Step("ISZERO", (2,))), True),
-        ((AMOUNT, Step("number", (), ONE), Step("phi", (0, 1)), Step("ISZERO", (2,))), False),
-        ((UNKNOWN, Step("something new", (0,))), True),
-        ((Step("block"), Step("number", (), ONE), Step("EQ", (0, 1))), True),
+        ((UNKNOWN, ComputationStep("ISZERO", (0,))), True),
+        (
+            (
+                UNKNOWN,
+                ComputationStep("number", (), ONE),
+                ComputationStep("OR", (0, 1)),
+                ComputationStep("ISZERO", (2,)),
+            ),
+            False,
+        ),
+        ((UNKNOWN, ComputationStep("number", (), MAX), ComputationStep("GT", (0, 1))), False),
+        ((UNKNOWN, ComputationStep("number", (), MAX), ComputationStep("LT", (1, 0))), False),
+        ((UNKNOWN, ComputationStep("number", (), ONE), ComputationStep("GT", (0, 1))), True),
+        ((AMOUNT, UNKNOWN, ComputationStep("phi", (0, 1)), ComputationStep("ISZERO", (2,))), True),
+        (
+            (
+                AMOUNT,
+                ComputationStep("number", (), ONE),
+                ComputationStep("phi", (0, 1)),
+                ComputationStep("ISZERO", (2,)),
+            ),
+            False,
+        ),
+        ((UNKNOWN, ComputationStep("something new", (0,))), True),
+        (
+            (
+                ComputationStep("block"),
+                ComputationStep("number", (), ONE),
+                ComputationStep("EQ", (0, 1)),
+            ),
+            True,
+        ),
     ],
 )
-def test_what_is_not_known_may_be_anything(steps: tuple[Step, ...], *, bites: bool) -> None:
+def test_what_is_not_known_may_be_anything(
+    steps: tuple[ComputationStep, ...], *, bites: bool
+) -> None:
     assert in_force(*steps) is bites
 
 
 def test_the_clock_decides_where_it_was_read() -> None:
-    steps = (Step("block"), Step("slot", (), SLOT), Step("LT", (0, 1)))
+    steps = (
+        ComputationStep("block"),
+        ComputationStep("slot", (), SLOT),
+        ComputationStep("LT", (0, 1)),
+    )
     clock = Reading(block_number=100, time_s=5)
     assert in_force(*steps, held=101, clock=clock) is True
     assert in_force(*steps, held=100, clock=clock) is False

@@ -9,9 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis.conditions.condition_inputs import OrdinaryTrade, WhatIf
-from analysis.conditions.condition_plan import Plan, callees_of, make_plan, slots_of
-from analysis.static.token_model.cap_rules import Step
-from analysis.static.token_model.trade_conditions import TradeCondition, TradeConditions, Written
+from analysis.conditions.condition_plan import ConditionPlan, callees_of, make_plan, slots_of
+from analysis.static.token_model.cap_rules import ComputationStep
+from analysis.static.token_model.trade_conditions import (
+    StoredValues,
+    TradeCondition,
+    TradeConditions,
+)
 from config.primitives import Address, Hash32, Selector
 
 TRADER, TOKEN, POOL, ROUTER = (Address("0x" + digit * 40) for digit in "1234")
@@ -48,33 +52,33 @@ def word(number: int) -> Hash32:
     return Hash32(f"0x{number & MASK:064x}")
 
 
-def written_down(expression: Expression) -> tuple[Step, ...]:
+def written_down(expression: Expression) -> tuple[ComputationStep, ...]:
     """`("LT", "time", 5)` as steps. `("slot", 7)` names a slot; `("mark", 7, "from")` an entry of
     the mapping declared there, `("mark", 7, "from", 2)` the word two behind it."""
-    steps: list[Step] = []
+    steps: list[ComputationStep] = []
 
     def entry(declared: int, key: Expression, field: int = 0) -> int:
         given = write(key)
-        steps.append(Step("keccak", (given, write(declared))))
+        steps.append(ComputationStep("keccak", (given, write(declared))))
         slot = len(steps) - 1
         if field:
-            steps.append(Step("ADD", (write(field), slot)))
+            steps.append(ComputationStep("ADD", (write(field), slot)))
             slot = len(steps) - 1
-        steps.append(Step("mark", (slot, given), word(declared)))
+        steps.append(ComputationStep("mark", (slot, given), word(declared)))
         return len(steps) - 1
 
     def write(part: Expression) -> int:
         if isinstance(part, int):
-            steps.append(Step("number", (), word(part)))
+            steps.append(ComputationStep("number", (), word(part)))
         elif isinstance(part, str):
-            steps.append(Step(part))
+            steps.append(ComputationStep(part))
         else:
             name, *operands = part
             if name == "mark":
                 return entry(*operands)
             slot = word(operands.pop(0)) if name == "slot" else None
             given = tuple(write(operand) for operand in operands)
-            steps.append(Step(name, given, slot))
+            steps.append(ComputationStep(name, given, slot))
         return len(steps) - 1
 
     write(expression)
@@ -92,12 +96,12 @@ def condition(expression: Expression, *sources: Any, **changes: Any) -> TradeCon
     return TradeCondition(**{**plain, **changes})
 
 
-def plan(asked: TradeCondition, **setting: Any) -> Plan:
+def plan(asked: TradeCondition, **setting: Any) -> ConditionPlan:
     changed = msgspec.structs.replace(SETTING, **setting)
     return make_plan(TradeConditions(conditions=(asked,), is_complete=True), changed, ())
 
 
-def inputs(found: Plan) -> set[tuple[str, int]]:
+def inputs(found: ConditionPlan) -> set[tuple[str, int]]:
     return {(each.input, each.value) for each in found.what_ifs if each.input != "price"}
 
 
@@ -164,9 +168,9 @@ def test_luck_is_drawn_until_it_turns(lucky: int, sides: int) -> None:
     )
 
 
-COUNTER = Written(slot=word(3), bits=word(MASK), is_free=True)
-FLAG = Written(slot=word(3), bits=word(0xFF << 8), constants=(word(1 << 8),))
-CLOCK = Written(slot=word(3), bits=word(MASK), clocks=("time",))
+COUNTER = StoredValues(slot=word(3), bits=word(MASK), is_free=True)
+FLAG = StoredValues(slot=word(3), bits=word(0xFF << 8), constants=(word(1 << 8),))
+CLOCK = StoredValues(slot=word(3), bits=word(MASK), clocks=("time",))
 
 
 def test_a_counter_is_set_to_where_the_condition_turns() -> None:

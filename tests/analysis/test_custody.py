@@ -10,7 +10,7 @@ from analysis.scenarios.allowance_bypass import Bypass
 from analysis.scenarios.argument_filling import call_templates, fill
 from analysis.scenarios.attack_setup import AttackSetup
 from analysis.scenarios.privileged_candidates import MOST_SUSPECTS, stored_addresses, suspects
-from analysis.scenarios.theft_attempts import Seen
+from analysis.scenarios.theft_attempts import TheftOutcome
 from analysis.scenarios.theft_checks import TheftInquiry, write_plays
 from analysis.scenarios.transfer import TransferResult, Wallet
 from analysis.simulation.disguise import Disguise
@@ -27,8 +27,8 @@ STRANGER, OWNER, ROUTER, VICTIM, TOKEN = (Address("0x" + digit * 40) for digit i
 WALLET = Wallet(address=VICTIM, balance_raw=RawAmount(400), amount_raw=RawAmount(100), slot_index=0)
 
 
-def seen(attacker: Address, *, moved: bool | None, grown: bool = False) -> Seen:
-    return Seen(
+def seen(attacker: Address, *, moved: bool | None, grown: bool = False) -> TheftOutcome:
+    return TheftOutcome(
         attacker=attacker,
         wallet=VICTIM,
         what="",
@@ -59,7 +59,7 @@ def seen(attacker: Address, *, moved: bool | None, grown: bool = False) -> Seen:
         ([seen(STRANGER, moved=True), seen(OWNER, moved=True)], Bypass(value=True)),
     ],
 )
-def test_the_table_of_allowance_bypass(told: Sequence[Seen], expected: Bypass) -> None:
+def test_the_table_of_allowance_bypass(told: Sequence[TheftOutcome], expected: Bypass) -> None:
     assert allowance_bypass.judge(told, [OWNER, ROUTER]) == expected
 
 
@@ -82,7 +82,7 @@ FAILED, LOST, UNSEEN = (seen(OWNER, moved=moved) for moved in (False, True, None
     ],
 )
 def test_the_table_of_funds_can_be_drained(
-    told: Sequence[Seen], by_bypass: bool | None, expected: bool | None, *, has_shape: bool
+    told: Sequence[TheftOutcome], by_bypass: bool | None, expected: bool | None, *, has_shape: bool
 ) -> None:
     answer = drain.judge(told, bypass=by_bypass, is_untried=False, is_open=has_shape)
     assert answer is (None if has_shape and expected is False else expected)
@@ -106,7 +106,7 @@ def test_what_the_node_did_not_play_is_not_known_to_be_safe() -> None:
     ],
 )
 def test_the_table_of_owner_can_change_balance(
-    told: Sequence[Seen], expected: bool | None, *, is_helpless: bool
+    told: Sequence[TheftOutcome], expected: bool | None, *, is_helpless: bool
 ) -> None:
     assert owner_balance.judge(told, is_helpless=is_helpless) is expected
 

@@ -21,7 +21,7 @@ from pathlib import Path
 import msgspec
 
 from api.auth.keys import Caller, Keyring
-from api.auth.limits import Limits
+from api.auth.limits import KeyLimits
 from api.auth.rate_windows import LocalWindows
 from api.auth.usage_counters import LOST_AT_MOST_S, UsageCounters
 from config.plans import Plan
@@ -56,7 +56,7 @@ async def _call_for_ever(path: Path, digests: dict[str, str], told: int) -> None
     ledger = Ledger.open(path)
     books = UsageCounters(ledger, now_s=time.time)
     keyring = Keyring(ledger, PLANS, books)
-    limits = Limits(ledger, books, LocalWindows(), now_s=time.time)
+    limits = KeyLimits(ledger, books, LocalWindows(), now_s=time.time)
     callers: dict[str, Caller | None] = {
         name: await keyring.find(digest) for name, digest in digests.items()
     }

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from api.serving.answer_cache import Answer, AnswerCache, SharedRuns
+from api.serving.answer_cache import AnswerCache, CachedAnswer, SharedRuns
 
 
 class Watch:
@@ -17,9 +17,9 @@ class Watch:
         return self.now_s
 
 
-def answer(kilobytes: int) -> Answer:
+def answer(kilobytes: int) -> CachedAnswer:
     """One that takes so much memory, of which a thousand bytes are not its body."""
-    made = Answer(status=200, body=b"x" * (1_000 * kilobytes - 1_000))
+    made = CachedAnswer(status=200, body=b"x" * (1_000 * kilobytes - 1_000))
     assert made.held_bytes == 1_000 * kilobytes
     return made
 

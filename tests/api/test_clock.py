@@ -6,7 +6,7 @@ import msgspec
 
 from analysis.token.contract_clock import ContractClock
 from config.primitives import BlockRef, Hash32
-from indexer.status import FollowStatus
+from indexer.follower_status import FollowStatus
 from service import clock_of
 from tests.api.samples import MINED_AT_S
 from tests.api.world import make_chain

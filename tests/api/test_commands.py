@@ -11,7 +11,7 @@ from rich.console import Console
 
 import assay
 from sql.ledger import Ledger
-from sql.query import Result
+from sql.query import QueryResult
 from tests.api.samples import MINED_AT_S
 from tests.api.world import PLANS
 
@@ -46,7 +46,7 @@ def test_rows_of_sql_are_shown_as_text(
     file = io.StringIO()
     console = Console(file=file, force_terminal=is_terminal, width=200, color_system=None)
     monkeypatch.setattr(assay, "_OUT", console)
-    answer = Result(columns=("name",), rows=[(NASTY,)], truncated=False)
+    answer = QueryResult(columns=("name",), rows=[(NASTY,)], truncated=False)
     monkeypatch.setattr(assay, "run_sql", lambda *_: answer)
     shown = run("sql", "select 1", store=tmp_path / "x.duckdb") + file.getvalue()
     assert SHOWN in shown

@@ -12,7 +12,7 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 
-from analysis.token.timebomb_status import Status as TimebombStatus
+from analysis.token.timebomb_status import TimebombState as TimebombStatus
 from api.formats.compat import render_compat
 from api.formats.flags import Status
 from api.formats.native import render_native

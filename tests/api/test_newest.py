@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from config.primitives import BlockRef, Hash32
-from indexer.status import FollowStatus
+from indexer.follower_status import FollowStatus
 from service import newest_of
 from tests.api.world import make_chain
 

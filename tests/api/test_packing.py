@@ -5,7 +5,7 @@ import gzip
 import pytest
 import zstandard
 
-from api.serving.answer_cache import Answer
+from api.serving.answer_cache import CachedAnswer
 from api.serving.packing import CODINGS, Coding, choose_coding, compress, pack, unless_known
 
 BODY = b'{"features":' + b"[1,2,3]" * 1_000 + b"}"
@@ -36,7 +36,7 @@ def test_the_coding_a_caller_likes_best(header: str, coding: Coding | None) -> N
     assert choose_coding(header.encode()) == coding
 
 
-def unpack(answer: Answer) -> bytes:
+def unpack(answer: CachedAnswer) -> bytes:
     if (b"content-encoding", b"gzip") in answer.headers:
         return gzip.decompress(answer.body)
     return zstandard.ZstdDecompressor().decompress(answer.body)

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from analysis.reads.node import Node, RpcAnswer
-from config.jsonrpc import RpcFault, RpcRequest
+from analysis.reads.node import Node
+from config.jsonrpc import RpcAnswer, RpcFault, RpcRequest
 from config.primitives import BlockRef
 
 LACKING: dict[str, tuple[str, ...]] = {

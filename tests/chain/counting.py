@@ -3,8 +3,8 @@
 import asyncio
 from collections.abc import Sequence
 
-from analysis.reads.node import Node, RpcAnswer
-from config.jsonrpc import RpcRequest
+from analysis.reads.node import Node
+from config.jsonrpc import RpcAnswer, RpcRequest
 from config.primitives import BlockRef
 
 

@@ -12,9 +12,9 @@ from analysis.pipeline.analyser import Analyser
 from analysis.pipeline.chain_context import ChainContext
 from analysis.pipeline.scan import ChainScanner
 from analysis.pipeline.store_adapter import ReportStore
-from analysis.reads.node import Node, RpcAnswer
+from analysis.reads.node import Node
 from config.errors import StoreError, TokenRefusedError, UpstreamError
-from config.jsonrpc import RpcRequest
+from config.jsonrpc import RpcAnswer, RpcRequest
 from config.primitives import Address, BlockRef
 from config.settings import AnalysisSettings
 from sql.reports import read_refusal, read_report

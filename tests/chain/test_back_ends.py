@@ -6,11 +6,10 @@ import msgspec
 import pytest
 
 from analysis.pipeline.chain_context import ChainContext
-from analysis.reads.node import RpcAnswer
 from analysis.simulation.eth_call_backend import cannot_tell
 from analysis.simulation.trace_backend import is_possible
 from analysis.static.evm.opcodes import NUMBER
-from config.jsonrpc import RpcFault, RpcRequest
+from config.jsonrpc import RpcAnswer, RpcFault, RpcRequest
 from tests.analysis.static.test_delegation import CLONES
 from tests.chain.back_ends import LACKING, Lacking
 from tests.chain.counting import CountingNode

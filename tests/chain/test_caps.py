@@ -12,14 +12,14 @@ import pytest
 from analysis.pipeline.chain_context import ChainContext
 from analysis.pipeline.scan import scan
 from analysis.reads import storage_words
-from analysis.reads.node import Node, RpcAnswer
+from analysis.reads.node import Node
 from analysis.reads.revert_reason import decode_revert
 from analysis.static.analyse_code import CodeAnalysis, analyse_code
 from analysis.token.cap_evaluation import with_caps
 from analysis.token.cap_state import read_cap_words
 from analysis.token.deadline_state import read_clock_state
 from config.errors import UpstreamError
-from config.jsonrpc import RpcFault, RpcRequest
+from config.jsonrpc import RpcAnswer, RpcFault, RpcRequest
 from config.primitives import Address, BlockRef, Hash32, RawAmount
 from demo.abi import call_data
 from demo.layout import named_account

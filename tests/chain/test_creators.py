@@ -8,14 +8,13 @@ from typing import Any
 import msgspec
 import pytest
 
-from analysis.background.creators import Creators
+from analysis.background.creator_search import Creators
 from analysis.pipeline.chain_context import ChainContext
 from analysis.pipeline.store_adapter import ReportStore
-from analysis.reads.node import RpcAnswer
 from analysis.token.creation import find_creation
 from config.chains import Chain as ChainFacts
 from config.errors import UpstreamError
-from config.jsonrpc import RpcFault, RpcRequest
+from config.jsonrpc import RpcAnswer, RpcFault, RpcRequest
 from config.load import load_chains
 from config.primitives import Address, Hash32
 from demo.abi import call_data
@@ -27,8 +26,8 @@ from demo.overlay import write_overlay
 from demo.pipeline import created_address
 from demo.swaps import Call
 from demo.world import build_world
-from sql.creators import read_creator
-from sql.launches import insert_launches
+from sql.creator_tables import read_creator
+from sql.launch_tables import insert_launches
 from sql.reports import read_report, write_report
 from sql.rows import CreatorRow, LaunchRow
 from sql.store import Store

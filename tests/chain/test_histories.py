@@ -28,8 +28,8 @@ from demo.overlay import write_overlay
 from demo.swaps import Call
 from demo.world import build_world
 from indexer.follower import Follower
-from indexer.histories import Histories
 from indexer.rpc import RpcClient
+from indexer.transfer_history import Histories
 from sql.reports import write_report
 from sql.rows import Report
 from sql.store import Store

@@ -10,8 +10,8 @@ import msgspec
 import pytest
 
 from analysis.pipeline.chain_context import ChainContext
-from analysis.reads.node import Node, RpcAnswer
-from config.jsonrpc import RpcFault, RpcRequest
+from analysis.reads.node import Node
+from config.jsonrpc import RpcAnswer, RpcFault, RpcRequest
 from config.primitives import BlockRef
 from tests.chain.judging import judge
 from tests.chain.verbs import Chain

@@ -17,10 +17,10 @@ from analysis.external.market_data import MarketData
 from analysis.external.verified_sources import Sources
 from analysis.pipeline.chain_context import ChainContext
 from analysis.reads.indexed_facts import IndexedFacts
-from analysis.reads.node import Node, RpcAnswer
+from analysis.reads.node import Node
 from benchmarks.pools import crowd
 from config.chains import Chain as ChainFacts
-from config.jsonrpc import RpcFault, RpcRequest
+from config.jsonrpc import RpcAnswer, RpcFault, RpcRequest
 from config.primitives import ZERO_ADDRESS, Address, BlockRef
 from config.settings import MarketDataSettings, SourceSettings
 from demo.concentrated import POOL_KEY, fill_concentrated, pool_key

@@ -7,13 +7,13 @@ import pytest
 from analysis.pipeline.chain_context import ChainContext
 from analysis.reads.eth_reads import NoAnswer, call, code_at, read_reply, word_at
 from analysis.reads.multicall import pushed_address
-from analysis.reads.node import Node, RpcAnswer
+from analysis.reads.node import Node
 from analysis.reads.node_capabilities import NodeCapabilities
 from analysis.reads.read_batch import ReadBatch
 from analysis.simulation.balance_slot import probe_request, read_probe
 from analysis.token import admission, burned_supply, ownership, proxy_resolution
 from config.errors import TokenRefusedError
-from config.jsonrpc import RpcFault, RpcRequest
+from config.jsonrpc import RpcAnswer, RpcFault, RpcRequest
 from config.primitives import Address, BlockRef, Hash32
 from demo.layout import World, named_account
 from tests.analysis.state.answers import raw

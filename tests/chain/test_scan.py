@@ -9,10 +9,10 @@ import pytest
 from analysis.pipeline.chain_context import ChainContext
 from analysis.pipeline.scan import scan
 from analysis.reads.indexed_facts import IndexedFacts
-from analysis.reads.node import Node, RpcAnswer
+from analysis.reads.node import Node
 from config.chains import Chain as ChainFacts
 from config.errors import UpstreamError
-from config.jsonrpc import RpcFault, RpcRequest
+from config.jsonrpc import RpcAnswer, RpcFault, RpcRequest
 from config.primitives import Address, BlockRef, RawAmount
 from sql.rows import PoolResultRow, Report
 from tests.chain.back_ends import LACKING, Lacking

@@ -5,11 +5,10 @@ from collections.abc import Sequence
 import pytest
 
 from analysis.reads.eth_reads import code_at, read_code
-from analysis.reads.node import RpcAnswer
 from analysis.static.analyse_code import analyse_code
 from analysis.token import admission, burned_supply, ownership, proxy_resolution
 from config.errors import TokenRefusedError, UpstreamError
-from config.jsonrpc import RpcRequest
+from config.jsonrpc import RpcAnswer, RpcRequest
 from config.primitives import Address, BlockRef, Hash32
 from demo.anvil import AnvilNode, quantity
 from demo.layout import World, named_account

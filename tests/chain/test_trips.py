@@ -7,10 +7,9 @@ import msgspec
 import pytest
 
 from analysis.pipeline.chain_context import ChainContext
-from analysis.reads.node import RpcAnswer
 from analysis.static.analyse_code import analyse_code
 from analysis.token.owner_slots import OwnerSlots, read_owner_slots
-from config.jsonrpc import RpcRequest
+from config.jsonrpc import RpcAnswer, RpcRequest
 from config.settings import AnalysisSettings
 from tests.chain.counting import CountingNode
 from tests.chain.judging import judge

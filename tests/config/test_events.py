@@ -5,7 +5,7 @@ from eth_abi.abi import encode
 from eth_utils.abi import event_signature_to_log_topic
 
 from config.events import EventPlace, parse_event
-from config.launchpads import Creation, Launchpad, Registry
+from config.launchpads import CreationEvent, Launchpad, Registry
 from config.load import load_chains
 from config.primitives import Address
 
@@ -76,7 +76,7 @@ def test_another_form_is_refused(declared: str) -> None:
 )
 def test_an_event_says_where_its_token_is(fields: dict[str, str]) -> None:
     with pytest.raises(ValueError, match=r"token|creator"):
-        Creation(**fields)  # type: ignore[arg-type]
+        CreationEvent(**fields)  # type: ignore[arg-type]
 
 
 def test_a_registry_looks_for_nothing_behind_its_record() -> None:
@@ -85,7 +85,7 @@ def test_a_registry_looks_for_nothing_behind_its_record() -> None:
 
 
 def test_coverage_is_of_the_events_and_emitters_as_they_are() -> None:
-    event = Creation(declared=PLAIN, token="token")
+    event = CreationEvent(declared=PLAIN, token="token")
     here, there = Address("0x" + "11" * 20), Address("0x" + "22" * 20)
     one = Launchpad(slug="a", kind="direct", contracts=(here,), event=(event,))
     same = Launchpad(slug="a", kind="curve", contracts=(here,), event=(event,), from_block=5)
@@ -94,7 +94,7 @@ def test_coverage_is_of_the_events_and_emitters_as_they_are() -> None:
         slug="a",
         kind="direct",
         contracts=(here,),
-        event=(Creation(declared=PLAIN, token="by"),),
+        event=(CreationEvent(declared=PLAIN, token="by"),),
     )
     assert one.subject == same.subject
     assert len({one.subject, other.subject, third.subject}) == 3

@@ -11,7 +11,7 @@ import duckdb
 import msgspec
 import pytest
 
-from sql.load import (
+from sql.statements import (
     LEDGER_QUERIES,
     LEDGER_SCHEMA,
     QUERIES,

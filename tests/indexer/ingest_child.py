@@ -8,9 +8,9 @@ from config.load import load_chains
 from config.settings import IndexerSettings, RpcSettings
 from indexer.backfill import BackfillProgress, backfill
 from indexer.follow import follow
-from indexer.histories import Histories
+from indexer.follower_status import FollowStatus
 from indexer.rpc import RpcClient
-from indexer.status import FollowStatus
+from indexer.transfer_history import Histories
 from sql.store import Store
 
 SETTINGS = IndexerSettings(poll_s=0.05, initial_log_range=2, max_log_range=4, commit_rows=1)

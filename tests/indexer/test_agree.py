@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from config.primitives import Address, BlockRef, Hash32
-from indexer.agree import (
+from indexer.answer_checks import (
     check_block_logs,
     check_link,
     check_number,

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from indexer.decode.logs import decode_logs
-from indexer.decode.transfers import TRACKED_SCHEMA, TRANSFER_TOPIC, decode_transfers
+from indexer.decode.transfer_events import TRACKED_SCHEMA, TRANSFER_TOPIC, decode_transfers
 from tests.indexer.wire_logs import encode_log, parse_event, wire_log
 
 ERC20 = parse_event("event Transfer(address indexed from, address indexed to, uint256 value)")

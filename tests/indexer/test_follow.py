@@ -13,7 +13,7 @@ import structlog
 from config.chains import Chain
 from config.settings import IndexerSettings
 from indexer.follow import follow
-from indexer.status import FollowStatus
+from indexer.follower_status import FollowStatus
 from sql.blocks import unwind_from
 from sql.store import Store
 from sql.tokens import track_tokens

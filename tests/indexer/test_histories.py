@@ -16,8 +16,8 @@ from hypothesis.stateful import invariant, precondition, rule
 from config.settings import IndexerSettings
 from indexer.backfill import backfill
 from indexer.follower import Follower
-from indexer.histories import Histories
-from sql.histories import read_history
+from indexer.transfer_history import Histories
+from sql.history_tables import read_history
 from sql.reports import write_report
 from sql.rows import HistoryRow, TokenRow
 from sql.store import Store

@@ -20,10 +20,10 @@ from config.chains import DexKind
 from config.settings import IndexerSettings, RpcSettings
 from indexer.backfill import backfill
 from indexer.follow import follow
+from indexer.follower_status import FollowStatus
 from indexer.ingest import TRANSFERS
 from indexer.rpc import RpcClient
-from indexer.status import FollowStatus
-from sql.pools import coverage_of
+from sql.pool_tables import coverage_of
 from sql.store import Store
 from tests.indexer.conftest import LiveChain
 from tests.indexer.ledger_of_chain import read

@@ -11,7 +11,7 @@ import pytest
 from aiohttp import web
 
 from config.errors import ConfigError, UpstreamError, WrongChainError
-from config.jsonrpc import RpcFault, RpcRequest
+from config.jsonrpc import RpcAnswer, RpcFault, RpcRequest
 from indexer.failures import (
     AnswerTimeoutError,
     AnswerTooLargeError,
@@ -19,7 +19,6 @@ from indexer.failures import (
     RateLimitedError,
 )
 from indexer.rpc import RpcClient
-from indexer.wire import RpcAnswer
 from tests.indexer.misbehaving_node import (
     SETTINGS,
     Node,

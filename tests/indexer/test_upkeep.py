@@ -13,15 +13,15 @@ import structlog
 from config.errors import StoreError
 from config.settings import IndexerSettings
 from indexer.backfill import backfill
-from indexer.decode.trades import SWAP_TOPICS
-from indexer.histories import Histories
-from indexer.upkeep import keep_up
+from indexer.decode.swap_events import SWAP_TOPICS
+from indexer.maintenance import keep_up
+from indexer.transfer_history import Histories
 from sql.blocks import insert_blocks
-from sql.load import load_statement
-from sql.pools import insert_pools
+from sql.pool_tables import insert_pools
 from sql.query import Bounds, run_query
+from sql.statements import load_statement
 from sql.store import Store
-from sql.trades import insert_trades
+from sql.trade_tables import insert_trades
 from tests.indexer.scripted_node import (
     CHAIN,
     Block,

@@ -5,10 +5,10 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from analysis.launchpads import origin, verdict
-from analysis.launchpads.verdict import Origin
-from analysis.reads.node import Node, RpcAnswer
+from analysis.launchpads.verdict import IssuerOrigin
+from analysis.reads.node import Node
 from analysis.token.metadata import Metadata
-from config.jsonrpc import RpcFault, RpcRequest
+from config.jsonrpc import RpcAnswer, RpcFault, RpcRequest
 from config.launchpads import Launchpad
 from config.primitives import Address, BlockRef, Hash32, RawAmount
 from sql.rows import LaunchRow
@@ -32,7 +32,7 @@ async def ask(
     *,
     launches: Sequence[LaunchRow] = (),
     covered: frozenset[str] = frozenset(),
-) -> Origin:
+) -> IssuerOrigin:
     """As an analysis asks a node."""
     pin = await node.fetch_head()
     inquiry = origin.begin(pads, token, launches, covered)
@@ -53,7 +53,7 @@ def conclude(
     code: bytes = PLAIN_CODE,
     metadata: Metadata = METADATA,
     has_pool: bool = True,
-) -> Origin:
+) -> IssuerOrigin:
     """As `ask`, each request answered by a function."""
     inquiry = origin.begin(pads, token, launches, covered)
     lead = origin.read(

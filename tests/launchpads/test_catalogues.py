@@ -7,10 +7,9 @@ import pytest
 
 from analysis.launchpads import catalogues, origin
 from analysis.launchpads.catalogues import Walk
-from analysis.launchpads.verdict import Origin
+from analysis.launchpads.verdict import IssuerOrigin
 from analysis.reads.abi_encoding import selector_of
-from analysis.reads.node import RpcAnswer
-from config.jsonrpc import RpcFault
+from config.jsonrpc import RpcAnswer, RpcFault
 from config.launchpads import Catalogue, Launchpad
 from config.primitives import Address
 from config.settings import RpcSettings
@@ -124,7 +123,7 @@ def test_what_was_not_seen_is_named_and_what_was_not_read_is_unknown() -> None:
         "silent": RpcFault(code=3, message="execution reverted"),
     }
 
-    def concluded(answer: RpcAnswer) -> Origin:
+    def concluded(answer: RpcAnswer) -> IssuerOrigin:
         return conclude(pads, TOKENS[0], lambda _: answer)
 
     found = {name: concluded(answer) for name, answer in told.items()}

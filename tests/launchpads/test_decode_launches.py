@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 
 from config.primitives import Address, Hash32
-from indexer.decode.launches import DecodedLaunches, LaunchDecoder
+from indexer.decode.launch_events import DecodedLaunches, LaunchDecoder
 from indexer.decode.logs import decode_logs
 from tests.indexer.wire_logs import wire_log
 from tests.launchpads.platforms import CHAINS, EVENTS, Announced, other_address

@@ -8,11 +8,10 @@ import msgspec
 import pytest
 
 from analysis.reads.abi_encoding import selector_of
-from analysis.reads.node import RpcAnswer
-from config.jsonrpc import RpcRequest
+from config.jsonrpc import RpcAnswer, RpcRequest
 from config.launchpads import Launchpad
 from config.primitives import Address
-from indexer.decode.launches import LaunchDecoder
+from indexer.decode.launch_events import LaunchDecoder
 from indexer.decode.logs import decode_logs
 from sql.rows import LaunchRow
 from tests.indexer.wire_logs import wire_log

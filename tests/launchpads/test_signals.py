@@ -7,9 +7,8 @@ import pytest
 from eth_hash.auto import keccak
 
 from analysis.launchpads.verdict import UNNAMED
-from analysis.reads.node import RpcAnswer
-from config.jsonrpc import RpcFault, RpcRequest
-from config.launchpads import Creation, Launchpad, Registry
+from config.jsonrpc import RpcAnswer, RpcFault, RpcRequest
+from config.launchpads import CreationEvent, Launchpad, Registry
 from config.primitives import Address, RawAmount
 from sql.rows import LaunchRow
 from tests.launchpads.asking import METADATA, REFUSAL, REVERT, called, conclude, told
@@ -19,7 +18,9 @@ TOKEN = Address(other_address("token")[:-4] + "4444")
 FACTORY, HUB = other_address("factory"), other_address("hub")
 IMPLEMENTATION = other_address("implementation")
 CLONE = bytes.fromhex(f"363d3d373d3d3d363d73{IMPLEMENTATION[2:]}5af43d82803e903d91602b57fd5bf3")
-EVENT = Creation(declared="Made(address indexed token,address by)", token="token", creator="by")
+EVENT = CreationEvent(
+    declared="Made(address indexed token,address by)", token="token", creator="by"
+)
 REGISTRY = Registry(read="made(address)", words=2, token_word=0)
 ZEROS = told("0x" + "0" * 128)
 KNOWN = told("0x" + word(TOKEN) + word("0x1"))
@@ -183,7 +184,7 @@ def test_naming_a_platform_is_no_proof(named: Address) -> None:
 
 
 def test_a_platform_that_only_the_index_can_see_is_named_where_it_has_not_looked() -> None:
-    in_data = Creation(declared="Made(address token)", token="token")
+    in_data = CreationEvent(declared="Made(address token)", token="token")
     hidden = pad("hidden", event=(in_data,))
     blind = conclude([hidden, pad()], TOKEN, node({}))
     assert (blind.is_launchpad, blind.unasked) == (False, ("hidden",))

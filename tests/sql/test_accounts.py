@@ -9,7 +9,7 @@ import pytest
 
 from sql.accounts import Accounts, Session
 from sql.ledger import Ledger
-from sql.load import LEDGER_SCHEMA, load_migrations
+from sql.statements import LEDGER_SCHEMA, load_migrations
 
 NOW_S = 1_790_000_000.5
 

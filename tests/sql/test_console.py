@@ -11,13 +11,13 @@ import pytest
 from config.errors import QueryError, StoreError
 from sql.blocks import list_blocks
 from sql.console import run_sql, serve_console, socket_path
-from sql.query import Bounds, Result
+from sql.query import Bounds, QueryResult
 from sql.reports import write_report
 from sql.store import Store
 from tests.sql.processes import read_line, start
 from tests.sql.samples import address, bare_report, block
 
-Ask = Callable[..., "asyncio.Future[Result]"]
+Ask = Callable[..., "asyncio.Future[QueryResult]"]
 
 REFUSED = [
     "delete from block",
@@ -54,7 +54,7 @@ async def ask(request: pytest.FixtureRequest, path: Path) -> AsyncIterator[Ask]:
         tx.insert("block", [block(7)])
     write_report(store, bare_report(address(0xA), scanned_at_s=3))
 
-    def run(sql: str, bounds: Bounds | None = None) -> "asyncio.Future[Result]":
+    def run(sql: str, bounds: Bounds | None = None) -> "asyncio.Future[QueryResult]":
         return asyncio.ensure_future(asyncio.to_thread(run_sql, path, sql, bounds))
 
     if request.param == "without one":

@@ -13,7 +13,7 @@ from config.errors import StoreError
 from config.plans import Plan, load_plans
 from sql.ledger import AlreadyIssued, Calls, Ledger, NewKey, TrialEnded, Usage, digest_of
 from sql.ledger_file import LedgerFile
-from sql.load import LEDGER_SCHEMA, load_migrations
+from sql.statements import LEDGER_SCHEMA, load_migrations
 from tests.sql.processes import read_line, start
 
 PLANS = load_plans()

@@ -11,9 +11,9 @@ from msgspec import structs
 from config.errors import StoreError
 from sql import rows
 from sql.columns import ADDED, NARROWED, TABLES, columns_of
-from sql.load import load_migrations
+from sql.statements import load_migrations
 from sql.store import Store
-from sql.transfers import TRANSFER_COLUMNS
+from sql.transfer_tables import TRANSFER_COLUMNS
 from tests.sql.samples import block
 
 IN_NO_TABLE = {"KeyRow"}  # in the ledger

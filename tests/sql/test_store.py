@@ -12,7 +12,7 @@ from sql.blocks import list_blocks, list_checkpoints, write_checkpoint
 from sql.codes import delete_other_versions, read_found, write_found
 from sql.columns import encode
 from sql.connection import MEMORY
-from sql.pools import insert_pools, pools_of
+from sql.pool_tables import insert_pools, pools_of
 from sql.rows import BlockRow, CheckpointRow, PoolRow
 from sql.store import Store
 from sql.tokens import read_token, track_token_frame, track_tokens, tracked

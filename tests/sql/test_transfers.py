@@ -14,7 +14,7 @@ from sql.connection import MEMORY
 from sql.query import Bounds, run_query
 from sql.store import Store
 from sql.tokens import set_transfers_from, track_tokens, tracked
-from sql.transfers import Holdings, holders_of, insert_transfers
+from sql.transfer_tables import Holdings, holders_of, insert_transfers
 from tests.sql.samples import address, addresses, amounts
 from tests.sql.stored import Transfer, transfers_of
 

@@ -16,14 +16,14 @@ from sql.blocks import (
     write_checkpoint,
 )
 from sql.connection import MEMORY
-from sql.histories import read_history, write_history
-from sql.launches import insert_launches, launches_of
-from sql.pools import coverage_of, insert_pools, pools_of
+from sql.history_tables import read_history, write_history
+from sql.launch_tables import insert_launches, launches_of
+from sql.pool_tables import coverage_of, insert_pools, pools_of
 from sql.reports import read_report, write_report
 from sql.rows import CheckpointRow, HistoryRow, UndecodedRow
 from sql.store import Store, Transaction
 from sql.tokens import Because, read_token, track_tokens, tracked
-from sql.transfers import insert_transfers
+from sql.transfer_tables import insert_transfers
 from tests.sql.samples import address, bare_report, block, hash32, launch, pool
 from tests.sql.stored import transfers_of, undecoded_in
 

@@ -10,12 +10,11 @@ import msgspec
 
 from analysis.launchpads.origin import Lead
 from analysis.launchpads.registries import Record, told
-from analysis.launchpads.verdict import Origin
+from analysis.launchpads.verdict import IssuerOrigin
 from analysis.market.curves import flap, four_meme, pons_v2, printr, virtuals
 from analysis.market.curves.curve import Curve, CurveState, Standing
 from analysis.market.liquidity_value import PoolValue, Price, value_pool
-from analysis.reads.node import RpcAnswer
-from config.jsonrpc import RpcRequest
+from config.jsonrpc import RpcAnswer, RpcRequest
 from config.launchpads import CurveKind
 from config.primitives import Address, Hash32
 from sql.rows import PoolResultRow
@@ -79,7 +78,7 @@ def value(
 
 
 def may_be_missing(
-    standing: Standing | None, origin: Origin, *, priceless: Collection[Address]
+    standing: Standing | None, origin: IssuerOrigin, *, priceless: Collection[Address]
 ) -> bool:
     """Whether there may be a curve that is not among the pools: one that could not be read, of a
     platform that was recognised without its registry, or quoted in a coin that has a price and

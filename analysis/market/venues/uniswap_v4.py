@@ -14,9 +14,8 @@ from eth_hash.auto import keccak
 from analysis.market.venues.pool import Candidate, PoolState, spot_price
 from analysis.reads.abi_encoding import topic_of
 from analysis.reads.eth_reads import Log, NoAnswer, call, read_logs, read_reply
-from analysis.reads.node import RpcAnswer
 from config.chains import Dex
-from config.jsonrpc import RpcFault, RpcRequest
+from config.jsonrpc import RpcAnswer, RpcFault, RpcRequest
 from config.primitives import ZERO_ADDRESS, Address, Hash32, RawAmount
 
 _INITIALIZE = topic_of("Initialize(bytes32,address,address,uint24,int24,address,uint160,int24)")

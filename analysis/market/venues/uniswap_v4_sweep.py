@@ -11,9 +11,8 @@ from analysis.market.venues import uniswap_v4
 from analysis.market.venues.pool import Candidate, PoolState
 from analysis.reads.abi_encoding import selector_of
 from analysis.reads.eth_reads import WORD, call_raw, read_reply
-from analysis.reads.node import RpcAnswer
 from config.chains import Dex
-from config.jsonrpc import RpcFault, RpcRequest
+from config.jsonrpc import RpcAnswer, RpcFault, RpcRequest
 from config.primitives import Hash32
 
 MOST_SWEPT = 30_000

@@ -13,7 +13,7 @@ import msgspec
 from analysis.static.custody.custody_facts import parts_of_condition
 from analysis.static.custody.custody_state import UnprovedStore
 from analysis.static.dataflow.storage_layout import VariableId
-from analysis.static.evm.cfg import Entry
+from analysis.static.evm.cfg import FunctionId
 from analysis.static.evm.expressions import MASK, Expr, Value, subterms
 from analysis.static.token_model.contract_model import ContractModel
 
@@ -238,6 +238,6 @@ def _preludes(code: ContractModel, found: UnprovedStore) -> Iterator[int]:
             continue
         for write in code.writes:
             if write.place.root == root and write.entry not in (None, found.entry):
-                entry: Entry = write.entry
+                entry: FunctionId = write.entry
                 if entry is not None:
                     yield entry

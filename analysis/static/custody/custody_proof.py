@@ -37,7 +37,7 @@ from analysis.static.dataflow.linear_amounts import (
     plus,
 )
 from analysis.static.dataflow.storage_layout import UNKNOWN, StorageLocation
-from analysis.static.evm.cfg import Effect, Entry
+from analysis.static.evm.cfg import Effect, FunctionId
 from analysis.static.evm.expressions import Expr, Value
 from analysis.static.evm.path_state import ALLOWANCE, BALANCE_OF
 from analysis.static.token_model.contract_model import ContractModel
@@ -72,7 +72,7 @@ class CustodyProver:
         self._deep: dict[Value, frozenset[Expr]] = {}
         self._nonces: dict[tuple[Value, Value], bool] = {}
         self._givens: dict[Value, frozenset[Expr]] = {}
-        self._checked: dict[Entry, set[tuple[Value, Value]]] = {}
+        self._checked: dict[FunctionId, set[tuple[Value, Value]]] = {}
 
     def pay(self, steps: int) -> bool:
         """Count work. False: there is none left for this code."""
@@ -128,7 +128,7 @@ class CustodyProver:
             for place in self.code.layout.of(base)
         )
 
-    def owes(self, entry: Entry, effect: Effect) -> bool:
+    def owes(self, entry: FunctionId, effect: Effect) -> bool:
         """Whether somebody but the caller may have to agree to a deed."""
         if not self.is_event(effect):
             return False
@@ -139,7 +139,9 @@ class CustodyProver:
             self._place_owes(entry, place, slot, value) for place in self.code.layout.of(slot)
         )
 
-    def _place_owes(self, entry: Entry, place: StorageLocation, slot: Value, value: Value) -> bool:
+    def _place_owes(
+        self, entry: FunctionId, place: StorageLocation, slot: Value, value: Value
+    ) -> bool:
         roles = self.code.roles
         if place.root not in roles.balances and place.root not in roles.allowances:
             return place.root == UNKNOWN and self.may_be_anywhere(slot)
@@ -153,7 +155,7 @@ class CustodyProver:
             return value != 0 and any(delta is None or delta.added for delta in deltas)
         return not self.is_credit(entry, value, slot)
 
-    def is_credit(self, entry: Entry, value: Value, slot: Value) -> bool:
+    def is_credit(self, entry: FunctionId, value: Value, slot: Value) -> bool:
         """Whether storing the value surely lowers no balance."""
         deltas = [delta_of(meaning, slot) for meaning in self.code.dependencies.phi_values(value)]
         return all(
@@ -161,7 +163,7 @@ class CustodyProver:
             for delta in deltas
         )
 
-    def is_exact(self, entry: Entry, delta: AmountDelta) -> bool:
+    def is_exact(self, entry: FunctionId, delta: AmountDelta) -> bool:
         """Whether sums are what they look like: none runs over an end."""
         words = (*delta.added, *delta.subtracted)
         meanings = self.code.dependencies.phi_values
@@ -169,14 +171,14 @@ class CustodyProver:
             self._is_checked(entry, *pair) for pair in differences_in(words, meanings)
         )
 
-    def _is_checked(self, entry: Entry, large: Value, small: Value) -> bool:
+    def _is_checked(self, entry: FunctionId, large: Value, small: Value) -> bool:
         """Whether the function refuses where the difference would be negative, or what is taken
         away is a share of the rest, or no stranger's number."""
         if self._is_part(large, small):
             return True
         return (large, small) in self._checked_in(entry)
 
-    def _checked_in(self, entry: Entry) -> set[tuple[Value, Value]]:
+    def _checked_in(self, entry: FunctionId) -> set[tuple[Value, Value]]:
         if entry not in self._checked:
             self._checked[entry] = set(self._find_checked(entry))
         return self._checked[entry]
@@ -193,7 +195,7 @@ class CustodyProver:
             return any(self._is_fraction(core(each)) for each in word.arguments)
         return word.operation in _SHARES
 
-    def _find_checked(self, entry: Entry) -> Iterator[tuple[Value, Value]]:
+    def _find_checked(self, entry: FunctionId) -> Iterator[tuple[Value, Value]]:
         flow = self.code.flow(entry)
         for _, branch in flow.branching():
             for holds, after in ((True, branch.if_true), (False, branch.if_false)):
@@ -275,7 +277,7 @@ class CustodyProver:
                 )
         return False
 
-    def covers(self, entry: Entry, debit: LinearAmount, amount: LinearAmount) -> bool:
+    def covers(self, entry: FunctionId, debit: LinearAmount, amount: LinearAmount) -> bool:
         """Whether a debit, under every meaning of its phi words, is no more than an allowance was
         lowered by."""
         if self._is_within(entry, debit, amount):
@@ -297,7 +299,7 @@ class CustodyProver:
                 return iter(())
         return iter(dict.fromkeys(forms))
 
-    def _is_within(self, entry: Entry, debit: LinearAmount, amount: LinearAmount) -> bool:
+    def _is_within(self, entry: FunctionId, debit: LinearAmount, amount: LinearAmount) -> bool:
         rest = added(amount, negated(debit))
         if all(count > 0 for _, count in rest):
             return True

@@ -11,7 +11,7 @@ from analysis.static.custody.custody_search import prove
 from analysis.static.custody.custody_state import UnprovedStore
 from analysis.static.dataflow.delegate_targets import slot_name
 from analysis.static.dataflow.linear_amounts import delta_of
-from analysis.static.evm.cfg import Entry
+from analysis.static.evm.cfg import FunctionId
 from analysis.static.evm.expression_text import render, render_condition
 from analysis.static.evm.expressions import Expr, Value, address_in, lowest_bit
 from analysis.static.evm.path_state import rank
@@ -138,6 +138,6 @@ def _lowers(code: ContractModel, value: Value, slot: Value) -> bool:
     return all(delta is not None and not delta.added for delta in deltas)
 
 
-def functions_of(writes: tuple[UnprovedWrite, ...]) -> set[Entry]:
+def functions_of(writes: tuple[UnprovedWrite, ...]) -> set[FunctionId]:
     """Where they are."""
     return {write.selector for write in writes}

@@ -26,7 +26,7 @@ from analysis.static.custody.phi_resolution import Bindings
 from analysis.static.dataflow.addresses import is_caller
 from analysis.static.dataflow.linear_amounts import delta_of, plus
 from analysis.static.dataflow.storage_layout import UNKNOWN
-from analysis.static.evm.cfg import UNRESOLVED, Branch, CfgNode, Effect, Entry
+from analysis.static.evm.cfg import UNRESOLVED, Branch, CfgNode, Effect, FunctionId
 from analysis.static.evm.expressions import Expr, Value
 from analysis.static.token_model.contract_model import ContractModel
 
@@ -50,7 +50,7 @@ class PathSearch:
     def __init__(
         self,
         prover: CustodyProver,
-        entry: Entry,
+        entry: FunctionId,
         *,
         depth: SearchPrecision,
         with_gates: bool = False,
@@ -346,7 +346,7 @@ def _owing(status: ObligationState, debt: Obligation) -> ObligationState:
     return msgspec.structs.replace(status, debts=status.debts | {debt})
 
 
-def prove(prover: CustodyProver, entry: Entry) -> PathSearch:
+def prove(prover: CustodyProver, entry: FunctionId) -> PathSearch:
     """Search a function as closely as it takes to prove it, within bounds."""
     search = PathSearch(prover, entry, depth=_PLAIN)
     search.run()

@@ -13,13 +13,13 @@ from analysis.static.custody.custody_proof import CustodyProver
 from analysis.static.custody.custody_state import Obligation, ObligationState
 from analysis.static.dataflow.addresses import is_caller, party, recovered
 from analysis.static.dataflow.linear_amounts import LinearAmount, added, negated
-from analysis.static.evm.cfg import Entry
+from analysis.static.evm.cfg import FunctionId
 from analysis.static.evm.expressions import Expr, Value
 
 
 def settled(
     prover: CustodyProver,
-    entry: Entry,
+    entry: FunctionId,
     facts: frozenset[Fact],
     status: ObligationState,
     *,

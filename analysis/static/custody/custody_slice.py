@@ -10,7 +10,7 @@ import msgspec
 
 from analysis.static.custody.custody_proof import CustodyProver
 from analysis.static.dataflow.addresses import party
-from analysis.static.evm.cfg import DESTRUCTS, RETURNS, UNRESOLVED, CfgNode, Effect, Entry
+from analysis.static.evm.cfg import DESTRUCTS, RETURNS, UNRESOLVED, CfgNode, Effect, FunctionId
 from analysis.static.evm.expressions import Expr, Value
 from analysis.static.evm.instruction_effects import ECRECOVER
 
@@ -32,7 +32,7 @@ class SearchPrecision(msgspec.Struct, frozen=True):
 class CustodySlice:
     """What matters in one function."""
 
-    def __init__(self, prover: CustodyProver, entry: Entry, depth: SearchPrecision) -> None:
+    def __init__(self, prover: CustodyProver, entry: FunctionId, depth: SearchPrecision) -> None:
         self.prover = prover
         self.code = prover.code
         self.gates = prover.gates

@@ -7,10 +7,10 @@ import msgspec
 from analysis.static.custody.custody_facts import Fact, NormalForm
 from analysis.static.custody.phi_resolution import Bindings
 from analysis.static.dataflow.linear_amounts import LinearAmount
-from analysis.static.evm.cfg import CfgNode, Entry
+from analysis.static.evm.cfg import CfgNode, FunctionId
 from analysis.static.evm.expressions import Value
 
-Kind = Literal["debit", "grant", "unknown", "code"]
+ObligationKind = Literal["debit", "grant", "unknown", "code"]
 """What a store does: lower a balance, set an allowance, something at a place that is not known,
 anything at all by another contract's code."""
 
@@ -18,7 +18,7 @@ anything at all by another contract's code."""
 class Obligation(msgspec.Struct, frozen=True):
     """A store on a path that nobody is known to have agreed to yet."""
 
-    kind: Kind
+    kind: ObligationKind
     pc: int
     whose: Value | None
     """None: not known."""
@@ -57,7 +57,7 @@ class SearchState(msgspec.Struct, frozen=True):
 class UnprovedStore(msgspec.Struct, frozen=True, kw_only=True):
     """A store that is not proved, by one path to it."""
 
-    entry: Entry
+    entry: FunctionId
     debt: Obligation
     why: str
     parties: tuple[Value, ...] = ()

@@ -6,7 +6,7 @@ from typing import Final
 from analysis.static.custody.custody_facts import AreEqual, CallerListed, Fact, FactReader
 from analysis.static.dataflow.dependencies import CALLERS
 from analysis.static.dataflow.storage_layout import StorageLocation, VariableId
-from analysis.static.evm.cfg import Entry
+from analysis.static.evm.cfg import FunctionId
 from analysis.static.evm.expressions import Expr, Value, subterms
 from analysis.static.token_model.contract_model import ContractModel
 from analysis.static.token_model.initializers import is_one_shot
@@ -73,7 +73,7 @@ class PrivilegedCallers:
         if known is None:
             # roles that guard themselves: granted by those who have them
             self._closed[root] = True
-            writers: dict[Entry, set[int]] = {}
+            writers: dict[FunctionId, set[int]] = {}
             for write in self._code.writes:
                 if write.place.root == root:
                     writers.setdefault(write.entry, set()).add(write.pc)
@@ -83,7 +83,7 @@ class PrivilegedCallers:
             )
         return known
 
-    def is_gated(self, entry: Entry, pcs: set[int]) -> bool:
+    def is_gated(self, entry: FunctionId, pcs: set[int]) -> bool:
         """Whether every way to these stores asks for a privileged caller."""
         flow = self._code.flow(entry)
         barred = set()

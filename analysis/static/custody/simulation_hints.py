@@ -19,7 +19,7 @@ from analysis.static.dataflow.delegate_targets import slot_name
 from analysis.static.dataflow.dependencies import CALLERS
 from analysis.static.dataflow.inversion import solve
 from analysis.static.dataflow.storage_layout import UNKNOWN
-from analysis.static.evm.cfg import Entry
+from analysis.static.evm.cfg import FunctionId
 from analysis.static.evm.expressions import MASK, Expr, Value, address_in, lowest_bit, subterms
 from analysis.static.evm.opaque_immutables import is_opaque
 from analysis.static.token_model.contract_model import TRANSFER_FROM, ContractModel
@@ -100,7 +100,7 @@ UNKNOWN_LEADS: Final = SimulationHints(is_proved=False, creates_balances=None)
 
 
 def find_simulation_hints(
-    code: ContractModel, arguments: Mapping[int, str], *, shown: Container[Entry] = ()
+    code: ContractModel, arguments: Mapping[int, str], *, shown: Container[FunctionId] = ()
 ) -> SimulationHints:
     """Of code that answers holders; of any other it is empty or little.
 
@@ -193,7 +193,7 @@ def _movers(code: ContractModel, arguments: Mapping[int, str]) -> Iterator[Debit
     """Those known to write balances first, then writers of allowances, then those that hide what
     they do. Where it is not known which storage balances are in: all that store anything."""
     plain = {TRANSFER_FROM, *(_ALLOWANCE_FUNCTIONS - {note.entry for note in code.balances.notes})}
-    keys: dict[Entry, dict[KeyArgument, None]] = {}
+    keys: dict[FunctionId, dict[KeyArgument, None]] = {}
     for note in (*code.balances.notes, *code.allowances.notes):
         keys.setdefault(note.entry, {}).update(dict.fromkeys(_key_places(code, note.words[0])))
     for write in code.writes:
@@ -207,7 +207,7 @@ def _movers(code: ContractModel, arguments: Mapping[int, str]) -> Iterator[Debit
             yield DebitingFunction(selector=entry, arguments=types, keys=tuple(places))
 
 
-def _hiding(code: ContractModel) -> set[Entry]:
+def _hiding(code: ContractModel) -> set[FunctionId]:
     """Functions that store where no variable is known to be, or run other code on our storage."""
     if code.delegation.is_proxy is not False:
         return set()

@@ -5,7 +5,7 @@ from typing import Final
 
 from analysis.static.custody.custody_proof import CustodyProver
 from analysis.static.dataflow.linear_amounts import delta_of
-from analysis.static.evm.cfg import RETURNS, CfgNode, Effect, Entry
+from analysis.static.evm.cfg import RETURNS, CfgNode, Effect, FunctionId
 from analysis.static.token_model.contract_model import ContractModel
 from analysis.static.token_model.initializers import is_one_shot
 
@@ -14,7 +14,7 @@ _ANSWERS: Final = frozenset({"result", "success", "keccak"})
 
 
 def creates_balances(
-    code: ContractModel, prover: CustodyProver, *, shown: Container[Entry]
+    code: ContractModel, prover: CustodyProver, *, shown: Container[FunctionId]
 ) -> bool | None:
     """Whether a function raises a balance without payment, unseen: by anybody's call, or by a
     privileged one of a function that is not `shown` as a mint.
@@ -38,7 +38,7 @@ def creates_balances(
     return found
 
 
-def unpaid_credits(code: ContractModel, entry: Entry) -> set[int]:
+def unpaid_credits(code: ContractModel, entry: FunctionId) -> set[int]:
     """Program counters of credits on a way to a good end that debits nobody."""
     flow = code.flow(entry)
     credited: dict[CfgNode, set[int]] = {}
@@ -80,7 +80,7 @@ def _is_credit(code: ContractModel, effect: Effect) -> bool:
     return all(delta is not None and delta.added and not delta.subtracted for delta in deltas)
 
 
-def _is_paid_in_coins(code: ContractModel, entry: Entry) -> bool:
+def _is_paid_in_coins(code: ContractModel, entry: FunctionId) -> bool:
     """Whether the coins sent with the call decide on it, or on the amount."""
     flow = code.flow(entry)
     words = [effect.words[1] for _, effect in flow.effects() if code.is_balance_store(effect)]
@@ -89,7 +89,7 @@ def _is_paid_in_coins(code: ContractModel, entry: Entry) -> bool:
     return any(code.dependencies.has(word, _PAYMENTS) for word in words)
 
 
-def _asks_others(code: ContractModel, entry: Entry) -> bool:
+def _asks_others(code: ContractModel, entry: FunctionId) -> bool:
     """Whether it refuses by what another contract says, or by a hash."""
     return any(
         guard.test.has_answer

@@ -15,7 +15,7 @@ from analysis.static.evm.path_state import ALLOWANCE, APPROVE, BALANCE_OF, Note,
 _FIRST_ARGUMENT = 4
 _SECOND_ARGUMENT = 36
 
-Shape = tuple["Shape", ...] | int | str
+GetterShape = tuple["GetterShape", ...] | int | str
 """A storage place with its keys left out: the same for all entries of one mapping."""
 
 _ANY: Final = "any"
@@ -53,7 +53,7 @@ def writers_of(
 
 def _shapes_behind(
     notes: Notes, getter: int, parts_of: Callable[[Value], Iterable[Expr]]
-) -> set[Shape]:
+) -> set[GetterShape]:
     """The storage a getter returns, or, where that got lost in a loop, all it reads by its key."""
     keys = {_FIRST_ARGUMENT} if getter == BALANCE_OF else {_FIRST_ARGUMENT, _SECOND_ARGUMENT}
     returned = {
@@ -73,7 +73,7 @@ def _shapes_behind(
     return set(_shapes_approved(notes)) if getter == ALLOWANCE else set()
 
 
-def _shapes_approved(notes: Notes) -> Iterator[Shape]:
+def _shapes_approved(notes: Notes) -> Iterator[GetterShape]:
     """Of a token without `allowance`: what `approve` stores to by caller and first argument."""
     if any(note.entry == ALLOWANCE for note in notes.returns.values()):
         return
@@ -95,7 +95,7 @@ def _is_keyed(slot: Value, keys: set[int]) -> bool:
     return given.issuperset(keys)
 
 
-def _shape(slot: Value) -> Shape:
+def _shape(slot: Value) -> GetterShape:
     if isinstance(slot, int):
         return slot
     if slot.operation in _HASH_NAMES or slot.operation == "ADD":
@@ -103,13 +103,13 @@ def _shape(slot: Value) -> Shape:
     return _ANY
 
 
-def _has_hash(shape: Shape) -> bool:
+def _has_hash(shape: GetterShape) -> bool:
     return isinstance(shape, tuple) and (
         shape[0] in _HASH_NAMES or any(_has_hash(part) for part in shape[1:])
     )
 
 
-def _fits(notes: Notes, slot: Value, shape: Shape) -> bool:
+def _fits(notes: Notes, slot: Value, shape: GetterShape) -> bool:
     """Whether the slot is a place of this shape, whatever its keys."""
     if not isinstance(shape, tuple):
         return shape in (_ANY, slot)
@@ -130,7 +130,7 @@ def _fits(notes: Notes, slot: Value, shape: Shape) -> bool:
     )
 
 
-def _roots(shape: Shape) -> set[int]:
+def _roots(shape: GetterShape) -> set[int]:
     if not isinstance(shape, tuple) or shape[0] != "keccak":
         return set()
     inner = {part for part in shape[1:] if isinstance(part, int)}

@@ -11,14 +11,14 @@ from analysis.static.dataflow.storage_layout import (
     VariableId,
     written_bits,
 )
-from analysis.static.evm.cfg import Effect, Entry
+from analysis.static.evm.cfg import Effect, FunctionId
 from analysis.static.evm.expressions import Value
 
 
 class StorageWrite(msgspec.Struct, frozen=True, kw_only=True):
     """One store, on a way that can succeed."""
 
-    entry: Entry
+    entry: FunctionId
     pc: int
     place: StorageLocation
     bits: int
@@ -30,7 +30,7 @@ class StorageWrite(msgspec.Struct, frozen=True, kw_only=True):
 class StorageWrites:
     """Those of one code, each once however many ways lead to it."""
 
-    def __init__(self, effects: Iterable[tuple[Entry, Effect]], places: StorageLayout) -> None:
+    def __init__(self, effects: Iterable[tuple[FunctionId, Effect]], places: StorageLayout) -> None:
         stores = (
             (entry, effect.pc, effect.words[0], effect.words[1])
             for entry, effect in effects

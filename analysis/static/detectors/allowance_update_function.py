@@ -1,16 +1,16 @@
 """Functions that can write what `allowance` returns."""
 
-from analysis.static.detectors.detector import Answer, Detector, Evidence
+from analysis.static.detectors.detector import Detector, DetectorAnswer, Evidence
 from analysis.static.token_model.contract_model import ContractModel
 
 
-def _look(code: ContractModel) -> Answer:
+def _look(code: ContractModel) -> DetectorAnswer:
     writers = code.allowances
     hits = (
         Evidence(entry=note.entry, pc=note.pc, slots=frozenset(writers.roots))
         for note in writers.notes
     )
-    return Answer.of_all(hits, code)
+    return DetectorAnswer.of_all(hits, code)
 
 
 DETECTOR = Detector(

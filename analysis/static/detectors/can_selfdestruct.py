@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from analysis.static.detectors.detector import Answer, Detector, Evidence
+from analysis.static.detectors.detector import Detector, DetectorAnswer, Evidence
 from analysis.static.token_model.contract_model import ContractModel
 
 
@@ -11,8 +11,8 @@ def _hits(code: ContractModel) -> Iterator[Evidence]:
         yield Evidence(entry=note.entry, pc=note.pc)
 
 
-def _look(code: ContractModel) -> Answer:
-    return Answer.of(_hits(code), code, instructions=["SELFDESTRUCT"], is_met=True)
+def _look(code: ContractModel) -> DetectorAnswer:
+    return DetectorAnswer.of(_hits(code), code, instructions=["SELFDESTRUCT"], is_met=True)
 
 
 DETECTOR = Detector(

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from analysis.static.dataflow.delegate_targets import is_precompile
-from analysis.static.detectors.detector import Answer, Detector, Evidence
+from analysis.static.detectors.detector import Detector, DetectorAnswer, Evidence
 from analysis.static.evm.expressions import Expr, address_in
 from analysis.static.token_model.contract_model import ContractModel
 
@@ -22,8 +22,8 @@ def _hits(code: ContractModel) -> Iterator[Evidence]:
             yield Evidence(entry=entry, pc=effect.pc)
 
 
-def _look(code: ContractModel) -> Answer:
-    return Answer.of(_hits(code), code, instructions=_CALLS, is_met=True)
+def _look(code: ContractModel) -> DetectorAnswer:
+    return DetectorAnswer.of(_hits(code), code, instructions=_CALLS, is_met=True)
 
 
 DETECTOR = Detector(

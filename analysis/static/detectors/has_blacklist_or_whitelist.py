@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from analysis.static.detectors.detector import Answer, Detector, Evidence
+from analysis.static.detectors.detector import Detector, DetectorAnswer, Evidence
 from analysis.static.token_model.amount_factors import scalings
 from analysis.static.token_model.contract_model import MOVERS, ContractModel
 from analysis.static.token_model.pauses_and_lists import lists
@@ -21,8 +21,8 @@ def _hits(code: ContractModel) -> Iterator[Evidence]:
         )
 
 
-def _look(code: ContractModel) -> Answer:
-    return Answer.of(_hits(code), code, functions=MOVERS, hangs_on_writers=True)
+def _look(code: ContractModel) -> DetectorAnswer:
+    return DetectorAnswer.of(_hits(code), code, functions=MOVERS, hangs_on_writers=True)
 
 
 DETECTOR = Detector(

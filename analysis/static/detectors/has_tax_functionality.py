@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from analysis.static.detectors.detector import Answer, Detector, Evidence
+from analysis.static.detectors.detector import Detector, DetectorAnswer, Evidence
 from analysis.static.token_model.balance_changes import taxes
 from analysis.static.token_model.contract_model import MOVERS, ContractModel
 
@@ -14,8 +14,8 @@ def _hits(code: ContractModel) -> Iterator[Evidence]:
         )
 
 
-def _look(code: ContractModel) -> Answer:
-    return Answer.of(_hits(code), code, functions=MOVERS)
+def _look(code: ContractModel) -> DetectorAnswer:
+    return DetectorAnswer.of(_hits(code), code, functions=MOVERS)
 
 
 DETECTOR = Detector(

@@ -1,16 +1,16 @@
 """Unknown calls are handed on to an implementation."""
 
-from analysis.static.detectors.detector import Answer, Detector, Evidence
+from analysis.static.detectors.detector import Detector, DetectorAnswer, Evidence
 from analysis.static.token_model.contract_model import ContractModel
 
 
-def _look(code: ContractModel) -> Answer:
+def _look(code: ContractModel) -> DetectorAnswer:
     found = code.delegation
     slots = frozenset(int(slot, 16) for slot in found.slots + found.beacon_slots)
     evidence = tuple(Evidence(entry=None, pc=pc, slots=slots) for pc in found.pcs)
     if found.is_proxy is None or not code.answers_calls:
-        return Answer(value=None, reason="the fallback was not followed to its end")
-    return Answer(value=found.is_proxy, evidence=evidence)
+        return DetectorAnswer(value=None, reason="the fallback was not followed to its end")
+    return DetectorAnswer(value=found.is_proxy, evidence=evidence)
 
 
 DETECTOR = Detector(

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from analysis.static.detectors.detector import Answer, Detector, Evidence
+from analysis.static.detectors.detector import Detector, DetectorAnswer, Evidence
 from analysis.static.token_model.balance_changes import lasting_changes
 from analysis.static.token_model.contract_model import ContractModel
 from analysis.static.token_model.initializers import is_initializer
@@ -22,8 +22,8 @@ def _hits(code: ContractModel) -> Iterator[Evidence]:
                 yield Evidence(entry=write.entry, pc=write.pc, slots=slots)
 
 
-def _look(code: ContractModel) -> Answer:
-    return Answer.of(_hits(code), code)
+def _look(code: ContractModel) -> DetectorAnswer:
+    return DetectorAnswer.of(_hits(code), code)
 
 
 DETECTOR = Detector(

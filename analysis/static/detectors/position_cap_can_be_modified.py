@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from analysis.static.detectors.detector import Answer, Detector, Evidence
+from analysis.static.detectors.detector import Detector, DetectorAnswer, Evidence
 from analysis.static.token_model.contract_model import MOVERS, ContractModel
 from analysis.static.token_model.transfer_guards import is_modifiable, position_caps
 
@@ -17,9 +17,9 @@ def _hits(code: ContractModel) -> Iterator[Evidence]:
             yield Evidence(entry=entry, pc=pc, slots=frozenset(code.slots_of(variables)))
 
 
-def _look(code: ContractModel) -> Answer:
+def _look(code: ContractModel) -> DetectorAnswer:
     functions = None if any(position_caps(code)) else MOVERS
-    return Answer.of(_hits(code), code, functions=functions, hangs_on_writers=True)
+    return DetectorAnswer.of(_hits(code), code, functions=functions, hangs_on_writers=True)
 
 
 DETECTOR = Detector(

@@ -1,12 +1,14 @@
 """`transferFrom` can be refused because of what is stored."""
 
-from analysis.static.detectors.detector import Answer, Detector
+from analysis.static.detectors.detector import Detector, DetectorAnswer
 from analysis.static.detectors.storage_guards import find_storage_guards
 from analysis.static.token_model.contract_model import TRANSFER_FROM, ContractModel
 
 
-def _look(code: ContractModel) -> Answer:
-    return Answer.of(find_storage_guards(code, TRANSFER_FROM), code, functions=(TRANSFER_FROM,))
+def _look(code: ContractModel) -> DetectorAnswer:
+    return DetectorAnswer.of(
+        find_storage_guards(code, TRANSFER_FROM), code, functions=(TRANSFER_FROM,)
+    )
 
 
 DETECTOR = Detector(

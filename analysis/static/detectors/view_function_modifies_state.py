@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from analysis.reads.abi_encoding import selector_of
-from analysis.static.detectors.detector import Answer, Detector, Evidence
+from analysis.static.detectors.detector import Detector, DetectorAnswer, Evidence
 from analysis.static.token_model.contract_model import ContractModel
 
 _VIEWS = frozenset(
@@ -27,8 +27,8 @@ def _hits(code: ContractModel) -> Iterator[Evidence]:
             yield Evidence(entry=write.entry, pc=write.pc)
 
 
-def _look(code: ContractModel) -> Answer:
-    return Answer.of(_hits(code), code, functions=_VIEWS, is_met=True)
+def _look(code: ContractModel) -> DetectorAnswer:
+    return DetectorAnswer.of(_hits(code), code, functions=_VIEWS, is_met=True)
 
 
 DETECTOR = Detector(

@@ -53,7 +53,7 @@ effect, or hangs on more than its operands."""
 _Drafted = tuple[str, int, tuple[int, ...], bool]
 """Instruction, program counter, operands, whether it leaves a word."""
 
-Step = tuple[int, str, int, tuple[int, ...], Handler]
+BlockStep = tuple[int, str, int, tuple[int, ...], Handler]
 """Kind, instruction, program counter, registers of its operands, handler of what acts."""
 
 
@@ -84,7 +84,7 @@ class BasicBlock:
         self.peak = 0
         """Words by which the stack grows at most."""
         self.constants: list[Value] = []
-        self.steps: list[Step] = []
+        self.steps: list[BlockStep] = []
         self.replaced = 0
         """Words taken off the stack at the end."""
         self.left: list[int] = []

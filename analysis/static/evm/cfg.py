@@ -7,7 +7,7 @@ import msgspec
 
 from analysis.static.evm.expressions import Expr, Value
 
-Entry = int | None
+FunctionId = int | None
 """The selector a path has matched. None: none yet, or none at all (fallback, receive)."""
 
 RETURNS: Final = "returns"
@@ -69,7 +69,7 @@ class CfgNode:
 
     __slots__ = ("branch", "effects", "end", "entry", "following", "number", "pc", "phi")
 
-    def __init__(self, number: int, entry: Entry, pc: int) -> None:
+    def __init__(self, number: int, entry: FunctionId, pc: int) -> None:
         self.number = number
         self.entry = entry
         self.pc = pc
@@ -97,10 +97,10 @@ class Cfg:
 
     def __init__(self) -> None:
         self.count = 0
-        self.roots: dict[Entry, list[CfgNode]] = {}
+        self.roots: dict[FunctionId, list[CfgNode]] = {}
         """Where each function is entered; the fallback at the start of the code."""
 
-    def add(self, entry: Entry, pc: int) -> CfgNode:
+    def add(self, entry: FunctionId, pc: int) -> CfgNode:
         """A new node, not yet linked to from any other."""
         self.count += 1
         return CfgNode(self.count, entry, pc)

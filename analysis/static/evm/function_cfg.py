@@ -13,7 +13,7 @@ from analysis.static.evm.cfg import (
     Cfg,
     CfgNode,
     Effect,
-    Entry,
+    FunctionId,
 )
 from analysis.static.evm.expressions import Expr, Value
 
@@ -37,7 +37,7 @@ class BranchCondition(msgspec.Struct, frozen=True, kw_only=True):
 class RevertBranch(msgspec.Struct, frozen=True, kw_only=True):
     """A branch of which one side surely fails and the other need not."""
 
-    entry: Entry
+    entry: FunctionId
     test: BranchCondition
     """What holds when it fails."""
     at: int | None = None
@@ -49,7 +49,7 @@ class RevertBranch(msgspec.Struct, frozen=True, kw_only=True):
 class FunctionCfg:
     """The nodes of one function, in the order found."""
 
-    def __init__(self, graph: Cfg, entry: Entry) -> None:
+    def __init__(self, graph: Cfg, entry: FunctionId) -> None:
         self.entry = entry
         self.nodes = _reachable(graph.roots.get(entry, ()), entry)
         self._before: dict[CfgNode, list[CfgNode]] = {}
@@ -288,7 +288,7 @@ def _literal(branch: Branch, *, holds: bool) -> BranchCondition:
     return BranchCondition(pc=branch.pc, condition=branch.condition, holds=holds)
 
 
-def _reachable(roots: Iterable[CfgNode], entry: Entry) -> dict[CfgNode, None]:
+def _reachable(roots: Iterable[CfgNode], entry: FunctionId) -> dict[CfgNode, None]:
     found: dict[CfgNode, None] = {}
     waiting = list(roots)
     while waiting:

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from analysis.static.evm.cfg import Cfg, CfgNode, Entry, Phi
+from analysis.static.evm.cfg import Cfg, CfgNode, FunctionId, Phi
 from analysis.static.evm.expressions import ExprPool, Value
 from analysis.static.evm.path_state import HOLDER_FUNCTIONS, PathState
 from analysis.static.evm.symbolic_memory import SymbolicMemory
@@ -131,7 +131,7 @@ class FunctionWorklist:
         return self.waiting.pop() if self.waiting else self.meeting.take()
 
 
-def exact_visits(entry: Entry, *, spent: int, share: int) -> int:
+def exact_visits(entry: FunctionId, *, spent: int, share: int) -> int:
     """How many states a join point of a function tells apart. Fewer the more of its steps the
     function has used: simple code is followed exactly."""
     if entry not in HOLDER_FUNCTIONS or spent > share // 4:

@@ -30,7 +30,7 @@ from analysis.static.evm.cfg import (
     Branch,
     Cfg,
     CfgNode,
-    Entry,
+    FunctionId,
 )
 from analysis.static.evm.disassembly import Program
 from analysis.static.evm.exploration import Exploration
@@ -71,7 +71,7 @@ class _PathExplorer:
         self._named: dict[Value, int] = {target: target for target in program.jump_targets}
         self._contexts = CallStrings()
         self.graph = Cfg()
-        self._functions: dict[Entry, FunctionWorklist] = {}
+        self._functions: dict[FunctionId, FunctionWorklist] = {}
         """Those that are not followed to their end."""
         self._function = FunctionWorklist(JoinTable(self.pool, self.graph))
         """The one that is being followed."""
@@ -83,7 +83,7 @@ class _PathExplorer:
         self._stop_at_s = time.thread_time() + budget.seconds
         self._is_over = False
 
-    def run(self, entry: Entry) -> None:
+    def run(self, entry: FunctionId) -> None:
         """Follow all paths from the start of the code, then all functions they find."""
         first = PathState(0, [], SymbolicMemory(self.pool), entry, None)
         first.is_at_join_point = 0 in self.program.jump_targets
@@ -105,12 +105,12 @@ class _PathExplorer:
                 self._lose(path.node)
             self._functions.pop(large, None)
 
-    def _function_of(self, entry: Entry) -> FunctionWorklist:
+    def _function_of(self, entry: FunctionId) -> FunctionWorklist:
         if entry not in self._functions:
             self._functions[entry] = FunctionWorklist(JoinTable(self.pool, self.graph))
         return self._functions[entry]
 
-    def _run_function(self, entry: Entry) -> None:
+    def _run_function(self, entry: FunctionId) -> None:
         """Follow a function's paths, as far as its steps last."""
         self._function = function = self._functions[entry]
         while function.spent <= self._limit and not self._is_over:
@@ -290,7 +290,7 @@ class _PathExplorer:
         self._take(path, asked, falls, holds=not asked.when)
         return self._fall(path, block) and not self._has_left(path, start)
 
-    def _has_left(self, path: PathState, before: Entry) -> bool:
+    def _has_left(self, path: PathState, before: FunctionId) -> bool:
         """Whether the path has come into another function, which is followed later."""
         if path.entry == before:
             return False

@@ -4,7 +4,7 @@ from typing import Final
 
 import msgspec
 
-from analysis.static.evm.cfg import CfgNode, Effect, Entry
+from analysis.static.evm.cfg import CfgNode, Effect, FunctionId
 from analysis.static.evm.expressions import Expr, Value
 from analysis.static.evm.symbolic_memory import SymbolicMemory
 
@@ -22,7 +22,7 @@ _MOST_NOTES: Final = 4096
 """Of one kind. Real tokens have a few hundred; hostile code could have millions."""
 
 
-def rank(entry: Entry) -> tuple[bool, bool, int]:
+def rank(entry: FunctionId) -> tuple[bool, bool, int]:
     """The order of functions: the dispatcher comes first, then what holders call."""
     return entry is not None, entry not in HOLDER_FUNCTIONS, entry or 0
 
@@ -52,7 +52,7 @@ class PathState:
         pc: int,
         stack: list[Value],
         memory: SymbolicMemory,
-        entry: Entry,
+        entry: FunctionId,
         called: Value | None,
     ) -> None:
         self.pc = pc
@@ -82,7 +82,7 @@ class PathState:
 class Note(msgspec.Struct, frozen=True, kw_only=True):
     """Something done at one place, reached from one entry."""
 
-    entry: Entry
+    entry: FunctionId
     pc: int
     words: tuple[Value, ...] = ()
     """What it was done with; their meaning is in `Notes`."""
@@ -115,10 +115,10 @@ class Notes:
         """What numbers that came from hashing are the hash of."""
         self.selectors: set[int] = set()
         """Matched in the dispatcher."""
-        self.unfinished: set[Entry] = set()
+        self.unfinished: set[FunctionId] = set()
         """Entries with a path that was not followed to its end: an unknown jump, deep recursion, or
         the budget ran out. None among them may stand for any function."""
-        self.cut: set[Entry] = set()
+        self.cut: set[FunctionId] = set()
         """Those of them that the budget ended. What was found in them may be undone by what was
         not seen: a store that a revert follows, a refusal that another path avoids."""
         self.is_timed_out = False

@@ -8,7 +8,7 @@ import msgspec
 from analysis.static.dataflow.dependencies import CALLERS, HASHES
 from analysis.static.dataflow.inversion import solve
 from analysis.static.dataflow.predicates import CALLER, FROM, ORIGIN, Predicate, Variable
-from analysis.static.evm.cfg import Effect, Entry
+from analysis.static.evm.cfg import Effect, FunctionId
 from analysis.static.evm.expressions import MASK, Expr, Value, address_in
 from analysis.static.evm.function_cfg import BranchCondition
 from analysis.static.evm.opaque_immutables import is_opaque
@@ -31,7 +31,7 @@ _EFFECTS: Final = frozenset({"SSTORE", "CALL", "DELEGATECALL"})
 class CallerCheck(msgspec.Struct, frozen=True, kw_only=True):
     """A condition on the caller that decides whether a function goes on."""
 
-    entry: Entry
+    entry: FunctionId
     pc: int
     variables: frozenset[Variable]
     """Storage that names who may."""
@@ -45,7 +45,7 @@ def caller_checks(code: ContractModel) -> Iterator[CallerCheck]:
 
 
 def _checks(
-    code: ContractModel, readings_of: Callable[[ContractModel, Entry], Iterator[Predicate]]
+    code: ContractModel, readings_of: Callable[[ContractModel, FunctionId], Iterator[Predicate]]
 ) -> Iterator[CallerCheck]:
     for entry in code.entries:
         for reading in readings_of(code, entry):
@@ -54,14 +54,14 @@ def _checks(
                 yield CallerCheck(entry=entry, pc=reading.literal.pc, variables=variables)
 
 
-def _decisions(code: ContractModel, entry: Entry) -> Iterator[Predicate]:
+def _decisions(code: ContractModel, entry: FunctionId) -> Iterator[Predicate]:
     """What decides whether another contract is asked for leave."""
     for guard in code.guards(entry):
         if guard.test.has_answer and entry not in MOVERS:
             yield from code.context_of(entry, guard.refusal.test)
 
 
-def _tests(code: ContractModel, entry: Entry) -> Iterator[Predicate]:
+def _tests(code: ContractModel, entry: FunctionId) -> Iterator[Predicate]:
     for guard in code.guards(entry):
         yield guard.test
     if entry in MOVERS:

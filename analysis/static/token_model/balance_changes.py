@@ -8,7 +8,7 @@ import msgspec
 
 from analysis.static.dataflow.predicates import ERC20_PARAMETERS, FROM, PEOPLE, TO, Variable
 from analysis.static.dataflow.storage_writes import StorageWrite
-from analysis.static.evm.cfg import CfgNode, Entry
+from analysis.static.evm.cfg import CfgNode, FunctionId
 from analysis.static.evm.expressions import Expr, Value
 from analysis.static.evm.function_cfg import BranchCondition
 from analysis.static.token_model.contract_model import MOVERS, ContractModel
@@ -23,7 +23,7 @@ _COPIES: Final = 2
 Sum = tuple[tuple[Value, int], ...]
 """Summands, and how often each counts; negative for those taken away."""
 
-Store = tuple[int, Value, Value]
+BalanceStore = tuple[int, Value, Value]
 """Where in the code, slot and value."""
 
 _ANY: Final[Sum] = ()
@@ -109,7 +109,7 @@ def taxes(code: ContractModel) -> Iterator[Tax]:
         (write, by, _expanded(code, by))
         for write, by in (*_shortfalls(code, found), *_overcharges(code, found))
     ]
-    stored: dict[Entry, dict[Store, set[Sum]]] = {}
+    stored: dict[FunctionId, dict[BalanceStore, set[Sum]]] = {}
     for write, _, forms in taken:
         store = (write.pc, write.slot, write.value)
         stored.setdefault(write.entry, {}).setdefault(store, set()).update(forms)
@@ -225,7 +225,9 @@ def _variables(code: ContractModel, word: Value, write: StorageWrite) -> Iterato
                     yield place.root, bits
 
 
-def _switches(code: ContractModel, entry: Entry, stores: dict[Store, set[Sum]]) -> set[Variable]:
+def _switches(
+    code: ContractModel, entry: FunctionId, stores: dict[BalanceStore, set[Sum]]
+) -> set[Variable]:
     """Variables that decide whether a tax is taken, or which, and that transfers do not set.
 
     What leads to the same tax on both sides decides something else, such as a sale on the way.
@@ -253,7 +255,7 @@ def _switches(code: ContractModel, entry: Entry, stores: dict[Store, set[Sum]]) 
     }
 
 
-def _settable(code: ContractModel, entry: Entry, literal: BranchCondition) -> set[Variable]:
+def _settable(code: ContractModel, entry: FunctionId, literal: BranchCondition) -> set[Variable]:
     """Variables in a condition that transfers do not set."""
     reading = code.predicates.read(literal, entry)
     if reading.has_answer or reading.depends_on_time or reading.has_amount:

@@ -8,7 +8,13 @@ from analysis.static.dataflow.predicates import ERC20_PARAMETERS, TO, ParameterR
 from analysis.static.evm.cfg import Branch, CfgNode
 from analysis.static.evm.expressions import FOLDED, Expr, Value
 from analysis.static.evm.function_cfg import FunctionCfg
-from analysis.static.token_model.cap_rules import REFUSED, CapRule, CapRules, Choice, Step
+from analysis.static.token_model.cap_rules import (
+    REFUSED,
+    CapRule,
+    CapRules,
+    Choice,
+    ComputationStep,
+)
 from analysis.static.token_model.contract_model import MOVERS, ContractModel
 from analysis.static.token_model.transfer_guards import Cap, position_caps, trading_caps
 
@@ -53,8 +59,8 @@ class _Writer:
 
     def __init__(self, code: ContractModel) -> None:
         self._code = code
-        self.steps: list[Step] = []
-        self._numbers: dict[Step, int] = {}
+        self.steps: list[ComputationStep] = []
+        self._numbers: dict[ComputationStep, int] = {}
         self.choices: list[Choice] = []
         self._known: dict[Choice, int] = {}
         self.starts: set[int] = set()
@@ -106,7 +112,7 @@ class _Writer:
     def step(self, operation: str, *arguments: int, word: int | None = None) -> int:
         """The number of a step; equal ones share it."""
         named = None if word is None else slot_name(word)
-        step = Step(operation, arguments, named)
+        step = ComputationStep(operation, arguments, named)
         if step not in self._numbers:
             self._numbers[step] = len(self.steps)
             self.steps.append(step)

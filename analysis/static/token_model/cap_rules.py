@@ -12,7 +12,7 @@ REFUSED = -1
 """Where a way ends with the cap refusing the transfer."""
 
 
-class Step(msgspec.Struct, frozen=True, array_like=True):
+class ComputationStep(msgspec.Struct, frozen=True, array_like=True):
     """One step of a computation, over the results of steps before it."""
 
     operation: str
@@ -38,7 +38,7 @@ class CapRule(msgspec.Struct, frozen=True, kw_only=True):
     Ways that fail for another reason are left out: a token that is paused is still capped.
     """
 
-    steps: tuple[Step, ...]
+    steps: tuple[ComputationStep, ...]
     choices: tuple[Choice, ...]
     starts: tuple[int, ...]
     constant: Hash32 | None

@@ -6,7 +6,7 @@ import msgspec
 
 from analysis.static.dataflow.dependencies import CLOCKS
 from analysis.static.dataflow.predicates import Variable
-from analysis.static.evm.cfg import Entry
+from analysis.static.evm.cfg import FunctionId
 from analysis.static.evm.expressions import Value
 from analysis.static.evm.path_state import Note
 from analysis.static.token_model.contract_model import ContractModel
@@ -15,7 +15,7 @@ from analysis.static.token_model.contract_model import ContractModel
 class ClockComparison(msgspec.Struct, frozen=True, kw_only=True):
     """The block's number or time compared with something the caller does not choose."""
 
-    entry: Entry
+    entry: FunctionId
     pc: int
     is_time: bool
     """False: the block number."""

@@ -6,7 +6,7 @@ import msgspec
 
 from config.primitives import Hash32
 
-Clock = Literal["block", "timestamp"]
+ClockKind = Literal["block", "timestamp"]
 
 
 class ClockLimit(msgspec.Struct, frozen=True, kw_only=True):
@@ -31,7 +31,7 @@ class ClockLimit(msgspec.Struct, frozen=True, kw_only=True):
     is_writable: bool | None = None
     """Whether a function can write the slot after deployment. None: not known. Evidence only: the
     specification goes by the owner, and lets nothing be settled by this."""
-    compared_with: Clock | None = None
+    compared_with: ClockKind | None = None
     """None: not known, or both."""
 
     @property

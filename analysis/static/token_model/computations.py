@@ -16,10 +16,10 @@ from analysis.static.dataflow.predicates import (
     Variable,
 )
 from analysis.static.dataflow.storage_layout import StorageLocation
-from analysis.static.evm.cfg import Entry
+from analysis.static.evm.cfg import FunctionId
 from analysis.static.evm.expressions import FOLDED, Expr, Value, address_in
 from analysis.static.evm.path_state import ALLOWANCE, APPROVE, BALANCE_OF, TOTAL_SUPPLY
-from analysis.static.token_model.cap_rules import Step
+from analysis.static.token_model.cap_rules import ComputationStep
 from analysis.static.token_model.contract_model import MOVERS, ContractModel
 from analysis.static.token_model.trade_conditions import Source
 
@@ -73,7 +73,7 @@ class ComputationInput(msgspec.Struct, frozen=True, kw_only=True):
 class Computation(msgspec.Struct, frozen=True, kw_only=True):
     """A word, written down."""
 
-    steps: tuple[Step, ...]
+    steps: tuple[ComputationStep, ...]
     found: tuple[ComputationInput, ...]
 
 
@@ -89,7 +89,7 @@ class ComputationWriter:
         }
         self._called = {target for target in targets if isinstance(target, Expr)}
 
-    def leaves(self, word: Value, entry: Entry) -> Computation:
+    def leaves(self, word: Value, entry: FunctionId) -> Computation:
         """The last step is the word's value."""
         writer = _Writer(self._code, self._called, entry, word)
         writer.write(word, _DEEPEST)
@@ -97,7 +97,9 @@ class ComputationWriter:
 
 
 class _Writer:
-    def __init__(self, code: ContractModel, called: set[Expr], entry: Entry, word: Value) -> None:
+    def __init__(
+        self, code: ContractModel, called: set[Expr], entry: FunctionId, word: Value
+    ) -> None:
         self._code = code
         self._called = called
         self._entry = entry
@@ -108,7 +110,7 @@ class _Writer:
         self._known: dict[Value, int] = {}
         self._open: set[Value] = set()
         """Words that are being written down."""
-        self.steps: list[Step] = []
+        self.steps: list[ComputationStep] = []
         self.leaves: dict[ComputationInput, None] = {}
 
     def write(self, word: Value, depth: int) -> int:
@@ -126,7 +128,9 @@ class _Writer:
         return self._known[word]
 
     def _step(self, operation: str, *arguments: int, word: int | None = None) -> int:
-        self.steps.append(Step(operation, arguments, None if word is None else slot_name(word)))
+        self.steps.append(
+            ComputationStep(operation, arguments, None if word is None else slot_name(word))
+        )
         return len(self.steps) - 1
 
     def _add(self, *, source: Source | None = None, variable: Variable | None = None) -> None:

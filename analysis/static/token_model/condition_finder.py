@@ -20,7 +20,7 @@ from analysis.static.dataflow.predicates import (
     Variable,
     evaluate,
 )
-from analysis.static.evm.cfg import CfgNode, Effect, Entry
+from analysis.static.evm.cfg import CfgNode, Effect, FunctionId
 from analysis.static.evm.expressions import MASK, Expr, Value, subterms
 from analysis.static.evm.function_cfg import FunctionCfg
 from analysis.static.evm.path_state import APPROVE
@@ -35,9 +35,9 @@ from analysis.static.token_model.trade_conditions import (
     ConditionEffect,
     OwnedCondition,
     Source,
+    StoredValues,
     TradeCondition,
     TradeConditions,
-    Written,
 )
 from analysis.static.token_model.variable_writers import WrittenVariables
 from config.primitives import Selector
@@ -67,7 +67,7 @@ _COMPUTED_WITH: Final = frozenset[Source]({"amount", "counter", "balance"})
 """What a compiler's or SafeMath's own check may depend on beside a store: zero is multiplied
 apart."""
 
-_NOT_OF: Final[dict[Entry, frozenset[Source]]] = {
+_NOT_OF: Final[dict[FunctionId, frozenset[Source]]] = {
     None: frozenset({"input", "answer", "callee"}),
     **dict.fromkeys(HOOKS, frozenset[Source]({"input"})),
 }
@@ -76,7 +76,7 @@ target is judged by itself; a hook's calldata is all about the swap."""
 
 
 class _Site(msgspec.Struct, frozen=True, kw_only=True):
-    entry: Entry
+    entry: FunctionId
     pc: int
     condition: Value
     effect: ConditionEffect
@@ -97,7 +97,7 @@ def find_trade_conditions(code: ContractModel) -> TradeConditions:
     )
 
 
-def _entries(code: ContractModel) -> tuple[Entry, ...]:
+def _entries(code: ContractModel) -> tuple[FunctionId, ...]:
     hooks = tuple(entry for entry in HOOKS if code.roots(entry))
     if hooks and not code.answers_holders:
         return hooks
@@ -113,7 +113,7 @@ class _Finder:
         self._variables = WrittenVariables(code)
         self.owned: dict[OwnedCondition, None] = {}
 
-    def conditions(self, entry: Entry) -> Iterator[TradeCondition]:
+    def conditions(self, entry: FunctionId) -> Iterator[TradeCondition]:
         """Those of one function."""
         flow = self._code.flow(entry)
         is_met = self._met(flow)
@@ -165,7 +165,7 @@ class _Finder:
                 marks[node] = bits.setdefault(test, 1 << len(bits))
         return marks
 
-    def _books(self, entry: Entry) -> Callable[[Effect], bool]:
+    def _books(self, entry: FunctionId) -> Callable[[Effect], bool]:
         """What counts as an effect of the function."""
         if entry in MOVERS:
             return self._code.is_balance_store
@@ -187,7 +187,7 @@ class _Finder:
                 for word in note.words:
                     yield from self._comparisons(flow.entry, note.pc, word)
 
-    def _comparisons(self, entry: Entry, pc: int, word: Value) -> Iterator[_Site]:
+    def _comparisons(self, entry: FunctionId, pc: int, word: Value) -> Iterator[_Site]:
         for term in self._code.dependencies.subexpressions(word):
             if term.operation in _COMPARISONS:
                 yield _Site(entry=entry, pc=pc, condition=term, effect="writes")
@@ -368,7 +368,7 @@ class _Finder:
             found.discard("amount")
         return found
 
-    def _written(self, leaves: Computation) -> Iterator[Written]:
+    def _written(self, leaves: Computation) -> Iterator[StoredValues]:
         for leaf in leaves.found:
             if leaf.variable is not None and self._source(leaf) is not None:
                 found = self._variables.written(leaf.variable)

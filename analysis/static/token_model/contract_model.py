@@ -32,7 +32,7 @@ from analysis.static.dataflow.storage_layout import (
     written_bits,
 )
 from analysis.static.dataflow.storage_writes import StorageWrite, StorageWrites
-from analysis.static.evm.cfg import CfgNode, Effect, Entry
+from analysis.static.evm.cfg import CfgNode, Effect, FunctionId
 from analysis.static.evm.disassembly import Program
 from analysis.static.evm.exploration import Exploration
 from analysis.static.evm.expressions import Expr, Value, address_in
@@ -76,29 +76,29 @@ class ContractModel:
         self.dependencies = DependencyAnalysis(self.pool)
         self.layout = StorageLayout(self.pool, self.dependencies)
         self._graph = exploration.graph
-        self._flows: dict[Entry, FunctionCfg] = {}
-        self._guards: dict[Entry, list[Guard]] = {}
+        self._flows: dict[FunctionId, FunctionCfg] = {}
+        self._guards: dict[FunctionId, list[Guard]] = {}
         self.found: dict[object, tuple[Any, ...]] = {}
         """What searches of it have found, by search."""
 
     # --- functions ----------------------------------------------------------------------------
 
     @property
-    def entries(self) -> list[Entry]:
+    def entries(self) -> list[FunctionId]:
         """Every function that was entered; None is the fallback."""
         return list(self._graph.roots)
 
-    def roots(self, entry: Entry) -> list[CfgNode]:
+    def roots(self, entry: FunctionId) -> list[CfgNode]:
         """Where a function is entered. Empty: it never was."""
         return self._graph.roots.get(entry, [])
 
-    def flow(self, entry: Entry) -> FunctionCfg:
+    def flow(self, entry: FunctionId) -> FunctionCfg:
         """One function's part of the graph."""
         if entry not in self._flows:
             self._flows[entry] = FunctionCfg(self._graph, entry)
         return self._flows[entry]
 
-    def is_followed(self, functions: Iterable[Entry] | None = None) -> bool:
+    def is_followed(self, functions: Iterable[FunctionId] | None = None) -> bool:
         """Whether every path of these functions was followed to its end. None: of all."""
         if functions is None:
             return not self.notes.unfinished
@@ -177,16 +177,16 @@ class ContractModel:
         )
 
     @cached_property
-    def callers_inside(self) -> dict[Entry, set[Entry]]:
+    def callers_inside(self) -> dict[FunctionId, set[FunctionId]]:
         """By function: those that call it on their own contract (`this.f()`), by whatever detour.
 
         Only calls whose selector is a constant: one that comes from the caller's data is not known.
         """
         called = {entry: self._called_inside(entry) for entry in self.entries}
-        found: dict[Entry, set[Entry]] = {}
+        found: dict[FunctionId, set[FunctionId]] = {}
         for entry in called:
             waiting = [entry]
-            seen: set[Entry] = set()
+            seen: set[FunctionId] = set()
             while waiting:
                 fresh = called.get(waiting.pop(), set()) - seen
                 seen |= fresh
@@ -195,8 +195,8 @@ class ContractModel:
                 found.setdefault(each, set()).add(entry)
         return found
 
-    def _called_inside(self, entry: Entry) -> set[Entry]:
-        found: set[Entry] = set()
+    def _called_inside(self, entry: FunctionId) -> set[FunctionId]:
+        found: set[FunctionId] = set()
         for _, effect in self.flow(entry).effects():
             if effect.kind not in _WRITING_CALLS:
                 continue
@@ -312,7 +312,7 @@ class ContractModel:
         """Takes conditions apart."""
         return PredicateAnalyser(self.dependencies, self.layout, self.roles)
 
-    def guards(self, entry: Entry) -> list[Guard]:
+    def guards(self, entry: FunctionId) -> list[Guard]:
         """Where a function refuses, other than by a compiler's own checks."""
         if entry not in self._guards:
             self._guards[entry] = list(self._find_guards(entry))
@@ -325,7 +325,7 @@ class ContractModel:
             if entry not in self.notes.cut:
                 yield from self.guards(entry)
 
-    def _find_guards(self, entry: Entry) -> Iterator[Guard]:
+    def _find_guards(self, entry: FunctionId) -> Iterator[Guard]:
         flow = self.flow(entry)
         refusals = flow.revert_branches()
         if entry in MOVERS:
@@ -358,14 +358,14 @@ class ContractModel:
         atoms = self.dependencies.sources(condition)
         return all(atom.operation in _SELECTOR_LEAVES for atom in atoms)
 
-    def decisions(self, entry: Entry) -> Iterator[BranchCondition]:
+    def decisions(self, entry: FunctionId) -> Iterator[BranchCondition]:
         """Branches of which both sides can succeed."""
         flow = self.flow(entry)
         for branch in flow.branches():
             if branch.if_true in flow.can_succeed and branch.if_false in flow.can_succeed:
                 yield BranchCondition(pc=branch.pc, condition=branch.condition, holds=True)
 
-    def context_of(self, entry: Entry, test: BranchCondition) -> tuple[Predicate, ...]:
+    def context_of(self, entry: FunctionId, test: BranchCondition) -> tuple[Predicate, ...]:
         """What decides whether a test is met at all."""
         flow = self.flow(entry)
         literals = flow.control_dependencies((test.pc, test.condition))
@@ -378,7 +378,7 @@ class ContractModel:
 
     # --- calls --------------------------------------------------------------------------------
 
-    def calls(self) -> Iterator[tuple[Entry, Effect]]:
+    def calls(self) -> Iterator[tuple[FunctionId, Effect]]:
         """Calls to other contracts, on ways that can succeed."""
         for entry in self.entries:
             for _, effect in self.flow(entry).effects():

@@ -13,7 +13,7 @@ from analysis.static.dataflow.delegate_targets import slot_name
 from analysis.static.dataflow.dependencies import CLOCKS
 from analysis.static.evm.expressions import MASK, Expr, Value
 from analysis.static.token_model.clock_comparisons import ClockComparison, clock_comparisons
-from analysis.static.token_model.clock_limits import Clock, ClockLimit
+from analysis.static.token_model.clock_limits import ClockKind, ClockLimit
 from analysis.static.token_model.clock_stamps import is_stamp
 from analysis.static.token_model.contract_model import ContractModel
 
@@ -61,7 +61,7 @@ def _limits(code: ContractModel, comparison: ClockComparison) -> Iterator[ClockL
         for word in (comparison.clock_side, comparison.other)
         for atom in code.dependencies.sources(word)
     } & CLOCKS
-    with_: Clock | None = None
+    with_: ClockKind | None = None
     if len(kinds) == 1:
         with_ = "timestamp" if "TIMESTAMP" in kinds else "block"
     for left in code.dependencies.phi_values(comparison.clock_side):
@@ -72,7 +72,7 @@ def _limits(code: ContractModel, comparison: ClockComparison) -> Iterator[ClockL
                 yield _limit(code, left, right, with_)
 
 
-def _limit(code: ContractModel, left: Value, right: Value, clock: Clock | None) -> ClockLimit:
+def _limit(code: ContractModel, left: Value, right: Value, clock: ClockKind | None) -> ClockLimit:
     a, b = _sum(code, left, _DEEPEST), _sum(code, right, _DEEPEST)
     out_of_reach = ClockLimit(source="storage", compared_with=clock)
     if a is None or b is None:

@@ -7,7 +7,7 @@ not recognised leaves the store unguarded.
 from collections.abc import Iterator
 
 from analysis.static.dataflow.storage_writes import StorageWrite
-from analysis.static.evm.cfg import Branch, CfgNode, Effect, Entry
+from analysis.static.evm.cfg import Branch, CfgNode, Effect, FunctionId
 from analysis.static.evm.expressions import Expr, Value
 from analysis.static.evm.function_cfg import FunctionCfg
 from analysis.static.token_model.access_control import caller_checks
@@ -16,7 +16,7 @@ from analysis.static.token_model.memoize import cached_on_model
 
 _DIFFERENCES = frozenset({"XOR", "SUB"})
 
-Store = tuple[Entry, int]
+StoreSite = tuple[FunctionId, int]
 """Function and program counter."""
 
 
@@ -26,9 +26,9 @@ def is_guarded(code: ContractModel, write: StorageWrite) -> bool:
 
 
 @cached_on_model
-def _unguarded(code: ContractModel) -> Iterator[Store]:
+def _unguarded(code: ContractModel) -> Iterator[StoreSite]:
     """Stores that some path reaches without having passed a check."""
-    checks: dict[Entry, set[int]] = {}
+    checks: dict[FunctionId, set[int]] = {}
     for check in caller_checks(code):
         checks.setdefault(check.entry, set()).add(check.pc)
     for entry in code.entries:

@@ -3,14 +3,14 @@
 from analysis.static.dataflow.predicates import Variable, evaluate
 from analysis.static.dataflow.storage_layout import settled_bits
 from analysis.static.dataflow.storage_writes import StorageWrite
-from analysis.static.evm.cfg import Entry
+from analysis.static.evm.cfg import FunctionId
 from analysis.static.evm.expressions import Value
 from analysis.static.token_model.access_control import caller_checks
 from analysis.static.token_model.contract_model import ContractModel
 from analysis.static.token_model.guard import Guard
 
 
-def is_initializer(code: ContractModel, entry: Entry) -> bool:
+def is_initializer(code: ContractModel, entry: FunctionId) -> bool:
     """Whether the function sets the contract up: it runs once, and asks for nothing that has to be
     set up before it, such as an owner or a time."""
     return is_one_shot(code, entry) and not (
@@ -19,7 +19,7 @@ def is_initializer(code: ContractModel, entry: Entry) -> bool:
     )
 
 
-def _asks_for_owner(code: ContractModel, entry: Entry) -> bool:
+def _asks_for_owner(code: ContractModel, entry: FunctionId) -> bool:
     """Whether it may be called by somebody in storage alone whom it does not set itself."""
     return any(
         not any(write.entry == entry for write in code.writes_to(variable))
@@ -29,7 +29,7 @@ def _asks_for_owner(code: ContractModel, entry: Entry) -> bool:
     )
 
 
-def is_one_shot(code: ContractModel, entry: Entry) -> bool:
+def is_one_shot(code: ContractModel, entry: FunctionId) -> bool:
     """Whether the function closes a door behind it that nothing opens again."""
     writes_something = any(write.entry == entry for write in code.writes)
     return writes_something and any(_closes(code, guard) for guard in code.guards(entry))

@@ -7,14 +7,14 @@ from analysis.static.dataflow.delegate_targets import slot_name
 from analysis.static.dataflow.predicates import Variable
 from analysis.static.dataflow.storage_layout import StorageLocation
 from analysis.static.dataflow.storage_writes import StorageWrite
-from analysis.static.evm.cfg import CfgNode, Effect, Entry
+from analysis.static.evm.cfg import CfgNode, Effect, FunctionId
 from analysis.static.evm.expressions import MASK, Expr, Value
 from analysis.static.evm.function_cfg import FunctionCfg
 from analysis.static.token_model.contract_model import ContractModel
 from analysis.static.token_model.memoize import cached_on_model
-from analysis.static.token_model.trade_conditions import Written
+from analysis.static.token_model.trade_conditions import StoredValues
 
-StoreKey = tuple[Entry, int, Value, Value]
+StoreKey = tuple[FunctionId, int, Value, Value]
 """Function, program counter, slot and value."""
 
 _MOST_PLACES = 64
@@ -25,7 +25,7 @@ _CLOCKS: dict[str, Literal["time", "block"]] = {"TIMESTAMP": "time", "NUMBER": "
 
 def written_to(
     code: ContractModel, variable: Variable, writes: Iterable[StorageWrite]
-) -> Written | None:
+) -> StoredValues | None:
     """None: the variable is at no plain number."""
     root, bits = variable
     slot = StorageLocation(root=root).slot
@@ -46,7 +46,7 @@ def written_to(
                 clocks[clock] = None
             else:
                 is_free = True
-    return Written(
+    return StoredValues(
         slot=slot_name(slot),
         bits=slot_name(bits),
         constants=tuple(map(slot_name, sorted(constants))),

@@ -8,7 +8,7 @@ from typing import Literal
 
 import msgspec
 
-from analysis.static.token_model.cap_rules import Step
+from analysis.static.token_model.cap_rules import ComputationStep
 from config.primitives import Hash32, Selector
 
 ConditionEffect = Literal["refuses", "overruns", "leads", "writes", "marks", "value"]
@@ -50,7 +50,7 @@ whether it fails; `input`: calldata beyond the function's arguments.
 """
 
 
-class Written(msgspec.Struct, frozen=True, kw_only=True):
+class StoredValues(msgspec.Struct, frozen=True, kw_only=True):
     """What those who need no owner's leave can leave behind in one variable."""
 
     slot: Hash32
@@ -75,14 +75,14 @@ class TradeCondition(msgspec.Struct, frozen=True, kw_only=True):
     pc: int
     effect: ConditionEffect
     sources: tuple[Source, ...]
-    steps: tuple[Step, ...]
+    steps: tuple[ComputationStep, ...]
     """The condition as a computation; the last step is its result. Leaves beside those of
     `cap_rules`: `gas_price`, `base_fee`, `proposer`, `randomness`, `gas_limit`, `block_hash`,
     `gas`, `origin`, `from`, `to`, `spender`, `caller`, `this`; `coins` and `balance` of a step;
     `mark` (the entry of a variable declared at `word`: first the step of its slot, then those of
     its keys), `entry` (of a party, at a slot that cannot be computed), `answer` and `callee` of a
     step."""
-    written: tuple[Written, ...] = ()
+    written: tuple[StoredValues, ...] = ()
     """Of the variables among the leaves that trades or anybody write."""
     fails_when: bool | None = None
     """The truth of the condition that refuses. None: either side may go on."""

@@ -13,7 +13,7 @@ from analysis.static.token_model.contract_model import MOVERS, ContractModel
 from analysis.static.token_model.guarded_stores import is_guarded
 from analysis.static.token_model.owned_variables import writes_inside
 from analysis.static.token_model.stored_values import written_to
-from analysis.static.token_model.trade_conditions import Source, Written
+from analysis.static.token_model.trade_conditions import Source, StoredValues
 
 _TRADES: Final = frozenset({*MOVERS, APPROVE})
 
@@ -24,7 +24,7 @@ class WrittenVariables:
     def __init__(self, code: ContractModel) -> None:
         self._code = code
         self._sources: dict[Variable, Source | None] = {}
-        self._values: dict[Variable, Written | None] = {}
+        self._values: dict[Variable, StoredValues | None] = {}
 
     def source(self, variable: Variable) -> Source | None:
         """None: fixed, owner-set, or a role that has its own leaves."""
@@ -32,7 +32,7 @@ class WrittenVariables:
             self._sources[variable] = None if self._has_role(variable) else self._mover(variable)
         return self._sources[variable]
 
-    def written(self, variable: Variable) -> Written | None:
+    def written(self, variable: Variable) -> StoredValues | None:
         """What those leave behind who need no owner's leave. None: at no plain number."""
         if variable not in self._values:
             found = written_to(self._code, variable, self._open_writes(variable))

@@ -3,8 +3,7 @@
 import asyncio
 from collections.abc import Callable, Sequence
 
-from analysis.reads.node import RpcAnswer
-from config.jsonrpc import RpcRequest
+from config.jsonrpc import RpcAnswer, RpcRequest
 from config.primitives import BlockRef
 
 Answerer = Callable[[RpcRequest], RpcAnswer]

@@ -5,7 +5,6 @@ import asyncio
 import pytest
 from msgspec import structs
 
-from analysis.reads.node import RpcAnswer
 from analysis.static.custody.simulation_hints import StoredAddress
 from analysis.static.token_model.clock_limits import ClockLimit
 from analysis.token import contract_clock, deadline_state, owner_slots, ownership
@@ -13,7 +12,7 @@ from analysis.token.contract_clock import ContractClock, Reading, clock_at
 from analysis.token.deadline_state import ClockState, read_clock_state
 from analysis.token.owner_slots import OwnerSlots, read_owner_slots
 from config.errors import UpstreamError
-from config.jsonrpc import RpcFault, RpcRequest
+from config.jsonrpc import RpcAnswer, RpcFault, RpcRequest
 from config.primitives import Address, Hash32
 from sql.rows import ClockLimitRow
 from tests.analysis.state.answers import LOST_BLOCK, REVERTED, address, raw, sent, word

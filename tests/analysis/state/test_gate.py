@@ -3,11 +3,10 @@
 import msgspec
 import pytest
 
-from analysis.reads.node import RpcAnswer
 from analysis.token import admission
 from config.burn import BURN_ADDRESSES
 from config.errors import TokenRefusedError, UpstreamError
-from config.jsonrpc import RpcFault
+from config.jsonrpc import RpcAnswer, RpcFault
 from tests.analysis.state.answers import LOST_BLOCK, REVERTED, sent, string, word
 
 CODE = sent(b"\x60\x80")

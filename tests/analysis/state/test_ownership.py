@@ -2,10 +2,10 @@
 
 import pytest
 
-from analysis.reads.node import RpcAnswer
 from analysis.token import ownership
 from analysis.token.ownership import Ownership
 from config.errors import UpstreamError
+from config.jsonrpc import RpcAnswer
 from config.primitives import Address, Hash32
 from tests.analysis.state.answers import LOST_BLOCK, REVERTED, address, sent, word
 

@@ -11,8 +11,8 @@ from analysis.token.timebomb_status import (
     HARMLESS,
     PRECEDENCE,
     YEAR_S,
-    Status,
     Timebomb,
+    TimebombState,
     imply,
     judge,
     place,
@@ -145,7 +145,7 @@ OLD_BLOCK = BLOCK - 2 * YEAR_BLOCKS - 1
     ],
 )
 def test_the_status_of_one_limit(
-    limit: ClockLimitRow, owner_gone: Status, owner_live: Status
+    limit: ClockLimitRow, owner_gone: TimebombState, owner_live: TimebombState
 ) -> None:
     assert imply(limit, CLOCK, can_change=False) == owner_gone
     assert imply(limit, CLOCK, can_change=True) == owner_live
@@ -180,7 +180,7 @@ def test_who_may_still_be_there(renounced: Any, vacant: Any, can_change: bool) -
     ],
 )
 def test_the_first_status_in_order_wins(
-    limits: tuple[ClockLimitRow, ...], can_change: bool, status: Status
+    limits: tuple[ClockLimitRow, ...], can_change: bool, status: TimebombState
 ) -> None:
     assert judge(True, limits, clock=CLOCK, can_change=can_change).status == status
 

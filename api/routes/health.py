@@ -6,7 +6,7 @@ from litestar import Request, Response, get
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
 from api.deps import ApiDeps, ChainState
-from api.errors import documented
+from api.error_answers import documented
 from api.formats.shapes import Shape
 
 

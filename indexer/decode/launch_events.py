@@ -10,10 +10,10 @@ import msgspec
 import polars as pl
 
 from config.events import EventPlace
-from config.launchpads import Creation, Launchpad
+from config.launchpads import CreationEvent, Launchpad
 from config.primitives import Hash32
 from indexer.decode.undecoded import undecoded_columns
-from indexer.decode.words import Place, has_words, is_address, to_address
+from indexer.decode.words import WordPlace, has_words, is_address, to_address
 
 LAUNCH_SCHEMA = {
     "token": pl.String,
@@ -82,7 +82,7 @@ class LaunchDecoder:
         return DecodedLaunches(launches=launches, undecoded=undecoded_columns(strays))
 
 
-def _is_well_formed(event: Creation) -> pl.Expr:
+def _is_well_formed(event: CreationEvent) -> pl.Expr:
     form = event.form
     checks = [is_address(_place(event.token_place))]
     if form is None:
@@ -95,7 +95,7 @@ def _is_well_formed(event: Creation) -> pl.Expr:
     return pl.all_horizontal(checks)
 
 
-def _launch_columns(event: Creation) -> list[pl.Expr]:
+def _launch_columns(event: CreationEvent) -> list[pl.Expr]:
     creator = event.creator_place
     tx_hash = pl.col("tx_hash").str.to_lowercase()
     columns = {
@@ -112,5 +112,5 @@ def _launch_columns(event: Creation) -> list[pl.Expr]:
     ]
 
 
-def _place(place: EventPlace) -> Place:
-    return Place(place.source, place.index)
+def _place(place: EventPlace) -> WordPlace:
+    return WordPlace(place.source, place.index)

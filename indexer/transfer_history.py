@@ -15,22 +15,21 @@ import structlog
 
 from config.chains import Chain
 from config.errors import UpstreamError
-from config.jsonrpc import RpcFault, RpcRequest
+from config.jsonrpc import RpcAnswer, RpcFault, RpcRequest
 from config.primitives import Address
 from config.settings import IndexerSettings
-from indexer.decode.transfers import TRANSFER_TOPIC, decode_transfers
+from indexer.backoff import SleepClock, SystemClock, backoff_s
+from indexer.decode.transfer_events import TRANSFER_TOPIC, decode_transfers
 from indexer.failures import RangeRefusedError
 from indexer.ingest import FOLLOW
-from indexer.pace import Clock, SystemClock, backoff_s
 from indexer.reads import Piece, join_pieces
 from indexer.rpc import RpcClient
 from indexer.spans import SpanReader
-from indexer.wire import RpcAnswer
-from sql.histories import DueHistory, list_due_histories, write_history
+from sql.history_tables import DueHistory, list_due_histories, write_history
 from sql.rows import HistoryRow
 from sql.store import Store, Transaction
 from sql.tokens import read_token, set_transfers_from
-from sql.transfers import holders_of, insert_transfers, insert_undecoded
+from sql.transfer_tables import holders_of, insert_transfers, insert_undecoded
 
 _MOST_REQUESTS_A_TURN = 20
 _MOST_LOGS_A_TURN = 20_000
@@ -77,7 +76,7 @@ class Histories:
         store: Store,
         settings: IndexerSettings,
         *,
-        clock: Clock | None = None,
+        clock: SleepClock | None = None,
     ) -> None:
         self._chain = chain
         self._client = client

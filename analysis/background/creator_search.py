@@ -12,12 +12,12 @@ from apscheduler.schedulers.asyncio import AsyncIOScheduler
 from analysis.background.retry_gate import RetryGate, schedule_by_chain
 from analysis.pipeline.chain_context import ChainContext
 from analysis.reads.eth_reads import call, decode_uint, read_reply
-from analysis.token.creation import Creation, find_creation, find_launch
+from analysis.token.creation import ContractCreation, find_creation, find_launch
 from config.errors import StoreError, UpstreamError
 from config.primitives import Address, RawAmount
 from config.settings import AnalysisSettings
-from sql.creators import Creatorless, list_creatorless, write_creator
-from sql.launches import launches_of
+from sql.creator_tables import Creatorless, list_creatorless, write_creator
+from sql.launch_tables import launches_of
 from sql.reports import set_creator
 from sql.rows import CreatorRow
 from sql.store import Store
@@ -94,7 +94,9 @@ class Creators:
                 balance_raw=await _balance_of(context, one, found.creator),
             )
 
-    async def _find(self, context: ChainContext, token: Address, *, final: int) -> Creation | None:
+    async def _find(
+        self, context: ChainContext, token: Address, *, final: int
+    ) -> ContractCreation | None:
         """By its launch, which any node still knows, else by its code. None: not final yet."""
         launches = await asyncio.to_thread(
             launches_of, self._store, chain_id=context.chain.id, token=token

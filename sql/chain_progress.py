@@ -5,7 +5,7 @@ from pathlib import Path
 import msgspec
 
 from sql.console import run_sql
-from sql.load import load_statement
+from sql.statements import load_statement
 
 
 class ChainCounts(msgspec.Struct, frozen=True, kw_only=True):

@@ -9,10 +9,10 @@ import structlog
 from config.chains import Chain
 from config.errors import InternalError
 from config.settings import IndexerSettings
-from indexer.histories import Histories
 from indexer.rpc import RpcClient
+from indexer.transfer_history import Histories
 from sql.store import Store
-from sql.trades import delete_old_trades
+from sql.trade_tables import delete_old_trades
 
 _TRADES_EVERY_S = 600.0
 

@@ -13,7 +13,7 @@ import polars as pl
 from config.chains import DexKind
 from config.primitives import BlockRef, Hash32
 from indexer.decode.forms import event_topic
-from indexer.decode.words import Place, has_shape, to_hash, topic, word
+from indexer.decode.words import WordPlace, has_shape, to_hash, topic, word
 
 _TOPICS = 3
 _DIGITS = 16
@@ -115,7 +115,7 @@ def _columns(form: _SwapForm) -> list[pl.Expr]:
     ]
 
 
-def _signed(place: Place) -> pl.Expr:
+def _signed(place: WordPlace) -> pl.Expr:
     """A word in two's complement as a DOUBLE. By halves of halves: small negative numbers would
     drown in 2**256."""
     digits = place.text()

@@ -6,7 +6,7 @@ import time
 from typing import Protocol
 
 
-class Clock(Protocol):
+class SleepClock(Protocol):
     """Time that passes, for waiting and for measuring."""
 
     def now_s(self) -> float:

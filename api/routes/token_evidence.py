@@ -6,7 +6,7 @@ from litestar import Request, Response, get
 from litestar.params import Parameter
 
 from api.auth.keys import require_key
-from api.errors import ValidationBody, documented
+from api.error_answers import ValidationBody, documented
 from api.formats.rendering import EvidenceBody
 from api.formats.shapes import Envelope
 from api.routes.token import ANALYSED, CALLER_RESPONSES, answer_counted, require_chain, respond
