@@ -49,6 +49,44 @@ def test_every_top_level_package_has_its_arrows() -> None:
     assert found == set(PACKAGES)
 
 
+FLOORS: dict[str, tuple[str, ...]] = {
+    "analysis": (
+        *("probes", "reads", "external", "static.evm", "static.dataflow", "static.token_model"),
+        *("static.custody", "static.detectors", "static", "token", "simulation", "launchpads"),
+        *("market.venues", "market", "market.curves", "conditions", "scenarios", "pipeline"),
+        "background",
+    ),
+    "api": (
+        *("formats", "error_answers", "deps", "auth", "served_chains", "serving", "pages"),
+        *("sign_in", "mcp_server", "openapi", "routes", "app"),
+    ),
+}
+"""Folders and loose modules of a package, bottom first: imports between them only go down."""
+
+
+def floor_of(name: str, floors: tuple[str, ...]) -> int | None:
+    """The floor of a dotted name below its package. None: it is the package itself."""
+    _, _, inside = name.partition(".")
+    homes = [each for each in floors if inside == each or inside.startswith(f"{each}.")]
+    return floors.index(max(homes, key=len)) if homes else None
+
+
+@pytest.mark.parametrize("top", FLOORS)
+def test_imports_between_the_folders_of_a_package_only_go_down(top: str) -> None:
+    floors = FLOORS[top]
+    wrong = []
+    for path in python_files(top):
+        here = floor_of(module_name(path), floors)
+        if path.name == "__init__.py":
+            continue
+        assert here is not None, f"{path.relative_to(ROOT)} is on no floor"
+        for name, line in imported(path):
+            there = floor_of(name, floors) if name.startswith(f"{top}.") else None
+            if there is not None and there > here:
+                wrong.append(f"{path.relative_to(ROOT)}:{line} imports {name}")
+    assert not wrong, "\n".join(wrong)
+
+
 def test_no_module_imports_itself_in_a_circle() -> None:
     paths = {module_name(path): path for path in python_files(*MAY_IMPORT)}
     graph: dict[str, set[str]] = {}
