@@ -10,6 +10,7 @@ from click.testing import CliRunner
 from rich.console import Console
 
 import assay
+from commands import sql_command
 from sql.ledger import Ledger
 from sql.query import QueryResult
 from tests.api.samples import MINED_AT_S
@@ -45,9 +46,9 @@ def test_rows_of_sql_are_shown_as_text(
     """A token's name is neither markup nor a command, in a table and in lines."""
     file = io.StringIO()
     console = Console(file=file, force_terminal=is_terminal, width=200, color_system=None)
-    monkeypatch.setattr(assay, "_OUT", console)
+    monkeypatch.setattr(sql_command, "OUT", console)
     answer = QueryResult(columns=("name",), rows=[(NASTY,)], truncated=False)
-    monkeypatch.setattr(assay, "run_sql", lambda *_: answer)
+    monkeypatch.setattr(sql_command, "run_sql", lambda *_: answer)
     shown = run("sql", "select 1", store=tmp_path / "x.duckdb") + file.getvalue()
     assert SHOWN in shown
     for sequence in ("\x1b]", "\x07", "\x9b", "\u202e"):

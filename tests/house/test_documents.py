@@ -3,10 +3,13 @@
 import ast
 import re
 import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
-from assay import cli
+import click
+
+from assay import COMMANDS, cli
 from config import settings
 from config.settings import load_setting_rows
 from tests.house.sources import PACKAGES, ROOT, WIRING, parsed, python_files
@@ -59,13 +62,39 @@ def test_somebody_reads_every_setting() -> None:
 
 def test_the_readme_lists_every_command() -> None:
     documented = {row[0].strip("`").split()[1] for row in table_rows(section("Commands"))}
-    assert documented == set(cli.commands)
+    assert documented == set(COMMANDS)
 
 
 def test_every_command_has_help_with_an_example() -> None:
-    for name, command in cli.commands.items():
+    for name in COMMANDS:
+        command = cli.get_command(click.Context(cli), name)
+        assert command is not None
         assert command.help, name
         assert f"assay {name}" in command.help, name
+
+
+def test_the_list_of_commands_says_what_they_say_of_themselves() -> None:
+    """It is shown without importing them."""
+    for name, text in COMMANDS.items():
+        command = cli.get_command(click.Context(cli), name)
+        assert command is not None
+        assert command.help is not None
+        assert " ".join(command.help.split()).startswith(text.rstrip(".")), name
+
+
+def test_help_and_completion_import_no_command() -> None:
+    """They are to appear at once."""
+    script = (
+        "import sys, assay\n"
+        "from click.testing import CliRunner\n"
+        "assert CliRunner().invoke(assay.cli, ['--help']).exit_code == 0\n"
+        "assert assay.cli.shell_complete(assay.click.Context(assay.cli), 's')\n"
+        "print(*{name.partition('.')[0] for name in sys.modules})\n"
+    )
+    loaded = subprocess.run(
+        [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout.split()
+    assert not {"polars", "duckdb", "litestar", "msgspec", "rich", "commands"} & {*loaded}
 
 
 def test_make_lists_every_target() -> None:
