@@ -52,18 +52,18 @@ bench: setup ## Print every published number with its command
 	done
 
 lock: setup ## Write the hashed locks anew (ARGS=--upgrade for newer versions)
-	$(COMPILE) requirements-bootstrap.in -o requirements-bootstrap.txt
-	$(COMPILE) requirements.in -o requirements.txt
-	$(COMPILE) requirements-dev.in -o requirements-dev.txt
+	$(COMPILE) requirements/bootstrap.in -o requirements/bootstrap.txt
+	$(COMPILE) requirements/runtime.in -o requirements/runtime.txt
+	$(COMPILE) requirements/dev.in -o requirements/dev.txt
 
 # uv installs the lock in seconds but reads no pip.conf: where it cannot reach its index, pip
 # installs the same hashes from wherever this machine's pip is told to look.
-$(PACKAGES): requirements-bootstrap.txt requirements-dev.txt
+$(PACKAGES): requirements/bootstrap.txt requirements/dev.txt
 	@test -n "$(PYTHON)" || { echo "Assay needs Python 3.11 or newer" >&2; exit 1; }
 	$(PYTHON) -m venv .venv
-	$(BIN)/pip install --quiet --require-hashes -r requirements-bootstrap.txt
-	$(BIN)/uv pip sync --quiet --python $(BIN)/python --require-hashes requirements-dev.txt \
-		|| $(BIN)/pip install --quiet --require-hashes -r requirements-dev.txt
+	$(BIN)/pip install --quiet --require-hashes -r requirements/bootstrap.txt
+	$(BIN)/uv pip sync --quiet --python $(BIN)/python --require-hashes requirements/dev.txt \
+		|| $(BIN)/pip install --quiet --require-hashes -r requirements/dev.txt
 	@touch $@
 
 # The build backend is in the lock, so this step asks no index for anything.

@@ -50,7 +50,7 @@ def test_nothing_of_this_machine_or_of_an_index_is_written_down() -> None:
 
 
 def test_every_locked_python_package_has_its_hashes_and_no_source() -> None:
-    for name in ("requirements-bootstrap.txt", "requirements.txt", "requirements-dev.txt"):
+    for name in ("requirements/bootstrap.txt", "requirements/runtime.txt", "requirements/dev.txt"):
         text = (ROOT / name).read_text(encoding="utf-8").replace("\\\n", " ")
         for line in text.splitlines():
             assert "==" in line, f"{name}: {line[:80]}"
@@ -64,9 +64,9 @@ def test_the_locks_agree_on_every_version() -> None:
         # For which platform a package is wanted may differ: more packages want it in one.
         return {line.split(" ")[0] for line in text.splitlines()}
 
-    developer = pins("requirements-dev.txt")
-    assert pins("requirements.txt") <= developer
-    assert pins("requirements-bootstrap.txt") <= developer
+    developer = pins("requirements/dev.txt")
+    assert pins("requirements/runtime.txt") <= developer
+    assert pins("requirements/bootstrap.txt") <= developer
 
 
 def test_the_node_lock_names_versions_and_no_source() -> None:

@@ -134,7 +134,7 @@ def test_what_is_required_is_what_is_imported() -> None:
         for name, _ in imported(path)
         if (top := name.partition(".")[0]) not in OURS and top not in sys.stdlib_module_names
     }
-    assert used | NEEDED_BY_OTHERS == direct_requirements("requirements.in")
+    assert used | NEEDED_BY_OTHERS == direct_requirements("requirements/runtime.in")
 
 
 def test_the_pinned_python_is_the_declared_one() -> None:
