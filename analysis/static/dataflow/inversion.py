@@ -1,4 +1,7 @@
-"""Which caller, or word of calldata, makes a word a given number."""
+"""Inversion of expressions: solves `word == target` for the caller or a calldata word.
+
+Only invertible chains with one unknown operand are solved (ADD, SUB, AND, SHL, XOR, NOT).
+"""
 
 from typing import Final
 
@@ -9,7 +12,10 @@ _PEOPLE: Final = CALLERS | {"CALLDATALOAD"}
 
 
 def solve(word: Value, target: int) -> int | None:
-    """Which address makes the word this number. None: not told (a hash, several operands)."""
+    """Return the address for which the word equals `target`.
+
+    None: not solvable (a hash, several unknown operands), or the word is a number.
+    """
     while isinstance(word, Expr) and word.operation not in _PEOPLE:
         undone = _undo(word, target)
         if undone is None:
@@ -19,7 +25,7 @@ def solve(word: Value, target: int) -> int | None:
 
 
 def _undo(term: Expr, target: int) -> tuple[Expr, int] | None:
-    """The one unknown operand, and what it must be for the term to be the target."""
+    """Return the unknown operand and the value for which the term equals `target`."""
     inner = [word for word in term.arguments if isinstance(word, Expr)]
     numbers = [word for word in term.arguments if isinstance(word, int)]
     if len(inner) != 1:
