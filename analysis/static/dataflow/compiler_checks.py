@@ -39,7 +39,7 @@ class CompilerChecks:
                 self._arrays.add(term.arguments[0])
 
     def is_check(self, condition: Value) -> bool:
-        """True if every value of the condition is a compiler check (each operand of a phi)."""
+        """True if the condition is a compiler check: of a phi, every symbolic operand is one."""
         known = self._known.get(condition)
         if known is None:
             meanings = [

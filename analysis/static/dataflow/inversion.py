@@ -1,6 +1,7 @@
 """Inversion of expressions: solves `word == target` for the caller or a calldata word.
 
-Only invertible chains with one unknown operand are solved (ADD, SUB, AND, SHL, XOR, NOT).
+Solved are chains of ADD, SUB, AND, SHL, XOR and NOT with one unknown operand each. A mask is
+assumed to keep the bits of the target.
 """
 
 from typing import Final

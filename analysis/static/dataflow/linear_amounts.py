@@ -1,7 +1,8 @@
 """Linear arithmetic over token amounts: the amount by which a store changes a slot.
 
 Masks and shifts that pack a number into its slot are stripped, so that equal amounts are equal
-expressions. Carries and truncation are ignored; `may_wrap` finds sums where that matters.
+expressions: scaling and truncation are ignored.
+
 Source of the patterns: what solc, Vyper and hand-written assembly emit for `x -= y`.
 """
 

@@ -1,4 +1,4 @@
-"""Recognition of Solidity panics: basic blocks that revert with `Panic(uint256)`.
+"""Recognition of Solidity panics: straight-line code that pushes the selector of `Panic(uint256)`.
 
 Source: Solidity documentation, "Panic via assert and Error via require".
 """
