@@ -1,1 +1,1 @@
-"""Static analysis of runtime bytecode. Pure: no node, no store."""
+"""Static analysis of runtime bytecode. Pure: no RPC node, no database."""

@@ -1,6 +1,8 @@
-"""What runtime code tells by itself, without a node.
+"""Static analysis of one contract: runtime bytecode to findings, evidence and simulation hints.
 
-Answers are True with proof, False only where every path was followed, and None otherwise.
+Input: runtime bytecode, without any chain state. Output: a `CodeAnalysis`. Each finding is True
+with evidence (selectors, program counters, slots), False only where every relevant path was
+explored, and None otherwise. The budget bounds instructions and processor time.
 """
 
 import gc
@@ -36,19 +38,19 @@ from config.primitives import Hash32, Selector
 from sql.rows import EvidenceRow, StaticFindings
 
 _FALLBACK: Final = Selector("0x00000000")
-"""Stands for code that runs without a matched selector: fallback and receive."""
+"""Selector used for code that runs without a matched selector: fallback and receive."""
 
 _SELECTOR_LISTS: Final = ("balance_update_function", "allowance_update_function")
-"""Fields that are the functions of the evidence."""
+"""Findings whose value is the list of selectors in their evidence."""
 
 _MOST_OWNER_SLOTS: Final = 16
 
 Functions = dict[int, str | None]
-"""By selector, the ABI types of a function's arguments, separated by commas. None: not known."""
+"""ABI types of each function's arguments, by selector, separated by commas. None: not known."""
 
 
 class CodeAnalysis(msgspec.Struct, frozen=True, kw_only=True):
-    """What one runtime code tells."""
+    """Result of the static analysis of one runtime bytecode."""
 
     code_hash: Hash32
     """keccak256 of the code without metadata."""
@@ -57,31 +59,32 @@ class CodeAnalysis(msgspec.Struct, frozen=True, kw_only=True):
     selectors: tuple[Selector, ...]
     findings: StaticFindings
     answers_holders: bool
-    """Whether `transfer` and `balanceOf` are its own: a fallback that delegates is not what holders
-    meet."""
+    """True if the code implements `transfer` and `balanceOf` itself. If not, and the fallback
+    delegates, the token's logic is in the implementation."""
     owner_slots: tuple[Hash32, ...]
     """Storage slots whose low bits, or all, are compared with the caller. Empty for a proxy that
-    does not answer holders itself: its checks are about its admin."""
+    does not implement `transfer` itself: its checks concern the proxy admin."""
     packed_owners: tuple[StoredAddress, ...] = ()
-    """The same where the address lies further up in its slot."""
+    """The same where the address is shifted within its slot."""
     clock_limits: tuple[ClockLimit, ...]
-    """What the clock is compared with."""
+    """The values that block.number or block.timestamp are compared with."""
     cap_rules: CapRules
-    """How caps are enforced, for those who know what storage holds."""
+    """The caps that transfers enforce, to be evaluated with current storage."""
     delegation: Delegation
     hints: SimulationHints
-    """What simulations are to try."""
+    """Addresses, functions and arguments for the simulations to try."""
     conditions: TradeConditions = TradeConditions()
-    """On which transfers are refused, taxed or booked otherwise; of a V4 hook, swaps."""
+    """Conditions on which transfers (of a V4 hook, swaps) revert, or on which taxes or balances
+    change."""
     evidence: tuple[EvidenceRow, ...]
     is_timed_out: bool = False
-    """Whether the clock ended the walk, not its steps: at a quieter time it may find more."""
+    """True if the exploration ended by processor time, not by steps: a rerun may find more."""
 
 
 def analyse_code(runtime: bytes, *, budget: Budget | None = None) -> CodeAnalysis:
-    """Examine one contract's own code; for a proxy, examine the implementation's code as well.
+    """Analyse the bytecode of one contract; of a proxy, analyse the implementation separately.
 
-    Any bytes will do. The budget bounds the time; what it cuts off is None.
+    Accepts any bytes. Findings that the budget cut off are None.
     """
     stripped = strip_metadata(runtime)
     return analyse_program(split(stripped), functions_of(stripped), ExprPool(), budget or Budget())
@@ -89,7 +92,8 @@ def analyse_code(runtime: bytes, *, budget: Budget | None = None) -> CodeAnalysi
 
 @contextmanager
 def _without_garbage_collection() -> Iterator[None]:
-    """One examination makes many long-lived objects; looking through them takes a third of it."""
+    """Disable the garbage collector: scanning the many long-lived objects of one analysis takes a
+    third of its time."""
     was_on = gc.isenabled()
     gc.disable()
     try:
@@ -100,7 +104,7 @@ def _without_garbage_collection() -> Iterator[None]:
 
 
 def functions_of(stripped: bytes) -> Functions:
-    """What evmole finds in the dispatcher. It is fast, and bounds itself."""
+    """Return the functions that evmole finds in the dispatcher. It is fast, and bounds itself."""
     listed = evmole.contract_info(stripped, selectors=True, arguments=True).functions or []
     return {int(found.selector, 16): found.arguments for found in listed}
 
@@ -108,7 +112,7 @@ def functions_of(stripped: bytes) -> Functions:
 def analyse_program(
     program: Program, functions: Functions, pool: ExprPool, budget: Budget
 ) -> CodeAnalysis:
-    """What a code tells that is split already. The pool is filled with its words."""
+    """Analyse disassembled code. The pool receives its expressions."""
     with _without_garbage_collection():
         return _read(program, functions, pool, budget)
 
@@ -146,7 +150,7 @@ def _read(program: Program, functions: Functions, pool: ExprPool, budget: Budget
 
 
 def unanalysed(stripped: bytes) -> CodeAnalysis:
-    """Of a code whose examination could not be ended: nothing is known."""
+    """Return the result for code whose analysis did not end: nothing is known."""
     return CodeAnalysis(
         code_hash=hash_of(stripped),
         size=len(stripped),
@@ -195,7 +199,7 @@ def _packed_owners(checks: Iterable[Note]) -> tuple[StoredAddress, ...]:
 
 
 def _owner_places(checks: Iterable[Note]) -> set[tuple[int, int]]:
-    """Slots, and how many bits addresses are shifted in them."""
+    """Return pairs of slot and shift in bits of the addresses that the caller is compared with."""
     return {
         (slot, shift)
         for slot, shift in (note.words for note in checks)
@@ -215,16 +219,16 @@ def _name(entry: int | None) -> Selector:
 
 
 class Proof(msgspec.Struct, frozen=True, kw_only=True):
-    """Body of an EvidenceRow from code. All *inferred*."""
+    """Body of an EvidenceRow from static analysis. All *inferred*."""
 
     selectors: tuple[Selector, ...]
-    """Entry points that reach it; 0x00000000 is the fallback."""
+    """Functions that reach the program counters; 0x00000000 is the fallback."""
     pcs: tuple[int, ...]
     """Program counters in the runtime code."""
     slots: tuple[Hash32, ...] = ()
-    """Storage slots it is about."""
+    """Storage slots concerned."""
     reason: str | None = None
-    """Why there is no answer, where there is none."""
+    """The reason if the finding is None."""
 
 
 def _evidence(

@@ -1,4 +1,8 @@
-"""Static analysis of many codes: JSON lines in, JSON lines out, over all cores, in order."""
+"""Batch static analysis: JSON lines in, JSON lines out, on all cores, in input order.
+
+Each input line is one runtime bytecode. A worker process that dies costs one error line. Reading
+is bounded to `_AHEAD` lines for each process, so memory stays bounded on endless input.
+"""
 
 import os
 import time
@@ -22,12 +26,12 @@ _LARGEST_CODE = 2**20
 """Bytes. Chains allow 24 kB (EIP-170) to 256 kB; a longer line is a mistake."""
 
 _AHEAD = 8
-"""Lines read ahead for each process."""
+"""Lines buffered for each process."""
 
 _CHUNK_BYTES = 2**16
 
 _KNOWN_CODES = 256
-"""Kept in memory by each process: clones often come one after another."""
+"""Results cached by each process: clones often come one after another."""
 
 
 class _Asked(msgspec.Struct):
@@ -49,15 +53,15 @@ class _Refusal(msgspec.Struct, kw_only=True):
 
 
 class _Named(msgspec.Struct):
-    """A bad line's id, where it has one."""
+    """The id of an invalid line, if it has one."""
 
     id: str | int | None = None
 
 
 def lines_of(file: IO[bytes]) -> Iterator[bytes]:
-    """A file's lines, each as soon as it has come.
+    """Yield a file's lines, each as soon as it arrives.
 
-    Read past Python's buffers: a thread that waits inside of one aborts the program at its end.
+    Bypasses Python's buffers: a thread blocked inside one aborts the interpreter at exit.
     """
     try:
         descriptor = file.fileno()
@@ -77,9 +81,9 @@ def lines_of(file: IO[bytes]) -> Iterator[bytes]:
 def analyse_lines(lines: Iterable[bytes], *, processes: int | None = None) -> Iterator[bytes]:
     """Answer each line `{"id", "runtime"}` with `{"id", "features", "evidence", "ms"}`.
 
-    A line that cannot be used gives `{"id", "error"}`; empty lines give nothing. Answers come in
-    the order asked, without line ends, each as soon as it and those before it are made, whether or
-    not another line has come. `processes`: None is one for each core.
+    An invalid line yields `{"id", "error"}`; empty lines yield nothing. Answers come in input
+    order, without line ends, each as soon as it and those before it are ready, without waiting for
+    further input. `processes`: None is one for each core.
     """
     count = processes or os.cpu_count() or 1
     asked = (line for line in lines if line.strip())
@@ -95,20 +99,20 @@ def analyse_lines(lines: Iterable[bytes], *, processes: int | None = None) -> It
 
 
 class _End(msgspec.Struct, frozen=True):
-    """No line comes any more."""
+    """End of the input."""
 
     error: BaseException | None
-    """Why not. None: there are none."""
+    """The error that ended it. None: all lines were read."""
 
 
 _Event = bytes | _End | None
-"""A line, the end of them, or that some answer is made."""
+"""An input line, the end of the input, or None: some answer is ready."""
 
 
 def _answered(
     asked: Iterable[bytes], events: "SimpleQueue[_Event]", crew: "_Crew", *, room: Semaphore
 ) -> Iterator[bytes]:
-    """A thread of its own reads the lines, so that waiting for one holds up no answer."""
+    """Yield answers in order. A separate thread reads, so that blocking input delays no answer."""
 
     def read() -> None:
         error = None
@@ -136,7 +140,7 @@ def _answered(
 
 
 class _Crew:
-    """Processes that answer lines in the order taken. One that dies of a line costs that line."""
+    """Process pool that answers lines in order. A line that kills its process yields an error."""
 
     def __init__(self, count: int, *, when_made: Callable[[], None]) -> None:
         self._count = count
@@ -146,16 +150,16 @@ class _Crew:
 
     @property
     def has_work(self) -> bool:
-        """Whether a line has not been answered."""
+        """True if some line has not been answered."""
         return bool(self._under_way)
 
     @property
     def has_answer(self) -> bool:
-        """Whether the line taken first has been answered."""
+        """True if the oldest line has been answered."""
         return self.has_work and self._under_way[0][1].done()
 
     def take(self, line: bytes) -> None:
-        """Begin with a line."""
+        """Submit a line."""
         try:
             future = self._begin(line)
         except BrokenProcessPool:
@@ -169,7 +173,7 @@ class _Crew:
         return future
 
     def answer(self) -> bytes:
-        """The answer to the line taken first."""
+        """Return the answer to the oldest line, and remove it."""
         line, future = self._under_way.popleft()
         try:
             return future.result()
@@ -177,11 +181,14 @@ class _Crew:
             return self._answer_alone(line)
 
     def leave(self) -> None:
-        """End the processes, whatever they are at."""
+        """Shut the pool down without waiting; pending lines are cancelled."""
         self._pool.shutdown(wait=False, cancel_futures=True)
 
     def _answer_alone(self, line: bytes) -> bytes:
-        """Nobody tells which line it was that a process died of: the first is tried by itself."""
+        """Analyse the oldest line in a process of its own.
+
+        A broken pool does not report which line killed it.
+        """
         alone = process_pool(1)
         try:
             answer = alone.submit(analyse_line, line).result()
@@ -193,7 +200,7 @@ class _Crew:
         return answer
 
     def _begin_anew(self) -> None:
-        """With new processes, and what the old ones had not answered."""
+        """Replace the pool, and resubmit the lines that the old one had not answered."""
         self.leave()
         self._pool = process_pool(self._count)
         lost = list(self._under_way)
@@ -205,7 +212,7 @@ class _Crew:
 
 
 def analyse_line(line: bytes) -> bytes:
-    """Answer one line."""
+    """Analyse one input line, and return its answer or error line."""
     try:
         asked = msgspec.json.decode(line, type=_Asked)
         runtime = bytes.fromhex(asked.runtime.removeprefix("0x"))

@@ -1,8 +1,8 @@
-"""Which static analysis answers came from: a name that changes with anything that decides them.
+"""Version of the static analysis engine: a digest of everything that decides its results.
 
-It is worked out from the sources, not counted by hand: a forgotten count, or the same one given to
-two different changes, would hand out answers of code that no longer exists. A changed comment costs
-one more look at each code, and nothing else.
+Keys the cached results. It is computed from the sources, not counted by hand: a forgotten or reused
+number would serve results of code that no longer exists. A changed comment costs one more analysis
+of each code, and nothing else.
 """
 
 import hashlib
@@ -25,7 +25,7 @@ SOURCES: Final = (
     "config/primitives.py",
     "config/toml.py",
 )
-"""All that `examine` runs of ours; what it takes from sql/rows is in the shape of its findings."""
+"""All project files that `analyse_code` runs. sql/rows is covered by the schema of the results."""
 
 _LIBRARIES: Final = ("evmole", "pyevmasm", "eth-hash")
 _LENGTH: Final = 16
@@ -33,7 +33,7 @@ _LENGTH: Final = 16
 
 @cache
 def analysis_version() -> str:
-    """Hex digits. The same for the same sources, libraries and shape of findings."""
+    """Return 16 hex digits: a digest of sources, library versions and the schema of the results."""
     digest = hashlib.sha256(msgspec.json.encode(msgspec.json.schema(CodeAnalysis)))
     for library in _LIBRARIES:
         digest.update(f"{library} {metadata.version(library)}\n".encode())

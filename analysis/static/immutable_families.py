@@ -1,13 +1,13 @@
-"""Codes that differ only in what a constructor wrote into them, and when that makes no difference.
+"""Reuse of analysis results among codes that differ only in immutables.
 
-Compilers keep immutables as operands of PUSH32. Codes that are equal but for such numbers are a
-family. What is found in one of them is found in the others, with their numbers in it, if nothing
-else hangs on the numbers. A proof shows that, by examining the code with sealed ones. It shows
-nothing for numbers that come up elsewhere in code or examination: a code that has one of these is
-examined by itself.
+Compilers keep immutables as operands of PUSH32. Codes that are equal but for such numbers form a
+family. A result of one code holds for the others, with their numbers substituted, if nothing else
+in it depends on the numbers. A proof establishes that by analysing the code with opaque immutables
+(`evm/opaque_immutables.py`). It does not cover numbers that occur elsewhere in the code or in the
+analysis: a code with one of these as an immutable is analysed by itself.
 
-Only numbers that look random can be in question: addresses, hashes. What is small or regular (a
-time, a limit, a flag, a mask) stays a part of the family's name.
+Only numbers that look random qualify: addresses, hashes. Small or regular ones (a time, a limit, a
+flag, a mask) are part of the family's hash.
 """
 
 import hashlib
@@ -36,7 +36,7 @@ from analysis.static.evm.opaque_immutables import (
 from config.primitives import Hash32
 
 _FEWEST_DIFFERENT: Final = 10
-"""Bytes of a number that looks random. Masks, powers of ten and times have fewer."""
+"""Distinct bytes in a number that looks random. Masks, powers of ten and times have fewer."""
 
 _MOST_NUMBERS: Final = 64
 _MOST_OTHERS: Final = 4096
@@ -50,42 +50,42 @@ _UP_TO_WORD: Final = re.compile(
 
 
 class CodeShape(msgspec.Struct, frozen=True, kw_only=True):
-    """One code, and what may be immutables in it."""
+    """The family of one code, and its candidate immutables."""
 
     family: Hash32
-    """The same for codes that differ in nothing else. Which of the numbers equal each other, and
-    how wide they are, is part of it."""
+    """Hash that is equal for codes that differ in nothing else. It covers which of the numbers
+    equal each other, and their widths."""
     numbers: tuple[int, ...]
-    """In the order in which they come first; each once."""
+    """The distinct candidates, in the order of first occurrence."""
     places: tuple[tuple[int, int], ...]
-    """Where operands start, and which of the numbers each is."""
+    """Pairs of operand offset in bytes and index into `numbers`."""
 
 
 class FamilyProof(msgspec.Struct, frozen=True, kw_only=True):
-    """That some numbers of a family decide nothing. Numbers are in hex."""
+    """Proof that some numbers of a family do not influence the result. Numbers are in hex."""
 
     stand_ins: dict[int, str]
-    """By which of the family's numbers: what stands for it in `found`."""
+    """By index of the number: the placeholder for it in `found`."""
     others: tuple[str, ...]
-    """Numbers that it shows nothing for."""
+    """Numbers that the proof does not cover."""
     functions: str
-    """Digest of what evmole, which is no part of the proof, has found."""
+    """Digest of the functions that evmole found: evmole is not part of the proof."""
     found: str
-    """Findings as JSON."""
+    """The `CodeAnalysis` with placeholders, as JSON."""
 
 
 class Family(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known of the codes of one family."""
+    """Stored state of one family of codes."""
 
     numbers: tuple[str, ...]
-    """Of the one that was examined first, in hex."""
+    """Numbers of the code that was analysed first, in hex."""
     proof: FamilyProof | None = None
     is_closed: bool = False
-    """A proof has failed; no other is tried."""
+    """True if a proof has failed: no other is tried."""
 
 
 def shape_of(stripped: bytes) -> CodeShape | None:
-    """None: there is no number in it that may be an immutable."""
+    """Return the shape of a code. None: it has no candidate immutable, or too many."""
     names: dict[int, int] = {}
     places = []
     end = 0
@@ -111,12 +111,12 @@ def _looks_random(operand: bytes) -> bool:
 
 
 def new_family(shape: CodeShape) -> Family:
-    """The family of a code that is the first of it."""
+    """Return a new family of which this code is the first."""
     return Family(numbers=tuple(f"{number:x}" for number in shape.numbers))
 
 
 def instantiate(family: Family, stripped: bytes, shape: CodeShape) -> CodeAnalysis | None:
-    """What examining this code of the family would find. None: that has not been shown."""
+    """Return the result that analysing this code would have. None: no proof covers it."""
     proof = family.proof
     if proof is None or not _differing(family, shape) <= proof.stand_ins.keys():
         return None
@@ -124,7 +124,7 @@ def instantiate(family: Family, stripped: bytes, shape: CodeShape) -> CodeAnalys
     rest = _without(stripped, _places(shape, proof.stand_ins))
     others = {int(number, 16) for number in proof.others}
     for value in values.values():
-        # any stretch of the code may be copied, and be taken for a number
+        # any part of the code may be copied to memory and read as a number
         if value in others or value.to_bytes(WORD).strip(b"\0") in rest:
             return None
     if _digest(functions_of(stripped)) != proof.functions:
@@ -135,8 +135,10 @@ def instantiate(family: Family, stripped: bytes, shape: CodeShape) -> CodeAnalys
 def extend_proof(
     family: Family, stripped: bytes, shape: CodeShape, found: CodeAnalysis
 ) -> Family | None:
-    """The family with a proof that covers this code of it, in which that was found; closed where
-    there is none. None: there is nothing to be shown."""
+    """Return the family with a proof that covers this code, whose analysis was `found`.
+
+    If the proof fails, the returned family is closed. None: nothing changes.
+    """
     if family.is_closed:
         return None
     proved = frozenset(family.proof.stand_ins) if family.proof is not None else frozenset[int]()
@@ -151,7 +153,7 @@ def extend_proof(
 
 
 def _differing(family: Family, shape: CodeShape) -> frozenset[int]:
-    """The numbers in which the code differs from the one that was examined first."""
+    """Return the indices of the numbers that differ from the code that was analysed first."""
     pairs = zip(family.numbers, shape.numbers, strict=True)
     return frozenset(name for name, (one, other) in enumerate(pairs) if int(one, 16) != other)
 
@@ -160,13 +162,13 @@ def _differing(family: Family, shape: CodeShape) -> frozenset[int]:
 
 
 def _prove(stripped: bytes, shape: CodeShape, which: frozenset[int]) -> FamilyProof | None:
-    """That these numbers of the code decide nothing. None: they do, or that is not known.
+    """Return a proof that these numbers do not influence the result. None: they do, or may.
 
-    The code is examined with the lowest and with the highest numbers that they could be, in either
-    order: what hangs on a value in a way that seals do not see hangs on that as well.
+    The code is analysed twice, with numbers near the lowest of their width in ascending order and
+    near the highest in descending order: that also detects influence that `OpaqueInt` misses.
     """
     widths = {name: width_of(shape.numbers[name]) for name in which}
-    few = secrets.randbits(_SECRET_BITS)  # so that no code can name them
+    few = secrets.randbits(_SECRET_BITS)  # random, so that no code can contain them
     low = {name: LOWEST[width] + few + name for name, width in widths.items()}
     high = {name: 2 ** (8 * width) - 1 - few - name for name, width in widths.items()}
     try:
@@ -184,7 +186,7 @@ def _prove(stripped: bytes, shape: CodeShape, which: frozenset[int]) -> FamilyPr
 def _examined_with(
     values: Mapping[int, int], stripped: bytes, shape: CodeShape
 ) -> FamilyProof | None:
-    """A proof, but for being the same with other values."""
+    """Return a proof for these values, still to be compared with one for other values."""
     others: set[int] = set()
     sealed = {
         name: OpaqueInt.make(value, name=name, others=others) for name, value in values.items()
@@ -209,7 +211,7 @@ def _examined_with(
 
 
 def _filled(proof: FamilyProof, values: Mapping[int, int], stripped: bytes) -> CodeAnalysis:
-    """What was found, with the real numbers in the place of those that stood for them."""
+    """Return the stored result with the placeholders replaced by the real numbers."""
     text = proof.found
     for name, stand_in in proof.stand_ins.items():
         text = text.replace(stand_in, _text(values[name], like=int(stand_in, 16)))
@@ -226,7 +228,7 @@ def _places(shape: CodeShape, which: Container[int]) -> tuple[tuple[int, int], .
 
 
 def _without(code: bytes, places: Iterable[tuple[int, int]]) -> bytes:
-    """The code with zeros in these places."""
+    """Return the code with zeros in place of these operands."""
     rest = bytearray(code)
     for place, _ in places:
         rest[place : place + WORD] = bytes(WORD)

@@ -1,9 +1,9 @@
-"""Examines each code once: what is known of it is looked up, what is not is worked out and kept.
+"""Cache of static analysis results, by code hash without metadata: each code is analysed once.
 
-Known are, in this order: codes seen lately, codes being examined for somebody else, codes in the
-tables, codes that differ from those in nothing that matters (`immutable_families`). Working it out
-is a second of processor time at worst, so a service does it in processes of its own: in a thread it
-would keep the interpreter from answering requests.
+Lookup order: memory (LRU), analyses under way, the database, codes that differ only in immutables
+without influence on the result (`immutable_families`). An analysis takes a second of processor time
+at worst, so a service runs it in worker processes: in a thread it would hold the interpreter lock
+and delay requests.
 """
 
 import asyncio
@@ -36,46 +36,46 @@ T = TypeVar("T")
 _LOG = structlog.get_logger(__name__)
 
 _MOST_IN_MEMORY: Final = 512
-"""Codes; what is found in one takes some ten kilobytes."""
+"""Results; each takes some ten kilobytes."""
 
 _SMALL: Final = 256
-"""Bytes. Smaller codes are not kept: fronts of clones, which differ by what is written into them,
-are examined as fast as they would be looked up; what answers for them is their target's code."""
+"""Bytes. Results of smaller codes are not stored: minimal proxies differ by the address in them,
+and analysing one is as fast as a lookup; their logic is in the target's code."""
 
 _MOST_PROCESSES: Final = 4
 
 
 class StoredResults(Protocol):
-    """The tables, or nothing at all. A family of codes is kept as if it were a code."""
+    """Persistent store of results by hash and engine version. Families are stored like codes."""
 
     async def find_code(self, code_hash: Hash32, version: str) -> str | None:
-        """What was kept. None: nothing."""
+        """Return the stored JSON. None: nothing is stored."""
         ...
 
     async def keep_code(self, code_hash: Hash32, version: str, *, size: int, found: str) -> None:
-        """Keep it in the place of what was kept before."""
+        """Store the JSON, replacing what was stored. `size`: bytes of the code."""
         ...
 
     async def forget_codes(self, *, but_of_version: str) -> None:
-        """Remove what was kept of other versions."""
+        """Delete the results of all other engine versions."""
         ...
 
 
 class NoStoredResults:
-    """No tables: nothing is kept."""
+    """A store without a database: it keeps nothing."""
 
     async def find_code(self, code_hash: Hash32, version: str) -> str | None:
-        """Nothing."""
+        """Return None."""
 
     async def keep_code(self, code_hash: Hash32, version: str, *, size: int, found: str) -> None:
-        """Drop it."""
+        """Discard the result."""
 
     async def forget_codes(self, *, but_of_version: str) -> None:
-        """There is nothing."""
+        """Do nothing."""
 
 
 class StaticResultCache:
-    """What codes tell by themselves. One for all chains: the same code says the same on each."""
+    """Cached static analysis. One for all chains: results do not depend on the chain."""
 
     def __init__(self, codes: StoredResults | None = None, *, in_processes: bool = False) -> None:
         self._codes = NoStoredResults() if codes is None else codes
@@ -85,9 +85,9 @@ class StaticResultCache:
         self._under_way: dict[bytes, asyncio.Task[CodeAnalysis]] = {}
 
     async def analyse(self, code: bytes, *, anew: bool = False) -> CodeAnalysis:
-        """What the code tells; with `anew`, worked out again whatever is known, and kept so.
+        """Return the analysis of the code. `anew`: analyse again, and replace cached results.
 
-        What a code keeps us from working out is not known; it is no error.
+        A code that kills its workers yields unknown findings, not an error.
         """
         stripped = strip_metadata(code)
         known = None if anew else self._recent.get(stripped)
@@ -102,8 +102,8 @@ class StaticResultCache:
         return await asyncio.shield(task)
 
     async def start(self) -> None:
-        """Forget what other versions of us found, and start a worker: the first token need not
-        wait for one."""
+        """Delete results of other engine versions, and start a worker, so that the first request
+        need not wait for one."""
         try:
             await self._codes.forget_codes(but_of_version=analysis_version())
         except StoreError as error:
@@ -111,7 +111,7 @@ class StaticResultCache:
         await self._work_out(analyse_code, b"")
 
     def close(self) -> None:
-        """End the workers; what they are at is lost."""
+        """Shut the workers down without waiting; pending analyses are cancelled."""
         self._workers.shutdown(wait=False, cancel_futures=True)
 
     def _forget(self, stripped: bytes, done: asyncio.Task[CodeAnalysis]) -> None:
@@ -142,8 +142,10 @@ class StaticResultCache:
         return await self._work_out(instantiate, family, stripped, shape)
 
     async def _introduce(self, stripped: bytes, found: CodeAnalysis, *, anew: bool) -> None:
-        """Let the code's family know of it. With `anew`, what was known of the family is forgotten:
-        the next code of it is examined again as well."""
+        """Add the code to its family: create the family, or extend its proof.
+
+        With `anew`, the stored family is replaced: its next code is analysed again as well.
+        """
         shape = shape_of(stripped)
         if shape is None:
             return
@@ -171,14 +173,14 @@ class StaticResultCache:
             _LOG.warning("what a code tells not stored", code=name, why=str(error))
 
     async def _work_out(self, work: Callable[..., T | None], *given: object) -> T | None:
-        """Do it in a worker. None: no worker survives it."""
+        """Run the work in a worker. None: two workers died of it."""
         loop = asyncio.get_running_loop()
         for _ in range(2):
             workers = self._workers
             try:
                 return await loop.run_in_executor(workers, work, *given)
             except BrokenProcessPool as error:
-                # Whoever notices first replaces them; the others go on with the new ones.
+                # The first task to notice replaces the pool; the others go on with the new one.
                 if self._workers is workers:
                     self._workers = self._new_workers()
                 _LOG.error("a worker died of a code", why=str(error))

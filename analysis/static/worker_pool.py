@@ -1,4 +1,4 @@
-"""Processes for work that would keep the interpreter from everything else."""
+"""Process pool for CPU-bound work that would otherwise hold the interpreter lock."""
 
 import os
 import signal
@@ -13,8 +13,11 @@ T = TypeVar("T")
 
 
 class _Pool(ProcessPoolExecutor):
-    """Ctrl-C goes to every process of a terminal; what to do about it is for us to say. So workers
-    are born, which is when work is submitted, with it blocked."""
+    """Process pool whose workers block SIGINT, so that the parent decides how to shut down.
+
+    A terminal sends SIGINT to every process of its group. Workers are spawned on submission, so
+    the signal is blocked during that, and they inherit the mask.
+    """
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
@@ -25,7 +28,7 @@ class _Pool(ProcessPoolExecutor):
 
 
 def process_pool(count: int) -> ProcessPoolExecutor:
-    """Workers that start on demand, leave Ctrl-C to us, and end when we end, however we do."""
+    """Return a pool of workers that start on demand, block SIGINT and exit with the parent."""
     return _Pool(count, mp_context=get_context("spawn"), initializer=_begin)
 
 
@@ -34,7 +37,7 @@ def _begin() -> None:
 
 
 def _end_with_parent() -> None:
-    """A parent that is killed tells nobody; without this its workers would wait for ever."""
+    """Exit with the parent: if it is killed it sends no signal, and workers would wait forever."""
     parent = parent_process()
     if parent is not None:
         parent.join()

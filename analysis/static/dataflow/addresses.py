@@ -1,4 +1,4 @@
-"""Words that are addresses: the caller's, and those that a signature was recovered to."""
+"""Recognition of address expressions: the caller, and signers recovered by ecrecover."""
 
 from analysis.static.dataflow.linear_amounts import core
 from analysis.static.evm.expressions import Expr, Value, address_in
@@ -6,18 +6,18 @@ from analysis.static.evm.instruction_effects import ECRECOVER
 
 
 def party(word: Value) -> Value:
-    """An address as it is named in facts: without masks and shifts."""
+    """Return an address expression in canonical form: without masks and shifts."""
     return address_in(core(address_in(word)))
 
 
 def is_caller(word: Value) -> bool:
-    """Whether the word is the caller's address."""
+    """True if the word is the caller's address."""
     bare = party(word)
     return isinstance(bare, Expr) and bare.operation == "CALLER"
 
 
 def recovered(word: Value) -> tuple[Value, ...] | None:
-    """Digest, v, r and s, of a word that the precompile recovered. None: it is another."""
+    """Return digest, v, r and s of a word returned by ecrecover. None: it is another word."""
     if isinstance(word, Expr) and word.operation == "result" and word.arguments[0] == ECRECOVER:
         return word.arguments[2:]
     return None

@@ -1,4 +1,4 @@
-"""Bounds checks of arrays in memory."""
+"""Recognition of bounds checks of arrays in memory."""
 
 from typing import Final
 
@@ -8,7 +8,7 @@ _MOST_ELEMENTS: Final = 32
 
 
 def is_memory_bounds_check(condition: Value) -> bool:
-    """An index that is a small number, compared with the length of an array in memory."""
+    """True if a small constant index is compared with the length of an array in memory."""
     while isinstance(condition, Expr) and condition.operation == "ISZERO":
         condition = condition.arguments[0]
     if not isinstance(condition, Expr) or condition.operation not in ("LT", "GT"):

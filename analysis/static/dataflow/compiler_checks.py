@@ -1,5 +1,9 @@
-"""Conditions that compilers and SafeMath libraries add by themselves: overflow, division by zero,
-array bounds, casts. They refuse nothing that the author of the token meant to refuse."""
+"""Recognition of compiler checks: overflow, division by zero, array bounds and cast conditions.
+
+Compilers and SafeMath libraries add these branches. A branch recognised here is no guard that the
+token's author intended. The patterns are syntactic: a condition is compared with the expressions
+that the same pool holds (a comparison is an overflow check if the matching sum is computed too).
+"""
 
 from collections.abc import Iterator
 from typing import Final
@@ -16,11 +20,11 @@ _DIVISIONS: Final = frozenset({"DIV", "MOD", "SDIV", "SMOD"})
 _SIGN: Final = 2**255
 _LARGEST_BYTE: Final = 2**8 - 1
 _LARGEST_PLAIN: Final = 2**32 - 1
-"""Round binary numbers from here on bound a type, not a token's amounts."""
+"""From here on, 2^n and 2^n - 1 are type bounds, not token amounts."""
 
 
 class CompilerChecks:
-    """Recognises them among the terms of one pool."""
+    """Memoised recogniser of compiler checks among the expressions of one pool."""
 
     def __init__(self, pool: ExprPool, sources: DependencyAnalysis) -> None:
         self._pool = pool
@@ -35,7 +39,7 @@ class CompilerChecks:
                 self._arrays.add(term.arguments[0])
 
     def is_check(self, condition: Value) -> bool:
-        """Whether the condition is one of them, on all ways that it comes about."""
+        """True if the condition is a compiler check: of a phi, every symbolic operand is one."""
         known = self._known.get(condition)
         if known is None:
             meanings = [
@@ -46,25 +50,25 @@ class CompilerChecks:
         return known
 
     def is_lowered(self, word: Value) -> bool:
-        """Whether one is taken away from the word, on all ways that it comes about."""
+        """True if the code subtracts 1 from the word (from each operand of a phi)."""
         return all(
             self._pool.has("ADD", MASK, each) or self._pool.has("SUB", each, 1)
             for each in self._sources.phi_values(word)
         )
 
     def is_array(self, slot: object) -> bool:
-        """Whether elements of an array declared at this slot are used."""
+        """True if the code computes the location of elements of an array declared at this slot."""
         return slot in self._arrays
 
     def _is_one(self, term: Expr) -> bool:
-        # NOT asked to be zero is asked for the last number
+        # NOT x is zero only for the largest number
         if term in self._divisors or term.operation in _SIGNED or term.operation == "NOT":
             return True
         if len(term.arguments) != 2:  # noqa: PLR2004 - two operands
             return False
         a, b = term.arguments
         if term.operation == "ADD":
-            # asked to be zero, as a sum is that has run over its end
+            # the sum is zero if it has overflowed
             return isinstance(a, int) and _is_limit(-a & MASK)
         if term.operation in _ORDERED:
             small, large = (a, b) if term.operation == "LT" else (b, a)
@@ -81,7 +85,7 @@ class CompilerChecks:
         return False
 
     def _is_bound(self, small: Value, large: Value) -> bool:
-        """A comparison with a number that bounds a type, a result or an array."""
+        """True if the comparison is with the bound of a type, a result or an array."""
         if isinstance(small, int) and isinstance(large, Expr):
             if large.operation == "ADD" and self._is_length(large):
                 return True
@@ -93,8 +97,8 @@ class CompilerChecks:
         return any(self._is_length(side) or _is_complement(side) for side in (small, large))
 
     def _runs_over(self, word: Value, last: int) -> bool:
-        """Whether a word is asked to be above the last number of a small type, though it is
-        computed from words that are not."""
+        """True if a word is compared with the maximum of a small type, and all its operands are
+        within that type: an overflow check of a narrow sum or product."""
         if last & (last + 1):
             return False
         term = self._sources.single_value(word)
@@ -102,12 +106,13 @@ class CompilerChecks:
         return all(self._most(part) <= last for part in parts)
 
     def _leaves_room(self, word: Value, most: int) -> bool:
-        """Whether a word is asked to be at most so many that what is added to it still fits."""
+        """True if `most` is the largest value to which a constant in the code can be added without
+        overflowing an integer type."""
         rooms = ((1 << bits) - 1 - most for bits in range(8, 257, 8))
         return any(room > 0 and self._pool.has("ADD", room, word) for room in rooms)
 
     def _most(self, word: Value) -> int:
-        """The largest number that the word can be."""
+        """Return an upper bound of the word; `MASK` if none is known."""
         most = 0
         for each in self._sources.phi_values(word):
             match each:
@@ -126,16 +131,16 @@ class CompilerChecks:
             return False
         if word.operation == "SLOAD":
             return word.arguments[0] in self._arrays
-        # so many words of memory are set aside
+        # memory is allocated for so many words
         is_sum = word.operation == "ADD" and isinstance(word.arguments[0], int)
         return is_sum and (self._pool.has("SHL", 5, word) or self._pool.has("MUL", 32, word))
 
     def _is_difference(self, small: Value, large: Value) -> bool:
-        """`small < large` asked because small - large or a sum of one is computed."""
+        """True if `small < large` guards an overflow of a difference or a sum of the two."""
         if small is large:
             return True
         if large == 1 and self._pool.has("ADD", MASK, small):
-            return True  # one is taken away
+            return True  # guards small - 1
         return any(
             self._pool.has("SUB", one, other)
             or self._is_sum_with(one, other)
@@ -152,7 +157,7 @@ class CompilerChecks:
         )
 
     def _is_last(self, number: Value, counter: Value) -> bool:
-        """`counter` asked to be the last of its type because 1 is added to it."""
+        """True if `counter` is compared with the maximum of its type because 1 is added to it."""
         return (
             isinstance(number, int)
             and number >= _LARGEST_BYTE
@@ -171,7 +176,7 @@ class CompilerChecks:
 
 
 def _parts(condition: Value) -> Iterator[Expr]:
-    """The condition, and what it joins with and, or, not."""
+    """Yield the condition and its operands under AND, OR and ISZERO."""
     waiting = [condition]
     while waiting:
         term = waiting.pop()
@@ -182,14 +187,14 @@ def _parts(condition: Value) -> Iterator[Expr]:
 
 
 def _is_limit(number: int) -> bool:
-    """2^n or 2^n - 1, the ends of a type; or so large that only an overflow reaches it."""
+    """True for 2^n and 2^n - 1, the ends of a type, and numbers that only an overflow reaches."""
     return number >= _LARGEST_PLAIN and (
         not number & (number - 1) or not number & (number + 1) or number > MASK >> 8
     )
 
 
 def _uncast(word: Value) -> Value:
-    """The word that was cut to a type which holds amounts."""
+    """Return the word without a mask of a type that is wide enough for amounts."""
     match word:
         case Expr(operation="AND", arguments=(int(mask), inner)) if (
             mask > _LARGEST_PLAIN and not mask & (mask + 1)
@@ -199,7 +204,7 @@ def _uncast(word: Value) -> Value:
 
 
 def _is_complement(word: Value) -> bool:
-    """MAX - x or MAX / x: how far x is from overflowing."""
+    """True for MAX - x and MAX / x: the largest operand for which x does not overflow."""
     if not isinstance(word, Expr):
         return False
     first = word.arguments[0] if word.arguments else None
@@ -209,7 +214,7 @@ def _is_complement(word: Value) -> bool:
 
 
 def _undoes(a: Value, b: Value) -> bool:
-    """a is b * x / x."""
+    """True if a is b * x / x: a multiplication overflow check."""
     return (
         isinstance(a, Expr)
         and a.operation in ("DIV", "SDIV")
@@ -220,7 +225,7 @@ def _undoes(a: Value, b: Value) -> bool:
 
 
 def _is_rest(a: Value, b: Value) -> bool:
-    """a is b put together again from quotient and remainder."""
+    """True if a is b recomposed from its quotient and remainder."""
     if not isinstance(a, Expr) or a.operation != "ADD":
         return False
     return any(
@@ -230,7 +235,7 @@ def _is_rest(a: Value, b: Value) -> bool:
 
 
 def _is_lowest(number: Value) -> bool:
-    """-2^n, the lowest number of a signed type, whose negative is none."""
+    """True for -2^n, the minimum of a signed type, whose negation overflows."""
     if not isinstance(number, int) or is_opaque(number):
         return False
     least = -number & MASK
@@ -238,8 +243,10 @@ def _is_lowest(number: Value) -> bool:
 
 
 def _is_cast(a: Value, b: Value) -> bool:
-    """a is b, which was not stored, cut to fewer bits. A number among the bits of a word, or a
-    stored word that may have some of them, is asked for on purpose."""
+    """True if a is b truncated by a mask, and b was not read from storage.
+
+    A comparison with a constant, or with a stored word, is the author's own condition.
+    """
     if not isinstance(a, Expr) or a.operation != "AND" or not isinstance(b, Expr):
         return False
     return b in a.arguments and a is not b and b.operation != "SLOAD"

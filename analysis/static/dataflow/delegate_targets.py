@@ -1,8 +1,8 @@
-"""Whether unknown calls are handed on to another contract's code, and to whose.
+"""Proxy detection: finds the targets of delegate calls in the fallback.
 
-A proxy is recognised by what its fallback does: it delegates the caller's own calldata. That finds
+A proxy is recognised by its behaviour: the fallback delegates the caller's own calldata. That finds
 minimal clones of every form (EIP-1167 and its successors), storage proxies whatever their slot,
-beacons and diamonds alike, and no library call of an ordinary token.
+beacons and diamonds, and leaves out library calls of an ordinary token. All *inferred*.
 """
 
 from typing import Final
@@ -22,29 +22,32 @@ _DELEGATING = frozenset({NUMBER["DELEGATECALL"], NUMBER["CALLCODE"]})
 
 
 class Delegation(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a fallback delegates to, as its code names the target. All *inferred*."""
+    """The targets of a fallback's delegate calls, by their source in the code. All *inferred*."""
 
     is_proxy: bool | None
-    """None: the code could not be followed to the end, and has a delegating instruction."""
+    """None: the fallback was not fully explored, and the code has a delegating instruction."""
     targets: tuple[Address, ...] = ()
-    """Addresses in the code itself."""
+    """Target addresses that are constants of the code."""
     slots: tuple[Hash32, ...] = ()
-    """Storage slots that hold the target."""
+    """Storage slots that hold a target address."""
     beacons: tuple[Address, ...] = ()
-    """Addresses in the code that are asked for the target."""
+    """Constant addresses of beacons: contracts that are called for the target."""
     beacon_slots: tuple[Hash32, ...] = ()
-    """Storage slots that hold whom to ask for the target."""
+    """Storage slots that hold a beacon's address."""
     pcs: tuple[int, ...] = ()
 
     @property
     def has_several(self) -> bool:
-        """Whether the fallback chooses between targets, by whatever it asks."""
+        """True if the fallback has more than one target or beacon."""
         return len(self.targets) + len(self.slots) + len(self.beacons) + len(self.beacon_slots) > 1
 
 
 def find_delegation(program: Program, notes: Notes) -> Delegation:
-    """Read the fallback's delegating calls. No target at all with `is_proxy`: it is looked up by
-    selector (a diamond, EIP-2535) or in a way that was not understood."""
+    """Return the targets of the fallback's delegate calls.
+
+    `is_proxy` without any target: it is looked up by selector (a diamond, EIP-2535), or computed
+    in a way that was not recognised.
+    """
     found = [note for note in notes.delegations.values() if _hands_on_calldata(note)]
     if not found:
         is_followed = None not in notes.unfinished
@@ -75,7 +78,7 @@ def _hands_on_calldata(note: Note) -> bool:
 
 
 def is_precompile(target: Value) -> bool:
-    """Whether it is a contract that every chain has. Zero is none: an immutable left blank."""
+    """True if the target is a precompile. Zero is none: it is an immutable left blank."""
     return isinstance(target, int) and (
         0 < target <= _LAST_PRECOMPILE or target == _P256_PRECOMPILE
     )
@@ -98,5 +101,5 @@ def _slots(words: list[Value]) -> tuple[Hash32, ...]:
 
 
 def slot_name(slot: int) -> Hash32:
-    """A storage slot as nodes take it."""
+    """Return a storage slot as a 32-byte hex string, as JSON-RPC takes it."""
     return Hash32(f"0x{slot:064x}")

@@ -1,7 +1,9 @@
-"""What a word depends on: the storage it was read from, the caller's data, the clock, answers.
+"""Backward slices of expressions: the storage reads, calldata, clock and call results in them.
 
-Descends through everything arithmetic, with the bits that matter, and through words that stand
-for several ("phi"). Stops at storage reads: what a slot's name depends on is its keys.
+Descends through arithmetic, tracking the mask of relevant bits, and through all operands of a phi:
+the result over-approximates the dependencies. Stops at storage reads, calldata, hashes, memory and
+call results. Bounds: `_MOST_VISITED` nodes a slice, `_MOST_MEANINGS` values a phi; beyond them,
+dependencies are missing.
 """
 
 from collections.abc import Iterator
@@ -18,11 +20,11 @@ _MOST_VISITED: Final = 3000
 _MOST_MEANINGS: Final = 24
 
 Atoms = dict[Expr, int]
-"""What was found, with the bits of it that matter."""
+"""The leaves that an expression depends on, each with the mask of its bits that matter."""
 
 
 class DependencyAnalysis:
-    """Answers for the words of one pool; remembers them."""
+    """Memoised backward slices of the expressions of one pool."""
 
     def __init__(self, pool: ExprPool) -> None:
         self._pool = pool
@@ -30,7 +32,7 @@ class DependencyAnalysis:
         self._parts: dict[Value, tuple[Expr, ...]] = {}
 
     def sources(self, word: Value) -> Atoms:
-        """Every storage read, leaf and hash the word depends on."""
+        """Return every storage read, leaf and hash that the word depends on."""
         known = self._known.get(word)
         if known is None:
             known = self._known[word] = self._search(word)
@@ -57,18 +59,20 @@ class DependencyAnalysis:
         return found
 
     def has(self, word: Value, operations: frozenset[str]) -> bool:
-        """Whether the word depends on a leaf of one of these kinds."""
+        """True if the word depends on a leaf with one of these operations."""
         return any(atom.operation in operations for atom in self.sources(word))
 
     def reads(self, word: Value) -> Iterator[tuple[Value, int]]:
-        """Slot and bits of every storage read in the word."""
+        """Yield slot and bit mask of every storage read that the word depends on."""
         for atom, bits in self.sources(word).items():
             if atom.operation == "SLOAD":
                 yield atom.arguments[0], bits
 
     def phi_values(self, word: Value, *, most: int = _MOST_MEANINGS) -> list[Value]:
-        """What a word that stands for several stands for; any other word is itself. `most`: how
-        many words are looked at, those that stand for others among them."""
+        """Return the possible values of a phi, nested ones resolved; any other word is its own.
+
+        `most`: the number of words visited, phis included.
+        """
         found: list[Value] = []
         seen: set[Value] = set()
         waiting = [word]
@@ -84,7 +88,7 @@ class DependencyAnalysis:
         return found
 
     def is_merged(self, word: Value) -> bool:
-        """Whether words of several paths went into it."""
+        """True if the word is computed from a phi: from values of several paths."""
         waiting = [word]
         while waiting:
             term = waiting.pop()
@@ -96,14 +100,17 @@ class DependencyAnalysis:
         return False
 
     def single_value(self, word: Value) -> Value:
-        """The one thing a word stands for, or the word."""
+        """Return the only value of a phi; the word itself if it has several or is no phi."""
         if isinstance(word, Expr) and word.operation in _MEANT:
             meanings = self.phi_values(word)
             return meanings[0] if len(meanings) == 1 else word
         return word
 
     def subexpressions(self, word: Value) -> tuple[Expr, ...]:
-        """The term, all its parts, and what they stand for; not inside storage slots."""
+        """Return the word and all its subexpressions, phi operands included.
+
+        Does not descend into storage slots, hashes or other leaves.
+        """
         known = self._parts.get(word)
         if known is None:
             known = self._parts[word] = tuple(self._collect(word))
@@ -124,7 +131,7 @@ class DependencyAnalysis:
 
 
 def _operands(term: Expr, bits: int) -> list[tuple[Value, int]]:
-    """The operands, with the bits of each that the wanted bits of the result come from."""
+    """Return the operands, each with the mask of its bits that decide `bits` of the result."""
     shift = 0
     match (term.operation, term.arguments):
         case ("AND", (int(mask), word)):
@@ -142,6 +149,6 @@ def _operands(term: Expr, bits: int) -> list[tuple[Value, int]]:
 
 
 def is_own_address(word: Value) -> bool:
-    """Whether it is the contract's own address."""
+    """True if the word is the contract's own address."""
     bare = address_in(word)
     return isinstance(bare, Expr) and bare.operation == "ADDRESS"

@@ -1,7 +1,7 @@
-"""Which functions write the storage behind `balanceOf` and `allowance`.
+"""Writers of a getter's storage: the functions that store to what `balanceOf` or `allowance` reads.
 
-The storage is recognised by what the getter returns: words read from a mapping keyed by the
-getter's arguments. Whoever stores to the same mapping, under any key, is a writer.
+The storage is recognised by the getter's return value: a read from a mapping keyed by the getter's
+arguments. Every function that stores to the same mapping, under any key, is a writer.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -16,7 +16,7 @@ _FIRST_ARGUMENT = 4
 _SECOND_ARGUMENT = 36
 
 GetterShape = tuple["GetterShape", ...] | int | str
-"""A storage place with its keys left out: the same for all entries of one mapping."""
+"""A slot expression with its keys replaced by `_ANY`: equal for all entries of one mapping."""
 
 _ANY: Final = "any"
 _HASHES: Final = ("keccak", "packed")
@@ -27,17 +27,18 @@ class Writers(msgspec.Struct, frozen=True, kw_only=True):
     """The functions that write one getter's storage."""
 
     notes: tuple[Note, ...] = ()
-    """Their stores. An entry of None is the fallback."""
+    """The stores. An entry of None is the fallback."""
     roots: tuple[int, ...] = ()
-    """The slots the mappings are declared at, where they are plain numbers; inferred."""
+    """The slots that the mappings are declared at, where these are plain numbers; *inferred*."""
 
 
 def writers_of(
     notes: Notes, getter: int, parts_of: Callable[[Value], Iterable[Expr]] = subterms
 ) -> Writers:
-    """Find the stores to what `getter` returns. Empty when its storage is not recognised.
+    """Return the stores to the storage behind `getter`. Empty if that is not recognised.
 
-    `parts_of`: the terms in a word, for those who know what words of merged paths stand for.
+    `parts_of`: returns the subexpressions of a word; pass one that resolves phis if phi operands
+    are known.
     """
     shapes = _shapes_behind(notes, getter, parts_of)
     stores = (
@@ -54,7 +55,10 @@ def writers_of(
 def _shapes_behind(
     notes: Notes, getter: int, parts_of: Callable[[Value], Iterable[Expr]]
 ) -> set[GetterShape]:
-    """The storage a getter returns, or, where that got lost in a loop, all it reads by its key."""
+    """Return the shapes of the slots that a getter returns.
+
+    If the return value was lost in a loop: of all keyed slots that it reads.
+    """
     keys = {_FIRST_ARGUMENT} if getter == BALANCE_OF else {_FIRST_ARGUMENT, _SECOND_ARGUMENT}
     returned = {
         term.arguments[0]
@@ -74,7 +78,10 @@ def _shapes_behind(
 
 
 def _shapes_approved(notes: Notes) -> Iterator[GetterShape]:
-    """Of a token without `allowance`: what `approve` stores to by caller and first argument."""
+    """Yield the shapes that `approve` stores to, for a token without `allowance`.
+
+    Only slots keyed by the caller and the first argument count.
+    """
     if any(note.entry == ALLOWANCE for note in notes.returns.values()):
         return
     for note in notes.writes.values():
@@ -87,7 +94,7 @@ def _shapes_approved(notes: Notes) -> Iterator[GetterShape]:
 
 
 def _is_keyed(slot: Value, keys: set[int]) -> bool:
-    """Whether the slot is a hash that takes in all of these words of calldata."""
+    """True if the slot is a hash over all of these calldata offsets (bytes)."""
     inside = list(subterms(slot))
     if not any(term.operation in _HASH_NAMES for term in inside):
         return False
@@ -110,7 +117,7 @@ def _has_hash(shape: GetterShape) -> bool:
 
 
 def _fits(notes: Notes, slot: Value, shape: GetterShape) -> bool:
-    """Whether the slot is a place of this shape, whatever its keys."""
+    """True if the slot has this shape, whatever its keys."""
     if not isinstance(shape, tuple):
         return shape in (_ANY, slot)
     operation, *parts = shape

@@ -1,4 +1,8 @@
-"""Which caller, or word of calldata, makes a word a given number."""
+"""Inversion of expressions: solves `word == target` for the caller or a calldata word.
+
+Solved are chains of ADD, SUB, AND, SHL, XOR and NOT with one unknown operand each. A mask is
+assumed to keep the bits of the target.
+"""
 
 from typing import Final
 
@@ -9,7 +13,10 @@ _PEOPLE: Final = CALLERS | {"CALLDATALOAD"}
 
 
 def solve(word: Value, target: int) -> int | None:
-    """Which address makes the word this number. None: not told (a hash, several operands)."""
+    """Return the address for which the word equals `target`.
+
+    None: not solvable (a hash, several unknown operands), or the word is a number.
+    """
     while isinstance(word, Expr) and word.operation not in _PEOPLE:
         undone = _undo(word, target)
         if undone is None:
@@ -19,7 +26,7 @@ def solve(word: Value, target: int) -> int | None:
 
 
 def _undo(term: Expr, target: int) -> tuple[Expr, int] | None:
-    """The one unknown operand, and what it must be for the term to be the target."""
+    """Return the unknown operand and the value for which the term equals `target`."""
     inner = [word for word in term.arguments if isinstance(word, Expr)]
     numbers = [word for word in term.arguments if isinstance(word, int)]
     if len(inner) != 1:

@@ -1,7 +1,9 @@
-"""Linear arithmetic over token amounts: by how much a store changes a slot.
+"""Linear arithmetic over token amounts: the amount by which a store changes a slot.
 
 Masks and shifts that pack a number into its slot are stripped, so that equal amounts are equal
-terms. Source of the shapes: what solc, Vyper and hand-written assembly emit for `x -= y`.
+expressions: scaling and truncation are ignored.
+
+Source of the patterns: what solc, Vyper and hand-written assembly emit for `x -= y`.
 """
 
 from collections import Counter
@@ -20,11 +22,11 @@ _SUMS: Final = frozenset({"ADD", "SUB", "MUL", "AND", "OR"})
 _MOST_TERMS: Final = 400
 
 LinearAmount = frozenset[tuple[Value, int]]
-"""Summands of a difference and their counts; negative counts are subtracted."""
+"""A linear sum: its terms and their integer coefficients, negative if subtracted."""
 
 
 def core(word: Value) -> Value:
-    """The word without low masks and power-of-two scaling."""
+    """Return the word without low masks and power-of-two scaling."""
     while isinstance(word, Expr):
         match (word.operation, word.arguments):
             case ("AND", (int(mask), inner)) if _is_low_mask(mask):
@@ -43,14 +45,14 @@ def core(word: Value) -> Value:
 
 
 class AmountDelta(NamedTuple):
-    """What a store adds to a slot and subtracts from it, as the terms stand in the code."""
+    """The terms that a store adds to a slot and subtracts from it, in the order of the code."""
 
     added: tuple[Value, ...]
     subtracted: tuple[Value, ...]
 
 
 def delta_of(value: Value, slot: Value) -> AmountDelta | None:
-    """The stored value less what the slot held before. None: it does not build on that."""
+    """Return the stored value minus the slot's old value. None: it is not computed from that."""
     for candidate in _packed_parts(value):
         found = _around(candidate, slot)
         if found is not None:
@@ -59,7 +61,7 @@ def delta_of(value: Value, slot: Value) -> AmountDelta | None:
 
 
 def _around(word: Value, slot: Value) -> AmountDelta | None:
-    """The terms beside the old value in a chain of additions and subtractions."""
+    """Return the terms beside the old value in a chain of additions and subtractions."""
     up: list[Value] = []
     down: list[Value] = []
     for _ in range(_MOST_SUMMANDS):
@@ -99,13 +101,13 @@ def _builds_on(word: Value, slot: Value) -> bool:
 
 
 def change_of(value: Value, slot: Value) -> LinearAmount | None:
-    """As `delta_of`, summed up."""
+    """Return the result of `delta_of` as one linear sum."""
     delta = delta_of(value, slot)
     return None if delta is None else added(plus(delta.added), negated(plus(delta.subtracted)))
 
 
 def plus(words: Iterable[Value]) -> LinearAmount:
-    """The sum of words."""
+    """Return the linear sum of the words."""
     parts: Counter[Value] = Counter()
     for word in words:
         parts.update(summands(word))
@@ -115,14 +117,17 @@ def plus(words: Iterable[Value]) -> LinearAmount:
 def differences_in(
     words: Iterable[Value], meanings: Callable[[Value], Iterable[Value]]
 ) -> Iterator[tuple[Value, Value]]:
-    """Minuend and subtrahend of every subtraction in sums, under each meaning of phi words."""
+    """Yield minuend and subtrahend of every subtraction in the sums.
+
+    `meanings`: maps a phi to its operands, any other word to itself.
+    """
     for word in _terms_of_sums(words, meanings):
         if isinstance(word, Expr) and word.operation == "SUB":
             yield word.arguments[0], word.arguments[1]
 
 
 def may_wrap(words: Iterable[Value], meanings: Callable[[Value], Iterable[Value]]) -> bool:
-    """Whether adding one of the words may subtract: it has a complement or a huge constant."""
+    """True if adding one of the words may subtract: it has a complement or a huge constant."""
     for word in _terms_of_sums(words, meanings):
         if isinstance(word, int):
             if word >= _HALF and not _is_low_mask(word):
@@ -149,17 +154,17 @@ def _terms_of_sums(
 
 
 def total(parts: Counter[Value]) -> LinearAmount:
-    """The sum of terms and their counts."""
+    """Return the linear sum with these coefficients; terms with coefficient 0 are dropped."""
     return frozenset((word, count) for word, count in parts.items() if count)
 
 
 def negated(change: LinearAmount) -> LinearAmount:
-    """The sum with every sign turned."""
+    """Return the negated linear sum."""
     return frozenset((word, -count) for word, count in change)
 
 
 def added(*changes: LinearAmount) -> LinearAmount:
-    """Their sum."""
+    """Return the sum of linear sums."""
     parts: Counter[Value] = Counter()
     for change in changes:
         for word, count in change:
@@ -168,7 +173,7 @@ def added(*changes: LinearAmount) -> LinearAmount:
 
 
 def summands(word: Value) -> Counter[Value]:
-    """The terms of a sum and their counts; negative for those subtracted."""
+    """Return the terms of a sum and their coefficients, negative for those subtracted."""
     found: Counter[Value] = Counter()
     waiting = [(word, 1)]
     while waiting and len(found) < _MOST_SUMMANDS:
@@ -185,7 +190,7 @@ def summands(word: Value) -> Counter[Value]:
 
 
 def _packed_parts(value: Value) -> Iterator[Value]:
-    """The value, and what is under the masks and shifts that pack it into its slot."""
+    """Yield the sums and storage reads under the masks and shifts that pack a slot's fields."""
     waiting = [value]
     while waiting:
         word = core(waiting.pop())

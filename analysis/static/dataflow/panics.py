@@ -1,4 +1,4 @@
-"""Whether a stretch of code ends in a compiler's own panic.
+"""Recognition of Solidity panics: straight-line code that pushes the selector of `Panic(uint256)`.
 
 Source: Solidity documentation, "Panic via assert and Error via require".
 """
@@ -21,9 +21,10 @@ _ENDS: Final = frozenset(
 
 
 def panics(program: Program, pc: int) -> bool:
-    """Whether the selector of a panic is pushed on the way from here to the next choice or end.
+    """True if the code from `pc` to the next branch or end pushes the panic selector.
 
-    Shared helpers are jumped to. *Inferred*: an author can write the same by hand.
+    Up to `_MOST_JUMPS` jumps to shared helpers are followed, over at most `_LONGEST` instructions.
+    *Inferred*: an author can write the same by hand.
     """
     jumps = 0
     pushed = None

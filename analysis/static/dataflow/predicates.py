@@ -1,4 +1,9 @@
-"""What the condition of a branch asks about, in a token's terms."""
+"""Classification of branch conditions in a token's terms: balances, address lists, clock, amount.
+
+Input: a branch condition, the backward slices of its expressions (`DependencyAnalysis`) and the
+storage layout. Output: a `Predicate` with the variables, parties and other inputs that it depends
+on. A phi contributes the dependencies of all its operands: an over-approximation.
+"""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
@@ -33,15 +38,15 @@ _PAIR: Final = 2
 _LEAVES: Final = {"CALLER": CALLER, "ORIGIN": ORIGIN, "ADDRESS": THIS, "SLOAD": STORED}
 
 Variable = tuple[VariableId, int]
-"""A variable, with the bits of it that were read."""
+"""A variable and the mask of its bits that are read."""
 
 
 class ParameterRoles(msgspec.Struct, frozen=True, kw_only=True):
-    """Who is who in the arguments of one function."""
+    """The calldata offsets of sender, recipient and amount in one function, in bytes."""
 
     caller_is_sender: bool = False
     sender: int | None = None
-    """Place in calldata; None: there is none, or it is the caller."""
+    """Calldata offset in bytes. None: there is none, or the sender is the caller."""
     recipient: int | None = None
     amount: int | None = None
 
@@ -54,51 +59,51 @@ _MUTE: Final = ParameterRoles()
 
 
 class StorageRoles(msgspec.Struct, frozen=True, kw_only=True):
-    """Which variables hold what, as the getters tell."""
+    """The roles of storage variables, derived from the getters that return them."""
 
     balances: frozenset[VariableId] = frozenset()
     balance_bits: Mapping[VariableId, int] = msgspec.field(default_factory=dict)
-    """By mapping: the bits of a slot that `balanceOf` returns. Others hold something else."""
+    """By mapping: mask of the slot bits that `balanceOf` returns. Other bits are other fields."""
     allowances: frozenset[VariableId] = frozenset()
     supply: frozenset[Variable] = frozenset()
-    """What `totalSupply()` is computed from."""
+    """Variables that `totalSupply()` is computed from."""
     scale: frozenset[Variable] = frozenset()
     """Variables that `balanceOf` multiplies or divides by: the rate of a reflection token."""
     is_supply_own_coins: bool = False
-    """`totalSupply()` tells the native coins that the token holds."""
+    """`totalSupply()` returns the native balance of the token contract."""
 
     def is_balance(self, root: VariableId, bits: int) -> bool:
-        """Whether these bits of a mapping are somebody's balance, and not something beside it."""
+        """True if these bits of a mapping are a balance, not another field packed beside it."""
         return root in self.balances and bool(bits & self.balance_bits.get(root, MASK))
 
 
 class Predicate(msgspec.Struct, frozen=True, kw_only=True):
-    """One condition, taken apart."""
+    """One branch condition with everything that it depends on."""
 
     literal: BranchCondition
     globals: frozenset[Variable] = frozenset()
-    """Variables that are the same for everybody; addresses not among them."""
+    """Variables without a key, except addresses: the same for all parties."""
     addresses: frozenset[Variable] = frozenset()
-    """Variables that hold one address."""
+    """Variables without a key that hold an address."""
     lists: frozenset[tuple[Variable, str]] = frozenset()
-    """Entries of mappings other than balances and allowances, and of whom."""
+    """Mappings other than balances and allowances, each with the party whose entry is read."""
     balances_of: frozenset[str] = frozenset()
     is_about_allowance: bool = False
     depends_on_time: bool = False
     has_amount: bool = False
     has_answer: bool = False
-    """It depends on what another contract answered."""
+    """True if it depends on the result or success of a call, or on another account's code."""
     asks_stored: bool = False
-    """That contract is named by storage."""
+    """True if the address of the called contract is read from storage."""
 
     @property
     def reads_storage(self) -> bool:
-        """Whether any storage but balances and allowances decides."""
+        """True if it depends on storage other than balances and allowances."""
         return bool(self.globals or self.addresses or self.lists)
 
 
 class PredicateAnalyser:
-    """Reads the conditions of one code."""
+    """Memoised classifier of the branch conditions of one contract."""
 
     def __init__(
         self, sources: DependencyAnalysis, places: StorageLayout, roles: StorageRoles
@@ -109,7 +114,7 @@ class PredicateAnalyser:
         self.roles = roles
 
     def party(self, key: Value, parameters: ParameterRoles) -> str:
-        """Whose entry of a mapping this is."""
+        """Return the party that a mapping key names; `OTHER` for constants and unknown keys."""
         bare = address_in(self._sources.single_value(key))
         if isinstance(bare, int):
             return OTHER
@@ -120,7 +125,7 @@ class PredicateAnalyser:
         return OTHER
 
     def _leaves(self, word: Value, depth: int = _DEEPEST_HASH) -> Iterator[Expr]:
-        """What the word depends on, also inside hashes, which may be a list's keys."""
+        """Yield what the word depends on, also inside hashes: a list may be keyed by a hash."""
         for atom in self._sources.sources(word):
             if atom.operation in HASHES and depth:
                 for part in atom.arguments:
@@ -142,7 +147,7 @@ class PredicateAnalyser:
         return who
 
     def read(self, literal: BranchCondition, entry: int | None) -> Predicate:
-        """Take a condition apart."""
+        """Classify a condition in the function `entry`; None is the fallback."""
         key = (literal, entry)
         if key not in self._known:
             self._known[key] = self._read(literal, entry)
@@ -178,7 +183,7 @@ class PredicateAnalyser:
         )
 
     def has_amount(self, word: Value, parameters: ParameterRoles) -> bool:
-        """Whether the word depends on the amount to be moved."""
+        """True if the word depends on the amount parameter of the transfer."""
         return parameters.amount is not None and any(
             atom.operation == "CALLDATALOAD" and atom.arguments[0] == parameters.amount
             for atom in self._sources.sources(word)
@@ -203,7 +208,7 @@ class PredicateAnalyser:
             found.lists.add((variable, people[0] if people else parties[0]))
 
     def _sort_beside(self, variable: Variable, party: str, found: "_Found") -> None:
-        """What shares a slot with a balance, and is read with it."""
+        """Record the bits that are read together with a balance from the same slot."""
         root, bits = variable
         beside = bits & ~self.roles.balance_bits.get(root, MASK)
         if beside and party in PEOPLE:
@@ -213,8 +218,11 @@ class PredicateAnalyser:
     def _sort_allowance(
         variable: Variable, parties: list[str], parameters: ParameterRoles, found: "_Found"
     ) -> None:
-        """What somebody lends the caller is an allowance. What a party of a transfer lends to a
-        third is a mark on that party."""
+        """Record a read of the allowance mapping.
+
+        An allowance towards the caller is an allowance. One that a party of a transfer gave to a
+        third address is a list entry of that party.
+        """
         callers = {CALLER, ORIGIN, *((FROM,) if parameters.caller_is_sender else ())}
         is_mark = (
             parameters.recipient is not None
@@ -228,7 +236,7 @@ class PredicateAnalyser:
             found.is_about_allowance = True
 
     def _parties_compared(self, condition: Value, parameters: ParameterRoles) -> set[str]:
-        """Parties of a transfer that something stored is compared with."""
+        """Return the parties of a transfer that a stored value is compared with."""
         found = set()
         for term in self._sources.subexpressions(condition):
             if term.operation in ("EQ", "XOR", "SUB"):
@@ -238,7 +246,7 @@ class PredicateAnalyser:
         return found & PEOPLE
 
     def _compared_with_people(self, condition: Value) -> set[Variable]:
-        """Variables that are compared as wholes with the caller or an argument."""
+        """Return the variables that are compared for equality with the caller or the origin."""
         found: set[Variable] = set()
         for term in self._sources.subexpressions(condition):
             if term.operation not in ("EQ", "XOR", "SUB"):
@@ -263,9 +271,9 @@ class PredicateAnalyser:
         return self._sources.has(target, frozenset({"SLOAD"}))
 
     def holds_for_unlisted_address(self, reading: Predicate) -> bool | None:
-        """Whether the literal holds for an address that no list names.
+        """True if the literal holds for an address whose list entries are all zero.
 
-        None: other things decide.
+        None: it depends on other values as well.
         """
         value = self._evaluate(
             reading.literal.condition, lambda slot: 0 if self._is_list(slot) else None
@@ -282,7 +290,7 @@ class PredicateAnalyser:
 
 
 class _Found:
-    """What `Reader.read` gathers."""
+    """Accumulator of `PredicateAnalyser.read`."""
 
     def __init__(self) -> None:
         self.globals: set[Variable] = set()
@@ -293,7 +301,10 @@ class _Found:
 
 
 def evaluate(word: Value, value_of: Callable[[Value], int | None], depth: int = 24) -> int | None:
-    """The word with some storage known. None: the rest decides."""
+    """Evaluate the word with storage values from `value_of`, which maps a slot to its value.
+
+    None: it depends on an unknown value, or is nested deeper than `depth`.
+    """
     if isinstance(word, int):
         return word
     if depth == 0:

@@ -1,7 +1,8 @@
-"""Storage places: which variable a slot belongs to, under which keys, and which bits of it.
+"""Storage layout recovery: maps slot expressions to variables, mapping keys and bit ranges.
 
-Solidity hashes key then slot, Vyper slot then key, hand-made layouts pack both into less than two
-words. A variable is named by its slot with the keys left out.
+Solidity hashes key then slot, Vyper slot then key; hand-written layouts pack both into less than
+two words. A variable is named by its slot expression with the keys left out. A slot that fits no
+pattern gets the root `UNKNOWN`; a phi slot yields one location for each operand.
 """
 
 from functools import cache
@@ -15,28 +16,31 @@ from analysis.static.evm.expressions import MASK, Expr, ExprPool, Value, is_powe
 from config.burn import BURN_ADDRESSES
 
 VariableId = tuple["VariableId", ...] | int | str
-"""Names one variable: a slot, or a hash with its keys left out."""
+"""Identifies one variable: a slot number, or a hash expression with its keys left out."""
 
 UNKNOWN: Final = "unknown"
 _PAIR: Final = 2
 _LONGEST_ARRAY: Final = 2**16
-"""Elements, as far as code names them by number."""
+"""Elements: slots within this distance of a constant array start belong to that array."""
 _DEEPEST: Final = 6
 
 
 _SIGN_BIT: Final = 255
 _SMALL: Final = 64
-"""Bits of a slot that need not be a hash; compilers count from zero."""
+"""Bits: a larger slot number is a hash, since compilers number variables from zero."""
 
 _MOST_VARIABLES: Final = 64
 
 _DERIVED: Final = frozenset({"map", "field", "item", "array"})
-"""Kinds of roots that are computed from the root that comes second in them."""
+"""Kinds of derived roots; their second item is the root that they are computed from."""
 
 
 @cache
 def _burn_slots() -> dict[int, tuple[int, int]]:
-    """Places of the burn addresses in mappings: optimisers compute them ahead of time."""
+    """Return the mapping slots of the burn addresses, by slot, as (address, mapping slot).
+
+    Optimisers compute these hashes at compile time, so the code holds them as constants.
+    """
     burned = {int(address, 16) for address in BURN_ADDRESSES}
     return {
         int.from_bytes(keccak(who.to_bytes(32) + variable.to_bytes(32))): (who, variable)
@@ -46,7 +50,7 @@ def _burn_slots() -> dict[int, tuple[int, int]]:
 
 
 class StorageLocation(msgspec.Struct, frozen=True, kw_only=True):
-    """One place in storage."""
+    """A storage location: a variable and the mapping or array keys within it."""
 
     root: VariableId
     keys: tuple[Value, ...] = ()
@@ -54,7 +58,7 @@ class StorageLocation(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def slot(self) -> int | None:
-        """The slot the variable is declared at. None: its place is not a plain number."""
+        """Return the slot that the variable is declared at. None: it is not a plain number."""
         root = self.root
         while isinstance(root, tuple):
             if root[0] not in _DERIVED:
@@ -64,12 +68,12 @@ class StorageLocation(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_plain(self) -> bool:
-        """Whether it is one variable for all, at a slot that is known."""
+        """True if the variable has no keys and lies at a known slot."""
         return isinstance(self.root, int)
 
 
 class StorageLayout:
-    """Names the places of one pool's words; remembers them."""
+    """Memoised mapping from the slot expressions of one pool to storage locations."""
 
     def __init__(self, pool: ExprPool, sources: DependencyAnalysis) -> None:
         self._hashed = pool.hashed
@@ -78,7 +82,7 @@ class StorageLayout:
         self._known: dict[Value, tuple[StorageLocation, ...]] = {}
 
     def of(self, slot: Value) -> tuple[StorageLocation, ...]:
-        """The places a slot may stand for."""
+        """Return the possible locations of a slot: one for each value of a phi."""
         known = self._known.get(slot)
         if known is None:
             known = tuple(self._place(each, _DEEPEST) for each in self._sources.phi_values(slot))
@@ -86,7 +90,7 @@ class StorageLayout:
         return known
 
     def has_elements(self, root: VariableId) -> bool:
-        """Whether it is an array, or a part of one."""
+        """True if the root is an array, or a part of one, among the slots resolved so far."""
         named = {place.root for places in self._known.values() for place in places}
         return any(_is_array_of(each, root) for each in named)
 
@@ -106,7 +110,7 @@ class StorageLayout:
         return StorageLocation(root=UNKNOWN, keys=(slot,))
 
     def _number(self, slot: int) -> StorageLocation:
-        """A slot that is a number: a variable, or an element of an array behind the first."""
+        """Return the location of a constant slot: a variable, or an element of an array."""
         array = self._array_at(slot)
         return (
             StorageLocation(root=slot)
@@ -115,15 +119,17 @@ class StorageLayout:
         )
 
     def _array_at(self, number: int) -> int | None:
-        """The slot of the array whose elements lie there, give or take a few that are added later.
-        None: there is none."""
+        """Return the slot of the array whose elements lie around the number. None: there is none.
+
+        Both sides are accepted, because an offset may be added to or subtracted from the start.
+        """
         for start, words in self._hashed.items() if number >> _SMALL else ():
             if abs(number - start) < _LONGEST_ARRAY and self._is_length(words):
                 return words[0]
         return None
 
     def _is_length(self, words: tuple[int, ...]) -> bool:
-        """Whether what was hashed is the slot of an array, whose length is read."""
+        """True if the hashed word is the slot of an array, whose length the code reads."""
         return len(words) == 1 and not words[0] >> _SMALL and self._has("SLOAD", words[0])
 
     def _hash(self, words: tuple[Value, ...], depth: int) -> StorageLocation:
@@ -156,7 +162,7 @@ class StorageLayout:
         return word.operation in ("keccak", "packed")
 
     def _offset(self, slot: Expr, depth: int) -> StorageLocation:
-        """A field of a struct, or an element of an array."""
+        """Return the location of a struct field or an array element: a base plus an offset."""
         first, second = slot.arguments
         if isinstance(first, int) and first not in self._hashed:
             array = self._array_at(first)
@@ -164,7 +170,7 @@ class StorageLayout:
                 return StorageLocation(root=_element_of(array), keys=(second,))
             inner = self._place(second, depth - 1)
             if inner.root == UNKNOWN or (first >> _SIGN_BIT and _is_plain_element(inner)):
-                return inner  # the element before, where elements are single words
+                return inner  # a negative offset: the previous element of an array of single words
             return StorageLocation(root=("field", inner.root, first), keys=inner.keys)
         for base, index in ((first, second), (second, first)):
             if self._is_base(base) and not (isinstance(base, int) and base not in self._hashed):
@@ -176,7 +182,8 @@ class StorageLayout:
 
 
 def _packed(slot: Expr) -> StorageLocation:
-    """Bytes hashed together: numbers name the variable, all else is a key."""
+    """Return the location of a hash of packed bytes: numbers name the variable, the rest are
+    keys."""
     length, *pieces = slot.arguments
     root: list[VariableId] = ["packed", length if isinstance(length, int) else UNKNOWN]
     keys = []
@@ -190,12 +197,15 @@ def _packed(slot: Expr) -> StorageLocation:
 
 
 def written_bits(value: Value, slot: Value) -> int:
-    """The bits of a slot that storing `value` may change."""
+    """Return the mask of the bits of `slot` that storing `value` may change.
+
+    An over-approximation: a bit is left out only if it is proved to keep its old value.
+    """
     return MASK & ~_kept(value, slot)
 
 
 def _kept(word: Value, slot: Value) -> int:
-    """Bits that are surely as they were."""
+    """Return the mask of the bits that surely keep their old value."""
     if not isinstance(word, Expr):
         return 0
     match (word.operation, word.arguments):
@@ -213,8 +223,10 @@ def _kept(word: Value, slot: Value) -> int:
 
 
 def field_of(word: Value, bits: int) -> Value | None:
-    """What a run of bits of the word is, as a word of its own. None: it was not put together in a
-    way that tells."""
+    """Return the value of a contiguous bit field of the word, shifted down to bit 0.
+
+    None: the way the word was packed does not determine it.
+    """
     shift = lowest_bit(bits)
     if isinstance(word, int):
         return (word & bits) >> shift
@@ -241,7 +253,7 @@ _ADDRESSES: Final = frozenset({"CALLER", "ORIGIN", "ADDRESS", "COINBASE"})
 
 
 def _zeros(word: Value) -> int:
-    """Bits that are surely zero."""
+    """Return the mask of the bits that are surely zero."""
     if isinstance(word, int):
         return MASK & ~word
     zeros = 0
@@ -262,13 +274,13 @@ def _zeros(word: Value) -> int:
 
 
 def settled_bits(word: Value, bits: int) -> int | None:
-    """These bits of the word, all others left out. None: some of them hang on what is not known."""
+    """Return the word masked to these bits. None: some of them depend on unknown values."""
     ones = _ones(word)
     return ones & bits if not bits & ~(ones | _zeros(word)) else None
 
 
 def _ones(word: Value) -> int:
-    """Bits that are surely one."""
+    """Return the mask of the bits that are surely one."""
     if isinstance(word, int):
         return word
     match (word.operation, word.arguments):
@@ -284,7 +296,7 @@ def _shifted(zeros: int, shift: int) -> int:
 
 
 def _is_array_of(root: VariableId, part: VariableId) -> bool:
-    """Whether the root names elements of an array declared at the part, or the part is one."""
+    """True if the root names elements of an array declared at `part`, or `part` is one."""
     if not isinstance(root, tuple):
         return False
     if root[0] == "array" and (root[1] == part or root == part):
@@ -297,7 +309,7 @@ def _element_of(array: int) -> VariableId:
 
 
 def _is_plain_element(place: StorageLocation) -> bool:
-    """Whether it is an element of an array under an index that nothing was multiplied into."""
+    """True if it is an array element whose index is not scaled: elements of one word."""
     if not isinstance(place.root, tuple) or place.root[0] != "item" or not place.keys:
         return False
     index = place.keys[-1]
@@ -305,7 +317,7 @@ def _is_plain_element(place: StorageLocation) -> bool:
 
 
 def is_element(root: VariableId) -> bool:
-    """Whether it is the elements of an array for all, whichever of them."""
+    """True if the root stands for the elements of an array at a known slot, whatever the index."""
     return (
         isinstance(root, tuple)
         and root[0] == "item"

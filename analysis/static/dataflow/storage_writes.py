@@ -1,4 +1,4 @@
-"""Every store that a code can make, by what it changes."""
+"""Index of all reachable SSTOREs of a contract by the variable that they may change."""
 
 from collections.abc import Iterable, Iterator
 
@@ -16,19 +16,19 @@ from analysis.static.evm.expressions import Value
 
 
 class StorageWrite(msgspec.Struct, frozen=True, kw_only=True):
-    """One store, on a way that can succeed."""
+    """One store to one possible location, on a path that can succeed."""
 
     entry: FunctionId
     pc: int
     place: StorageLocation
     bits: int
-    """Bits of the slot that it may change."""
+    """Mask of the slot bits that it may change."""
     slot: Value
     value: Value
 
 
 class StorageWrites:
-    """Those of one code, each once however many ways lead to it."""
+    """The stores of one contract; each appears once, however many paths reach it."""
 
     def __init__(self, effects: Iterable[tuple[FunctionId, Effect]], places: StorageLayout) -> None:
         stores = (
@@ -53,6 +53,6 @@ class StorageWrites:
             self._by_root.setdefault(write.place.root, []).append(write)
 
     def to(self, variable: Variable) -> Iterator[StorageWrite]:
-        """Those that may change this variable."""
+        """Yield the stores that may change this variable."""
         root, bits = variable
         return (write for write in self._by_root.get(root, ()) if write.bits & bits)

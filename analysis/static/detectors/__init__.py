@@ -1,1 +1,1 @@
-"""One question about what code can do, one file; the registry lists them all."""
+"""Detectors: one file for each property of the code; `registry` lists them all."""

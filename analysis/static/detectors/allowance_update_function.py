@@ -1,4 +1,4 @@
-"""Functions that can write what `allowance` returns."""
+"""Detector: lists the functions that can write the mapping behind `allowance`."""
 
 from analysis.static.detectors.detector import Detector, DetectorAnswer, Evidence
 from analysis.static.token_model.contract_model import ContractModel

@@ -1,4 +1,4 @@
-"""The code can delete itself."""
+"""Detector: a SELFDESTRUCT is reachable."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,7 @@
-"""The shape of a detector: one question about what a code can do, answered with proof."""
+"""Detector interface: a property of the code, decided from the contract model with evidence.
+
+Answers are True with evidence, False only if all relevant paths were explored, and None otherwise.
+"""
 
 from collections.abc import Callable, Iterable
 
@@ -9,23 +12,23 @@ from analysis.static.token_model.contract_model import ContractModel
 
 
 class Evidence(msgspec.Struct, frozen=True, kw_only=True):
-    """One place in the code that proves an answer. *Inferred*."""
+    """One program point that proves an answer. *Inferred*."""
 
     entry: FunctionId
     """Selector of the function that reaches it; None is the fallback."""
     pc: int
     slots: frozenset[int] = frozenset()
-    """Storage slots it is about, as far as they are plain numbers."""
+    """Storage slots concerned, as far as they are plain numbers."""
 
 
 class DetectorAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """What a detector found."""
+    """The answer of one detector with its evidence."""
 
     value: bool | None
     """None: not known, for the reason given."""
     evidence: tuple[Evidence, ...] = ()
     reason: str | None = None
-    """Why the answer is not known."""
+    """Why the value is None."""
 
     @staticmethod
     def of(
@@ -37,12 +40,13 @@ class DetectorAnswer(msgspec.Struct, frozen=True, kw_only=True):
         hangs_on_writers: bool = False,
         is_met: bool = False,
     ) -> "DetectorAnswer":
-        """True with proof; False only where all that matters was followed; else not known.
+        """Return True with evidence; False if all relevant paths were explored; else None.
 
-        `functions`: those that matter; None is all. `instructions`: without any of these in the
-        code there is nothing to find, followed or not. `hangs_on_writers`: who stores what decides,
-        so that a function that was cut may settle it. `is_met`: the instruction itself is the
-        proof; any other one counts only in a function that the budget did not cut.
+        `functions`: the relevant ones; None is all. `instructions`: if the code has none of these,
+        the answer is False even if paths were not explored. `hangs_on_writers`: the answer depends
+        on the writers of a variable, so a function cut by the budget may change it. `is_met`:
+        reaching the instruction is the proof; other evidence counts only in a function that the
+        budget did not cut.
         """
         evidence = tuple(dict.fromkeys(hits))
         if any(is_met or each.entry not in code.notes.cut for each in evidence):
@@ -61,7 +65,10 @@ class DetectorAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
     @staticmethod
     def of_all(hits: Iterable[Evidence], code: ContractModel) -> "DetectorAnswer":
-        """For a list of functions: not known where the budget cut a function, which may be one."""
+        """Return the answer for a list of functions.
+
+        None if there are hits but the budget cut any function, since that may be one as well.
+        """
         answer = DetectorAnswer.of(hits, code)
         if answer.value and code.notes.cut:
             reason = "some paths were not followed to their end"
@@ -70,7 +77,7 @@ class DetectorAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Detector(msgspec.Struct, frozen=True, kw_only=True):
-    """One question, named after the API field it answers."""
+    """A detector, named after the API field that it fills."""
 
     key: str
     version: int

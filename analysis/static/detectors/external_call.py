@@ -1,4 +1,4 @@
-"""Another contract is called that is not known from the code, or whose answer is used."""
+"""Detector: a call goes to a target that is no constant, or its returned data is used."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""Addresses can be kept from transferring, or alone be let through."""
+"""Detector: transfers depend on a list of addresses (blacklist or whitelist)."""
 
 from collections.abc import Iterator
 

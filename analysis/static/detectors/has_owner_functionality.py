@@ -1,4 +1,4 @@
-"""Some addresses may do what others may not."""
+"""Detector: some function is restricted to privileged callers."""
 
 from collections.abc import Iterator
 

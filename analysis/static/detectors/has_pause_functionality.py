@@ -1,4 +1,4 @@
-"""A stored switch can stop transfers for everybody."""
+"""Detector: a stored switch can make transfers revert for everybody."""
 
 from collections.abc import Iterator
 

@@ -1,6 +1,6 @@
-"""A transfer can be refused because the recipient would hold too much: what code alone tells.
+"""Detector: a transfer can revert because the recipient would hold too much, from code alone.
 
-That is the same as for the functionality; the state step says whether a cap is in force now.
+Same as `has_position_cap_functionality`; the state step decides whether a cap is in force now.
 """
 
 import msgspec

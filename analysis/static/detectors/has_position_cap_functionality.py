@@ -1,4 +1,4 @@
-"""A transfer can be refused because the recipient would hold too much."""
+"""Detector: a transfer can revert because the recipient would hold too much."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""A transfer can credit less than it debits."""
+"""Detector: a transfer can credit less than it debits."""
 
 from collections.abc import Iterator
 

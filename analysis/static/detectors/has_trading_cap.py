@@ -1,6 +1,6 @@
-"""One transfer can be refused because of its amount: what code alone tells.
+"""Detector: a transfer can revert because of its amount, from code alone.
 
-That is the same as for the functionality; the state step says whether a cap is in force now.
+Same as `has_trading_cap_functionality`; the state step decides whether a cap is in force now.
 """
 
 import msgspec

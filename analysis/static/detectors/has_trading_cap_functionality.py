@@ -1,4 +1,4 @@
-"""One transfer can be refused because of its amount."""
+"""Detector: a transfer can revert because of its amount."""
 
 from collections.abc import Iterator
 

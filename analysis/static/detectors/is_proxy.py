@@ -1,4 +1,4 @@
-"""Unknown calls are handed on to an implementation."""
+"""Detector: the fallback delegates calls to an implementation."""
 
 from analysis.static.detectors.detector import Detector, DetectorAnswer, Evidence
 from analysis.static.token_model.contract_model import ContractModel

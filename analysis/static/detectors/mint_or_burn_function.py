@@ -1,4 +1,4 @@
-"""Some function can change the total supply."""
+"""Detector: some function can change the total supply."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""The switch that stops transfers can be set."""
+"""Detector: a function can set the switch that pauses transfers."""
 
 from collections.abc import Iterator
 

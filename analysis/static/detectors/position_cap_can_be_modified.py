@@ -1,4 +1,4 @@
-"""The cap, or the switch that turns it off, can be set."""
+"""Detector: a function can set the position cap, or the switch that turns it off."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""Every detector, by name."""
+"""Registry of all detectors, in alphabetical order."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""Where one of the two transfer functions can be refused because of what is stored."""
+"""Evidence for the storage guard detectors: storage-dependent reverts of a transfer function."""
 
 from collections.abc import Iterator
 
@@ -9,7 +9,8 @@ from analysis.static.token_model.transfer_guards import storage_guards
 
 
 def find_storage_guards(code: ContractModel, entry: int) -> Iterator[Evidence]:
-    """Guards of the function `entry`, and amounts that storage scales there."""
+    """Yield the storage guards of the function `entry`, and stores of amounts scaled by per-address
+    storage."""
     for guard in storage_guards(code, entry):
         variables = [each for reading in guard.all() for each in reading.globals]
         yield Evidence(

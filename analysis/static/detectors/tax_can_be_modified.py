@@ -1,4 +1,4 @@
-"""The tax, or the switch that turns it on, can be set."""
+"""Detector: a function can set the tax, or the switch that turns it on."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""The clock is compared with a constant or with what is stored."""
+"""Detector: block number or time is compared with a constant or a stored value."""
 
 from collections.abc import Iterator
 

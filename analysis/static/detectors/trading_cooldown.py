@@ -1,4 +1,4 @@
-"""An address must wait after its own last transfer."""
+"""Detector: an address must wait after its own last transfer (cooldown)."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""`transferFrom` can be refused because of what is stored."""
+"""Detector: `transferFrom` can revert depending on storage."""
 
 from analysis.static.detectors.detector import Detector, DetectorAnswer
 from analysis.static.detectors.storage_guards import find_storage_guards

@@ -1,4 +1,4 @@
-"""A function that should only read can write."""
+"""Detector: a function that should only read can write storage."""
 
 from collections.abc import Iterator
 
