@@ -1,6 +1,6 @@
 """Pauses and address lists: guards that stop all transfers, or those of certain addresses.
 
-Classifies the guards of `transfer` and `transferFrom` that are no caps, cooldowns or funds checks.
+Classifies the guards of `transfer` and `transferFrom` that are neither caps nor funds checks.
 """
 
 from collections.abc import Iterator
