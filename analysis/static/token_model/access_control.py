@@ -119,7 +119,7 @@ def _is_owner_test(code: ContractModel, term: Expr, is_true: bool) -> bool:
         # what remains of a difference to an immutable that deployment fills in (zero here)
         return is_true and code.program.has_blank_words
     if term.operation == "ADD":
-        # zero where the caller is the number whose negative is added
+        # the sum is zero if the caller is the number whose negative is added
         return isinstance(term.arguments[0], int) and _is_named(code, term, 0)
     if term.operation not in _EQUALITIES:
         return False

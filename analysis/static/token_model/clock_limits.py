@@ -27,7 +27,7 @@ class ClockLimit(msgspec.Struct, frozen=True, kw_only=True):
     """Lowest bit of the value in its slot, for packed fields."""
     bit_width: int = 256
     addend: int = 0
-    """Number that the code adds before comparing: 1800 in `launch + 30 minutes`. May be negative."""
+    """Added by the code before comparing: 1800 in `launch + 30 minutes`. May be negative."""
     is_writable: bool | None = None
     """True if a function can write the slot after deployment. None: not known. Evidence only: the
     specification goes by the owner, and lets nothing be settled by this."""

@@ -13,10 +13,10 @@ from analysis.static.token_model.cap_rules import ComputationStep
 from config.primitives import Hash32, Selector
 
 ConditionEffect = Literal["refuses", "overruns", "leads", "writes", "marks", "value"]
-"""`refuses`: one side surely reverts; `overruns`: the same, of a compiler check; `leads`: decides
-whether a reverting branch is reached; `writes`: the sides store different balances; `marks`:
-decides on a store to a variable that one of the former reads; `value`: a stored amount depends on
-it."""
+"""`refuses`: one side surely reverts, or moves no balance; `overruns`: one side of a compiler check
+reverts; `leads`: decides whether such a branch is reached; `writes`: the sides store different
+balances; `marks`: decides on a store to a variable that one of the former reads; `value`: a stored
+amount depends on it."""
 
 Source = Literal[
     "time",
