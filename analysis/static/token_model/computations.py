@@ -1,7 +1,8 @@
 """Computation writer: an expression as steps over named leaves, with the inputs it depends on.
 
-Whatever is not modelled becomes a step `unknown`; where that could hide a dependency, the source
-`unknown` is added too. Bounds: about 300 steps, depth 60, 4 operands of a phi.
+Whatever is not modelled becomes a step `unknown`. Beyond the bounds (about 300 steps, depth 60, 64
+operands of a phi) the source `unknown` is added; a phi of 5 to 64 operands is a step `unknown` with
+the sources of all operands.
 """
 
 from typing import Final

@@ -1,8 +1,8 @@
 """Contract model: storage roles, guards, stores and calls of one bytecode, derived from its CFG.
 
 Input is the explored CFG of all functions; detectors query the model. Results are *inferred*: they
-cover the explored paths, and `is_followed` is False for functions that the budget cut or that have
-unresolved jumps.
+cover the explored paths, and `is_followed` is False for functions with a path that was not followed
+to its end (budget, unknown jump, deep recursion).
 """
 
 from collections import Counter

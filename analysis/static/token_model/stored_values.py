@@ -1,7 +1,8 @@
 """Stored values: constants, clocks or arbitrary values that stores can leave in one variable.
 
-Over-approximates: a value that is neither a constant nor a clock sets `is_free`. A store that every
-path overwrites before the call ends (a lock) is left out.
+A value that is neither a constant nor a clock sets `is_free`; a store that every path overwrites
+before the call ends (a lock) is left out. Not sound for phis with more operands than `phi_values`
+returns, nor for those whose operands are not known.
 """
 
 from collections.abc import Iterable, Iterator
