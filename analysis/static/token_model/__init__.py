@@ -1,1 +1,1 @@
-"""A token's meaning read from its code: roles of storage, guards, balance changes, conditions."""
+"""Token model of one contract: storage roles, guards, balance changes and trade conditions."""

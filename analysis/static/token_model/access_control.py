@@ -1,4 +1,10 @@
-"""Where a function asks who calls."""
+"""Access control: conditions on the caller that decide whether a function goes on.
+
+Recognised are comparisons of the caller, or of a value computed from it, with storage, a call
+result, a constant or an immutable, and look-ups of the caller in mappings that others write. A
+check in another form is missed. Covers guards and, outside transfers, branches of which one side
+has no effect.
+"""
 
 from collections.abc import Callable, Iterator
 from typing import Final
@@ -20,7 +26,7 @@ _SELVES: Final = frozenset({CALLER, FROM, ORIGIN})
 _EQUALITIES: Final = frozenset({"EQ", "XOR", "SUB"})
 _ORDERED: Final = frozenset({"LT", "GT", "SLT", "SGT"})
 _TELLING: Final = HASHES | {"ADD", "AND", "MUL", "NOT", "OR", "SHL", "SUB", "XOR"}
-"""Operations that leave different words for different callers, the other operands being fixed."""
+"""Operations whose result differs for different callers, the other operands being fixed."""
 _SETTLED: Final = frozenset({"SLOAD", "ADDRESS", "CHAINID", "memory"})
 """Leaves that the caller does not choose."""
 _ADDRESS_MASK: Final = 2**160 - 1
@@ -34,12 +40,15 @@ class CallerCheck(msgspec.Struct, frozen=True, kw_only=True):
     entry: FunctionId
     pc: int
     variables: frozenset[Variable]
-    """Storage that names who may."""
+    """Storage that holds or lists the permitted callers; empty if none does."""
 
 
 @cached_on_model
 def caller_checks(code: ContractModel) -> Iterator[CallerCheck]:
-    """All of them, in every function."""
+    """Yield the caller checks of every function.
+
+    Only if there are none: conditions that lead to guards on another contract's answer.
+    """
     found = list(_checks(code, _tests))
     yield from found or _checks(code, _decisions)
 
@@ -55,7 +64,7 @@ def _checks(
 
 
 def _decisions(code: ContractModel, entry: FunctionId) -> Iterator[Predicate]:
-    """What decides whether another contract is asked for leave."""
+    """Yield the conditions that lead to a guard on another contract's answer, outside transfers."""
     for guard in code.guards(entry):
         if guard.test.has_answer and entry not in MOVERS:
             yield from code.context_of(entry, guard.refusal.test)
@@ -78,7 +87,7 @@ def _is_effect(effect: Effect) -> bool:
 
 
 def _asked(code: ContractModel, reading: Predicate) -> frozenset[Variable] | None:
-    """Storage that the caller is compared with or looked up in. None: it is about others."""
+    """Return storage that the caller is compared with or looked up in. None: no caller check."""
     literal = reading.literal
     terms = list(atomic_comparisons(code, literal.condition, holds=literal.holds))
     if any(_is_owner_test(code, term, is_true) for term, is_true in terms):
@@ -96,19 +105,21 @@ def _asked(code: ContractModel, reading: Predicate) -> frozenset[Variable] | Non
 
 
 def _is_left_by_transfers(code: ContractModel, variable: Variable) -> bool:
-    """Whether nothing but transfers writes it: the time of the last one, and the like."""
+    """True if only transfers write it, as they do the time of the last transfer."""
     writes = list(code.writes_to(variable))
     return bool(writes) and all(write.entry in MOVERS for write in writes)
 
 
 def _is_owner_test(code: ContractModel, term: Expr, is_true: bool) -> bool:
-    """Whether it compares the caller, in whatever form, with somebody privileged. `is_true`: what
-    it is where the function refuses."""
+    """True if the term compares the caller, in whatever form, with a privileged address.
+
+    `is_true`: the term's truth where the function reverts.
+    """
     if term.operation in CALLERS:
-        # what is left of a difference to an immutable that deployment fills in
+        # what remains of a difference to an immutable that deployment fills in (zero here)
         return is_true and code.program.has_blank_words
     if term.operation == "ADD":
-        # zero where the caller is the number whose negative is added
+        # the sum is zero if the caller is the number whose negative is added
         return isinstance(term.arguments[0], int) and _is_named(code, term, 0)
     if term.operation not in _EQUALITIES:
         return False
@@ -120,10 +131,10 @@ def _is_owner_test(code: ContractModel, term: Expr, is_true: bool) -> bool:
 
 
 def _is_named(code: ContractModel, one: Value, other: Value, *, is_unequal: bool = False) -> bool:
-    """Whether one word is made of the caller and the other one, or the two, tell of whom.
+    """True if one value is computed from the caller, and the other identifies an address.
 
-    `is_unequal`: the function refuses where they differ. Zero is then an immutable that deployment
-    fills in: nobody else can be asked to be zero.
+    `is_unequal`: the function reverts where they differ. Zero is then an immutable that deployment
+    fills in: no caller has the address zero.
     """
     if not _is_caller(code, one):
         return False
@@ -139,7 +150,7 @@ def _is_named(code: ContractModel, one: Value, other: Value, *, is_unequal: bool
 
 
 def _is_caller(code: ContractModel, word: Value, depth: int = _DEEPEST) -> bool:
-    """Whether the word is the caller, or made of it and constants so that it tells the caller."""
+    """True if the value is the caller, or made of it and fixed values so as to identify it."""
     bare = address_in(code.dependencies.single_value(word))
     if not isinstance(bare, Expr) or not depth:
         return False
@@ -153,7 +164,7 @@ def _is_caller(code: ContractModel, word: Value, depth: int = _DEEPEST) -> bool:
 
 
 def _named_by(code: ContractModel, word: Value, depth: int) -> Iterator[Expr]:
-    """Storage and answers that the word depends on, also inside hashes."""
+    """Yield storage reads and call results that the value depends on, also inside hashes."""
     for atom in code.dependencies.sources(word):
         if atom.operation in ("SLOAD", "result"):
             yield atom
@@ -163,7 +174,7 @@ def _named_by(code: ContractModel, word: Value, depth: int) -> Iterator[Expr]:
 
 
 def _hashed_variables(code: ContractModel, terms: list[tuple[Expr, bool]]) -> Iterator[Variable]:
-    """Variables whose hash is compared with the caller's."""
+    """Yield variables whose hash is compared with the caller's."""
     for term, _ in terms:
         for side in term.arguments:
             if isinstance(side, Expr) and side.operation in HASHES:

@@ -1,4 +1,7 @@
-"""Per-address factors of the amount: who has a factor of zero moves nothing, and is not told."""
+"""Per-address amount factors: transfers scaled by storage of a party.
+
+An address with the factor zero moves nothing, without a revert.
+"""
 
 from collections.abc import Iterator
 
@@ -13,7 +16,7 @@ from analysis.static.token_model.memoize import cached_on_model
 
 
 class Scaling(msgspec.Struct, frozen=True, kw_only=True):
-    """A debit of the sender all of which hangs on what is stored per address."""
+    """A debit of the sender of which every summand depends on per-address storage."""
 
     write: StorageWrite
     variables: frozenset[Variable]
@@ -21,7 +24,7 @@ class Scaling(msgspec.Struct, frozen=True, kw_only=True):
 
 @cached_on_model
 def scalings(code: ContractModel) -> Iterator[Scaling]:
-    """Those of functions that debit the sender in no other way: a fee by address is none."""
+    """Yield the scalings of functions whose debits are all scaled; a per-address fee is none."""
     debits = [change for change in changes(code) if change.party == FROM]
     for entry in MOVERS:
         mine = [change for change in debits if change.write.entry == entry]
@@ -32,7 +35,7 @@ def scalings(code: ContractModel) -> Iterator[Scaling]:
 
 
 def _factors(code: ContractModel, change: BalanceChange) -> frozenset[Variable]:
-    """Per-address variables in the sum. Empty: some summand goes without."""
+    """Return the per-address variables in the sum. Empty: some summand has none."""
     found = [frozenset(_listed(code, word, change.write)) for word, _ in change.by]
     return frozenset().union(*found) if all(found) else frozenset()
 

@@ -1,4 +1,4 @@
-"""A condition taken apart into the comparisons that it joins."""
+"""Decomposition of a branch condition into atomic comparisons, through ISZERO, AND, OR and phis."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -13,7 +13,7 @@ _JOINS: Final = frozenset({"AND", "OR"})
 def atomic_comparisons(
     code: ContractModel, condition: Value, *, holds: bool
 ) -> Iterator[tuple[Expr, bool]]:
-    """The comparisons in a condition, and what each must be for the whole to be as it is."""
+    """Yield the comparisons in a condition, each with its truth when the whole is `holds`."""
     waiting = [(condition, holds)]
     seen = set()
     while waiting:

@@ -1,4 +1,9 @@
-"""What a transfer takes from one balance and adds to another."""
+"""Balance change analysis: the sums that transfers add to and subtract from balances, and taxes.
+
+A stored value that builds on the old balance is read as old balance plus a signed sum. A tax is a
+credit below the sender's debit, or a debit above the credit. Bounds: 12 phi operands of a store,
+24 summands, 24 forms of a sum; functions that the budget cut are skipped.
+"""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -18,20 +23,20 @@ _MOST_SUMMANDS: Final = 24
 _MOST_FORMS: Final = 12
 _MOST_EXPANDED: Final = 24
 _COPIES: Final = 2
-"""How far rates are followed that a transfer copies from other variables."""
+"""Number of copies between variables, made by transfers, through which rates are followed."""
 
 Sum = tuple[tuple[Value, int], ...]
-"""Summands, and how often each counts; negative for those taken away."""
+"""Summands with their multiplicity; negative if subtracted."""
 
 BalanceStore = tuple[int, Value, Value]
-"""Where in the code, slot and value."""
+"""Program counter, slot and value."""
 
 _ANY: Final[Sum] = ()
-"""Any tax, where one cannot be told from another."""
+"""Any tax: the form of a sum with merged values, which cannot be told apart."""
 
 
 class BalanceChange(msgspec.Struct, frozen=True, kw_only=True):
-    """What one store does to a balance."""
+    """A store to a balance, with the sum that it adds."""
 
     write: StorageWrite
     party: str
@@ -39,15 +44,15 @@ class BalanceChange(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Tax(msgspec.Struct, frozen=True, kw_only=True):
-    """A credit that is not what the sender is debited."""
+    """A balance store of a transfer whose credit is less than the sender's debit."""
 
     write: StorageWrite
     rates: frozenset[Variable]
-    """Variables that decide how much is taken."""
+    """Variables that decide how much is taken, and whether."""
 
 
 def changes(code: ContractModel) -> Iterator[BalanceChange]:
-    """Every change of a balance by `transfer` and `transferFrom`."""
+    """Yield every change of a balance by `transfer` and `transferFrom`."""
     for write in code.writes:
         if write.entry not in MOVERS or write.entry in code.notes.cut:
             continue
@@ -61,7 +66,7 @@ def changes(code: ContractModel) -> Iterator[BalanceChange]:
 
 
 def difference(code: ContractModel, value: Value, slot: Value) -> Sum | None:
-    """The value less what was stored before. None: it does not build on that."""
+    """Return the value minus the slot's old content. None: it is not computed from that."""
     old = code.pool.intern("SLOAD", slot)
     for candidate in _candidates(value):
         summands = _summands(code, candidate)
@@ -76,7 +81,7 @@ def _sorted(summands: Counter[Value]) -> Sum:
 
 
 def _candidates(value: Value) -> Iterator[Value]:
-    """The value, and what is under the masks and shifts that pack it into its slot."""
+    """Yield the additions and subtractions under the masks and shifts that pack a value."""
     waiting = [value]
     while waiting:
         word = waiting.pop()
@@ -103,7 +108,7 @@ def _summands(code: ContractModel, word: Value) -> Counter[Value]:
 
 @cached_on_model
 def taxes(code: ContractModel) -> Iterator[Tax]:
-    """Credits of the recipient that fall short of what the sender is debited."""
+    """Yield credits that are less than the sender's debit, and debits that exceed the credit."""
     found = list(changes(code))
     taken = [
         (write, by, _expanded(code, by))
@@ -119,7 +124,7 @@ def taxes(code: ContractModel) -> Iterator[Tax]:
 
 
 def _expanded(code: ContractModel, by: Sum) -> list[Sum]:
-    """The sum with each summand as everything that it stands for; `_ANY` where paths met inside."""
+    """Return the sum for each choice of phi operands; `_ANY` for one with a merged value inside."""
     forms: list[Sum] = [()]
     for word, count in by:
         meanings = code.dependencies.phi_values(word)
@@ -133,7 +138,7 @@ def _expanded(code: ContractModel, by: Sum) -> list[Sum]:
 def _shortfalls(
     code: ContractModel, found: list[BalanceChange]
 ) -> Iterator[tuple[StorageWrite, Sum]]:
-    """Credits of the recipient that are less than what the sender is debited."""
+    """Yield credits of the recipient that are less than what the sender is debited."""
     debits = {_negative(change.by) for change in found if change.party == FROM}
     for change in found:
         if change.party == TO:
@@ -145,7 +150,7 @@ def _shortfalls(
 def _overcharges(
     code: ContractModel, found: list[BalanceChange]
 ) -> Iterator[tuple[StorageWrite, Sum]]:
-    """Debits of the sender that are more than what a recipient is credited."""
+    """Yield debits of the sender that are more than what a recipient is credited."""
     credits = [change for change in found if change.party == TO]
     for debit in found:
         if debit.party != FROM or len(debit.by) == 1:
@@ -163,7 +168,7 @@ def _negative(by: Sum) -> Sum:
 
 
 def _forms(code: ContractModel, by: Sum) -> Iterator[Sum]:
-    """The sum, with a summand that stands for several taken as each of them."""
+    """Yield the sum, or, if it is a single value, the sum of each of its phi operands."""
     if len(by) != 1 or by[0][1] != 1:
         yield by
         return
@@ -172,7 +177,7 @@ def _forms(code: ContractModel, by: Sum) -> Iterator[Sum]:
 
 
 def _is_reduced(code: ContractModel, by: Sum, write: StorageWrite, debits: set[Sum]) -> bool:
-    """Whether something is taken away from an amount, or only a share of it is passed on."""
+    """True if something is subtracted from an amount, or only a quotient of it is credited."""
     parameters = ERC20_PARAMETERS[write.entry or 0]
     if not any(code.predicates.has_amount(word, parameters) for word, _ in by):
         return False
@@ -188,7 +193,7 @@ def _is_reduced(code: ContractModel, by: Sum, write: StorageWrite, debits: set[S
 def _rates(
     code: ContractModel, by: Sum, write: StorageWrite, switches: set[Variable]
 ) -> frozenset[Variable]:
-    """Variables in the sum, and those that decide whether anything is taken."""
+    """Return the variables in the sum, and those that decide whether anything is taken."""
     found = switches | {variable for word, _ in by for variable in _variables(code, word, write)}
     for _ in range(_COPIES):
         found |= {
@@ -203,7 +208,7 @@ def _rates(
 
 
 def _is_total(code: ContractModel, variable: Variable) -> bool:
-    """Whether transfers add amounts to it or take them away: what is reflected, or collected."""
+    """True if transfers store amounts to it: a reflection total, or collected fees."""
     return any(
         write.entry in MOVERS
         and code.predicates.has_amount(write.value, ERC20_PARAMETERS[write.entry or 0])
@@ -228,9 +233,9 @@ def _variables(code: ContractModel, word: Value, write: StorageWrite) -> Iterato
 def _switches(
     code: ContractModel, entry: FunctionId, stores: dict[BalanceStore, set[Sum]]
 ) -> set[Variable]:
-    """Variables that decide whether a tax is taken, or which, and that transfers do not set.
+    """Return variables that decide whether or which tax is taken, and that transfers do not set.
 
-    What leads to the same tax on both sides decides something else, such as a sale on the way.
+    A branch with the same tax on both sides decides something else, such as a sale of fees.
     """
     flow = code.flow(entry)
     marks: dict[Sum, int] = {}
@@ -256,7 +261,7 @@ def _switches(
 
 
 def _settable(code: ContractModel, entry: FunctionId, literal: BranchCondition) -> set[Variable]:
-    """Variables in a condition that transfers do not set."""
+    """Return the variables in a condition that transfers do not set."""
     reading = code.predicates.read(literal, entry)
     if reading.has_answer or reading.depends_on_time or reading.has_amount:
         return set()
@@ -268,7 +273,7 @@ def _settable(code: ContractModel, entry: FunctionId, literal: BranchCondition) 
 
 
 def lasting_changes(code: ContractModel, variable: Variable) -> Iterator[StorageWrite]:
-    """Stores to a total, but those of functions that give back all they take."""
+    """Yield stores to a total, without those of functions whose changes cancel out."""
     if isinstance(variable[0], tuple):
         yield from code.writes_to(variable)
         return

@@ -1,4 +1,10 @@
-"""Writes down how transfers come to be refused by a cap, as far as storage and amount decide."""
+"""Cap extraction: the branches on paths to a cap's revert, as choices over storage and amount.
+
+Input: the caps of `transfer_guards`. Output: `CapRules`, which `analysis.token.cap_evaluation`
+evaluates with current storage. Conditions that storage, amount and clock do not decide may go
+either way. No rule is given if a path was not followed to its end, a loop was cut, or it exceeds
+400 choices, 2,000 steps or 32 slots.
+"""
 
 from collections.abc import Iterable, Iterator
 from typing import Final
@@ -27,7 +33,7 @@ _CLOCKS: Final = {"TIMESTAMP": "time", "NUMBER": "block"}
 
 
 def cap_rules(code: ContractModel) -> CapRules:
-    """What the state step needs to tell whether caps are in force."""
+    """Return the rules from which current storage tells if caps are in force."""
     return CapRules(
         trading=_rule(code, list(trading_caps(code))),
         position=_rule(code, list(position_caps(code))),
@@ -65,10 +71,10 @@ class _Writer:
         self._known: dict[Choice, int] = {}
         self.starts: set[int] = set()
         self.is_cyclic = False
-        """Whether some way was cut where a loop closes, so that choices may be missing."""
+        """True if a path was cut where a loop closes, so that choices may be missing."""
 
     def add(self, flow: FunctionCfg, caps: Iterable[Cap]) -> None:
-        """Add the ways of one function."""
+        """Add the paths of one function."""
         tests = (cap.guard.refusal.test for cap in caps)
         refusing = {(test.pc, test.condition): test.holds for test in tests}
         ends = [node for node in flow.nodes if node in flow.can_succeed and _key(node) in refusing]
@@ -89,7 +95,7 @@ class _Writer:
         ways: "_Ways",
         refusing: dict[tuple[int, Expr], bool],
     ) -> frozenset[int]:
-        """The choices that decide what happens from here on."""
+        """Return the choices that decide the outcome from this node on."""
         branch = node.branch
         if branch is None or not ways.is_choice(node):
             return frozenset(name for after in ways.after(node) for name in names.get(after, ()))
@@ -110,7 +116,7 @@ class _Writer:
         return frozenset({self._known[choice]})
 
     def step(self, operation: str, *arguments: int, word: int | None = None) -> int:
-        """The number of a step; equal ones share it."""
+        """Return the index of a step; equal steps share one."""
         named = None if word is None else slot_name(word)
         step = ComputationStep(operation, arguments, named)
         if step not in self._numbers:
@@ -124,7 +130,7 @@ def _key(node: CfgNode) -> tuple[int, Expr] | None:
 
 
 class _Ways:
-    """The nodes that lead to a refusal by the cap."""
+    """The subgraph of a function's nodes that lead to a revert by the cap."""
 
     def __init__(
         self,
@@ -140,18 +146,18 @@ class _Ways:
         self.is_cyclic = False
 
     def roots(self) -> Iterator[CfgNode]:
-        """Where the function begins."""
+        """Return the nodes without a predecessor in the subgraph: the function's entries."""
         before = {after for node in self._leading for after in node.successors()}
         starts = self._leading - before
         return (node for node in self._flow.nodes if node in starts)
 
     def after(self, node: CfgNode) -> list[CfgNode]:
-        """Where it goes on towards a refusal."""
+        """Return the successors that lead to a revert by the cap."""
         return [each for each in node.successors() if each in self._leading]
 
     def is_choice(self, node: CfgNode) -> bool:
-        """Whether what the state step knows may decide here. A branch of which one side fails for
-        another reason is none: what matters is what happens to those that pass."""
+        """True if storage, amount and clock may decide the branch. A branch of which one side
+        reverts for another reason is none: only transfers that pass it matter."""
         branch = node.branch
         if branch is None:
             return False
@@ -163,11 +169,11 @@ class _Ways:
         return is_open and not self._words.is_unknown(branch.condition)
 
     def condition(self, branch: Branch) -> int:
-        """The step that computes a branch's condition."""
+        """Return the step that computes a branch's condition."""
         return self._words.step_of(branch.condition)
 
     def order(self) -> list[CfgNode]:
-        """Each node after all that follow it; a loop is cut where it closes, and noted."""
+        """Return the nodes in post-order; a loop is cut where it closes, and `is_cyclic` set."""
         done: list[CfgNode] = []
         state: dict[CfgNode, bool] = {}
         for start in self.roots():
@@ -189,7 +195,7 @@ class _Ways:
 
 
 class _Words:
-    """Computations of one function, as steps."""
+    """Translator of one function's expressions into steps."""
 
     def __init__(self, writer: _Writer, code: ContractModel, parameters: ParameterRoles) -> None:
         self._writer = writer
@@ -199,15 +205,15 @@ class _Words:
         self._unknown = writer.step("unknown")
 
     def is_unknown(self, word: Value) -> bool:
-        """Whether nothing the state step knows decides it."""
+        """True if storage, amount and clock do not decide the value."""
         return self.step_of(word) == self._unknown
 
     def step_of(self, word: Value, depth: int = _DEEPEST) -> int:
-        """The step that computes a word."""
+        """Return the step that computes a value."""
         if isinstance(word, int):
             return self._writer.step("number", word=word)
         if word not in self._known:
-            self._known[word] = self._unknown  # stands for itself inside itself
+            self._known[word] = self._unknown  # a cyclic phi is unknown in itself
             self._known[word] = self._compute(word, depth - 1) if depth else self._unknown
         return self._known[word]
 
@@ -244,7 +250,7 @@ class _Words:
         if isinstance(place.root, int) and not place.keys:
             return self._writer.step("slot", word=place.root)
         if place.root in self._code.roles.balances and place.keys:
-            # a newcomer holds nothing, whatever unit a token counts in
+            # a new recipient's balance is zero, whatever unit the token counts in
             is_newcomers = self._code.predicates.party(place.keys[0], self._voice) == TO
             return self._writer.step("number", word=0) if is_newcomers else self._unknown
         return self._unknown

@@ -1,7 +1,7 @@
-"""A cap as the code enforces it: what transfers decide, in order, on the way to being refused.
+"""Cap rules: the branches of transfers, in order, on the paths to a cap's revert.
 
-The static analysis writes it down once per code; together with the current storage it tells
-whether the cap is in force (analysis/caps).
+The static analysis derives them once per code (`cap_extraction`); with current storage they tell if
+the cap is in force (`analysis.token.cap_evaluation`).
 """
 
 import msgspec
@@ -9,50 +9,50 @@ import msgspec
 from config.primitives import Hash32
 
 REFUSED = -1
-"""Where a way ends with the cap refusing the transfer."""
+"""Pseudo-choice at the end of a path: the cap reverts the transfer."""
 
 
 class ComputationStep(msgspec.Struct, frozen=True, array_like=True):
-    """One step of a computation, over the results of steps before it."""
+    """One step of a computation, over the results of earlier steps."""
 
     operation: str
     """An EVM instruction over `arguments`, or `number`, `slot` (both: of `word`), `amount` (to be
-    moved), `time`, `block` (the contract's clock), `either` (one of `arguments`), `unknown`."""
+    moved), `time`, `block` (the contract's clock), `phi` (one of `arguments`), `unknown`."""
     arguments: tuple[int, ...] = ()
     word: Hash32 | None = None
 
 
 class Choice(msgspec.Struct, frozen=True, array_like=True):
-    """A branch of a transfer: where it may go on, by the number of a choice, or REFUSED."""
+    """A branch of a transfer. Each side lists the next choices by number, or REFUSED."""
 
     condition: int
-    """The step whose result decides."""
+    """Index of the step whose result decides."""
     if_true: tuple[int, ...]
-    """Where a result that is not zero may lead."""
+    """Next choices after a non-zero result."""
     if_false: tuple[int, ...]
 
 
 class CapRule(msgspec.Struct, frozen=True, kw_only=True):
-    """All ways of transfers to a refusal by one kind of cap. *Inferred.*
+    """All paths of transfers to a revert by one kind of cap. *Inferred.*
 
-    Ways that fail for another reason are left out: a token that is paused is still capped.
+    Paths that revert for another reason are left out: a paused token is still capped.
     """
 
     steps: tuple[ComputationStep, ...]
     choices: tuple[Choice, ...]
     starts: tuple[int, ...]
     constant: Hash32 | None
-    """The largest cap that is written in the code. None: all are in storage."""
+    """The largest cap that is a constant in the code. None: all are in storage."""
 
     @property
     def slots(self) -> tuple[Hash32, ...]:
-        """Every storage slot that it depends on."""
+        """Every storage slot that the rule depends on."""
         named = (step.word for step in self.steps if step.operation == "slot")
         return tuple(dict.fromkeys(word for word in named if word is not None))
 
 
 class CapRules(msgspec.Struct, frozen=True, kw_only=True):
-    """Of one code. None: it has no such cap, or one that is too entangled to be written down."""
+    """Cap rules of one code. None: no such cap, or one too complex to extract."""
 
     trading: CapRule | None = None
     position: CapRule | None = None

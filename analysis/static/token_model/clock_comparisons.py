@@ -1,4 +1,4 @@
-"""Comparisons with the clock, and what it is compared with."""
+"""Clock comparisons: comparisons with block.timestamp or block.number, and their other operand."""
 
 from collections.abc import Iterator
 
@@ -20,16 +20,16 @@ class ClockComparison(msgspec.Struct, frozen=True, kw_only=True):
     is_time: bool
     """False: the block number."""
     constants: frozenset[int]
-    """Numbers the clock itself is compared with."""
+    """Constants among the values of the other operand."""
     variables: frozenset[Variable]
     """Storage in the other operand, or in both."""
     clock_side: Value
-    """The operand with the clock in it."""
+    """The operand that contains the clock."""
     other: Value
 
 
 def clock_comparisons(code: ContractModel) -> Iterator[ClockComparison]:
-    """All of them, but for a compiler's overflow checks."""
+    """Yield all clock comparisons but a compiler's overflow checks."""
     deciding = _deciding(code)
     for note in code.notes.clocks.values():
         condition, a, b = note.words
@@ -41,7 +41,7 @@ def clock_comparisons(code: ContractModel) -> Iterator[ClockComparison]:
 
 
 def _deciding(code: ContractModel) -> set[Value]:
-    """Conditions of branches of which both sides can succeed."""
+    """Return the parts of time-dependent conditions of branches whose sides can both succeed."""
     return {
         term
         for entry in code.entries

@@ -1,4 +1,4 @@
-"""What code compares the clock with: the form in which the static analysis hands it on."""
+"""Clock limits: the values that code compares the clock with, as a serialisable result."""
 
 from typing import Literal
 
@@ -14,31 +14,31 @@ class ClockLimit(msgspec.Struct, frozen=True, kw_only=True):
 
     `stamp`: storage that only ever holds the clock of an earlier call, compared as it is.
 
-    A comparison with caller-supplied data alone is none. One whose other side was not understood
-    is one of source `storage` without a slot: leaving it out would call the contract harmless.
+    A comparison with caller-supplied data alone gives no limit. One that could not be solved has
+    the source `storage` and no slot: leaving it out would call the contract harmless.
     """
 
     source: Literal["constant", "storage", "stamp"]
     value: int | None = None
-    """A constant, arithmetic with other constants done. None: in storage."""
+    """The constant, after folding. None: in storage."""
     slot: Hash32 | None = None
-    """The storage word it comes from. None: a constant, a stamp, or out of reach."""
+    """The storage slot it is read from. None: a constant, a stamp, or out of reach."""
     bit_offset: int = 0
-    """Lowest bit of the value in its word, for packed fields."""
+    """Lowest bit of the value in its slot, for packed fields."""
     bit_width: int = 256
     addend: int = 0
-    """What the code adds before comparing: 1800 in `launch + 30 minutes`. May be negative."""
+    """Added by the code before comparing: 1800 in `launch + 30 minutes`. May be negative."""
     is_writable: bool | None = None
-    """Whether a function can write the slot after deployment. None: not known. Evidence only: the
+    """True if a function can write the slot after deployment. None: not known. Evidence only: the
     specification goes by the owner, and lets nothing be settled by this."""
     compared_with: ClockKind | None = None
     """None: not known, or both."""
 
     @property
     def is_out_of_reach(self) -> bool:
-        """A storage value in no one known word: in a mapping, an array, or of several words."""
+        """True for a value in no one known slot: in a mapping, an array, or several slots."""
         return self.source == "storage" and self.slot is None
 
     def value_in(self, word: int) -> int:
-        """The value compared, when this is what the slot holds."""
+        """Return the value compared if the slot holds this word."""
         return (word >> self.bit_offset & (1 << self.bit_width) - 1) + self.addend

@@ -1,5 +1,7 @@
-"""Fields of storage that hold nothing but the clock of some earlier call: they are never ahead of
-it. Sound as far as every store to the variable is known."""
+"""Clock stamps: storage fields that only ever hold the clock of an earlier call.
+
+A stamp is never ahead of the clock. Sound if every store to the variable is known.
+"""
 
 from analysis.static.dataflow.dependencies import CLOCKS
 from analysis.static.dataflow.predicates import Variable
@@ -9,7 +11,7 @@ from analysis.static.token_model.contract_model import ContractModel
 
 
 def is_stamp(code: ContractModel, field: Value, clock: Value) -> bool:
-    """Whether a word is read from a variable that is only ever set to this very clock."""
+    """True if the value is read from a variable that is only ever set to this same clock."""
     name = _clock(clock)
     return name is not None and isinstance(field, Expr) and _is_past(code, field, name)
 
@@ -38,13 +40,13 @@ def _holds(code: ContractModel, variable: Variable, clock: str) -> bool:
 
 
 def _clock(word: Value | None) -> str | None:
-    """The clock's name where the word is a clock, cut to a smaller type or not."""
+    """Return the clock's opcode if the value is a clock, possibly cast to a smaller type."""
     bare = word if word is None else _uncut(word)
     return bare.operation if isinstance(bare, Expr) and bare.operation in CLOCKS else None
 
 
 def _uncut(word: Value) -> Value:
-    """The word before it was cut to a smaller type."""
+    """Return the value before casts to a smaller type."""
     while isinstance(word, Expr) and word.operation == "AND":
         mask, inner = word.arguments
         if not isinstance(mask, int) or mask & (mask + 1):
@@ -54,7 +56,7 @@ def _uncut(word: Value) -> Value:
 
 
 def _is_bare(word: Value) -> bool:
-    """Whether nothing is computed with what was read, but that the field is cut out of its slot."""
+    """True if the value is a storage read with nothing applied but field extraction."""
     while isinstance(word, Expr):
         match word.operation, word.arguments:
             case "SLOAD", _:

@@ -1,4 +1,9 @@
-"""Writes a word down as a computation over named leaves, and says what each leaf depends on."""
+"""Computation writer: an expression as steps over named leaves, with the inputs it depends on.
+
+Whatever is not modelled becomes a step `unknown`. Beyond the bounds (about 300 steps, depth 60, 64
+operands of a phi) the source `unknown` is added; a phi of 5 to 64 operands is a step `unknown` with
+the sources of all operands.
+"""
 
 from typing import Final
 
@@ -32,7 +37,7 @@ _PRECOMPILES: Final = 0x200
 _ADDRESS_MASK: Final = 2**160 - 1
 _PARTIES: Final = frozenset({FROM, TO, CALLER, ORIGIN})
 _SPENDER: Final = 4
-"""Where `approve` has it in calldata."""
+"""Calldata offset of the spender in `approve`."""
 
 _ENVIRONMENT: Final[dict[str, tuple[str, Source]]] = {
     "TIMESTAMP": ("time", "time"),
@@ -51,34 +56,34 @@ _ENVIRONMENT: Final[dict[str, tuple[str, Source]]] = {
 _CALLS: Final = frozenset({"CALL", "STATICCALL"})
 _SELECTOR_SHIFT: Final = 224
 _GETTERS: Final = frozenset({BALANCE_OF, ALLOWANCE, TOTAL_SUPPLY, 0x313CE567})
-"""And `decimals()`."""
+"""0x313CE567 is `decimals()`."""
 
 _IDENTITY: Final = {"CALLER": "caller", "ORIGIN": "origin", "ADDRESS": "this"}
 _FIXED: Final = frozenset(
     {
         *("selector", "selector_high", "CODESIZE", "CHAINID", "CALLVALUE", "PC", "MSIZE"),
-        *("RETURNDATASIZE", "TLOAD"),  # what a compiler checks; a lock within one transaction
+        *("RETURNDATASIZE", "TLOAD"),  # used by compiler checks; a lock within one transaction
     }
 )
 
 
 class ComputationInput(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing that a word depends on."""
+    """One input that an expression depends on."""
 
     source: Source | None = None
-    """None: who a party is, or the writers of `variable` tell."""
+    """None: a party's identity, or given by the writers of `variable`."""
     variable: Variable | None = None
 
 
 class Computation(msgspec.Struct, frozen=True, kw_only=True):
-    """A word, written down."""
+    """An expression as steps, with its inputs."""
 
     steps: tuple[ComputationStep, ...]
     found: tuple[ComputationInput, ...]
 
 
 class ComputationWriter:
-    """Writes down words of one code."""
+    """Translator of one contract's expressions into computations."""
 
     def __init__(self, code: ContractModel) -> None:
         self._code = code
@@ -90,7 +95,7 @@ class ComputationWriter:
         self._called = {target for target in targets if isinstance(target, Expr)}
 
     def leaves(self, word: Value, entry: FunctionId) -> Computation:
-        """The last step is the word's value."""
+        """Return the computation of a value; its last step is the value."""
         writer = _Writer(self._code, self._called, entry, word)
         writer.write(word, _DEEPEST)
         return Computation(steps=tuple(writer.steps), found=tuple(writer.leaves))
@@ -109,14 +114,14 @@ class _Writer:
         self._bits = dict(code.dependencies.sources(word))
         self._known: dict[Value, int] = {}
         self._open: set[Value] = set()
-        """Words that are being written down."""
+        """Expressions in translation, to detect cycles."""
         self.steps: list[ComputationStep] = []
         self.leaves: dict[ComputationInput, None] = {}
 
     def write(self, word: Value, depth: int) -> int:
-        """The number of the word's step."""
+        """Return the index of the value's step."""
         if word in self._open:
-            # A loop's phi that depends on itself: its other meanings tell what it depends on.
+            # A loop's phi that depends on itself: its other operands give its dependencies.
             return self._step("unknown")
         if word not in self._known:
             if depth == 0 or len(self.steps) > _MOST_STEPS:
@@ -145,7 +150,7 @@ class _Writer:
         if handler is not None:
             return handler(self, word, depth)
         if name == "SUB" and all(map(_is_own_purse, word.arguments)):
-            # What a swap of its own has brought, which depends on trades as a balance does.
+            # Proceeds of the contract's own swap: they depend on trades as a balance does.
             self._add(source="balance")
             return self._step("unknown")
         if name in FOLDED:
@@ -155,7 +160,7 @@ class _Writer:
         return self._other(word, depth) if leaf is None else leaf
 
     def _named(self, name: str) -> int | None:
-        """The step of a leaf without operands. None: it is none."""
+        """Return the step of a leaf without operands. None: the operation is no such leaf."""
         if name in _ENVIRONMENT:
             operation, source = _ENVIRONMENT[name]
             self._add(source=source)
@@ -164,8 +169,8 @@ class _Writer:
         return self._step(operation) if operation else None
 
     def _other(self, word: Expr, depth: int) -> int:
-        """Arithmetic that is not folded here passes its operands' sources on; anything else is
-        unknown."""
+        """Return a step `unknown`. Arithmetic that is not folded adds its operands' sources; any
+        other operation adds the source `unknown`."""
         if word.operation in _ARITHMETIC:
             for each in word.arguments:
                 self.write(each, depth)
@@ -176,7 +181,7 @@ class _Writer:
     # --- leaves -------------------------------------------------------------------------------
 
     def _either(self, word: Expr, depth: int) -> int:
-        # Phis of phis have too many to evaluate, but each tells what the word depends on.
+        # Nested phis have too many operands to evaluate, but each adds its dependencies.
         meanings = self._code.dependencies.phi_values(word, most=_MOST_PHIS)
         if len(meanings) > _MOST_TOLD:
             meanings = []
@@ -230,14 +235,14 @@ class _Writer:
             self._add(source="hash")
             return self._step("unknown")
         if is_own_address(target) and not self._asks_own_getters():
-            # What it was asked with decides, and that is not known.
+            # The call's arguments decide the result, and they are not known.
             self._add(source="unknown")
             return self._step("unknown")
         self._add(source="answer")
         return self._step("answer", self._address(target, depth))
 
     def _asks_own_getters(self) -> bool:
-        """Whether the function calls nothing on its own contract but getters of books."""
+        """True if the function's calls to its own contract are all to getters (`_GETTERS`)."""
         heads = [
             self._code.dependencies.single_value(effect.words[1])
             for _, effect in self._code.flow(self._entry).effects()
@@ -254,15 +259,15 @@ class _Writer:
         return self._step("callee", self._address(target, depth))
 
     def _address(self, word: Value, depth: int) -> int:
-        """An operand of which the machine takes the low 160 bits: what else its slot holds does not
-        matter."""
+        """Return the step of an address operand. The EVM uses its low 160 bits, so the rest of its
+        slot does not matter."""
         target = address_in(self._code.dependencies.single_value(word))
         if isinstance(target, Expr):
             self._bits.setdefault(target, _ADDRESS_MASK)
         return self.write(target, depth)
 
     def _hash(self, word: Expr, depth: int) -> int:
-        """A hash of who somebody is asks who it is; of anything else it cannot be solved."""
+        """Return a step `unknown`; add the source `hash` unless only identities are hashed."""
         before = len(self.leaves)
         for each in word.arguments:
             self.write(each, depth)
@@ -304,9 +309,9 @@ class _Writer:
         elif place.root in roles.allowances:
             parties = [self._code.predicates.party(key, self._voice) for key in place.keys]
             if self._entry == APPROVE and parties[:1] == [CALLER] and self._is_spender(place):
-                return  # the caller's own business
+                return  # the allowance that this call sets
             if is_own_address(place.keys[0]):
-                # What the contract allows its router: its own swaps use it up and renew it.
+                # The contract's allowance to its router: its own swaps consume and renew it.
                 self._add(source="mark", variable=(place.root, bits))
             elif parties[:1] != [FROM] or parties[1:] not in ([CALLER], [FROM]):
                 self._add(source="unguarded", variable=(place.root, bits))
@@ -314,7 +319,7 @@ class _Writer:
             self._add(variable=(place.root, bits))
 
     def _is_spender(self, place: StorageLocation) -> bool:
-        """Whether it is what `approve` is asked to set, not another allowance of the caller's."""
+        """True if it is the allowance that `approve` sets, not another one of the caller."""
         named = address_in(self._code.dependencies.single_value(place.keys[-1]))
         return (
             isinstance(named, Expr)
@@ -323,7 +328,7 @@ class _Writer:
         )
 
     def _slot(self, slot: Value, depth: int) -> int:
-        """The step that computes where an entry is."""
+        """Return the step that computes the slot of a mapping entry."""
         slot = self._code.dependencies.single_value(slot)
         if isinstance(slot, Expr) and slot.operation in _PLACING and depth:
             parts = [self._slot(part, depth - 1) for part in slot.arguments]
@@ -332,11 +337,11 @@ class _Writer:
 
 
 _PLACING: Final = frozenset({"keccak", "ADD"})
-"""What compilers compute the slots of entries, fields and elements with."""
+"""Operations with which compilers compute the slots of entries, fields and elements."""
 
 
 def _is_own_purse(word: Value) -> bool:
-    """Whether it is how many coins the contract has."""
+    """True if the value is the contract's own native balance."""
     if not isinstance(word, Expr):
         return False
     return word.operation == "SELFBALANCE" or (

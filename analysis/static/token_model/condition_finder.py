@@ -1,10 +1,10 @@
-"""Lists the branches of transfers that can refuse, tax or book otherwise, by what they depend on.
+"""Trade condition finder: branches of transfers that can revert, tax or store other balances.
 
-Per function: guards and what leads to them; branches behind which other balance stores are ahead
-(reachability of stores as bit sets over the CFG, loops included); branches that decide on stores to
-variables which the former read; and written amounts. A condition on fixed or owner-set storage and
-on who the parties are alone is left out: it has its fields. *Inferred*: a listed path need not be
-feasible.
+Per function: guards and their control dependences; branches whose sides reach different balance
+stores (reachability of stores as bit sets over the CFG, loops included); branches that decide on
+stores to variables which the former read; and written amounts. A condition that depends only on
+fixed or owner-set storage and on the parties is left out: other fields report it. *Inferred*: a
+listed path need not be feasible. At most 240 conditions per contract.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -49,8 +49,8 @@ _VALUE_SOURCES: Final = frozenset[Source](
         *("unguarded", "input", "hash"),
     }
 )
-"""Of an amount that is written. What time changes in it the plays of later sales see; what trades
-move in it (totals of reflections) is no condition."""
+"""Sources reported for a written amount. Its change over time shows in simulations of later sales;
+its change through trades (totals of reflection tokens) is no condition."""
 
 HOOKS: Final = (0x575E24B4, 0xB47B2FB1)
 """`beforeSwap` and `afterSwap` of Uniswap V4's hooks. Source: v4-core IHooks."""
@@ -61,18 +61,18 @@ _NEVER_CHECKED: Final = frozenset[Source](
         *("code", "answer"),
     }
 )
-"""What a compiler's own check depends on only by what an author computes with it."""
+"""Sources on which a compiler check depends only through the author's own arithmetic."""
 
 _COMPUTED_WITH: Final = frozenset[Source]({"amount", "counter", "balance"})
-"""What a compiler's or SafeMath's own check may depend on beside a store: zero is multiplied
-apart."""
+"""Sources ignored in a zero check of a compiler or SafeMath before a store: multiplication handles
+zero separately."""
 
 _NOT_OF: Final[dict[FunctionId, frozenset[Source]]] = {
     None: frozenset({"input", "answer", "callee"}),
     **dict.fromkeys(HOOKS, frozenset[Source]({"input"})),
 }
-"""What says nothing of these functions: a fallback that delegates dispatches by calldata, and its
-target is judged by itself; a hook's calldata is all about the swap."""
+"""Sources ignored in these functions: a delegating fallback dispatches by calldata, and its target
+is analysed separately; a hook's calldata describes the swap."""
 
 
 class _Site(msgspec.Struct, frozen=True, kw_only=True):
@@ -84,8 +84,8 @@ class _Site(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def find_trade_conditions(code: ContractModel) -> TradeConditions:
-    """Of a token's code: what its transfers ask. Of a V4 hook's: what its swaps ask. Of a proxy's
-    own: what its fallback asks."""
+    """Return the conditions of a token's transfers and `approve`, of a V4 hook's swap functions, or
+    of a proxy's fallback."""
     entries = _entries(code)
     finder = _Finder(code)
     found = [condition for entry in entries for condition in finder.conditions(entry)]
@@ -114,7 +114,7 @@ class _Finder:
         self.owned: dict[OwnedCondition, None] = {}
 
     def conditions(self, entry: FunctionId) -> Iterator[TradeCondition]:
-        """Those of one function."""
+        """Yield the conditions of one function."""
         flow = self._code.flow(entry)
         is_met = self._met(flow)
         sites = [site for site in dict.fromkeys(self._sites(flow)) if is_met(site)]
@@ -142,7 +142,7 @@ class _Finder:
                 yield _Site(
                     entry=flow.entry, pc=literal.pc, condition=literal.condition, effect="leads"
                 )
-        # A compiler's own check can be made to refuse on purpose: what decides whether it is met.
+        # A compiler check can be made to revert on purpose: list what decides if it is reached.
         refusing = {(refusal.test.pc, refusal.test.condition) for refusal in flow.revert_branches()}
         yield from self._deciding(flow, self._refusing(flow, refusing), "leads")
         for pc, condition in refusing:
@@ -156,7 +156,7 @@ class _Finder:
 
     @staticmethod
     def _refusing(flow: FunctionCfg, tests: set[tuple[int, Expr]]) -> dict[CfgNode, int]:
-        """A bit for each refusing branch, by node."""
+        """Map each node with a revert branch to that branch's bit."""
         bits: dict[tuple[int, Expr], int] = {}
         marks: dict[CfgNode, int] = {}
         for node, branch in flow.branching():
@@ -166,7 +166,7 @@ class _Finder:
         return marks
 
     def _books(self, entry: FunctionId) -> Callable[[Effect], bool]:
-        """What counts as an effect of the function."""
+        """Return the test for the stores or effects that matter in this function."""
         if entry in MOVERS:
             return self._code.is_balance_store
         return self._is_allowance_store if entry == APPROVE else _is_any_effect
@@ -178,8 +178,8 @@ class _Finder:
         )
 
     def _answered(self, flow: FunctionCfg) -> Iterator[_Site]:
-        """A hook acts by what it answers, and by what it leaves for the other hook of the swap:
-        every branch decides on that, and every comparison that is computed with."""
+        """Yield every branch of a hook, and every comparison in its return values: a hook acts
+        through its return value and through storage left for the other hook of the swap."""
         for _, branch in flow.decisions():
             yield _Site(entry=flow.entry, pc=branch.pc, condition=branch.condition, effect="writes")
         for note in self._code.notes.returns.values():
@@ -193,8 +193,8 @@ class _Finder:
                 yield _Site(entry=entry, pc=pc, condition=term, effect="writes")
 
     def _computed(self, flow: FunctionCfg, is_wanted: Callable[[Effect], bool]) -> Iterator[_Site]:
-        """Comparisons whose results are computed with, up to what is booked; and, where words of
-        merged paths are booked, the branches whose sides were merged."""
+        """Yield comparisons whose results are part of a stored value; and, where a phi is stored,
+        the branches whose merged sides both lead to the store."""
         merged: list[CfgNode] = []
         for node, effect in flow.effects():
             if effect.kind != "SSTORE" or not is_wanted(effect):
@@ -214,7 +214,7 @@ class _Finder:
                 )
 
     def _marking(self, flow: FunctionCfg, variables: Iterable[Variable]) -> list[_Site]:
-        """Branches that decide whether one of these variables is written."""
+        """Return the branches that decide whether one of these variables is written."""
         roots = {root for root, _ in variables}
 
         def is_mark(effect: Effect) -> bool:
@@ -226,7 +226,7 @@ class _Finder:
 
     @staticmethod
     def _marked(flow: FunctionCfg, is_wanted: Callable[[Effect], bool]) -> dict[CfgNode, int]:
-        """A bit for each distinct effect, by node."""
+        """Map each node to the bits of its distinct wanted effects."""
         bits: dict[tuple[object, ...], int] = {}
         marks: dict[CfgNode, int] = {}
         for node, effect in flow.effects():
@@ -238,7 +238,7 @@ class _Finder:
     def _deciding(
         self, flow: FunctionCfg, marks: dict[CfgNode, int], effect: ConditionEffect
     ) -> Iterator[_Site]:
-        """Branches of which the sides have different effects ahead."""
+        """Yield the branches whose two sides can reach different effects."""
         if not marks:
             return
         ahead = flow.ahead(marks)
@@ -257,11 +257,12 @@ class _Finder:
                     entry=flow.entry, pc=effect.pc, condition=effect.words[1], effect="value"
                 )
 
-    # --- whom they concern ----------------------------------------------------------------------
+    # --- reachability for the parties -----------------------------------------------------------
 
     def _met(self, flow: FunctionCfg) -> Callable[[_Site], bool]:
-        """Whether a site is met by parties that have no entry of their own making: by those who
-        never delegated their votes, say. What an entry decides is a site itself, and is played."""
+        """Return a test that is True for sites reachable if all entries that parties write
+        themselves are zero (parties that never delegated votes, say). A branch on such an entry is
+        a site itself, and is simulated."""
         parameters = (
             ERC20_PARAMETERS.get(flow.entry, ParameterRoles())
             if flow.entry is not None
@@ -294,7 +295,7 @@ class _Finder:
         )
 
     def _is_own_entry(self, slot: Value, parameters: ParameterRoles) -> bool:
-        """Whether it is an entry of a party of the trade that nobody but the party writes, and not
+        """True if the slot is an entry of a party of the trade that only this party writes, and not
         by a trade."""
         places = self._code.layout.of(slot)
         return bool(places) and all(
@@ -303,10 +304,10 @@ class _Finder:
             for place in places
         )
 
-    # --- what they depend on -------------------------------------------------------------------
+    # --- dependencies --------------------------------------------------------------------------
 
     def _listed(self, site: _Site) -> Iterator[TradeCondition]:
-        """The site, where it depends on more than fixed or owner-set storage and identity."""
+        """Yield the site if it depends on more than fixed or owner-set storage and the parties."""
         if is_memory_bounds_check(site.condition):
             return
         leaves = self._expressions.leaves(site.condition, site.entry)
@@ -332,7 +333,7 @@ class _Finder:
         )
 
     def _is_zero_check(self, site: _Site) -> bool:
-        """Whether a compiler or SafeMath asks whether a word is zero."""
+        """True if the site is a zero check that a compiler or SafeMath adds."""
         condition = site.condition
         bare = condition
         while isinstance(bare, Expr) and bare.operation == "ISZERO":
@@ -343,7 +344,7 @@ class _Finder:
         )
 
     def _note_owned(self, leaves: Computation, site: _Site) -> None:
-        """The site, for each variable in it that only the owner writes."""
+        """Record the site for each variable in it that is written behind an owner check."""
         for leaf in leaves.found:
             if leaf.variable is None or not is_owned(self._code, leaf.variable):
                 continue
@@ -364,7 +365,7 @@ class _Finder:
             if source is not None and source not in ignored:
                 found.add(source)
         if "amount" in found and site.effect == "writes":
-            # who is asked for a part of the amount only computes a fee
+            # a branch on the amount that only selects stores computes a fee
             found.discard("amount")
         return found
 

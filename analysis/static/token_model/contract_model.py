@@ -1,4 +1,9 @@
-"""The facts of one code that detectors ask for: roles of storage, guards, effects, calls."""
+"""Contract model: storage roles, guards, stores and calls of one bytecode, derived from its CFG.
+
+Input is the explored CFG of all functions; detectors query the model. Results are *inferred*: they
+cover the explored paths, and `is_followed` is False for functions with a path that was not followed
+to its end (budget, unknown jump, deep recursion).
+"""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -50,16 +55,16 @@ _WRITING_CALLS: Final = frozenset({"CALL", "CALLCODE", "DELEGATECALL"})
 _SELECTOR_SHIFT: Final = 224
 
 _MOSTLY: Final = 3
-"""Times more often that a shared branch is a check than not, for all of its uses to be one."""
+"""Ratio of check uses to other uses above which every use of a shared branch counts as a check."""
 
 _NAMING: Final = HASHES | {"AND", "OR", "MUL", "SHL"}
-"""Operations that leave a word which still tells whose it is: addresses are packed by them."""
+"""Operations whose result still identifies an address among their operands: they pack addresses."""
 
 _SELECTOR_LEAVES: Final = frozenset({"selector", "selector_high", "CALLDATASIZE", "CALLVALUE"})
 
 
 class ContractModel:
-    """One code, walked. Everything here is *inferred*."""
+    """Model of one contract's explored code. Everything here is *inferred*."""
 
     def __init__(
         self,
@@ -79,53 +84,53 @@ class ContractModel:
         self._flows: dict[FunctionId, FunctionCfg] = {}
         self._guards: dict[FunctionId, list[Guard]] = {}
         self.found: dict[object, tuple[Any, ...]] = {}
-        """What searches of it have found, by search."""
+        """Results of cached searches, by search function (`memoize`)."""
 
     # --- functions ----------------------------------------------------------------------------
 
     @property
     def entries(self) -> list[FunctionId]:
-        """Every function that was entered; None is the fallback."""
+        """Every function that was explored; None is the fallback."""
         return list(self._graph.roots)
 
     def roots(self, entry: FunctionId) -> list[CfgNode]:
-        """Where a function is entered. Empty: it never was."""
+        """Return the entry nodes of a function; empty if it was not explored."""
         return self._graph.roots.get(entry, [])
 
     def flow(self, entry: FunctionId) -> FunctionCfg:
-        """One function's part of the graph."""
+        """Return the CFG of one function."""
         if entry not in self._flows:
             self._flows[entry] = FunctionCfg(self._graph, entry)
         return self._flows[entry]
 
     def is_followed(self, functions: Iterable[FunctionId] | None = None) -> bool:
-        """Whether every path of these functions was followed to its end. None: of all."""
+        """True if every path of these functions was followed to its end. None: of all functions."""
         if functions is None:
             return not self.notes.unfinished
         return self.notes.unfinished.isdisjoint({None, *functions})
 
     def has_any(self, instructions: Iterable[str]) -> bool:
-        """Whether one of these is in the code at all, reachable or not."""
+        """True if one of these instructions is in the code at all, reachable or not."""
         return not self.program.opcodes.isdisjoint(NUMBER[name] for name in instructions)
 
     @property
     def answers_calls(self) -> bool:
-        """Whether a call can do anything but fail: not so behind a precompile's marker."""
+        """True if a call can do anything but fail. False behind a precompile's marker."""
         notes = self.notes
         return bool(notes.returns or notes.delegations or notes.destructions)
 
     @property
     def answers_holders(self) -> bool:
-        """Whether `transfer` and `balanceOf` are its own: a fallback that delegates is not what
-        holders meet."""
+        """True if the code dispatches `transfer` and `balanceOf` itself. A delegating fallback does
+        not count."""
         return self.selectors.issuperset((TRANSFER, BALANCE_OF))
 
     # --- storage ------------------------------------------------------------------------------
 
     @cached_property
     def balances(self) -> Writers:
-        """Who stores to what `balanceOf` returns: of several mappings, to those with the amounts
-        that transfers move, not to what is counted on top of them."""
+        """Writers of the storage that `balanceOf` returns. Of several mappings only those to which
+        `transfer` stores the amount, and stores to unknown slots; not what is added on top."""
         writers = self._writers_of(BALANCE_OF)
         moved = {write.place.root for write in self.writes if self._moves(write)}
         if not moved:
@@ -134,7 +139,7 @@ class ContractModel:
         return self._with_callers(msgspec.structs.replace(writers, notes=tuple(notes)))
 
     def _may_change_balance(self, write: StorageWrite) -> bool:
-        """Not where it changes other bits of a slot that a balance shares."""
+        """True unless the store changes only other bits of a slot that a balance shares."""
         root = write.place.root
         return root not in self.roles.balances or self.roles.is_balance(root, write.bits)
 
@@ -150,11 +155,11 @@ class ContractModel:
 
     @cached_property
     def allowances(self) -> Writers:
-        """Who stores to what `allowance` returns."""
+        """Writers of the storage that `allowance` returns."""
         return self._with_callers(self._writers_of(ALLOWANCE))
 
     def _writers_of(self, getter: int) -> Writers:
-        """The stores to a getter's storage, on ways that can succeed."""
+        """Return the stores to a getter's storage, on paths that can succeed."""
         writers = writers_of(self.notes, getter, self.dependencies.subexpressions)
         alive = {
             (write.entry, write.pc)
@@ -165,8 +170,8 @@ class ContractModel:
         return msgspec.structs.replace(writers, notes=notes)
 
     def _with_callers(self, writers: Writers) -> Writers:
-        """The writers, and the functions that write by calling one of these on their own contract:
-        the store is the called function's, the entry the caller's."""
+        """Add the functions that write by calling one of the writers on their own contract: the
+        store is the called function's, the entry the caller's."""
         notes = [
             msgspec.structs.replace(note, entry=caller)
             for note in writers.notes
@@ -178,9 +183,9 @@ class ContractModel:
 
     @cached_property
     def callers_inside(self) -> dict[FunctionId, set[FunctionId]]:
-        """By function: those that call it on their own contract (`this.f()`), by whatever detour.
+        """Callers of each function on their own contract (`this.f()`), transitively.
 
-        Only calls whose selector is a constant: one that comes from the caller's data is not known.
+        Only calls with a constant selector; one taken from calldata is not known.
         """
         called = {entry: self._called_inside(entry) for entry in self.entries}
         found: dict[FunctionId, set[FunctionId]] = {}
@@ -207,11 +212,11 @@ class ContractModel:
 
     @cached_property
     def roles(self) -> StorageRoles:
-        """What the getters tell about storage."""
+        """Storage roles derived from what the getters return."""
         return find_roles(self.notes, self.layout, self.dependencies, approved=self._approved)
 
     def _approved(self) -> frozenset[VariableId]:
-        """Of a token without `allowance`: the mappings that `writers_of` takes for it."""
+        """Return, for a token without `allowance`, the mappings that `approve` writes instead."""
         stores = (note for note in self.allowances.notes if note.entry == APPROVE)
         return frozenset(root for note in stores for root in self._roots_of(note))
 
@@ -224,12 +229,12 @@ class ContractModel:
 
     @property
     def writes(self) -> tuple[StorageWrite, ...]:
-        """Every store on a way that can succeed."""
+        """Every store on a path that can succeed."""
         return self._stores.all
 
     @cached_property
     def writes_inside(self) -> tuple[StorageWrite, ...]:
-        """Stores of functions that others call on their own contract, as the callers'."""
+        """Stores of functions called on their own contract, attributed to the callers."""
         return tuple(
             msgspec.structs.replace(write, entry=caller)
             for write in self.writes
@@ -237,24 +242,24 @@ class ContractModel:
         )
 
     def writes_to(self, variable: Variable) -> Iterator[StorageWrite]:
-        """Stores that may change this variable."""
+        """Yield the stores that may change this variable."""
         return self._stores.to(variable)
 
     def is_length(self, place: StorageLocation) -> bool:
-        """Whether the place holds how many elements an array has."""
+        """True if the location holds the length of an array."""
         return self.checks.is_array(place.root)
 
     def written_only_by_key_owner(self, variable: Variable) -> bool:
-        """Whether callers alone write it, each under their own key."""
+        """True if the variable is written, and only by callers under their own key."""
         writes = list(self.writes_to(variable))
         return bool(writes) and all(map(self.is_callers_own, writes))
 
     def is_callers_own(self, write: StorageWrite) -> bool:
-        """Whether it stores under the caller's own key."""
+        """True if the store is under the caller's own key."""
         return any(self.names_caller(key) for key in write.place.keys)
 
     def names_caller(self, word: Value) -> bool:
-        """Whether the word is the caller, or a hash of it and of what the caller chose."""
+        """True if the value is the caller, or a hash or packing of it with other values."""
         bare = address_in(self.dependencies.single_value(word))
         if not isinstance(bare, Expr):
             return False
@@ -263,13 +268,13 @@ class ContractModel:
         return bare.operation in CALLERS
 
     def is_balance_store(self, effect: Effect) -> bool:
-        """Whether it stores to somebody's balance."""
+        """True if the effect is a store to a balance."""
         return effect.kind == "SSTORE" and any(
             place.root in self.roles.balances for place in self.layout.of(effect.words[0])
         )
 
     def moves_balance(self, effect: Effect) -> bool:
-        """Whether it may change somebody's balance: to add nothing is to move nothing."""
+        """True if the effect may change a balance; storing the value already there does not."""
         if not self.is_balance_store(effect):
             return False
         slot, value = effect.words
@@ -280,12 +285,12 @@ class ContractModel:
 
     @cached_property
     def checks(self) -> CompilerChecks:
-        """Recognises a compiler's own conditions."""
+        """Recogniser of conditions that a compiler or SafeMath adds."""
         return CompilerChecks(self.pool, self.dependencies)
 
     @cached_property
     def check_pcs(self) -> frozenset[int]:
-        """Branches that are a compiler's own checks: in a shared function, for all its callers."""
+        """Pcs of branches that are compiler checks; in a shared function, for all its callers."""
         found: Counter[int] = Counter()
         others: Counter[int] = Counter()
         tests = {
@@ -304,23 +309,23 @@ class ContractModel:
         return self.is_check(literal.pc, literal.condition)
 
     def is_check(self, pc: int, condition: Expr) -> bool:
-        """Whether the branch is a compiler's own check."""
+        """True if the branch is a compiler check."""
         return pc in self.check_pcs or self.checks.is_check(condition)
 
     @cached_property
     def predicates(self) -> PredicateAnalyser:
-        """Takes conditions apart."""
+        """Analyser that reads branch conditions as predicates."""
         return PredicateAnalyser(self.dependencies, self.layout, self.roles)
 
     def guards(self, entry: FunctionId) -> list[Guard]:
-        """Where a function refuses, other than by a compiler's own checks."""
+        """Return the guards of a function, without compiler checks."""
         if entry not in self._guards:
             self._guards[entry] = list(self._find_guards(entry))
         return self._guards[entry]
 
     def move_guards(self) -> Iterator[Guard]:
-        """Guards of `transfer` and `transferFrom`; none of one that the budget cut, as what was not
-        seen may avoid them."""
+        """Yield the guards of `transfer` and `transferFrom`. A function that the budget cut yields
+        none, as unexplored paths may bypass them."""
         for entry in MOVERS:
             if entry not in self.notes.cut:
                 yield from self.guards(entry)
@@ -348,25 +353,25 @@ class ContractModel:
                 yield Guard(refusal=refusal, test=reading, context=context)
 
     def _is_decrement(self, refusal: RevertBranch) -> bool:
-        """Whether a word is asked not to be zero because one is taken away from it."""
+        """True if a value must not be zero because one is subtracted from it (else it panics)."""
         test = refusal.test
         is_lowered = not test.holds and self.checks.is_lowered(test.condition)
         return is_lowered and refusal.at is not None and panics(self.program, refusal.at)
 
     def _is_about_call(self, condition: Expr) -> bool:
-        """Whether only the form of the call decides: selector, length, coins sent."""
+        """True if only the form of the call decides: selector, calldata size, call value."""
         atoms = self.dependencies.sources(condition)
         return all(atom.operation in _SELECTOR_LEAVES for atom in atoms)
 
     def decisions(self, entry: FunctionId) -> Iterator[BranchCondition]:
-        """Branches of which both sides can succeed."""
+        """Yield the branches of which both sides can succeed."""
         flow = self.flow(entry)
         for branch in flow.branches():
             if branch.if_true in flow.can_succeed and branch.if_false in flow.can_succeed:
                 yield BranchCondition(pc=branch.pc, condition=branch.condition, holds=True)
 
     def context_of(self, entry: FunctionId, test: BranchCondition) -> tuple[Predicate, ...]:
-        """What decides whether a test is met at all."""
+        """Return the control dependences of a test as predicates, without compiler checks."""
         flow = self.flow(entry)
         literals = flow.control_dependencies((test.pc, test.condition))
         found = {(literal.condition, literal.holds): literal for literal in literals}
@@ -379,13 +384,13 @@ class ContractModel:
     # --- calls --------------------------------------------------------------------------------
 
     def calls(self) -> Iterator[tuple[FunctionId, Effect]]:
-        """Calls to other contracts, on ways that can succeed."""
+        """Yield every effect other than a store (calls, logs), on paths that can succeed."""
         for entry in self.entries:
             for _, effect in self.flow(entry).effects():
                 if effect.kind != "SSTORE":
                     yield entry, effect
 
     def slots_of(self, variables: Iterable[Variable]) -> set[int]:
-        """Declared slots of variables, where they are plain numbers."""
+        """Return the declared slots of variables, where they are plain numbers."""
         slots = (StorageLocation(root=root).slot for root, _ in variables)
         return {slot for slot in slots if slot is not None}

@@ -1,4 +1,7 @@
-"""Guards that make an address wait after a transfer of its own."""
+"""Cooldowns: guards of transfers that make an address wait after its own last transfer.
+
+Recognised by a comparison of the clock with a per-address variable that transfers write.
+"""
 
 from collections.abc import Iterator
 
@@ -11,7 +14,7 @@ from analysis.static.token_model.transfer_guards import trading_caps
 
 @cached_on_model
 def cooldowns(code: ContractModel) -> Iterator[tuple[Guard, frozenset[Variable]]]:
-    """Guards that compare the clock with what transfers store per address."""
+    """Yield guards that compare the clock with variables that transfers store per address."""
     yield from _windows(code)
     for guard in code.move_guards():
         variables = _stamps(code, guard.test) or stamps_before(code, guard)
@@ -20,7 +23,7 @@ def cooldowns(code: ContractModel) -> Iterator[tuple[Guard, frozenset[Variable]]
 
 
 def _stamps(code: ContractModel, reading: Predicate) -> frozenset[Variable]:
-    """Times per address that transfers store, in a condition with the clock."""
+    """Return per-address variables that transfers store, if the condition depends on time."""
     return frozenset(
         variable
         for variable, party in reading.lists
@@ -31,7 +34,7 @@ def _stamps(code: ContractModel, reading: Predicate) -> frozenset[Variable]:
 
 
 def stamps_before(code: ContractModel, guard: Guard) -> frozenset[Variable]:
-    """The same in the conditions that lead to a test of who is exempt."""
+    """Return such variables in the context of a guard whose test is a list of exempt addresses."""
     test = guard.test
     is_exemption = (
         code.predicates.holds_for_unlisted_address(test)
@@ -48,7 +51,7 @@ def stamps_before(code: ContractModel, guard: Guard) -> frozenset[Variable]:
 
 
 def _windows(code: ContractModel) -> Iterator[tuple[Guard, frozenset[Variable]]]:
-    """Caps on a sum per address that starts anew some time after the address's own transfer."""
+    """Yield caps on a per-address sum that restarts some time after the address's transfer."""
     for cap in trading_caps(code):
         entry = cap.guard.refusal.entry
         sums = {

@@ -1,7 +1,8 @@
-"""What the clock is compared with, solved for the clock: `now - launch > 1800` is `launch + 1800`.
+"""Deadline extraction: clock comparisons solved for the clock.
 
-Only sums and differences of the clock, constants and one storage field are solved. Whatever is
-not, is handed on as a storage value out of reach, so that nothing unknown passes for harmless.
+`now - launch > 1800` gives the limit `launch + 1800`. Only sums and differences of the clock,
+constants and one storage field are solved. Any other comparison gives a storage limit out of
+reach (no slot), so that it is not taken for harmless.
 """
 
 from collections.abc import Iterator
@@ -23,21 +24,21 @@ _SIGN: Final = 2**255
 
 
 class _Field(msgspec.Struct, frozen=True):
-    """A run of bits of one plain slot."""
+    """A contiguous run of bits of one constant slot."""
 
     slot: int
     bits: int
 
 
 class _Sum(msgspec.Struct, frozen=True):
-    """clock * `clock` + the fields, each added or taken away, + `constant`."""
+    """A linear sum: `clock` times the clock, plus fields times their signs, plus `constant`."""
 
     clock: int = 0
     fields: tuple[tuple[_Field, int], ...] = ()
     constant: int = 0
 
     def plus(self, other: "_Sum", sign: int) -> "_Sum":
-        """The sum of both, the other one negated with sign -1."""
+        """Return the sum of both; with sign -1 the other one is subtracted."""
         return _Sum(
             self.clock + sign * other.clock,
             (*self.fields, *((field, sign * times) for field, times in other.fields)),
@@ -46,7 +47,7 @@ class _Sum(msgspec.Struct, frozen=True):
 
 
 def clock_limits(code: ContractModel) -> tuple[ClockLimit, ...]:
-    """Every limit, each once; one out of reach where the budget cut what may hold others."""
+    """Return the distinct limits; plus one out of reach if the budget cut code with clocks."""
     limits = {
         limit: None for comparison in clock_comparisons(code) for limit in _limits(code, comparison)
     }
@@ -99,7 +100,7 @@ def _limit(code: ContractModel, left: Value, right: Value, clock: ClockKind | No
 
 
 def _sum(code: ContractModel, word: Value, depth: int) -> _Sum | None:
-    """The word as a sum. None: it is none, or not understood."""
+    """Return the value as a sum. None: it is not linear in clock and fields."""
     word = code.dependencies.single_value(word)
     if isinstance(word, int):
         return _Sum(constant=word - 2**256 if word & _SIGN else word)

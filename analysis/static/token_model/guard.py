@@ -1,4 +1,4 @@
-"""A guard: a branch of a function that reverts, read as a predicate."""
+"""Guard: a branch of a function with a side that reverts, read as a predicate."""
 
 import msgspec
 
@@ -7,18 +7,18 @@ from analysis.static.evm.function_cfg import RevertBranch
 
 
 class Guard(msgspec.Struct, frozen=True, kw_only=True):
-    """A refusal, with all that decides on it."""
+    """A revert branch, with the predicates that decide on it."""
 
     refusal: RevertBranch
     test: Predicate
     context: tuple[Predicate, ...]
-    """What decides whether the test is met at all, on the way to it."""
+    """Control dependences of the test; empty for functions other than transfers."""
 
     @property
     def pc(self) -> int:
-        """Where it is decided."""
+        """Program counter of the branch."""
         return self.refusal.test.pc
 
     def all(self) -> tuple[Predicate, ...]:
-        """The test and its context."""
+        """Return the test and its context."""
         return (self.test, *self.context)

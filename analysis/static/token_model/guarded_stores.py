@@ -1,7 +1,7 @@
-"""Whether an owner check dominates a store: no path reaches the store but through the check.
+"""Guarded stores: stores dominated by an owner check, so that every path to them passes one.
 
-Sound for what it calls guarded, as far as `caller_checks` recognises who is asked; a gate that is
-not recognised leaves the store unguarded.
+Sound for stores reported as guarded, as far as `caller_checks` recognises owner checks; a check
+that is not recognised leaves the store unguarded.
 """
 
 from collections.abc import Iterator
@@ -21,13 +21,13 @@ StoreSite = tuple[FunctionId, int]
 
 
 def is_guarded(code: ContractModel, write: StorageWrite) -> bool:
-    """Whether everybody who gets to the store has passed an owner check of its function."""
+    """True if every path to the store has passed an owner check of its function."""
     return (write.entry, write.pc) not in set(_unguarded(code))
 
 
 @cached_on_model
 def _unguarded(code: ContractModel) -> Iterator[StoreSite]:
-    """Stores that some path reaches without having passed a check."""
+    """Yield the stores that some path reaches without passing a check."""
     checks: dict[FunctionId, set[int]] = {}
     for check in caller_checks(code):
         checks.setdefault(check.entry, set()).add(check.pc)
@@ -41,7 +41,7 @@ def _unguarded(code: ContractModel) -> Iterator[StoreSite]:
 
 
 def _unchecked(code: ContractModel, flow: FunctionCfg, checks: set[int]) -> Iterator[Effect]:
-    """Effects at nodes that a path reaches past no check."""
+    """Return the effects at nodes that a path reaches without passing a check."""
     seen: set[CfgNode] = set()
     waiting = list(code.roots(flow.entry))
     while waiting:
@@ -58,7 +58,7 @@ def _unchecked(code: ContractModel, flow: FunctionCfg, checks: set[int]) -> Iter
 
 
 def _failing_side(branch: Branch) -> CfgNode:
-    """Where those go on who are not who is asked for."""
+    """Return the successor for callers that the check rejects."""
     word: Value = branch.condition
     is_asked = True
     while isinstance(word, Expr) and word.operation == "ISZERO":

@@ -1,4 +1,9 @@
-"""Functions that can run but once: initializers that set the flag they ask for."""
+"""One-shot functions and initializers: functions that set the flag which their own guard tests.
+
+A function is one-shot if it stores, after one of its guards, to a variable which that guard tests,
+and every store to that variable makes the guard revert. An initializer is one-shot and needs no
+earlier set-up, such as an owner.
+"""
 
 from analysis.static.dataflow.predicates import Variable, evaluate
 from analysis.static.dataflow.storage_layout import settled_bits
@@ -11,8 +16,8 @@ from analysis.static.token_model.guard import Guard
 
 
 def is_initializer(code: ContractModel, entry: FunctionId) -> bool:
-    """Whether the function sets the contract up: it runs once, and asks for nothing that has to be
-    set up before it, such as an owner or a time."""
+    """True if the function sets the contract up: it runs once, and tests nothing that has to be set
+    up before it, such as an owner or a time."""
     return is_one_shot(code, entry) and not (
         _asks_for_owner(code, entry)
         or any(guard.test.depends_on_time for guard in code.guards(entry))
@@ -20,7 +25,7 @@ def is_initializer(code: ContractModel, entry: FunctionId) -> bool:
 
 
 def _asks_for_owner(code: ContractModel, entry: FunctionId) -> bool:
-    """Whether it may be called by somebody in storage alone whom it does not set itself."""
+    """True if a caller check uses storage that the function does not write itself."""
     return any(
         not any(write.entry == entry for write in code.writes_to(variable))
         for check in caller_checks(code)
@@ -30,7 +35,7 @@ def _asks_for_owner(code: ContractModel, entry: FunctionId) -> bool:
 
 
 def is_one_shot(code: ContractModel, entry: FunctionId) -> bool:
-    """Whether the function closes a door behind it that nothing opens again."""
+    """True if the function makes its own guard revert from then on, and no store undoes it."""
     writes_something = any(write.entry == entry for write in code.writes)
     return writes_something and any(_closes(code, guard) for guard in code.guards(entry))
 
@@ -46,15 +51,15 @@ def _closes(code: ContractModel, guard: Guard) -> bool:
 
 
 def _stores_after(code: ContractModel, guard: Guard) -> set[int]:
-    """Where the function stores once it has passed the guard: a counter against re-entry is raised
-    before it is asked for."""
+    """Return pcs of the effects after the guard. The counter of a reentrancy guard is raised before
+    its test, and is not among them."""
     flow = code.flow(guard.refusal.entry)
     tests = (node for node, branch in flow.branching() if branch.pc == guard.pc)
     return {effect.pc for node in flow.following(tests) for effect in node.effects}
 
 
 def _shuts(code: ContractModel, guard: Guard, write: StorageWrite, variable: Variable) -> bool:
-    """Whether the guard fails once this is stored."""
+    """True if the guard reverts once this is stored."""
     root, bits = variable
 
     def value_of(slot: Value) -> int | None:

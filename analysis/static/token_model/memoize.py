@@ -1,4 +1,4 @@
-"""Searches of a code that many detectors ask for are made once."""
+"""Memoisation of searches over a contract model, which several detectors share."""
 
 from collections.abc import Callable, Iterable
 from functools import wraps
@@ -12,7 +12,7 @@ _Found = TypeVar("_Found")
 def cached_on_model(
     find: Callable[[ContractModel], Iterable[_Found]],
 ) -> Callable[[ContractModel], tuple[_Found, ...]]:
-    """The search, with what it found kept as long as the code is."""
+    """Decorate a search so that its results are kept, as a tuple, in the contract model."""
 
     @wraps(find)
     def recalled(code: ContractModel) -> tuple[_Found, ...]:

@@ -1,6 +1,6 @@
-"""Variables that somebody privileged writes, and where those addresses are stored.
+"""Owned variables: variables written behind an owner check, and the slots of permitted addresses.
 
-As sound as `guarded_stores` and `caller_checks` are in recognising who is asked.
+As sound as `guarded_stores` and `caller_checks` are in recognising owner checks.
 """
 
 from collections.abc import Iterator
@@ -19,8 +19,10 @@ _ADDRESS_BITS: Final = 160
 
 
 def is_owned(code: ContractModel, variable: Variable) -> bool:
-    """Whether somebody with an owner's leave writes it, be it beside others. One that is an address
-    says who a party is."""
+    """True if some store to it is behind an owner check; others may write it too.
+
+    False for balances, allowances and a variable that is one address, as it identifies a party.
+    """
     root, bits = variable
     if root in code.roles.balances or root in code.roles.allowances:
         return False
@@ -29,8 +31,10 @@ def is_owned(code: ContractModel, variable: Variable) -> bool:
 
 
 def askers_of(code: ContractModel, variable: Variable) -> tuple[tuple[Hash32, int], ...] | None:
-    """Slot and shift of the addresses that callers are compared with in functions that write it.
-    None: a constant, a list or another contract tells who may."""
+    """Return slot and bit offset of the addresses that writers of it compare the caller with.
+
+    None: a constant, a list or another contract decides.
+    """
     writers = {write.entry for write in _writes(code, variable)}
     found: dict[tuple[Hash32, int], None] = {}
     for check in caller_checks(code):
@@ -46,7 +50,7 @@ def askers_of(code: ContractModel, variable: Variable) -> tuple[tuple[Hash32, in
 
 
 def writes_inside(code: ContractModel, variable: Variable) -> Iterator[StorageWrite]:
-    """Stores to it in functions that others call on their own contract, as the callers'."""
+    """Return stores to it in functions called on their own contract, as the callers'."""
     root, bits = variable
     return (write for write in code.writes_inside if write.place.root == root and write.bits & bits)
 

@@ -1,4 +1,7 @@
-"""What guards of transfers amount to: pauses that stop everybody, lists that stop some."""
+"""Pauses and address lists: guards that stop all transfers, or those of certain addresses.
+
+Classifies the guards of `transfer` and `transferFrom` that are neither caps nor funds checks.
+"""
 
 from collections.abc import Iterator
 from typing import Final
@@ -18,7 +21,7 @@ _UNEQUAL: Final = frozenset({"XOR", "SUB"})
 
 
 def _refuses_only_some(code: ContractModel, reading: Predicate) -> bool:
-    """Whether the literal holds only for addresses that storage names."""
+    """True if the literal holds only for addresses listed or named in storage."""
     if reading.lists and not reading.globals:
         return code.predicates.holds_for_unlisted_address(reading) is False
     if reading.addresses and not reading.globals:
@@ -32,7 +35,7 @@ def _refuses_only_some(code: ContractModel, reading: Predicate) -> bool:
 
 @cached_on_model
 def pauses(code: ContractModel) -> Iterator[tuple[Guard, frozenset[Variable]]]:
-    """Guards that fail for everybody in one setting of a variable, and these variables."""
+    """Yield guards that revert for everybody in one setting of a variable, and these variables."""
     capped = capped_guards(code)
     for guard in code.move_guards():
         test = guard.test
@@ -62,12 +65,12 @@ def pauses(code: ContractModel) -> Iterator[tuple[Guard, frozenset[Variable]]]:
 
 
 def _is_in_array(reading: Predicate) -> bool:
-    """Whether it asks if somebody is an element of a stored array."""
+    """True if the predicate tests whether a party is an element of a stored array."""
     return any(is_element(root) and party in PEOPLE for (root, _), party in reading.lists)
 
 
 def _switches_before(guard: Guard) -> frozenset[Variable]:
-    """Variables on the way to a test; addresses where it is only asked whether they are set."""
+    """Return variables in a guard's context; of zero tests the addresses tested."""
     return frozenset(
         variable
         for reading in guard.context
@@ -77,7 +80,7 @@ def _switches_before(guard: Guard) -> frozenset[Variable]:
 
 
 def _is_lock(code: ContractModel, variable: Variable) -> bool:
-    """Whether transfers themselves set and reset it, and nothing else does."""
+    """True if transfers store more than one value to it: a reentrancy lock, set and reset."""
     writes = list(code.writes_to(variable))
     values = {write.value for write in writes if write.entry in MOVERS}
     return len(values) > 1
@@ -85,9 +88,9 @@ def _is_lock(code: ContractModel, variable: Variable) -> bool:
 
 @cached_on_model
 def lists(code: ContractModel) -> Iterator[tuple[Guard, frozenset[Variable]]]:
-    """Guards that depend on what is stored per address, and the mappings.
+    """Yield guards that depend on per-address storage, and the mappings.
 
-    Who may pass a closed gate is on a list; who is free of a cooldown or a cap is on none.
+    An exemption from a closed gate counts as a list; one from a cooldown or a cap does not.
     """
     capped = capped_guards(code)
     waiting = {guard for guard, _ in cooldowns(code)}
@@ -113,7 +116,7 @@ def lists(code: ContractModel) -> Iterator[tuple[Guard, frozenset[Variable]]]:
 
 
 def _exemptions(code: ContractModel, guard: Guard) -> Iterator[Predicate]:
-    """Per-address conditions that lead to the test all but those whom storage names."""
+    """Yield per-address conditions that unlisted addresses meet on the way to the test."""
     if guard.test.has_amount or guard.test.lists:
         return
     for reading in guard.context:
@@ -122,9 +125,9 @@ def _exemptions(code: ContractModel, guard: Guard) -> Iterator[Predicate]:
 
 
 def _is_list(code: ContractModel, variable: Variable, reading: Predicate) -> bool:
-    """Whether others than the address itself, by moving tokens or by its own will, write it.
+    """True if others write the entry (not transfers, not its address itself), or nobody does.
 
-    What is set aside of a balance must be set aside by somebody privileged.
+    A part of a balance that is set aside counts only if a caller check guards a writer.
     """
     root, _ = variable
     is_part_of_balance = any(_contains(balances, root) for balances in code.roles.balances)

@@ -1,4 +1,4 @@
-"""Which storage holds balances, allowances and the supply, as the getters tell."""
+"""Storage roles: variables behind the getters of balances, allowances and total supply."""
 
 from collections.abc import Callable, Iterator
 
@@ -17,9 +17,9 @@ def find_roles(
     *,
     approved: Callable[[], frozenset[VariableId]],
 ) -> StorageRoles:
-    """Read what the getters return.
+    """Find the roles in the return values of the getters.
 
-    `approved`: the mappings that `approve` stores to, for a token without `allowance`.
+    `approved`: returns the mappings that `approve` stores to, for a token without `allowance`.
     """
     finder = _Finder(notes, places, sources)
     balances = finder.balance_bits()
@@ -42,7 +42,7 @@ class _Finder:
         self._sources = sources
 
     def returned_by(self, getter: int) -> Iterator[tuple[StorageLocation, int]]:
-        """Places, and bits of them, in what a getter returns."""
+        """Yield the storage locations that a getter's return value reads, with the bits read."""
         for note in self._notes.returns.values():
             if note.entry == getter:
                 for word in note.words:
@@ -51,7 +51,7 @@ class _Finder:
                             yield place, bits
 
     def keyed_by(self, getter: int, arguments: set[int]) -> Iterator[Variable]:
-        """Those of mappings that are keyed by these words of calldata."""
+        """Yield the mappings in it that are keyed by the arguments at these calldata offsets."""
         for place, bits in self.returned_by(getter):
             given = {
                 atom.arguments[0]
@@ -63,14 +63,14 @@ class _Finder:
                 yield place.root, bits
 
     def balance_bits(self) -> dict[VariableId, int]:
-        """By mapping: the bits that `balanceOf` returns."""
+        """Return, by mapping, the bits that `balanceOf` returns."""
         found: dict[VariableId, int] = {}
         for root, bits in self.keyed_by(BALANCE_OF, {4}):
             found[root] = found.get(root, 0) | bits
         return found
 
     def counts_own_coins(self) -> bool:
-        """Whether `totalSupply()` tells the native coins that the token holds."""
+        """True if `totalSupply()` reads the token contract's native balance."""
         return any(
             term.operation in _OWN_COINS
             for note in self._notes.returns.values()

@@ -1,4 +1,9 @@
-"""Which values stores leave behind in one variable: numbers, the clock, or anything."""
+"""Stored values: constants, clocks or arbitrary values that stores can leave in one variable.
+
+A value that is neither a constant nor a clock sets `is_free`; a store that every path overwrites
+before the call ends (a lock) is left out. Not sound for phis with more operands than `phi_values`
+returns, nor for those whose operands are not known.
+"""
 
 from collections.abc import Iterable, Iterator
 from typing import Literal
@@ -18,7 +23,7 @@ StoreKey = tuple[FunctionId, int, Value, Value]
 """Function, program counter, slot and value."""
 
 _MOST_PLACES = 64
-"""Of one store. Where paths were not merged more often than that, it counts as lasting."""
+"""Most CFG nodes of one store that are followed; a store with more counts as lasting."""
 
 _CLOCKS: dict[str, Literal["time", "block"]] = {"TIMESTAMP": "time", "NUMBER": "block"}
 
@@ -26,7 +31,7 @@ _CLOCKS: dict[str, Literal["time", "block"]] = {"TIMESTAMP": "time", "NUMBER": "
 def written_to(
     code: ContractModel, variable: Variable, writes: Iterable[StorageWrite]
 ) -> StoredValues | None:
-    """None: the variable is at no plain number."""
+    """Return the values that these stores leave. None: its declared slot is not known."""
     root, bits = variable
     slot = StorageLocation(root=root).slot
     if slot is None:
@@ -56,7 +61,7 @@ def written_to(
 
 
 def _is_overwritten(code: ContractModel, write: StorageWrite, bits: int) -> bool:
-    """Whether every path from the store to the end of the call stores to the variable again: a lock
+    """True if every path from the store to the end of the call stores to the variable again: a lock
     that is set and released."""
     flow = code.flow(write.entry)
     starts = _places(code).get((write.entry, write.pc, write.slot, write.value), ())
@@ -73,7 +78,7 @@ def _is_overwritten(code: ContractModel, write: StorageWrite, bits: int) -> bool
 
 
 def _places(code: ContractModel) -> dict[StoreKey, list[tuple[CfgNode, int]]]:
-    """By store: the nodes that make it, and at which of their effects."""
+    """Return, by store, the nodes that execute it and its index among their effects."""
     [found] = _all_places(code)
     return found
 
@@ -117,7 +122,7 @@ def _persists(
 
 
 def _clock(code: ContractModel, value: Value) -> Literal["time", "block"] | None:
-    """Which clock a sum of it is stored of. None: something else."""
+    """Return the clock that the value is computed from, alone or with storage. None: another."""
     atoms = {atom.operation for atom in code.dependencies.sources(value)}
     for operation, name in _CLOCKS.items():
         if operation in atoms and atoms <= {operation, "SLOAD"}:
@@ -126,7 +131,7 @@ def _clock(code: ContractModel, value: Value) -> Literal["time", "block"] | None
 
 
 def _stored_number(value: Value, slot: Value, bits: int) -> int | None:
-    """The number that these bits of the slot are set to. None: not a number."""
+    """Return the constant that these bits of the slot are set to. None: no constant."""
     if isinstance(value, int):
         return value & bits
     match (value.operation, value.arguments):
@@ -142,7 +147,7 @@ def _stored_number(value: Value, slot: Value, bits: int) -> int | None:
 
 
 def _either_side(one: Value, other: Value, slot: Value, bits: int) -> int | None:
-    """What is left of the old slot holds zeros where the new field goes."""
+    """Return the constant in a packed store: the old slot is zero where the new field goes."""
     for kept, new in ((one, other), (other, one)):
         number = _stored_number(kept, slot, bits) if _is_cleared(kept, bits) else None
         if number == 0:

@@ -1,7 +1,8 @@
-"""The conditions on which code refuses a trade, taxes it otherwise, or moves balances otherwise.
+"""Trade conditions: branches that make a trade revert, or change its tax or its balance stores.
 
-The static analysis lists them once per code; `condition_plan` chooses, with what storage holds, the
-inputs that take each of them both ways, and `scenarios.what_if` plays those. All *inferred*.
+The static analysis lists them once per code (`condition_finder`). `conditions.condition_plan`
+chooses, from current storage, inputs that take each condition both ways, and `scenarios.what_if`
+simulates those. All *inferred*.
 """
 
 from typing import Literal
@@ -12,10 +13,10 @@ from analysis.static.token_model.cap_rules import ComputationStep
 from config.primitives import Hash32, Selector
 
 ConditionEffect = Literal["refuses", "overruns", "leads", "writes", "marks", "value"]
-"""`refuses`: one side surely fails; `overruns`: so does one of a compiler's own check; `hints`:
-decides whether a refusing test is met; `writes`: other balances are written on either side;
-`marks`: decides on a store to what one of the former reads; `value`: an amount that is written
-depends on it."""
+"""`refuses`: one side surely reverts, or moves no balance; `overruns`: one side of a compiler check
+reverts; `leads`: decides whether such a branch is reached; `writes`: the sides store different
+balances; `marks`: decides on a store to a variable that one of the former reads; `value`: a stored
+amount depends on it."""
 
 Source = Literal[
     "time",
@@ -39,39 +40,39 @@ Source = Literal[
     "hash",
     "unknown",
 ]
-"""What a condition depends on, beside fixed and owner-set storage and who the parties are.
+"""Inputs of a condition, beside fixed and owner-set storage and the identity of the parties.
 
-`fees`: gas price or base fee; `gas`: gas left; `coins`: somebody's native coins; `counter`: a
-variable that trades write; `mark`: a mapping entry of a party that trades write; `own`: one that
-only the party itself writes, by a call that is no trade; `unguarded`: a variable that a function
-without a recognised owner check writes; `balance`: a token balance other than that of who pays;
-`code`: size or hash of an account's code; `answer`, `callee`: what another contract answers, and
-whether it fails; `input`: calldata beyond the function's arguments.
+`fees`: gas price or base fee; `gas`: gas left; `coins`: an account's native balance; `counter`: a
+variable that trades write; `mark`: a party's mapping entry that trades write; `own`: one that only
+the party itself writes, by a call that is no trade; `unguarded`: a variable that a function without
+a recognised owner check writes; `balance`: a token balance other than the payer's; `code`: size or
+hash of an account's code; `answer`, `callee`: return data of another contract, and success of the
+call to it; `input`: calldata beyond the function's arguments.
 """
 
 
 class StoredValues(msgspec.Struct, frozen=True, kw_only=True):
-    """What those who need no owner's leave can leave behind in one variable."""
+    """Values that stores without an owner check can leave in one variable."""
 
     slot: Hash32
-    """Where it is declared; a mapping's entries are under their keys."""
+    """Slot of its declaration; a mapping's entries are under their keys."""
     bits: Hash32
-    """Which of the slot's bits it is."""
+    """Mask of the variable's bits in the slot."""
     constants: tuple[Hash32, ...] = ()
-    """Numbers that are stored, in place within the slot."""
+    """Constants that are stored, at their position within the slot."""
     clocks: tuple[Literal["time", "block"], ...] = ()
     """The clock is stored, or a sum with it."""
     is_free: bool = False
-    """It is counted up or down, or something else is stored: any value may be reached."""
+    """Any value may be reached: it is counted up or down, or something else is stored."""
     is_own: bool = False
-    """Only the party whose entry it is writes it, by a call that is no trade."""
+    """Only the party of the entry writes it, by a call that is no trade."""
 
 
 class TradeCondition(msgspec.Struct, frozen=True, kw_only=True):
-    """One branch, or one written amount, and what it depends on."""
+    """A branch or a stored amount, with the inputs it depends on."""
 
     selector: Selector
-    """Of the function it is met in; 0x00000000 is the fallback."""
+    """Function that contains it; 0x00000000 is the fallback."""
     pc: int
     effect: ConditionEffect
     sources: tuple[Source, ...]
@@ -83,26 +84,26 @@ class TradeCondition(msgspec.Struct, frozen=True, kw_only=True):
     its keys), `entry` (of a party, at a slot that cannot be computed), `answer` and `callee` of a
     step."""
     written: tuple[StoredValues, ...] = ()
-    """Of the variables among the leaves that trades or anybody write."""
+    """Values stored in those variables among the leaves that trades or anybody write."""
     fails_when: bool | None = None
-    """The truth of the condition that refuses. None: either side may go on."""
+    """Truth of the condition on which it reverts. None: either side may go on."""
 
 
 class OwnedCondition(msgspec.Struct, frozen=True, kw_only=True):
-    """A branch on storage that only the owner writes. It needs no play where a field tells it."""
+    """A branch on owner-written storage. It needs no simulation if another field reports it."""
 
     selector: Selector
     pc: int
     effect: ConditionEffect
     is_listed: bool
-    """It is the entry of a party in a mapping, not one variable for all."""
+    """True for a party's mapping entry, False for one variable for all."""
     askers: tuple[tuple[Hash32, int], ...] | None = None
-    """Slot, and bits to the right in it, of the addresses that may write it. None: a constant, a
-    list or another contract tells who may."""
+    """Slot and bit offset of the addresses that may write it. None: a constant, a list or another
+    contract decides."""
 
 
 class TradeConditions(msgspec.Struct, frozen=True, kw_only=True):
-    """Of one code."""
+    """Trade conditions of one code."""
 
     conditions: tuple[TradeCondition, ...] = ()
     owned: tuple[OwnedCondition, ...] = ()

@@ -1,4 +1,7 @@
-"""What guards of transfers amount to: caps, and checks of storage in general."""
+"""Transfer guards: caps on amounts and balances, and guards that depend on storage in general.
+
+Classifies the guards of `transfer` and `transferFrom` in the contract model by their predicates.
+"""
 
 from collections.abc import Iterator
 from typing import Final
@@ -27,19 +30,19 @@ _UNEQUAL: Final = frozenset({"XOR", "SUB"})
 
 
 class Cap(msgspec.Struct, frozen=True, kw_only=True):
-    """A guard that refuses what exceeds something."""
+    """A guard that reverts if an amount or balance exceeds a limit."""
 
     guard: Guard
     limits: frozenset[Variable]
     """Variables that hold the cap. Empty: it is a constant."""
     switches: frozenset[Variable]
-    """Variables that turn it on and off."""
+    """Variables that switch it on and off."""
     constant: int | None = None
-    """A cap that is written in the code."""
+    """A limit that is a constant in the code."""
 
 
 def _exceeding(code: ContractModel, reading: Predicate) -> Iterator[tuple[Value, Value]]:
-    """Pairs of words: it fails when the first is larger than the second."""
+    """Yield pairs of values: the predicate's literal holds if the first exceeds the second."""
     literal = reading.literal
     for term, holds in atomic_comparisons(code, literal.condition, holds=literal.holds):
         if term.operation in _ORDERED:
@@ -48,7 +51,7 @@ def _exceeding(code: ContractModel, reading: Predicate) -> Iterator[tuple[Value,
 
 
 def _refused(code: ContractModel, guard: Guard) -> Iterator[tuple[Value, Value]]:
-    """The same for a guard; a test of who or whether may stand behind the comparison."""
+    """Yield these pairs of a guard; also of its context, if its test may be an exemption."""
     yield from _exceeding(code, guard.test)
     test = guard.test
     is_exemption = test.reads_storage and not (
@@ -73,7 +76,7 @@ def _balances_in(code: ContractModel, word: Value, entry: int | None) -> set[str
         atom.operation == "result" and is_own_address(atom.arguments[0])
         for atom in code.dependencies.sources(word)
     ):
-        # What a token asks of itself to add an amount to is the recipient's balance.
+        # The token calls itself and adds the amount to the result: the recipient's balance.
         found.add(TO)
     return found
 
@@ -96,7 +99,7 @@ def _cap(code: ContractModel, guard: Guard, large: Value, small: Value) -> Cap |
     if any(root in code.roles.allowances for root, _ in limits):
         return None
     if limits and limits <= code.roles.scale - code.roles.supply:
-        return None  # no share reflects more than all do: a check of the books
+        return None  # reflection: no share exceeds the total; a consistency check
     switches = {
         variable
         for reading in guard.all()
@@ -113,7 +116,7 @@ def _cap(code: ContractModel, guard: Guard, large: Value, small: Value) -> Cap |
 
 @cached_on_model
 def trading_caps(code: ContractModel) -> Iterator[Cap]:
-    """Guards on the amount of one transfer, or on the sum of an address's transfers."""
+    """Yield caps on the amount of one transfer, or on the sum of an address's transfers."""
     supply = code.roles.supply
     for guard in code.move_guards():
         entry = guard.refusal.entry
@@ -131,7 +134,7 @@ def trading_caps(code: ContractModel) -> Iterator[Cap]:
 
 
 def _grows(code: ContractModel, word: Value, entry: int | None) -> bool:
-    """Whether the word is the amount, or a sum of amounts that the transfer adds to."""
+    """True if the value is the amount, or a stored sum that the transfer adds to."""
     parameters = ERC20_PARAMETERS[entry or 0]
     if code.predicates.has_amount(word, parameters):
         return True
@@ -146,7 +149,7 @@ def _grows(code: ContractModel, word: Value, entry: int | None) -> bool:
 
 
 def _adds_an_answer(code: ContractModel, write: StorageWrite) -> bool:
-    """Whether it adds what another contract says, such as the amount's worth, to somebody's sum."""
+    """True if it adds a call's result, such as the amount's worth, to a mapping entry."""
     return (
         bool(write.place.keys)
         and any(slot is write.slot for slot, _ in code.dependencies.reads(write.value))
@@ -156,7 +159,7 @@ def _adds_an_answer(code: ContractModel, write: StorageWrite) -> bool:
 
 @cached_on_model
 def position_caps(code: ContractModel) -> Iterator[Cap]:
-    """Guards on the balance that the recipient would have."""
+    """Yield caps on the balance that the recipient would have."""
     for guard in code.move_guards():
         entry = guard.refusal.entry
         for large, small in _refused(code, guard):
@@ -174,7 +177,7 @@ def position_caps(code: ContractModel) -> Iterator[Cap]:
 def is_modifiable(
     code: ContractModel, variables: frozenset[Variable], *, by_transfers: bool = False
 ) -> list[tuple[int | None, int]]:
-    """Entry and pc of stores to one of these, by functions other than transfers unless told."""
+    """Return function and pc of stores to these variables; `by_transfers` includes transfers."""
     return [
         (write.entry, write.pc)
         for variable in variables
@@ -184,20 +187,24 @@ def is_modifiable(
 
 
 def capped_guards(code: ContractModel) -> set[Guard]:
-    """Guards of caps; also where paths met before one, so that only who is exempt is left of it."""
+    """Return the guards of caps.
+
+    Includes guards at a cap's pc with the same lists: after a merge of paths, only the exemption is
+    left of the condition.
+    """
     caps = {cap.guard for found in (trading_caps(code), position_caps(code)) for cap in found}
     exempt = {(cap.pc, cap.test.lists) for cap in caps if cap.test.lists}
     return caps | {guard for guard in code.move_guards() if (guard.pc, guard.test.lists) in exempt}
 
 
 def is_funds_check(reading: Predicate) -> bool:
-    """Whether it only asks if balance or allowance suffice."""
+    """True if the predicate only tests whether balance or allowance suffice."""
     is_about_balance = bool(reading.balances_of) and TO not in reading.balances_of
     return (reading.is_about_allowance or is_about_balance) and not reading.lists
 
 
 def storage_guards(code: ContractModel, entry: int) -> Iterator[Guard]:
-    """Guards of a transfer function whose condition depends on more than funds."""
+    """Yield the guards of a transfer function that depend on storage other than funds."""
     for guard in code.move_guards():
         if guard.refusal.entry != entry:
             continue
@@ -212,7 +219,7 @@ def storage_guards(code: ContractModel, entry: int) -> Iterator[Guard]:
 
 
 def is_zero_test(reading: Predicate) -> bool:
-    """Whether it only asks if an address is set at all."""
+    """True if the predicate only tests whether a stored address is zero."""
     condition = reading.literal.condition
     words = condition.arguments if condition.operation == "EQ" else (condition,)
     bare = [_unpacked(word) for word in words if word != 0]
@@ -225,7 +232,7 @@ def is_zero_test(reading: Predicate) -> bool:
 
 
 def _unpacked(word: Value) -> Value:
-    """What an address is taken out of, where it shares its slot with others."""
+    """Return the storage read from which a packed address is extracted."""
     bare = address_in(word)
     match bare:
         case (

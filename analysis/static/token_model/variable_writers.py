@@ -1,4 +1,8 @@
-"""What moves a variable: trades, its party's own calls, anybody, or nobody but an owner."""
+"""Variable writers: whether trades, the party itself, anybody or only an owner writes a variable.
+
+A store counts as the owner's only behind a recognised owner check (`guarded_stores`); a variable
+with a store that is none of the owner's, a trade's or the caller's own is `unguarded`.
+"""
 
 from typing import Final
 
@@ -19,7 +23,7 @@ _TRADES: Final = frozenset({*MOVERS, APPROVE})
 
 
 class WrittenVariables:
-    """Of one code; remembers what it was asked."""
+    """Cached classification of one contract's variables by their writers."""
 
     def __init__(self, code: ContractModel) -> None:
         self._code = code
@@ -27,13 +31,13 @@ class WrittenVariables:
         self._values: dict[Variable, StoredValues | None] = {}
 
     def source(self, variable: Variable) -> Source | None:
-        """None: fixed, owner-set, or a role that has its own leaves."""
+        """Return the variable's source. None: fixed, owner-set, or a role with its own leaves."""
         if variable not in self._sources:
             self._sources[variable] = None if self._has_role(variable) else self._mover(variable)
         return self._sources[variable]
 
     def written(self, variable: Variable) -> StoredValues | None:
-        """What those leave behind who need no owner's leave. None: at no plain number."""
+        """Return the values that unguarded stores leave. None: its declared slot is not known."""
         if variable not in self._values:
             found = written_to(self._code, variable, self._open_writes(variable))
             if found is not None and self.source(variable) == "own":
@@ -43,7 +47,7 @@ class WrittenVariables:
 
     def _has_role(self, variable: Variable) -> bool:
         code, root = self._code, variable[0]
-        # How long a party's own list is: compilers check it before each access.
+        # Length of a party's own list: compilers check it before each access.
         is_list = isinstance(root, tuple) and code.layout.has_elements(root)
         is_held = root in code.roles.balances or root in code.roles.allowances
         return is_list or is_held or variable in code.roles.supply or variable in code.roles.scale
@@ -60,14 +64,14 @@ class WrittenVariables:
         return "unguarded"
 
     def _open_writes(self, variable: Variable) -> list[StorageWrite]:
-        """Stores to it that need no owner's leave."""
+        """Return the stores to it that no owner check guards."""
         return [write for write in self._writes(variable) if not is_guarded(self._code, write)]
 
     def _writes(self, variable: Variable) -> list[StorageWrite]:
         return [*self._code.writes_to(variable), *writes_inside(self._code, variable)]
 
     def _is_own_act(self, write: StorageWrite) -> bool:
-        """Whether it stores under the key of whoever calls, or has signed, and is no trade."""
+        """True if it stores under the caller's or a signer's key, and is no trade."""
         code = self._code
         return write.entry not in _TRADES and any(
             all(
