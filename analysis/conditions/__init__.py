@@ -1,1 +1,1 @@
-"""Conditions of trades solved for the inputs at which they turn. Pure."""
+"""Solver for the inputs at which branch conditions of trades change their outcome. Pure."""

@@ -1,4 +1,8 @@
-"""Evaluates a condition with what storage holds and what an ordinary trade brings. Pure."""
+"""Concrete evaluation of a condition, from stored values and the inputs of an ordinary trade. Pure.
+
+Input: the steps of one condition, an `OrdinaryTrade`, and the inputs changed in it. Output: the
+outcome of the condition, or None where a deciding value is not known.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
@@ -16,10 +20,10 @@ _TRANSFER: Final = "0xa9059cbb"
 _APPROVE: Final = "0x095ea7b3"
 
 _MOVED: Final = frozenset({"mark", "unguarded"})
-"""Written per party by trades or by anybody: an entry need not be what somebody new has."""
+"""Sources of mapping entries that trades or anybody may write, so that one may not be zero."""
 
 Changed = Mapping[tuple[Input, Hash32 | None], int]
-"""Inputs that are not ordinary: variables and entries by their slots, coins by whose they are."""
+"""Changed inputs: storage variables and mapping entries by slot, coins by account, else None."""
 
 _KINDS: Final[dict[str, Input]] = {
     "time": "time",
@@ -34,19 +38,19 @@ _KINDS: Final[dict[str, Input]] = {
 
 
 class Evaluator:
-    """Of one condition."""
+    """Evaluator of one condition."""
 
     def __init__(self, condition: TradeCondition, setting: OrdinaryTrade) -> None:
         self._steps = condition.steps
         self._setting = setting
         self.choice: Mapping[int, int] = {}
-        """Which meaning of a merged word is looked at, by step."""
+        """Index of the operand chosen for each phi, by number of its step."""
         self._selector = condition.selector
         self._trader = word_of(int(setting.trader, 16))
         self._is_moved = not _MOVED.isdisjoint(condition.sources)
 
     def ordinary(self, kind: Input, mark: int, slot: Hash32 | None) -> int | None:
-        """What an ordinary trade brings. None: not known, or of `price`."""
+        """Return an input's value in an ordinary trade. None: not known, or input `price`."""
         setting = self._setting
         if kind == "slot":
             return None if slot is None else setting.words.get(slot)
@@ -66,13 +70,15 @@ class Evaluator:
         return values.get(kind)
 
     def truth(self, changed: Changed, mark: int) -> bool | None:
-        """Whether the condition holds. None: what decides is not known. `mark`: what entries of
-        mappings hold."""
+        """Return the outcome of the condition. None: a deciding value is not known.
+
+        `mark`: the value of mapping entries.
+        """
         values = self._all(changed, mark)
         return None if not values or values[-1] is None else bool(values[-1])
 
     def purses(self) -> tuple[Hash32, ...]:
-        """Whose coins the condition reads, as words: the trader's, and the contract's own."""
+        """Return the accounts whose coins are read, as 32 bytes: of the trader and the contract."""
         values = self._all({}, 0)
         asked = {
             values[step.arguments[0]]
@@ -86,7 +92,7 @@ class Evaluator:
         )
 
     def entries(self, variable: Hash32, mark: int) -> dict[Hash32, tuple[int | None, ...]]:
-        """Slots of the entries of a variable that the condition reads, and their keys."""
+        """Return the slots of a mapping's entries that the condition reads, with their keys."""
         values = self._all({}, mark)
         found: dict[Hash32, tuple[int | None, ...]] = {}
         for step in self._steps:
@@ -97,7 +103,7 @@ class Evaluator:
         return found
 
     def _all(self, changed: Changed, mark: int) -> list[int | None]:
-        """The value of every step."""
+        """Return the value of every step. None: not known."""
         values: list[int | None] = []
         for number, step in enumerate(self._steps):
             if step.operation == "phi":
@@ -149,7 +155,7 @@ class Evaluator:
         return value
 
     def _plain(self, name: str, changed: Changed) -> int | None:
-        """A leaf without operands."""
+        """Return the value of a leaf without operands."""
         fixed = {**self._people(), "callee": 1}.get(name)
         if fixed is not None:
             return fixed
@@ -171,7 +177,7 @@ class Evaluator:
         return people | {"from": trader, "to": pool, "caller": int(setting.router, 16)}
 
     def _coins(self, given: Sequence[int | None], changed: Changed) -> int | None:
-        """None: of an account whose coins are not played."""
+        """Return an account's coins in wei. None: not the trader's or the contract's."""
         if not given or given[0] not in (int(self._trader, 16), int(self._setting.contract, 16)):
             return None
         account = word_of(given[0])
@@ -195,12 +201,12 @@ def _hash(words: Sequence[int | None]) -> int | None:
 
 
 def word_of(number: int) -> Hash32:
-    """As slots and accounts are named."""
+    """Return the number as a 32-byte hex string, the form of slots and accounts."""
     return Hash32(f"0x{number:064x}")
 
 
 def folded(name: str, fold: Callable[..., int], given: Sequence[int | None]) -> int | None:
-    """An operand that is not known may not matter."""
+    """Apply an operation; unknown operands are tolerated where they cannot matter."""
     known = [value for value in given if value is not None]
     if len(known) == len(given):
         return fold(*known) & MASK
@@ -212,7 +218,7 @@ def folded(name: str, fold: Callable[..., int], given: Sequence[int | None]) -> 
 
 
 def constant(steps: Sequence[ComputationStep], at: int, words: Mapping[Hash32, int]) -> int | None:
-    """A step's value where code and storage decide it."""
+    """Return a step's value if code and storage determine it, else None."""
     step = steps[at]
     if step.operation == "number" and step.word is not None:
         return int(step.word, 16)

@@ -1,4 +1,4 @@
-"""Inputs of a trade that its conditions may ask for, and what an ordinary trade brings of each."""
+"""Inputs that the conditions of a trade may read, and their values in an ordinary trade."""
 
 from collections.abc import Collection, Mapping
 from typing import Final, Literal
@@ -22,8 +22,9 @@ Input = Literal[
     "balance",
     "price",
 ]
-"""`coins`: somebody's native coins; `slot`: a variable of the token; `mark`: a mapping's entry;
-`balance`: the token's own; `price`: what the pool holds, as a multiple of today's in percent."""
+"""`coins`: native coins of an account; `slot`: a storage variable of the token; `mark`: an entry
+of a mapping; `balance`: the token's balance of itself; `price`: the pool's quote reserve, in
+percent of today's."""
 
 _REAL: Final = frozenset[Input](
     {
@@ -34,35 +35,35 @@ _REAL: Final = frozenset[Input](
 
 
 class WhatIf(msgspec.Struct, frozen=True, kw_only=True):
-    """One input, set to a value that is not the ordinary one."""
+    """One input of a simulation, set to a value other than the ordinary one."""
 
     input: Input
     value: int
     slot: Hash32 | None = None
-    """Of `slot` and `mark`."""
+    """Storage slot, for inputs `slot` and `mark`."""
     contract: Address | None = None
-    """Whose variable."""
+    """The contract whose storage is set."""
     account: Address | None = None
-    """Whose coins. None: the trader's."""
+    """The account whose coins are set. None: the trader."""
     is_standing: bool = False
-    """It holds from before the first buy on, not from later: the trader's own doing."""
+    """True if it is set before the first buy and not only later, as by the trader itself."""
 
     also: tuple["WhatIf", ...] = ()
-    """Inputs that are set beside it, all of them of what is stored."""
+    """Further inputs, all of stored state, that are set together with it."""
 
     @property
     def is_real(self) -> bool:
-        """Whether ordinary people can meet it: nothing of the token's is overridden."""
+        """True if ordinary traders can encounter it: no state of the contract is overridden."""
         return self.input in _REAL and self.account is None and not self.also
 
     @property
     def is_stored(self) -> bool:
-        """Whether the contract's own state is overridden."""
+        """True if state of the contract is overridden: its storage or its coins."""
         return self.input in ("slot", "mark") or self.account is not None
 
 
 class OrdinaryTrade(msgspec.Struct, frozen=True, kw_only=True):
-    """What an ordinary trade brings."""
+    """The values of all inputs in an ordinary trade."""
 
     time_s: int
     block: int
@@ -75,7 +76,7 @@ class OrdinaryTrade(msgspec.Struct, frozen=True, kw_only=True):
     trader: Address
     token: Address
     contract: Address
-    """Whose conditions and storage: the token, or the pool's hook."""
+    """The contract with the conditions and the storage: the token, or the pool's hook."""
     pool: Address
     router: Address
     proposer: Address
@@ -83,4 +84,4 @@ class OrdinaryTrade(msgspec.Struct, frozen=True, kw_only=True):
     words: Mapping[Hash32, int]
     """Storage by slot."""
     known: Collection[Address]
-    """Contracts whose answers the plays themselves show: pools, routers, quote tokens."""
+    """Contracts that the simulations execute themselves: pools, routers, quote tokens."""

@@ -1,10 +1,10 @@
-"""Chooses inputs that take a trade's conditions the other way than ordinary plays do. Pure.
+"""Plan of what-if simulations: inputs that flip the branch conditions of a trade. Pure.
 
-Each condition is evaluated with what storage holds and what an ordinary trade brings. Then one
-input at a time is moved through its domain: points of interest (constants of the condition, stored
-values, their neighbours), and bisection between two points that answer differently. The first
-values on either side of the ordinary one that flip the condition are played. What cannot be
-evaluated, or depends on what no play can set, stays open, with the reason.
+Each condition is evaluated on stored values and the inputs of an ordinary trade. Then one input at
+a time is moved through its domain: points of interest (constants of the condition, stored values,
+their neighbours), and bisection between two points with different outcomes. The nearest flip on
+either side of the ordinary value is simulated. A condition that cannot be evaluated, or depends on
+an input that no simulation can set, stays open, with the reason.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -31,7 +31,7 @@ _ADDRESS_BITS: Final = 160
 _YEAR_S: Final = 365 * 86_400
 _MOST_BLOCKS: Final = 5_000_000
 _PRICE_LEVELS: Final = (400, 3_000)
-"""Percent of today's quote reserve that a large buyer brings the pool to."""
+"""Quote reserves after a large buy, in percent of today's."""
 
 _UNPLAYABLE: Final[dict[Source, str]] = {
     "block_hash": "a block's hash cannot be chosen",
@@ -58,22 +58,22 @@ _INPUTS: Final[dict[Source, tuple[Input, ...]]] = {
 }
 
 _SETTLED_BY_SIZES: Final = frozenset[Source]({"amount", "balance"})
-"""Where these cannot be solved, buys and sales of several sizes, the crowd's trades and the price
-moved both ways have gone both ways already."""
+"""Sources that need no solution: trades of several sizes, trades of other accounts and prices moved
+both ways have already taken both branches."""
 
 
 class ConditionPlan(msgspec.Struct, frozen=True, kw_only=True):
-    """What to play for which condition."""
+    """The what-ifs to simulate, and the conditions that each of them settles."""
 
     what_ifs: tuple[WhatIf, ...]
     wanted: tuple[tuple[int, tuple[WhatIf, ...]], ...]
-    """By number of a condition: what has to be played for it to be settled."""
+    """By number of a condition: the what-ifs that must be simulated to settle it."""
     open: tuple[tuple[int, str], ...]
     """By number of a condition: why it cannot be settled."""
 
 
 def slots_of(conditions: TradeConditions) -> tuple[Hash32, ...]:
-    """Storage that a plan wants to know."""
+    """Return the storage slots whose values a plan needs."""
     named = (
         step.word
         for condition in conditions.conditions
@@ -84,7 +84,7 @@ def slots_of(conditions: TradeConditions) -> tuple[Hash32, ...]:
 
 
 def callees_of(conditions: TradeConditions, words: Mapping[Hash32, int]) -> tuple[Address, ...]:
-    """Contracts that the conditions ask, as far as code and storage name them."""
+    """Return the contracts that conditions call, as far as code and storage name them."""
     found: dict[Address, None] = {}
     for condition in conditions.conditions:
         for step in condition.steps:
@@ -98,7 +98,7 @@ def callees_of(conditions: TradeConditions, words: Mapping[Hash32, int]) -> tupl
 def make_plan(
     conditions: TradeConditions, setting: OrdinaryTrade, codeless: Collection[Address]
 ) -> ConditionPlan:
-    """`codeless`: callees without code, which answer nothing."""
+    """Plan the what-ifs of all conditions. `codeless`: callees without code, returning no data."""
     what_ifs: dict[WhatIf, None] = {}
     wanted, open_ = [], []
     for number, condition in enumerate(conditions.conditions):
@@ -117,8 +117,9 @@ def make_plan(
 
 
 def _together(what_ifs: Sequence[WhatIf]) -> Iterator[WhatIf]:
-    """All that is stored set at once, with the clock where one is set: a condition may be met only
-    where others have turned. Twice, since a variable may have been set to two values."""
+    """Yield what-ifs that set all stored inputs at once, and the clock where one is set, because a
+    condition may be reached only where others have flipped. Two, as a variable may have two values.
+    """
     stored = [each for each in what_ifs if each.is_stored]
     clocks = [each for each in what_ifs if each.input in ("time", "block")]
     for order in (stored, stored[::-1]):
@@ -140,7 +141,7 @@ class _Solver:
         self._values = Evaluator(condition, setting)
 
     def solve(self) -> tuple[list[WhatIf], str | None]:
-        """Values that flip the condition, and why it is not settled by them."""
+        """Return what-ifs that flip the condition, and why they do not settle it, else None."""
         sources = set(self._condition.sources)
         reasons = [
             _UNPLAYABLE[source] for source in self._condition.sources if source in _UNPLAYABLE
@@ -164,8 +165,8 @@ class _Solver:
         return [*found, *samples], reasons[0] if reasons else None
 
     def _solved(self, sources: Collection[Source]) -> tuple[list[WhatIf], bool]:
-        """Values that flip the condition, each meaning of a merged word by itself; and whether each
-        could be evaluated."""
+        """Return what-ifs that flip the condition, for each choice of phi operands; and True if it
+        could be evaluated for every choice."""
         flips: dict[WhatIf, None] = {}
         is_evaluated = True
         for choice in self._choices():
@@ -192,7 +193,7 @@ class _Solver:
     # --- other contracts ------------------------------------------------------------------------
 
     def _asked_contracts(self, sources: set[Source]) -> tuple[list[WhatIf], str | None]:
-        """Price levels, where a known contract is asked; why not, where an unknown one is."""
+        """Return price levels if contracts are called; and the reason, if one is not known."""
         if not sources & {"answer", "callee", "balance"}:
             return [], None
         prices = [WhatIf(input="price", value=percent) for percent in _PRICE_LEVELS]
@@ -205,8 +206,8 @@ class _Solver:
         return prices, None
 
     def _is_unknown(self, at: int) -> str | None:
-        """Why the contract that a step names is not known. A contract that a known one names is
-        known as well: the wrapped coin of a router, the pair of a factory."""
+        """Return why the contract that a step names is not known, else None. A contract returned
+        by a known one is known too: the wrapped coin of a router, the pair of a factory."""
         step = self._steps[at]
         target = constant(self._steps, at, self._setting.words)
         target = self._identity(at) if target is None else target
@@ -236,7 +237,7 @@ class _Solver:
     # --- solving --------------------------------------------------------------------------------
 
     def _marks(self) -> tuple[int, ...]:
-        """What an entry may hold: nothing, and what trades store there."""
+        """Return the values that a mapping entry may hold: zero, and those that trades store."""
         setting = self._setting
         found = dict.fromkeys((0,))
         named = {step.word for step in self._steps if step.operation == "mark"}
@@ -267,8 +268,8 @@ class _Solver:
                     yield msgspec.structs.replace(found, is_standing=written.is_own)
 
     def _purse(self, account: Hash32, mark: int) -> Iterator[WhatIf]:
-        """The trader's coins; or the contract's own, which anybody may add to. How many it holds is
-        not known, so none is played as well."""
+        """Yield flips of the trader's coins, or of the contract's own, which anybody may add to. As
+        the contract's balance is not known, zero is simulated too."""
         flips = [each.value for each in self._flipping("coins", mark, account)]
         contract = self._setting.contract
         if int(account, 16) != int(contract, 16):
@@ -278,7 +279,7 @@ class _Solver:
                 yield WhatIf(input="coins", value=value, account=contract)
 
     def _slots(self, kind: Input, mark: int, written: StoredValues) -> list[Hash32]:
-        """Of the variable, or of its entries that the condition reads."""
+        """Return the slot of the variable, or those of its entries that the condition reads."""
         if kind == "slot":
             named = {step.word for step in self._steps if step.operation == kind}
             return [written.slot] if written.slot in named else []
@@ -287,16 +288,16 @@ class _Solver:
         return [
             slot
             for slot, keys in self._values.entries(written.slot, mark).items()
-            # Contracts do nothing by themselves.
+            # Contracts start no transactions, so they do not write their own entries.
             if not (written.is_own and machines.intersection(keys))
         ]
 
     def _stored(
         self, kind: Input, mark: int, slot: Hash32, written: StoredValues
     ) -> Iterator[WhatIf]:
-        """Values of a variable that can be reached: numbers that are stored, or, where it is
-        counted or set to anything, the nearest ones that flip the condition. The clock that is
-        stored is played by waiting."""
+        """Yield reachable values of a variable that flip the condition: constants that are stored,
+        and, if it may take any value, the nearest flips. A stored clock is simulated by letting
+        time pass."""
         ordinary = self._values.ordinary(kind, mark, slot)
         if ordinary is None:
             return
@@ -316,13 +317,13 @@ class _Solver:
             flips = list(self._flipping(kind, mark, slot, bits=bits))
             yield from flips
             if flips and kind == "mark" and not ordinary:
-                # The trades that are played may leave an entry that is not the ordinary one.
+                # Simulated trades may leave a value in the entry other than the ordinary one.
                 yield msgspec.structs.replace(flips[0], value=ordinary)
 
     def _flipping(
         self, kind: Input, mark: int, slot: Hash32 | None, *, bits: int = MASK
     ) -> Iterator[WhatIf]:
-        """`bits`: of a slot's word, those that are moved."""
+        """Yield the nearest flips of one input. `bits`: those of the slot that are varied."""
         word = self._values.ordinary(kind, mark, slot)
         if word is None:
             return
@@ -349,7 +350,7 @@ class _Solver:
     def _domain(self, kind: Input, ordinary: int) -> tuple[int, int]:
         setting = self._setting
         domains: dict[Input, tuple[int, int]] = {
-            # The clock only goes on.
+            # Time does not run backwards.
             "time": (ordinary, ordinary + 10 * _YEAR_S),
             "block": (ordinary, ordinary + _MOST_BLOCKS),
             "gas_price": (setting.base_fee_wei, 100 * ordinary + 10**12),
@@ -363,7 +364,7 @@ class _Solver:
         return domains.get(kind, (0, MASK))
 
     def _named(self) -> set[int]:
-        """Numbers of the condition, and what the variables in it hold."""
+        """Return the constants of the condition and the stored values of its variables."""
         words = self._setting.words
         return {
             int(step.word, 16) if step.operation == "number" else words[step.word]
@@ -373,7 +374,7 @@ class _Solver:
         }
 
     def _samples(self, source: Source) -> Iterator[WhatIf]:
-        """Values far from the ordinary one, where the condition itself cannot be solved."""
+        """Yield values far from the ordinary one, for conditions that cannot be solved."""
         setting = self._setting
         samples: dict[Source, tuple[tuple[Input, int], ...]] = {
             "fees": (

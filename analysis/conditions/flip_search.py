@@ -1,6 +1,7 @@
-"""Finds the values nearest to the ordinary one at which a condition answers otherwise. Pure.
+"""Search for the values nearest to the ordinary one at which a condition changes its outcome. Pure.
 
-Points of interest first, nearest first, then bisection between two points that answer differently.
+Candidate points are tried nearest first, then the interval between two points with different
+outcomes is bisected. At most `_MOST_POINTS` points are tried, so that a flip may be missed.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -12,21 +13,23 @@ _MOST_POINTS: Final = 480
 _WORD_BITS: Final = 256
 _MULTIPLIER: Final = 6364136223846793005
 _INCREMENT: Final = 1442695040888963407
-"""Of a linear congruential generator. Source: Knuth, MMIX."""
+"""Constants of a linear congruential generator. Source: Knuth, MMIX."""
 
 
 def points_of_interest(
     named: Iterable[int], ordinary: int, low: int, high: int, *, is_lot: bool
 ) -> list[int]:
-    """Where a condition that names these numbers may change its answer, nearest first. `is_lot`:
-    any value is as likely as another."""
+    """Return points within bounds where a condition with these constants may flip, nearest first.
+
+    `is_lot`: all values are equally likely, so pseudorandom points are added.
+    """
     span = high - low
     points = {ordinary, low, high, *(low + span * at // 16 for at in range(17))}
     for each in named:
         points |= {each, each + 1, each - 1, ordinary + each, ordinary + each + 1}
         points.add(MASK & ~each)
     for power in range(_WORD_BITS):
-        # a bit of its own, and a step as large
+        # one flipped bit, and a step of the same size
         points |= {ordinary ^ 2**power, ordinary + 2**power, ordinary - 2**power}
     if is_lot:
         points |= {(ordinary * _MULTIPLIER + at * _INCREMENT) & MASK for at in range(64)}
@@ -37,7 +40,7 @@ def points_of_interest(
 def nearest_flips(
     truth: Callable[[int], bool | None], points: Sequence[int], ordinary: int
 ) -> Iterator[int]:
-    """The nearest value on either side whose answer is another. `points`: nearest first."""
+    """Yield the nearest flip on each side of the ordinary value. `points`: nearest first."""
     before = truth(ordinary)
     for side in (1, -1):
         last = ordinary
@@ -55,7 +58,7 @@ def nearest_flips(
 def _first_flip(
     truth: Callable[[int], bool | None], before: bool | None, same: int, other: int
 ) -> int:
-    """Between a value that answers as before and one that does not: the first that does not."""
+    """Bisect between a value with the old outcome and one with another; return a first flip."""
     for _ in range(256):
         middle = (same + other) // 2
         if middle in (same, other):

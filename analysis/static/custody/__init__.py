@@ -1,1 +1,1 @@
-"""Proof of custody: who is asked before a balance falls or an allowance is set."""
+"""Proof that every store lowering a balance or setting an allowance is authorised by its holder."""

@@ -1,8 +1,8 @@
-"""Arguments that lead to a store which nobody need agree to: the conditions of its path, inverted.
+"""Solver for call arguments that reach an unproved store, by inverting the conditions of its path.
 
-Each condition is an operation on one unknown of the call. Comparisons with a hash of an unknown
-word are not solved, nor those with several unknowns. What is found is tried on stage; a wrong
-guess costs a call and proves nothing.
+Only conditions that apply invertible operations to one unknown of the call are solved; comparisons
+with the hash of an unknown value, and those with several unknowns, are not. Solutions are tried in
+a simulation, so that a wrong one costs a call and proves nothing.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -19,17 +19,17 @@ from analysis.static.token_model.contract_model import ContractModel
 
 _EQUALITIES: Final = frozenset({"EQ", "XOR", "SUB"})
 _ZEROED: Final = frozenset({"MOD", "AND", "SHL", "SHR", "ADD"})
-"""Operations whose result is asked to be zero."""
+"""Operations that are solved for a result of zero."""
 _MOST_FIXES: Final = 12
 _MOST_PRELUDES: Final = 3
 _WORD: Final = 32
 _FARTHEST: Final = 1 << 16
 _SECRET_BITS: Final = 16
-"""Constants of fewer bits are flags and bounds, and are set all the same."""
+"""Bounds with fewer bits are flags and limits, and are not solved."""
 
 
 class SolvedArgument(msgspec.Struct, frozen=True, kw_only=True):
-    """A number that a word of calldata must be, or be congruent to."""
+    """A value that a calldata word must equal, or be congruent to."""
 
     offset: int
     """Bytes from the start of calldata; negative: from its end."""
@@ -40,35 +40,38 @@ class SolvedArgument(msgspec.Struct, frozen=True, kw_only=True):
     modulus: str = "0x0"
     """Hex. 0: the value itself."""
     is_weak: bool = False
-    """Only where those bits are zero otherwise: anything but zero will do."""
+    """True if any value but zero will do: set only if the masked bits are zero otherwise."""
 
 
 class SolvedArguments(msgspec.Struct, frozen=True, kw_only=True):
-    """One way to a store that is not proved."""
+    """The special requirements of one call that reaches an unproved store."""
 
     selector: int | None
     arguments: str | None = None
     """ABI types, separated by commas. None: not known."""
     fixes: tuple[SolvedArgument, ...] = ()
     preludes: tuple[tuple[int, str], ...] = ()
-    """Functions that write what the path asks for, to be called first: selector and ABI types."""
+    """Functions to call first, as they write storage the path reads: selector and ABI types."""
     tail_victim: bool = False
-    """Whose balance it is is read from the end of calldata."""
+    """True if the address of the debited account is read from the end of calldata."""
     has_code: bool = False
-    """The caller must be a contract."""
+    """True if the caller must be a contract."""
     value_wei: str = "0x0"
-    """Coins to be sent."""
+    """Native coins to send, in hex."""
 
     @property
     def is_plain(self) -> bool:
-        """Whether nothing about the call is special."""
+        """True if the call has no special requirements."""
         return not (self.fixes or self.preludes or self.tail_victim or self.has_code)
 
 
 def solve_arguments(
     code: ContractModel, opens: Iterable[UnprovedStore], arguments: Mapping[int, str]
 ) -> tuple[SolvedArguments, ...]:
-    """One for each store that is not proved, each once. `arguments`: ABI types by selector."""
+    """Return the distinct special calls that reach unproved stores.
+
+    `arguments`: ABI types by selector.
+    """
     found = (_opening(code, each, arguments) for each in opens)
     return tuple(dict.fromkeys(each for each in found if not each.is_plain))
 
@@ -84,7 +87,7 @@ def _opening(
     for term in () if whose is None else subterms(whose):
         offset = _offset(term.arguments[0]) if term.operation == "CALLDATALOAD" else None
         if offset is not None:
-            solved.fixes.pop(offset, None)  # there the victim stands
+            solved.fixes.pop(offset, None)  # this word is the address of the victim
     return SolvedArguments(
         selector=found.entry,
         fixes=tuple(solved.fixes.values())[:_MOST_FIXES],
@@ -107,7 +110,7 @@ def _is_from_end(term: Expr) -> bool:
 
 
 class _Solved:
-    """What the conditions of one path come to."""
+    """The requirements solved so far from the conditions of one path."""
 
     def __init__(self) -> None:
         self.fixes: dict[int, SolvedArgument] = {}
@@ -115,7 +118,7 @@ class _Solved:
         self.value_wei = 0
 
     def take(self, term: Expr, *, is_true: bool) -> None:
-        """One comparison that must be so."""
+        """Solve one comparison that must have this outcome."""
         name = term.operation
         if name in _EQUALITIES and is_true is (name == "EQ"):
             for one, other in (term.arguments, term.arguments[::-1]):
@@ -181,7 +184,7 @@ def _offset(place: Value) -> int | None:
 
 
 def _undo(term: Expr, target: int, mask: int, modulus: int) -> tuple[Expr, int, int, int] | None:
-    """The one unknown operand, and what it must be."""
+    """Return the one unknown operand, its required value, mask and modulus. None: not solvable."""
     inner = [word for word in term.arguments if isinstance(word, Expr)]
     numbers = [word for word in term.arguments if isinstance(word, int)]
     if len(inner) != 1 or (modulus and term.operation != "ADD"):
@@ -217,14 +220,14 @@ _UNDO: Final[dict[str, Callable[[int, int, int, bool], _Undone]]] = {
     "MOD": lambda target, key, mask, _: (target, mask, key),
     "ISZERO": lambda target, _key, mask, _: (int(not target), mask, 0),
 }
-"""What the unknown operand of an operation with a constant must be, its mask and its modulus."""
+"""By operation with a constant: the required value of the other operand, its mask and modulus."""
 
 
 _BITS: Final = 256
 
 
 def _preludes(code: ContractModel, found: UnprovedStore) -> Iterator[int]:
-    """Functions that write storage which the path asks for, where transfers do not."""
+    """Yield functions that write storage the path reads, except balances and allowances."""
     asked: dict[VariableId, None] = {}
     words = [condition for condition, _ in found.path[::-1]]
     for condition in words:

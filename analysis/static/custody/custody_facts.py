@@ -1,7 +1,7 @@
-"""Branch conditions read as statements about custody: who is who, and what an allowance covers.
+"""Branch conditions translated into facts about custody: equal addresses and covered allowances.
 
-Input: one condition, resolved on a path, and whether it holds. Output: hashable facts that
-`custody_paths` keeps along the path. A condition that says nothing of the kind gives none.
+Input: one condition with its phis resolved on a path, and its outcome. Output: hashable facts that
+`custody_search` keeps along the path. A condition irrelevant to custody yields none.
 """
 
 from collections.abc import Iterable, Iterator
@@ -21,32 +21,32 @@ from analysis.static.token_model.contract_model import ContractModel
 
 _EQUALITIES: Final = frozenset({"EQ", "XOR", "SUB"})
 _ENDLESS: Final = 2**95
-"""An allowance known to be at least this is not lowered by tokens that have endless ones."""
+"""Tokens with unlimited allowances do not lower an allowance of at least this many raw units."""
 _DEEPEST: Final = 8
 
 
 class AreEqual(msgspec.Struct, frozen=True):
-    """Both words are one address, or one number."""
+    """Both expressions have the same value: one address or one number."""
 
     one: Value
     other: Value
 
 
 class AllowanceCovers(msgspec.Struct, frozen=True):
-    """The number in the slot is at least this sum."""
+    """The slot holds at least this sum."""
 
     slot: Value
     amount: LinearAmount
 
 
 class AllowanceUnlimited(msgspec.Struct, frozen=True):
-    """The number in the slot is too large to be used up."""
+    """The slot holds a number treated as an unlimited allowance."""
 
     slot: Value
 
 
 class CallerListed(msgspec.Struct, frozen=True):
-    """Storage under the caller's key tells the caller from an unlisted address."""
+    """The slot keyed by the caller is set: an entry of zero would have taken the other branch."""
 
     slot: Value
 
@@ -55,14 +55,14 @@ Fact = AreEqual | AllowanceCovers | AllowanceUnlimited | CallerListed
 
 
 class FactReader:
-    """Reads the conditions of one code."""
+    """Reads the facts from the conditions of one code, with memoised results."""
 
     def __init__(self, code: ContractModel) -> None:
         self._code = code
         self._known: dict[tuple[Value, bool], tuple[Fact, ...]] = {}
 
     def facts(self, condition: Value, *, holds: bool) -> tuple[Fact, ...]:
-        """What the condition states."""
+        """Return the facts that follow from the condition having this outcome."""
         key = (condition, holds)
         known = self._known.get(key)
         if known is None:
@@ -70,12 +70,12 @@ class FactReader:
         return known
 
     def may_tell(self, condition: Expr) -> bool:
-        """Whether a condition of the code, whatever its phi words mean, may state a fact."""
+        """True if a condition may yield a fact under some operands of its phis."""
         return condition in self._telling
 
     @cached_property
     def _telling(self) -> set[Expr]:
-        """The terms that have a telling one among their parts: one pass over all of them."""
+        """The expressions with a relevant subexpression, found in one pass over the pool."""
         users: dict[Expr, list[Expr]] = {}
         waiting: list[Expr] = []
         for term, parts in self._terms():
@@ -112,7 +112,7 @@ class FactReader:
             if (term.operation == "EQ") is is_true and term.operation in _EQUALITIES:
                 yield from _equal(term)
             elif term.operation == "SHL" and not is_true:
-                # addresses compared in the high bits of a word
+                # addresses are compared in the high bits of a word
                 inner = core(term)
                 if isinstance(inner, Expr) and inner.operation in ("XOR", "SUB"):
                     yield from _equal(inner)
@@ -134,7 +134,7 @@ class FactReader:
         if value is not None and bool(value) is not is_true:
             yield from map(CallerListed, slots)
         elif value is None and term.operation in ("LT", "GT", "EQ"):
-            # compared with what is not known: `now > mark[caller]` after `mark[caller] != 0`
+            # the other operand is not known: `now > mark[caller]` after `mark[caller] != 0`
             return
 
     def _is_account(self, root: VariableId) -> bool:
@@ -143,11 +143,11 @@ class FactReader:
 
 
 NormalForm = Value | AreEqual
-"""A condition in its one form: that two words are equal, or that a word is not zero."""
+"""A condition in normal form: two expressions are equal, or one expression is not zero."""
 
 
 def normal(condition: Value, *, holds: bool) -> tuple[NormalForm, bool]:
-    """One form for a condition and its negations, so that they can be told to contradict."""
+    """Return the normal form of a condition and its outcome, so that contradictions are found."""
     while isinstance(condition, Expr):
         match (condition.operation, condition.arguments):
             case ("ISZERO", (inner,)) | ("EQ", (0, inner)):
@@ -164,12 +164,12 @@ def normal(condition: Value, *, holds: bool) -> tuple[NormalForm, bool]:
 
 
 def is_plain(place: StorageLocation) -> bool:
-    """Whether the place is one variable for all."""
+    """True if the location is a plain variable: a fixed slot without mapping keys."""
     return not place.keys and isinstance(place.root, int)
 
 
 def parts_of_condition(condition: Value, *, holds: bool) -> Iterator[tuple[Expr, bool]]:
-    """The comparisons that a resolved condition joins, as far as each is decided by the whole."""
+    """Yield the comparisons whose outcome follows from that of the resolved condition."""
     waiting: list[tuple[Value, bool, int]] = [(condition, holds, _DEEPEST)]
     while waiting:
         term, is_true, depth = waiting.pop()
@@ -244,7 +244,7 @@ def _at_least(large: Value, small: Value) -> Iterator[Fact]:
 
 
 def refused_differences(condition: Value, *, holds: bool) -> Iterator[tuple[Value, Value]]:
-    """Minuend and subtrahend of differences that are negative where the condition is so."""
+    """Yield minuend and subtrahend of differences that are negative if the condition holds so."""
     for term, is_true in parts_of_condition(condition, holds=holds):
         if term.operation not in ("LT", "GT"):
             continue
@@ -252,7 +252,7 @@ def refused_differences(condition: Value, *, holds: bool) -> Iterator[tuple[Valu
         small, large = (one, other) if term.operation == "LT" else (other, one)
         if not is_true:
             continue
-        # `small < large` is refused
+        # `small < large` reverts
         yield core(small), core(large)
         yield small, large
         for side in (small, large):

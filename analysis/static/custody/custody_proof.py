@@ -1,10 +1,10 @@
-"""Proof of custody: who is asked before a store lowers a balance or sets an allowance.
+"""Proof of custody: a store that lowers a balance or sets an allowance has its holder's consent.
 
-A path-sensitive search of each function, with phi words resolved on every edge. A store is proved
-where, on every path that reaches it and then a successful end, the account debited is the caller,
-or signed a digest that covers account, amount and a nonce, or has an allowance for the caller that
-is asked for and lowered by that very amount. It is privileged where the caller must be a party that
-code or storage names. Everything else is unproved, as is what the bounds cut off.
+These are the rules; `custody_search` applies them to every path of a function, with phis resolved
+on each edge. A store is proved if, on every path through it to a successful end, the account is the
+caller, or signed a digest over account, amount and a nonce, or has an allowance for the caller that
+is checked and lowered by that amount. It is privileged if the caller must be an address that code
+or storage names. All else, and whatever the bounds cut off, is unproved (over-approximation).
 """
 
 from collections.abc import Container, Iterator
@@ -43,22 +43,22 @@ from analysis.static.evm.path_state import ALLOWANCE, BALANCE_OF
 from analysis.static.token_model.contract_model import ContractModel
 
 _MOST_TERMS: Final = 4_000
-"""Of one word that are looked at."""
+"""Most subexpressions examined of one expression."""
 
 _MOST_FORMS: Final = 64
 
 _MOST_WORK: Final = 60_000
-"""Nodes measured and states looked at, of one code. Real ones take some thousands."""
+"""Work budget of one code, in CFG nodes and states. Real contracts need a few thousand."""
 
 _SHARES: Final = frozenset({"DIV", "SUB", "ADD", "SLOAD", "memory", "phi", "top", "result"})
-"""What fees come from. A product alone may be more than what it is taken from."""
+"""Operations that yield fees. A product alone may exceed the amount it is subtracted from."""
 
 _HANDING_ON: Final = frozenset({"DELEGATECALL", "CALLCODE"})
 _HOLDER, _SPENDER = 4, 36
 
 
 class CustodyProver:
-    """What the paths of all functions of one code are judged by."""
+    """Rules and memoised facts of one code that the searches of all its functions share."""
 
     def __init__(self, code: ContractModel) -> None:
         self.code = code
@@ -75,14 +75,14 @@ class CustodyProver:
         self._checked: dict[FunctionId, set[tuple[Value, Value]]] = {}
 
     def pay(self, steps: int) -> bool:
-        """Count work. False: there is none left for this code."""
+        """Spend work budget of this code. Return False if none is left."""
         self._work -= steps
         return self._work > 0
 
-    # --- what stores do -----------------------------------------------------------------------
+    # --- obligations --------------------------------------------------------------------------
 
     def is_event(self, effect: Effect) -> bool:
-        """Whether a deed may touch what holders own."""
+        """True if an effect may change balances or allowances of holders."""
         if effect.kind in _HANDING_ON:
             return not is_harmless(self.code.dependencies.single_value(effect.words[0]))
         if effect.kind != "SSTORE":
@@ -97,8 +97,8 @@ class CustodyProver:
         return place.root in roles.balances or place.root in roles.allowances
 
     def may_be_anywhere(self, slot: Value) -> bool:
-        """Whether a slot that was not understood may be one of a balance: it does not build on the
-        hash of another variable."""
+        """True if a slot of unknown location may be that of a balance, as it is not derived from
+        the hash of another variable."""
         known = self._anywhere.get(slot)
         if known is None:
             bases = list(self._bases(slot))
@@ -106,7 +106,7 @@ class CustodyProver:
         return known
 
     def _bases(self, slot: Value) -> Iterator[Value]:
-        """The hashes and numbers that sums are built on, under each meaning of phi words."""
+        """Yield the hashes that a slot is a sum of, under each operand of its phis."""
         seen: set[Value] = set()
         waiting = [slot]
         while waiting and len(seen) < _MOST_TERMS:
@@ -129,7 +129,7 @@ class CustodyProver:
         )
 
     def owes(self, entry: FunctionId, effect: Effect) -> bool:
-        """Whether somebody but the caller may have to agree to a deed."""
+        """True if an account other than the caller may have to authorise an effect."""
         if not self.is_event(effect):
             return False
         if effect.kind != "SSTORE":
@@ -156,7 +156,7 @@ class CustodyProver:
         return not self.is_credit(entry, value, slot)
 
     def is_credit(self, entry: FunctionId, value: Value, slot: Value) -> bool:
-        """Whether storing the value surely lowers no balance."""
+        """True if storing the value surely lowers no balance."""
         deltas = [delta_of(meaning, slot) for meaning in self.code.dependencies.phi_values(value)]
         return all(
             delta is not None and not delta.subtracted and self.is_exact(entry, delta)
@@ -164,7 +164,7 @@ class CustodyProver:
         )
 
     def is_exact(self, entry: FunctionId, delta: AmountDelta) -> bool:
-        """Whether sums are what they look like: none runs over an end."""
+        """True if no sum of the change can overflow or underflow."""
         words = (*delta.added, *delta.subtracted)
         meanings = self.code.dependencies.phi_values
         return not may_wrap(words, meanings) and all(
@@ -172,8 +172,8 @@ class CustodyProver:
         )
 
     def _is_checked(self, entry: FunctionId, large: Value, small: Value) -> bool:
-        """Whether the function refuses where the difference would be negative, or what is taken
-        away is a share of the rest, or no stranger's number."""
+        """True if the function reverts where the difference would be negative, or if the subtrahend
+        is a share of the minuend that depends on no other calldata."""
         if self._is_part(large, small):
             return True
         return (large, small) in self._checked_in(entry)
@@ -203,21 +203,21 @@ class CustodyProver:
                     yield from refused_differences(branch.condition, holds=holds)
 
     def holder_of(self, place: StorageLocation) -> Value | None:
-        """Whose balance or allowance a place is."""
+        """Return the owner of a balance or allowance. None: no such key."""
         order = self._balance_keys.get(place.root) or self._allowance_keys.get(place.root)
         at = order[0] if order else 0
         return party(place.keys[at]) if at < len(place.keys) else None
 
     def spender_of(self, place: StorageLocation) -> Value | None:
-        """To whom an allowance is given."""
+        """Return the spender of an allowance. None: no such key."""
         order = self._allowance_keys.get(place.root, (0, 1))
         at = order[1]
         return party(place.keys[at]) if at < len(place.keys) else None
 
-    # --- what settles them --------------------------------------------------------------------
+    # --- discharge ----------------------------------------------------------------------------
 
     def is_of_use(self, fact: Fact, holders: Container[Value]) -> bool:
-        """Whether a fact can settle what is owed to these."""
+        """True if a fact can discharge an obligation to one of these holders."""
         if isinstance(fact, AreEqual):
             return any(
                 one in holders and is_somebody(other)
@@ -237,7 +237,7 @@ class CustodyProver:
         return any(place.root in self.code.roles.allowances for place in self.code.layout.of(slot))
 
     def is_allowance_of(self, slot: Value, whose: Value) -> bool:
-        """Whether the slot is what this account allows the caller."""
+        """True if the slot is the allowance of this account for the caller."""
         for place in self.code.layout.of(slot):
             if place.root in self.code.roles.allowances and self.holder_of(place) is whose:
                 spender = self.spender_of(place)
@@ -245,26 +245,26 @@ class CustodyProver:
         return False
 
     def is_own(self, whose: Value) -> bool:
-        """Whether it is the caller's account, the contract's, or one that the code names."""
+        """True if the account is the caller, the contract itself or a constant of the code."""
         return isinstance(whose, int) or is_caller(whose) or is_own_address(whose)
 
     def is_holders(self, whose: Value) -> bool:
-        """Whether it may be a holder's account: the caller's, or one that calldata names."""
+        """True if it may be a holder: the caller, a signer, or an address from calldata."""
         return is_caller(whose) or bool(self._given(whose)) or recovered(whose) is not None
 
     def is_given(self, spender: Value) -> bool:
-        """Whether whoever calls has named the spender, or is it."""
+        """True if the caller may have chosen the spender, or is the spender."""
         return any(
             term.operation in ("CALLDATALOAD", "CALLER", "input", "memory", "phi", "top")
             for term in self.deep(spender)
         )
 
     def is_named(self, whose: Value) -> bool:
-        """Whether it is an account that storage names, and strangers cannot choose."""
+        """True if the account is read from storage that unprivileged callers cannot set."""
         return isinstance(whose, Expr) and whose.operation == "SLOAD" and self.gates.names(whose)
 
     def is_operator(self, slot: Value, whose: Value) -> bool:
-        """Whether the slot says that this account itself has named the caller."""
+        """True if the slot records that this account itself approved the caller as operator."""
         for place in self.code.layout.of(slot):
             keys = [party(key) for key in place.keys]
             if whose in keys and any(map(is_caller, keys)):
@@ -278,15 +278,15 @@ class CustodyProver:
         return False
 
     def covers(self, entry: FunctionId, debit: LinearAmount, amount: LinearAmount) -> bool:
-        """Whether a debit, under every meaning of its phi words, is no more than an allowance was
-        lowered by."""
+        """True if a debit, under every operand of its phis, does not exceed the decrease of an
+        allowance."""
         if self._is_within(entry, debit, amount):
             return True
         forms = list(self._forms(debit))
         return len(forms) > 1 and all(self._is_within(entry, form, amount) for form in forms)
 
     def _forms(self, debit: LinearAmount) -> Iterator[LinearAmount]:
-        """The sum with each phi word as all that it stands for."""
+        """Yield the sum under each combination of phi operands; nothing if there are too many."""
         forms: list[LinearAmount] = [frozenset()]
         for word, count in debit:
             meanings = self.code.dependencies.phi_values(word)
@@ -311,7 +311,7 @@ class CustodyProver:
 
     @cached_property
     def is_scaled(self) -> bool:
-        """Whether `balanceOf` computes: stored numbers are shares, not amounts."""
+        """True if `balanceOf` computes its result: stored balances are shares, not amounts."""
         return any(
             is_computed(core(word))
             for note in self.code.notes.returns.values()
@@ -340,7 +340,7 @@ class CustodyProver:
         return found
 
     def deep(self, word: Value) -> frozenset[Expr]:
-        """All terms in a word, in hashes and behind opaque ones as well."""
+        """Return all subexpressions, including those in hashes, phis and tops."""
         known = self._deep.get(word)
         if known is None:
             seen: set[Expr] = set()
@@ -356,7 +356,7 @@ class CustodyProver:
         return known
 
     def is_signed(self, signer: Value, debt: Obligation, status: ObligationState) -> bool:
-        """Whether the recovered digest covers account, spender, amount and a nonce."""
+        """True if the recovered digest covers account, spender, amount and a nonce."""
         digest = (recovered(signer) or (0,))[0]
         inside = self.deep(digest)
         amounts = [word for word, _ in debt.amount or ()]
@@ -372,7 +372,7 @@ class CustodyProver:
         return any(self._is_nonce(slot, digest, inside) for slot in status.bumped)
 
     def _is_nonce(self, slot: Value, digest: Value, inside: frozenset[Expr]) -> bool:
-        """Whether the digest reads the slot, or the slot is marked under what was signed."""
+        """True if the digest reads the slot, or the slot is keyed by a value that was signed."""
         known = self._nonces.get((slot, digest))
         if known is None:
             known = self._nonces[slot, digest] = self._marks_signed(slot, inside)

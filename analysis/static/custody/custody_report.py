@@ -1,5 +1,8 @@
-"""Custody of one code: who is asked before a balance falls, allowances given to third parties, and
-balances created out of nothing. For `Leads`: everything here can be stored."""
+"""Custody report of one code: stores that are not proved to be authorised, and third-party grants.
+
+Runs the path search over every function and converts its findings into serialisable structs for
+`SimulationHints`. At most `_MOST_WRITES` stores are kept, unprivileged ones first.
+"""
 
 from collections.abc import Iterator
 from typing import Final
@@ -26,32 +29,33 @@ _TELLING: Final = frozenset({"CALLER", "ORIGIN", "CALLDATALOAD", "CALLDATASIZE",
 
 
 class PrivilegedParty(msgspec.Struct, frozen=True, kw_only=True):
-    """Whom a function asks the caller to be."""
+    """An address that a function requires the caller to be."""
 
     address: Address | None = None
-    """A constant."""
+    """The address, where it is a constant of the code."""
     slot: Hash32 | None = None
-    """Storage that names it. Neither: whoever is on a list, or another contract's answer."""
+    """Storage that holds it. Neither: an entry of a list, or the result of another contract."""
     shift: int = 0
+    """Bits to the right of the address in its slot."""
 
 
 class UnprovedWrite(msgspec.Struct, frozen=True, kw_only=True):
-    """A store that lowers a balance or sets an allowance, and is not proved to be agreed to."""
+    """A store that lowers a balance or sets an allowance, and is not proved to be authorised."""
 
     selector: int | None
     pc: int
     kind: str
-    """debit, grant, unknown (at a place that is not known), code (run on our storage)."""
+    """`debit`, `grant`, `unknown` (location not known) or `code` (foreign code on this storage)."""
     account: str
-    """Whose, as a readable term; empty: not known."""
+    """The debited or granting account, as readable text. Empty: not known."""
     condition: str
-    """What is asked on the way there, as readable text."""
+    """The last conditions on the path to the store, as readable text."""
     parties: tuple[PrivilegedParty, ...] = ()
-    """Who may, where not everybody: the write is privileged. Empty: nobody is asked."""
+    """Who may call it, where the write is privileged. Empty: anybody may."""
 
 
 class ThirdPartyGrant(msgspec.Struct, frozen=True, kw_only=True):
-    """An allowance of the caller's given to somebody whom the caller did not name."""
+    """An allowance over a holder's tokens given to a spender that the caller did not name."""
 
     selector: int | None
     pc: int
@@ -59,16 +63,16 @@ class ThirdPartyGrant(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CustodyReport(msgspec.Struct, frozen=True, kw_only=True):
-    """What the proof says."""
+    """The findings of the proof."""
 
     writes: tuple[UnprovedWrite, ...]
     grants: tuple[ThirdPartyGrant, ...]
     opens: tuple[UnprovedStore, ...]
-    """As `writes`, with the paths; not stored."""
+    """The same stores as `writes`, with their paths; not serialised."""
 
 
 def find_custody(code: ContractModel, prover: CustodyProver) -> CustodyReport:
-    """Prove every function."""
+    """Run the proof on every function and collect what it leaves unproved."""
     opens = [
         found
         for entry in sorted(code.entries, key=rank)
@@ -139,5 +143,5 @@ def _lowers(code: ContractModel, value: Value, slot: Value) -> bool:
 
 
 def functions_of(writes: tuple[UnprovedWrite, ...]) -> set[FunctionId]:
-    """Where they are."""
+    """Return the selectors of the functions that make these writes."""
     return {write.selector for write in writes}

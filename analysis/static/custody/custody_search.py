@@ -1,4 +1,9 @@
-"""The path search of one function for `custody_proof`: states, edges, and what settles a debt."""
+"""Path-sensitive search of one function for stores that their holder has not authorised.
+
+A worklist over the custody slice of the CFG: phis are resolved on every edge, stores add
+obligations to the state, and facts of the branches discharge them. What is left at a successful end
+is unproved, as is everything where a bound on states or work is reached (over-approximation).
+"""
 
 from collections.abc import Iterator
 from typing import Final
@@ -36,16 +41,16 @@ _BY_CONDITIONS = SearchPrecision(amounts=False, conditions=True, states=800)
 _BY_BOTH = SearchPrecision(amounts=True, conditions=True, states=800)
 _MOST_SKIPPED: Final = 2_000
 _MOST_TOLD: Final = 4
-"""Stores of one function whose whole path is written down."""
+"""Stores of one function whose path is recorded in full."""
 _LARGEST_EXACT: Final = 600
-"""Nodes of a function whose conditions are told apart though no signature is asked for."""
+"""Most nodes of a function whose conditions are distinguished without a signature check."""
 
 _Step = tuple[SearchState | None, tuple[Value, bool] | None, CfgNode | None]
-"""The state before, the condition decided there, and the node that it led to first."""
+"""The predecessor, the condition decided there, and the node directly after it."""
 
 
 class PathSearch:
-    """Every path of one function that touches what holders own."""
+    """The worklist search over the paths of one function that may change balances or allowances."""
 
     def __init__(
         self,
@@ -55,27 +60,27 @@ class PathSearch:
         depth: SearchPrecision,
         with_gates: bool = False,
     ) -> None:
-        """`with_gates`: ways of privileged callers are taken too."""
+        """`with_gates`: also explore branches that only privileged callers can take."""
         self.slice = CustodySlice(prover, entry, depth)
         self.prover = prover
         self.depth = depth
         self.with_gates = with_gates
         self.has_gates = False
-        """Whether ways of privileged callers were met."""
+        """True once a branch that only privileged callers can take was met."""
         self.code: ContractModel = prover.code
         self.gates = prover.gates
         self.entry = entry
         self.flow = self.slice.flow
         self.found: dict[tuple[str, int], UnprovedStore] = {}
-        """By kind and pc: unproved first, else privileged."""
+        """By kind and pc; an unprivileged path replaces a privileged one."""
         self.count = 0
-        """States looked at."""
+        """Number of states explored."""
         self._from: dict[SearchState, _Step] = {}
 
-    # --- walking ------------------------------------------------------------------------------
+    # --- exploration --------------------------------------------------------------------------
 
     def run(self) -> None:
-        """Search until all is seen, or the bound is met."""
+        """Explore until the worklist is empty or a bound is reached."""
         if self.slice.is_idle:
             return
         if not self.prover.pay(len(self.flow.nodes)):
@@ -104,7 +109,7 @@ class PathSearch:
                         waiting.append(there)
 
     def needs(self, depth: SearchPrecision) -> bool:
-        """Whether telling more apart may prove what is open."""
+        """True if a search with this precision may prove what is still open."""
         kinds = {each.debt.kind for each in self.found.values() if each.debt.whose is not None}
         if depth.amounts and "debit" not in kinds:
             return False
@@ -112,7 +117,7 @@ class PathSearch:
         return bool(kinds) and (is_exact or not depth.conditions)
 
     def _give_up(self) -> None:
-        """What is left is not proved."""
+        """Record one obligation of unknown owner and amount for the whole function."""
         pcs = [effect.pc for effects in self.slice.events.values() for effect in effects]
         debt = Obligation("unknown", min(pcs, default=0), None, None, None)
         key = (debt.kind, debt.pc)
@@ -161,7 +166,7 @@ class PathSearch:
             meant = self.prover.phis.resolve(word, bindings)
             before = known.pop(phi, meant)
             if before == meant and phi not in self.prover.phis.inside(meant):
-                fresh[phi] = meant  # else it is another in each round of a loop
+                fresh[phi] = meant  # else it differs between loop iterations
         return frozenset({**known, **fresh}.items())
 
     def _branch(
@@ -195,7 +200,7 @@ class PathSearch:
             side = SearchState(state.node, state.bindings, facts, asked, state.status)
             yield self._move(side, state.node, after), literal
 
-    # --- what is done -------------------------------------------------------------------------
+    # --- effects ------------------------------------------------------------------------------
 
     def _do(self, effect: Effect, state: SearchState, status: ObligationState) -> ObligationState:
         if effect.kind == "SSTORE":
@@ -245,7 +250,7 @@ class PathSearch:
     ) -> ObligationState:
         delta = delta_of(value, slot)
         if delta is not None and not any(delta) and slot not in status.lowered:
-            return status  # as it was
+            return status  # the allowance is unchanged
         is_lower = delta is not None and bool(delta.subtracted) and not delta.added
         if is_lower and delta is not None and slot not in status.lowered:
             paid = status.paid
@@ -264,7 +269,7 @@ class PathSearch:
             return status
         return settled(self.prover, self.entry, state.facts, status, is_last=is_last)
 
-    # --- what is found ------------------------------------------------------------------------
+    # --- findings -----------------------------------------------------------------------------
 
     def _close(self, here: SearchState, state: SearchState) -> None:
         status = settled(self.prover, self.entry, here.facts, here.status, is_last=True)
@@ -306,8 +311,8 @@ class PathSearch:
         )
 
     def _path_to(self, state: SearchState, *, in_full: bool) -> tuple[tuple[Value, bool], ...]:
-        """The conditions on one way to the state; `in_full`, those that do not matter for custody
-        as well."""
+        """Return the conditions on one path to the state. `in_full`: also of nodes outside the
+        slice."""
         found: list[tuple[Value, bool]] = []
         at: SearchState | None = state
         while at is not None:
@@ -321,7 +326,7 @@ class PathSearch:
         return tuple(reversed(found))
 
     def _skipped(self, starts: list[CfgNode], state: SearchState) -> list[tuple[Value, bool]]:
-        """The conditions between a node and the next that matters, on a shortest way."""
+        """Return the conditions on a shortest path from the starts to the state's node."""
         came: dict[CfgNode, CfgNode | None] = dict.fromkeys(starts)
         waiting = list(came)
         for node in waiting:
@@ -347,7 +352,7 @@ def _owing(status: ObligationState, debt: Obligation) -> ObligationState:
 
 
 def prove(prover: CustodyProver, entry: FunctionId) -> PathSearch:
-    """Search a function as closely as it takes to prove it, within bounds."""
+    """Search a function with increasing precision until it is proved or the bounds are reached."""
     search = PathSearch(prover, entry, depth=_PLAIN)
     search.run()
     for depth in (_BY_AMOUNTS, _BY_CONDITIONS, _BY_BOTH):

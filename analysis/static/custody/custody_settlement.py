@@ -1,4 +1,7 @@
-"""What settles a debt on a path: the caller's own, a signature, an allowance."""
+"""Discharge of obligations on a path: caller is the holder, signature, operator, or allowance.
+
+Input: facts of the path and its state. Output: the state with the obligations that remain.
+"""
 
 import msgspec
 
@@ -25,8 +28,11 @@ def settled(
     *,
     is_last: bool,
 ) -> ObligationState:
-    """The status without the debts that are settled. `is_last`: no more of them will follow, so
-    that an allowance may also be larger than what was taken."""
+    """Return the status without discharged obligations.
+
+    `is_last`: no further debits follow on the path, so that the decrease of an allowance may also
+    exceed the sum of the debits.
+    """
     open_debts = {debt for debt in status.debts if not _has_agreed(prover, facts, status, debt)}
     paid = status.paid
     for whose in {debt.whose for debt in open_debts if debt.kind == "debit"}:
@@ -64,7 +70,7 @@ def _is_asked(facts: frozenset[Fact], slot: Value, amount: LinearAmount) -> bool
 
 
 def _is_more(asked: LinearAmount, taken: LinearAmount) -> bool:
-    """Whether a sum is at least another: it has something added to it."""
+    """True if the first sum is the second plus further summands."""
     rest = added(asked, negated(taken))
     return bool(rest) and all(count > 0 for _, count in rest)
 
@@ -99,7 +105,7 @@ def _settles(prover: CustodyProver, fact: Fact, debt: Obligation, status: Obliga
 
 
 def _answers_itself(fact: AreEqual, whose: Value) -> bool:
-    """ERC-1271: the account, a contract, was asked and gave the magic value."""
+    """True if the account is a contract that returned the ERC-1271 magic value."""
     return any(
         isinstance(one, Expr)
         and one.operation == "result"

@@ -1,6 +1,7 @@
-"""The part of one function's graph that custody depends on: events, telling conditions, phi words.
+"""Slice of one function's CFG that custody depends on: events, relevant branches and phis.
 
-A backward slice by marks. The path search skips all other nodes.
+Every node is marked with bits, which are then propagated backwards. The path search of
+`custody_search` visits only marked nodes and skips all others.
 """
 
 from collections.abc import Iterator
@@ -19,18 +20,18 @@ EVENT, TELLS, BUMPS, _BINDS, OWES = 1, 2, 4, 8, 16
 
 
 class SearchPrecision(msgspec.Struct, frozen=True):
-    """What paths are told apart by, beside the phi words of keys."""
+    """Which paths the search distinguishes, besides those with different phis in mapping keys."""
 
     amounts: bool
-    """Phi words of debits."""
+    """Distinguish the phis of debited amounts."""
     conditions: bool
-    """Conditions asked more than once, and those with phi words."""
+    """Distinguish conditions tested more than once, and conditions that contain phis."""
     states: int
-    """The bound."""
+    """Most states that are explored."""
 
 
 class CustodySlice:
-    """What matters in one function."""
+    """The nodes of one function that custody depends on."""
 
     def __init__(self, prover: CustodyProver, entry: FunctionId, depth: SearchPrecision) -> None:
         self.prover = prover
@@ -39,9 +40,9 @@ class CustodySlice:
         self.depth = depth
         self.flow = self.code.flow(entry)
         self.events: dict[CfgNode, list[Effect]] = {}
-        """Stores and calls that may touch what holders own."""
+        """Stores and calls that may change balances or allowances of holders, by node."""
         self.owing: set[int] = set()
-        """Of these, by identity, those that somebody but the caller may have to agree to."""
+        """Those of them, by `id`, that an account other than the caller may have to authorise."""
         for node, effect in self.flow.effects():
             if prover.is_event(effect):
                 self.events.setdefault(node, []).append(effect)
@@ -56,7 +57,7 @@ class CustodySlice:
 
     @property
     def is_idle(self) -> bool:
-        """Whether nobody need agree to anything."""
+        """True if no store needs authorisation and the CFG is complete."""
         return not self.owing and self.flow.is_whole
 
     def _find_holders(self) -> Iterator[Value]:
@@ -69,7 +70,7 @@ class CustodySlice:
                                 yield party(meaning)
 
     def measure(self) -> None:
-        """Which nodes matter, and which phi words do for what is ahead."""
+        """Mark the relevant nodes, and find which phis are live at each node."""
         prover, flow = self.prover, self.flow
         asked: dict[Expr, int] = {}
         for _, branch in flow.branching():
@@ -96,7 +97,7 @@ class CustodySlice:
         self.live = flow.ahead(bits)
 
     def _tells(self, condition: Expr) -> bool:
-        """Whether a condition may settle a debt, be a gate, or contradict another."""
+        """True if a condition may discharge an obligation, restrict callers or refute another."""
         reader, phis = self.prover.reader, self.prover.phis
         if self.depth.conditions and (condition in self._repeated or phis.inside(condition)):
             return True
@@ -126,7 +127,7 @@ class CustodySlice:
         return mark
 
     def _words(self, node: CfgNode) -> list[Value]:
-        """What must be known of a node."""
+        """Return the expressions of a node whose phis must be resolved."""
         words = [
             word
             for effect in self.events.get(node, ())
@@ -139,18 +140,18 @@ class CustodySlice:
         return words
 
     def _is_counted(self, effect: Effect) -> bool:
-        """Whether an amount matters: of what is owed, and of allowances."""
+        """True if the amount of a store is needed: it is an obligation or sets an allowance."""
         return id(effect) in self.owing or any(
             place.root in self.code.roles.allowances
             for place in self.code.layout.of(effect.words[0])
         )
 
     def is_stop(self, node: CfgNode) -> bool:
-        """Whether the search stops at a node, and does not skip it."""
+        """True if the search visits the node instead of skipping it."""
         return bool(self._marks.get(node)) or node.end in ENDS or not self.ahead.get(node)
 
     def first_from(self, node: CfgNode) -> tuple[CfgNode, ...]:
-        """The first nodes that matter from this one on, itself among them."""
+        """Return the first relevant nodes reachable from this one, which may be itself."""
         known = self._first.get(node)
         if known is None:
             found: dict[CfgNode, None] = {}
@@ -170,5 +171,5 @@ class CustodySlice:
 
 
 def operands(node: CfgNode) -> Iterator[tuple[Expr, Value]]:
-    """The phi words bound on the edge from a node, and what they stand for there."""
+    """Yield the phis bound on the edge out of a node, each with its operand there."""
     return iter(()) if node.phi is None else node.phi.operands()

@@ -1,4 +1,7 @@
-"""What the path search of `custody_search` carries along: debts, what was paid, what is known."""
+"""States of the custody path search: obligations, spent allowances, phi bindings and facts.
+
+An obligation is a store on a path that its holder is not yet shown to have authorised.
+"""
 
 from typing import Literal
 
@@ -11,58 +14,58 @@ from analysis.static.evm.cfg import CfgNode, FunctionId
 from analysis.static.evm.expressions import Value
 
 ObligationKind = Literal["debit", "grant", "unknown", "code"]
-"""What a store does: lower a balance, set an allowance, something at a place that is not known,
-anything at all by another contract's code."""
+"""The effect that needs consent: a lowered balance, a set allowance, a store to an unknown
+location, or code of another contract executed on this storage."""
 
 
 class Obligation(msgspec.Struct, frozen=True):
-    """A store on a path that nobody is known to have agreed to yet."""
+    """A store on a path that its holder is not yet shown to have authorised."""
 
     kind: ObligationKind
     pc: int
     whose: Value | None
-    """None: not known."""
+    """The account whose balance or allowance is written. None: not known."""
     spender: Value | None
     amount: LinearAmount | None
-    """None: not known, so all of it."""
+    """None: not known; taken as the whole balance."""
 
 
 class ObligationState(msgspec.Struct, frozen=True):
-    """What a path has done so far."""
+    """Effects of a path so far."""
 
     debts: frozenset[Obligation] = frozenset()
     paid: frozenset[tuple[Value, Value, LinearAmount]] = frozenset()
-    """Allowances lowered: whose, slot, by how much."""
+    """Allowances of the caller that were lowered: owner, slot and decrease."""
     lowered: frozenset[Value] = frozenset()
-    """Slots of allowances that were lowered: a later store there may undo it."""
+    """Slots of lowered allowances. A later store to one of them may undo the decrease."""
     bumped: frozenset[Value] = frozenset()
-    """Other slots that were stored to: nonces among them."""
+    """Other slots that were stored to, among them nonces."""
 
 
 class SearchState(msgspec.Struct, frozen=True):
-    """Where a path is, with all that decides how it goes on."""
+    """One state of the worklist: a CFG node and all that decides how the path continues."""
 
     node: CfgNode
     bindings: Bindings = frozenset()
     facts: frozenset[Fact] = frozenset()
     asked: frozenset[tuple[NormalForm, bool]] = frozenset()
-    """Conditions decided on the path that are asked again."""
+    """Conditions decided on the path that later branches may test again, with their outcome."""
     status: ObligationState = ObligationState()
 
     def at(self, node: CfgNode) -> "SearchState":
-        """The same, further on."""
+        """Return this state at another node."""
         return SearchState(node, self.bindings, self.facts, self.asked, self.status)
 
 
 class UnprovedStore(msgspec.Struct, frozen=True, kw_only=True):
-    """A store that is not proved, by one path to it."""
+    """A store that is not proved to be authorised, with one path to it."""
 
     entry: FunctionId
     debt: Obligation
     why: str
     parties: tuple[Value, ...] = ()
-    """Whom the caller is compared with on the path: privileged. Empty: nobody."""
+    """Addresses that the caller must equal on the path (privileged). Empty: none."""
     lists: tuple[Value, ...] = ()
-    """Slots under the caller's key that must be set."""
+    """Slots keyed by the caller that must be set."""
     path: tuple[tuple[Value, bool], ...] = ()
-    """Conditions on the path, resolved, and whether each holds."""
+    """Conditions on the path with their phis resolved, and the outcome of each."""

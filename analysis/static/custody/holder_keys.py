@@ -1,4 +1,8 @@
-"""Which keys of balances and allowances are whose, and what words are about."""
+"""Key order of balance and allowance mappings, and predicates on the addresses in them.
+
+The order is read from the public getters: which mapping key is which argument of `balanceOf` or
+`allowance`.
+"""
 
 from collections.abc import Iterator
 from typing import Final
@@ -12,12 +16,12 @@ _LAST_PRECOMPILE: Final = 0x11
 
 
 def is_computed(word: Value) -> bool:
-    """Whether the word is more than what storage holds."""
+    """True if the expression computes more than a storage read."""
     return isinstance(word, Expr) and word.operation != "SLOAD"
 
 
 def is_somebody(word: Value) -> bool:
-    """Whether a word is about the caller, a signer, or what a contract answered."""
+    """True if the expression contains the caller, or the result of a call (also of `ecrecover`)."""
     return isinstance(word, Expr) and any(
         term.operation in CALLERS or term.operation == "result" for term in subterms(word)
     )
@@ -26,7 +30,10 @@ def is_somebody(word: Value) -> bool:
 def key_orders(
     code: ContractModel, getter: int, arguments: tuple[int, ...]
 ) -> Iterator[tuple[VariableId, tuple[int, ...]]]:
-    """By mapping: which of its keys the getter's arguments are."""
+    """Yield each mapping that the getter reads, with the key position of each of its arguments.
+
+    `arguments` are calldata offsets in bytes.
+    """
     for note in code.notes.returns.values():
         if note.entry != getter:
             continue
@@ -50,7 +57,7 @@ def key_orders(
 
 
 def is_harmless(target: Value) -> bool:
-    """Whether delegating there runs no unknown code on our storage."""
+    """True if delegating to the target runs no unknown code on this storage."""
     if isinstance(target, int):
         return target <= _LAST_PRECOMPILE
     return is_own_address(target)

@@ -1,4 +1,7 @@
-"""Phi words resolved along one path: terms rewritten with what they stand for on its edges."""
+"""Resolution of phis along one path: expressions rewritten with the operands bound on its edges.
+
+At most `_MOST_NODES` subexpressions of an expression are examined; the rest stays unresolved.
+"""
 
 from typing import Final
 
@@ -6,13 +9,13 @@ from analysis.static.evm.expressions import Expr, Value
 from analysis.static.token_model.contract_model import ContractModel
 
 Bindings = frozenset[tuple[Expr, Value]]
-"""What phi words stand for; those not named stand for themselves."""
+"""Phis and the operands bound to them; a phi that is not listed stays unresolved."""
 
 _MOST_NODES: Final = 4_000
 
 
 class PhiResolver:
-    """Rewrites the terms of one pool."""
+    """Rewrites the expressions of one pool, with memoised results."""
 
     def __init__(self, code: ContractModel) -> None:
         self._pool = code.pool
@@ -20,7 +23,7 @@ class PhiResolver:
         self._known: dict[tuple[Value, Bindings], Value] = {}
 
     def inside(self, word: Value) -> frozenset[Expr]:
-        """The phi words among a word's parts, in the keys of storage reads and hashes as well."""
+        """Return the phis among the subexpressions, including keys of storage reads and hashes."""
         if not isinstance(word, Expr):
             return frozenset()
         known = self._inside.get(word)
@@ -45,7 +48,7 @@ class PhiResolver:
         return frozenset(found)
 
     def closure(self, phis: set[Expr]) -> set[Expr]:
-        """The phi words, and all that what they stand for is made of."""
+        """Return the phis and, transitively, all phis inside their operands."""
         found = set(phis)
         waiting = list(phis)
         while waiting:
@@ -56,7 +59,7 @@ class PhiResolver:
         return found
 
     def resolve(self, word: Value, bindings: Bindings) -> Value:
-        """The word on a path."""
+        """Return the expression with its bound phis replaced."""
         inside = self.inside(word)
         if not inside or not isinstance(word, Expr):
             return word

@@ -1,4 +1,8 @@
-"""Privileged callers: conditions that only a party named by code or storage can meet."""
+"""Access control: branch conditions that only a caller named by code or storage can satisfy.
+
+A storage variable counts as closed if every function that writes it checks the caller in this way,
+or can succeed only once (an initializer).
+"""
 
 from collections.abc import Iterable
 from typing import Final
@@ -12,11 +16,11 @@ from analysis.static.token_model.contract_model import ContractModel
 from analysis.static.token_model.initializers import is_one_shot
 
 _LOWEST: Final = 2**64
-"""A number compared with somebody is an address, or the hash of one, from here on."""
+"""Smaller numbers compared with a caller are neither addresses nor hashes of one."""
 
 
 class PrivilegedCallers:
-    """Those of one code."""
+    """Caller checks of one code."""
 
     def __init__(self, code: ContractModel, reader: FactReader) -> None:
         self._code = code
@@ -24,7 +28,7 @@ class PrivilegedCallers:
         self._closed: dict[VariableId, bool] = {}
 
     def privilege(self, facts: Iterable[Fact]) -> tuple[tuple[Value, ...], tuple[Value, ...]]:
-        """Parties that the caller must be, and slots under the caller's key that must be set."""
+        """Return addresses that the caller must equal, and slots keyed by it that must be set."""
         parties: list[Value] = []
         lists: list[Value] = []
         for fact in facts:
@@ -37,7 +41,7 @@ class PrivilegedCallers:
         return tuple(parties), tuple(lists)
 
     def names(self, word: Expr) -> bool:
-        """Whether storage names somebody whom strangers cannot choose."""
+        """True if a storage read yields an address that unprivileged callers cannot set."""
         return self._is_closed_place(word.arguments[0])
 
     def _party_in(self, fact: AreEqual) -> Value | None:
@@ -56,7 +60,7 @@ class PrivilegedCallers:
         return bool(places) and all(self._is_authority(place) for place in places)
 
     def _is_authority(self, place: StorageLocation) -> bool:
-        """Whether strangers cannot choose who is there."""
+        """True if unprivileged callers can neither set the location nor choose its keys."""
         given = any(
             atom.operation in ("CALLDATALOAD", "CALLER")
             for key in place.keys
@@ -68,10 +72,10 @@ class PrivilegedCallers:
         return all(self.is_closed(place.root) for place in self._code.layout.of(slot))
 
     def is_closed(self, root: VariableId) -> bool:
-        """Whether every function that writes the variable asks who calls, or runs but once."""
+        """True if every writer of the variable checks its caller or succeeds only once."""
         known = self._closed.get(root)
         if known is None:
-            # roles that guard themselves: granted by those who have them
+            # assumed while it is computed: roles are granted by those who hold them
             self._closed[root] = True
             writers: dict[FunctionId, set[int]] = {}
             for write in self._code.writes:
@@ -84,7 +88,7 @@ class PrivilegedCallers:
         return known
 
     def is_gated(self, entry: FunctionId, pcs: set[int]) -> bool:
-        """Whether every way to these stores asks for a privileged caller."""
+        """True if every path to these stores requires a privileged caller."""
         flow = self._code.flow(entry)
         barred = set()
         for node, branch in flow.branching():

@@ -1,5 +1,8 @@
-"""Hints for the theft simulations, from bytecode: addresses that callers are compared with,
-functions that may debit third parties, and stores whose custody is not proved."""
+"""Hints for attack simulations, inferred from bytecode.
+
+They list addresses that callers are compared with, functions that may debit third parties, stores
+whose custody is not proved, and arguments that reach such stores.
+"""
 
 from collections.abc import Container, Iterator, Mapping
 from typing import Final
@@ -30,7 +33,7 @@ _EQUALITIES: Final = frozenset({"EQ", "XOR", "SUB"})
 _ADDRESS_BITS: Final = 160
 _ADDRESS_MASK: Final = 2**_ADDRESS_BITS - 1
 _LOWEST_ADDRESS: Final = 2**64
-"""A number compared with somebody is an address from here on; deployed ones are hashes."""
+"""Smaller numbers compared with a caller are no addresses: those of contracts are hashes."""
 
 _MOST_NAMED: Final = 16
 _MOST_MOVERS: Final = 12
@@ -43,28 +46,28 @@ _ALLOWANCE_FUNCTIONS: Final = frozenset(
 _HANDING_ON: Final = frozenset({"DELEGATECALL", "CALLCODE"})
 _HEAD: Final = 4
 _FROM, _TO = 4, 36
-"""Where `transferFrom` has its two addresses in calldata."""
+"""Calldata offsets, in bytes, of the two addresses of `transferFrom`."""
 
 
 class StoredAddress(msgspec.Struct, frozen=True, kw_only=True):
-    """An address that storage keeps."""
+    """An address kept in storage."""
 
     slot: Hash32
     shift: int
-    """Bits to the right of it in its slot."""
+    """Bits to the right of the address in its slot."""
 
 
 class KeyArgument(msgspec.Struct, frozen=True, kw_only=True):
-    """A word of calldata that names whose balance is written."""
+    """A calldata word that is the mapping key of a written balance or allowance."""
 
     offset: int
     """Bytes from the start of calldata."""
     is_left: bool
-    """The address is in the word's high bytes."""
+    """True if the address is in the high bytes of the word."""
 
 
 class DebitingFunction(msgspec.Struct, frozen=True, kw_only=True):
-    """A function that may change what others hold, or what they allow."""
+    """A function that may change balances or allowances of other accounts."""
 
     selector: int | None
     """None: code that runs without a matched selector."""
@@ -74,35 +77,35 @@ class DebitingFunction(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SimulationHints(msgspec.Struct, frozen=True, kw_only=True):
-    """All *inferred*, and no promise of being all: the hash of an address tells no address."""
+    """Hints of one code. All *inferred*; incomplete: an address compared by hash is not found."""
 
     addresses: tuple[Address, ...] = ()
-    """Constants that the caller, or a party of a transfer, is compared with."""
+    """Constants compared with the caller or a party of a transfer."""
     stored: tuple[StoredAddress, ...] = ()
-    """Storage that the same are compared with."""
+    """Storage compared with the caller or a party of a transfer."""
     movers: tuple[DebitingFunction, ...] = ()
-    """But `transferFrom`, and functions for one's own allowances unless they write balances."""
+    """Without `transferFrom`, and without allowance functions that write no balances."""
     open_writes: tuple[UnprovedWrite, ...] = ()
-    """Stores that lower balances or set allowances, and are not proved to be agreed to."""
+    """Stores that lower balances or set allowances, and are not proved to be authorised."""
     grants: tuple[ThirdPartyGrant, ...] = ()
-    """Allowances of holders given to somebody whom they do not name."""
+    """Allowances over holders' tokens given to spenders that the holders did not name."""
     openings: tuple[SolvedArguments, ...] = ()
-    """How to reach some of the open writes."""
+    """Arguments that reach some of the open writes."""
     creates_balances: bool | None = False
-    """A balance can be raised without payment: by anybody, or by a function that is not shown to
-    mint. None: not known."""
+    """True if a balance can be raised without payment by anybody, or by a function that is not
+    known to mint. None: not known."""
     is_proved: bool = True
-    """Whether the proof of custody was made at all."""
+    """True if the proof of custody could be attempted."""
 
 
 UNKNOWN_LEADS: Final = SimulationHints(is_proved=False, creates_balances=None)
-"""Of code that was not examined: it may do anything, so attempts that fail settle nothing."""
+"""Hints of code that was not analysed. It may do anything, so failed attempts prove nothing."""
 
 
 def find_simulation_hints(
     code: ContractModel, arguments: Mapping[int, str], *, shown: Container[FunctionId] = ()
 ) -> SimulationHints:
-    """Of code that answers holders; of any other it is empty or little.
+    """Return the hints of one code; mostly empty for code without the getters of a token.
 
     `arguments`: ABI types by selector, separated by commas. `shown`: functions known to mint.
     """
@@ -126,7 +129,7 @@ def find_simulation_hints(
 
 
 def _parties(custody: CustodyReport) -> Iterator[Address | StoredAddress]:
-    """Whom privileged stores ask for, and who is given allowances."""
+    """Yield the callers that privileged stores require, and the spenders of third-party grants."""
     asked = (party for write in custody.writes for party in write.parties)
     for party in (*(grant.spender for grant in custody.grants), *asked):
         if party.slot is not None:
@@ -135,13 +138,13 @@ def _parties(custody: CustodyReport) -> Iterator[Address | StoredAddress]:
             yield party.address
 
 
-# --- who is known ------------------------------------------------------------------------------
+# --- named addresses ---------------------------------------------------------------------------
 
 
 def _named(code: ContractModel) -> Iterator[Address | StoredAddress]:
     for term in list(code.pool.terms()):
         if term.operation == "ADD":
-            # newer compilers add the negative of a number and ask whether that is zero
+            # newer compilers compare by adding the negated constant and testing for zero
             yield from _meant_by_sum(code, term)
         if term.operation not in _EQUALITIES:
             continue
@@ -160,7 +163,7 @@ def _meant_by_sum(code: ContractModel, term: Expr) -> Iterator[Address | StoredA
 
 
 def _person_in(code: ContractModel, word: Value, *, is_equality: bool) -> Value | None:
-    """The word, where it is about the caller or a party of a transfer. None: it is not."""
+    """Return the expression without masks, if it is the caller or a party of a transfer."""
     bare = address_in(code.dependencies.single_value(word))
     if not isinstance(bare, Expr):
         return None
@@ -186,12 +189,14 @@ def _meant(code: ContractModel, person: Value, other: Value) -> Iterator[Address
                     yield StoredAddress(slot=slot_name(number), shift=lowest_bit(bits))
 
 
-# --- what reaches balances ----------------------------------------------------------------------
+# --- functions that reach balances --------------------------------------------------------------
 
 
 def _movers(code: ContractModel, arguments: Mapping[int, str]) -> Iterator[DebitingFunction]:
-    """Those known to write balances first, then writers of allowances, then those that hide what
-    they do. Where it is not known which storage balances are in: all that store anything."""
+    """Yield writers of balances, then of allowances, then functions with unknown effects.
+
+    If the storage of balances is not known, yield every function that stores anything.
+    """
     plain = {TRANSFER_FROM, *(_ALLOWANCE_FUNCTIONS - {note.entry for note in code.balances.notes})}
     keys: dict[FunctionId, dict[KeyArgument, None]] = {}
     for note in (*code.balances.notes, *code.allowances.notes):
@@ -208,7 +213,7 @@ def _movers(code: ContractModel, arguments: Mapping[int, str]) -> Iterator[Debit
 
 
 def _hiding(code: ContractModel) -> set[FunctionId]:
-    """Functions that store where no variable is known to be, or run other code on our storage."""
+    """Return functions that store to unknown locations, or run foreign code on this storage."""
     if code.delegation.is_proxy is not False:
         return set()
     unknown = {write.entry for write in code.writes if write.place.root == UNKNOWN}
@@ -225,7 +230,7 @@ def _is_self(target: Value) -> bool:
 
 
 def _key_places(code: ContractModel, slot: Value) -> Iterator[KeyArgument]:
-    """Calldata words among the keys of a mapping."""
+    """Yield the calldata words that the mapping keys of a slot are computed from."""
     for place in code.layout.of(slot):
         for key in place.keys:
             for word in code.dependencies.phi_values(key):

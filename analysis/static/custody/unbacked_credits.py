@@ -1,4 +1,8 @@
-"""Balances created out of nothing: credits on ways that debit nobody."""
+"""Unbacked credits: stores that raise a balance on a path that lowers no other.
+
+Input: the CFG of each function, without the paths through a debit. Functions that take payment in
+native coins and initializers are left out.
+"""
 
 from collections.abc import Container, Iterable
 from typing import Final
@@ -16,10 +20,10 @@ _ANSWERS: Final = frozenset({"result", "success", "keccak"})
 def creates_balances(
     code: ContractModel, prover: CustodyProver, *, shown: Container[FunctionId]
 ) -> bool | None:
-    """Whether a function raises a balance without payment, unseen: by anybody's call, or by a
-    privileged one of a function that is not `shown` as a mint.
+    """True if a function that is not `shown` as a mint can raise a balance without payment, or any
+    function that unprivileged callers may call can.
 
-    None: not followed, or what another contract or a proof says decides.
+    None: the CFG is incomplete, or the result of another contract or of a hash check decides.
     """
     if not code.roles.balances:
         return None
@@ -39,7 +43,7 @@ def creates_balances(
 
 
 def unpaid_credits(code: ContractModel, entry: FunctionId) -> set[int]:
-    """Program counters of credits on a way to a good end that debits nobody."""
+    """Return the pcs of credits on a successful path that debits nobody."""
     flow = code.flow(entry)
     credited: dict[CfgNode, set[int]] = {}
     debiting: set[CfgNode] = set()
@@ -63,7 +67,7 @@ def unpaid_credits(code: ContractModel, entry: FunctionId) -> set[int]:
 def _free_from(
     alive: set[CfgNode], starts: Iterable[CfgNode], barred: set[CfgNode]
 ) -> set[CfgNode]:
-    """Nodes reached from these without passing a barred one."""
+    """Return the nodes reachable from the start nodes without passing a barred one."""
     found = {node for node in starts if node not in barred and node in alive}
     waiting = list(found)
     while waiting:
@@ -81,7 +85,7 @@ def _is_credit(code: ContractModel, effect: Effect) -> bool:
 
 
 def _is_paid_in_coins(code: ContractModel, entry: FunctionId) -> bool:
-    """Whether the coins sent with the call decide on it, or on the amount."""
+    """True if native coins decide whether the function succeeds, or what it credits."""
     flow = code.flow(entry)
     words = [effect.words[1] for _, effect in flow.effects() if code.is_balance_store(effect)]
     words += [literal.condition for literal in code.decisions(entry)]
@@ -90,7 +94,7 @@ def _is_paid_in_coins(code: ContractModel, entry: FunctionId) -> bool:
 
 
 def _asks_others(code: ContractModel, entry: FunctionId) -> bool:
-    """Whether it refuses by what another contract says, or by a hash."""
+    """True if a revert depends on the result of another contract or on a hash."""
     return any(
         guard.test.has_answer
         or any(
