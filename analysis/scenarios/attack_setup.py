@@ -17,7 +17,8 @@ _LATER_BLOCKS = 200
 
 _KEPT_PARTS = 4
 _WHALE_SHARE = 3
-"""Divisor of the supply: more than any one wallet is likely to need not to be treated as small."""
+"""Divisor of the supply: above any balance up to which code is likely to treat a wallet as
+small."""
 
 
 class AttackSetup(msgspec.Struct, frozen=True, kw_only=True):

@@ -4,8 +4,8 @@ pay.
 Used for concentrated pools without liquidity at the current price, and for those that open with
 tokens only. A swap there begins at the next tick with liquidity in its direction; where there is
 none, it reverts or brings nothing, which is not due to the token. Nothing is paid: the pool reports
-the amounts to our own router, which then reverts. The token has no influence: what the pool sends
-before it asks for payment moves nothing. Sends no request.
+the amounts to our own router, which then aborts the swap. The token has no influence: what the pool
+sends before it asks for payment moves nothing. Sends no request.
 """
 
 from collections.abc import Mapping
