@@ -56,7 +56,7 @@ def _by_strangers(attack: AttackSetup, suspects: Sequence[Address]) -> Iterator[
         for wallet in pair:
             amount = (wallet.amount_raw, 1, wallet.balance_raw)[at]
             plain = _attempt(stranger, wallet, recipient, amount)
-            # Some hold the token themselves, in case that makes them special.
+            # Some attackers hold the token themselves, in case that makes them special.
             yield msgspec.structs.replace(plain, stash_raw=wallet.balance_raw if at else 0)
     for stranger, wallet in zip(strangers, attack.wallets("careless"), strict=False):
         plain = _attempt(stranger, wallet, stranger, wallet.amount_raw)

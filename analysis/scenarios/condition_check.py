@@ -106,8 +106,8 @@ class ConditionPlays(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def callees(self) -> tuple[Address, ...]:
-        """Return called contracts of which it matters whether they have code: conditions on their
-        answers are tested accordingly."""
+        """Return called contracts whose code must be read: conditions on their answers count as
+        tested or not depending on whether they have code."""
         return tuple(
             dict.fromkeys(
                 callee

@@ -46,7 +46,7 @@ class SellCensus(msgspec.Struct, frozen=True, kw_only=True):
     could_not: int
     not_learnt: int
     tax_min: float | None
-    """Percent, as the next two; None: nobody's tax is known."""
+    """Percent, as the next two; None: no tax is known."""
     tax_median: float | None
     tax_max: float | None
     reasons: dict[str, int]

@@ -40,8 +40,8 @@ ATTEMPTS_A_PLAY = 50
 under that bound."""
 
 _CLEARLY_PCT = 99
-"""Percent: a wallet was robbed if it keeps less than this of what a loss in proportion to the
-bystander's would have left it."""
+"""Percent of the balance left by a loss in proportion to the bystander's: below it a wallet was
+robbed."""
 
 _CODE = "0x00"
 """Runtime code of an attacker that must be a contract."""

@@ -71,7 +71,7 @@ class TheftInquiry(msgspec.Struct, frozen=True, kw_only=True):
     owners: tuple[Address, ...] | None
     """Owners that are not burn addresses. None: owner_can_change_balance is not assessed."""
     is_owner_known: bool
-    """True if the owner was determined, be it nobody."""
+    """True if the owner was determined, including that there is none."""
     parties: Mapping[StoredAddress, Address] = {}
     """Addresses in the storage slots that the code compares callers with; absent where the slot is
     zero."""

@@ -97,7 +97,8 @@ def read_sale(
 
 
 def _with_approval(played: SimulationResult, when: str, tax: float) -> float:
-    """Return the tax with what the approval before the block's first attempt took added."""
+    """Return the tax, increased by the share of tokens that the approval before the first attempt
+    took."""
     first = when.removeprefix(MORE_GAS).removeprefix(NEARLY_ALL).removeprefix(HALF)
     approval = played.by_label.get(f"balance before approval {first}")
     left = played[f"balance before sale {first}"].word

@@ -35,14 +35,14 @@ class Passed(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Refused(msgspec.Struct, frozen=True, kw_only=True):
-    """The trade or transfer reverted because of the token, not of our setup or the node."""
+    """The trade or transfer failed because of the token, not because of the setup or the node."""
 
     reason: str
     """Decoded revert reason, or a description of the failure."""
 
 
 class NotSimulated(msgspec.Struct, frozen=True, kw_only=True):
-    """Nothing was determined. `missing` says what was lacking."""
+    """Nothing was determined. `missing` names the cause."""
 
     missing: Missing
     reason: str
