@@ -1,1 +1,1 @@
-"""What is played on stage: one question a file, answered by what the chain then did."""
+"""Simulated scenarios, one question per file: what buys, sales, transfers and thefts would do."""

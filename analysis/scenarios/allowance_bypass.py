@@ -1,9 +1,8 @@
-"""Can somebody move a holder's tokens by `transferFrom` without approval?
+"""Allowance bypass check: simulates `transferFrom` of a holder's tokens without approval.
 
-Settles allowance_bypass and privileged_spenders. Strangers try first, then everybody the code may
-treat specially. Wallets are funded on stage, so that no approval of theirs exists; a real holder
-takes back what it may have approved before anybody is tried on it. Source: the specification,
-"Simulation".
+Determines allowance_bypass and privileged_spenders. Strangers try first, then all accounts that the
+code may treat specially. Wallets are funded by state override, so that they have approved nobody; a
+real holder first revokes what it may have approved. Source: the specification, "Simulation".
 """
 
 from collections.abc import Iterator, Sequence
@@ -25,19 +24,20 @@ class Bypass(msgspec.Struct, frozen=True, kw_only=True):
     """Outcome of the check."""
 
     value: bool | None
-    """None: it did not run."""
+    """None: not determined."""
     spenders: tuple[Address, ...] = ()
-    """Who can, where not everybody can."""
+    """Accounts that can, where strangers cannot."""
 
 
 def write_attempts(attack: AttackSetup, suspects: Sequence[Address]) -> list[TheftAttempt]:
-    """On wallets funded on stage; where none can be, on a real holder. Empty: there is neither."""
+    """Return attempts on wallets funded by override; where none can be, on a real holder. Empty:
+    there is neither."""
     return [*_by_strangers(attack, suspects), *_by_suspects(attack, suspects)]
 
 
 def judge(seen: Sequence[TheftOutcome], suspects: Sequence[Address]) -> Bypass:
-    """One stranger's success is everybody's. A no needs a stranger, and every suspect that was
-    tried, to have been seen to fail."""
+    """Return the answer. One stranger's success means that everybody can. A negative answer needs a
+    stranger, and every candidate that was tried, to have failed."""
     able = {each.attacker for each in seen if each.has_moved}
     if able - set(suspects):
         return Bypass(value=True)
@@ -56,7 +56,7 @@ def _by_strangers(attack: AttackSetup, suspects: Sequence[Address]) -> Iterator[
         for wallet in pair:
             amount = (wallet.amount_raw, 1, wallet.balance_raw)[at]
             plain = _attempt(stranger, wallet, recipient, amount)
-            # Some hold the token themselves, should that make them special.
+            # Some attackers hold the token themselves, in case that makes them special.
             yield msgspec.structs.replace(plain, stash_raw=wallet.balance_raw if at else 0)
     for stranger, wallet in zip(strangers, attack.wallets("careless"), strict=False):
         plain = _attempt(stranger, wallet, stranger, wallet.amount_raw)
@@ -69,8 +69,8 @@ def _by_strangers(attack: AttackSetup, suspects: Sequence[Address]) -> Iterator[
 
 
 def _opening_acts(stranger: Address, wallet: Wallet) -> Iterator[tuple[str, str]]:
-    """What a thief may do first: meet a check of the wrong allowance by approving itself, or the
-    wallet; make the wallet one that has received something."""
+    """Yield transactions that an attacker may send first: approve itself, or the wallet, to pass a
+    check of the wrong allowance; or transfer nothing, so that the wallet has received something."""
     for spender in (stranger, wallet.address):
         data = call_data("approve(address,uint256)", spender, _UNLIMITED)
         yield f"approve {spender}", data
@@ -89,7 +89,7 @@ def _by_suspects(attack: AttackSetup, suspects: Sequence[Address]) -> Iterator[T
 
 
 def disallowed(attack: AttackSetup, attempt: TheftAttempt) -> TheftAttempt:
-    """The attempt; a wallet that may have approved the thief takes that back first."""
+    """Return the attempt, after a revocation by a wallet that may have approved the attacker."""
     if not attack.has_allowed(attempt.attacker):
         return attempt
     data = call_data("approve(address,uint256)", attempt.attacker, 0)

@@ -1,5 +1,8 @@
-"""Calldata for functions nobody has described: a wallet in one of the places for addresses,
-somebody else in the others, an amount in every place for a number. Pure.
+"""Argument filling: builds calldata for functions of unknown purpose.
+
+One address argument gets the victim's wallet, the others the attacker; every numeric argument gets
+an amount. Inputs are a function's selector and argument types, guessed where unknown. Sends no
+request.
 """
 
 from collections.abc import Iterator
@@ -18,39 +21,40 @@ from analysis.static.token_model.contract_model import TRANSFER
 from config.primitives import Address
 
 Amount = Literal["part", "all", "one", "none", "more"]
-"""Of what the wallet holds; `more` is twice of it."""
+"""Amount relative to the wallet's balance; `more` is twice the balance."""
 
 _TAKING: Final[tuple[Amount, ...]] = ("part", "all", "one", "none")
 _CHANGING: Final[tuple[Amount, ...]] = ("more", "part", "none")
 
 _SENDING: Final[tuple[Amount, ...]] = ("part", "none")
-"""For `transfer`, which does what it says more often than not."""
+"""For `transfer`, which mostly does what the standard says."""
 
 _HEAD: Final = 4
 _WORD: Final = 32
 _MOST_PLACES: Final = 5
 _RECOVERY_ID: Final = 27
-"""What a signature's first byte is; the rest of ours is zero, which only a careless check takes."""
+"""Value for `uint8`, the recovery id of a signature; its other parts are zero, which only a faulty
+check accepts."""
 
 _GUESSES: Final = ("address,uint256", "address,address,uint256", "address")
-"""For functions whose arguments are not known."""
+"""Argument types tried for functions whose types are unknown."""
 
 _NUMBERS: Final = frozenset({"uint256", "uint160", "int256", "bytes32"})
-"""What an address may look like where code does not cut it to size."""
+"""Types that an address argument may appear as where code does not mask it to 160 bits."""
 
 
 class CallTemplate(msgspec.Struct, frozen=True, kw_only=True):
-    """One way to fill in a function's arguments."""
+    """One choice of a function's arguments."""
 
     mover: DebitingFunction
     types: str
     place: int
-    """Which of the places for addresses the wallet gets; the others get the thief."""
+    """Index of the address argument that gets the wallet; the others get the attacker."""
     amount: Amount
 
     @property
     def what(self) -> str:
-        """For the evidence."""
+        """Return a description for the evidence."""
         selector = "fallback" if self.mover.selector is None else f"0x{self.mover.selector:08x}"
         return f"{selector}({self.types}), address {self.place}, {self.amount}"
 
@@ -58,7 +62,7 @@ class CallTemplate(msgspec.Struct, frozen=True, kw_only=True):
 def call_templates(
     mover: DebitingFunction, *, is_taking: bool
 ) -> Iterator[tuple[int, CallTemplate]]:
-    """With a rank each, the likeliest 0. Empty: no place for the wallet's address.
+    """Yield templates with a rank each, 0 being the likeliest. Empty: no address argument.
 
     `is_taking`: amounts are to be taken from the wallet, not set.
     """
@@ -78,7 +82,7 @@ def call_templates(
 
 
 def fill(recipe: CallTemplate, wallet: Wallet, attacker: Address) -> str | None:
-    """Calldata as 0x hex. None: the types cannot be filled in."""
+    """Return the calldata as 0x hex. None: the types cannot be encoded."""
     held = wallet.balance_raw
     amount = {"part": wallet.amount_raw, "all": held, "one": 1, "none": 0, "more": 2 * held}[
         recipe.amount
@@ -94,7 +98,7 @@ def fill(recipe: CallTemplate, wallet: Wallet, attacker: Address) -> str | None:
 
 
 class _Filler:
-    """Hands out values in order; the wallet at its place."""
+    """Supplies argument values in order, with the wallet at its index."""
 
     def __init__(
         self, recipe: CallTemplate, wallet: Wallet, attacker: Address, amount: int
@@ -137,7 +141,8 @@ class _Filler:
         return bytes(int(str(sub))) if sub else self._inner_call()
 
     def _inner_call(self) -> bytes:
-        """What a function that runs calldata of its callers is to run."""
+        """Return calldata for a function that executes calldata of its callers: a `transferFrom` of
+        the wallet."""
         wallet, attacker = self._wallet, self._thief
         data = call_data(
             "transferFrom(address,address,uint256)", wallet.address, attacker, wallet.amount_raw
@@ -146,8 +151,8 @@ class _Filler:
 
 
 def _raw(keys: tuple[KeyArgument, ...], filler: _Filler) -> str:
-    """Calldata without a selector: people where the code reads them, the amount all over the
-    rest."""
+    """Return calldata without a selector: addresses at the offsets where the code reads them, the
+    amount everywhere else."""
     length = max(key.offset for key in keys) + 4 * _WORD
     word = filler.amount.to_bytes(_WORD)
     data = bytearray(word * (length // _WORD + 1))[:length]
@@ -161,7 +166,8 @@ def _raw(keys: tuple[KeyArgument, ...], filler: _Filler) -> str:
 
 
 def _count(mover: DebitingFunction, types: str) -> int:
-    """Places for addresses. One, unseen, where calldata can be passed on."""
+    """Return the number of address arguments. One if there is none but `bytes` may carry a nested
+    call; 0 if the types do not parse."""
     if mover.selector is None and mover.keys:
         return len(mover.keys)
     try:
@@ -180,7 +186,7 @@ def _people(kind: ABIType) -> int:
 
 
 def _kinds(mover: DebitingFunction, types: str) -> tuple[ABIType, ...]:
-    """The types, with words that the code takes for somebody's address said to be one. Raises
+    """Return the types, with numbers that the code uses as an address replaced by `address`. Raises
     ParseError."""
     if not types:
         return ()

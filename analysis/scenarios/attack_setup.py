@@ -1,4 +1,4 @@
-"""Who attacks whom, and with what: the state that theft attempts are simulated on."""
+"""Attack setup: the state, wallets and blocks that theft attempts are simulated on."""
 
 from collections.abc import Iterator
 from itertools import count, repeat
@@ -13,33 +13,34 @@ from config.primitives import Address, BlockRef, RawAmount
 _NEXT_BLOCK_S = 12
 _LATER_S = 2 * 3_600 + 60
 _LATER_BLOCKS = 200
-"""Nodes play at most 256 blocks, so the clock runs ahead of the numbers."""
+"""Nodes simulate at most 256 blocks, so the clock runs ahead of the numbers."""
 
 _KEPT_PARTS = 4
 _WHALE_SHARE = 3
-"""Divisor of the supply: more than any one wallet is likely to have to be treated as small."""
+"""Divisor of the supply: above any balance up to which code is likely to treat a wallet as
+small."""
 
 
 class AttackSetup(msgspec.Struct, frozen=True, kw_only=True):
-    """What every attempt on one token works with."""
+    """Pinned block, wallets and funding that all attempts on one token share."""
 
     pin: BlockRef
     disguise: Disguise
     token: Address
     block: tuple[int, int]
-    """Number and time of the what-if block."""
+    """Number and time of the first simulated block."""
     supply_raw: RawAmount
     slot_index: int | None
     """Index of the token's balance slot. None: no wallet can be funded."""
     holders: tuple[Wallet, ...]
-    """Real ones, largest first: no owner, no pool, no contract."""
+    """Real holders, largest first: no owner, no pool, no contract."""
     giver: Address | None
-    """A pool, whose tokens fill wallets where no slot is known. None: no pool."""
+    """A pool that funds wallets by transfers where no slot is known. None: no pool."""
     prologue: Prologue | None = None
-    """Of a victim that buys for real; it is the one holder then. None: nobody buys."""
+    """Purchase of a victim that buys for real and is then the only holder. None: nobody buys."""
 
     def blocks(self) -> tuple[tuple[int, int], ...]:
-        """Of the buy, of the theft, and of what is done hours later."""
+        """Return number and time of the purchase, of the theft, and of what is done hours later."""
         number, time_s = self.block
         step_s = max(1, time_s - self.pin.time_s)
         return (
@@ -49,23 +50,23 @@ class AttackSetup(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     def account(self, purpose: str) -> Address:
-        """A fresh account for this token."""
+        """Return a fresh account of this token."""
         return self.disguise.account(f"{self.token}:{purpose}")
 
     @property
     def has_fresh_wallets(self) -> bool:
-        """Whether wallets can be made that have never approved anything."""
+        """True if wallets can be funded that have never approved anything."""
         return self.slot_index is not None or self.giver is not None
 
     def has_allowed(self, attacker: Address) -> bool:
-        """Whether the wallet may have allowed this one to spend: a real holder anybody, a buyer the
-        router alone."""
+        """True if the wallet may have approved this account: a real holder may have approved any, a
+        buyer only the router."""
         if self.prologue is not None:
             return attacker == self.prologue.spender
         return not self.has_fresh_wallets
 
     def wallets(self, purpose: str) -> Iterator[Wallet]:
-        """Fresh wallets without end, no two the same; or the same real holder, again and again.
+        """Yield fresh wallets without end, all different; or the same real holder repeatedly.
         Empty: there is neither."""
         if self.has_fresh_wallets:
             amount = sent_share(self.supply_raw, self.disguise)
@@ -74,7 +75,7 @@ class AttackSetup(msgspec.Struct, frozen=True, kw_only=True):
             yield from repeat(self.holders[0])
 
     def whales(self, purpose: str) -> Iterator[Wallet]:
-        """As `wallets`; those funded by their slot get a large part of the supply."""
+        """Yield wallets as `wallets`; those funded by their slot get a large part of the supply."""
         if self.slot_index is None:
             yield from self.wallets(purpose)
         else:

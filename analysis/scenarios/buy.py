@@ -1,8 +1,9 @@
-"""Can this pool's token be bought, and what does a buy cost?
+"""Buy check: simulates buys of several sizes in a pool, and measures their tax.
 
-Fresh codeless accounts get the quote token and buy through the venue's real router, in several
-sizes, each played by itself. Tax is what the pool says it sent against what arrived; slippage and
-pool fees are not tax. The answer is the worst of the sizes. Source: the specification, "Pools".
+Fresh codeless accounts get the quote token and buy through the venue's real router, each size in a
+simulation of its own. Tax is the difference between what the pool reports as sent and what arrived;
+slippage and pool fees are not tax. The answer is the worst of the sizes. Source: the specification,
+"Pools".
 """
 
 from collections.abc import Sequence
@@ -32,59 +33,59 @@ from config.primitives import RawAmount
 VERSION = 4
 
 _BUY_SHARES = (23, 110, 2_300)
-"""Divisors of the pool's quote reserve, largest buy first: a maximum transaction or wallet refuses
-the first sizes; what ordinary people pay is nearest to the second. No round share is within a tenth
-of any of them, so none is drawn by chance."""
+"""Divisors of the pool's quote reserve, largest buy first. A maximum transaction or wallet reverts
+the first sizes; an ordinary buy is nearest to the second. No round share is within a tenth of any
+of them, so none is drawn by chance."""
 
 _ESTIMATED_SHARE = 110
-"""Of this size the buy, the approval and the sale are played again with as much gas as wallets
-estimate: what the first step took, and a margin."""
+"""For this size the buy, the approval and the sale are simulated again with the gas that wallets
+estimate: the gas used in the first step, and a margin."""
 
 _CRUMB_SHARE = 23_000
 _RESORTS = ("more gas", "crumb")
-"""Names of the buyers that come after the ordinary ones have failed."""
+"""Label prefixes of the buys used only if ordinary ones fail."""
 _MARGIN_PCT = 35
-"""What estimates and wallets put on top of the gas used: refunds, what calls keep back, and 20 to
-30 percent."""
+"""Percent that estimates and wallets add to the gas used: refunds, gas withheld from calls, and 20
+to 30 percent."""
 _FLAT_MARGIN = 30_000
-"""A slot written for the first time, which little gas may lead to."""
+"""Gas of a slot written for the first time, which a low gas limit may lead to."""
 
 
 class BuyTry(msgspec.Struct, frozen=True, kw_only=True):
-    """One size of buy, played."""
+    """One simulated size of buy."""
 
     amount_in: RawAmount
     gas: int
-    """What it brought."""
+    """Gas limit of the buy."""
     gas_used: int | None = None
-    """None: not told."""
+    """None: not reported."""
     approval_gas_used: int | None = None
-    """None: not approved, or not told."""
+    """None: not approved, or not reported."""
     in_coin: bool
-    """Paid in the chain's coin, in one transaction."""
+    """True if it was paid in the native coin, in one transaction."""
     outcome: Outcome
     held: tuple[RawAmount, RawAmount] | None
-    """The trader's token balance at the sale and at the patient sale. None: the token did not
-    tell, or nothing was bought."""
+    """The trader's token balance at the sale and at the late sale. None: balanceOf did not answer,
+    or nothing was bought."""
 
 
 class Bought(msgspec.Struct, frozen=True, kw_only=True):
-    """The buy side, settled."""
+    """Result of the buy side of one pool."""
 
     outcome: Outcome
     passed: tuple[BuyTry, ...]
-    """The sizes that went through, largest first."""
+    """The sizes that passed, largest first."""
 
     @property
     def largest(self) -> BuyTry | None:
-        """None: nothing could be bought."""
+        """Return the largest buy that passed. None: nothing could be bought."""
         return self.passed[0] if self.passed else None
 
 
 def write_buys(ground: TradeSetup) -> tuple[Simulation, ...]:
-    """One play an ordinary size, independent of each other. The last resorts share one, and its
-    buyer: a refused buy changes nothing for the next, and after one that passes the next is not
-    asked for."""
+    """Return one independent simulation for each ordinary size. The two last resorts share one, and
+    its buyer: a reverted buy does not change the next, and after one that passes the next is not
+    used."""
     sizes = _sizes(ground)
     ordinary, resorts = sizes[: len(_BUY_SHARES)], sizes[len(_BUY_SHARES) :]
     buyer = ground.buyer(resorts[0].amount_in)
@@ -102,8 +103,8 @@ def write_buys(ground: TradeSetup) -> tuple[Simulation, ...]:
 
 
 def read_buys(ground: TradeSetup, played: Sequence[SimulationResult | NotSimulated]) -> Bought:
-    """The sizes that worked, with the highest tax; refused when the chain refused every size, or
-    an ordinary one was paid for and brought nothing."""
+    """Return the sizes that passed, with the highest tax. Refused if every size reverted, or an
+    ordinary one was paid for and brought nothing."""
     *each, last = played
     resorts = [
         last if isinstance(last, NotSimulated) else combined_plays.part(last, name)
@@ -115,7 +116,7 @@ def read_buys(ground: TradeSetup, played: Sequence[SimulationResult | NotSimulat
     ]
     ordinary, (with_more_gas, crumb) = tries[: len(_BUY_SHARES)], tries[len(_BUY_SHARES) :]
     passed = tuple(each for each in ordinary if isinstance(each.outcome, Passed))
-    # A wallet that estimates gas notices a refusal, but not that nothing will arrive.
+    # A wallet's gas estimate shows a revert, but not that nothing will arrive.
     robbed = next(
         (each for each in ordinary if each.outcome == Refused(reason=BROUGHT_NOTHING)), None
     )
@@ -129,23 +130,23 @@ def read_buys(ground: TradeSetup, played: Sequence[SimulationResult | NotSimulat
         told = [each.outcome for each in passed[1:] if each.held and is_told(each.held[0])]
         return Bought(outcome=highest_taxed([passed[0].outcome, *told]), passed=passed)
     outcomes = [each.outcome for each in ordinary]
-    # The smallest size is the least likely to have been refused for its size.
+    # The smallest size is the least likely to have reverted for its size.
     return Bought(outcome=unlearnt(outcomes) or outcomes[-1], passed=())
 
 
 class _Size(msgspec.Struct, frozen=True, kw_only=True):
     ground: TradeSetup
-    """How it is paid."""
+    """Setup with the means of payment."""
     amount_in: RawAmount
     gas: int
     is_estimated: bool
-    """Its gas is learnt for the sale."""
+    """True if its gas is measured for the sale."""
 
 
 def _sizes(ground: TradeSetup) -> tuple[_Size, ...]:
-    """The ordinary ones, and the last resorts where the larger of these do not pass: an ordinary
-    buy with more gas than wallets usually send, as they do where it takes more, and a crumb. The
-    largest buyer pays and receives the wrapped coin, the others the coin itself."""
+    """Return the ordinary sizes, and the last resorts where the larger of these do not pass: an
+    ordinary buy with more gas than wallets usually send, and a very small buy. The largest buyer
+    pays and receives the wrapped coin, the others the native coin."""
     plenty = wallet_gas(ground)
     gases = (plenty, plenty, little_gas(ground), CALL_GAS, plenty)
     shares = (*_BUY_SHARES, _ESTIMATED_SHARE, _CRUMB_SHARE)
@@ -177,13 +178,14 @@ def _read_try(size: _Size, played: SimulationResult | NotSimulated) -> BuyTry:
 
 
 def part_of_reserve(ground: TradeSetup, share: int) -> RawAmount:
-    """About one part in `share` of what the pool holds of the quote token."""
+    """Return about 1/`share` of the pool's quote reserve."""
     amount = RawAmount(ground.quote_reserve_raw // share)
     return ground.disguise.about(amount, f"{ground.candidate.key}:size {share}")
 
 
 def estimated_gas(gas_used: int | None) -> int | None:
-    """What a wallet brings after an estimate. None: not known what it takes."""
+    """Return the gas limit that a wallet sets after an estimate. None: the gas used is not
+    known."""
     return None if gas_used is None else gas_used * (100 + _MARGIN_PCT) // 100 + _FLAT_MARGIN
 
 

@@ -1,4 +1,7 @@
-"""Several acts of several people in one play, each read as if it had been played alone. Pure."""
+"""Combined simulations: transactions of several accounts in one simulation, each read as if alone.
+
+Labels of calls are prefixed with the account's name. Sends no request.
+"""
 
 from collections.abc import Mapping, Sequence
 
@@ -18,12 +21,12 @@ from analysis.simulation.simulate_v1 import SimBlock, SimCall, Simulation, Simul
 from config.primitives import Address, Hash32, RawAmount
 
 ACT_GAS = 4_000_000
-"""Gas of one trade or transfer where there are many in a play: above what the dearest honest token
-asks for, one that mints an item for each unit. What it does not use counts for nothing."""
+"""Gas of one trade or transfer where a simulation has many: above what the dearest honest token
+needs, one that mints an item for each unit. Unused gas does not count."""
 
 
 class Scene(msgspec.Struct, frozen=True, kw_only=True):
-    """The acts of one what-if block."""
+    """Calls of one simulated block."""
 
     number: int
     time_s: int
@@ -33,8 +36,8 @@ class Scene(msgspec.Struct, frozen=True, kw_only=True):
 def buying(
     ground: TradeSetup, who: str, amount_in: RawAmount, *, is_read: bool = False, prefix: str = ""
 ) -> tuple[SimCall, ...]:
-    """A fresh account buys. `is_read`: beside the reads that `trade_outcome.read_buy` wants;
-    `prefix` tells a second buy from the first."""
+    """Return the calls of a buy by a fresh account. `is_read`: with the reads that
+    `trade_outcome.read_buy` needs; `prefix` distinguishes a second buy from the first."""
     calls = [
         msgspec.structs.replace(call, label=prefix + call.label)
         for call in buy_calls(ground, ground.trader(who), amount_in)
@@ -51,8 +54,9 @@ def approving(
     seller: Address | None = None,
     is_unlimited: bool = False,
 ) -> tuple[SimCall, ...]:
-    """The router may take so much of the token; `is_unlimited`: and then everything, where the
-    token lets people. `seller` None: the account that `buying` named so."""
+    """Return the approval of `amount` for the router; `is_unlimited`: followed by an unlimited
+    approval, where the token permits it. `seller` None: the account that `buying` used for this
+    name."""
     approver = seller or ground.trader(who)
     calls = approval_calls(ground, approver, "at sale", amount)
     if is_unlimited:
@@ -68,7 +72,7 @@ def selling(
     seller: Address | None = None,
     when: str = "",
 ) -> tuple[SimCall, ...]:
-    """Sell, once approved; `when` tells several tries apart."""
+    """Return the calls of a sale, once approved; `when` distinguishes several attempts."""
     order = Order(when=f"{when}at sale", amount=amount)
     return _named(who, sale_calls(ground, seller or ground.trader(who), order))
 
@@ -76,14 +80,15 @@ def selling(
 def sending(
     ground: TradeSetup, who: str, amount: RawAmount, *, friend: str | None = None
 ) -> tuple[SimCall, ...]:
-    """Send some on, to another member or to somebody new."""
+    """Return the calls of a transfer, to another member or to a new account."""
     to = None if friend is None else ground.trader(friend)
     return _named(who, sending_calls(ground, ground.trader(who), amount, friend=to))
 
 
 def together(plays: Mapping[str, Simulation]) -> Simulation:
-    """Plays of the same blocks, the second's acts after the first's in each. `part` tells them
-    apart by their names again. Of an account that is in both, the first says what it has."""
+    """Return one simulation of several with the same blocks, where in each block the calls of the
+    second follow those of the first. `part` separates their results by name. For an account in
+    several, the state overrides of the first hold."""
     first, later = next(iter(plays.values())), (*plays.values(),)[::-1]
     storage: dict[Address, dict[Hash32, Hash32]] = {}
     for play in later:
@@ -110,7 +115,7 @@ def together(plays: Mapping[str, Simulation]) -> Simulation:
 
 
 def part(played: SimulationResult, who: str) -> SimulationResult:
-    """What came of one person's acts."""
+    """Return the results of one account's calls."""
     start = _prefix(who)
     own = {
         label.removeprefix(start): result
@@ -127,7 +132,8 @@ def stage(
     buyers: Mapping[str, RawAmount],
     others: Sequence[Address] = (),
 ) -> Simulation:
-    """The play. `buyers`: what each pays in; `others` only need coins for gas."""
+    """Return the simulation. `buyers`: amount that each pays in; `others` need coins for gas
+    only."""
     blocks = tuple(
         SimBlock(number=scene.number, time_s=scene.time_s, calls=scene.calls) for scene in scenes
     )

@@ -1,4 +1,9 @@
-"""Plays a trade's conditions both ways in one pool, and says which stay untested."""
+"""Condition check: simulates a trade with each of its code's conditions turned, in one pool.
+
+Inputs are the trade conditions of the involved contracts and a buy that passed. Output is which
+what-if simulations make a sale fail or lose half, and which conditions stay untested. Sends no
+request.
+"""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Final
@@ -22,13 +27,13 @@ _MONTH_S: Final = 30 * 86_400
 _ORDINARY_COINS_WEI: Final = (2 * 10**16, 5 * 10**18)
 _ORDINARY_GAS: Final = (100_000, 2_500_000)
 _CRUMB: Final = 1_000
-"""Part of an ordinary holding below which a sale may fail for being too small."""
+"""Divisor of an ordinary holding: a sale of less may fail for being too small."""
 
 _MOST_SHOWN: Final = 40
 
 
 class CodeConditions(msgspec.Struct, frozen=True, kw_only=True):
-    """What one contract asks, and what it stores."""
+    """Trade conditions of one contract, and its storage."""
 
     contract: Address
     conditions: TradeConditions
@@ -36,18 +41,18 @@ class CodeConditions(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Checked(msgspec.Struct, frozen=True, kw_only=True):
-    """One condition, in the evidence."""
+    """One untested condition, in the evidence."""
 
     selector: str
     pc: int
     effect: str
     sources: tuple[str, ...]
     why: str
-    """Why it was not settled."""
+    """Reason why it was not tested."""
 
 
 class SetInput(msgspec.Struct, frozen=True, kw_only=True):
-    """What one input was set to."""
+    """One input and the value it was set to."""
 
     input: str
     value: str
@@ -55,17 +60,17 @@ class SetInput(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Harmful(SetInput, frozen=True, kw_only=True):
-    """An input that makes a sale fail, or takes half of it and more."""
+    """An input that makes a sale fail, or costs half of it or more."""
 
     also: tuple[SetInput, ...] = ()
-    """What was set beside it."""
+    """Inputs set together with it."""
     extent: str
     buy: Outcome
     sale: Outcome
 
 
 class ConditionFindings(msgspec.Struct, frozen=True, kw_only=True):
-    """Of one pool. None: not learnt."""
+    """Findings of one pool. None: not determined."""
 
     untested: bool | None = None
     blocked_later: bool = False
@@ -76,7 +81,7 @@ class ConditionFindings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ConditionReport(msgspec.Struct, frozen=True, kw_only=True):
-    """The outcome in the evidence."""
+    """Body of the evidence."""
 
     conditions: int
     is_complete: bool
@@ -86,7 +91,7 @@ class ConditionReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ConditionPlays(msgspec.Struct, frozen=True, kw_only=True):
-    """The directed plays of one pool."""
+    """The what-if simulations of one pool."""
 
     ground: TradeSetup
     buyer: BuyTry
@@ -95,13 +100,14 @@ class ConditionPlays(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def turns(self) -> list[SimulationJob]:
-        """In the order in which `judge` wants their results."""
+        """Return the simulation jobs, in the order in which `judge` expects their results."""
         pool = self.ground.candidate.pool
         return [SimulationJob(play=each.play, pool=pool) for each in self.directed]
 
     @property
     def callees(self) -> tuple[Address, ...]:
-        """Contracts whose code decides whether an answer of theirs is tested."""
+        """Return called contracts whose code must be read: conditions on their answers count as
+        tested or not depending on whether they have code."""
         return tuple(
             dict.fromkeys(
                 callee
@@ -122,7 +128,8 @@ def prepare(
     known: Collection[Address],
     block_time_s: float,
 ) -> ConditionPlays | None:
-    """None: nothing was bought that could be sold, or there is nothing to ask."""
+    """Return the simulations of all conditions. None: nothing was bought that could be sold, or no
+    code is given."""
     buyer = bought.passed[1] if len(bought.passed) > 1 else bought.largest
     if buyer is None or buyer.held is None or not codes:
         return None
@@ -166,7 +173,7 @@ def judge(
     played: Sequence[SimulationResult | NotSimulated],
     codeless: Collection[Address],
 ) -> ConditionFindings:
-    """`codeless`: callees that have no code."""
+    """Return the findings. `codeless`: called contracts without code."""
     seen: list[WhatIfOutcome] = []
     unplayed: set[WhatIf] = set()
     for directed, result in zip(plays.directed, played, strict=True):
@@ -221,7 +228,7 @@ def _is_crumb(buyer: BuyTry, seen: WhatIfOutcome) -> bool:
 
 
 def _is_ordinary(plays: ConditionPlays, seen: WhatIfOutcome) -> bool:
-    """Whether ordinary people meet the input within a month."""
+    """True if ordinary traders meet the input within a month."""
     disguise, what = plays.ground.disguise, seen.what_if
     base_fee = disguise.base_fee_wei or 0
     number, time_s = plays.ground.blocks[3]
@@ -248,7 +255,7 @@ def _evidence(
     *,
     is_complete: bool,
 ) -> tuple[EvidenceRow, ...]:
-    """One row; its calls are those of the first harmful play."""
+    """Return one evidence row; its calls are those of the first harmful simulation."""
     outcome = ConditionReport(
         conditions=sum(len(code.conditions.conditions) for code, _, _ in plays.asked),
         is_complete=is_complete,

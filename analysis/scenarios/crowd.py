@@ -1,8 +1,9 @@
-"""A crowd buys in one pool: the opening that the plays of later sales share. Pure.
+"""Crowd of buyers: the opening that the simulations of later sales share.
 
-Twelve people of their own sizes buy in three blocks, one of them twice. The opening is played by
-itself first, because a sale's calldata needs the amount that each buy brought; the plays that go on
-from it repeat it, so each holds exactly what was seen.
+Twelve accounts buy different sizes in three blocks, one of them twice. The opening is first
+simulated by itself, because a sale's calldata needs the amount that each buy brought. The
+simulations that build on it repeat it, so each account holds exactly what was seen. Sends no
+request.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,7 +19,7 @@ from analysis.simulation.simulate_v1 import NotSimulated, SimCall, Simulation, S
 from config.primitives import RawAmount
 
 MOMENTS: Final = ("next block", "+5 minutes", "+1 hour", "+1 day", "+30 days")
-"""Each has two sellers: somebody ordinary, and somebody small."""
+"""Moments of sales. Each has two sellers, an ordinary and a small one."""
 
 ORDINARY: Final = "seller"
 SMALL: Final = "small seller"
@@ -29,24 +30,24 @@ _SHARES: Final = {ORDINARY: 170, SMALL: 2_700, TWICE: 450, SENDER: 310}
 """Divisors of the pool's quote reserve. None of the drawn amounts is a round share."""
 
 BLOCKS: Final = 4
-"""Of the opening, the one in which balances are read included."""
+"""Number of blocks of the opening, with the one in which balances are read."""
 
 
 class Crowd(msgspec.Struct, frozen=True, kw_only=True):
-    """Who has bought, and what each then held."""
+    """The opening, and what each account holds after it."""
 
     opening: Simulation
     held: Mapping[str, RawAmount]
-    """Nearly all of it, by name; only of those who hold something."""
+    """Nearly all of the balance, by name; only of accounts that hold something."""
 
 
 def seller(moment: str, size: str) -> str:
-    """The name of who sells then."""
+    """Return the name of the seller of that moment and size."""
     return f"{size} {moment}"
 
 
 def members() -> tuple[str, ...]:
-    """Everybody's name."""
+    """Return the names of all accounts."""
     return (
         *(seller(moment, size) for moment in MOMENTS for size in (ORDINARY, SMALL)),
         TWICE,
@@ -55,18 +56,18 @@ def members() -> tuple[str, ...]:
 
 
 def paid(ground: TradeSetup, who: str) -> RawAmount:
-    """What somebody pays in."""
+    """Return the amount that an account pays in for one buy."""
     size = next(size for size in (SMALL, ORDINARY, TWICE, SENDER) if who.startswith(size))
     return part_of_reserve(ground, _SHARES[size])
 
 
 def payments(ground: TradeSetup) -> dict[str, RawAmount]:
-    """What each needs in hand."""
+    """Return the amount that each account needs for all its buys."""
     return {who: RawAmount(paid(ground, who) * (2 if who == TWICE else 1)) for who in members()}
 
 
 def opening(ground: TradeSetup, blocks: Sequence[SimulatedBlock]) -> list[combined_plays.Scene]:
-    """The buys, in the first three blocks."""
+    """Return the buys, in the first three blocks."""
     names = members()
     groups = (names[:4], names[4:8], names[8:])
     scenes = []
@@ -77,12 +78,13 @@ def opening(ground: TradeSetup, blocks: Sequence[SimulatedBlock]) -> list[combin
 
 
 def scene(block: SimulatedBlock, calls: Sequence[SimCall]) -> combined_plays.Scene:
-    """The acts of one block."""
+    """Return one simulated block with its calls."""
     return combined_plays.Scene(number=block.number, time_s=block.time_s, calls=tuple(calls))
 
 
 def write_opening(ground: TradeSetup, blocks: Sequence[SimulatedBlock]) -> Simulation:
-    """The buys, and in the block after them the second one and everybody's balance."""
+    """Return a simulation of the buys, and in the next block the second buy and a read of every
+    balance."""
     token = ground.candidate.token
     reads = [
         msgspec.structs.replace(
@@ -95,12 +97,12 @@ def write_opening(ground: TradeSetup, blocks: Sequence[SimulatedBlock]) -> Simul
 
 
 def second_buy(ground: TradeSetup) -> tuple[SimCall, ...]:
-    """One of the crowd buys again."""
+    """Return the second buy of one account."""
     return combined_plays.buying(ground, TWICE, paid(ground, TWICE), prefix="again ")
 
 
 def read_opening(play: Simulation, played: SimulationResult | NotSimulated) -> Crowd | None:
-    """None: the node did not play it, or nobody could buy."""
+    """Return what each account holds. None: the node did not simulate, or nobody could buy."""
     if isinstance(played, NotSimulated):
         return None
     words = {who: played[_held_label(who)].word for who in members()}
@@ -109,7 +111,7 @@ def read_opening(play: Simulation, played: SimulationResult | NotSimulated) -> C
 
 
 def nearly_all(held: int) -> RawAmount:
-    """What is sold of it: some wallets may not be emptied."""
+    """Return the amount sold of a holding: some wallets may not be emptied."""
     return RawAmount(max(1, held - held // 33))
 
 

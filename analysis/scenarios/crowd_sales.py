@@ -1,8 +1,9 @@
-"""The crowd sells one after another: what do others' trades change for who sells after them?
+"""Sequential sales: the crowd sells one after another, to see the effect of others' trades on a
+sale.
 
-One play, an hour after the buys. Somebody large buys first and sells in the middle, so that the
-price moves both ways; everybody else sells in a block of their own and tries again in the next one;
-one has bought twice and sells in thirds, one sends half to a friend who sells it. Pure.
+One simulation, an hour after the buys. A large buyer buys first and sells in the middle, so that
+the price moves both ways. Everybody else sells in a block of their own and retries in the next. One
+has bought twice and sells in thirds; one transfers half to a friend who sells it. Sends no request.
 """
 
 from collections.abc import Iterator, Sequence
@@ -32,36 +33,36 @@ VERSION: Final = 1
 
 _HOUR_S: Final = 3_600
 WAITS_S: Final = (0, 0, 0, 0, 0, _HOUR_S, *[0] * 7, _HOUR_S, 0)
-"""Before each block but the first: the opening, approvals, the large buy; an hour; eight blocks of
-sales; an hour; the second sales, and their second tries."""
+"""Seconds to wait before each block but the first: the opening, approvals, the large buy; an hour;
+eight blocks of sales; an hour; the second sales, and their retries."""
 
 _WHALE: Final = "large buyer"
 _WHALE_SHARES: Final = (3, 13)
-"""Divisors of the reserve that the large buyer pays in: all that passes."""
+"""Divisors of the reserve: amounts of the large buyer's purchases, of which all that pass count."""
 
 _FRIEND: Final = "friend"
 _WHALE_APPROVES: Final = 6
-"""The block, counted from the first: that of the first sales, after the hour."""
+"""Index of the large buyer's approval block: that of the first sales, after the hour."""
 
 
 class CrowdSales(msgspec.Struct, frozen=True, kw_only=True):
-    """What each could sell."""
+    """Outcomes of all sales."""
 
     pool: str
     """Candidate.key of the pool."""
     sales: dict[str, Outcome]
-    """By seller, in the order in which they sold."""
+    """Outcome by seller, in the order of the sales."""
     is_blocked: bool | None
-    """Somebody could not sell. None: nobody's sale was learnt."""
+    """True if a sale reverted. None: no sale was determined."""
     tax_rises: bool | None
-    """Somebody lost half or more."""
+    """True if a sale lost half or more. None: no sale was determined."""
 
 
 class _Sale(msgspec.Struct, frozen=True, kw_only=True):
     who: str
     amount: RawAmount
     words: str = ""
-    """Tells two sales of one seller apart."""
+    """Label prefix that distinguishes two sales of one seller."""
 
     @property
     def name(self) -> str:
@@ -69,7 +70,7 @@ class _Sale(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def write_play(ground: TradeSetup, held: Crowd, blocks: Sequence[SimulatedBlock]) -> Simulation:
-    """`blocks`: as many as WAITS_S has, and the first."""
+    """Return the simulation. `blocks`: one more than WAITS_S has entries."""
     scenes = [
         *crowd.opening(ground, blocks),
         crowd.scene(blocks[3], crowd.second_buy(ground)),
@@ -94,7 +95,7 @@ def write_play(ground: TradeSetup, held: Crowd, blocks: Sequence[SimulatedBlock]
 
 
 def read_play(ground: TradeSetup, held: Crowd, played: SimulationResult) -> CrowdSales:
-    """What everybody but the large buyer met."""
+    """Return the outcomes of all sellers but the large buyer."""
     sales = {
         sale.name: _outcome(ground, played, sale)
         for block in _program(ground, held)
@@ -117,14 +118,14 @@ def read_play(ground: TradeSetup, held: Crowd, played: SimulationResult) -> Crow
 
 
 def _program(ground: TradeSetup, held: Crowd) -> Iterator[tuple[_Sale, ...]]:
-    """Who sells in which block, from the first after the hour to the last."""
+    """Yield the sales of each block, from the first after the hour to the last."""
     everybody = [
         _Sale(who=who, amount=held.held[who])
         for moment in MOMENTS
         if (who := crowd.seller(moment, ORDINARY)) in held.held
     ]
     twice, sent = held.held.get(TWICE, 0), held.held.get(SENDER, 0)
-    # A third each: where the first passes, its second try sells one too.
+    # A third each: where the first passes, its retry sells a third too.
     thirds = [
         _Sale(who=TWICE, amount=RawAmount(twice // 3), words=words) for words in ("part ", "rest ")
     ]
@@ -148,7 +149,8 @@ def _tried(ground: TradeSetup, sale: _Sale, again: str) -> tuple[SimCall, ...]:
 def _beside(
     ground: TradeSetup, held: Crowd, block: SimulatedBlock, blocks: Sequence[SimulatedBlock]
 ) -> Iterator[SimCall]:
-    """The large buyer approves; one sends half to a friend, who approves in the next block."""
+    """Yield other calls of the block: the large buyer approves; SENDER transfers half to a friend,
+    who approves in the next block."""
     at = blocks.index(block)
     if at == _WHALE_APPROVES:
         yield from combined_plays.approving(
@@ -173,7 +175,8 @@ def _whale_funds(ground: TradeSetup) -> RawAmount:
 
 
 def _sold_by_whale(ground: TradeSetup, held: Crowd) -> RawAmount:
-    """About half of what the larger of the two buys brings, by what the crowd got for its pay."""
+    """Return about half of what the larger of the two purchases brings, estimated from the crowd's
+    own purchases."""
     who, amount = next(iter(held.held.items()))
     pay = part_of_reserve(ground, _WHALE_SHARES[0])
     return RawAmount(max(1, amount * pay // max(1, crowd.paid(ground, who)) // 2))

@@ -1,10 +1,10 @@
-"""Can somebody who is not the holder make a wallet poorer, by any function?
+"""Drain check: simulates calls of any function by non-holders that lower a wallet's balance.
 
-Settles funds_can_be_drained, beside the bypass. Candidates are the functions that may write
-balances or allowances; each is called with the wallet in every place an address can stand in, by
-strangers and by everybody the code may treat specially, and followed by a `transferFrom`, should it
-have opened the way to one. A loss that a wallet nobody named shares (a rebase) is no drain. Source:
-the specification, "Simulation".
+Determines funds_can_be_drained, beside the bypass. Candidates are the functions that may write
+balances or allowances. Each is called with the wallet as each address argument, by strangers and by
+all accounts that the code may treat specially, and followed by a `transferFrom`, in case the call
+made one possible. A loss that a bystander shares (a rebase) is no drain. Source: the specification,
+"Simulation".
 """
 
 from collections.abc import Sequence
@@ -30,7 +30,8 @@ _MOST_BY_SUSPECTS = 2 * ATTEMPTS_A_PLAY
 def write_attempts(
     attack: AttackSetup, movers: Sequence[DebitingFunction], suspects: Sequence[Address]
 ) -> list[TheftAttempt]:
-    """The likeliest first, as many as fit. Empty: no wallet, or no function to try."""
+    """Return as many attempts as fit, the likeliest first. Empty: no wallet, or no function to
+    try."""
     stranger = attack.account("burglar")
     by_strangers = _attempts(attack, movers, [stranger])
     by_suspects = _attempts(attack, movers, suspects)
@@ -40,8 +41,9 @@ def write_attempts(
 def judge(
     seen: Sequence[TheftOutcome], *, bypass: bool | None, is_untried: bool, is_open: bool
 ) -> bool | None:
-    """The specification's table. `is_untried`: there were functions to try, and none was tried;
-    `is_open`: the code has a store whose custody is not proved."""
+    """Return the answer by the specification's table. None: not determined. `is_untried`: there
+    were functions to try, and none was tried; `is_open`: the code has a store whose custody is not
+    proved."""
     if bypass or any(each.has_moved for each in seen):
         return True
     has_run = bypass is False or any(each.has_moved is False for each in seen)

@@ -1,8 +1,8 @@
-"""Real holders sell, each as themselves: how many can, and what does it cost them?
+"""Holder sell census: simulates sales by real holders, to count how many can sell and at what tax.
 
-Kept in the evidence, and only there: who holds a token today says little of who will buy it. The
-sellers follow each other in one play, a block each; a sale moves the price, which tax does not
-depend on, and one that is refused changes nothing for the next. Pure.
+Kept in the evidence only: today's holders say little about future buyers. The sellers follow each
+other in one simulation, a block each. A sale moves the price, which tax does not depend on, and a
+reverted one does not change the next. Sends no request.
 """
 
 from collections import Counter
@@ -24,21 +24,21 @@ MOST_SELLERS = 20
 
 
 class CensusSale(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of one holder's sale."""
+    """Outcome of one holder's sale."""
 
     holder: Address
     amount_raw: RawAmount
-    """Asked to be sold: a part of what they hold."""
+    """Amount of the sale: a part of the holding."""
     can_sell: bool | None
-    """None: not learnt."""
+    """None: not determined."""
     tax: float | None
-    """Percent. None: not sold, or the amounts do not tell."""
+    """Percent. None: not sold, or not computable from the amounts."""
     reason: str
-    """Why not; empty where it was sold."""
+    """Reason why not; empty where it was sold."""
 
 
 class SellCensus(msgspec.Struct, frozen=True, kw_only=True):
-    """All of them."""
+    """Counts, taxes and outcomes of all sellers."""
 
     pool: str
     """Candidate.key of the pool in which they sold."""
@@ -46,23 +46,24 @@ class SellCensus(msgspec.Struct, frozen=True, kw_only=True):
     could_not: int
     not_learnt: int
     tax_min: float | None
-    """Percent, as the next two; None: nobody's tax is known."""
+    """Percent, as the next two; None: no tax is known."""
     tax_median: float | None
     tax_max: float | None
     reasons: dict[str, int]
-    """Why sales were refused, and how often."""
+    """Number of reverted sales by reason."""
     sellers: tuple[CensusSale, ...]
 
 
 def choose(wallets: Sequence[Wallet], special: frozenset[Address]) -> tuple[Wallet, ...]:
-    """Real holders that the code does not know, as they come: largest first."""
+    """Return real holders that are not special to the code, in the given order: largest first."""
     return real_holders(wallets, special)[:MOST_SELLERS]
 
 
 def write_play(
     ground: TradeSetup, sellers: Sequence[Wallet], blocks: Sequence[tuple[int, int]]
 ) -> Simulation:
-    """`blocks`: number and time of the approvals, and of one sale a seller."""
+    """Return the simulation. `blocks`: number and time of the approvals, and of one sale per
+    seller."""
     approvals = [
         call
         for seller in sellers
@@ -86,7 +87,7 @@ def write_play(
 def read_play(
     ground: TradeSetup, sellers: Sequence[Wallet], played: SimulationResult
 ) -> SellCensus:
-    """Count."""
+    """Return the census."""
     sold = tuple(_read(ground, seller, played) for seller in sellers)
     taxes = [each.tax for each in sold if each.tax is not None]
     return SellCensus(

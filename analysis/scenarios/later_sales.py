@@ -1,8 +1,8 @@
-"""The crowd sells minutes, an hour, a day and thirty days after it bought: what does time change?
+"""Time-dependent sales: the crowd sells minutes, an hour, a day and thirty days after it bought.
 
-All of it is one play. For each moment an ordinary and a small buyer sell all they have, and try
-again in the next block: all of it, then half. Others buy then, and one sends. A later refusal, or
-a tax of half and more, that nobody met earlier is a finding. Pure.
+One simulation. At each moment an ordinary and a small buyer sell all they hold, and retry in the
+next block: all of it, then half. At some moments others buy and one transfers. A later revert, or a
+tax of half or more, that did not occur earlier is a finding. Sends no request.
 """
 
 from collections.abc import Iterator, Sequence
@@ -33,59 +33,61 @@ _HOUR_S: Final = 3_600
 _DAY_S: Final = 86_400
 
 WAITS_S: Final = (
-    *(0, 0, 0, 0),  # the opening, and the approvals
-    *(0, 0),  # two blocks a moment
+    *(0, 0, 0, 0),  # opening and approvals
+    *(0, 0),  # two blocks per moment
     *(300, 0),
     *(_HOUR_S - 300, 0),
     *(_DAY_S - _HOUR_S, 0),
-    *(29 * _DAY_S, 0, 0),  # in the last one who bought then sells
+    *(29 * _DAY_S, 0, 0),  # the newcomer sells in the last block
 )
-"""Before each block but the first."""
+"""Seconds to wait before each block but the first."""
 
 _FIRST: Final = crowd.BLOCKS + 1
 _NEWCOMERS: Final = ("next block", "+1 day", "+30 days")
-"""Moments at which somebody new buys, and somebody sends a part on."""
+"""Moments at which a new account buys, and SENDER transfers a part."""
 
 _SENT_PARTS: Final = 16
 _TAX_POINTS: Final = 0.01
-"""A difference of taxes that is none."""
+"""Taxes that differ by no more than this are equal. Percentage points."""
 
 _TRIES: Final = ("", "again ", "half ")
 
 
 class Moment(msgspec.Struct, frozen=True, kw_only=True):
-    """When, and what came of it then."""
+    """One moment and its outcomes."""
 
     when: str
     block_number: int
     time_s: int
     blocks_left_out: int
-    """See WhatIfBlock.left_out."""
+    """See SimulatedBlock.left_out."""
     sale: Outcome
     """The worse of the two sales."""
     sales: tuple[Outcome, ...]
-    """The ordinary seller's and the small one's; of 30 days also that of who bought then."""
+    """Outcomes of the ordinary and the small seller; after 30 days also of the account that bought
+    then."""
     buy: Outcome | None
     """None: nobody bought then."""
     transfer: TransferResult | None
 
 
 class LaterSales(msgspec.Struct, frozen=True, kw_only=True):
-    """All moments."""
+    """Outcomes of all moments, compared with the first."""
 
     pool: str
     """Candidate.key of the pool."""
     changes: tuple[str, ...]
-    """What is not as at the first moment: `+1 day: sale refused`."""
+    """Differences from the first moment: `+1 day: sale refused`."""
     moments: tuple[Moment, ...]
     is_blocked: bool | None
-    """Somebody could sell earlier, and nobody like them later. None: a moment was not learnt."""
+    """True if a sale passed at an earlier moment and reverts at a later one. None: a moment was not
+    determined."""
     tax_rises: bool | None
-    """From below half at first to half or more."""
+    """True if the tax of a later moment is half or more. None: not determined."""
 
 
 def write_play(ground: TradeSetup, held: Crowd, blocks: Sequence[SimulatedBlock]) -> Simulation:
-    """`blocks`: as many as WAITS_S has, and the first."""
+    """Return the simulation. `blocks`: one more than WAITS_S has entries."""
     reads = crowd.second_buy(ground)
     approvals = [
         call
@@ -115,7 +117,7 @@ def write_play(ground: TradeSetup, held: Crowd, blocks: Sequence[SimulatedBlock]
 def read_play(
     ground: TradeSetup, held: Crowd, blocks: Sequence[SimulatedBlock], played: SimulationResult
 ) -> LaterSales:
-    """Compare."""
+    """Return the outcomes of all moments, compared with the first."""
     moments = tuple(
         _moment(ground, held, moment, blocks[_FIRST + 2 * at], played)
         for at, moment in enumerate(MOMENTS)
@@ -153,7 +155,7 @@ def _first_tries(ground: TradeSetup, held: Crowd, moment: str) -> Iterator[SimCa
 
 
 def _second_tries(ground: TradeSetup, held: Crowd, moment: str) -> Iterator[SimCall]:
-    """Sales first: some tokens let nobody sell in a block in which somebody bought."""
+    """Yield retried sales, then purchases: some tokens block all sales in a block with a buy."""
     for who in _sellers(moment):
         amount = held.held.get(who, RawAmount(0))
         if amount:
@@ -171,7 +173,8 @@ def _second_tries(ground: TradeSetup, held: Crowd, moment: str) -> Iterator[SimC
 
 
 def _sale_of_newcomer(ground: TradeSetup, held: Crowd) -> Iterator[SimCall]:
-    """What they bought is not known beforehand; about three quarters of it are sold."""
+    """Yield the newcomer's sale. The amount bought is not known in advance, so about three quarters
+    of an ordinary purchase are sold."""
     yield from combined_plays.selling(ground, _newcomer(MOMENTS[-1]), _sold_by_newcomer(held))
 
 
@@ -226,8 +229,8 @@ def _moment(
 
 
 def sale_of(ground: TradeSetup, part: SimulationResult, amount: RawAmount) -> Outcome:
-    """What came of one seller's tries. A balance that has shrunk by itself is a loss like a tax;
-    half that sells where all of it does not is no sale, unless it had shrunk."""
+    """Return the outcome of one seller's attempts. A balance that shrank by itself counts as a tax.
+    Half that sells where all of it does not is no sale, unless the balance had shrunk."""
     amounts = {"": amount, "again ": amount, "half ": _half(amount)}
     tries = {
         name: read_sale(ground, part, f"{name}at sale", asked=amounts[name])
@@ -248,7 +251,8 @@ def sale_of(ground: TradeSetup, part: SimulationResult, amount: RawAmount) -> Ou
 
 
 def worst(outcomes: Sequence[Outcome]) -> Outcome:
-    """A refusal, else the highest tax, else what was not learnt."""
+    """Return the first revert, else the highest tax, else the first outcome that was not
+    determined."""
     refused = [outcome for outcome in outcomes if isinstance(outcome, Refused)]
     passed = [outcome for outcome in outcomes if isinstance(outcome, Passed)]
     if refused:
@@ -277,7 +281,8 @@ def _transfer(
 
 
 def _is_blocked(moments: Sequence[Moment]) -> bool | None:
-    """A waiting time after the buy refuses at first and not later; a trap the other way round."""
+    """True if a sale passed and a later one reverts, or the last reverts: a waiting time after the
+    buy reverts at first only, a trap later. None: not determined."""
     has_passed = False
     for moment in moments:
         if isinstance(moment.sale, Refused) and (has_passed or moment is moments[-1]):

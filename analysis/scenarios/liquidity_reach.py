@@ -1,10 +1,11 @@
-"""How far does a pool's liquidity reach: what would it take of a buy and of a sale, and give?
+"""Liquidity reach: simulates how much of a buy and of a sale a pool's liquidity would absorb and
+pay.
 
-Asked of concentrated pools with none at the current price, and of those that open with tokens only.
-A swap there begins at the next tick that has liquidity, if there is one in its direction; where
-there is none, it fails or brings nothing, which is no doing of the token's. Nobody pays in this
-play: the pool tells the amounts to our own router, which then breaks off. Nor has the token a say:
-what the pool sends before it asks for its pay moves nothing. Pure.
+Used for concentrated pools without liquidity at the current price, and for those that open with
+tokens only. A swap there begins at the next tick with liquidity in its direction; where there is
+none, it reverts or brings nothing, which is not due to the token. Nothing is paid: the pool reports
+the amounts to our own router, which then aborts the swap. The token has no influence: what the pool
+sends before it asks for payment moves nothing. Sends no request.
 """
 
 from collections.abc import Mapping
@@ -30,35 +31,35 @@ from config.primitives import BlockRef, RawAmount
 VERSION = 1
 
 _GAS = 12_000_000
-"""A pool of a small tick spacing is searched for some thousand words of its bitmap. Below what one
-call may have on nodes that simulate nothing."""
+"""Gas of a call: a pool of small tick spacing searches some thousand words of its bitmap. Below the
+limit of one call on nodes that simulate nothing."""
 
 _MARGIN = 2
-"""Times the minimum that the pool is asked to take."""
+"""Multiple of the minimum that the pool is offered."""
 
 _SHARE_SOLD = 1_000
-"""Part of the supply that the pool is asked to take."""
+"""Divisor of the supply that the pool is offered."""
 
 _BUY, _SALE = "reach of a buy", "reach of a sale"
 
 
 class Reached(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of it."""
+    """Liquidity that a buy and a sale reach."""
 
     has_buy: bool | None
-    """Whether a buy meets liquidity. None: not learnt."""
+    """True if a buy meets liquidity. None: not determined."""
     has_sale: bool | None
-    """Whether a sale meets liquidity, before anybody buys. None: not learnt."""
+    """True if a sale meets liquidity, before anybody buys. None: not determined."""
     absorbed_raw: RawAmount | None
-    """Smallest units of quote that the pool would take of what a buyer offered: a little more than
-    the minimum's worth. None: not learnt."""
+    """Smallest units of quote that the pool would take of the amount offered by a buyer, a little
+    more than the minimum's worth. None: not determined."""
     is_doubtful: bool = False
-    """Nothing lies at the price, and how far the next is could not be learnt: the pool's bitmap is
-    too long for one transaction."""
+    """True if there is no liquidity at the price, and the distance of the next is not determined:
+    the pool's bitmap is too long for one transaction."""
 
 
 def is_due(pool: ValuedPool, *, min_liquidity_usd: float) -> bool:
-    """Whether the pool is asked."""
+    """True if the pool is to be checked."""
     return pool.state.in_range_liquidity == 0 or pool.is_opening(
         min_liquidity_usd=min_liquidity_usd
     )
@@ -75,7 +76,7 @@ def write_play(
     supply_raw: RawAmount,
     min_liquidity_usd: float,
 ) -> Simulation:
-    """One play of both directions, each from the state that the pool is in.
+    """Return one simulation of both directions, each from the pinned state of the pool.
 
     `token_code` is the runtime code at the token's own address.
     """
@@ -123,8 +124,8 @@ def write_play(
 
 
 def read_play(reach: Reach, pool: ValuedPool, played: SimulationResult | NotSimulated) -> Reached:
-    """A hook may do a trade all by itself, or keep one from happening: where one acts, no liquidity
-    is believed only of both directions at once."""
+    """Return what a buy and a sale reach. A hook may do a trade by itself, or prevent one: where
+    one acts, absence of liquidity is accepted only for both directions at once."""
     if isinstance(played, NotSimulated):
         return Reached(has_buy=None, has_sale=None, absorbed_raw=None)
     buy, sale = (_read(played, label) for label in (_BUY, _SALE))
@@ -142,7 +143,8 @@ def read_play(reach: Reach, pool: ValuedPool, played: SimulationResult | NotSimu
 def settle(
     trades: Mapping[str, TradeResult], reached: Mapping[str, Reached]
 ) -> dict[str, TradeResult]:
-    """The trades, without blame for what could not work for want of liquidity. By Candidate.key."""
+    """Return the trades, with failures for want of liquidity marked as not simulated. By
+    Candidate.key."""
     return {
         key: _settled(trade, reached[key]) if key in reached else trade
         for key, trade in trades.items()
@@ -152,7 +154,7 @@ def settle(
 def _settled(trade: TradeResult, reached: Reached) -> TradeResult:
     buy, sell = trade.buy, trade.sell
     if not isinstance(buy, Passed):
-        # Once somebody could buy, what was paid is there for the sale. Some routers let a sale of
+        # Once somebody could buy, the payment is there for the sale. Some routers let a sale of
         # nothing for nothing pass.
         if reached.has_sale is False:
             sell = NotSimulated(missing="LIQUIDITY", reason="no liquidity is reached by selling")

@@ -1,8 +1,9 @@
-"""Can the owner change what an arbitrary wallet holds, up or down?
+"""Owner balance check: simulates owners calling functions that change an arbitrary wallet's
+balance.
 
-Settles owner_can_change_balance; off unless a deployment turns it on. New supply that is booked as
-such is minting, and tokens that the owner pays out of its own balance are a transfer: neither
-counts. Source: the specification, "Simulation".
+Determines owner_can_change_balance; off unless a deployment turns it on. New tokens added to the
+total supply are minting, and tokens that the owner pays out of its own balance are a transfer:
+neither counts. Source: the specification, "Simulation".
 """
 
 from collections.abc import Sequence
@@ -17,7 +18,8 @@ from config.primitives import Address
 def write_attempts(
     attack: AttackSetup, movers: Sequence[DebitingFunction], owners: Sequence[Address]
 ) -> list[TheftAttempt]:
-    """As many as fit one play, the likeliest first. Empty: no wallet, no owner, or no function."""
+    """Return as many attempts as fit one simulation, the likeliest first. Empty: no wallet, no
+    owner, or no function."""
     ranked = [
         (rank, owner, recipe)
         for owner in owners
@@ -36,7 +38,8 @@ def write_attempts(
 
 
 def judge(seen: Sequence[TheftOutcome], *, is_helpless: bool) -> bool | None:
-    """None: it did not run. `is_helpless`: the owner is known, and is gone or has no function."""
+    """Return the answer. None: not determined. `is_helpless`: the owner is known, and is gone or
+    has no function."""
     if any(each.has_moved or each.has_grown for each in seen):
         return True
     if any(each.has_moved is False for each in seen):

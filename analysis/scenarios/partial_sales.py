@@ -1,9 +1,9 @@
-"""Can a large holding be sold in parts?
+"""Partial sales: simulates the sale of a large holding in eight parts.
 
-Asked where all of it at once may be refused for its size: the largest buyer sells an eighth at a
-time, at first minutes, then an hour and a day apart, so that neither a limit on one sale nor a
-waiting time between two is taken for a trap, and a first part that sells is no proof that the rest
-does. Pure.
+Used where the sale of all of it may revert for its size. The largest buyer sells an eighth at a
+time, at first minutes, then an hour and a day apart. So neither a limit on one sale nor a waiting
+time between two is taken for a trap, and a first part that sells is no proof that the rest does.
+Sends no request.
 """
 
 from collections.abc import Sequence
@@ -27,16 +27,17 @@ VERSION: Final = 1
 
 PARTS: Final = 8
 WAITS_S: Final = (0, 0, 300, 300, 600, 3_600, 3_600, 86_400, 86_400)
-"""Before the approval, and before each part."""
+"""Seconds to wait before the approval, and before each part."""
 
 _MOST_REFUSED: Final = 2
-"""Of the parts, those that come the soonest after another: a waiting time."""
+"""Number of parts that may revert, as those that follow soonest after another: a waiting time."""
 
 
 def write_play(
     ground: TradeSetup, bought: Bought, blocks: Sequence[tuple[int, int]]
 ) -> Simulation | None:
-    """`blocks`: number and time of the buy, the approval, and each part. None: nothing to sell."""
+    """Return the simulation. `blocks`: number and time of the buy, the approval, and each part.
+    None: nothing to sell."""
     buyer = bought.largest
     if buyer is None or buyer.held is None or buyer.held[0] < PARTS:
         return None
@@ -51,7 +52,7 @@ def write_play(
 
 
 def read_play(ground: TradeSetup, bought: Bought, played: SimulationResult) -> bool:
-    """Whether the parts could be sold, but for a few that came too soon."""
+    """True if the parts could be sold, except for a few that came too soon."""
     buyer = bought.largest
     if buyer is None:
         return False

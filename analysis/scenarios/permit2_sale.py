@@ -1,8 +1,8 @@
-"""Can what was bought be sold through Permit2 and the universal router?
+"""Sale through Permit2 and the universal router: simulated where the venue's router may be blocked.
 
-Wallets sell so, and a token may let nobody else move it into its pool. The buyer buys as always,
-approves a block later, and sells as the usual seller does. A sale that passes so is a sale,
-whatever came of the venue's own router. Pure.
+Wallets sell so, and a token may let only that route transfer into its pool. The buyer buys as
+usual, approves in the next block, and sells as in `sale`. A sale that passes so counts as a sale,
+whatever the outcome through the venue's own router. Sends no request.
 """
 
 from typing import Final
@@ -28,7 +28,7 @@ VERSION: Final = 1
 
 
 def write_play(ground: TradeSetup, way: TradeRoute, bought: Bought) -> Simulation | None:
-    """`way`: through Permit2. None: there is nothing to sell."""
+    """Return the simulation. `way`: the route through Permit2. None: there is nothing to sell."""
     buyer = bought.largest
     if buyer is None or buyer.held is None or not any(buyer.held):
         return None
@@ -49,7 +49,7 @@ def write_play(ground: TradeSetup, way: TradeRoute, bought: Bought) -> Simulatio
 def read_play(
     ground: TradeSetup, way: TradeRoute, bought: Bought, played: SimulationResult
 ) -> Outcome | None:
-    """What came of it. None: nothing was bought."""
+    """Return the outcome of the sale. None: nothing was bought."""
     buyer = bought.largest
     if buyer is None:
         return None

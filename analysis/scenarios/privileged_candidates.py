@@ -1,4 +1,7 @@
-"""Who may be able to do what strangers cannot: everybody worth trying on stage. Pure."""
+"""Privileged candidates: accounts that the code may treat specially, worth simulating as attackers.
+
+Sends no request.
+"""
 
 from collections.abc import Iterable, Sequence
 
@@ -15,8 +18,8 @@ _ADDRESS_MASK = 2**160 - 1
 def stored_addresses(
     stored: Sequence[StoredAddress], words: Sequence[int | None]
 ) -> dict[StoredAddress, Address]:
-    """Who is in the places that the code compares people with. `words`: one a place; None where
-    the node did not tell."""
+    """Return the addresses in the storage slots that the code compares callers with. `words`: one
+    value per slot; None where the node did not answer."""
     held = (
         (place, address_of(word >> place.shift & _ADDRESS_MASK))
         for place, word in zip(stored, words, strict=True)
@@ -34,9 +37,11 @@ def suspects(
     stored: Iterable[Address],
     venues: Iterable[Address],
 ) -> tuple[Address, ...]:
-    """The likeliest first, each once. Burn addresses cannot act, so they are none.
+    """Return the candidates, the likeliest first, each once. Burn addresses cannot act and are left
+    out.
 
-    `owners`: what owner getters and owner-check slots name; `venues`: pools, routers, launchpads.
+    `owners`: addresses from owner getters and owner-check slots; `venues`: pools, routers,
+    launchpads.
     """
     known = [*owners, *([creator] if creator else ()), *hints.addresses, *stored, token, *venues]
     live = dict.fromkeys(each for each in known if each not in BURN_ADDRESSES)

@@ -1,11 +1,12 @@
-"""Can what was bought be sold, and what does a sale cost?
+"""Sale check: simulates sales of what was bought in a pool, and measures their tax.
 
 Fresh codeless accounts buy as in `buy`, approve in a block of its own, and in later blocks sell
-what they got. Tax is what left the seller against what the pool says it received, and what it sent
-against what arrived; slippage and pool fees are not tax. Source: the specification, "Pools".
+what they got. Tax is the difference between what left the seller and what the pool reports as
+received, and between what the pool sent and what arrived; slippage and pool fees are not tax.
+Source: the specification, "Pools".
 
-`write_sales` repeats each buy that worked and sells. The answer is the worst of what was played:
-the highest tax of the sizes that went through, and no sale where some buyers cannot sell.
+`write_sales` repeats each buy that passed and sells. The answer is the worst outcome: the highest
+tax of the sizes that passed, and no sale where some buyers cannot sell.
 """
 
 from collections.abc import Sequence
@@ -45,41 +46,42 @@ from config.primitives import RawAmount
 VERSION = 4
 
 PATIENCE_S = 3_600
-"""A sale refused in the next block is tried once more this much later: a cooldown is not a ban."""
+"""Seconds after which a sale that reverts in the next block is retried: a cooldown is not a ban."""
 
 
 class Sale(msgspec.Struct, frozen=True, kw_only=True):
-    """How one buyer tries to sell: one play."""
+    """The attempts of one buyer to sell: one simulation."""
 
     play: Simulation
     orders: tuple[tuple[Order, ...], tuple[Order, ...]]
-    """In the block of the sale, and in that of the patient sale."""
+    """Attempts in the block of the sale, and in that of the late sale."""
     share: int
-    """Position of the size among those that passed, largest first; 0 for a funded seller."""
+    """Index of the size among those that passed, largest first; 0 for a funded seller."""
 
 
 class SoldSize(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of the sale after one size of buy."""
+    """Outcome of the sale after one size of buy."""
 
     amount_in: RawAmount
     outcome: Outcome
 
 
 class Sold(msgspec.Struct, frozen=True, kw_only=True):
-    """The sell side of one pool, settled."""
+    """Result of the sell side of one pool."""
 
     outcome: Outcome
     sizes: tuple[SoldSize, ...] = ()
     depends_on_size: bool | None = None
-    """Whether some buyers can sell, or keep half of what it brings, and others cannot. None: not
-    more than one size was learnt of."""
+    """True if some buyers can sell, or keep half of the proceeds, and others cannot. None: fewer
+    than two sizes were determined."""
 
 
 def write_sales(ground: TradeSetup, bought: Bought, *, supply_raw: RawAmount) -> tuple[Sale, ...]:
-    """How what was bought is sold, one play a size. Empty: there is nothing to sell.
+    """Return one simulation of sales for each size of buy that passed. Empty: there is nothing to
+    sell.
 
-    Where buying was refused, an account funded on stage sells: whoever holds the token already
-    still wants to know.
+    Where buying reverted, an account funded by state override sells: existing holders still need
+    the answer.
     """
     if bought.passed:
         return tuple(
@@ -97,7 +99,8 @@ def write_sales(ground: TradeSetup, bought: Bought, *, supply_raw: RawAmount) ->
 
 
 def _sale(ground: TradeSetup, bought: BuyTry, share: int) -> Sale:
-    """At first what is sold is approved, for the patient sale everything: people do both."""
+    """Return the sales of one size. The first approval is of the amount sold, that of the late sale
+    is unlimited: both are common."""
     held = bought.held or (RawAmount(0), RawAmount(0))
     is_estimated = bought.approval_gas_used is not None
     gas = estimated_gas(bought.gas_used) if is_estimated else None
@@ -121,8 +124,8 @@ def read_sales(
     *,
     sells_in_parts: bool | None,
 ) -> Sold:
-    """What everybody could sell. `sells_in_parts`: whether the largest buyer could sell all of it
-    in parts; None: not tried."""
+    """Return the result over all sizes. `sells_in_parts`: True if the largest buyer could sell all
+    of it in parts; None: not tried."""
     if not sales:
         return Sold(outcome=_nothing_to_sell(bought))
     outcomes = [
@@ -149,8 +152,8 @@ def read_sales(
 def judge_sizes(
     told: Sequence[Outcome], sizes: tuple[SoldSize, ...], *, sells_in_parts: bool | None
 ) -> Sold:
-    """`told`: what was learnt of each size, largest first. A limit that refuses only the larger
-    sizes, and those not in parts, is a limit and no trap."""
+    """Return the result from the determined outcomes `told`, largest size first. A limit that
+    reverts only the larger sizes, and not their sale in parts, is a limit and no trap."""
     passed = [outcome for outcome in told if isinstance(outcome, Passed)]
     refused = [outcome for outcome in told if isinstance(outcome, Refused)]
     if not refused:
@@ -176,7 +179,8 @@ def _nothing_to_sell(bought: Bought) -> Outcome:
 def read_tries(
     ground: TradeSetup, played: SimulationResult | NotSimulated, orders: Sequence[Sequence[Order]]
 ) -> Outcome:
-    """The first try that worked; the next block's before the patient ones."""
+    """Return the outcome of the first attempt that passed, those of the next block before the late
+    ones."""
     outcomes = [
         read_sale(ground, played, order.when, asked=order.amount)
         for block in orders
@@ -184,7 +188,7 @@ def read_tries(
         if _counts(played, order, block[0])
     ]
     passed = next((outcome for outcome in outcomes if isinstance(outcome, Passed)), None)
-    # A balance that is gone by the patient sale does not take back a refusal seen before.
+    # A balance that is gone by the late sale does not cancel a revert seen before.
     learnt = [
         outcome
         for outcome in outcomes
@@ -194,7 +198,8 @@ def read_tries(
 
 
 def _counts(played: SimulationResult | NotSimulated, order: Order, whole: Order) -> bool:
-    """Half counts only where there is less than all: that half sells says nothing of the rest."""
+    """True unless the attempt is to sell half and the seller still holds all: that half sells says
+    nothing about the rest."""
     if isinstance(played, NotSimulated) or not order.when.startswith(HALF):
         return True
     held = played[f"balance before sale {order.when}"].word
@@ -202,7 +207,8 @@ def _counts(played: SimulationResult | NotSimulated, order: Order, whole: Order)
 
 
 def write_sending(ground: TradeSetup, bought: Bought) -> tuple[Simulation, Wallet] | None:
-    """The buyer sends half of it on, after the longest wait. None: nothing was bought."""
+    """Return a simulation in which the buyer transfers half after the longest wait. None: nothing
+    was bought."""
     buyer = bought.largest
     if buyer is None or buyer.held is None or not buyer.held[1]:
         return None
@@ -224,8 +230,9 @@ def _ground_of(ground: TradeSetup, bought: Bought, sale: Sale) -> TradeSetup:
 def _orders(
     held: tuple[RawAmount, RawAmount], *, gas: int | None = None
 ) -> tuple[tuple[Order, ...], tuple[Order, ...]]:
-    """All of it, with a wallet's gas and then with more, and nearly all of it, in both blocks: some
-    wallets may not be emptied. Half of it, should the approval have taken a part."""
+    """Return the attempts of both blocks: all of it, with a wallet's gas and then with more, nearly
+    all of it, as some wallets may not be emptied, and half of it, in case the approval has taken a
+    part."""
     at_sale, later = (
         (
             Order(when=when, amount=amount, gas=gas),

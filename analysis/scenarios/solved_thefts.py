@@ -1,8 +1,8 @@
-"""Thefts written for stores whose custody is not proved: the arguments that their paths ask for.
+"""Solved thefts: attempts with arguments solved from the paths to stores of unproved custody.
 
-Settles allowance_bypass and funds_can_be_drained, beside the plays that need no reading of code:
-secret words, amounts of a certain form, data behind the arguments, a contract as caller, and steps
-to be taken first, also hours before. Pure.
+Serves allowance_bypass and funds_can_be_drained, beside the attempts that need no code analysis:
+secret constants, amounts of a certain form, data behind the arguments, a contract as caller, and
+calls to be made first, also hours before. Sends no request.
 """
 
 from collections.abc import Iterator, Sequence
@@ -24,13 +24,14 @@ _MOST_RECIPES = 3
 _WORD = 32
 _TRANSFER_FROM_TYPES = "address,address,uint256"
 _NOBODY = -1
-"""As a place for the wallet: it is not named."""
+"""As CallTemplate.place: no address argument gets the wallet."""
 
 
 def write_attempts(
     attack: AttackSetup, openings: Sequence[SolvedArguments], suspects: Sequence[Address]
 ) -> list[TheftAttempt]:
-    """As many as fit one play, strangers first. Empty: no opening, or no wallet."""
+    """Return as many attempts as fit one simulation, strangers first. Empty: no solved arguments,
+    or no wallet."""
     attackers = [attack.account("reader"), *suspects[:_MOST_SUSPECTS]]
     wallets = attack.wallets("broken into")
     plans = ((attacker, opening) for attacker in attackers for opening in openings)
@@ -96,7 +97,7 @@ def _preludes(opening: SolvedArguments, wallet: Wallet, attacker: Address) -> It
 
 
 def apply_fixes(data: str, fixes: Sequence[SolvedArgument]) -> str:
-    """Calldata, as 0x hex, with numbers put where code asks for them; longer where it has to be."""
+    """Return the calldata, as 0x hex, with the solved arguments written in; longer where needed."""
     words = bytearray.fromhex(data[2:])
     tails = [fix for fix in fixes if fix.offset < 0]
     for fix in fixes:
@@ -111,7 +112,7 @@ def apply_fixes(data: str, fixes: Sequence[SolvedArgument]) -> str:
 
 
 def _put(words: bytearray, offset: int, fix: SolvedArgument) -> None:
-    """Change a word in place. What would stand behind the end of the data counts as zero."""
+    """Change a 32-byte word in place. Calldata beyond its end counts as zero."""
     if len(words) < offset + _WORD:
         words.extend(bytes(offset + _WORD - len(words)))
     now = int.from_bytes(words[offset : offset + _WORD])

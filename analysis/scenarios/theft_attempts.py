@@ -1,8 +1,9 @@
-"""Somebody tries to take what a wallet holds: how such attempts are written, played and read.
+"""Theft attempts: how attempts to take a wallet's tokens are written, simulated and read.
 
-Many attempts go into one play. A refused one changes nothing, and each has a wallet of its own
-where wallets can be funded on stage, so that none is in another's way. What counts is the wallet's
-balance: neither logs nor return values are believed.
+An attempt is a sequence of transactions that an attacker sends to the token against one wallet.
+Many attempts share one simulation. A reverted one changes nothing, and each has a wallet of its own
+where wallets can be funded by state override, so that none affects another. Only the wallet's
+balance counts: neither logs nor return values are trusted.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -32,16 +33,18 @@ from sql.rows import EvidenceRow
 VERSION = 1
 
 _ATTEMPT_GAS = 600_000
-"""Of one call, above READ_GAS. Nodes bound what one simulation may use, 50 million at Geth."""
+"""Gas of one call, above READ_GAS. Nodes bound the gas of one simulation, 50 million at Geth."""
 
 ATTEMPTS_A_PLAY = 50
-"""Together with its reads, even attempts that burn all their gas stay under that bound."""
+"""Most attempts of one simulation. With their reads, even attempts that burn all their gas stay
+under that bound."""
 
 _CLEARLY_PCT = 99
-"""A wallet that keeps less than this of what an equal loss would have left it was robbed."""
+"""Percent of the balance left by a loss in proportion to the bystander's: below it a wallet was
+robbed."""
 
 _CODE = "0x00"
-"""Of a thief that must be a contract."""
+"""Runtime code of an attacker that must be a contract."""
 
 
 class Act(msgspec.Struct, frozen=True, kw_only=True):
@@ -50,28 +53,28 @@ class Act(msgspec.Struct, frozen=True, kw_only=True):
     sender: Address
     data: str
     must_pass: bool = False
-    """Without it the attempt proves nothing."""
+    """True if the attempt proves nothing unless this transaction succeeds."""
     value_wei: int = 0
     is_late: bool = False
-    """It is done hours after the others."""
+    """True if it is sent hours after the others."""
 
 
 class TheftAttempt(msgspec.Struct, frozen=True, kw_only=True):
-    """One try to make a wallet poorer."""
+    """One attempt to lower a wallet's balance."""
 
     attacker: Address
     wallet: Wallet
     acts: tuple[Act, ...]
     what: str
-    """In a few words, for the evidence."""
+    """A short description for the evidence."""
     stash_raw: RawAmount = RawAmount(0)
-    """What the thief is given of the token, where its slot is known."""
+    """Token balance given to the attacker, where its balance slot is known."""
     has_code: bool = False
-    """The thief is a contract."""
+    """True if the attacker is a contract."""
 
 
 class TheftOutcome(msgspec.Struct, frozen=True, kw_only=True):
-    """What an attempt came to."""
+    """Outcome of one attempt."""
 
     attacker: Address
     wallet: Address
@@ -80,12 +83,13 @@ class TheftOutcome(msgspec.Struct, frozen=True, kw_only=True):
     """None: balanceOf did not answer."""
     after_raw: int | None
     has_moved: bool | None
-    """Tokens have left the wallet. None: nothing was learnt, because the wallet was not as it was
-    to be, or because people who were not named lost as much of theirs."""
+    """True if tokens have left the wallet. None: not determined, because the wallet was not set up
+    as required, or because a bystander that no attempt names lost as large a share."""
     has_grown: bool
-    """The wallet holds more than before, and no other supply or purse explains it."""
+    """True if the wallet holds more than before, and neither a larger supply nor a smaller balance
+    of the attacker or the token explains it."""
     reason: str
-    """Why the last act failed; empty when it did not."""
+    """Revert reason of the last act; empty when it succeeded."""
 
 
 Watched = tuple[Literal["wallet", "bystander", "thief", "token", "supply"], ...]
@@ -93,7 +97,7 @@ Watched = tuple[Literal["wallet", "bystander", "thief", "token", "supply"], ...]
 
 
 class Case(msgspec.Struct, frozen=True, kw_only=True):
-    """One play of attempts."""
+    """One simulation of several attempts."""
 
     attempts: tuple[TheftAttempt, ...]
     play: Simulation
@@ -102,13 +106,14 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
 def write_cases(
     attack: AttackSetup, attempts: Sequence[TheftAttempt], *, watched: Watched
 ) -> tuple[Case, ...]:
-    """Attempts in as few plays as they fit in. Those on a real holder share its balance."""
+    """Return the attempts in as few simulations as they fit in. Attempts on a real holder share its
+    balance."""
     starts = range(0, len(attempts), ATTEMPTS_A_PLAY)
     return tuple(_case(attack, attempts[at : at + ATTEMPTS_A_PLAY], watched) for at in starts)
 
 
 def read_case(case: Case, played: SimulationResult | NotSimulated) -> tuple[TheftOutcome, ...]:
-    """What each attempt came to. Empty when the node did not play."""
+    """Return the outcome of each attempt. Empty when the node did not simulate."""
     if isinstance(played, NotSimulated):
         return ()
     return tuple(_seen(attempt, f"{at} ", played) for at, attempt in enumerate(case.attempts))
@@ -117,8 +122,8 @@ def read_case(case: Case, played: SimulationResult | NotSimulated) -> tuple[Thef
 def case_evidence(
     key: str, cases: Sequence[Case], played: Sequence[SimulationResult | NotSimulated]
 ) -> list[EvidenceRow]:
-    """Each play of one question; its outcome lists every attempt, its calls those that moved
-    something."""
+    """Return one evidence row per simulation of a question. Its outcome lists every attempt, its
+    calls only those of attempts that changed the wallet's balance."""
     rows: list[EvidenceRow] = []
     for case, result in zip(cases, played, strict=True):
         if isinstance(result, NotSimulated):
@@ -133,7 +138,7 @@ def case_evidence(
 
 
 def transfer_from(attacker: Address, wallet: Address, recipient: Address, amount: int) -> Act:
-    """The call that needs an allowance."""
+    """Return the `transferFrom` call, which needs an allowance."""
     data = call_data("transferFrom(address,address,uint256)", wallet, recipient, amount)
     return Act(sender=attacker, data=data)
 
@@ -149,7 +154,8 @@ def _case(attack: AttackSetup, attempts: Sequence[TheftAttempt], watched: Watche
     for at, attempt in enumerate(attempts):
         reads = _reads(attack, attempt, bystander, watched)
         calls += _given(attack, attempt.wallet, f"{at} ")
-        # Others may rob the same wallet meanwhile, so a late theft is measured when it is done.
+        # Other attempts may drain the same wallet in between, so the balances of a late attempt are
+        # read in the late block.
         here = late if any(act.is_late for act in attempt.acts) else calls
         here += _asked(asker, reads, f"{at} ", "before")
         calls += _acted(attack, attempt, f"{at} ", is_late=False)
@@ -172,7 +178,8 @@ def _case(attack: AttackSetup, attempts: Sequence[TheftAttempt], watched: Watche
 def _blocks(
     attack: AttackSetup, calls: Sequence[SimCall], late: Sequence[SimCall]
 ) -> tuple[SimBlock, ...]:
-    """One block where nothing has to come before or hours after it."""
+    """Return the blocks of the attempts, with one for the victim's purchase before them and one for
+    late acts after them, where there are any."""
     first, second, third = attack.blocks()
     prologue = attack.prologue
     if prologue is None:
@@ -189,7 +196,7 @@ def _blocks(
 def _funds(
     attack: AttackSetup, attempts: Sequence[TheftAttempt], bystander: Wallet | None
 ) -> dict[Address, dict[Hash32, Hash32]]:
-    """Slots that wallets are funded by."""
+    """Return the storage overrides that fund wallets, by contract."""
     if attack.slot_index is None:
         return {}
     held = {attempt.wallet.address: attempt.wallet.balance_raw for attempt in attempts}
@@ -203,7 +210,7 @@ def _funds(
 
 
 def _after(prologue: Prologue | None, play: Simulation) -> Simulation:
-    """The play, with what the prologue needs in hand."""
+    """Return the simulation with the coins, slots and code that the prologue needs."""
     if prologue is None:
         return play
     before = prologue.play
@@ -216,7 +223,8 @@ def _after(prologue: Prologue | None, play: Simulation) -> Simulation:
 
 
 def _bystander(attack: AttackSetup) -> Wallet | None:
-    """A wallet that no attempt names: a loss that it shares is no theft but a change of scale."""
+    """Return a wallet that no attempt names: a loss that it shares is no theft but a rebase. None:
+    there is no such wallet."""
     if attack.slot_index is not None:
         return next(attack.wallets("bystander"))
     others = attack.holders if attack.has_fresh_wallets else attack.holders[1:]
@@ -226,7 +234,7 @@ def _bystander(attack: AttackSetup) -> Wallet | None:
 def _reads(
     attack: AttackSetup, attempt: TheftAttempt, bystander: Wallet | None, watched: Watched
 ) -> dict[str, tuple[Address, str]]:
-    """Whom to ask what, by name."""
+    """Return address and calldata of each watched read, by name."""
 
     def balance(account: Address) -> tuple[Address, str]:
         return attack.token, call_data("balanceOf(address)", account)
@@ -250,7 +258,8 @@ def _asked(
 
 
 def _given(attack: AttackSetup, wallet: Wallet, label: str) -> Iterator[SimCall]:
-    """As if the wallet had bought: the pool sends it tokens."""
+    """Yield a transfer of tokens from the pool to the wallet, as if it had bought, where no balance
+    slot is known."""
     if attack.slot_index is None and attack.giver is not None:
         data = call_data("transfer(address,uint256)", wallet.address, wallet.balance_raw)
         yield SimCall(
@@ -278,7 +287,7 @@ def _acted(
 
 def _seen(attempt: TheftAttempt, label: str, played: SimulationResult) -> TheftOutcome:
     def told(what: str) -> tuple[int, int] | None:
-        """Before and after. None: not asked, or no answer."""
+        """Return the value before and after. None: not read, or no answer."""
         pair = [played.by_label.get(f"{label}{what} {when}") for when in ("before", "after")]
         words = [result.word for result in pair if result is not None]
         before, after = words or (None, None)
@@ -305,7 +314,8 @@ def _seen(attempt: TheftAttempt, label: str, played: SimulationResult) -> TheftO
 
 
 def _has_moved(wallet: tuple[int, int], bystander: tuple[int, int] | None) -> bool | None:
-    """Whether the wallet lost something, and clearly more of what it had than a bystander did."""
+    """True if the wallet lost tokens, and clearly a larger share of them than the bystander did.
+    None: the loss is not clearly larger."""
     before, after = wallet
     if after >= before:
         return False
@@ -316,7 +326,7 @@ def _has_moved(wallet: tuple[int, int], bystander: tuple[int, int] | None) -> bo
 
 
 def _is_set_up(attempt: TheftAttempt, results: Sequence[SimResult], before: int) -> bool:
-    """Whether the wallet holds what it was given, and all that had to pass has passed."""
+    """True if the wallet holds what it was given, and every act with `must_pass` succeeded."""
     wallet = attempt.wallet
     is_funded = before == wallet.balance_raw if wallet.slot_index is not None else before > 0
     return is_funded and all(

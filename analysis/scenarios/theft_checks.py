@@ -1,5 +1,9 @@
-"""Who but the holder can reach a holder's tokens: everything that is played to find out. Pure, but
-for `play_custody` and `read_stored`."""
+"""Theft checks: all simulated attempts of others to take a holder's tokens, and their judgement.
+
+Combines allowance bypass, drain, solved thefts and owner balance changes of one token. A simulation
+that did not run, and a store whose custody is not proved, never lead to a negative answer. Only
+`play_custody` and `read_stored` send requests.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -31,7 +35,7 @@ from sql.rows import EvidenceRow
 
 
 class TheftFindings(msgspec.Struct, frozen=True, kw_only=True):
-    """The answers. Definitions: the specification, "Simulation"."""
+    """Answers of the theft checks. Definitions: the specification, "Simulation"."""
 
     allowance_bypass: bool | None
     privileged_spenders: tuple[Address, ...]
@@ -39,13 +43,13 @@ class TheftFindings(msgspec.Struct, frozen=True, kw_only=True):
     owner_can_change_balance: bool | None
     """None: not assessed."""
     is_unproved: bool | None
-    """Whether the code may move or approve tokens without asking whom they belong to. None: it was
-    not followed far enough."""
+    """True if the code may move or approve tokens without consent of their holder. None: the code
+    was not fully analysed."""
     evidence: tuple[EvidenceRow, ...]
 
 
 class Plays(msgspec.Struct, frozen=True, kw_only=True):
-    """What is to be played, by the question it settles."""
+    """The simulations, by the question they answer."""
 
     bypass: tuple[Case, ...]
     drain: tuple[Case, ...]
@@ -53,38 +57,40 @@ class Plays(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def cases(self) -> tuple[Case, ...]:
-        """All, in the order that `read_plays` wants their results in."""
+        """Return all cases, in the order in which `read_plays` expects their results."""
         return (*self.bypass, *self.drain, *self.owner)
 
 
 class TheftInquiry(msgspec.Struct, frozen=True, kw_only=True):
-    """Whom and what to try on one token."""
+    """Inputs of the theft checks of one token."""
 
     attack: AttackSetup
     hints: SimulationHints
     suspects: tuple[Address, ...]
-    """From `suspects.suspects`."""
+    """From `privileged_candidates.suspects`."""
     owners: tuple[Address, ...] | None
-    """Live ones. None: what owners can do is not asked."""
+    """Owners that are not burn addresses. None: owner_can_change_balance is not assessed."""
     is_owner_known: bool
-    """Whether anything told who the owner is, be it nobody."""
+    """True if the owner was determined, including that there is none."""
     parties: Mapping[StoredAddress, Address] = {}
-    """Who is in the places that code compares people with; nobody where storage is zero."""
+    """Addresses in the storage slots that the code compares callers with; absent where the slot is
+    zero."""
     trusted: frozenset[Address] = frozenset()
-    """Routers and the like: whom holders allow to spend by using the token at all."""
+    """Routers and the like, which holders approve in ordinary use of the token."""
     buyer: Prologue | None = None
     """A victim that buys for real. None: no pool could be bought from."""
 
 
 def write_plays(inquiry: TheftInquiry) -> Plays:
-    """Independent plays. None at all where no wallet is at hand."""
+    """Return independent simulations. Empty where no wallet is available."""
     attack, movers = _main_crime(inquiry), inquiry.hints.movers
     suspects = _suspected(inquiry, attack)
     bypasses = write_cases(
         attack, allowance_bypass.write_attempts(attack, suspects), watched=("wallet",)
     )
     for victims in _other_victims(inquiry, attack):
-        # A token may know real holders, and buyers, from wallets that have never received anything.
+        # A token may distinguish real holders, and buyers, from wallets that have never received
+        # anything.
         attempts = allowance_bypass.write_attempts(victims, _suspected(inquiry, victims))
         bypasses += write_cases(victims, attempts, watched=("wallet",))
     spending = [each for each in inquiry.hints.openings if each.selector == TRANSFER_FROM]
@@ -106,15 +112,17 @@ def write_plays(inquiry: TheftInquiry) -> Plays:
 
 
 def _suspected(inquiry: TheftInquiry, attack: AttackSetup) -> tuple[Address, ...]:
-    """Who tries. A buyer has allowed the venue's router; some routers pay out all coins they hold,
-    and could not act after a buy."""
+    """Return the privileged candidates to try. A buyer has approved the venue's router, and some
+    routers pay out all coins they hold and could not act after a buy, so trusted ones are left out
+    then."""
     if attack.prologue is None:
         return inquiry.suspects
     return tuple(each for each in inquiry.suspects if each not in inquiry.trusted)
 
 
 def _main_crime(inquiry: TheftInquiry) -> AttackSetup:
-    """On wallets funded by their slot; else on one that buys; else as a pool or holders allow."""
+    """Return the main attack setup: on wallets funded by their slot; else on one that buys; else on
+    those that a pool funds, or on real holders."""
     attack = inquiry.attack
     if attack.slot_index is None and inquiry.buyer is not None:
         return _on_buyer(attack, inquiry.buyer)
@@ -138,8 +146,8 @@ def _on_buyer(attack: AttackSetup, buyer: Prologue) -> AttackSetup:
 def read_plays(
     inquiry: TheftInquiry, plays: Plays, results: Sequence[SimulationResult | NotSimulated]
 ) -> TheftFindings:
-    """Judge. A play that the node did not play, and a store whose custody is neither proved nor
-    really broken, settle nothing to the good."""
+    """Return the findings. A simulation that did not run, and a store whose custody is neither
+    proved nor broken in simulation, do not count as safe."""
     rest = iter(results)
     groups = [
         ("allowance_bypass", plays.bypass, [next(rest) for _ in plays.bypass]),
@@ -192,7 +200,7 @@ async def play_custody(
     *,
     codes: Sequence[bytes] = (),
 ) -> TheftFindings:
-    """All plays in one round trip, where the node simulates. `codes` as in `perform`.
+    """Run all simulations in one round trip, where the node supports it. `codes` as in `perform`.
 
     Raises UpstreamError.
     """
@@ -204,8 +212,8 @@ async def play_custody(
 async def read_stored(
     node: Node, token: Address, stored: Sequence[StoredAddress], *, block: Hash32
 ) -> dict[StoredAddress, Address]:
-    """Who is in the places that the code compares people with. A place that the node did not tell
-    is left out. Raises UpstreamError."""
+    """Return the addresses in the storage slots that the code compares callers with. A slot that
+    the node did not answer is left out. Raises UpstreamError."""
     asked = [word_at(token, place.slot, block=block) for place in stored]
     answers = await node.batch(asked) if asked else []
     words = [None if isinstance(answer, RpcFault) else read_word(answer) for answer in answers]

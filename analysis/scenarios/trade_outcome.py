@@ -1,6 +1,6 @@
-"""What one simulated buy or sale came to: passed with its tax, refused, or not learnt.
+"""Trade outcome: reads one simulated buy or sale as passed with its tax, reverted, or undetermined.
 
-Tax is read from the pool's own event and from balances, never from the token's events or return
+Tax is computed from the pool's own event and from balances, never from the token's events or return
 values.
 """
 
@@ -23,10 +23,10 @@ from analysis.simulation.simulate_v1 import (
 from config.primitives import RawAmount
 
 MORE_GAS: Final = "with more gas "
-"""Stands before the name of a try that brings more gas than wallets send."""
+"""Label prefix of an attempt with more gas than wallets send."""
 
 NEARLY_ALL: Final = "nearly all "
-"""Stands before the name of a try that leaves a hundredth."""
+"""Label prefix of an attempt that leaves a hundredth."""
 
 HALF: Final = "half "
 
@@ -34,19 +34,19 @@ BROUGHT_NOTHING: Final = "the buy went through and brought nothing"
 TOO_LITTLE: Final = "the buy was too small to bring anything"
 
 HEAVY_TAX_PCT: Final = 50.0
-"""From here on a tax is a trap."""
+"""Percent from which a tax is a trap."""
 
 _LEAST_TOLD_RAW: Final = 1_000
-"""Of fewer smallest units rounding takes shares that look like a tax, or all."""
+"""Smallest units. Of fewer, rounding takes shares that look like a tax, or all."""
 
 _FEE_OR_TAX: Final = 0.5
-"""Share of what is paid in from which a pool's fee counts as tax."""
+"""Share of the input from which a pool's fee counts as tax."""
 
 
 def read_buy(
     ground: TradeSetup, played: SimulationResult | NotSimulated, size: RawAmount
 ) -> Outcome:
-    """What came of a buy of that size."""
+    """Return the outcome of a buy of that size."""
     if isinstance(played, NotSimulated):
         return played
     if not ground.pays_coins and (played["quote balance"].word or 0) < size:
@@ -64,7 +64,7 @@ def _judge_buy(ground: TradeSetup, played: SimulationResult, moved: Moved) -> Ou
     before, after = played["balance before buy"].word, played["balance after buy"].word
     if before is None or after is None:
         return Passed(tax=None)
-    # A balance that melts away in the next block never arrived.
+    # A balance that shrinks by the block of the sale counts as not received.
     later = played.by_label.get("balance at sale")
     at_sale = None if later is None else later.word
     arrived = (after if at_sale is None else min(after, at_sale)) - before
@@ -82,7 +82,7 @@ def _judge_buy(ground: TradeSetup, played: SimulationResult, moved: Moved) -> Ou
 def read_sale(
     ground: TradeSetup, played: SimulationResult | NotSimulated, when: str, *, asked: RawAmount
 ) -> Outcome:
-    """What came of the try that `when` names, which asked to sell so much."""
+    """Return the outcome of the attempt labelled `when`, which tried to sell `asked`."""
     if isinstance(played, NotSimulated):
         return played
     before = played[f"balance before sale {when}"].word
@@ -97,7 +97,8 @@ def read_sale(
 
 
 def _with_approval(played: SimulationResult, when: str, tax: float) -> float:
-    """What the approval before the block's first try took is lost to who sells."""
+    """Return the tax, increased by the share of tokens that the approval before the first attempt
+    took."""
     first = when.removeprefix(MORE_GAS).removeprefix(NEARLY_ALL).removeprefix(HALF)
     approval = played.by_label.get(f"balance before approval {first}")
     left = played[f"balance before sale {first}"].word
@@ -120,7 +121,7 @@ def _sale_tax(
     if before is None or after is None:
         return None
     base = max(before - after, asked) if ground.way.takes_all else before - after
-    # No amounts: a hook made the whole trade itself, so the pool knows nothing to compare with.
+    # No amounts: a hook made the whole trade itself, so the pool has nothing to compare with.
     if base <= 0 or not (moved.received or moved.sent):
         return None
     loss = _quote_loss(ground, played, when, share=moved.received / asked)
@@ -130,22 +131,22 @@ def _sale_tax(
 
 
 def _got(ground: TradeSetup, played: SimulationResult, when: str) -> int:
-    """What a sale brought the seller. Never below 0."""
+    """Return the seller's proceeds in quote units, never below 0."""
     if ground.is_native:
         return _told(played[f"sell {when}"])[1]
     return max(0, _quote_got(ground, played, when) or 0)
 
 
 def _told(swap: SimResult) -> tuple[int, int]:
-    """What our own router answers; see Way.is_hooked."""
+    """Return the two amounts that our own router returns; see TradeRoute.is_hooked."""
     return int.from_bytes(swap.data[:WORD], "big"), int.from_bytes(swap.data[WORD:], "big")
 
 
 def _taken(*losses: tuple[int, int], fee_share: float) -> float:
-    """Percent lost on the way to the pool and on the way from it, one after the other.
+    """Return the percent lost before the pool and after it, compounded.
 
-    Each loss is what set out and what arrived. A pool's fee is no tax, whoever sets it; but one
-    that takes half or more is a tax by another name.
+    Each loss is the amount sent and the amount that arrived. A pool's fee is no tax, whoever sets
+    it; but one that takes half or more counts as one.
     """
     left = 1.0 if fee_share < _FEE_OR_TAX else 1 - fee_share
     for set_out, arrived in losses:
@@ -154,7 +155,7 @@ def _taken(*losses: tuple[int, int], fee_share: float) -> float:
 
 
 def _quote_got(ground: TradeSetup, played: SimulationResult, when: str) -> int | None:
-    """What a sale brought the seller, where that can be seen. May be below 0."""
+    """Return the seller's proceeds in quote units, which may be below 0. None: not visible."""
     if ground.in_coin and ground.way.read_coins is not None:
         return ground.way.read_coins(played[f"sell {when}"].logs)
     before = played.by_label.get(f"quote before sale {when}")
@@ -168,11 +169,12 @@ def _quote_got(ground: TradeSetup, played: SimulationResult, when: str) -> int |
 def _quote_loss(
     ground: TradeSetup, played: SimulationResult, when: str, *, share: float
 ) -> float | None:
-    """Percent of the sale's worth that did not reach the seller, where that cannot be slippage.
+    """Return the percent of the sale's value that did not reach the seller, where that cannot be
+    slippage.
 
-    A token can ruin the price in the middle of its own transfer, by dumping fresh tokens into the
-    pool first: nothing is lost on the way, and nothing comes back. None: the seller got at least
-    half of what the pool would have paid for the `share` of the order that it received.
+    A token can ruin the price within its own transfer, by selling fresh tokens into the pool first:
+    no amount is lost before or after the pool, yet the proceeds are near zero. None: the seller got
+    at least half of what the pool would have paid for the `share` of the order that it received.
     """
     expected = played.by_label.get(f"expected {when}")
     if expected is None or not expected.ok:
@@ -185,20 +187,20 @@ def _quote_loss(
 
 
 def _not_traded(swap: SimResult) -> Outcome:
-    """A swap that the chain refused; or one that went through without this pool's swapping."""
+    """Return the outcome of a swap that reverted, or that passed without a swap in this pool."""
     if not swap.ok:
         return Refused(reason=decode_revert(swap.data, swap.message))
     return NotSimulated(missing="POOL", reason="the router did not trade in this pool")
 
 
 def is_told(amount: RawAmount) -> bool:
-    """Whether it is enough for refusals and taxes to be other than rounding."""
+    """True if the amount is large enough that reverts and taxes are not rounding."""
     return amount >= _LEAST_TOLD_RAW
 
 
 def highest_taxed(outcomes: Sequence[Outcome]) -> Outcome:
-    """Of passes, the largest size's first: the one with the highest tax. The first tells it most
-    exactly, so another has to be clearly higher."""
+    """Return the passed outcome with the highest tax. The first, of the largest size, is the most
+    exact, so another must be clearly higher."""
 
     def tax(outcome: Outcome) -> float:
         return -1.0 if not isinstance(outcome, Passed) or outcome.tax is None else outcome.tax
@@ -208,9 +210,9 @@ def highest_taxed(outcomes: Sequence[Outcome]) -> Outcome:
 
 
 _TAX_POINTS: Final = 0.5
-"""Taxes that differ by less are the same, told less exactly."""
+"""Percentage points: smaller differences of tax are rounding."""
 
 
 def unlearnt(outcomes: Sequence[Outcome]) -> NotSimulated | None:
-    """The first that taught nothing. None: all did."""
+    """Return the first undetermined outcome. None: all are determined."""
     return next((outcome for outcome in outcomes if isinstance(outcome, NotSimulated)), None)

@@ -1,4 +1,7 @@
-"""The ground a pool's trades are played on, and the plays themselves. Pure."""
+"""Trade setup: pool, accounts and blocks of simulated trades, and the simulations built on them.
+
+Builds calls and the state overrides that fund their accounts. Sends no request.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -22,21 +25,21 @@ from config.primitives import ZERO_ADDRESS, Address, BlockRef, Hash32, RawAmount
 UNLIMITED = 2**256 - 1
 _WALLET_GAS = RawAmount(800_000)
 _LITTLE_GAS = RawAmount(300_000)
-"""What a plain swap takes, with a wallet's margin."""
+"""Gas of a plain swap, with a wallet's margin."""
 
 
 class Order(msgspec.Struct, frozen=True, kw_only=True):
-    """One try to sell. A refused one changes nothing for the next."""
+    """One attempt to sell. A reverted one does not change the next."""
 
     when: str
-    """Names the try within its play."""
+    """Name of the attempt within its simulation."""
     amount: RawAmount
     gas: int | None = None
     """None: plenty, as many wallets send."""
 
 
 class TradeSetup(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything a pool's plays need to know."""
+    """Pool, accounts, blocks and trade route that the simulations of one pool share."""
 
     pin: BlockRef
     disguise: Disguise
@@ -46,42 +49,43 @@ class TradeSetup(msgspec.Struct, frozen=True, kw_only=True):
     quote_reserve_raw: RawAmount
     way: TradeRoute
     quote_slot_index: int | None
-    """Index of the quote token's balance slot. None: the coin itself, or the wrapped coin, which is
-    deposited."""
+    """Index of the quote token's balance slot. None: the quote is the native coin, or the wrapped
+    coin, which is deposited."""
     token_slot_index: int | None
-    """Index of the token's balance slot. None: not found; a refused buy leaves the sale untried."""
+    """Index of the token's balance slot. None: not found; the sale is then not simulated where the
+    buy reverts."""
     in_coin: bool = False
-    """Trades pay and receive the chain's coin in a pool of the wrapped coin."""
+    """True if trades pay and receive the native coin in a pool of the wrapped coin."""
     permit2_way: TradeRoute | None = None
-    """Through Permit2 and the universal router. None: not there, or the token need not be tried."""
+    """Route through Permit2 and the universal router. None: not deployed, or not needed."""
 
     def with_coin(self, *, is_wanted: bool = True) -> "TradeSetup":
-        """The same, traded in the chain's coin where the router can, or not so."""
+        """Return the setup, traded in the native coin if `is_wanted` and the router can do so."""
         in_coin = is_wanted and self.way.coin_buy_data is not None
         return msgspec.structs.replace(self, in_coin=in_coin)
 
     def trader(self, purpose: str) -> Address:
-        """A fresh account of this pool, one a purpose."""
+        """Return a fresh account of this pool, one for each purpose."""
         return self.disguise.account(f"{self.candidate.key}:{purpose}")
 
     def buyer(self, amount_in: RawAmount) -> Address:
-        """Who pays in so much, in all plays of this pool."""
+        """Return the account that pays in this amount in all simulations of this pool."""
         return self.trader(f"buy {amount_in}")
 
     def moved(self, logs: tuple[SimLog, ...], *, is_buy: bool) -> Moved | None:
-        """What the pool says of its last swap. None: it did not swap."""
+        """Return the amounts of the pool's last swap, from its own event. None: it did not swap."""
         return self.way.read_moved(
             self.candidate, logs, token_in_is_0=self.candidate.token_is_0 != is_buy
         )
 
     @property
     def is_native(self) -> bool:
-        """Whether the other side of the pool is the coin itself."""
+        """True if the quote of the pool is the native coin itself."""
         return self.candidate.quote == ZERO_ADDRESS
 
     @property
     def pays_coins(self) -> bool:
-        """Whether coins go along with a buy and come out of a sale."""
+        """True if a buy is paid, and a sale received, in the native coin."""
         return self.is_native or self.in_coin
 
 
@@ -93,9 +97,12 @@ def buy_play(
     approves: bool = False,
     trader: Address | None = None,
 ) -> Simulation:
-    """Buy once, then only watch the balance in the blocks in which a sale would be. `approves`: the
-    sale is approved as well, which tells how much gas that takes. `trader` None: whoever buys for
-    so much."""
+    """Return a simulation that buys once and then reads the balance in the blocks where a sale
+    would be.
+
+    `approves`: the sale is approved as well, so that the gas it takes is known. `trader` None: the
+    buyer of that amount.
+    """
     trader, token = trader or ground.buyer(amount_in), ground.candidate.token
     approval = approval_calls(ground, trader, "at sale", UNLIMITED) if approves else ()
     calls = (
@@ -116,11 +123,11 @@ def sale_play(
     approval_gas: int | None = None,
     allowed: int,
 ) -> Simulation:
-    """Buy as `buy_play` did, from the same account, approve a block later, and sell in the two
-    blocks after that.
+    """Return a simulation that buys as `buy_play` from the same account, approves in the next
+    block, and sells in the two blocks after that.
 
-    `orders`: for each of these, what is tried one after the other. `allowed`: what the router may
-    take for the first of them; for the second it is unlimited.
+    `orders`: for each of these two blocks, the attempts in order. `allowed`: the router's allowance
+    for the first of them; for the second it is unlimited.
     """
     trader = ground.buyer(amount_in)
     calls = (
@@ -131,7 +138,8 @@ def sale_play(
 
 
 def sending_play(ground: TradeSetup, amount_in: RawAmount, amount: RawAmount) -> Simulation:
-    """Buy as `buy_play` did, from the same account, and after the longest wait send a part on."""
+    """Return a simulation that buys as `buy_play` from the same account, and transfers `amount`
+    after the longest wait."""
     trader, token = ground.buyer(amount_in), ground.candidate.token
     calls = (
         buy_calls(ground, trader, amount_in),
@@ -149,7 +157,7 @@ def funded_sale_play(
     *,
     slot_index: int,
 ) -> Simulation:
-    """Sell, as in `sale_play`, from an account that was given the token on stage."""
+    """Return a simulation that sells as `sale_play`, from an account funded by state override."""
     trader = ground.trader(f"funded {amount}")
     token = ground.candidate.token
     calls = (
@@ -168,7 +176,7 @@ def _approved_sales(
     *,
     gas: int | None = None,
 ) -> Iterator[tuple[SimCall, ...]]:
-    """The approval in a block of its own, as wallets do it, and the sales in the blocks after."""
+    """Yield the calls of three blocks: the approval alone, as wallets do it, and then the sales."""
     at_sale, later = orders
     yield approval_calls(ground, trader, "at sale", allowed, gas=gas)
     sales = [call for order in at_sale for call in sale_calls(ground, trader, order)]
@@ -179,7 +187,7 @@ def _approved_sales(
 def in_blocks(
     blocks: Sequence[tuple[int, int]], calls: Sequence[tuple[SimCall, ...]]
 ) -> tuple[SimBlock, ...]:
-    """Each block's number and time with its calls."""
+    """Return one simulated block for each number and time, with its calls."""
     return tuple(
         SimBlock(number=number, time_s=time_s, calls=block_calls)
         for (number, time_s), block_calls in zip(blocks, calls, strict=True)
@@ -194,14 +202,15 @@ def staged(
     others: Sequence[Address] = (),
     given: Mapping[Address, Mapping[Hash32, Hash32]] | None = None,
 ) -> Simulation:
-    """The play, with what its accounts need in hand.
+    """Return the simulation of these blocks, with the state overrides that its accounts need.
 
-    `payers`: what each pays in; `others` only need coins for gas; `given`: slots beside these.
+    `payers`: amount that each pays in; `others` need coins for gas only; `given`: further slots by
+    contract.
     """
     purses = {other: ground.disguise.purse(other) for other in others}
     storage = {contract: dict(slots) for contract, slots in (given or {}).items()}
     for payer, amount_in in (payers or {}).items():
-        # The wrapped coin is paid for with coins, so a trade in it needs them on top.
+        # The wrapped coin is bought with coins, so a trade in it needs that amount on top.
         coins = amount_in if ground.quote_slot_index is None else 0
         purses[payer] = ground.disguise.purse(payer) + coins
         for contract, slots in _quote_funds(ground, payer, amount_in).items():
@@ -221,7 +230,7 @@ def staged(
 def _quote_funds(
     ground: TradeSetup, trader: Address, amount: RawAmount
 ) -> dict[Address, dict[Hash32, Hash32]]:
-    """Slots that give the trader the quote token. Empty: it is paid for with coins."""
+    """Return the slots that give the trader the quote token. Empty: coins pay for it."""
     if ground.quote_slot_index is None:
         return {}
     quote = ground.candidate.quote
@@ -231,7 +240,8 @@ def _quote_funds(
 def buy_calls(
     ground: TradeSetup, trader: Address, amount_in: RawAmount, *, gas: int | None = None
 ) -> tuple[SimCall, ...]:
-    """The quote token in hand, and a buy with it. `gas` None: plenty, as many wallets send."""
+    """Return the calls that obtain the quote token and buy with it. `gas` None: plenty, as many
+    wallets send."""
     quote, token = ground.candidate.quote, ground.candidate.token
     swap = _swap(ground, trader, token_in=quote, token_out=token, amount_in=amount_in)
     value = amount_in if ground.pays_coins else 0
@@ -246,7 +256,8 @@ def buy_calls(
 
 
 def _paying(ground: TradeSetup, trader: Address, amount_in: RawAmount) -> tuple[SimCall, ...]:
-    """The quote token in hand, and the router allowed to take it. Coins need neither."""
+    """Return the calls that obtain the quote token and approve the router. Empty for the native
+    coin."""
     quote = ground.candidate.quote
     if ground.pays_coins:
         return ()
@@ -261,7 +272,7 @@ def _paying(ground: TradeSetup, trader: Address, amount_in: RawAmount) -> tuple[
 
 
 def sale_calls(ground: TradeSetup, trader: Address, order: Order) -> tuple[SimCall, ...]:
-    """One try to sell what the router may take already, with what its tax is told by."""
+    """Return one attempt to sell, with the reads that its tax is computed from."""
     quote, token, when = ground.candidate.quote, ground.candidate.token, order.when
     swap = _swap(ground, trader, token_in=token, token_out=quote, amount_in=order.amount)
     return (
@@ -277,8 +288,8 @@ def sale_calls(ground: TradeSetup, trader: Address, order: Order) -> tuple[SimCa
 def approval_calls(
     ground: TradeSetup, trader: Address, when: str, amount: int, *, gas: int | None = None
 ) -> tuple[SimCall, ...]:
-    """The router may take so much of the token; the balance before it tells what that costs. `gas`
-    None: as much as it may want."""
+    """Return the router's approval, after a balance read that shows whether the approval itself
+    takes tokens. `gas` None: CALL_GAS."""
     token = ground.candidate.token
     return (
         balance_call(token, trader, f"balance before approval {when}"),
@@ -287,25 +298,26 @@ def approval_calls(
 
 
 def wallet_gas(ground: TradeSetup) -> int:
-    """About what careful wallets send a trade with: a token may be kind to those that bring
-    more."""
+    """Return about the gas that careful wallets send: a token may behave better if given more."""
     return ground.disguise.about(_WALLET_GAS, f"{ground.candidate.key}:gas")
 
 
 def little_gas(ground: TradeSetup) -> int:
-    """About what wallets send that estimate a plain trade."""
+    """Return about the gas that wallets send that estimate a plain trade."""
     return ground.disguise.about(_LITTLE_GAS, f"{ground.candidate.key}:little gas")
 
 
 def _quote_balance(ground: TradeSetup, trader: Address, label: str) -> tuple[SimCall, ...]:
-    """Coins have no balance that a contract tells."""
+    """Return a read of the trader's quote balance. Empty for the native coin: it has no
+    balanceOf."""
     return () if ground.pays_coins else (balance_call(ground.candidate.quote, trader, label),)
 
 
 def sending_calls(
     ground: TradeSetup, trader: Address, amount: RawAmount, *, friend: Address | None = None
 ) -> tuple[SimCall, ...]:
-    """A transfer to a friend, both balances read before and after. `friend` None: a new account."""
+    """Return a transfer to a friend, with both balances read before and after. `friend` None: a new
+    account."""
     token, friend = ground.candidate.token, friend or ground.trader("friend")
     return (
         balance_call(token, trader, "sender before"),
@@ -357,7 +369,7 @@ def _trade(
 
 
 def _expected(ground: TradeSetup, swap: Swap, label: str) -> tuple[SimCall, ...]:
-    """What the pool would pay, where its family can be asked."""
+    """Return a read of the pool's quoted output. Empty where the venue has no quote call."""
     if ground.way.quote_data is None:
         return ()
     data = ground.way.quote_data(swap)
@@ -382,6 +394,6 @@ def _approve(
 def balance_call(
     token: Address, owner: Address, label: str, *, asker: Address | None = None
 ) -> SimCall:
-    """`asker` None: the owner itself, who then needs coins for gas."""
+    """Return a balance read. `asker` None: the owner itself, which then needs coins for gas."""
     data = call_data("balanceOf(address)", owner)
     return SimCall(label=label, sender=asker or owner, to=token, data=data, gas=READ_GAS)

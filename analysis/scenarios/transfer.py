@@ -1,7 +1,7 @@
-"""Can a holder's balance be moved, and what is lost on the way?
+"""Transfer check: simulates one transfer of a holder and measures its tax.
 
-Settles transfer_success, send_tax and receive_tax, from balances alone: neither logs nor return
-values are believed. Source: the specification, "Transfer check".
+Determines transfer_success, send_tax and receive_tax from balances alone: neither logs nor return
+values are trusted. Source: the specification, "Transfer check".
 """
 
 from collections.abc import Collection, Sequence
@@ -25,32 +25,33 @@ from config.primitives import Address, BlockRef, RawAmount
 VERSION = 2
 
 _SHARE_OF_SUPPLY = 10_000
-"""A transfer of a ten-thousandth of supply: under every limit that lets people trade at all."""
+"""Divisor of the supply: a transfer of a ten-thousandth is under every limit that allows trade at
+all."""
 
 RECHECK_S = 6 * 3_600
-"""Seconds after which a check that had no wallet is made again. Source: the specification, "Other
+"""Seconds after which a check that found no wallet is repeated. Source: the specification, "Other
 constants"."""
 
 _TRIED_SHARES = (("", 1), ("smaller ", 100), ("smallest ", 10**6))
-"""Divisors of what is sent first, and what names the tries."""
+"""Label prefix and divisor of the amount, for each attempt."""
 
 _KEPT_PARTS = 4
-"""The wallet holds this many times what it sends: some tokens refuse to empty a wallet."""
+"""The wallet holds this many times what it sends: some tokens revert when a wallet is emptied."""
 
 
 class Wallet(msgspec.Struct, frozen=True, kw_only=True):
-    """Who sends: a wallet funded on stage through the balance slot, or a real holder."""
+    """The sender: a wallet funded through the balance slot by state override, or a real holder."""
 
     address: Address
     balance_raw: RawAmount
     amount_raw: RawAmount
-    """What it sends."""
+    """Amount that it sends."""
     slot_index: int | None
     """Index of the balance slot to fund it by. None: a real holder with that balance."""
 
 
 class TransferResult(msgspec.Struct, frozen=True, kw_only=True):
-    """Outcome of the check. All None: it did not settle."""
+    """Outcome of the check. All None: not determined."""
 
     success: bool | None
     send_tax: float | None
@@ -64,7 +65,7 @@ class TransferResult(msgspec.Struct, frozen=True, kw_only=True):
 def funded_wallet(
     disguise: Disguise, token: Address, *, supply_raw: RawAmount, slot_index: int
 ) -> Wallet:
-    """A fresh wallet that holds a share of supply nobody would call a whale's."""
+    """Return a fresh wallet that holds a share of supply too small for a whale."""
     amount = sent_share(supply_raw, disguise)
     return Wallet(
         address=disguise.account(f"{token}:sender"),
@@ -77,7 +78,8 @@ def funded_wallet(
 def holder_wallet(
     disguise: Disguise, holder: Address, *, balance_raw: RawAmount, supply_raw: RawAmount
 ) -> Wallet:
-    """A real holder sending no more than an ordinary amount. Its balance must not be 0."""
+    """Return a real holder that sends no more than an ordinary amount. Its balance must not be
+    0."""
     return Wallet(
         address=holder,
         balance_raw=balance_raw,
@@ -87,7 +89,7 @@ def holder_wallet(
 
 
 def sent_share(supply_raw: RawAmount, disguise: Disguise) -> RawAmount:
-    """What a wallet sends; at least one unit."""
+    """Return the amount that a wallet sends, at least one unit."""
     return disguise.about(RawAmount(supply_raw // _SHARE_OF_SUPPLY), "share of supply")
 
 
@@ -95,38 +97,40 @@ _SHORTLISTED = 3
 
 
 def real_holders(wallets: Sequence[Wallet], special: Collection[Address]) -> tuple[Wallet, ...]:
-    """Those that were not funded on stage and that the code does not know, in order."""
+    """Return wallets that are not funded by override and not special to the code, in order."""
     return tuple(
         wallet for wallet in wallets if wallet.slot_index is None and wallet.address not in special
     )
 
 
 def choose(wallets: Sequence[Wallet], special: Collection[Address]) -> tuple[Wallet, ...]:
-    """Who sends: the funded wallet, and the largest real holder that the code does not know.
+    """Return the senders: the funded wallet, and the largest real holder that is not special to the
+    code.
 
-    Owners, and whoever else the code compares with the caller, are often exempt from tax and
-    limits, so they never stand in for others.
+    Owners, and other accounts that the code compares with the caller, are often exempt from tax and
+    limits, so they are not representative.
     """
     funded = [wallet for wallet in wallets if wallet.slot_index is not None]
     return (*funded[:1], *real_holders(wallets, special)[:1])
 
 
 def shortlist(wallets: Sequence[Wallet], special: Collection[Address]) -> tuple[Wallet, ...]:
-    """Who is tried while not everybody special is known yet: more than `choose` will need."""
+    """Return more wallets than `choose` will need, for use while not all special accounts are
+    known."""
     funded = [wallet for wallet in wallets if wallet.slot_index is not None]
     return (*funded[:1], *real_holders(wallets, special)[:_SHORTLISTED])
 
 
 def is_due(no_wallet_at_s: int | None, *, now_s: float) -> bool:
-    """Whether to check (again). `no_wallet_at_s`: when the last check was made, if it found no
-    wallet; such a one is not repeated at every analysis."""
+    """True if the check is due. `no_wallet_at_s`: time of the last check if it found no wallet;
+    such a check is not repeated at every analysis."""
     return no_wallet_at_s is None or now_s - no_wallet_at_s > RECHECK_S
 
 
 def checked_at_s(
     result: TransferResult | None, *, no_wallet_at_s: int | None, now_s: int
 ) -> int | None:
-    """When the check that counts was made. None: one had a wallet and did not settle.
+    """Return the time of the check that counts. None: one had a wallet and determined nothing.
 
     `result` None: no wallet.
     """
@@ -138,7 +142,8 @@ def checked_at_s(
 def write_play(
     pin: BlockRef, disguise: Disguise, token: Address, wallet: Wallet, *, block: tuple[int, int]
 ) -> Simulation:
-    """Read both balances, send a part, read both again: one block."""
+    """Return a simulation of one block that, for each attempt, reads both balances, sends a part
+    and reads both again."""
     recipient = disguise.account(f"{token}:recipient")
     number, time_s = block
 
@@ -183,8 +188,8 @@ def write_play(
 
 
 def _tries(wallet: Wallet) -> dict[str, Wallet]:
-    """The wallet with what it sends at each try, by the words before the labels of its calls: a
-    transfer that is refused for its size goes through smaller."""
+    """Return the wallet with the amount of each attempt, by label prefix: a transfer that reverts
+    for its size may pass with a smaller amount."""
     amounts = {
         words: RawAmount(max(1, wallet.amount_raw // share)) for words, share in _TRIED_SHARES
     }
@@ -195,8 +200,8 @@ def _tries(wallet: Wallet) -> dict[str, Wallet]:
 
 
 def read_result(wallet: Wallet, played: SimulationResult | NotSimulated) -> TransferResult:
-    """Judge by balances. The first try that passes counts; a refusal of all of them, and transfers
-    that moved nothing, are the same: false."""
+    """Return the result, from balances. The first attempt that passes counts. If all revert, or
+    move nothing, `success` is False."""
     if isinstance(played, NotSimulated):
         return unsettled(played.reason)
     results = [
@@ -231,12 +236,12 @@ def _read_try(wallet: Wallet, played: SimulationResult, words: str) -> TransferR
 
 
 def percent(part: int, whole: int) -> float:
-    """`part` of `whole` in percent, four decimals, never below 0."""
+    """Return `part` of `whole` in percent, four decimals, never below 0."""
     return round(max(0, part) * 100 / whole, 4)
 
 
 def unsettled(reason: str) -> TransferResult:
-    """No signal, never a pass."""
+    """Return a result that determines nothing, which is never a pass."""
     return TransferResult(success=None, send_tax=None, receive_tax=None, reason=reason)
 
 

@@ -1,4 +1,7 @@
-"""Stores whose custody the code leaves open, in the light of who is in storage now. Pure."""
+"""Unproved stores: stores of unproved custody that remain open given the addresses now in storage.
+
+Sends no request.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence, Set
 
@@ -12,7 +15,7 @@ from sql.rows import EvidenceRow
 
 
 class Doubt(msgspec.Struct, frozen=True, kw_only=True):
-    """Why an answer is not no."""
+    """One store because of which an answer cannot be negative."""
 
     selector: int | None
     pc: int
@@ -38,7 +41,7 @@ _REASON = "neither proved to be agreed to by the holder nor broken on stage"
 def open_custody(
     hints: SimulationHints, parties: Mapping[StoredAddress, Address], *, trusted: Set[Address]
 ) -> list[Doubt]:
-    """What is neither proved nor the privilege of somebody dead."""
+    """Return the stores that are neither proved nor reserved to an account that cannot act."""
     found = [
         Doubt(
             selector=write.selector,
@@ -60,14 +63,14 @@ def open_custody(
 
 
 def doubt_evidence(key: str, answer: bool | None, doubts: Sequence[Doubt]) -> Iterator[EvidenceRow]:
-    """Why there is no answer: one row, or none."""
+    """Yield one evidence row with the doubts if there is no answer, else none."""
     if doubts and answer is None:
         body = DoubtEvidence(reason=_REASON, writes=tuple(doubts))
         yield EvidenceRow(key=f"{key}:open", body=msgspec.json.encode(body).decode())
 
 
 def _may_act(party: PrivilegedParty, parties: Mapping[StoredAddress, Address]) -> bool:
-    """Whether somebody alive may be the party. Who is on a list is not known."""
+    """True if the party may be an account that can act. Members of a stored list are not known."""
     named = _named(party, parties)
     return named is None or named not in BURN_ADDRESSES
 

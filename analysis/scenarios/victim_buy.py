@@ -1,4 +1,7 @@
-"""A victim that buys for real, in the deepest pool that can be bought from. Pure."""
+"""Victim purchase: a victim that buys for real, in the deepest pool that can be bought from.
+
+Sends no request.
+"""
 
 from collections.abc import Sequence
 
@@ -15,11 +18,12 @@ from analysis.simulation.simulate_v1 import SimCall
 from config.primitives import RawAmount
 
 _PARTS = 4
-"""Of what was bought, one is what thieves try to take."""
+"""Divisor of the amount bought: attackers try to take one part."""
 
 
 def find_buyer(bought: Sequence[tuple[TradeSetup, Bought]], disguise: Disguise) -> Prologue | None:
-    """Buys as the play that worked did, from an account of its own, and approves the router.
+    """Return a purchase like the one that passed, from an account of its own, with an approval of
+    the router.
 
     `bought`: the deepest pool first. None: nothing could be bought.
     """

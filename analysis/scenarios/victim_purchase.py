@@ -1,4 +1,4 @@
-"""A victim that buys before it is robbed."""
+"""Prologue of a theft simulation: a victim that buys the token for real before it is attacked."""
 
 import msgspec
 
@@ -8,14 +8,14 @@ from config.primitives import Address
 
 
 class Prologue(msgspec.Struct, frozen=True, kw_only=True):
-    """What a victim does before it is robbed: it buys, then allows the venue's router."""
+    """Transactions of a victim before it is attacked: it buys, then approves the venue's router."""
 
     wallet: Wallet
     buying: tuple[SimCall, ...]
-    """In the first block."""
+    """Calls of the first block."""
     approving: tuple[SimCall, ...]
-    """In the next."""
+    """Calls of the second block."""
     play: Simulation
-    """What the buy needs in hand; its blocks do not count."""
+    """State overrides that the buy needs; its blocks are not used."""
     spender: Address
-    """The router."""
+    """The approved router."""

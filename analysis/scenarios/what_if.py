@@ -1,9 +1,9 @@
-"""One buy, approval and patient sale with one input set to what is not the ordinary value. Pure.
+"""What-if simulations: one buy, approval and late sale with one input set to an unusual value.
 
-The input holds in all blocks (who trades then), or from the sale on (who has bought before); what
-is stored also from the approval on, which may ask for it. What
-an override puts into the token's own storage need not be reachable by trades: such a play can warn
-and not condemn.
+The input holds in all blocks (as for those who trade then), or from the sale on (as for those who
+bought before); stored inputs also from the approval on, which may depend on them. A value written
+into the token's own storage need not be reachable by transactions, so such a simulation can warn
+but not condemn. Sends no request.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -39,16 +39,17 @@ from config.primitives import Address, Hash32, RawAmount
 VERSION: Final = 1
 
 Extent = Literal["all", "approval", "sale"]
-"""From which transaction on the input holds."""
+"""Transaction from which the input holds."""
 
 _FROM_SALE_ONLY: Final = frozenset({"amount", "price"})
 _STORED: Final = frozenset({"slot", "mark"})
 _MOVED_ON: Final = frozenset({"time", "block"})
 _SHARES: Final = (("", 1, 1), ("most ", 3, 4), ("tenth ", 1, 10))
-"""What is tried to be sold of what an ordinary buy brings: a buy under the input may bring less."""
+"""Shares of an ordinary purchase that are tried to be sold: a buy under the input may bring
+less."""
 
 _GAS_LADDER: Final = (160_000, 240_000, 340_000, 480_000, 680_000, 1_000_000, 2_500_000)
-"""What a sale is tried with, least first."""
+"""Gas limits that a sale is tried with, least first."""
 
 _WHALE: Final = "large buyer"
 _WHOLE_PCT: Final = 100
@@ -56,7 +57,7 @@ _GAS_OF_OTHERS: Final = 1_500_000
 
 
 class Directed(msgspec.Struct, frozen=True, kw_only=True):
-    """One play of one input."""
+    """One simulation of one input."""
 
     what_if: WhatIf
     extent: Extent
@@ -64,7 +65,7 @@ class Directed(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class WhatIfOutcome(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of it."""
+    """Outcome of one what-if simulation."""
 
     what_if: WhatIf
     extent: Extent
@@ -73,8 +74,8 @@ class WhatIfOutcome(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_harmful(self) -> bool:
-        """The sale is refused, or either side loses half or more. A buy that is refused costs
-        nobody anything."""
+        """True if the sale reverts, the buy brings nothing, or either loses half or more. A buy
+        that reverts costs nobody anything."""
         if self.buy == Refused(reason=BROUGHT_NOTHING):
             return True
         taxes = [
@@ -92,7 +93,7 @@ def write_plays(
     *,
     block_time_s: float,
 ) -> tuple[Directed, ...]:
-    """Each input in its extents. Empty: what the buyer holds is not known."""
+    """Return one simulation for each input and extent. Empty: the buyer's holding is not known."""
     if buyer.held is None or not buyer.held[0]:
         return ()
     return tuple(
@@ -117,7 +118,8 @@ def _extents(what_if: WhatIf) -> tuple[Extent, ...]:
 def read_play(
     ground: TradeSetup, buyer: BuyTry, directed: Directed, played: SimulationResult
 ) -> WhatIfOutcome:
-    """The first try that passes counts; a try for more than was held tells nothing."""
+    """Return the outcome of the first sale that passes. An attempt to sell more than was held is
+    left out."""
     ground = ground.with_coin(is_wanted=buyer.in_coin)
     outcomes: list[Outcome] = []
     for order in _orders(buyer, directed.what_if):
@@ -144,7 +146,7 @@ def _held(buyer: BuyTry) -> RawAmount:
 def _orders(buyer: BuyTry, what_if: WhatIf) -> tuple[Order, ...]:
     held = _held(buyer)
     if what_if.input == "gas":
-        # The least that is enough is what a node estimates, and what wallets send.
+        # The least gas that suffices is what a node estimates and wallets send.
         return tuple(
             Order(when=f"with {gas} gas at sale", amount=RawAmount(held), gas=gas)
             for gas in (
@@ -207,7 +209,7 @@ class _Writer:
         return RawAmount(max(1, self._ground.quote_reserve_raw * more // _WHOLE_PCT))
 
     def _times(self) -> Iterator[tuple[int, int]]:
-        """Number and time of the buy, the approval and the sale."""
+        """Yield number and time of the buy, the approval and the sale."""
         first, second, _, patient = self._ground.blocks
         if self._what_if.input not in _MOVED_ON:
             yield from (first, second, patient)
@@ -220,7 +222,8 @@ class _Writer:
             yield number + later[0] - first[0], time_s + later[1] - first[1]
 
     def _moved(self, block: tuple[int, int]) -> tuple[int, int]:
-        """The wanted time or number; the other keeps pace as far as nodes skip blocks."""
+        """Return number and time with one at the wanted value; the other keeps the chain's pace, as
+        far as nodes allow blocks to be skipped."""
         number, time_s = block
         if self._what_if.input == "time":
             wanted = max(time_s, self._what_if.value)
@@ -235,7 +238,8 @@ class _Writer:
         return block if at < first else self._changed(block, is_first=at == first)
 
     def _changed(self, block: SimBlock, *, is_first: bool) -> SimBlock:
-        """The block with the input in it. `is_first`: of those in which it holds."""
+        """Return the block with the input set. `is_first`: it is the first in which the input
+        holds."""
         what_if, change = self._what_if, msgspec.structs.replace
         value = what_if.value
         match what_if.input:
@@ -261,7 +265,7 @@ class _Writer:
         return self._overridden(block) if is_first else block
 
     def _overridden(self, block: SimBlock) -> SimBlock:
-        """The block on a state with the inputs in it."""
+        """Return the block with state overrides for all inputs."""
         purses = dict(block.purses)
         storage = {contract: dict(slots) for contract, slots in block.storage.items()}
         for what_if in (self._what_if, *self._what_if.also):
@@ -293,7 +297,7 @@ class _Writer:
 
 
 _FIRST: Final[dict[Extent, int]] = {"all": 0, "approval": 1, "sale": 2}
-"""The first block in which an input holds."""
+"""Index of the first block in which an input holds."""
 
 _MOST_SKIPPED: Final = 230
 

@@ -1,1 +1,1 @@
-"""Simulated transactions on top of a pinned block, by whatever means the node has."""
+"""Simulated transactions on top of a pinned block, by whichever RPC methods the node supports."""

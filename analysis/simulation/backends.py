@@ -1,8 +1,9 @@
-"""Has plays played by the best means that a chain's nodes have.
+"""Simulation backends: run simulations by the best method that a chain's nodes support.
 
-eth_simulateV1 first. Where a node does not know it, traced calls, one a transaction, whose changes
-are carried along; a contract cannot tell the two apart. Else one eth_call a play, through probe
-contracts, of which not every token is to be believed. What a node can do is remembered.
+eth_simulateV1 first. Where a node does not support it, debug_traceCall, one call per transaction,
+with state changes carried along; a contract cannot tell the two apart. Else one eth_call per
+simulation, through probe contracts, which is reliable for some tokens only. A node's capabilities
+are remembered.
 """
 
 from collections.abc import Sequence
@@ -35,10 +36,10 @@ async def perform(
     *,
     codes: Sequence[bytes] = (),
 ) -> list[SimulationResult | NotSimulated]:
-    """What came of each play; independent of each other.
+    """Return the result of each simulation; they are independent of each other.
 
-    `codes`: the token's own, then that behind it if it is a proxy; what plays in one eth_call are
-    worth depends on it. Raises UpstreamError.
+    `codes`: the token's own code, then that behind it if it is a proxy; it decides whether results
+    of eth_call can be trusted. Raises UpstreamError.
     """
     results: dict[int, SimulationResult | NotSimulated] = {}
     if turns and capabilities.simulation.is_worth_trying:
@@ -58,7 +59,8 @@ async def perform(
 
 
 async def _simulate(node: Node, plays: Sequence[Simulation]) -> list[RpcAnswer]:
-    """A node that refuses a play which it was to check is asked again without the checks."""
+    """Return the answers. A simulation that a node rejects with validation on is sent again without
+    it."""
     answers = list(await node.batch([play.request() for play in plays]))
     again = [
         index
@@ -86,7 +88,7 @@ async def _perform_otherwise(
 
 
 def _is_unknown(answer: RpcAnswer) -> bool:
-    """Whether the node does not know the method; it then says so in one of several ways."""
+    """True if the node does not know the method; error codes and messages for that differ."""
     if not isinstance(answer, RpcFault):
         return False
     words = answer.message.lower()

@@ -1,8 +1,8 @@
-"""Where a token keeps an account's balance: found by writing there on stage and asking the token.
+"""Balance slot detection: finds a token's balance mapping by state override and `balanceOf`.
 
-One call with every candidate slot overridden, each with a value of its own: the value that
-`balanceOf` then answers names the slot. Nothing is inferred from code, so packed, hashed and
-proxied layouts are found as long as the balance is the low part of one of the candidate slots.
+One eth_call overrides every candidate slot with a value of its own; the value that `balanceOf`
+returns identifies the slot. Nothing is inferred from code, so packed, hashed and proxied layouts
+are found if the balance is the low part of one of the candidate slots.
 """
 
 from collections.abc import Iterator
@@ -17,11 +17,12 @@ from config.jsonrpc import RpcAnswer, RpcFault, RpcRequest
 from config.primitives import Address, Hash32, RawAmount
 
 _LOWEST_MARK = 10**15
-"""Marks are consecutive from here: small enough for packed balances, unlike any real answer of a
+"""Lowest of the consecutive marks: small enough for packed balances, unlike any real answer for a
 codeless account that never held the token."""
 
 _PLAIN_SLOTS = 64
-"""Slots tried as base of a mapping(address => ...) in Solidity's and in Vyper's key order."""
+"""Number of slots tried as base of a mapping(address => ...), in Solidity's and in Vyper's key
+order."""
 
 _ERC20_NAMESPACE = "openzeppelin.storage.ERC20"
 """Source: OpenZeppelin Contracts 5 upgradeable, ERC20Upgradeable; hashed as ERC-7201 says."""
@@ -33,7 +34,8 @@ _CANDIDATES = 2 * _PLAIN_SLOTS + 2
 
 
 def probe_request(token: Address, account: Address, *, block: Hash32) -> RpcRequest:
-    """Ask for `account`'s balance with all candidate slots marked. `account` must be fresh."""
+    """Return a request for `account`'s balance with all candidate slots marked. `account` must be
+    fresh."""
     marks = {
         slot: _word(_LOWEST_MARK + index) for index, slot in enumerate(candidate_slots(account))
     }
@@ -48,9 +50,9 @@ def probe_request(token: Address, account: Address, *, block: Hash32) -> RpcRequ
 
 
 def read_probe(answer: RpcAnswer) -> int | None:
-    """Index of the candidate slot that holds balances. None: none of them does.
+    """Return the index of the candidate slot that holds balances. None: none of them does.
 
-    A node that cannot override state refuses the request; then too nothing was found.
+    A node that cannot override state rejects the request; then nothing was found either.
     """
     if isinstance(answer, RpcFault):
         return None
@@ -64,13 +66,14 @@ def read_probe(answer: RpcAnswer) -> int | None:
 def balance_override(
     account: Address, amount_raw: RawAmount, *, index: int
 ) -> dict[Hash32, Hash32]:
-    """The slot and word that give `account` this balance. Check it by balanceOf before use."""
+    """Return the slot and the 32-byte value that give `account` this balance. Check it by balanceOf
+    before use."""
     slot = next(islice(candidate_slots(account), index, None))
     return {slot: _word(amount_raw)}
 
 
 def candidate_slots(account: Address) -> Iterator[Hash32]:
-    """All slots tried, in the order that the index counts."""
+    """Yield all candidate slots, in index order."""
     key = bytes.fromhex(account[2:]).rjust(32, b"\0")
     for base in range(_PLAIN_SLOTS):
         place = base.to_bytes(32, "big")

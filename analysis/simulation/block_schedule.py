@@ -1,7 +1,7 @@
-"""Numbers and times of simulated blocks. Pure.
+"""Block schedule: numbers and times of simulated blocks.
 
-Geth plays at most 256 blocks beyond the pinned one, the skipped ones included; so a long wait is
-cut short, or its number lags behind its time. Source: go-ethereum internal/ethapi/simulate.go.
+Geth simulates at most 256 blocks beyond the pinned one, the skipped ones included; so a long wait
+is cut short, or its number lags behind its time. Source: go-ethereum internal/ethapi/simulate.go.
 """
 
 from collections.abc import Sequence
@@ -12,21 +12,21 @@ from config.primitives import BlockRef
 
 
 class SimulatedBlock(msgspec.Struct, frozen=True, kw_only=True):
-    """When a simulated block is."""
+    """Number and time of one simulated block."""
 
     number: int
     time_s: int
     left_out: int
-    """By how many the number is lower than the chain's pace would have it by then: nodes do not
-    skip as many. A contract that counts blocks has not waited as long as one that reads the
-    time."""
+    """Blocks by which the number is lower than at the chain's pace, because nodes do not skip as
+    many. A contract that counts blocks has not waited as long as one that reads the time."""
 
 
 def blocks_after(
     pin: BlockRef, *, block_time_s: float, now_s: int, waits_s: Sequence[float]
 ) -> tuple[SimulatedBlock, ...]:
-    """The next block, then one after each wait, however long: times are kept, and numbers are as
-    near to the chain's pace as nodes allow over all waits together. A wait of 0 is one block."""
+    """Return the next block, then one after each wait, however long. Times are kept, and numbers
+    are as near to the chain's pace as nodes allow over all waits together. A wait of 0 is one
+    block."""
     step_s = max(1, round(block_time_s))
     number, time_s, left_out = pin.number + 1, max(pin.time_s + step_s, now_s), 0
     blocks = [SimulatedBlock(number=number, time_s=time_s, left_out=0)]
@@ -47,11 +47,11 @@ def blocks_after(
 def next_blocks(
     pin: BlockRef, *, block_time_s: float, now_s: int, waits_s: Sequence[int]
 ) -> list[tuple[int, int]]:
-    """Numbers and times of what-if blocks: the next block, then one after each wait.
+    """Return numbers and times of simulated blocks: the next block, then one after each wait.
 
-    The first is dated no earlier than now, because a real trade would be. Time and number go
-    together at the chain's pace, for a contract can compare them; so a wait is cut short where the
-    chain makes more blocks in it than nodes let a simulation skip.
+    The first is dated no earlier than now, as a real trade would be. Time and number advance
+    together at the chain's pace, because a contract can compare them; so a wait is cut short where
+    the chain makes more blocks in it than nodes let a simulation skip.
     """
     step_s = max(1, round(block_time_s))
     number, time_s = pin.number + 1, max(pin.time_s + step_s, now_s)
@@ -59,12 +59,12 @@ def next_blocks(
     for wait_s in waits_s:
         skipped = max(1, min(int(wait_s / block_time_s), _MOST_BLOCKS_SKIPPED))
         number += skipped
-        # No two simulated blocks have the same time, as those of very fast chains have.
+        # Simulated blocks all have different times, unlike some blocks of very fast chains.
         time_s += max(skipped, round(skipped * block_time_s))
         blocks.append((number, time_s))
     return blocks
 
 
 _MOST_BLOCKS_SKIPPED = 239
-"""In one wait. Geth plays at most 256 blocks, the skipped ones included; odd, for a token may rest
-in every other block."""
+"""Most blocks skipped in one wait. Geth simulates at most 256 blocks, the skipped ones included;
+odd, because a token may block trades in every other block."""

@@ -1,4 +1,7 @@
-"""What a contract could tell a simulation from the chain by, made to look like the chain. Pure."""
+"""Disguise: accounts, fees and block fields chosen so that a contract cannot detect a simulation.
+
+Sends no request.
+"""
 
 from hashlib import sha256
 
@@ -8,32 +11,33 @@ from config.primitives import Address, RawAmount
 
 
 class Disguise(msgspec.Struct, frozen=True, kw_only=True):
-    """What a contract could tell the stage from the chain by, made to look like the chain.
+    """Accounts, amounts, fees and block fields that look like those of the chain.
 
-    A token that knows it is being simulated may behave for once. So accounts and amounts come from
-    a secret, and fees, proposer and randomness are like those the chain lately had instead of the
-    zeros that nodes put there. The same secret gives the same scenery: two analyses of a token at
-    one block by one service play the same.
+    A token that detects a simulation may behave well in it only. So accounts and amounts are
+    derived from a secret, and fees, proposer and randomness resemble recent ones of the chain
+    instead of the zeros that nodes use. The same secret gives the same values: two analyses of a
+    token at one block by one service run the same simulations.
     """
 
     secret: str
     base_fee_wei: int | None
-    """None: the chain has none (before EIP-1559)."""
+    """None: the chain has no base fee (before EIP-1559)."""
     proposers: tuple[Address, ...]
-    """Lately seen ones, that of the pinned block among them."""
+    """Recent proposers, that of the pinned block among them."""
     tips_wei: tuple[int, int] = (10**8, 15 * 10**8)
     """Smallest and largest priority fee of ordinary wallets."""
     is_validated: bool = False
-    """Trades are played with the node's checks of balances and fees on: it keeps the base fee in
-    force only then."""
+    """True if trades are simulated with the node's checks of balances and fees on: it keeps the
+    base fee only then."""
 
     @property
     def gas_price_wei(self) -> int:
-        """A little over the base fee: of calls that name one price."""
+        """Return a price a little over the base fee, for calls with a single gas price. Wei."""
         return (self.base_fee_wei or _LEGACY_GAS_PRICE_WEI) + self.tips_wei[0]
 
     def fees(self, sender: Address) -> dict[str, str]:
-        """Fee fields of a transaction, as a wallet fills them in; each wallet tips its own."""
+        """Return the fee fields of a transaction, as a wallet sets them; each sender has a tip of
+        its own."""
         low, high = self.tips_wei
         tip = low + int.from_bytes(self._draw(f"tip {sender}")[:8], "big") % max(1, high - low)
         if self.base_fee_wei is None:
@@ -45,31 +49,34 @@ class Disguise(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def highest_fee_wei(self) -> int:
-        """What a unit of gas may cost at most."""
+        """Return the most that a unit of gas may cost. Wei."""
         return 2 * (self.base_fee_wei or _LEGACY_GAS_PRICE_WEI) + self.tips_wei[1]
 
     def account(self, purpose: str) -> Address:
-        """A codeless address that nobody can know, the same for the same purpose."""
+        """Return a codeless address that nobody can predict, the same for the same purpose."""
         return Address("0x" + self._draw(purpose)[-20:].hex())
 
     def purse(self, account: Address) -> int:
-        """Wei that an ordinary wallet holds beside what it pays: between 0.05 and 3 coins, small
-        ones more often, no two alike."""
+        """Return the wei that an ordinary wallet holds beside what it pays: between 0.05 and 3
+        coins, small ones more often, all different."""
         drawn = int.from_bytes(self._draw(account)[:8], "big") / 2**64
         return int(_SMALLEST_PURSE_WEI * (_LARGEST_PURSE_WEI / _SMALLEST_PURSE_WEI) ** drawn)
 
     def nonce(self, account: Address) -> int:
-        """Transactions that the account has sent before: half of the wallets are new."""
+        """Return the number of transactions that the account has sent before: half of the wallets
+        are new."""
         drawn = self._draw(f"nonce {account}")
         return 0 if drawn[0] % 2 else 1 + drawn[1]
 
     def about(self, amount: RawAmount, purpose: str) -> RawAmount:
-        """The amount within a tenth, at least one: round shares of a reserve give a test away."""
+        """Return the amount changed by at most a tenth, at least one: round shares of a reserve
+        reveal a test."""
         per_mille = 900 + int.from_bytes(self._draw(purpose)[:2], "big") % 200
         return RawAmount(max(1, amount * per_mille // 1000))
 
     def block_overrides(self, number: int) -> dict[str, str]:
-        """Fields of `blockOverrides` beside number and time; no two blocks alike."""
+        """Return fields of `blockOverrides` other than number and time, different for every
+        block."""
         drawn = self._draw(f"block {number}")
         overrides = {
             "feeRecipient": self.proposers[drawn[0] % len(self.proposers)],

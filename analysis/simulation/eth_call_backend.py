@@ -1,10 +1,11 @@
-"""Plays on nodes that neither simulate nor trace: each is one eth_call, through probe contracts.
+"""eth_call backend: simulations on nodes that neither simulate nor trace, by one eth_call each.
 
-The account that acts is one under construction (probes/Actor), which has no code and calls one
-contract after another; the pool is watched from inside (probes/Witness), as an eth_call shows no
-events. What is not as in the real thing: all happens in one transaction, in one block, the pinned
-one, and tx.origin is somebody else. So a play is made only of tokens that cannot tell: their code
-asks for nothing of the kind, and calls nobody else who could. Of others nothing is learnt.
+Probe contracts stand in for transactions. The acting account is a contract under construction
+(probes/Actor), which has no code and makes one call after another; the pool is observed by a proxy
+(probes/Witness), as an eth_call returns no events. Differences from real transactions: all happens
+in one transaction, in the pinned block, and tx.origin is another account. So only tokens that
+cannot detect this are simulated: their code reads nothing of the kind, and calls no other code that
+might. Of others nothing is determined.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -47,12 +48,12 @@ _RANGE_TOPIC = topic_of("Swap(address,address,int256,int256,uint160,uint128,int2
 _TELLING = frozenset(
     NUMBER[name]
     for name in (
-        # who sends, and which block it is
+        # sender and block
         *("ORIGIN", "BLOCKHASH", "COINBASE", "TIMESTAMP", "NUMBER", "DIFFICULTY", "GASLIMIT"),
         *("BASEFEE", "BLOBHASH", "BLOBBASEFEE"),
-        # what ends with the transaction
+        # effects that end with the transaction
         *("TLOAD", "TSTORE", "SELFDESTRUCT"),
-        # others, who may ask for any of these
+        # other contracts, which may read any of these
         *("CALL", "CALLCODE", "DELEGATECALL", "STATICCALL", "CREATE", "CREATE2"),
     )
 )
@@ -65,21 +66,22 @@ _NONE_LEARNT = {
 
 
 class SimulationJob(msgspec.Struct, frozen=True, kw_only=True):
-    """A play, and the pool whose swaps decide on it."""
+    """A simulation, and the pool whose swaps decide its outcome."""
 
     play: Simulation
     pool: Address | None = None
     """None: no pool is traded in."""
     has_witness: bool = True
-    """False: the pool is of a kind that Witness does not understand."""
+    """False: Witness does not support the pool's kind."""
 
 
 def cannot_tell(codes: Sequence[bytes]) -> bool:
-    """Whether a token of these codes meets nothing that differs here from a real transaction.
+    """True if a token of these codes reads nothing that differs here from a real transaction.
 
     The code at its own address comes first. Where there are more, it may be a proxy to them, and
-    then delegates; else it has to get along without anybody. One that could delegate to a place
-    that was not looked into, or asks a beacon, which may look at the clock itself, can tell.
+    then may delegate; else it must not call other contracts. A proxy that may delegate to a
+    contract that was not analysed, or that reads a beacon, which may read the clock itself, is
+    rejected.
     """
     own, *behind = codes
     allowed = _DELEGATES if behind and _is_seen_through(own) else frozenset[int]()
@@ -93,7 +95,7 @@ def _opcodes(code: bytes) -> frozenset[int]:
 
 
 def _is_seen_through(proxy: bytes) -> bool:
-    """Whether it delegates to one place only, and that one was looked into."""
+    """True if it delegates to one contract only, and that one was analysed."""
     found = analyse_code(proxy).delegation
     places = {*found.slots, *found.targets}
     if found.is_proxy is not True or found.beacon_slots or found.beacons or len(places) != 1:
@@ -103,7 +105,7 @@ def _is_seen_through(proxy: bytes) -> bool:
 
 
 def _count(code: bytes, opcode: int) -> int:
-    """How often it is an instruction of the code."""
+    """Return how often it is an instruction of the code."""
     found, pc = 0, 0
     while pc < len(code):
         row = OPCODES[code[pc]]
@@ -115,7 +117,7 @@ def _count(code: bytes, opcode: int) -> int:
 async def perform(
     node: Node, turns: Sequence[SimulationJob], codes: Sequence[bytes]
 ) -> list[SimulationResult | NotSimulated]:
-    """What came of each play. Raises UpstreamError."""
+    """Return the result of each simulation. Raises UpstreamError."""
     if not turns:
         return []
     if not codes or not cannot_tell(codes):
@@ -135,7 +137,7 @@ def _not_run(why: str) -> NotSimulated:
 
 
 class _Script:
-    """One play as one call."""
+    """One simulation as one eth_call."""
 
     def __init__(self, turn: SimulationJob, acting: Address, home: bytes | None) -> None:
         play = turn.play
@@ -160,7 +162,7 @@ class _Script:
         return RpcRequest(_METHOD, (transaction, block, self._overrides()))
 
     def read(self, answer: RpcAnswer) -> SimulationResult | NotSimulated:
-        """Raises nothing: a node that will not is one that did not."""
+        """Return the results. Raises nothing: an error of the node gives NotSimulated."""
         if isinstance(answer, RpcFault):
             return NotSimulated(missing="NODE", reason=f"{_METHOD}: {answer.message}")
         try:
@@ -191,7 +193,7 @@ class _Script:
                 )
 
     def _named(self, text: str) -> str:
-        """With the account that acts here in place of the play's."""
+        """Return the text with the acting account replaced by the Actor's address."""
         return text.replace(self._acting[2:], self._actor[2:])
 
     def _overrides(self) -> dict[str, dict[str, object]]:
@@ -211,7 +213,7 @@ class _Script:
         return state
 
     def _witnessed(self, record: SimResult | None, before: int) -> tuple[int, tuple[SimLog, ...]]:
-        """How many swaps there have been, and the event of the last one if it is new."""
+        """Return the number of swaps so far, and the event of the last one if it is new."""
         data = record.data if record is not None and record.ok else b""
         if len(data) != _RECORD_BYTES or self._pool is None:
             return before, ()
@@ -225,7 +227,8 @@ class _Script:
 
 
 def _script(turn: SimulationJob, homes: Mapping[Address, bytes]) -> _Script | None:
-    """None: more than one account acts, or one that only the chain can fund."""
+    """Return the script. None: more than one account acts, or one that cannot be funded by
+    override."""
     calls = [call for block in turn.play.blocks for call in block.calls]
     acting = {call.sender for call in calls if not call.is_read}
     if len(acting) != 1 or not turn.has_witness:
@@ -239,12 +242,13 @@ def _script(turn: SimulationJob, homes: Mapping[Address, bytes]) -> _Script | No
 
 
 def _slots(account: Address, other: Address) -> dict[Hash32, Hash32]:
-    """Where the other's balances are, by where the account's are."""
+    """Return the other account's balance slots by the slots of the account."""
     return dict(zip(candidate_slots(account), candidate_slots(other), strict=True))
 
 
 def _created(creator: Address) -> Address:
-    """The address of an account's first creation. Source: the Yellow Paper, section 7 (RLP)."""
+    """Return the address of an account's first creation. Source: the Yellow Paper, section 7
+    (RLP)."""
     return Address("0x" + keccak(b"\xd6\x94" + bytes.fromhex(creator[2:]) + b"\x80")[-20:].hex())
 
 
@@ -262,7 +266,8 @@ def _step(call: SimCall, named: Callable[[str], str]) -> bytes:
 
 
 def _decode(reply: bytes, actor: Address) -> Iterator[SimResult]:
-    """Results of all steps that were made. Raises ValueError for what Actor cannot have said."""
+    """Yield the results of all executed steps. Raises ValueError for a reply that Actor cannot
+    return."""
     if decode_uint(reply) != int(actor, 16):
         raise ValueError("overrides or creations are not run as elsewhere")  # noqa: TRY003 - read by nobody but this module
     at = WORD

@@ -1,4 +1,5 @@
-"""What an answer rests on, written down so that anyone can play it again."""
+"""Simulation evidence: the request and results that an answer is based on, so that anyone can
+repeat it."""
 
 from collections.abc import Collection
 
@@ -23,19 +24,19 @@ class CallEvidence(msgspec.Struct, frozen=True, kw_only=True):
     returned: str
     """0x hex, at most the first 256 bytes."""
     reason: str
-    """Why it failed; empty when it did not."""
+    """Revert reason; empty when it succeeded."""
 
 
 class SimulationEvidence(msgspec.Struct, frozen=True, kw_only=True):
-    """One play: send `request` to a node and compare."""
+    """One simulation: send `request` to a node and compare."""
 
     block_number: int
     block_hash: str
     scenario_version: int
     request: object
-    """Parameters of eth_simulateV1: the whole play, however it was played."""
+    """Parameters of eth_simulateV1 for the whole simulation, whatever method it was run with."""
     played_by: str
-    """The node's method that it was played with."""
+    """The RPC method that it was run with."""
     calls: tuple[CallEvidence, ...]
     outcome: object
 
@@ -49,9 +50,9 @@ def simulation_evidence(
     *,
     shown: Collection[str] | None = None,
 ) -> EvidenceRow:
-    """One row of evidence for the finding `key`.
+    """Return one row of evidence for the finding `key`.
 
-    `shown`: labels of the calls whose results are written out. None: all of them.
+    `shown`: labels of the calls whose results are included. None: all of them.
     """
     calls = tuple(
         CallEvidence(

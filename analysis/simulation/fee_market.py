@@ -1,10 +1,11 @@
-"""What gas has cost lately, and whether a node's simulations keep the base fee they are given.
+"""Fee market: recent priority fees, and whether a node's simulations keep the base fee they are
+given.
 
-Fees are asked for in the first round trip and remembered for a while; the base fee beside the first
-plays, and remembered for good. Some nodes put a base fee of zero in
-simulated blocks unless they also check balances and fees (anvil 1.7); a contract that compares the
-gas price with the base fee would then see a chain that is none. Sources: execution-apis,
-eth_feeHistory and eth_simulateV1.
+Fees are read in the first round trip and cached for a while. The base fee is probed beside the
+first simulations, and the result is kept for good. Some nodes set a base fee of zero in simulated
+blocks unless they also check balances and fees (anvil 1.7); a contract that compares the gas price
+with the base fee could then detect the simulation. Sources: execution-apis, eth_feeHistory and
+eth_simulateV1.
 """
 
 import msgspec
@@ -20,12 +21,12 @@ from config.jsonrpc import RpcAnswer, RpcFault, RpcRequest
 from config.primitives import Address
 
 REMEMBERED_S = 60.0
-"""Seconds after which fees are asked for anew."""
+"""Seconds after which fees are read again."""
 
 _BLOCKS = 100
 _PERCENTILES = (10, 90)
 TYPICAL_TIPS_WEI = (10**8, 15 * 10**8)
-"""Where the chain does not tell: 0.1 to 1.5 gwei."""
+"""Tips where the node does not report any: 0.1 to 1.5 gwei."""
 
 _LEAST_SPREAD_WEI = 2
 
@@ -43,12 +44,13 @@ class _WireHistory(msgspec.Struct, rename="camel"):
 
 
 def history_request() -> RpcRequest:
-    """Priority fees of recent blocks."""
+    """Return the request for priority fees of recent blocks."""
     return RpcRequest("eth_feeHistory", (hex(_BLOCKS), "latest", _PERCENTILES))
 
 
 def with_probe(play: Simulation) -> Simulation:
-    """The play with a contract beside it that tells the base fee of the first block."""
+    """Return the simulation with a call to a contract that returns the base fee of the first
+    block."""
     first = play.blocks[0]
     asking = SimCall(label=_LABEL, sender=_ASKER, to=_PROBE, data="0x", gas=READ_GAS)
     return msgspec.structs.replace(
@@ -60,8 +62,8 @@ def with_probe(play: Simulation) -> Simulation:
 
 
 def read_tips(answer: RpcAnswer) -> tuple[int, int]:
-    """10th and 90th percentile in wei, the second above the first; what is usual where the node
-    does not tell."""
+    """Return the 10th and 90th percentile in wei, the second above the first; typical values where
+    the node does not report any."""
     if isinstance(answer, RpcFault):
         return TYPICAL_TIPS_WEI
     try:
@@ -78,8 +80,8 @@ def read_tips(answer: RpcAnswer) -> tuple[int, int]:
 
 
 def keeps_base_fee(play: Simulation, played: SimulationResult | NotSimulated) -> bool | None:
-    """Whether simulated blocks have the base fee they are given though nothing is checked. None:
-    not learnt."""
+    """True if simulated blocks have the base fee they are given although nothing is validated.
+    None: not determined."""
     given = play.disguise.block_overrides(play.blocks[0].number).get("baseFeePerGas")
     told = None if isinstance(played, NotSimulated) else played.by_label.get(_LABEL)
     if given is None or told is None or not told.ok:

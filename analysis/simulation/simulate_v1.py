@@ -1,8 +1,8 @@
-"""The stage: what-if blocks played by the node on top of one pinned block, then forgotten.
+"""Simulation model: simulated blocks on top of one pinned block, run by `eth_simulateV1`.
 
-Everything is one `eth_simulateV1` request, so the chain's own rules apply (L1 clocks, precompiles).
-Block number and time are always given: without them some nodes repeat the pinned block.
-Source: execution-apis, eth_simulateV1.
+A simulation is one request, so the chain's own rules apply (L1 clocks, precompiles). Block number
+and time are always given: without them some nodes repeat the pinned block. Source: execution-apis,
+eth_simulateV1.
 """
 
 from collections.abc import Mapping
@@ -28,21 +28,21 @@ Missing = Literal["HOLDER", "POOL", "NODE", "FUNDS", "LIQUIDITY"]
 
 
 class Passed(msgspec.Struct, frozen=True, kw_only=True):
-    """The act succeeded."""
+    """The trade or transfer succeeded."""
 
     tax: float | None
-    """Percent. None: success was seen, but the amounts do not tell a tax."""
+    """Percent. None: it succeeded, but the amounts do not show a tax."""
 
 
 class Refused(msgspec.Struct, frozen=True, kw_only=True):
-    """The chain refused the act: the token's doing, never ours or the node's."""
+    """The trade or transfer failed because of the token, not because of the setup or the node."""
 
     reason: str
-    """Decoded revert reason, or what was seen instead of success."""
+    """Decoded revert reason, or a description of the failure."""
 
 
 class NotSimulated(msgspec.Struct, frozen=True, kw_only=True):
-    """Nothing was learnt. `missing` says what we lacked."""
+    """Nothing was determined. `missing` names the cause."""
 
     missing: Missing
     reason: str
@@ -55,38 +55,38 @@ class SimCall(msgspec.Struct, frozen=True, kw_only=True):
     """One transaction, or one read (a transaction whose effects do not matter)."""
 
     label: str
-    """Names the call's result within its play."""
+    """Name of the call's result within its simulation."""
     sender: Address
     to: Address
     data: str
     value: int = 0
     gas: int = CALL_GAS
     is_trade: bool = False
-    """However little gas it brings, its effects matter."""
+    """True if its effects matter, however low its gas limit."""
     gas_price_wei: int | None = None
-    """None: fees as an ordinary wallet sets them."""
+    """None: fees as set by an ordinary wallet."""
 
     @property
     def is_read(self) -> bool:
-        """Whether it is made for its answer only."""
+        """True if only its return data matters."""
         return self.gas <= READ_GAS and not self.is_trade
 
 
 class SimBlock(msgspec.Struct, frozen=True, kw_only=True):
-    """One what-if block."""
+    """One simulated block."""
 
     number: int
     time_s: int
     calls: tuple[SimCall, ...]
     overrides: Mapping[str, str] = {}
-    """Fields of `blockOverrides` that are not the scenery's."""
+    """Fields of `blockOverrides` that take precedence over the disguise's."""
     storage: Mapping[Address, Mapping[Hash32, Hash32]] = {}
     """Slots overridden before this block, by contract."""
     purses: Mapping[Address, int] = {}
     """Wei that accounts are set to before this block."""
 
     def state_overrides(self) -> dict[str, dict[str, object]]:
-        """What is overridden before this block."""
+        """Return the state overrides before this block."""
         state: dict[str, dict[str, object]] = {
             account: {"balance": hex(wei)} for account, wei in self.purses.items()
         }
@@ -104,20 +104,21 @@ class SimLog(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class SimResult(msgspec.Struct, frozen=True, kw_only=True):
-    """What one simulated call did."""
+    """Result of one simulated call."""
 
     ok: bool
     data: bytes
     """Return data, or revert data."""
     logs: tuple[SimLog, ...]
     message: str
-    """The node's own words on a failure; empty on success."""
+    """The node's error message; empty on success."""
     gas_used: int | None = None
-    """After refunds. None: the node did not tell."""
+    """After refunds. None: not reported."""
 
     @property
     def word(self) -> int | None:
-        """The first 32 bytes as an unsigned integer. None: the call failed or said less."""
+        """Return the first 32 bytes as an unsigned integer. None: the call failed or returned
+        less."""
         return int.from_bytes(self.data[:32], "big") if self.ok and len(self.data) >= 32 else None  # noqa: PLR2004 - an ABI word
 
 
@@ -139,11 +140,11 @@ class _WireBlock(msgspec.Struct):
 
 
 class SimulationResult(msgspec.Struct, frozen=True):
-    """The results of a play, by the labels of its calls."""
+    """The results of a simulation, by the labels of its calls."""
 
     by_label: Mapping[str, SimResult]
     by: str = "eth_simulateV1"
-    """The method that the node played it with."""
+    """The RPC method that it was run with."""
 
     def __getitem__(self, label: str) -> SimResult:
         return self.by_label[label]
@@ -156,18 +157,18 @@ class Simulation(msgspec.Struct, frozen=True, kw_only=True):
     disguise: Disguise
     blocks: tuple[SimBlock, ...]
     purses: Mapping[Address, int]
-    """Wei that codeless accounts are given."""
+    """Balances in wei of codeless accounts."""
     storage: Mapping[Address, Mapping[Hash32, Hash32]]
     """Slots overridden before the first block, by contract."""
     code: Mapping[Address, str] = {}
     """0x runtime code put at addresses before the first block."""
     nonces: Mapping[Address, int] = {}
-    """Of accounts that have a past."""
+    """Nonces of accounts that have sent transactions before."""
     is_validated: bool = False
     """The node checks balances and fees as in a real block."""
 
     def state_overrides(self) -> dict[str, dict[str, object]]:
-        """The state before the first block, as far as it is not the pinned block's."""
+        """Return the state overrides before the first block."""
         state: dict[str, dict[str, object]] = {}
         needed = self._gas_money()
         for account, wei in self.purses.items():
@@ -182,8 +183,8 @@ class Simulation(msgspec.Struct, frozen=True, kw_only=True):
         return state
 
     def _gas_money(self) -> dict[Address, int]:
-        """Wei each account spends on gas at most, beside its purse: what its transactions usually
-        burn, and the whole limit of the largest, which nodes want to see in hand."""
+        """Return the most wei that each account spends on gas, beside its purse: the usual gas of
+        its transactions, and the whole limit of the largest, which nodes require as balance."""
         spent: dict[Address, int] = {}
         largest: dict[Address, int] = {}
         for block in self.blocks:
@@ -195,7 +196,7 @@ class Simulation(msgspec.Struct, frozen=True, kw_only=True):
         return {account: wei + largest[account] for account, wei in spent.items()}
 
     def block_overrides(self, block: SimBlock) -> dict[str, str]:
-        """What a contract can tell of a what-if block."""
+        """Return the block overrides of a simulated block."""
         return {
             "number": hex(block.number),
             "time": hex(block.time_s),
@@ -204,13 +205,13 @@ class Simulation(msgspec.Struct, frozen=True, kw_only=True):
         }
 
     def transaction(self, call: SimCall) -> dict[str, str]:
-        """A call as nodes take it."""
+        """Return a call in the JSON-RPC format."""
         if call.gas_price_wei is not None:
             return _wire_call(call) | {"gasPrice": hex(call.gas_price_wei)}
         return _wire_call(call) | self.disguise.fees(call.sender)
 
     def request(self) -> RpcRequest:
-        """The eth_simulateV1 request."""
+        """Return the eth_simulateV1 request."""
         state: list[dict[str, object]] = []
         for before, block in zip((None, *self.blocks), self.blocks, strict=False):
             if before is not None:
@@ -234,7 +235,8 @@ class Simulation(msgspec.Struct, frozen=True, kw_only=True):
 def merge_overrides(
     state: dict[str, dict[str, object]], later: Mapping[str, Mapping[str, object]]
 ) -> None:
-    """Put later overrides over those of `state`; single slots are added to it."""
+    """Merge later overrides into `state`, where later ones take precedence; single slots are
+    added."""
     for address, fields in later.items():
         held = state.setdefault(address, {})
         for field, value in fields.items():
@@ -246,7 +248,8 @@ def merge_overrides(
 
 
 def read_simulation(play: Simulation, answer: RpcAnswer) -> SimulationResult | NotSimulated:
-    """What the node saw; NotRun when it could not play it. Never mistakes one for the other."""
+    """Return the results; NotSimulated when the node could not run it, which is never taken for a
+    revert."""
     if isinstance(answer, RpcFault):
         return NotSimulated(missing="NODE", reason=f"eth_simulateV1: {answer.message}")
     try:
@@ -266,9 +269,9 @@ _FILLER_STEP_S = 12
 
 
 def _between(before: SimBlock, block: SimBlock) -> list[dict[str, object]]:
-    """Empty blocks for the numbers between two, where the node's own would be too late.
+    """Return empty blocks for the numbers between two, where the node's own would be too late.
 
-    Geth fills a gap with blocks 12 seconds apart, whatever the chain's pace, and refuses a request
+    Geth fills a gap with blocks 12 seconds apart, whatever the chain's pace, and rejects a request
     whose next block is not after them. Source: go-ethereum internal/ethapi/simulate.go.
     """
     gap, passed_s = block.number - before.number - 1, block.time_s - before.time_s

@@ -1,9 +1,10 @@
-"""Plays on nodes without eth_simulateV1: one traced call a transaction, state carried along.
+"""Trace backend: simulations on nodes without eth_simulateV1, by one debug_traceCall per
+transaction.
 
-debug_traceCall runs a transaction of its own, from a codeless account, in a block of any number and
-time; one tracer tells its result and events, another what it changed, and that is put over the
-pinned state for the next. So a contract meets what it would meet in eth_simulateV1.
-Source: go-ethereum, built-in tracers (callTracer, prestateTracer in diff mode).
+debug_traceCall runs one transaction, from a codeless account, in a block of any number and time.
+One tracer reports its result and events, another its state changes, which are merged into the state
+overrides of the next. So a contract sees the same as in eth_simulateV1. Source: go-ethereum,
+built-in tracers (callTracer, prestateTracer in diff mode).
 """
 
 import asyncio
@@ -34,7 +35,8 @@ _CALLS: dict[str, object] = {"tracer": "callTracer", "tracerConfig": {"withLog":
 _CHANGES: dict[str, object] = {"tracer": "prestateTracer", "tracerConfig": {"diffMode": True}}
 
 _PROOF_CODE = "0x4360005542600052600080a060206000f3"
-"""SSTORE(0, NUMBER); an event and an answer with TIMESTAMP: all that a play relies on, in one."""
+"""SSTORE(0, NUMBER); an event and return data with TIMESTAMP: covers all that a simulation relies
+on."""
 
 _PROOF_NUMBER, _PROOF_TIME_S = 0x1234_5678, 0x7234_5678
 T = TypeVar("T")
@@ -47,7 +49,7 @@ class _Log(msgspec.Struct):
     topics: tuple[Hash32, ...] = ()
     data: str = "0x"
     position: str = "0x0"
-    """Calls that the frame made before it."""
+    """Number of calls that the frame made before it."""
 
 
 class _Frame(msgspec.Struct):
@@ -70,7 +72,8 @@ class _Changes(msgspec.Struct):
 
 
 async def is_possible(node: Node, power: Capability, pin: BlockRef) -> bool:
-    """Whether the node traces calls, with overrides of state and block. Asked once, then known.
+    """True if the node traces calls with overrides of state and block. Probed once, then
+    remembered.
 
     Raises UpstreamError.
     """
@@ -83,7 +86,7 @@ async def is_possible(node: Node, power: Capability, pin: BlockRef) -> bool:
 
 
 async def perform(node: Node, plays: Sequence[Simulation]) -> list[SimulationResult | NotSimulated]:
-    """The plays beside each other. Raises UpstreamError."""
+    """Run the simulations concurrently. Raises UpstreamError."""
     return list(await asyncio.gather(*(_play(node, play) for play in plays)))
 
 
@@ -109,7 +112,7 @@ async def _play(node: Node, play: Simulation) -> SimulationResult | NotSimulated
 
 
 def _steps(block: SimBlock) -> Iterator[list[SimCall]]:
-    """Reads, and the transaction that comes after them: what can be asked at once."""
+    """Yield batches of calls that can be sent at once: reads, and the transaction after them."""
     step: list[SimCall] = []
     for call in block.calls:
         step.append(call)
@@ -129,7 +132,7 @@ def _request(
 ) -> RpcRequest:
     options = {
         **tracer,
-        # Encoded now: what is carried along must not change a request that was made before.
+        # Encoded now: later changes of the state must not change a request made before.
         "stateOverrides": msgspec.Raw(msgspec.json.encode(state)),
         "blockOverrides": play.block_overrides(block),
     }
@@ -137,9 +140,9 @@ def _request(
 
 
 def _carry(state: dict[str, dict[str, object]], changes: _Changes) -> None:
-    """Put what a transaction changed over the state it was run on.
+    """Merge a transaction's changes into the state it ran on.
 
-    A slot set to zero, and an account that is gone, are named before and not after.
+    A slot set to zero, and a deleted account, are listed before and not after.
     """
     for address, before in changes.pre.items():
         after = changes.post.get(address)
@@ -182,7 +185,7 @@ def _result(frame: _Frame) -> SimResult:
 
 
 def _logs(frame: _Frame) -> Iterator[SimLog]:
-    """Events in the order they happened. What a failed call said was never said."""
+    """Yield events in the order they were emitted. Failed calls emit none."""
     if frame.error:
         return
     for at in range(len(frame.calls) + 1):
@@ -194,7 +197,7 @@ def _logs(frame: _Frame) -> Iterator[SimLog]:
 
 
 def _decode(answer: RpcAnswer, kind: type[T]) -> T:
-    """Raises UpstreamError."""
+    """Return the decoded trace. Raises UpstreamError."""
     if isinstance(answer, RpcFault):
         raise UpstreamError(service="node", reason=f"{_METHOD}: {answer.message}")
     try:
