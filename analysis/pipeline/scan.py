@@ -191,8 +191,7 @@ def _checks(
     asked: CodeConditions,
     hooks: Mapping[Address, CodeConditions],
 ) -> list[ConditionPlays | None]:
-    """Return each pool's condition simulations: the token's in the deepest pool, a hook's in its
-    own."""
+    """Return condition simulations by pool: the token's in the deepest one, a hook's in its own."""
     if not can_play(context):
         return [None] * len(buys.bought)
     held = {pool.candidate.key: pool.state.token_reserve_raw for pool in state.pools}

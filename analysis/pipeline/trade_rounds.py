@@ -64,7 +64,7 @@ class Sales(msgspec.Struct, frozen=True, kw_only=True):
     trades: dict[str, TradeResult]
     """By Candidate.key."""
     transfer: TransferResult | None
-    """Of the buyer, where there was one; else the result of the first round."""
+    """Of the buyer, where there was one; else of the first round."""
     untested_conditions: bool | None
     """True if a pool has any. None: not known for one of the pools, or nothing was traded."""
     evidence: tuple[EvidenceRow, ...]
@@ -148,8 +148,8 @@ async def play_sales(
     in one round trip.
 
     `wallets`: includes the real holders, who sell for the census. `special`: wallets whose transfer
-    does not count, because the code may treat them differently. `static`: findings of the static
-    analysis. `checks`: simulations of the conditions, for each bought pool. Raises UpstreamError.
+    does not count, because the code may treat them differently. `static`: static findings.
+    `checks`: condition simulations, one for each bought pool. Raises UpstreamError.
     """
     supply_raw = look.admitted.metadata.supply_raw
     sales = [
@@ -240,10 +240,8 @@ def _has_size_limit(static: StaticFindings) -> bool:
 def judge_pool(
     bought: Bought, sold: Sold, found: PoolFindings, asked: ConditionFindings
 ) -> TradeResult:
-    """Combine the sale at the pinned state with findings of later and other sales.
-
-    If that sale reverts, the further findings stay None.
-    """
+    """Combine the sale at the pinned state with later and other sales; if it reverts, they stay
+    None."""
     if isinstance(sold.outcome, Refused) and isinstance(found.by_permit2, Passed):
         # Findings of sales through the usual router do not hold for sales through Permit2.
         return TradeResult(buy=bought.outcome, sell=found.by_permit2)
@@ -318,7 +316,7 @@ def _grounds(
 def _asking(
     context: ChainContext, look: FirstRound, pools: Sequence[ValuedPool]
 ) -> list[tuple[ValuedPool, Reach, SimulationJob]]:
-    """Return the pools whose liquidity reach is to be simulated, each with its route and job."""
+    """Return the pools whose liquidity reach is to be simulated, with route and job."""
     least_usd = context.settings.min_liquidity_usd
     due = [pool for pool in pools if liquidity_reach.is_due(pool, min_liquidity_usd=least_usd)]
     asking = []
