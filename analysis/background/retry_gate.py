@@ -1,4 +1,4 @@
-"""Scheduling shared by background jobs: one job for each chain, and a pause between tries of a
+"""Scheduling shared by background jobs: a job for each chain, and a pause between tries of a
 token."""
 
 from collections.abc import Awaitable, Callable, Iterable

@@ -1,5 +1,4 @@
-"""Admission check: is there a token at this address? If not, raises one of the specified
-refusals."""
+"""Admission check: is there a token at this address? If not, raises TokenRefusedError."""
 
 from collections.abc import Sequence
 

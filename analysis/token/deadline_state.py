@@ -1,5 +1,4 @@
-"""Reads, in one round trip, a contract's clock and the storage slots that its code compares with
-it."""
+"""Reads, in one round trip, a contract's clock and the storage slots that are compared with it."""
 
 import asyncio
 from collections.abc import Sequence

@@ -1,5 +1,4 @@
-"""Token metadata: name, symbol, decimals and supply, the four ERC-20 reads every token must
-answer."""
+"""Token metadata by the four ERC-20 reads that every token must answer."""
 
 from collections.abc import Sequence
 

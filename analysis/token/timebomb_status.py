@@ -105,9 +105,9 @@ def judge(
 def storage_can_change(
     *, ownership_renounced: bool | None, owner_slots_vacant: bool | None
 ) -> bool:
-    """True if an owner may still exist who can change a stored value.
+    """True if an owner may still exist that can change a stored value.
 
-    Only the owner is considered: the callers of a setter are not checked.
+    Only the owner is considered; the access control of setters is not checked.
     """
     return ownership_renounced is not True or owner_slots_vacant is not True
 
