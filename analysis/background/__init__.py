@@ -1,1 +1,1 @@
-"""Work that nobody waits for: tokens due for analysis, creators, retries."""
+"""Background jobs: analysis of due tokens, search for creators, retries."""

@@ -1,6 +1,6 @@
-"""Finds out who made the tokens that have been judged, one after the other, beside everything else.
+"""Background job that looks up the creators of analysed tokens, one token at a time for each chain.
 
-No answer waits for it: the report is amended when the creator is known.
+No report waits for it: a report is amended when its creator is known.
 """
 
 import asyncio
@@ -25,16 +25,16 @@ from sql.store import Store
 _LOG = structlog.get_logger(__name__)
 
 _LOOKED_AT = 100
-"""Tokens looked at for the one that is looked up: others may have been tried in vain lately."""
+"""Tokens read for the one that is looked up: others may have been tried without result lately."""
 
 _PAUSE_S = 3_600.0
-"""Before a token is tried again that is too young, or whose node does not tell."""
+"""Seconds before a token is tried again that is too young, or whose node has no answer."""
 
 _MOST_REMEMBERED = 10_000
 
 
 class Creators:
-    """Takes one token at a time on every chain."""
+    """Looks up one token at a time on every chain."""
 
     def __init__(
         self,
@@ -55,7 +55,7 @@ class Creators:
         schedule_by_chain(scheduler, self.go, self._desks, every_s=every_s, name="find creators")
 
     async def go(self, slug: str) -> None:
-        """Look one token of one chain up. What goes wrong is logged."""
+        """Look up one token of one chain. Errors are logged."""
         context = self._desks[slug]
         try:
             waiting = await asyncio.to_thread(
@@ -97,7 +97,8 @@ class Creators:
     async def _find(
         self, context: ChainContext, token: Address, *, final: int
     ) -> ContractCreation | None:
-        """By its launch, which any node still knows, else by its code. None: not final yet."""
+        """Find the creation by the launch, which any node still has, else by the code. None: not
+        final yet."""
         launches = await asyncio.to_thread(
             launches_of, self._store, chain_id=context.chain.id, token=token
         )
@@ -112,7 +113,8 @@ class Creators:
 async def _balance_of(
     context: ChainContext, one: Creatorless, creator: Address
 ) -> RawAmount | None:
-    """At the report's block. None: the token, or the node, does not tell (any more)."""
+    """Return the balance at the report's block. None: the call or the node fails, or its state is
+    pruned."""
     request = call(one.address, "balanceOf(address)", creator, block=one.block_hash)
     (answer,) = await context.node.batch([request])
     try:

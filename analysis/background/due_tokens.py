@@ -1,4 +1,4 @@
-"""Judges tokens that nobody has asked about yet, so that the answer is there when somebody does."""
+"""Background job that analyses due tokens before they are requested."""
 
 import asyncio
 from collections.abc import Callable, Mapping
@@ -17,14 +17,14 @@ from sql.store import Store
 _LOG = structlog.get_logger(__name__)
 
 _LOOKED_AT = 4
-"""Tokens looked at for each that is judged: some may have been judged in vain lately."""
+"""Tokens read for each that is analysed: some may have been tried without result lately."""
 
 _MOST_REMEMBERED = 1_000
-"""Tokens remembered as judged lately; the oldest are forgotten first."""
+"""Tokens remembered as tried lately; the oldest are dropped first."""
 
 
 class DueTokenJob:
-    """Takes the tokens that are due, a few at a time, on every chain."""
+    """Analyses the tokens that are due, a few at a time, on every chain."""
 
     def __init__(
         self,
@@ -51,7 +51,8 @@ class DueTokenJob:
         )
 
     async def go(self, slug: str) -> None:
-        """One round of one chain: at most as many tokens as are analysed at the same time."""
+        """Run one round of one chain: at most as many tokens as may be analysed at the same
+        time."""
         try:
             due = await asyncio.to_thread(self._read_due, self._chains[slug])
         except StoreError as error:
@@ -59,7 +60,7 @@ class DueTokenJob:
             return
         worth = [token for token in due if self._patience.is_over(slug, token)]
         chosen = worth[: self._settings.concurrency]
-        # The analyser logs what goes wrong; a round goes on with the other tokens.
+        # The analyser logs errors; a round goes on with the other tokens.
         await asyncio.gather(
             *(self._judge(slug, token) for token in chosen), return_exceptions=True
         )
@@ -75,7 +76,7 @@ class DueTokenJob:
         return [row.address for row in rows]
 
     async def _judge(self, slug: str, token: Address) -> None:
-        """Judge one token. Should it still be due afterwards (the node did not answer, the outcome
-        could not be stored), it is left alone for a while."""
+        """Analyse one token. If it is still due afterwards (the node did not answer, the outcome
+        could not be stored), it is not tried again for a while."""
         self._patience.begin(slug, token, for_s=self._settings.refresh_after_s)
         await self._analyser.refresh(slug, token)

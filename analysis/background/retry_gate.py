@@ -1,4 +1,5 @@
-"""What background work on many tokens has in common: a job a chain, and patience after a try."""
+"""Scheduling shared by background jobs: a job for each chain, and a pause between tries of a
+token."""
 
 from collections.abc import Awaitable, Callable, Iterable
 
@@ -29,20 +30,20 @@ def schedule_by_chain(
 
 
 class RetryGate:
-    """Tokens that were tried lately, and from when on each may be tried again."""
+    """Pauses between tries of a token: tokens tried lately, and when each may be tried again."""
 
     def __init__(self, now_s: Callable[[], float], *, at_most: int) -> None:
-        """`at_most`: tokens remembered; the oldest are forgotten first."""
+        """`at_most`: tokens remembered; the oldest are dropped first."""
         self._now_s = now_s
         self._at_most = at_most
         self._not_before: dict[tuple[str, Address], float] = {}
 
     def is_over(self, slug: str, token: Address) -> bool:
-        """Whether the token may be tried."""
+        """True if the token may be tried."""
         return self._not_before.get((slug, token), 0.0) <= self._now_s()
 
     def begin(self, slug: str, token: Address, *, for_s: float) -> None:
-        """It is being tried now."""
+        """Start the pause of a token, in seconds from now."""
         while len(self._not_before) >= self._at_most:
             del self._not_before[next(iter(self._not_before))]
         self._not_before[slug, token] = self._now_s() + for_s

@@ -1,1 +1,1 @@
-"""One analysis from address to report: rounds, scenarios and what is written down."""
+"""The pipeline of one token analysis: read rounds, simulations, and assembly of the report."""

@@ -1,7 +1,7 @@
-"""One analysis a token at a time, shared by all who wait for it.
+"""Scheduler of analyses: one run at a time for each token, shared by all callers that wait for it.
 
-A run goes on when its callers have left, so the next request finds the answer that this one was too
-early for. Those who wait for it have it before it is written.
+A run goes on when its callers have left, so a later request finds its report. Waiting callers get
+the report before it is stored. Bounds: concurrent runs per chain, runs in all, seconds per run.
 """
 
 import asyncio
@@ -20,14 +20,14 @@ from sql.rows import RefusalRow, Report
 _LOG = structlog.get_logger(__name__)
 
 _MOST_RUNS = 1_000
-"""Runs waiting or under way; beyond it a new token is turned away rather than kept hanging."""
+"""Runs waiting or under way; beyond it a new token is rejected at once instead of queued."""
 
 
 class ReportStorage(Protocol):
-    """Where reports are kept between runs."""
+    """Storage of reports between runs."""
 
     async def read(self, chain_id: int, token: Address) -> Report | None:
-        """The last report. None: there is none."""
+        """Return the last report. None: there is none."""
         ...
 
     async def write(self, report: Report) -> None:
@@ -35,7 +35,7 @@ class ReportStorage(Protocol):
         ...
 
     async def refuse(self, chain_id: int, token: Address, refusal: RefusalRow) -> None:
-        """Remember that the gate said no, so that nobody tries again at once."""
+        """Store that the token was not admitted, so that it is not analysed again at once."""
         ...
 
 
@@ -45,7 +45,8 @@ class Scanner(Protocol):
     chain_id: int
 
     def scan(self, token: Address, *, redecompile: bool) -> AsyncIterator[Report]:
-        """Reports of one analysis, each fuller than the one before; the last is settled.
+        """Yield the reports of one analysis, each with more facts than the last; the last is
+        settled.
 
         Raises TokenRefusedError, UpstreamError.
         """
@@ -57,14 +58,14 @@ class _Run:
 
     def __init__(self, play: Callable[["_Run"], Coroutine[None, None, None]]) -> None:
         self.latest: Report | None = None
-        """The fullest report so far, while there is no outcome."""
+        """The last report so far, while there is no outcome."""
         self.outcome: asyncio.Future[Report] = asyncio.get_running_loop().create_future()
         self.task = asyncio.create_task(play(self))
-        """Ends when the outcome has been written."""
+        """Ends when the outcome has been stored."""
 
 
 class Analyser:
-    """Reports for whoever asks, by chain slug."""
+    """Serves stored or new reports, by chain slug and token."""
 
     def __init__(
         self,
@@ -78,16 +79,16 @@ class Analyser:
         self._settings = settings
         self._now_s = now_s
         self._runs: dict[tuple[str, Address, bool], _Run] = {}
-        # One chain whose node hangs must not keep the others waiting.
+        # By chain, so that one whose node hangs does not block the others.
         self._slots = {slug: asyncio.Semaphore(settings.concurrency) for slug in scanners}
 
     async def report(
         self, chain: str, token: Address, *, refresh: bool = False, redecompile: bool = False
     ) -> Report:
-        """The token's report: a recent one, or a new one that the caller waits `wait_s` for.
+        """Return a recent report, or wait `wait_s` for a new one.
 
-        What has not settled by then comes as pending or None. Raises TokenRefusedError for what is
-        not a token, UpstreamError when nothing is known and the chain did not tell in time.
+        Checks that have not settled by then are pending or None. Raises TokenRefusedError for an
+        address that is not admitted, UpstreamError if there is no report and no result in time.
         """
         scanner = self._scanners[chain]
         stored = await self._read(scanner, chain, token)
@@ -106,7 +107,7 @@ class Analyser:
         )
 
     async def refresh(self, chain: str, token: Address) -> Report:
-        """Judge the token now and wait until the settled report has been written.
+        """Analyse the token now and wait until the settled report has been stored.
 
         Raises TokenRefusedError, UpstreamError.
         """
@@ -115,14 +116,14 @@ class Analyser:
         return run.outcome.result()
 
     async def aclose(self) -> None:
-        """Stop every run."""
+        """Cancel every run and wait for its end."""
         tasks = [run.task for run in self._runs.values()]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _read(self, scanner: Scanner, chain: str, token: Address) -> Report | None:
-        """The last report. What is being written at the moment is waited for."""
+        """Return the last report, after a write that is under way."""
         runs = (self._runs.get((chain, token, redecompile)) for redecompile in (False, True))
         writing = [run.task for run in runs if run is not None and run.outcome.done()]
         if writing:
@@ -152,7 +153,7 @@ class Analyser:
             raise
 
     def _join(self, chain: str, scanner: Scanner, token: Address, *, redecompile: bool) -> _Run:
-        # A run that looks codes up is none that works them out: who asks for that joins no other.
+        # A run that may use stored static results does not serve one that must recompute them.
         key = (chain, token, redecompile)
         run = self._runs.get(key)
         if run is not None:
@@ -168,7 +169,7 @@ class Analyser:
     def _leave(self, key: tuple[str, Address, bool], run: _Run) -> None:
         del self._runs[key]
         if run.outcome.cancel():
-            return  # broken off before there was one
+            return  # the run was cancelled before it had an outcome
         error = run.outcome.exception()
         if error is None and not run.task.cancelled():
             error = run.task.exception()
@@ -182,8 +183,8 @@ class Analyser:
     async def _play(
         self, chain: str, scanner: Scanner, token: Address, run: _Run, *, redecompile: bool
     ) -> None:
-        """Bring the run to its outcome, and write that. A report that did not settle is written
-        only where nothing better will come."""
+        """Run the analysis, set the outcome and store it. An unsettled report is stored only if the
+        run ends with an error."""
         async with self._slots[chain]:
             try:
                 report = await self._scan(scanner, token, run, redecompile=redecompile)
@@ -225,8 +226,8 @@ class Analyser:
 
 @contextmanager
 def _kept_going(chain_id: int, token: Address) -> Iterator[None]:
-    """A store that cannot write (a full disk) costs the next caller a new run, not this one its
-    answer."""
+    """Log a failed write (a full disk): it costs the next caller a new run, not this one its
+    report."""
     try:
         yield
     except StoreError as error:

@@ -1,7 +1,7 @@
-"""Code facts, current state and outcomes become one report. Pure.
+"""Assembles the report from static findings, current state and simulation results. Pure.
 
-What depends on the moment of answering, or is policy about facts that are kept as found (the owner
-gate, the clock of a timebomb), is applied when the report is rendered.
+Values that depend on the time of the response, or are policy over stored facts (the owner gate, the
+clock of a timebomb), are computed when the report is rendered.
 """
 
 from collections.abc import Mapping
@@ -26,7 +26,7 @@ from sql.rows import ClockLimitRow, EvidenceRow, Report, ReportRow, StaticFindin
 
 
 class Facts(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything one analysis has learnt so far."""
+    """All results of one analysis so far."""
 
     chain_id: int
     token: Address
@@ -38,26 +38,26 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     owner_slots_vacant: bool | None
     """None: not read, or not all."""
     implementation: Address | None
-    """The contract whose code was judged, for a proxy."""
+    """The contract whose code was analysed, for a proxy."""
     static: StaticFindings
     clock: ContractClock | None
-    """None: nothing is compared with it, or the chain did not answer."""
+    """None: no code compares it, or the chain did not answer."""
     clock_limits: tuple[ClockLimitRow, ...]
     pools: tuple[ValuedPool, ...]
     curves: tuple[ValuedCurve, ...]
     origin: IssuerOrigin
     is_every_pool_known: bool
-    """False: there may be more. Where none is known at all, pools count as not resolved."""
+    """False: there may be more. If no pool is known, pools then count as not resolved."""
     trades: Mapping[str, TradeResult | str]
-    """By Candidate.key; PENDING for plays under way."""
+    """By Candidate.key; PENDING for simulations under way."""
     transfer: TransferResult | None
     """None: not checked yet, or there was no wallet to check with."""
     transfer_checked_at_s: int | None
-    """Of the last check that settled or had no wallet. None: there was none."""
+    """Unix seconds of the last check that settled or had no wallet. None: there was none."""
     custody: TheftFindings | None
     """None: not checked yet."""
     untested_conditions: bool | None = None
-    """None: what the code's conditions are is not known, or not checked yet."""
+    """None: the code's conditions are not known, or not checked yet."""
     hidden_owner_controls: bool | None = None
     """None: not every condition is known."""
     creates_balances: bool | None = None
@@ -66,7 +66,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def combine(facts: Facts, *, is_settled: bool, now_s: int, min_liquidity_usd: float) -> Report:
-    """The report. What no check has answered yet is None."""
+    """Return the report. Findings without a result yet are None."""
     transfer, custody = facts.transfer, facts.custody
     is_resolved = bool(facts.pools or facts.curves) or facts.is_every_pool_known
     return Report(
@@ -82,7 +82,7 @@ def combine(facts: Facts, *, is_settled: bool, now_s: int, min_liquidity_usd: fl
             symbol=facts.metadata.symbol,
             decimals=facts.metadata.decimals,
             supply_raw=facts.metadata.supply_raw,
-            # A balanceOf that lies can name more than there is.
+            # A false balanceOf can return more than the supply.
             burned_raw=min(facts.burned.burned_raw, facts.metadata.supply_raw),
             owner_address=facts.ownership.owner_address,
             ownership_renounced=facts.ownership.ownership_renounced,
@@ -133,19 +133,19 @@ def combine(facts: Facts, *, is_settled: bool, now_s: int, min_liquidity_usd: fl
 
 
 def _creates_unseen(facts: Facts) -> bool | None:
-    """Balances that appear without a mint: one that is a mint has its own field."""
+    """True if balances are created without a mint function; a mint has its own field."""
     if facts.creates_balances and facts.static.mint_or_burn_function is not False:
         return None if facts.static.mint_or_burn_function is None else False
     return facts.creates_balances
 
 
 _SEEN_TAX_PCT = 0.1
-"""A tax above it is no rounding."""
+"""Percent. A lower tax may be rounding."""
 
 
 def _with_seen_tax(facts: Facts) -> StaticFindings:
-    """Code that takes a tax contains code for it, whatever reading it found. What a V4 hook takes
-    is not the token's."""
+    """Set `has_tax_functionality` if a simulation showed a tax that static analysis missed. A tax
+    taken by a V4 hook is not the token's."""
     if facts.static.has_tax_functionality is not False:
         return facts.static
     hooked = {pool.candidate.key for pool in facts.pools if pool.candidate.hooks is not None}
@@ -164,7 +164,8 @@ def _with_seen_tax(facts: Facts) -> StaticFindings:
 
 
 def _of_pools(facts: Facts, finding: str) -> bool | None:
-    """Of all pools whose sale passed. None: of one of them it is not known, or there is none."""
+    """Combine a finding over all pools whose sale passed. None: not known for one, or no sale
+    passed."""
     answers = [
         getattr(trade, finding)
         for trade in facts.trades.values()

@@ -1,4 +1,4 @@
-"""What every analysis of one chain works with."""
+"""Chain context: configuration, node, index and learnt facts of one chain, for all its analyses."""
 
 import secrets
 from collections import deque
@@ -28,8 +28,8 @@ _PROPOSERS_KEPT = 16
 
 
 class ChainContext:
-    """One chain's facts, its node, its tables, and what was learnt of contracts that do not change
-    from token to token."""
+    """One chain's configuration, node and index, with caches of facts that do not depend on the
+    token."""
 
     def __init__(
         self,
@@ -43,8 +43,8 @@ class ChainContext:
         outside: ExternalServices | None = None,
         examiner: StaticResultCache | None = None,
     ) -> None:
-        """`newest`: the head, where somebody follows the chain; None: it has to be asked for.
-        `outside` None: nobody beside the chain is asked."""
+        """`newest` returns the head where an indexer follows the chain; None: it must be fetched.
+        `outside` None: no external service is used."""
         self.chain = chain
         self.node = node
         self.knowledge = knowledge
@@ -54,15 +54,15 @@ class ChainContext:
         self.outside = outside
         self.capabilities = NodeCapabilities()
         self.native_usd: float | None = None
-        """What the native coin was worth at the last analysis. None: not known."""
+        """US dollars of the native coin at the last analysis. None: not known."""
         self.has_oracle = False
-        """The oracle had a good price when it was last asked: pools need not be asked beside it."""
+        """True if the oracle's last price was usable: pools need not be read beside it."""
         self.examiner = StaticResultCache() if examiner is None else examiner
-        """Shared by all chains of a service; of its own where no tables stand behind it."""
+        """Shared by all chains of a service; a cache in memory of its own where none is given."""
         self.routers: dict[Address, RouterFacts] = {}
-        """Routers that were seen to have code."""
+        """Routers that have code."""
         self.tiers: dict[Address, Tiers] = {}
-        """By factory, what it said of its fees and tick spacings."""
+        """Fees and tick spacings, by factory."""
         self.quote_slots: dict[Address, int] = {}
         """Index of the balance slot of each stable, once found."""
 
@@ -73,12 +73,12 @@ class ChainContext:
         self._proposers: deque[Address] = deque(maxlen=_PROPOSERS_KEPT)
 
     def fee_questions(self) -> tuple[RpcRequest, ...]:
-        """Requests of the first round trip about fees. Empty: they are known from a short while
-        ago."""
+        """Return the fee requests of the first round trip. Empty: the last answers are recent
+        enough."""
         return () if monotonic() < self._fees_until_s else (fee_market.history_request(),)
 
     def learn_fees(self, answers: Sequence[RpcAnswer], *, proposer: Address) -> None:
-        """Remember what `fee_questions` brought, and who proposed the newest block seen."""
+        """Keep the answers to `fee_questions`, and the proposer of the newest block seen."""
         if answers:
             self._tips_wei = fee_market.read_tips(answers[0])
             self._fees_until_s = monotonic() + fee_market.REMEMBERED_S
@@ -86,7 +86,7 @@ class ChainContext:
             self._proposers.append(proposer)
 
     def disguise(self, header: PinnedHeader, token: Address) -> Disguise:
-        """What simulated blocks of one token's analysis look like."""
+        """Return the accounts, fees and block fields of simulations in one token's analysis."""
         return Disguise(
             secret=f"{self._secret}:{header.ref.hash}:{token}",
             base_fee_wei=header.base_fee_wei,
@@ -97,21 +97,21 @@ class ChainContext:
 
     @property
     def is_base_fee_open(self) -> bool:
-        """Whether a play is to tell if simulations keep the base fee."""
+        """True if a simulation is still to probe whether simulated blocks keep the base fee."""
         return self._keeps_base_fee is None
 
     def learn_base_fee(self, play: Simulation, played: SimulationResult | NotSimulated) -> None:
-        """Remember what a play with `fee_market.with_probe` told, if it did."""
+        """Keep the result of a simulation with `fee_market.with_probe`, if it has one."""
         kept = fee_market.keeps_base_fee(play, played)
         if kept is not None:
             self._keeps_base_fee = kept
 
     def checked(self, disguise: Disguise) -> Disguise:
-        """The scenery, as what was learnt since it was drawn has it."""
+        """Return the disguise with what was learnt of the base fee since it was made."""
         return msgspec.structs.replace(disguise, is_validated=self._keeps_base_fee is False)
 
     def reads(self, memory: Mapping[bytes, RpcAnswer] | None = None) -> BatchingNode:
-        """The node, for steps that send batches of reads by themselves.
+        """Return a batching node, for steps that send batches of reads by themselves.
 
         `memory`: answers that are known already, by `memory_key`.
         """

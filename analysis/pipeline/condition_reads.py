@@ -1,4 +1,4 @@
-"""What the chain tells of a trade's conditions: slots that they name, code of hooks and callees."""
+"""Reads the state that trade conditions depend on: storage slots, and code of hooks and callees."""
 
 import asyncio
 from collections.abc import Sequence
@@ -23,15 +23,17 @@ _MOST_CALLEES: Final = 16
 async def read_token_conditions(
     context: ChainContext, token: Address, judged: CodeVerdict, *, block: Hash32
 ) -> CodeConditions:
-    """The token's own, with the storage they name. Never raises."""
+    """Return the token's conditions with the storage they read. Never raises."""
     return await _with_words(context, token, judged.conditions, block=block)
 
 
 async def read_hook_conditions(
     context: ChainContext, pools: Sequence[ValuedPool], *, block: Hash32
 ) -> dict[Address, CodeConditions]:
-    """Of the hooks of these pools: code, then storage, in two round trips. A hook whose code was
-    not told has conditions that are not complete. Never raises."""
+    """Return the conditions of these pools' hooks: code, then storage, in two round trips.
+
+    A hook whose code could not be read has incomplete conditions. Never raises.
+    """
     hooks = dict.fromkeys(
         pool.candidate.hooks for pool in pools if pool.candidate.hooks is not None
     )
@@ -61,7 +63,8 @@ async def _with_words(
 async def read_codeless(
     context: ChainContext, callees: Sequence[Address], *, block: Hash32
 ) -> frozenset[Address]:
-    """Those of these contracts that have no code. Never raises; what is not told is none."""
+    """Return those of these contracts that have no code. Never raises; one that could not be read
+    is left out."""
     asked = list(dict.fromkeys(callees))[:_MOST_CALLEES]
     if not asked:
         return frozenset()

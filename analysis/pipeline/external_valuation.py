@@ -1,8 +1,8 @@
-"""What others say of the pools' worth, asked beside the first trades on stage.
+"""External valuation of pools and quote tokens, fetched while the first trades are simulated.
 
-Nobody waits for it but the settled report, and a miss changes nothing. An AmmV4 pool counts for
-twice what others say its priced side holds: the other side's own price is its issuer's word. A
-token that is no anchor has a price only where a market with an anchor stands behind it.
+Only the settled report waits for it, and a miss changes nothing. An AmmV4 pool counts for twice the
+external value of its priced side, because the other side's price is set by its issuer. A token that
+is no anchor has a price only where a market with enough anchor liquidity stands behind it.
 """
 
 import asyncio
@@ -19,14 +19,15 @@ from analysis.pipeline.second_round import MarketState
 from config.primitives import Address, Hash32
 
 LEAST_DEPTH_USD = 5_000.0
-"""Of anchors in the market that prices a quote token. Below it a price is too cheaply made."""
+"""Anchor liquidity, in US dollars, of the market that prices a quote token. A price with less
+behind it is too cheap to manipulate."""
 
 _MOST_QUOTES = 5
-"""Quote tokens that are asked about."""
+"""Quote tokens whose price is fetched."""
 
 
 class Appraisal(msgspec.Struct, frozen=True, kw_only=True):
-    """What others said."""
+    """Values and prices from external services."""
 
     figures: Mapping[Hash32, PoolFigures] = {}
     prices: Mapping[Address, Price] = {}
@@ -36,8 +37,8 @@ class Appraisal(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def appraise(context: ChainContext, state: MarketState, *, decimals: int) -> Appraisal:
-    """Ask about the deepest AmmV4 pools, as many as fit in one request, the quote tokens, and the
-    token, whose decimals are given."""
+    """Fetch values of the deepest AmmV4 pools, as many as fit in one request, and prices of the
+    quote tokens and of the token. `decimals` are the token's."""
     if context.outside is None:
         return Appraisal()
     v4 = [pool for pool in state.pools if pool.candidate.pool_id is not None]
@@ -60,7 +61,7 @@ async def appraise(context: ChainContext, state: MarketState, *, decimals: int) 
 async def quote_prices(
     context: ChainContext, decimals: Mapping[Address, int]
 ) -> dict[Address, Price]:
-    """Prices of tokens that others are quoted in, those that have a market behind them."""
+    """Return prices of quote tokens, those with a market of LEAST_DEPTH_USD behind them."""
     if context.outside is None:
         return {}
     asked = list(decimals)[:_MOST_QUOTES]
@@ -77,7 +78,7 @@ async def quote_prices(
 def appraised(
     state: MarketState, said: Appraisal, anchors: Mapping[Address, Price], *, decimals: int
 ) -> tuple[ValuedPool, ...]:
-    """The pools with what others said of them, deepest first. `decimals` are the token's.
+    """Return the pools with their external values, deepest first. `decimals` are the token's.
 
     The token's own price counts only where the other side has none.
     """
@@ -106,14 +107,14 @@ def _told(
 def value_figures(
     candidate: Candidate, state: PoolState, said: PoolFigures, prices: Mapping[Address, Price]
 ) -> PoolValue | None:
-    """What others say the pool is worth. None: nothing that may be believed.
+    """Return the pool's value by external figures. None: no credible one.
 
     A total that is not split into sides counts only where the positions were not added up.
     """
     amounts = {said.base: said.base_amount, said.quote: said.quote_amount}
     other = next((side for side in amounts if side and side != candidate.token), "")
     held, price = amounts.get(other), prices.get(candidate.quote)
-    # The native coin stands under its own address or under its wrapper's: both have one price.
+    # The native coin is listed under its own address or its wrapper's: both have one price.
     if held is not None and price is not None and prices.get(Address(other)) == price:
         side_usd = held * price.usd
         return PoolValue(liquidity_usd=2 * side_usd, quote_side_usd=side_usd)

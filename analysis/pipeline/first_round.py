@@ -1,8 +1,8 @@
-"""The first round trip: is it a token, and all that can be asked knowing only its address.
+"""The first round trip: admission of the token, and every read that needs only its address.
 
-What depends on another answer (a pool's reserves, the code behind a proxy, the contract in a slot)
-is asked in the same round, of addresses that the round itself brings. Questions to contracts that
-can be trusted come first: they leave gas for the token, not the other way round.
+Reads that depend on another answer (a pool's reserves, the code behind a proxy, the contract in a
+slot) go in the same round, to addresses that the round itself returns. Reads of trusted contracts
+come first, so that the token cannot use up their gas.
 """
 
 import secrets
@@ -34,46 +34,47 @@ from config.jsonrpc import RpcAnswer, RpcFault
 from config.primitives import Address, BlockRef
 
 _HOLDERS_ASKED = 20
-"""Some of them will be pools and owners, which is not known when they are asked."""
+"""Holders read. Some will turn out to be pools or owners, which is not known yet."""
 
 
 class HolderAccount(msgspec.Struct, frozen=True, kw_only=True):
-    """An indexed holder, looked at."""
+    """An indexed holder, with its balance and kind read from the chain."""
 
     address: Address
     balance_raw: int
     is_account: bool
-    """It has no code, or that of EIP-7702."""
+    """True if it has no code, or that of EIP-7702."""
 
 
 class FirstRound(msgspec.Struct, frozen=True, kw_only=True):
-    """What the first round brought."""
+    """Results of the first round."""
 
     pin: BlockRef
     disguise: Disguise
     admitted: Admitted
     proxy_answers: tuple[RpcAnswer, ...]
-    """To proxy.first_requests; reading them needs the code examined, which takes a while."""
+    """To `proxy_resolution.first_requests`; reading them needs the static analysis, which takes a
+    while."""
     memory: Mapping[bytes, RpcAnswer]
-    """Answers to what a proxy's trail may want next, by `memory_key`."""
+    """Answers to reads that proxy resolution may need next, by `memory_key`."""
     codes: tuple[bytes, ...]
     """The token's own, and those found behind it."""
     burned: Burned
     owners: tuple[Address, ...]
-    """What the owner getters gave."""
+    """Addresses that the owner getters returned."""
     native_usd: float | None
-    """None: neither the oracle nor a pool has a price that may be used."""
+    """US dollars. None: neither the oracle nor a pool has a usable price."""
     states: tuple[tuple[Candidate, PoolState | None], ...]
-    """Pools against the anchors, indexed ones and asked ones, each once."""
+    """Pools against the anchors, from the index and from factories, each once."""
     unread: tuple[Candidate, ...]
-    """AmmV4 pools whose state has not been asked yet."""
+    """AmmV4 pools whose state has not been read yet."""
     is_all_asked: bool
-    """False: a node refused a question about pools, so there may be more of them."""
+    """False: a node failed a read about pools, so there may be more of them."""
     holders: tuple[HolderAccount, ...]
     """The largest of the index, largest first."""
     holdings: TopHolders
     lead: Lead
-    """What is known so far of who issued the token."""
+    """Evidence so far of who issued the token."""
     token_slot_index: int | None
     """Index of the token's balance slot. None: not found."""
 
@@ -81,9 +82,10 @@ class FirstRound(msgspec.Struct, frozen=True, kw_only=True):
 async def run_first_round(
     context: ChainContext, token: Address, newest: BlockRef | None, known: IndexedFacts
 ) -> FirstRound:
-    """`newest` None: the round finds the newest block out by itself.
+    """Read everything that needs only the token's address, in one round trip.
 
-    Raises TokenRefusedError when the gate refuses, UpstreamError when the node fails.
+    `newest` None: the round itself determines the newest block. Raises TokenRefusedError when the
+    token is not admitted, UpstreamError when the node fails.
     """
     chain = context.chain
     quotes = [anchor.address for anchor in chain.anchors if anchor.address != token]
@@ -184,7 +186,8 @@ async def run_first_round(
 async def _read_price(
     context: ChainContext, trip: ReadBatch, pools: NativePools | None, oracle: RpcAnswer
 ) -> float | None:
-    """The oracle's, else that of pools; they are asked late where the oracle used to be good."""
+    """Return the oracle's price, else that of pools. Pools are read late where the oracle worked
+    before."""
     block = trip.header.ref
     by_oracle = native_price.read_oracle(context.chain.oracle, oracle, time_s=block.time_s)
     context.has_oracle = by_oracle is not None
@@ -198,8 +201,8 @@ async def _read_price(
 
 
 def _ask_behind(trip: ReadBatch, *, code: int, proxied: slice) -> slice:
-    """The codes that a proxy's trail will want, wherever a usual one keeps its target: pushed by
-    its code, in a standard slot, with a beacon in one, or named by its getter."""
+    """Request the code that resolution of a usual proxy needs: of an address pushed by the proxy's
+    code, in a standard slot, behind a beacon in one, or returned by its getter."""
     first = proxied.start
     beacon_at = first + proxy_resolution.STANDARD_SLOTS.index(proxy_resolution.BEACON_SLOT)
     asked = trip.ask(proxy_resolution.beacon_requests(trip.promise(beacon_at), block=trip.block))
@@ -209,13 +212,14 @@ def _ask_behind(trip: ReadBatch, *, code: int, proxied: slice) -> slice:
 
 
 def _codes(answers: Sequence[RpcAnswer]) -> list[bytes]:
-    """Each code once; those of no address are empty."""
+    """Return each code once; of a zero or missing address the code is empty and left out."""
     codes = (b"" if isinstance(answer, RpcFault) else read_code(answer) for answer in answers)
     return [code for code in dict.fromkeys(codes) if code]
 
 
 def _possible_holders(token: Address, known: IndexedFacts) -> list[Address]:
-    """Indexed holders that are nobody special, as far as is known before anything is asked."""
+    """Return indexed holders that, from the index alone, are no pools, creators or burn
+    addresses."""
     special = {token, *BURN_ADDRESSES, *(pool.pool for pool in known.pools)}
     special |= set(creators_named(known))
     plain = (holder for holder, _ in known.holders if holder not in special)
@@ -247,7 +251,7 @@ async def _with_late(
     known: IndexedFacts,
     found: PoolsFound,
 ) -> PoolsFound:
-    """One more round, where factories turned out to have more kinds of pools than were known of."""
+    """Read in one more round the pools of fees or tick spacings that factories named only now."""
     trip = ReadBatch.opening(block.hash)
     rest = IndexedFacts(covered_factories=known.covered_factories)
     pools = PoolQuestions(trip, dexes, token, quotes, rest)
@@ -263,8 +267,8 @@ async def _with_late(
 
 
 class _TierQuestions:
-    """What fees and tick spacings factories have pools of, asked of those that did not say lately;
-    what they say is remembered."""
+    """Reads of the fees and tick spacings that factories support, of those not read lately; the
+    answers are kept in the chain context."""
 
     def __init__(
         self, trip: ReadBatch, context: ChainContext, known: IndexedFacts, *, to_block: int | None
@@ -280,13 +284,13 @@ class _TierQuestions:
         self._asked = trip.ask(asked)
 
     def read(self) -> None:
-        """Raises UpstreamError."""
+        """Store the answers in the chain context. Raises UpstreamError."""
         answers = self._trip[self._asked]
         self._desk.tiers |= fee_tiers.read(self._dexes, answers, now_s=self._now_s)
 
 
 class _SlotProbes:
-    """Where the token and the stables keep balances, asked of those that are not known yet."""
+    """Probes for the balance slots of the token and of the stables, where not known yet."""
 
     def __init__(self, trip: ReadBatch, context: ChainContext, token: Address) -> None:
         prober = Address("0x" + secrets.token_hex(20))
@@ -299,7 +303,8 @@ class _SlotProbes:
         )
 
     def read(self, trip: ReadBatch, context: ChainContext) -> int | None:
-        """The token's slot; the stables' ones are remembered."""
+        """Return the token's slot index, None if not found; keep those of the stables in the
+        context."""
         token_slot, *stable_slots = map(read_probe, trip[self._asked])
         for stable, slot in zip(self._assets[1:], stable_slots, strict=True):
             if slot is not None:
@@ -308,5 +313,5 @@ class _SlotProbes:
 
 
 def _remember_routers(context: ChainContext, facts: dict[Address, RouterFacts]) -> None:
-    """A router without code may be deployed later, so it is asked about again."""
+    """Keep routers that have code. One without may be deployed later, so it is read again."""
     context.routers |= {router: fact for router, fact in facts.items() if fact.has_code}

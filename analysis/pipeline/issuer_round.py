@@ -1,4 +1,4 @@
-"""The second round's question who issued the token, and what its bonding curve holds."""
+"""Reads of the second round about who issued the token, and what its bonding curve holds."""
 
 import msgspec
 
@@ -19,19 +19,20 @@ from config.primitives import ZERO_ADDRESS, Address, Hash32
 
 
 class Issue(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known of a token's beginnings."""
+    """The issuer of a token, and the bonding curves it is sold on."""
 
     origin: IssuerOrigin
     curves: tuple[ValuedCurve, ...]
-    """Bonding curves the token is sold on now."""
+    """Bonding curves that sell the token now."""
     is_complete: bool
-    """False: there may be a curve beside these."""
+    """False: there may be another curve."""
 
 
 async def _price_of(
     context: ChainContext, quote: Address, *, block: Hash32
 ) -> dict[Address, Price]:
-    """Of a token that is no anchor. Empty: nobody gives it a price with a market behind it."""
+    """Return the price of a token that is no anchor. Empty: no external price has enough depth
+    behind it."""
     [answer] = await context.reads().batch([call(quote, "decimals()", block=block)])
     decimals = decode_uint(read_reply(answer))
     if decimals is None or decimals > MOST_DECIMALS:
@@ -42,9 +43,10 @@ async def _price_of(
 async def read_issue(
     context: ChainContext, look: FirstRound, token: Address, *, has_pool: bool
 ) -> Issue:
-    """`has_pool` tells of ordinary pools. One round, or none where nothing is left to ask.
+    """Confirm the issuer and value the curves, in one round trip, or none where nothing is left to
+    read.
 
-    Raises UpstreamError.
+    `has_pool`: ordinary pools exist. Raises UpstreamError.
     """
     trip = ReadBatch()
     block = look.pin.hash

@@ -1,7 +1,8 @@
-"""The plays of a pool beside one buy and one sale: parts, later sales, sales after a crowd.
+"""Simulations of a pool beside one buy and one sale: sales in parts, later, and after a crowd.
 
-What they show decides on the pool's findings. A census of real sellers in the deepest pool is kept
-in the evidence only: who holds a token today says little of who will buy it.
+Inputs: the trade setup and the results of the buys. Output: `PoolFindings`. A census of sales by
+real holders in the deepest pool goes to the evidence only, because today's holders are no sample of
+later buyers.
 """
 
 from collections.abc import Collection, Sequence
@@ -35,7 +36,8 @@ _SHOWN = ("sell at sale", ": buy", ": transfer")
 
 
 class PoolPlays(msgspec.Struct, frozen=True, kw_only=True):
-    """The plays of one pool, ready to be sent. None: there is nothing to play it with."""
+    """The simulations of one pool, ready to be sent. None: the state to simulate from is
+    missing."""
 
     ground: TradeSetup
     bought: Bought
@@ -52,14 +54,14 @@ class PoolPlays(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def turns(self) -> list[SimulationJob]:
-        """In the order in which `read` wants their results."""
+        """The jobs, in the order in which `read_plays` expects their results."""
         plays = (self.parts, self.later, self.crowd, self.permit2, self.census)
         pool = self.ground.candidate.pool
         return [SimulationJob(play=play, pool=pool) for play in plays if play is not None]
 
 
 class PoolFindings(msgspec.Struct, frozen=True, kw_only=True):
-    """What the plays showed. None: not played, or nothing was learnt."""
+    """Findings of the simulations. None: not simulated, or without a result."""
 
     sells_in_parts: bool | None = None
     later: LaterSales | None = None
@@ -69,14 +71,15 @@ class PoolFindings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def can_play(context: ChainContext) -> bool:
-    """Whether a node plays several people in several blocks: one eth_call does not."""
+    """True if the node may simulate several senders in several blocks; one eth_call cannot."""
     return context.capabilities.simulation.is_worth_trying
 
 
 def write_opening(
     context: ChainContext, look: FirstRound, ground: TradeSetup
 ) -> SimulationJob | None:
-    """The crowd's buys, to be played beside the first buys. None: the node does not simulate."""
+    """Return the crowd's buys, simulated beside the first buys. None: the node does not
+    simulate."""
     if not can_play(context):
         return None
     play = crowd.write_opening(
@@ -94,7 +97,8 @@ def write_plays(
     *,
     has_size_limit: bool,
 ) -> PoolPlays:
-    """`has_size_limit`: code may refuse a sale for its size, so that it is tried in parts."""
+    """Return the simulations of one pool; `has_size_limit`: code may revert a sale for its size, so
+    it is tried in parts."""
     if not can_play(context):
         return PoolPlays(
             ground=ground, bought=bought, held=held, parts=None, later=None, crowd=None
@@ -125,7 +129,7 @@ def with_census(
     wallets: Sequence[Wallet],
     special: Collection[Address],
 ) -> PoolPlays:
-    """Real holders sell beside. `special`: who is no ordinary holder."""
+    """Add a census of sales by real holders. `special`: addresses that are no ordinary holders."""
     sellers = holder_sell_census.choose(wallets, frozenset(special))
     if not sellers or not can_play(context) or not plays.bought.passed:
         return plays
@@ -140,7 +144,7 @@ def with_census(
 
 
 def read_plays(plays: PoolPlays, played: Sequence[SimulationResult | NotSimulated]) -> PoolFindings:
-    """What was not played leaves nothing."""
+    """Judge the results; a simulation that was not run leaves None."""
     results = iter(played)
     in_parts, later, after, permitted, counted = (
         _played(next(results)) if play is not None else None

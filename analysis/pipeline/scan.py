@@ -1,11 +1,11 @@
-"""One analysis from address to report: three round trips, all pinned to one block.
+"""Orchestrates one token analysis from address to report: three round trips, pinned to one block.
 
-1. look: the gate, burns, owner getters, the code behind a proxy, prices, pools and what they hold,
-   the balance slots
-2. play: the transfer check and the buys; beside them, where the code asks for it, the owner-check
-   slots, the contract's clock, the slots compared with it, and those that decide on caps
+1. first round: admission, burned supply, owner getters, the code behind a proxy, prices, pools
+   and their reserves, the balance slots
+2. simulation: the transfer check and the buys; beside them, where the code asks for it, the
+   owner-check slots, the contract's clock, the slots compared with it, and those that decide caps
                                                                  -> first report, trades pending
-3. play: the sales, and who but the holder can reach a holder's tokens   -> settled report
+3. simulation: the sales, and the theft checks on a holder's tokens      -> settled report
 
 More are needed where the node packs no reads or simulates nothing, where a read needs much gas, for
 an unusual proxy, for AmmV4 pools known only by creation events, and once for unconfigured fees.
@@ -55,30 +55,30 @@ T = TypeVar("T")
 
 
 class ChainScanner:
-    """Analyses tokens of one chain: the Scanner that the service runs."""
+    """Analyses tokens of one chain; implements `Scanner`."""
 
     def __init__(self, context: ChainContext) -> None:
         self._desk = context
         self.chain_id = context.chain.id
 
     def scan(self, token: Address, *, redecompile: bool) -> AsyncIterator[Report]:
-        """As `scan`; with `redecompile` the code is examined anew though its answers are known."""
+        """Run `scan`; `redecompile`: repeat the static analysis even if its results are stored."""
         return scan(self._desk, token, redecompile=redecompile)
 
 
 async def scan(
     context: ChainContext, token: Address, *, redecompile: bool = False
 ) -> AsyncIterator[Report]:
-    """Reports of one analysis, the last one settled.
+    """Yield the reports of one analysis; the last one is settled.
 
-    Raises TokenRefusedError when the gate refuses, UpstreamError when the node fails.
+    Raises TokenRefusedError for a token that is not admitted, UpstreamError when the node fails.
     """
     newest = await _newest_block(context)
     quotes = [anchor.address for anchor in context.chain.anchors if anchor.address != token]
     known = await context.knowledge.known(context.chain, token, quotes, newest)
     seen = await run_first_round(context, token, newest, known)
     no_wallet_at_s = known.no_wallet_at_s
-    del known  # rows of very many pools take much room, and have become candidates
+    del known  # rows of very many pools take much memory, and are candidates by now
     block = seen.pin.hash
     state, judged = await asyncio.gather(
         run_second_round(context, seen, token),
@@ -191,7 +191,7 @@ def _checks(
     asked: CodeConditions,
     hooks: Mapping[Address, CodeConditions],
 ) -> list[ConditionPlays | None]:
-    """The token's conditions in the deepest pool, a hook's in the pools it stands at."""
+    """Return condition simulations by pool: the token's in the deepest one, a hook's in its own."""
     if not can_play(context):
         return [None] * len(buys.bought)
     held = {pool.candidate.key: pool.state.token_reserve_raw for pool in state.pools}
@@ -218,10 +218,10 @@ def _checks(
 
 
 async def _newest_block(context: ChainContext) -> BlockRef | None:
-    """The head, if it is known without asking, or has to be asked for beforehand.
+    """Return the head, if it is known without a read, or must be fetched beforehand.
 
-    None: the first round finds it out, by what a packed call sees of its own block. That needs
-    packs, and a chain whose contracts see its own block numbers.
+    None: the first round reads it inside a packed call. That needs packed reads, and a chain whose
+    contracts see its own block numbers.
     """
     newest = context.newest()
     if newest is None and not (
@@ -242,7 +242,7 @@ async def _openness(context: ChainContext, token: Address, judged: CodeVerdict) 
 
 @asynccontextmanager
 async def _beside(work: Coroutine[None, None, T]) -> AsyncIterator[asyncio.Task[T]]:
-    """Work that goes on beside the block, and not beyond it."""
+    """Run a coroutine as a task beside the block; cancel it at the block's end."""
     task = asyncio.create_task(work)
     try:
         yield task
@@ -314,7 +314,7 @@ def _inquiry(
     stored: Mapping[StoredAddress, Address],
     buys: Buys,
 ) -> TheftInquiry:
-    """Whom and what to try, in the first what-if block."""
+    """Return the inputs of the theft checks, for the first what-if block."""
     known = suspects(
         token=token,
         owners=owners,
@@ -350,7 +350,7 @@ def _inquiry(
 
 
 def _venues(state: MarketState) -> Iterator[Address]:
-    """Pools and their routers, deepest first. All pools of one V4 manager are one venue."""
+    """Yield pools and their routers, deepest first. All pools of one V4 manager are one venue."""
     for at, dex in {pool.candidate.pool: pool.candidate.dex for pool in state.pools}.items():
         yield at
         if dex.router is not None:
@@ -375,15 +375,15 @@ def _report(
 
 
 def _newest(rows: tuple[EvidenceRow, ...]) -> tuple[EvidenceRow, ...]:
-    """One row a key: what was played again later counts."""
+    """Return one row a key; the last one wins."""
     return tuple({row.key: row for row in rows}.values())
 
 
 async def _owner_slots(
     context: ChainContext, seen: FirstRound, token: Address, judged: CodeVerdict
 ) -> OwnerSlots:
-    """Read where they can decide something: nobody answers for the owner, or the owner is gone and
-    the code compares the clock with storage."""
+    """Read them where they decide something: no owner getter answers, or the owner is a burn
+    address and the code compares the clock with storage."""
     if not judged.owner_slots and not judged.packed_owners:
         return NO_SLOTS
     is_gone = bool(seen.owners) and all(owner in BURN_ADDRESSES for owner in seen.owners)

@@ -1,7 +1,7 @@
-"""What the first round told of pools and holders becomes pools by depth and wallets to play with.
+"""Values and ranks the pools of the first round, and chooses wallets to simulate with.
 
-Only AmmV4 pools that nobody could know of beforehand, found by their creation events, take one more
-round trip; very many of them take two.
+AmmV4 pools that neither the index nor a standard id named, found by their creation events, take one
+more round trip; very many of them take two.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,37 +21,37 @@ from analysis.scenarios.transfer import Wallet, funded_wallet, holder_wallet
 from config.primitives import ZERO_ADDRESS, Address, RawAmount
 
 MOST_DECIMALS = 77
-"""More than 256 bits have: no honest token says so."""
+"""10**77 still fits in 256 bits; an honest token has no more decimals."""
 
 
 class MarketState(msgspec.Struct, frozen=True, kw_only=True):
-    """Pools and wallets."""
+    """Pools by depth, and wallets for simulations."""
 
     pools: tuple[ValuedPool, ...]
     """Deepest first."""
     unpriced: tuple[tuple[Candidate, PoolState], ...] = ()
     """Pools against tokens that are no anchors."""
     quote_decimals: Mapping[Address, int] = {}
-    """Of those tokens."""
+    """Decimals of those tokens."""
     is_complete: bool
-    """False: there may be pools beside these, which could not be found, read or priced."""
+    """False: there may be more pools, which could not be found, read or priced."""
     wallets: tuple[Wallet, ...]
-    """Whose tokens may be moved on stage: a funded wallet where there can be one, then holders."""
+    """Whose tokens simulations may move: a funded wallet where one can be made, then holders."""
 
 
 class _Created(msgspec.Struct, frozen=True, kw_only=True):
-    """AmmV4 pools that only their creation events tell of."""
+    """AmmV4 pools known only from their creation events."""
 
     unread: tuple[Candidate, ...]
-    """Whose positions are to be added up."""
+    """Pools whose positions are still to be added up."""
     swept: tuple[tuple[Candidate, PoolState | None], ...] = ()
-    """All of those that were too many."""
+    """All pools of managers that have too many to add up."""
     is_bounded: bool = False
-    """There are more than are looked at."""
+    """True if there are more pools than the bound on swept ones."""
 
 
 async def run_second_round(context: ChainContext, look: FirstRound, token: Address) -> MarketState:
-    """Raises UpstreamError."""
+    """Read what pools still lack, rank them, and choose wallets. Raises UpstreamError."""
     created = await _sweep_created(context, look)
     trip = ReadBatch()
     managers = {pool.dex.factory: pool.dex for pool in created.unread}
@@ -73,7 +73,7 @@ async def run_second_round(context: ChainContext, look: FirstRound, token: Addre
         by_key = {pool.key: (pool, state) for pool, state in (*look.states, *created.swept)}
         for pools, at in asked:
             told = uniswap_v4.read_states(pools, trip[at])
-            # Of a pool that was swept before, what it holds at least is known already.
+            # A pool that was swept before already has a lower bound of its reserves.
             by_key |= {
                 pool.key: (pool, state) for pool, state in told if state or pool.key not in by_key
             }
@@ -101,7 +101,8 @@ async def run_second_round(context: ChainContext, look: FirstRound, token: Addre
 
 
 async def _sweep_created(context: ChainContext, look: FirstRound) -> _Created:
-    """One round trip where a manager has made too many pools to add all of them up."""
+    """Bound the reserves of created pools in one round trip, where a manager has too many to add
+    up."""
     known = {pool.key for pool, _ in look.states}
     unread = [pool for pool in look.unread if pool.key in known]
     by_manager: dict[Address, list[Candidate]] = {}
@@ -136,7 +137,7 @@ def _is_all_known(
     states: Sequence[tuple[Candidate, PoolState | None]],
     native_usd: float | None,
 ) -> bool:
-    """Whether every pool was read, and priced if it has an anchor on one side."""
+    """True if every AmmV4 pool was read, and every pool against the native coin was priced."""
     native = {context.chain.wrapped_native.address, ZERO_ADDRESS}
     is_unread = any(state is None and pool.dex.kind == "AmmV4" for pool, state in states)
     is_unpriced = native_usd is None and any(pool.quote in native for pool, _ in states)
@@ -144,8 +145,8 @@ def _is_all_known(
 
 
 def _wallets(look: FirstRound, token: Address, pools: Sequence[Address]) -> tuple[Wallet, ...]:
-    """A wallet funded on stage comes first: it is nobody's friend. Then real holders that are
-    neither owners nor pools, largest first."""
+    """Return a wallet funded by state override first, because no code can favour it; then real
+    holders that are neither owners nor pools, largest first."""
     supply_raw = look.admitted.metadata.supply_raw
     wallets = []
     if look.token_slot_index is not None:

@@ -1,4 +1,4 @@
-"""The tables behind an analysis: what is known of a token, and where its report goes."""
+"""Adapter from the analysis to the DuckDB store: indexed facts, static results and reports."""
 
 import asyncio
 import sys
@@ -22,15 +22,17 @@ from sql.transfer_tables import holders_of
 _HOLDERS_READ = 25
 
 _OTHER_POOLS_READ = 20
-"""Pools against tokens that are no anchors; later ones cannot crowd out the first made."""
+"""Pools against tokens that are no anchors. The oldest are read, so later ones cannot displace
+them."""
 
 _LAG_S = 15
-"""An index that is this much behind the pinned block still counts as complete: the factories are
-not asked again for the few pools that are younger."""
+"""Seconds. An index at most this far behind the pinned block counts as complete: the factories are
+not read again for the few pools that are younger."""
 
 
 class ReportStore:
-    """Knowledge, Codes and Shelf over the DuckDB store. Every call runs in a thread of its own."""
+    """`FactsIndex`, `StoredResults` and `ReportStorage` over the DuckDB store. Every call runs in a
+    thread of its own."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -38,17 +40,19 @@ class ReportStore:
     async def known(
         self, chain: Chain, token: Address, quotes: Sequence[Address], pin: BlockRef | None
     ) -> IndexedFacts:
-        """Indexed pools, against `quotes` and a few others; factories fully indexed; holders."""
+        """Return indexed pools, against `quotes` and a few others, fully indexed factories, and
+        holders."""
         return await asyncio.to_thread(self._known, chain, token, quotes, pin)
 
     async def find_code(self, code_hash: Hash32, version: str) -> str | None:
-        """What this version of the static analysis found in the code. None: nothing is kept."""
+        """Return the stored result of this version of the static analysis. None: nothing is
+        stored."""
         return await asyncio.to_thread(
             read_found, self._store, code_hash=code_hash, version=version
         )
 
     async def keep_code(self, code_hash: Hash32, version: str, *, size: int, found: str) -> None:
-        """Keep it in the place of what was kept before."""
+        """Store a result, in place of an earlier one."""
         await asyncio.to_thread(
             write_found,
             self._store,
@@ -59,11 +63,11 @@ class ReportStore:
         )
 
     async def forget_codes(self, *, but_of_version: str) -> None:
-        """Remove what other versions of the static analysis found."""
+        """Delete the results of other versions of the static analysis."""
         await asyncio.to_thread(delete_other_versions, self._store, version=but_of_version)
 
     async def read(self, chain_id: int, token: Address) -> Report | None:
-        """The last report. None: there is none."""
+        """Return the last report. None: there is none."""
         return await asyncio.to_thread(read_report, self._store, chain_id=chain_id, address=token)
 
     async def write(self, report: Report) -> None:
@@ -71,7 +75,7 @@ class ReportStore:
         await asyncio.to_thread(write_report, self._store, report)
 
     async def refuse(self, chain_id: int, token: Address, refusal: RefusalRow) -> None:
-        """Remember that the gate said no."""
+        """Store that the token was not admitted."""
         await asyncio.to_thread(
             write_refusal, self._store, chain_id=chain_id, address=token, refusal=refusal
         )
@@ -138,10 +142,10 @@ def _read_past(
 
 
 class _Coverage:
-    """What of a chain has been gone through."""
+    """Block ranges that the index has covered on one chain, by subject."""
 
     def __init__(self, reader: Reader, chain: Chain, pin: BlockRef | None) -> None:
-        """`pin` None: how far it would have to reach is not known, so nothing is covered."""
+        """`pin` None: the block to reach is not known, so nothing counts as covered."""
         if pin is None:
             self._needed = sys.maxsize
         else:
@@ -151,7 +155,7 @@ class _Coverage:
             self._ranges.setdefault(row.subject, []).append(row)
 
     def has(self, subject: str, *, since: int | None) -> bool:
-        """Whether all of a subject from that block (None: from the first) to the pin is indexed."""
+        """True if all of a subject from that block (None: from the first) to the pin is indexed."""
         return any(
             row.from_block <= (since or 0) and row.to_block >= self._needed
             for row in self._ranges.get(subject, ())

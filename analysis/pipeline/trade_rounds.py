@@ -1,4 +1,7 @@
-"""The last round trips: everything that is played on stage for one token."""
+"""The simulation rounds of one analysis: transfers and buys first, then sales and their variants.
+
+Inputs: ranked pools and wallets. Outputs: a result for each pool, one of the transfer, evidence.
+"""
 
 import asyncio
 from collections.abc import Collection, Sequence
@@ -41,29 +44,29 @@ from sql.rows import EvidenceRow, StaticFindings
 
 
 class Buys(msgspec.Struct, frozen=True, kw_only=True):
-    """Transfer and buys have been played; sales have not."""
+    """Results of the first simulation round: transfers and buys."""
 
     sendings: tuple[tuple[Wallet, Simulation, SimulationResult | NotSimulated], ...]
     """The transfer check by each wallet, not judged yet."""
     bought: tuple[tuple[TradeSetup, Bought], ...]
     crowds: tuple[Crowd | None, ...]
-    """One a bought pool. None: not played, or nobody could buy."""
+    """One for each bought pool. None: not simulated, or no buy passed."""
     refused: dict[str, TradeResult]
-    """Pools that cannot be traded at all, by Candidate.key, with why."""
+    """Pools that cannot be traded at all, by Candidate.key, with the reason."""
     reached: dict[str, Reached]
-    """How far liquidity reaches in those where that was asked, by Candidate.key."""
+    """Reach of the liquidity, by Candidate.key, of the pools where it was simulated."""
     evidence: tuple[EvidenceRow, ...]
 
 
 class Sales(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything has been played."""
+    """Results of the second simulation round: sales, transfers by a buyer, and condition checks."""
 
     trades: dict[str, TradeResult]
     """By Candidate.key."""
     transfer: TransferResult | None
-    """The buyer's, where there was one; else as it was after the buys."""
+    """Of the buyer, where there was one; else of the first round."""
     untested_conditions: bool | None
-    """Of any pool. None: of one of them it is not known, or nothing was traded."""
+    """True if a pool has any. None: not known for one of the pools, or nothing was traded."""
     evidence: tuple[EvidenceRow, ...]
 
 
@@ -74,7 +77,7 @@ async def play_buys(
     pools: Sequence[ValuedPool],
     wallets: Sequence[Wallet],
 ) -> Buys:
-    """Send tokens, and buy in every pool, in one round trip. Raises UpstreamError."""
+    """Simulate transfers, and buys in every pool, in one round trip. Raises UpstreamError."""
     grounds, refused = _grounds(context, look, pools)
     buys = [buy.write_buys(ground) for ground in grounds]
     if buys and context.is_base_fee_open:
@@ -115,7 +118,7 @@ async def play_buys(
         )
     for ground, plays, results in zip(grounds, buys, played, strict=True):
         settled = buy.read_buys(ground, results)
-        # What comes next is played as real blocks are, though the buys may not have been.
+        # Later simulations use what the probe learnt of the base fee; the buys could not yet.
         disguise = context.checked(ground.disguise)
         bought.append((msgspec.structs.replace(ground, disguise=disguise), settled))
         evidence += _evidence(
@@ -141,13 +144,12 @@ async def play_sales(
     static: StaticFindings,
     checks: Sequence[ConditionPlays | None],
 ) -> Sales:
-    """Sell what was bought, at once, in parts, later and after others, and send some of it on, in
-    one round trip.
+    """Simulate sales of the bought tokens (at once, in parts, later, after others) and a transfer,
+    in one round trip.
 
-    `wallets`: real holders are among them, who sell for the census. `special`: wallets whose
-    transfer does not count, for the code may know them. `static`: what the code was read to
-    do. `checks`: of each bought pool, the plays that its conditions ask for. Raises
-    UpstreamError.
+    `wallets`: includes the real holders, who sell for the census. `special`: wallets whose transfer
+    does not count, because the code may treat them differently. `static`: static findings.
+    `checks`: condition simulations, one for each bought pool. Raises UpstreamError.
     """
     supply_raw = look.admitted.metadata.supply_raw
     sales = [
@@ -230,7 +232,7 @@ async def play_sales(
 
 
 def _has_size_limit(static: StaticFindings) -> bool:
-    """Whether code may refuse a transfer for its size. True where that is not known."""
+    """True if code may revert a transfer for its size, or if that is not known."""
     limits = (static.has_trading_cap_functionality, static.has_position_cap_functionality)
     return any(limit is not False for limit in limits)
 
@@ -238,12 +240,10 @@ def _has_size_limit(static: StaticFindings) -> bool:
 def judge_pool(
     bought: Bought, sold: Sold, found: PoolFindings, asked: ConditionFindings
 ) -> TradeResult:
-    """Today's trade, and what later or other trades met that today's did not.
-
-    A sale that is refused today leaves the further questions without an answer.
-    """
+    """Combine the sale at the pinned state with later and other sales; if it reverts, they stay
+    None."""
     if isinstance(sold.outcome, Refused) and isinstance(found.by_permit2, Passed):
-        # What the usual sales met later or after others says nothing of sales by this way.
+        # Findings of sales through the usual router do not hold for sales through Permit2.
         return TradeResult(buy=bought.outcome, sell=found.by_permit2)
     if isinstance(sold.outcome, Refused):
         return TradeResult(buy=bought.outcome, sell=sold.outcome)
@@ -264,7 +264,7 @@ def judge_pool(
 
 
 def what_if_blocks(context: ChainContext, look: FirstRound) -> tuple[tuple[int, int], ...]:
-    """Number and time of the blocks of buys, approvals, sales and patient sales."""
+    """Return number and time of the blocks of buys, approvals, sales and patient sales."""
     waits_s = (0, 0, sale.PATIENCE_S)
     return tuple(
         next_blocks(
@@ -316,7 +316,7 @@ def _grounds(
 def _asking(
     context: ChainContext, look: FirstRound, pools: Sequence[ValuedPool]
 ) -> list[tuple[ValuedPool, Reach, SimulationJob]]:
-    """The pools that are asked how far their liquidity reaches, and how."""
+    """Return the pools whose liquidity reach is to be simulated, with route and job."""
     least_usd = context.settings.min_liquidity_usd
     due = [pool for pool in pools if liquidity_reach.is_due(pool, min_liquidity_usd=least_usd)]
     asking = []
@@ -358,7 +358,7 @@ def _has_witness(candidate: Candidate) -> bool:
 async def _send(
     context: ChainContext, look: FirstRound, groups: Sequence[Sequence[SimulationJob]]
 ) -> list[list[SimulationResult | NotSimulated]]:
-    """Have every group played together; results come grouped as the plays were."""
+    """Simulate all groups together; return the results grouped as the jobs were."""
     turns = [turn for group in groups for turn in group]
     results = iter(await perform(context.node, context.capabilities, turns, codes=look.codes))
     return [[next(results) for _ in group] for group in groups]
@@ -367,9 +367,11 @@ async def _send(
 def _judge_transfers(
     sendings: Sequence[tuple[Wallet, Simulation, SimulationResult | NotSimulated]],
 ) -> tuple[TransferResult | None, list[EvidenceRow]]:
-    """The first wallet whose check settled decides; they come in order of preference.
+    """Return the result of the first wallet whose check settled; wallets come in order of
+    preference.
 
-    A pass that another wallet's refusal contradicts is no pass: one of them is special.
+    A pass is unsettled if another wallet's transfer reverts: the code treats one of them
+    differently.
     """
     if not sendings:
         return None, []
@@ -389,7 +391,7 @@ def _evidence(
     results: Sequence[SimulationResult | NotSimulated],
     outcome: object,
 ) -> list[EvidenceRow]:
-    """Each play of one question, numbered where there are several."""
+    """Return one row for each simulation of one check, numbered where there are several."""
     return [
         simulation_evidence(f"{key}#{at}" if at else key, version, play, result, outcome)
         for at, (play, result) in enumerate(zip(plays, results, strict=True))

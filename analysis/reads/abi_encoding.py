@@ -1,4 +1,4 @@
-"""Calldata and topics from their canonical signatures, so that no selector is typed by hand."""
+"""ABI encoding of calldata and event topics from canonical signatures."""
 
 from functools import cache, lru_cache
 from typing import cast
@@ -12,21 +12,21 @@ from config.primitives import Hash32, Selector
 
 @cache
 def selector_of(signature: str) -> Selector:
-    """First four bytes of the hash of `name(type,...)`."""
+    """Return the first four bytes of the hash of `name(type,...)`."""
     return Selector("0x" + keccak(signature.encode())[:4].hex())
 
 
 @cache
 def topic_of(signature: str) -> Hash32:
-    """Topic 0 of the event `Name(type,...)`."""
+    """Return topic 0 of the event `Name(type,...)`."""
     return Hash32("0x" + keccak(signature.encode()).hex())
 
 
 def call_data(signature: str, *arguments: object) -> str:
-    """0x calldata of one call of `name(type,...)`."""
+    """Return 0x calldata of a call of `name(type,...)`."""
     try:
         return _remembered(signature, arguments)
-    except TypeError:  # a list among them, which no memory takes
+    except TypeError:  # an argument is a list, which no cache can hash
         return _encoded(signature, arguments)
 
 
@@ -34,13 +34,13 @@ def _encoded(signature: str, arguments: tuple[object, ...]) -> str:
     return selector_of(signature) + encode(argument_types(signature), arguments).hex()
 
 
-# Simulations ask the same of the same people over and over.
+# Simulations repeat the same calls with the same accounts.
 _remembered = lru_cache(maxsize=8_192)(_encoded)
 
 
 @cache
 def argument_types(signature: str) -> tuple[str, ...]:
-    """The types between a signature's outer brackets."""
+    """Return the types between a signature's outer brackets."""
     arguments = signature[signature.index("(") :]
     if arguments == "()":
         return ()

@@ -1,8 +1,7 @@
-"""Reads of one pinned block, and what their answers mean.
+"""JSON-RPC reads pinned to one block, and the decoding of their answers.
 
-Three things can come back and are never mixed up: data, a refusal by the contract itself
-(`NoAnswer`: it reverted, burned its gas, ran into a bad instruction), and a fault of the node,
-which is raised as UpstreamError.
+An answer is one of three: data, a failure of the contract itself (`NoAnswer`: it reverted, ran out
+of gas, met a bad instruction), or a fault of the node, which is raised as UpstreamError.
 """
 
 import msgspec
@@ -15,7 +14,7 @@ from config.primitives import Address, Hash32
 
 CALL_GAS = 15_000_000
 """Gas of one read. A Solidity getter that returns a string of 1 MB needs about 11 million (memory
-costs grow with the square of its size); nodes with EIP-7825 refuse more than 2**24; and a contract
+costs grow with the square of its size); nodes with EIP-7825 reject more than 2**24; and a contract
 that burns all of it still ends within a fraction of a second."""
 
 WORD = 32
@@ -29,13 +28,13 @@ _ADDRESS_BITS = 160
 _SERVICE = "node"
 
 _REVERT_CODE = 3
-"""Error code of a revert: go-ethereum, and all that follow it."""
+"""Error code of a revert: go-ethereum, and all clients that follow it."""
 
 _VM_ERROR_CODE = -32015
-"""OpenEthereum's and Nethermind's code for every failure inside the EVM."""
+"""Error code of OpenEthereum and Nethermind for every failure inside the EVM."""
 
 _EVM_FAILURES = (
-    # a revert, in every client's words
+    # reverts, in each client's wording
     "revert",
     "vmexecutionerror",
     # gas: go-ethereum, Erigon, Nethermind, Reth; then revm's names, which anvil passes on
@@ -66,39 +65,39 @@ _EVM_FAILURES = (
     "statechangeduringstaticcall",
     "returndataoutofbounds",
 )
-"""Words for "the contract's code failed", letters and digits only, lower case. Sources: go-ethereum
+"""Error texts of failures inside the EVM, letters and digits only, lower case. Sources: go-ethereum
 core/vm/errors.go, Nethermind EvmExceptionExtensions.cs, Reth's RpcInvalidTransactionError, revm's
 HaltReason. Anything else (an unknown block, a timeout, a missing state) is the node's fault."""
 
 
 class NoAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """The contract did not answer a call. Its own doing, never the node's."""
+    """A call that the contract itself failed; never a fault of the node."""
 
     reason: str
 
 
 Reply = bytes | NoAnswer
-"""What a contract returned, or that it did not."""
+"""The bytes that a contract returned, or its failure."""
 
 
 def call(to: Address, signature: str, *arguments: object, block: Hash32) -> RpcRequest:
-    """A read of `name(type,...)` at `to`, as the zero address, at one block (EIP-1898)."""
+    """Return a call of `name(type,...)` at `to`, from the zero address, at one block (EIP-1898)."""
     return call_raw(to, call_data(signature, *arguments), block=block)
 
 
 def call_raw(to: Address, data: str, *, block: Hash32) -> RpcRequest:
-    """As `call`, with 0x calldata that is written already."""
+    """Return the request of `call`, for 0x calldata that is encoded already."""
     transaction = {"to": to, "data": data, "gas": hex(CALL_GAS)}
     return RpcRequest("eth_call", (transaction, _pinned(block)))
 
 
 def code_at(address: Address, *, block: Hash32) -> RpcRequest:
-    """The runtime code of an address at one block."""
+    """Return a read of the runtime code of an address at one block."""
     return RpcRequest("eth_getCode", (address, _pinned(block)))
 
 
 def word_at(address: Address, slot: Hash32, *, block: Hash32) -> RpcRequest:
-    """One word of an address's storage at one block."""
+    """Return a read of one storage slot of an address at one block."""
     return RpcRequest("eth_getStorageAt", (address, slot, _pinned(block)))
 
 
@@ -107,7 +106,7 @@ def _pinned(block: Hash32) -> dict[str, str]:
 
 
 def read_reply(answer: RpcAnswer) -> Reply:
-    """What the contract said to `call`. Raises UpstreamError when it was the node that failed."""
+    """Decode the answer to `call`. Raises UpstreamError when the node failed."""
     if not isinstance(answer, RpcFault):
         return _hex_bytes(answer)
     if _is_the_contracts_doing(answer):
@@ -116,14 +115,14 @@ def read_reply(answer: RpcAnswer) -> Reply:
 
 
 def read_code(answer: RpcAnswer) -> bytes:
-    """The code asked for by `code_at`, empty for an account. Raises UpstreamError."""
+    """Decode the answer to `code_at`, empty for an account. Raises UpstreamError."""
     if isinstance(answer, RpcFault):
         raise _upstream(answer)
     return _hex_bytes(answer)
 
 
 def read_word(answer: RpcAnswer) -> int:
-    """The word asked for by `word_at`. Raises UpstreamError."""
+    """Decode the answer to `word_at`. Raises UpstreamError."""
     if isinstance(answer, RpcFault):
         raise _upstream(answer)
     text = _text(answer)
@@ -145,8 +144,8 @@ def _upstream(fault: RpcFault) -> UpstreamError:
 
 
 def _said(fault: RpcFault) -> str:
-    """The fault in a line of bounded length: a contract chooses its revert's words, and their
-    number."""
+    """Return the fault as one line of bounded length: a contract chooses its revert data and its
+    size."""
     try:
         data = bytes.fromhex((fault.data or "").removeprefix("0x"))
     except ValueError:
@@ -173,25 +172,26 @@ def _text(answer: msgspec.Raw) -> str:
 
 
 def decode_uint(reply: Reply) -> int | None:
-    """The first word as a number. None: the contract gave no whole word."""
+    """Return the first word as a number. None: the contract returned no whole word."""
     if isinstance(reply, NoAnswer) or len(reply) < WORD:
         return None
     return int.from_bytes(reply[:WORD])
 
 
 def decode_address(reply: Reply) -> Address | None:
-    """The first word as an address. None: no whole word, or its upper twelve bytes are not zero."""
+    """Return the first word as an address. None: no whole word, or its upper twelve bytes are not
+    zero."""
     word = decode_uint(reply)
     return None if word is None else address_of(word)
 
 
 def address_of(word: int) -> Address | None:
-    """The address a word holds. None: more than an address is in it."""
+    """Return the address a word holds. None: its upper twelve bytes are not zero."""
     return None if word >> _ADDRESS_BITS else Address(f"0x{word:040x}")
 
 
 def decode_text(data: bytes) -> str | None:
-    """An ABI string, or a bytes32, as text of at most TEXT_LIMIT characters.
+    """Return an ABI string, or a bytes32, as text of at most TEXT_LIMIT characters.
 
     Bytes that are not UTF-8 become U+FFFD, NULs are dropped. Offset and length are only compared
     with the data at hand, so an absurd one costs nothing. None: neither form fits the data.
@@ -220,5 +220,5 @@ class Log(msgspec.Struct, frozen=True):
 
 
 def read_logs(answer: RpcAnswer) -> tuple[Log, ...]:
-    """Of an `eth_getLogs`; none where the node refused."""
+    """Decode the answer to `eth_getLogs`; empty where the node failed."""
     return () if isinstance(answer, RpcFault) else msgspec.json.decode(answer, type=tuple[Log, ...])

@@ -1,7 +1,7 @@
-"""Many reads as one eth_call through the probe contract Reader. Pure.
+"""Multicall: encodes many reads as one eth_call through the probe contract Reader. Pure.
 
-What comes back for each read is what a node would have answered to it alone; where it is not (a
-gas limit was met, an answer was cut), the read counts as not made. Source: probes/Reader.sol.
+A decoded answer equals the node's answer to that read alone; where it may not (a gas limit was met,
+an answer was cut), the read counts as not made. Source: probes/Reader.sol.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,17 +16,17 @@ from config.jsonrpc import RpcAnswer, RpcFault, RpcRequest
 from config.primitives import ZERO_ADDRESS, Address, Hash32
 
 PACK_GAS = 15_000_000
-"""Of one pack: nodes with EIP-7825 refuse more than 2**24."""
+"""Gas of one pack: nodes with EIP-7825 reject more than 2**24."""
 
 READ_GAS = 600_000
-"""Of one call in a pack: several times what honest reads need, and little enough that a token that
-burns all it gets leaves enough for the others. A read that ran out of it is made again alone."""
+"""Gas of one call in a pack: several times what honest reads need, and little enough that a token
+that burns all of it leaves enough for the others. A read that ran out of it is repeated alone."""
 
 _MOST_BYTES = 2**16
-"""Of one answer: more than any code is long."""
+"""Bytes of one answer: more than the longest code."""
 
 _MOST_STEPS = 4_000
-"""More than a chain with thirty exchanges makes of one token."""
+"""Steps of one pack: more than a chain with thirty exchanges needs for one token."""
 
 _NONE = 0xFFFF
 _IDENTITY_BYTES = 4 * WORD
@@ -39,7 +39,7 @@ _DELEGATED = b"\xef"
 
 
 class ReadKind(IntEnum):
-    """What a step reads."""
+    """Kind of a step: a call, an address's code, or a storage slot."""
 
     CALL = 0
     CODE = 1
@@ -47,7 +47,7 @@ class ReadKind(IntEnum):
 
 
 class ReadStatus(IntEnum):
-    """What came of a step."""
+    """Result status of a step."""
 
     FAILED = 0
     OK = 1
@@ -61,18 +61,18 @@ class Read(msgspec.Struct, frozen=True, kw_only=True):
 
     kind: ReadKind
     to: Address
-    """Of a call or a code. Of a word: the contract whose storage it is."""
+    """Of a call or a code. Of a storage slot: its contract."""
     data: bytes = b""
     ref: int | None = None
-    """Place in the pack of the earlier step whose address is put in. None: none is."""
+    """Index in the pack of the earlier step whose address is inserted. None: none is."""
     place: int | None = None
-    """Offset in `data` of the word that is replaced by it. None: `to` is."""
+    """Offset in `data` of the word that the address replaces. None: it replaces `to`."""
     first_bytes: int | None = None
-    """Only so much of the answer is wanted. None: all of it."""
+    """Bytes of the answer to return. None: all of it."""
 
 
 class ReadIdentity(msgspec.Struct, frozen=True, kw_only=True):
-    """The block a pack was run on, as the machine itself sees it."""
+    """The block a pack was run on, as the EVM shows it."""
 
     number: int
     time_s: int
@@ -81,7 +81,7 @@ class ReadIdentity(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ReadResult(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of one step."""
+    """Status and returned bytes of one step."""
 
     status: ReadStatus
     data: bytes
@@ -94,14 +94,16 @@ def pack_request(
     block: object,
     overrides: Mapping[Address, object],
 ) -> RpcRequest:
-    """The call that makes the steps, Reader being put at the address `at`."""
+    """Return the eth_call that makes the steps, with the code of Reader overridden at the address
+    `at`."""
     transaction = {"to": at, "data": "0x" + _encode(steps).hex(), "gas": hex(PACK_GAS)}
     state = {**overrides, at: {"code": probes.runtime("Reader")}}
     return RpcRequest("eth_call", (transaction, block, state))
 
 
 def read_pack(answer: RpcAnswer, *, count: int) -> tuple[ReadIdentity, list[ReadResult]] | None:
-    """None: the node refused, or knows no overrides of code, or answered something else."""
+    """Decode the answer. None: the node rejected the call, ignored the code override, or answered
+    otherwise."""
     if isinstance(answer, RpcFault):
         return None
     try:
@@ -112,10 +114,10 @@ def read_pack(answer: RpcAnswer, *, count: int) -> tuple[ReadIdentity, list[Read
 
 
 def answer_of(step: Read, told: ReadResult) -> RpcAnswer | None:
-    """What a node would have said to this read alone. None: nothing was learnt of it.
+    """Return the node's answer to this read alone. None: not known from the pack.
 
-    Code that begins with EF is an account's delegation (EIP-7702), which not every machine shows
-    to a contract as a node shows it to us.
+    Code that begins with EF is an account's delegation (EIP-7702), which some EVMs show to a
+    contract otherwise than over JSON-RPC.
     """
     if step.kind is ReadKind.CODE and told.data.startswith(_DELEGATED):
         return None
@@ -129,10 +131,11 @@ def answer_of(step: Read, told: ReadResult) -> RpcAnswer | None:
 
 
 def address_in(step: Read, answer: RpcAnswer) -> Address | None:
-    """The address that a later step takes from this one. None: there is none in it.
+    """Return the address that a later step takes from this one. None: there is none in it.
 
-    Of a call the word returned, of storage its lower twenty bytes, of a short code the first
-    address that it pushes. A fault of the node counts as none: who reads the answer will meet it.
+    Of a call it is the returned word, of a storage slot its lower twenty bytes, of a short code the
+    first address that it pushes. A fault of the node counts as none: reading the answer will raise
+    it.
     """
     try:
         reply = read_reply(answer)
@@ -150,7 +153,7 @@ def address_in(step: Read, answer: RpcAnswer) -> Address | None:
 
 
 def pushed_address(code: bytes) -> Address | None:
-    """The first address that a short code pushes: where a minimal proxy delegates to.
+    """Return the first address that a short code pushes: the target of a minimal proxy.
 
     Some are pushed without their leading zeros. None: it pushes none, or is too long for a clone.
     """
@@ -169,7 +172,7 @@ def pushed_address(code: bytes) -> Address | None:
 
 
 def fits(steps: Sequence[Read]) -> bool:
-    """Whether so many steps are taken in one pack."""
+    """True if one pack may have so many steps."""
     return len(steps) <= _MOST_STEPS
 
 
@@ -194,7 +197,7 @@ def _encode_step(step: Read) -> bytes:
 
 
 def _decode(reply: bytes, count: int) -> tuple[ReadIdentity, list[ReadResult]]:
-    """Raises ValueError, IndexError for what Reader cannot have said."""
+    """Raises ValueError, IndexError for bytes that Reader cannot return."""
     number, time_s, parent, proposer = (
         reply[start : start + WORD] for start in range(0, _IDENTITY_BYTES, WORD)
     )

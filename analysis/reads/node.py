@@ -1,4 +1,4 @@
-"""What analysis needs from a node."""
+"""The interface of a chain's node that the analysis reads through."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -8,15 +8,15 @@ from config.primitives import BlockRef
 
 
 class Node(Protocol):
-    """A chain's nodes, behind whatever endpoints the deployment has."""
+    """A chain's nodes, behind the endpoints that the deployment configures."""
 
     async def batch(self, requests: Sequence[RpcRequest]) -> list[RpcAnswer]:
-        """Send all requests in one round trip; answers come back in the order asked.
+        """Send all requests in one round trip; answers come in the order of the requests.
 
         Raises UpstreamError when no endpoint answers in time.
         """
         ...
 
     async def fetch_head(self) -> BlockRef:
-        """The newest block the node knows. Raises UpstreamError."""
+        """Return the newest block the node knows. Raises UpstreamError."""
         ...

@@ -1,4 +1,4 @@
-"""The block that everything is asked and played on, and what of its header a play must imitate."""
+"""The pinned block of one analysis: its header, as far as reads and simulations need it."""
 
 import msgspec
 
@@ -10,7 +10,7 @@ _HASH_CHARS = 66
 
 
 class PinnedHeader(msgspec.Struct, frozen=True, kw_only=True):
-    """What of a header matters here."""
+    """Header fields that reads and simulations use."""
 
     ref: BlockRef
     proposer: Address
@@ -28,14 +28,14 @@ class _WireHeader(msgspec.Struct, rename="camel"):
 
 
 def request(block: Hash32 | None) -> RpcRequest:
-    """The header of a block. None: of the newest."""
+    """Return a read of a block's header. None: of the newest."""
     if block is None:
         return RpcRequest("eth_getBlockByNumber", ("latest", False))
     return RpcRequest("eth_getBlockByHash", (block, False))
 
 
 def read(answer: RpcAnswer) -> PinnedHeader:
-    """Raises UpstreamError, for a block that the node does not have too."""
+    """Decode the header. Raises UpstreamError, also for a block that the node does not have."""
     if isinstance(answer, RpcFault):
         raise UpstreamError(service="node", reason=f"block header: {answer.message}")
     try:

@@ -1,9 +1,8 @@
-"""One network round trip made of the reads of many steps, and of reads that depend on them.
+"""Read batch: reads of many steps in one round trip, including reads that depend on other answers.
 
-A read may be asked of an address that is not known yet: `promise` gives a stand-in for the address
-that an earlier read will bring. Where the node lets us, all of it is one trip (`pack`); what a pack
-does not tell, and everything on other nodes, is asked plainly, a trip for each step of dependence.
-Either way the answers are those that a node gives to the plain reads.
+A read may go to an address that is not known yet: `promise` returns a placeholder for the address
+in an earlier answer. Where the node accepts state overrides, all of it is one trip (a multicall
+pack); other reads go plainly, one trip for each level of dependence, with the same answers.
 """
 
 import secrets
@@ -33,7 +32,7 @@ _FEWEST = 3
 """Reads that are worth a pack; fewer go alone."""
 
 _LONGEST_DATA = 2**14
-"""Characters of calldata. What reads very much at once needs the gas of a call of its own."""
+"""Characters of calldata. A larger read needs the gas of a call of its own."""
 
 _NOT_ASKED = RpcFault(code=3, message="execution reverted", data="0x")
 _NO_CODE = msgspec.Raw(b'"0x"')
@@ -41,15 +40,15 @@ _LATEST = "latest"
 
 
 class _Source(msgspec.Struct, frozen=True):
-    """Where a request's address comes from."""
+    """The earlier answer that a request's address comes from."""
 
     index: int
     place: int | None
-    """Offset in the calldata. None: it is the address asked."""
+    """Offset in the calldata. None: it is the address read."""
 
 
 class _Pack:
-    """Steps of one call, and the requests they stand for."""
+    """Steps of one multicall, with the indices of their requests."""
 
     def __init__(self, at: Address, block: object) -> None:
         self.at = at
@@ -65,7 +64,7 @@ class _Pack:
 
 
 class ReadBatch:
-    """Collects requests, sends them together, and hands each step its own answers."""
+    """Collects requests, sends them together, and returns each step its own answers."""
 
     def __init__(self) -> None:
         self._is_newest = False
@@ -79,10 +78,10 @@ class ReadBatch:
 
     @classmethod
     def opening(cls, block: Hash32 | None) -> Self:
-        """A round that also asks for its block's header.
+        """Return a batch that also requests its block's header.
 
-        `block` None: of the newest block. Requests are then made with `self.block`, which stands
-        for its hash until `send` has come back.
+        `block` None: the newest block. Requests are then made with `self.block`, a placeholder for
+        its hash until `send` has returned.
         """
         trip = cls()
         trip._is_newest = block is None
@@ -91,7 +90,7 @@ class ReadBatch:
         return trip
 
     def ask(self, requests: Sequence[RpcRequest], *, first_bytes: int | None = None) -> slice:
-        """Add a step's requests. The slice gets their answers once the round was sent.
+        """Add a step's requests; the returned slice indexes their answers after `send`.
 
         `first_bytes`: the answers may be cut to so many.
         """
@@ -106,16 +105,17 @@ class ReadBatch:
         return slice(start, len(self._requests))
 
     def promise(self, at: int) -> Address:
-        """Stands, in later requests, for the address that the answer to request `at` will hold."""
+        """Return a placeholder, for later requests, of the address in the answer to request
+        `at`."""
         return Address(f"0x{self._mark}{at:08x}")
 
     def kept(self, promised: Address) -> Address | None:
-        """The address that a promise came to. None: there was none in the answer."""
+        """Return the address that replaces a placeholder. None: the answer has none."""
         index = int(promised[-8:], 16)
         return address_in(_step_of(self._requests[index]) or _ANY, self._answers[index])
 
     def settled(self, address: Address) -> Address | None:
-        """The address itself, or what it came to where it is a promise. None: nothing."""
+        """Return the address; for a placeholder the one that replaces it, None if there is none."""
         return self.kept(address) if address[2:].startswith(self._mark) else address
 
     def __getitem__(self, asked: slice) -> list[RpcAnswer]:
@@ -123,13 +123,13 @@ class ReadBatch:
 
     @property
     def header(self) -> PinnedHeader:
-        """Of the block of an opening round. Raises UpstreamError."""
+        """Return the header of an opening batch's block. Raises UpstreamError."""
         if self._header is None:
             self._header = pinned_block.read(self._answers[0])
         return self._header
 
     def memory(self, asked: slice) -> dict[bytes, RpcAnswer]:
-        """Those of these requests that were made, as `memory_key` writes them, with answers."""
+        """Return the answers to those of these requests that were sent, by `memory_key`."""
         concrete = {index: self._concrete(index) for index in range(asked.start, asked.stop)}
         return {
             memory_key(request): self._answers[index]
@@ -140,13 +140,14 @@ class ReadBatch:
     # --- sending ------------------------------------------------------------------------------
 
     def has(self, asked: slice) -> bool:
-        """Whether these answers are there: some may be when `send` was broken off."""
+        """True if all these answers are there; some may be when `send` was cancelled."""
         return all(index in self._answers for index in range(asked.start, asked.stop))
 
     async def send(self, node: Node, capabilities: NodeCapabilities | None = None) -> None:
-        """`capabilities` None: nothing is packed, which a round of the newest block needs.
+        """Send all requests. `capabilities` None: nothing is packed, but the newest block needs
+        packs.
 
-        Raises UpstreamError when no endpoint answers, or the newest block's header is none.
+        Raises UpstreamError when no endpoint answers, or the newest block has no header.
         """
         packs = (
             self._packs() if capabilities is not None and capabilities.packs.is_worth_trying else []
@@ -172,7 +173,7 @@ class ReadBatch:
             self._note(capabilities.packs, packs, left)
 
     async def _send_again(self, node: Node, packs: Sequence[_Pack]) -> list[_Pack]:
-        """Ask packs that the head ran away from by its hash; those that were refused."""
+        """Repeat by block hash the packs that ran on a later head; return those that failed."""
         block = {"blockHash": self.header.ref.hash}
         answers = await node.batch([pack.request(block) for pack in packs])
         self._is_newest = False
@@ -183,15 +184,15 @@ class ReadBatch:
         ]
 
     def _note(self, power: Capability, packs: Sequence[_Pack], refused: Sequence[_Pack]) -> None:
-        """Remember whether the node takes packs. It does not where it refuses all and is well; one
-        alone may have been refused for what was in it, once others have been taken."""
+        """Record whether the node accepts packs. It does not if it rejects all while plain reads
+        work; once others were accepted, a single pack may be rejected for its content."""
         if len(refused) < len(packs):
             power.is_proven = True
         elif self._was_answered(refused) and (len(packs) > 1 or not power.is_proven):
             power.note_refusal()
 
     async def _finish(self, node: Node) -> None:
-        """Ask plainly for all that is still open, as soon as its address is known."""
+        """Send the open requests plainly, each as soon as its address is known."""
         while True:
             open_indices = [i for i in range(len(self._requests)) if i not in self._answers]
             ready = {
@@ -212,18 +213,18 @@ class ReadBatch:
         return source is None or source.index in self._answers
 
     def _can_go(self, index: int, packed: set[int]) -> bool:
-        """Whether a request goes out alone in the first trip."""
+        """True if a request goes out alone in the first trip."""
         if index in packed or index in self._sources:
             return False
         return not (self._is_newest and _mentions(self._requests[index], self.block))
 
     def _was_answered(self, packs: Sequence[_Pack]) -> bool:
-        """Whether the node is well, so that it was the pack it did not like."""
+        """True if plain reads of these packs succeeded: the node rejected the packs only."""
         told = [self._answers[index] for pack in packs for index in pack.indices]
         return not all(isinstance(answer, RpcFault) for answer in told)
 
     def _take(self, pack: _Pack, answer: RpcAnswer) -> bool:
-        """Note what a pack told. False: nothing, or it was of another block."""
+        """Store a pack's answers. False: it has none, or it ran on another block."""
         told = read_pack(answer, count=len(pack.steps))
         if told is None or (self._is_newest and not _is_of(told[0], self.header)):
             return False
@@ -234,7 +235,7 @@ class ReadBatch:
         return True
 
     def _concrete(self, index: int) -> RpcRequest | None:
-        """The request with every stand-in replaced. None: its address came to nothing."""
+        """Return the request without placeholders. None: the answer it needs has no address."""
         request = self._requests[index]
         names: dict[str, str] = {}
         if _mentions(request, self.block):
@@ -274,15 +275,15 @@ class ReadBatch:
         return [pack for pack in packs.values() if self._is_worthwhile(pack)]
 
     def _is_worthwhile(self, pack: _Pack) -> bool:
-        """A pack saves calls, or a trip where something depends on something; and in a round of
-        the newest block it is the only way that tells which block it was."""
+        """True if a pack saves calls, or a trip where reads depend on others; in a batch of the
+        newest block it also identifies the block, which no plain read does."""
         if self._is_newest or any(step.ref is not None for step in pack.steps):
             return bool(pack.steps)
         return len(pack.steps) >= _FEWEST
 
 
 class BatchingNode:
-    """A node whose batches are packed where it lets us."""
+    """A node whose batches are packed where it accepts packs."""
 
     def __init__(
         self, node: Node, capabilities: NodeCapabilities, *, memory: Mapping[bytes, RpcAnswer]
@@ -294,7 +295,7 @@ class BatchingNode:
         self.fetch_head = node.fetch_head
 
     async def batch(self, requests: Sequence[RpcRequest]) -> list[RpcAnswer]:
-        """As the node's. Raises UpstreamError."""
+        """Send the requests not known yet, as `Node.batch`. Raises UpstreamError."""
         known = [self._memory.get(memory_key(request)) for request in requests]
         missing = [
             request for request, answer in zip(requests, known, strict=True) if answer is None
@@ -308,7 +309,7 @@ class BatchingNode:
 
 
 def memory_key(request: RpcRequest) -> bytes:
-    """Equal for equal requests."""
+    """Return a key that is equal for equal requests."""
     return msgspec.json.encode(request)
 
 
@@ -316,7 +317,7 @@ _ANY = Read(kind=ReadKind.CALL, to=Address("0x" + "00" * 20))
 
 
 def _is_of(identity: ReadIdentity, header: PinnedHeader) -> bool:
-    """Whether a pack ran on the block of this header. A hash is not to be had inside a call."""
+    """True if a pack ran on the block of this header. A call cannot read its own block's hash."""
     ref = header.ref
     return identity == ReadIdentity(
         number=ref.number, time_s=ref.time_s, parent_hash=ref.parent_hash, proposer=header.proposer
@@ -324,7 +325,7 @@ def _is_of(identity: ReadIdentity, header: PinnedHeader) -> bool:
 
 
 def _step_of(request: RpcRequest) -> Read | None:
-    """The read as a step of a pack. None: it is none."""
+    """Return the read as a step of a pack. None: it cannot be one."""
     match request:
         case RpcRequest("eth_call", ({"to": str(to), "data": str(data), **rest}, _, *more)):
             is_small = len(data) <= _LONGEST_DATA
@@ -345,7 +346,7 @@ def _are_marks(more: Sequence[object]) -> bool:
 
 
 def _home(request: RpcRequest, step: Read, packs: dict[object, _Pack]) -> _Pack | None:
-    """The pack a request without source belongs in. None: it disturbs the one there is."""
+    """Return the pack of a request without a source. None: that pack's overrides conflict."""
     block = request.params[-1] if step.kind is not ReadKind.CALL else request.params[1]
     overrides = request.params[2] if len(request.params) > 2 and step.kind is ReadKind.CALL else {}  # noqa: PLR2004 - call, block, overrides
     assert isinstance(overrides, dict)  # noqa: S101 - _step_of has looked
@@ -360,7 +361,7 @@ def _home(request: RpcRequest, step: Read, packs: dict[object, _Pack]) -> _Pack 
 
 
 def _belongs(step: Read, pack: _Pack, source: _Source | None) -> bool:
-    """Whether the step means the same in the pack: there, one contract's code may be Reader."""
+    """True if the step reads the same inside the pack, where one contract's code may be Reader."""
     if step.kind is ReadKind.WORD:
         return step.to == pack.at
     return step.to != pack.at or (source is not None and source.place is None)

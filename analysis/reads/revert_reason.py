@@ -1,8 +1,8 @@
-"""What a contract said when it reverted. Pure.
+"""Decodes revert data into a readable reason. Pure.
 
 Source: Solidity documentation, "Panic via assert and Error via require"; ERC-7751 (an error wrapped
-by a caller, as Uniswap V4 does with its hooks' and its coins'); ERC-6093 and the sources of the
-exchanges for the names of errors.
+by a caller, as Uniswap V4 does with errors of its hooks and currencies); ERC-6093 and the sources
+of the exchanges for the names of errors.
 """
 
 from eth_abi.abi import decode
@@ -21,7 +21,7 @@ _MOST_WRAPPINGS = 4
 _MOST_WORDS_SHOWN = 2
 
 _NAMED = (
-    # those of tokens, by ERC-6093 and OpenZeppelin
+    # errors of tokens, by ERC-6093 and OpenZeppelin
     "ERC20InsufficientBalance(address,uint256,uint256)",
     "ERC20InsufficientAllowance(address,uint256,uint256)",
     "ERC20InvalidSender(address)",
@@ -53,7 +53,8 @@ _BY_SELECTOR = {bytes.fromhex(selector_of(signature)[2:]): signature for signatu
 
 
 def decode_revert(data: bytes, message: str) -> str:
-    """One line a person can read, at most 200 characters. `message` is the node's own wording."""
+    """Return one readable line of at most 200 characters. `message` is the node's own error
+    message."""
     return _cut(_decode(data[:_LONGEST_READ], message, _MOST_WRAPPINGS))
 
 
@@ -75,20 +76,20 @@ def _decode(data: bytes, message: str, wrappings: int) -> str:
 
 
 def _unwrap(payload: bytes, wrappings: int) -> str | None:
-    """Who failed, doing what, and why. None: not of this shape."""
+    """Return the failed contract, the function and the reason. None: not encoded so."""
     try:
         target, called, reason, details = decode(
             ("address", "bytes4", "bytes", "bytes"), payload, strict=False
         )
     except (DecodingError, OverflowError):
         return None
-    # Where the failed call said nothing, what its caller makes of it is all there is.
+    # If the failed call returned no data, only its caller's details are left.
     inner = _decode(bytes(reason) or bytes(details), "", wrappings - 1)
     return f"{target} failed in 0x{bytes(called).hex()}: {inner}"
 
 
 def _custom(selector: bytes, payload: bytes) -> str:
-    """A custom error with its arguments: by name where it is known, else words as they come."""
+    """Format a custom error with its arguments: by name where it is known, else as raw words."""
     signature = _BY_SELECTOR.get(selector)
     if signature is not None:
         try:

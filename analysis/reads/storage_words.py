@@ -1,4 +1,4 @@
-"""Reads single storage slots of one contract, for answers that can do without them."""
+"""Best-effort reads of storage slots of one contract: slots not read in time are left out."""
 
 import asyncio
 from collections.abc import Sequence
@@ -11,13 +11,13 @@ from config.jsonrpc import RpcFault
 from config.primitives import Address, Hash32
 
 WAIT_S: Final = 2.0
-"""Longest that the slots are waited for: as long as for those of the owner."""
+"""Seconds to wait for the slots, as for those of the owner."""
 
 
 async def read_words(
     node: Node, contract: Address, slots: Sequence[Hash32], *, block: Hash32
 ) -> dict[Hash32, int]:
-    """The words in these slots, as far as they were told in time. Never raises."""
+    """Return the values of these slots that were read in time. Never raises."""
     if not slots:
         return {}
     try:

@@ -1,1 +1,1 @@
-"""The token contract itself: admission, metadata, owner, proxy, holders, deadlines, caps."""
+"""Facts of the token contract: admission, metadata, owner, proxy, holders, deadlines, caps."""

@@ -1,4 +1,4 @@
-"""The gate: is there a token at this address? If not, one of the specification's refusals."""
+"""Admission check: is there a token at this address? If not, raises TokenRefusedError."""
 
 from collections.abc import Sequence
 
@@ -17,11 +17,11 @@ _DELEGATION_LENGTH = 23
 """EIP-7702: the prefix and the address an account borrows its code from."""
 
 DELEGATION_BYTES = _DELEGATION_LENGTH + 1
-"""So much of a code tells an account (none, or a delegation) from a contract."""
+"""This many bytes of code tell an account (none, or a delegation) from a contract."""
 
 
 class Admitted(msgspec.Struct, frozen=True, kw_only=True):
-    """A token, as far as the gate looks."""
+    """Code and metadata of an admitted token."""
 
     code: bytes
     """Runtime code at the token's own address."""
@@ -29,7 +29,7 @@ class Admitted(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def admit_address(text: str) -> Address:
-    """The address in a caller's text.
+    """Parse the address in a caller's text.
 
     Raises TokenRefusedError: `invalid_address`, or `burn_address` for one of the five.
     """
@@ -42,16 +42,15 @@ def admit_address(text: str) -> Address:
 
 
 def requests(token: Address, *, block: Hash32) -> tuple[RpcRequest, ...]:
-    """Code and the four ERC-20 reads."""
+    """Return the reads of the code and the four ERC-20 getters."""
     return (code_at(token, block=block), *metadata.requests(token, block=block))
 
 
 def read(answers: Sequence[RpcAnswer]) -> Admitted:
-    """Admit or refuse.
+    """Return the token, or raise its refusal.
 
-    Code of any form will do, also a precompile's short marker: the ERC-20 reads decide.
-    Raises TokenRefusedError: `not_a_contract`, `not_a_token`, `invalid_token_data`.
-    Raises UpstreamError.
+    Code of any form is admitted, also a precompile's short marker: the ERC-20 reads decide. Raises
+    TokenRefusedError: `not_a_contract`, `not_a_token`, `invalid_token_data`. Raises UpstreamError.
     """
     code = read_code(answers[0])
     if not code:
@@ -66,5 +65,5 @@ def read(answers: Sequence[RpcAnswer]) -> Admitted:
 
 
 def is_delegated_account(code: bytes) -> bool:
-    """Whether the code only says whose code an account borrows. Source: EIP-7702."""
+    """True if the code is only an account's delegation. Source: EIP-7702."""
     return len(code) == _DELEGATION_LENGTH and code.startswith(_DELEGATION_PREFIX)

@@ -1,4 +1,4 @@
-"""How much of a token is burned: the balances of the five burn addresses."""
+"""Burned supply of a token: the sum of the balances of the five burn addresses."""
 
 from collections.abc import Sequence
 
@@ -15,7 +15,7 @@ _MOST = 2**256 - 1
 
 
 class Burned(msgspec.Struct, frozen=True, kw_only=True):
-    """What the burn addresses hold at one block."""
+    """Balances of the burn addresses at one block."""
 
     burned_raw: RawAmount
     """Their sum, at most 2**256 - 1; a token can report more than its supply."""
@@ -24,12 +24,12 @@ class Burned(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def requests(token: Address, *, block: Hash32) -> tuple[RpcRequest, ...]:
-    """The balance of every burn address."""
+    """Return the reads of every burn address's balance."""
     return tuple(call(token, "balanceOf(address)", owner, block=block) for owner in _ASKED)
 
 
 def read(answers: Sequence[RpcAnswer]) -> Burned:
-    """Sum the balances; one that the token does not tell counts as zero. Raises UpstreamError."""
+    """Sum the balances; one that the token does not return counts as zero. Raises UpstreamError."""
     balances = [
         (decode_uint(read_reply(answer)) or 0, owner)
         for owner, answer in zip(_ASKED, answers, strict=True)

@@ -1,7 +1,8 @@
-"""Whether a cap is in force: the code's own rule, run with what storage holds. Pure.
+"""Cap evaluation: computes the code's own cap rule on current storage, to see if it is in force.
+Pure.
 
-The question is whether an ordinary transfer of no more than there is can be refused by the cap.
-What depends on who sends or receives is left open, so a cap from which some are exempt is one.
+A cap is in force if it can revert an ordinary transfer of at most the supply. Conditions on sender
+or recipient are left open (over-approximated), so a cap from which some are exempt counts.
 """
 
 from collections.abc import Mapping
@@ -19,7 +20,7 @@ from sql.rows import StaticFindings
 _MOST_VALUES: Final = 16
 
 Values = frozenset[int] | None
-"""What a step may result in. None: anything."""
+"""Possible results of a step. None: any value."""
 
 _TRUE: Final = frozenset({1})
 _FALSE: Final = frozenset({0})
@@ -33,9 +34,10 @@ def with_caps(
     supply_raw: RawAmount,
     clock: Reading | None,
 ) -> StaticFindings:
-    """The findings with the caps now in force.
+    """Return the findings with the caps now in force.
 
-    `words`: storage by slot; a rule of which a slot was not read leaves what the code alone tells.
+    `words`: storage by slot; a rule of which a slot was not read keeps the finding of the code
+    alone.
     """
     return msgspec.structs.replace(
         static,
@@ -59,7 +61,7 @@ def _in_force(
         return has_functionality
     largest = supply_raw
     if rule.constant is not None:
-        # a cap in the code counts whatever the supply is
+        # a constant cap counts whatever the supply is
         largest = RawAmount(max(largest, int(rule.constant, 16) + 1))
     return any(
         _reaches_refusal(rule, _results(rule.steps, words, amount, clock))
@@ -68,7 +70,8 @@ def _in_force(
 
 
 def _amounts(largest: RawAmount) -> tuple[int, ...]:
-    """A cap bites the largest first, but a rule may let the whole supply through by name."""
+    """Return the amounts to try: the largest exceeds a cap first, but a rule may exempt the whole
+    supply."""
     return largest, max(0, largest - 1), largest // 2
 
 
@@ -139,7 +142,7 @@ def _computed(operation: str, given: list[Values]) -> Values:
 
 
 def _partly_known(operation: str, given: list[Values]) -> Values:
-    """What can be said while an operand may be anything."""
+    """Return the results known for certain while an operand may be any value."""
     first, last = given[0], given[-1]
     match operation:
         case "AND" | "MUL" if _FALSE in given:
@@ -147,7 +150,7 @@ def _partly_known(operation: str, given: list[Values]) -> Values:
         case "DIV" | "MOD" if first == _FALSE:
             return _FALSE
         case "OR" if _TRUE in given:
-            # conditions are joined so; of anything else the other bits are not known
+            # conditions are joined by OR; of other values the remaining bits are not known
             return _TRUE
         case "GT" if first == _FALSE or last == frozenset({MASK}):
             return _FALSE

@@ -1,4 +1,4 @@
-"""One round trip for code with caps: the slots that decide whether they are in force."""
+"""Reads, in one round trip, the storage slots that decide whether caps are in force."""
 
 from analysis.reads.node import Node
 from analysis.reads.storage_words import read_words
@@ -9,7 +9,7 @@ from config.primitives import Address, Hash32
 async def read_cap_words(
     node: Node, token: Address, rules: CapRules, *, block: Hash32
 ) -> dict[Hash32, int]:
-    """The words in the slots of the rules, as far as they were told in time. Never raises."""
+    """Return the values of the rules' slots that were read in time. Never raises."""
     both = (rule for rule in (rules.trading, rules.position) if rule is not None)
     slots = tuple(dict.fromkeys(slot for rule in both for slot in rule.slots))
     return await read_words(node, token, slots, block=block)

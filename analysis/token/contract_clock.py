@@ -1,6 +1,7 @@
-"""The clock that a contract reads, which on some chains is not the chain's own.
+"""The clock that a contract sees: `block.number` and `block.timestamp` as the EVM returns them.
 
-It is read by running `block.number` and `block.timestamp` in a call, never from a block header.
+It is read by an eth_call, never from a block header: on some chains contracts see Ethereum's block
+number, not the chain's own.
 """
 
 import msgspec
@@ -11,20 +12,21 @@ from config.primitives import Hash32
 
 _CODE = "0x436000524260205260406000f3"
 """NUMBER, TIMESTAMP: both words returned. Sent as creation code, whose result an eth_call returns,
-so that nothing has to be deployed and no node needs to know state overrides."""
+so that nothing has to be deployed and the node needs no state overrides."""
 
 
 class Reading(msgspec.Struct, frozen=True, kw_only=True):
-    """What one call saw."""
+    """Both values, from one call."""
 
     block_number: int
-    """`block.number`: on chains on Ethereum's clock, Ethereum's."""
+    """`block.number`: on chains that use Ethereum's clock, Ethereum's."""
     time_s: int
     """`block.timestamp`, Unix seconds."""
 
 
 class ContractClock(msgspec.Struct, frozen=True, kw_only=True):
-    """What `block.number` and `block.timestamp` give inside a contract of one chain."""
+    """`block.number` and `block.timestamp` as a contract of one chain sees them, with the block
+    interval."""
 
     time_s: int
     """Unix seconds."""
@@ -36,7 +38,7 @@ class ContractClock(msgspec.Struct, frozen=True, kw_only=True):
     """Nominal seconds between two values of `block_number`."""
 
     def moved_on(self, by_s: int) -> "ContractClock":
-        """The clock so much later: time by the wall clock, blocks by their nominal interval."""
+        """Return the clock `by_s` seconds later: blocks advance by their nominal interval."""
         blocks = int(by_s / self.block_interval_s)
         return ContractClock(
             time_s=self.time_s + by_s,
@@ -47,7 +49,7 @@ class ContractClock(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def clock_at(reading: Reading, *, block_interval_s: float) -> ContractClock:
-    """The clock as it was read."""
+    """Return the clock at the reading; its block is taken to begin then."""
     return ContractClock(
         time_s=reading.time_s,
         block_number=reading.block_number,
@@ -57,14 +59,14 @@ def clock_at(reading: Reading, *, block_interval_s: float) -> ContractClock:
 
 
 def request(*, block: Hash32) -> RpcRequest:
-    """Both values at one block."""
+    """Return the call that reads both values at one block."""
     return RpcRequest("eth_call", ({"data": _CODE, "gas": hex(CALL_GAS)}, {"blockHash": block}))
 
 
 def read(answer: RpcAnswer) -> Reading | None:
-    """None: the node refused the call, or told other than two words.
+    """Decode the answer. None: the node failed the call, or returned other than two words.
 
-    Raises UpstreamError for what is no answer to any call.
+    Raises UpstreamError for an answer that no call can have.
     """
     if isinstance(answer, RpcFault):
         return None

@@ -1,8 +1,8 @@
-"""Who made a contract: the block in which its code appeared, and whose transaction that was.
+"""Finds a contract's creator: the block in which its code appeared, and that transaction's sender.
 
-Needs a node with old state, and asks it a bounded number of questions; of a token whose launch was
-announced, one question to any node. The answer never changes once the block is final, so it is
-looked up beside the analyses and kept for ever.
+Needs a node with old state, by a bounded number of reads (a search by sixteenths); for a token
+whose launch was announced, one read from any node. The result is final once the block is, so it is
+looked up beside the analyses and stored for good.
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from config.jsonrpc import RpcFault, RpcRequest
 from config.primitives import Address, Hash32, parse_address
 
 _AT_ONCE = 15
-"""Heights asked in one trip: the range shrinks to a sixteenth each time."""
+"""Heights read in one trip: the range shrinks to a sixteenth each time."""
 
 _ZERO_TOPIC = "0x" + "00" * 32
 
@@ -29,17 +29,17 @@ def _topic(signature: str) -> str:
 _TRANSFER = _topic("Transfer(address,address,uint256)")
 _APPROVAL = _topic("Approval(address,address,uint256)")
 _USER_OPERATION = _topic("UserOperationEvent(bytes32,address,address,uint256,bool,uint256,uint256)")
-"""Source: ERC-4337, EntryPoint. Who sent such a transaction is a bundler, not its user."""
+"""Source: ERC-4337, EntryPoint. The sender of such a transaction is a bundler, not its user."""
 
 
 class ContractCreation(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a contract came from."""
+    """Block, transaction and creator of a contract."""
 
     block_number: int
     tx_hash: Hash32 | None
-    """None: the block's logs do not prove which transaction made it."""
+    """None: the block's logs do not prove which transaction created it."""
     creator: Address | None
-    """The account that sent the transaction. None: not known, or it was a bundler's."""
+    """The account that sent the transaction. None: not known, or a bundler sent it."""
 
 
 class _Log(msgspec.Struct, frozen=True):
@@ -57,7 +57,8 @@ class _Receipt(msgspec.Struct, frozen=True, rename="camel"):
 
 
 async def find_creation(node: Node, token: Address, *, final: int) -> ContractCreation | None:
-    """None: there was no code yet in block `final`, the newest that counts as final.
+    """Find the block by a search over heights. None: no code yet in `final`, the newest final
+    block.
 
     Raises UpstreamError, also where the node has no state of old blocks.
     """
@@ -78,9 +79,9 @@ async def find_creation(node: Node, token: Address, *, final: int) -> ContractCr
 
 
 async def find_launch(node: Node, token: Address, tx_hash: Hash32) -> ContractCreation | None:
-    """By the transaction in which a platform announced the token.
+    """Find the creation by the transaction in which a platform announced the token.
 
-    None: that did not make it, or the node does not tell of it. Raises UpstreamError.
+    None: that did not create it, or the node does not have it. Raises UpstreamError.
     """
     (answer,) = await node.batch([RpcRequest("eth_getTransactionReceipt", (tx_hash,))])
     if isinstance(answer, RpcFault):
@@ -95,7 +96,7 @@ async def find_launch(node: Node, token: Address, tx_hash: Hash32) -> ContractCr
 
 
 async def _find_block(node: Node, token: Address, *, final: int) -> int | None:
-    """The block from which on there is code: below it none, at it some."""
+    """Return the first block with code. None: there is no code at `final`."""
     without, with_code = -1, final
     if not (await _have_code(node, token, [final]))[0]:
         return None
@@ -128,10 +129,10 @@ def _creation(made: _Receipt, number: int) -> ContractCreation:
 
 
 def _maker(receipts: Sequence[_Receipt], token: Address) -> _Receipt | None:
-    """The transaction that made the token. None: none is proven.
+    """Return the receipt of the transaction that created the token. None: none is proven.
 
-    It says so itself; or it is the first in which anybody speaks of the token: a factory that
-    announces it, or the token, whose first words are a mint.
+    It is the one with this contract address; or the first whose logs mention the token: of a
+    factory that announces it, or of the token, whose first log is a mint.
     """
     for receipt in receipts:
         if (receipt.contract_address or "").lower() == token:
@@ -145,13 +146,13 @@ def _maker(receipts: Sequence[_Receipt], token: Address) -> _Receipt | None:
 
 def _is_birth(receipt: _Receipt, spoken: Sequence[_Log], token: Address) -> bool:
     if spoken and spoken[0].topics[:1] in ((_TRANSFER,), (_APPROVAL,)):
-        # Of tokens that were there before: a node without old state may have shown us a late block.
+        # Earlier tokens emit these too: a node without old state may give a late block.
         return spoken[0].topics[:2] == (_TRANSFER, _ZERO_TOPIC)
     return _is_named(receipt, token)
 
 
 def _is_named(receipt: _Receipt, token: Address) -> bool:
-    """Whether somebody else tells of the token."""
+    """True if a log of another contract mentions the token."""
     return any(
         token[2:] in "".join((*log.topics, log.data)).lower()
         for log in receipt.logs

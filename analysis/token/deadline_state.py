@@ -1,4 +1,4 @@
-"""One round trip for a contract that compares the clock: its clock, and the slots it compares."""
+"""Reads, in one round trip, a contract's clock and the storage slots that are compared with it."""
 
 import asyncio
 from collections.abc import Sequence
@@ -17,25 +17,25 @@ from config.primitives import Address, Hash32
 from sql.rows import ClockLimitRow
 
 CLOCK_WAIT_S: Final = 5.0
-"""Longest that the chain is waited for. Source: the specification, "Other constants"."""
+"""Seconds to wait for the chain. Source: the specification, "Other constants"."""
 
 _MOST_SLOTS: Final = 64
-"""Slots read; code that compares the clock with more is made for making us read."""
+"""Slots read; code that compares the clock with more is made to cause reads."""
 
 
 class ClockState(msgspec.Struct, frozen=True, kw_only=True):
-    """What can be said of clock limits at one block."""
+    """Clock and clock limits at one block."""
 
     reading: Reading | None
-    """None: not asked, because there is no limit, or the chain did not answer in time."""
+    """None: not read, because there is no limit, or the chain did not answer in time."""
     limits: tuple[ClockLimitRow, ...]
-    """Each different one once, storage values filled in as far as they were read."""
+    """Each different one once, with stored values as far as they were read."""
 
 
 async def read_clock_state(
     node: Node, token: Address, limits: Sequence[ClockLimit], *, block: Hash32
 ) -> ClockState:
-    """Silence of the chain is an answer here, and never raised."""
+    """Read the clock and the slots. Never raises: a chain that does not answer leaves None."""
     slots = _slots_of(limits)
     reading, words = None, dict[Hash32, int]()
     if limits:
@@ -60,7 +60,7 @@ def _slots_of(limits: Sequence[ClockLimit]) -> tuple[Hash32, ...]:
 
 
 def _words(slots: Sequence[Hash32], answers: Sequence[RpcAnswer]) -> dict[Hash32, int]:
-    """The words that were told; one the node refuses to read is left out."""
+    """Return the values that were read; a slot that the node fails to read is left out."""
     return {
         slot: read_word(answer)
         for slot, answer in zip(slots, answers, strict=True)

@@ -1,9 +1,8 @@
-"""Who holds the token: the ten largest balances, and the creator's, asked in the first round.
+"""Top holders: the ten largest balances, and the creator's, read in the first round.
 
-The index, pools, owners and whoever issued the token say whom to ask; what counts is the balance
-that the token itself tells at the pinned block. Where the index lacks old transfers somebody large
-may be missing: the list then holds who is known, and is never filled up by guesses. Where it has
-all of them, they also say what is left for everybody else.
+Candidates come from the index, pools, owners and issuers; their amounts are the token's balances at
+the pinned block. Where the index lacks old transfers a large holder may be missing: the list is
+then under-approximated, never filled up by guesses. A whole history also gives the rest's balance.
 """
 
 from collections.abc import Container, Iterable, Mapping, Sequence
@@ -24,22 +23,24 @@ _MOST_TOP = 10
 
 
 class TopHolders(msgspec.Struct, frozen=True, kw_only=True):
-    """Who holds the token at one block."""
+    """Holders of the token at one block."""
 
     top: tuple[HolderRow, ...]
-    """At most ten, largest first, each verified; burn addresses, pools and the token too."""
+    """At most ten, largest first, each read from the token; burn addresses, pools and the token
+    too."""
     creator: Address | None
     """An account, never a contract. None: not known."""
     creator_balance_raw: RawAmount | None
-    """None: no creator is known, or the token did not tell."""
+    """None: no creator is known, or the token did not answer."""
     others_raw: RawAmount | None
-    """What a whole history of transfers leaves with those who are not listed. None: it is not."""
+    """Balance of all unlisted holders, by a whole history of transfers. None: the history is not
+    whole."""
     evidence: EvidenceRow
-    """Who was asked, and why them."""
+    """Extent of the indexed transfers, and number of balances read."""
 
 
 class HolderQuestions:
-    """The balances of everybody who may hold much, in one round, and what the answers mean."""
+    """Reads of the balances of possible large holders, in one round, and their evaluation."""
 
     def __init__(
         self,
@@ -50,7 +51,7 @@ class HolderQuestions:
         places: Iterable[Address],
         asked_already: Sequence[Address],
     ) -> None:
-        """`places`: pools, owners and issuers; some may be promises of the round."""
+        """`places`: pools, owners and issuers; some may be placeholders of the batch."""
         self._trip = trip
         self._known = known
         self._creators = creators_named(known)
@@ -66,7 +67,8 @@ class HolderQuestions:
         )
 
     def read(self, told: Mapping[Address, int], *, supply_raw: RawAmount) -> TopHolders:
-        """`told`: balances at the same block that were asked beside these. Raises UpstreamError."""
+        """Return the holders. `told`: balances at the same block from other reads. Raises
+        UpstreamError."""
         trip = self._trip
         balances = dict(told)
         for one, answer in zip(self._asked, trip[self._balances], strict=True):
@@ -89,7 +91,7 @@ class HolderQuestions:
 
 
 def rank(balances: Mapping[Address, int]) -> tuple[HolderRow, ...]:
-    """The ten largest above zero; equal ones by address, so that answers do not change places."""
+    """Return the ten largest above zero; equal ones by address, so that the order is stable."""
     held = sorted((-amount, owner) for owner, amount in balances.items() if amount > 0)
     return tuple(
         HolderRow(role="top", ordinal=ordinal, owner=owner, amount_raw=RawAmount(-negative))
@@ -104,10 +106,10 @@ def left_for_others(
     listed: Container[Address],
     supply_raw: int,
 ) -> RawAmount | None:
-    """What holders that are neither listed nor burn addresses have, by a whole history: balances
-    where they were asked, else sums of transfers. None: the history is not whole.
+    """Return the balance of holders that are neither listed nor burn addresses, by a whole history:
+    balances where they were read, else sums of transfers. None: the history is not whole.
 
-    Where transfers leave more than there is, some of it is not true of somebody: that much less.
+    Where transfers leave more than the supply, some amounts are false: the excess is subtracted.
     """
     held_raw = known.past.held_raw
     if held_raw is None:
@@ -129,7 +131,8 @@ def _evidence(past: TransferHistory, *, asked: int) -> EvidenceRow:
 
 
 def creators_named(known: IndexedFacts) -> tuple[Address, ...]:
-    """Whom the chain's past, else the launch events name as creator; some may be contracts."""
+    """Return the creator found from the chain's past, else those of launch events; some may be
+    contracts."""
     if known.creator is not None:
         return (known.creator,)
     launched = (row.creator for row in known.launches if row.creator is not None)
@@ -137,7 +140,8 @@ def creators_named(known: IndexedFacts) -> tuple[Address, ...]:
 
 
 def _creator(named: Sequence[Address], codes: Sequence[RpcAnswer]) -> Address | None:
-    """The one account among those named. None: there is none, or events contradict each other."""
+    """Return the only account among those named. None: there is none, or events contradict each
+    other."""
     accounts = [
         one
         for one, answer in zip(named, codes, strict=True)

@@ -1,4 +1,7 @@
-"""Whose code answers for a token, and what that code can do."""
+"""Static findings of a token: resolves proxies, analyses the code, and joins front and targets.
+
+A proxy's front can choose between targets; at most `_MOST_OTHERS` besides the resolved one count.
+"""
 
 from collections.abc import Awaitable, Callable, Sequence
 
@@ -19,29 +22,29 @@ from sql.rows import EvidenceRow, StaticFindings
 
 
 class CodeVerdict(msgspec.Struct, frozen=True, kw_only=True):
-    """The static part of an analysis."""
+    """Results of the static part of an analysis."""
 
     implementation: Address | None
-    """Where the judged code is. None: at the token itself, or not found."""
+    """Address of the analysed code. None: the token itself, or not found."""
     findings: StaticFindings
     """Of the implementation, for a proxy; `is_proxy` is of the token's own address."""
     owner_slots: tuple[Hash32, ...]
-    """Slots of the token that the judged code compares with the caller."""
+    """Slots of the token that the code compares with the caller."""
     packed_owners: tuple[StoredAddress, ...] = ()
-    """Addresses further up in their slots that it compares with the caller."""
+    """Addresses not in the low bits of their slots that it compares with the caller."""
     clock_limits: tuple[ClockLimit, ...] = ()
-    """What the judged code compares with the clock; slots are the token's."""
+    """Values that the code compares with the clock; slots are the token's."""
     hints: SimulationHints = UNKNOWN_LEADS
-    """What simulations of the judged code are to try."""
+    """What simulations of the code are to try."""
     conditions: TradeConditions = TradeConditions()
-    """Those of the judged code, and of a proxy's own; slots are the token's."""
+    """Those of the code, and of a proxy's own; slots are the token's."""
     cap_rules: CapRules = CapRules()
-    """How the judged code enforces caps; slots are the token's."""
+    """How the code enforces caps; slots are the token's."""
     evidence: tuple[EvidenceRow, ...]
 
 
 Examine = Callable[[bytes], Awaitable[CodeAnalysis]]
-"""What a code tells by itself, looked up or worked out beside the event loop."""
+"""Static analysis of one code, from a cache or computed beside the event loop."""
 
 
 async def judge_code(
@@ -53,7 +56,8 @@ async def judge_code(
     block: Hash32,
     examine: Examine,
 ) -> CodeVerdict:
-    """Follow a proxy to its code. `answers` are those to proxy.first_requests.
+    """Follow a proxy to its code and analyse it. `answers`: those to
+    `proxy_resolution.first_requests`.
 
     Raises UpstreamError.
     """
@@ -117,7 +121,8 @@ async def _other_targets(
     block: Hash32,
     examine: Examine,
 ) -> list[CodeAnalysis]:
-    """What the codes tell that a front delegates to at another time, or for other callers."""
+    """Return the analyses of targets that a front delegates to at another time, or for other
+    callers."""
     if not delegation.has_several:
         return []
     unread = [slot for slot in delegation.slots if slot not in trail.words]
@@ -131,7 +136,8 @@ async def _other_targets(
 
 
 def _with_front(behind: CodeAnalysis, front: CodeAnalysis | None) -> TradeConditions:
-    """A proxy may choose on conditions of its own where a call goes."""
+    """Join the conditions of both codes: a proxy may choose by its own conditions where a call
+    goes."""
     if front is None:
         return behind.conditions
     return TradeConditions(
@@ -141,7 +147,7 @@ def _with_front(behind: CodeAnalysis, front: CodeAnalysis | None) -> TradeCondit
 
 
 def _unjudged(own: CodeAnalysis | None, trail: proxy_resolution.Trail) -> CodeVerdict:
-    """A proxy to nowhere known: what an implementation would do is not known either."""
+    """Return the verdict for a proxy whose implementation was not found, with unknown findings."""
     return CodeVerdict(
         implementation=None,
         findings=StaticFindings(timebomb=None, is_proxy=trail.is_proxy),
@@ -151,7 +157,8 @@ def _unjudged(own: CodeAnalysis | None, trail: proxy_resolution.Trail) -> CodeVe
 
 
 def _of_proxy(own: CodeAnalysis | None, judged: CodeAnalysis | None) -> tuple[EvidenceRow, ...]:
-    """What of the front's evidence counts: what the code behind it has nothing to say of."""
+    """Return the front's evidence that counts: on the proxy, and where the code behind it has
+    none."""
     rows = () if own is None else own.evidence
     known = {row.key for row in judged.evidence} if judged is not None else set()
     return tuple(

@@ -1,4 +1,4 @@
-"""Name, symbol, decimals and supply: the four ERC-20 reads every token must answer."""
+"""Token metadata by the four ERC-20 reads that every token must answer."""
 
 from collections.abc import Sequence
 
@@ -16,17 +16,17 @@ _MOST_DECIMALS = 255
 
 
 class Metadata(msgspec.Struct, frozen=True, kw_only=True):
-    """What a token says of itself."""
+    """Metadata as the token returns it."""
 
     name: str
-    """At most 256 characters; empty where the token says so."""
+    """At most 256 characters; may be empty."""
     symbol: str
     decimals: int
     supply_raw: RawAmount
 
 
 def requests(token: Address, *, block: Hash32) -> tuple[RpcRequest, ...]:
-    """The four reads."""
+    """Return the four reads."""
     return tuple(call(token, getter, block=block) for getter in GETTERS)
 
 
@@ -34,7 +34,7 @@ def read(answers: Sequence[RpcAnswer]) -> Metadata:
     """Decode the four answers.
 
     Raises TokenRefusedError: `not_a_token` where a getter does not answer, `invalid_token_data`
-    where what it answers cannot be such a value. Raises UpstreamError.
+    where its answer is no valid value. Raises UpstreamError.
     """
     name, symbol, decimals, supply = (
         _answered(getter, read_reply(answer))

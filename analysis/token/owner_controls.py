@@ -1,7 +1,8 @@
-"""Conditions of trades that somebody with powers sets and of which no field of the token tells.
+"""Finds trade conditions that a privileged account sets and that no field of the report covers.
+Pure.
 
-Inputs: the conditions of the token's code and of its V4 hooks, and the token's static findings.
-A finding is as sound as `guarded_stores` is in recognising who is asked. Pure.
+Inputs: the conditions of the token's code and of its V4 hooks, and the token's static findings. A
+finding is as sound as `guarded_stores` is in recognising checks of the caller.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -31,7 +32,7 @@ _OF_REFUSALS: Final = (
     *("trading_cooldown", _PAUSE),
 )
 _OF_AMOUNTS: Final = (*_OF_REFUSALS, "tax_can_be_modified")
-"""Fields, one of which tells of a list or a variable that decides on an effect."""
+"""Fields of the report; one that is true covers a list or variable that decides an effect."""
 
 _TELLING: Final[dict[ConditionEffect, tuple[str, ...]]] = {
     "refuses": _OF_REFUSALS,
@@ -54,7 +55,7 @@ class _Controls(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class OwnerControls(msgspec.Struct, frozen=True, kw_only=True):
-    """The answer."""
+    """The finding and its evidence."""
 
     is_hidden: bool | None = None
     """None: not every condition is known."""
@@ -69,9 +70,12 @@ def find_controls(
     is_renounced: bool | None,
     stored: Mapping[StoredAddress, Address],
 ) -> OwnerControls:
-    """`hooks`: of the pools that are traded; no field of a token tells of theirs. `is_renounced`:
-    answers deny that a pause can be set. `stored`: who is in the storage that code compares callers
-    with, as far as it was read."""
+    """Return the owner-set conditions that no field covers.
+
+    `hooks`: of the pools that are traded; no field of a token covers theirs. `is_renounced`: the
+    report then denies that a pause can be set. `stored`: addresses in the storage that code
+    compares callers with, as far as it was read.
+    """
     beside = tuple(hooks)
     found = [
         _control(each)
@@ -96,7 +100,7 @@ def _is_told(
 
 
 def _is_dead(condition: OwnedCondition, stored: Mapping[StoredAddress, Address]) -> bool:
-    """Whether nobody is left who may set it."""
+    """True if every address that may set it is a burn address."""
     if not condition.askers:
         return False
     places = [StoredAddress(slot=slot, shift=shift) for slot, shift in condition.askers]

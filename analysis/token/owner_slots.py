@@ -1,5 +1,7 @@
-"""Reads the slots that code compares with the caller: wallets for the verdict on ownership, and
-whether anybody at all is left in them for a timebomb."""
+"""Reads the slots that code compares with the caller: for the owner verdict, and for timebombs.
+
+Output: the wallets in them, and whether all are vacant.
+"""
 
 import asyncio
 from collections.abc import Sequence
@@ -20,20 +22,20 @@ from config.jsonrpc import RpcAnswer
 from config.primitives import Address, Hash32
 
 OWNER_SLOTS_WAIT_S: Final = 2.0
-"""Longest that the slots are waited for. Source: the specification, "Other constants"."""
+"""Seconds to wait for the slots. Source: the specification, "Other constants"."""
 
 
 class OwnerSlots(msgspec.Struct, frozen=True, kw_only=True):
-    """What the owner-check slots told."""
+    """Contents of the owner-check slots."""
 
     wallets: tuple[Address, ...] | None
     """Wallets in them. None: not read, or not in time."""
     are_vacant: bool | None
-    """All hold zero or a burn address. None: not told of all, and none seen that does not."""
+    """All hold zero or a burn address. None: not all were read, and no other value was seen."""
 
 
 NO_SLOTS: Final = OwnerSlots(wallets=None, are_vacant=True)
-"""Of code that compares the caller with no slot."""
+"""For code that compares the caller with no slot."""
 
 NOT_READ: Final = OwnerSlots(wallets=None, are_vacant=None)
 
@@ -47,11 +49,11 @@ async def read_owner_slots(
     packed: Sequence[StoredAddress] = (),
     capabilities: NodeCapabilities | None = None,
 ) -> OwnerSlots:
-    """The slots and, in the same round, the code of whoever is in them.
+    """Read the slots and, in the same round, the code of the addresses in them.
 
-    Whoever shares a slot with something, and so in all of `packed`, counts as a wallet, as the code
-    there is not asked for. Silence of the chain is an answer here, and never raised. Reads are not
-    packed without `capabilities`.
+    An address that shares its slot with other data, as all in `packed` do, counts as a wallet,
+    because its code is not read. Never raises: a chain that does not answer leaves None. Reads are
+    not packed without `capabilities`.
     """
     trip = ReadBatch()
     asked = trip.ask(ownership.slot_requests(token, slots, block=block))
@@ -80,7 +82,7 @@ async def read_owner_slots(
 def _packed(
     places: Sequence[StoredAddress], answers: Sequence[RpcAnswer]
 ) -> tuple[ownership.OwnerSlot, ...]:
-    """`answers`: empty where none came."""
+    """Decode the packed slots. `answers`: empty where none came."""
     slots = [place.slot for place in places]
     if not answers:
         return tuple(
@@ -95,7 +97,7 @@ def _packed(
 def _wallets(
     held: Sequence[ownership.OwnerSlot], codes: Sequence[RpcAnswer]
 ) -> tuple[Address, ...]:
-    """`codes`: of whatever is in each slot."""
+    """Return the wallets. `codes`: of the address in each slot."""
     by_holder = {
         slot.holder: code for slot, code in zip(held, codes, strict=True) if slot.holder is not None
     }

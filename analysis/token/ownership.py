@@ -1,7 +1,7 @@
-"""Who owns the token, and whether ownership is given up.
+"""Owner of the token, and whether ownership is renounced.
 
-Getters are asked at the token's own address, so a proxy answers through its implementation.
-Source of the verdict: the specification, "ownership_renounced".
+Getters are called at the token's own address, so a proxy answers through its implementation. Source
+of the verdict: the specification, "ownership_renounced".
 """
 
 from collections.abc import Sequence
@@ -29,25 +29,27 @@ OWNER_GETTERS = ("owner()", "getOwner()", "_owner()")
 
 
 class OwnerSlot(msgspec.Struct, frozen=True, kw_only=True):
-    """A storage slot that the code compares with the caller, and what is in it now."""
+    """A storage slot that the code compares with the caller, and its current value."""
 
     slot: Hash32
     word: int | None
-    """None: the node did not tell."""
+    """None: the node did not return it."""
     shift: int = 0
-    """Bits to the right of the address in the slot, which then shares it with something."""
+    """Bits to the right of the address in the slot, which then holds other data too."""
 
     @property
     def holder(self) -> Address | None:
-        """The live address in the slot. None: not read, burned, or more than an address."""
+        """Return the live address in the slot. None: not read, a burn address, or more than an
+        address."""
         held = None if self.word is None else address_of(self.word)
         return None if held in BURN_ADDRESSES else held
 
     @property
     def packed_holder(self) -> Address | None:
-        """The live address that shares the slot with something. None: there is none, or not read.
+        """Return the live address that shares the slot with other data. None: there is none, or not
+        read.
 
-        *Inferred* where it has no shift: the code may compare the whole slot, which nobody equals.
+        *Inferred* without a shift: the code may compare the whole slot, which equals no caller.
         """
         if self.word is None or not (self.shift or self.word > _ADDRESS_MASK):
             return None
@@ -56,7 +58,7 @@ class OwnerSlot(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_vacant(self) -> bool | None:
-        """Whether it holds zero or a burn address. None: not read."""
+        """True if it holds zero or a burn address. None: not read."""
         if self.word is None:
             return None
         if self.shift:
@@ -68,18 +70,18 @@ class Ownership(msgspec.Struct, frozen=True, kw_only=True):
     """The verdict on one token's owner."""
 
     owner_address: Address | None
-    """None: no getter answered. Not a sign of renouncement."""
+    """None: no getter answered, which is no sign of renouncement."""
     ownership_renounced: bool | None
-    """None: no getter answered, but a wallet sits in an owner-check slot."""
+    """None: no getter answered, but a wallet is in an owner-check slot."""
 
 
 def requests(token: Address, *, block: Hash32) -> tuple[RpcRequest, ...]:
-    """The owner getters."""
+    """Return the calls of the owner getters."""
     return tuple(call(token, getter, block=block) for getter in OWNER_GETTERS)
 
 
 def read(answers: Sequence[RpcAnswer]) -> tuple[Address, ...]:
-    """The addresses the getters gave, in their order. Raises UpstreamError."""
+    """Return the addresses from the getters, in their order. Raises UpstreamError."""
     owners = (decode_address(read_reply(answer)) for answer in answers)
     return tuple(owner for owner in owners if owner is not None)
 
@@ -87,12 +89,12 @@ def read(answers: Sequence[RpcAnswer]) -> tuple[Address, ...]:
 def slot_requests(
     token: Address, slots: Sequence[Hash32], *, block: Hash32
 ) -> tuple[RpcRequest, ...]:
-    """The words in the owner-check slots."""
+    """Return the reads of the owner-check slots."""
     return tuple(word_at(token, slot, block=block) for slot in slots)
 
 
 def read_slots(slots: Sequence[Hash32], answers: Sequence[RpcAnswer]) -> tuple[OwnerSlot, ...]:
-    """What the slots hold; a slot the node refuses to read has the word None."""
+    """Decode the slots; one that the node fails to read has the word None."""
     return tuple(
         OwnerSlot(slot=slot, word=None if isinstance(answer, RpcFault) else read_word(answer))
         for slot, answer in zip(slots, answers, strict=True)
@@ -100,14 +102,14 @@ def read_slots(slots: Sequence[Hash32], answers: Sequence[RpcAnswer]) -> tuple[O
 
 
 def holder_requests(slots: Sequence[OwnerSlot], *, block: Hash32) -> tuple[RpcRequest, ...]:
-    """The code of every live address in the slots."""
+    """Return the reads of the code of every live address in the slots."""
     return tuple(code_at(holder, block=block) for holder in _holders(slots))
 
 
 def read_wallets(slots: Sequence[OwnerSlot], answers: Sequence[RpcAnswer]) -> tuple[Address, ...]:
-    """Those live addresses that are wallets: no code, or an account's borrowed code (EIP-7702).
+    """Return those live addresses that are wallets: no code, or delegated code (EIP-7702).
 
-    An address whose code the node refuses to read is none, as a slot that was not read.
+    An address whose code the node fails to read is left out, like a slot that was not read.
     """
     return tuple(
         holder
@@ -120,7 +122,8 @@ def judge(owners: Sequence[Address], wallets: Sequence[Address] | None) -> Owner
     """Apply the specification's table.
 
     `owners` from `read`; `wallets` from `read_wallets`, or None when the slots were not read (in
-    time, or at all), which counts as no wallet found. Two getters disagree: the live address wins.
+    time, or at all), which counts as no wallet found. If two getters disagree, the live address
+    wins.
     """
     live = [owner for owner in owners if owner not in BURN_ADDRESSES]
     if live:
@@ -131,7 +134,7 @@ def judge(owners: Sequence[Address], wallets: Sequence[Address] | None) -> Owner
 
 
 def are_vacant(slots: Sequence[OwnerSlot]) -> bool | None:
-    """Whether nobody is in any of the slots, contracts and values that are no address included.
+    """True if all slots are vacant; contracts and values that are no address count as taken.
 
     None: one was not read, and none of the others is taken.
     """

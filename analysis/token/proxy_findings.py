@@ -1,4 +1,4 @@
-"""Findings of several codes that answer for one token: a front, and what it delegates to. Pure."""
+"""Joins the findings of several codes behind one token: a proxy's front and its targets. Pure."""
 
 import msgspec
 
@@ -10,7 +10,8 @@ _Value = bool | None | Pending | tuple[Selector, ...]
 
 
 def either(one: StaticFindings, other: StaticFindings) -> StaticFindings:
-    """Of two codes of which one or the other runs: yes if one says so, no if both do."""
+    """Join findings of two codes of which one runs: true if one is true, None if else they
+    differ."""
     values = {
         name: _or(getattr(one, name), getattr(other, name))
         for name in StaticFindings.__struct_fields__
@@ -27,14 +28,14 @@ def _or(one: _Value, other: _Value) -> _Value:
 
 
 def with_front(findings: StaticFindings, front: StaticFindings) -> StaticFindings:
-    """With what a front's own code asks before it delegates: the clock."""
+    """Add what the front checks before it delegates: the clock."""
     if front.timebomb is True:
         return msgspec.structs.replace(findings, timebomb=True)
     return findings
 
 
 def joined(one: SimulationHints, other: SimulationHints) -> SimulationHints:
-    """Everything that either suggests to try, and every doubt of either."""
+    """Join hints: everything that either suggests to try; proved only if both are."""
     creates = (
         True
         if one.creates_balances or other.creates_balances

@@ -1,8 +1,9 @@
-"""Whose code answers at a token's address: its own, or that of an implementation behind it.
+"""Proxy resolution: finds the code that runs at a token's address, its own or an implementation's.
 
-The code itself says whether it is a proxy and where it looks for its implementation
-(`code/delegation`); the standard slots and EIP-897 help where it cannot be followed. Storage is
-always the token's: a delegated contract that delegates on still runs on the token's storage.
+The token's code decides whether it is a proxy and where its implementation is
+(`static/dataflow/delegate_targets`); the standard slots and EIP-897 help where it cannot be
+followed. Storage is always the token's: an implementation that delegates on still runs on it.
+Bound: `_DEEPEST` implementations.
 """
 
 from collections.abc import Sequence
@@ -34,7 +35,7 @@ IMPLEMENTATION_SLOT = _slot("eip1967.proxy.implementation", minus_one=True)
 """EIP-1967: the hash less one, so that no known preimage leads to it."""
 
 BEACON_SLOT = _slot("eip1967.proxy.beacon", minus_one=True)
-"""EIP-1967: the contract that is asked for `implementation()`."""
+"""EIP-1967: the contract whose `implementation()` is called."""
 
 ZEPPELIN_SLOT = _slot("org.zeppelinos.proxy.implementation", minus_one=False)
 """Proxies of OpenZeppelin's ZeppelinOS, before EIP-1967."""
@@ -45,73 +46,73 @@ PROXIABLE_SLOT = _slot("PROXIABLE", minus_one=False)
 STANDARD_SLOTS = (IMPLEMENTATION_SLOT, BEACON_SLOT, ZEPPELIN_SLOT, PROXIABLE_SLOT)
 
 _DEEPEST = 4
-"""Implementations behind implementations that are followed."""
+"""Nested implementations that are followed."""
 
 _GETTER = "implementation()"
-"""EIP-897, and what a beacon is asked."""
+"""EIP-897, and the getter of a beacon."""
 
 _ADDRESS_MASK = 2**160 - 1
 
 
 class CodeOf(msgspec.Struct, frozen=True, kw_only=True):
-    """Next: the code of an implementation."""
+    """Next step: read the code of an implementation."""
 
     address: Address
 
 
 class FactsOf(msgspec.Struct, frozen=True, kw_only=True):
-    """Next: what this code tells by itself. No question to the node."""
+    """Next step: analyse this code. No read."""
 
     code: bytes
 
 
 class WordsAt(msgspec.Struct, frozen=True, kw_only=True):
-    """Next: slots of the token that the code names and that were not read yet."""
+    """Next step: read slots of the token that the code names."""
 
     slots: tuple[Hash32, ...]
 
 
 class AskBeacon(msgspec.Struct, frozen=True, kw_only=True):
-    """Next: a beacon's implementation."""
+    """Next step: read a beacon's implementation."""
 
     beacon: Address
 
 
 class Trail(msgspec.Struct, frozen=True, kw_only=True):
-    """How far the search for the code behind a token has come."""
+    """State of the search for the code behind a token."""
 
     token: Address
     is_proxy: bool | None
     """Of the token's own address. None: its code could not be followed, and no slot helps."""
     code: bytes | None
-    """Code to judge, as far as known. None: it is a proxy, and to what was not found."""
+    """Code to analyse, as far as known. None: it is a proxy whose implementation was not found."""
     hops: tuple[Address, ...] = ()
-    """Implementations so far; the last one is the one with `code`."""
+    """Implementations so far; `code` is that of the last."""
     words: dict[Hash32, int] = {}
-    """The token's storage that was read."""
+    """The token's storage read so far, by slot."""
     declared: Address | None = None
-    """What the token answers to `implementation()`."""
+    """The address that the token's `implementation()` returns."""
     own: CodeAnalysis | None = None
-    """What the token's own code tells. None: it has none, or was not examined yet."""
+    """Analysis of the token's own code. None: it has none, or was not analysed yet."""
     found: CodeAnalysis | None = None
-    """What `code` tells. None: not examined yet."""
+    """Analysis of `code`. None: not analysed yet."""
     wants: CodeOf | FactsOf | WordsAt | AskBeacon | None = None
-    """What to find out next. None: the search has ended."""
+    """The next step. None: the search has ended."""
 
     @property
     def implementation(self) -> Address | None:
-        """Where the judged code is. None: at the token itself, or not found."""
+        """Return the address of the analysed code. None: the token itself, or not found."""
         return self.hops[-1] if self.hops and self.code is not None else None
 
 
 def first_requests(token: Address, *, block: Hash32) -> tuple[RpcRequest, ...]:
-    """What every token is asked, so that most need no second round."""
+    """Return the reads made of every token, so that most need no second round."""
     slots = (word_at(token, slot, block=block) for slot in STANDARD_SLOTS)
     return (*slots, call(token, _GETTER, block=block))
 
 
 def beacon_requests(beacon: Address, *, block: Hash32) -> tuple[RpcRequest, ...]:
-    """The question to a beacon."""
+    """Return the read of a beacon's implementation."""
     return (call(beacon, _GETTER, block=block),)
 
 
@@ -133,7 +134,7 @@ def begin(token: Address, *, code: bytes, answers: Sequence[RpcAnswer]) -> Trail
 
 
 def requests(trail: Trail, *, block: Hash32) -> tuple[RpcRequest, ...]:
-    """What the trail wants of the node next; empty at its end."""
+    """Return the reads of the next step; empty at the end."""
     match trail.wants:
         case CodeOf(address=address):
             return (code_at(address, block=block),)
@@ -162,8 +163,8 @@ def read(trail: Trail, answers: Sequence[RpcAnswer]) -> Trail:
 
 
 def learn(trail: Trail, found: CodeAnalysis) -> Trail:
-    """Take what the code of a FactsOf tells: stop at code that does not delegate, or answers a
-    holder's calls itself; else go on."""
+    """Take the analysis of a FactsOf's code: stop at code that does not delegate, or that
+    implements a holder's functions itself; else go on."""
     here = msgspec.structs.replace(trail, found=found, wants=None)
     if not trail.hops:
         is_proxy = found.delegation.is_proxy
@@ -184,7 +185,8 @@ def _delegation(trail: Trail) -> Delegation:
 
 
 def _search(trail: Trail, delegation: Delegation) -> Trail:
-    """Find the next target in what the code names, then in what the standards name."""
+    """Find the next target in the slots and addresses of the code, then in those of the
+    standards."""
     unread = tuple(
         slot for slot in delegation.slots + delegation.beacon_slots if slot not in trail.words
     )
@@ -211,7 +213,7 @@ _WITHOUT_BEACON = (IMPLEMENTATION_SLOT, ZEPPELIN_SLOT, PROXIABLE_SLOT)
 
 
 def _held(trail: Trail, slots: Sequence[Hash32]) -> Address | None:
-    """The first address in these slots; flags may share the word with it."""
+    """Return the first address in these slots; flags may share the word with it."""
     for slot in slots:
         held = address_of(trail.words[slot] & _ADDRESS_MASK)
         if held not in (None, ZERO_ADDRESS):
@@ -228,5 +230,5 @@ def _go_to(trail: Trail, target: Address | None) -> Trail:
 
 
 def _lost(trail: Trail) -> Trail:
-    """The end of a trail that leads to no code."""
+    """End the search without code."""
     return msgspec.structs.replace(trail, code=None, wants=None)

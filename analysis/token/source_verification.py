@@ -1,4 +1,4 @@
-"""Can everybody read the contract's source, and that of the contract behind a proxy?"""
+"""Looks up whether the source of a token, and of the contract behind a proxy, is verified."""
 
 import asyncio
 
@@ -9,12 +9,12 @@ from config.primitives import Address
 
 
 class Openness(msgspec.Struct, frozen=True, kw_only=True):
-    """Definitions: the specification, "Static analysis"."""
+    """Findings on verified source. Definitions: the specification, "Static analysis"."""
 
     is_open_source: bool | None
-    """None: nobody is asked, or nobody's answer decides."""
+    """None: no service is configured, or no answer decides."""
     has_open_source_implementation: bool | None
-    """None also for what is no proxy."""
+    """None also for a token that is no proxy."""
 
 
 NOT_ASKED = Openness(is_open_source=None, has_open_source_implementation=None)
@@ -23,7 +23,8 @@ NOT_ASKED = Openness(is_open_source=None, has_open_source_implementation=None)
 async def find_openness(
     sources: Sources | None, *, chain_id: int, token: Address, implementation: Address | None
 ) -> Openness:
-    """`sources` None: nobody is asked. Failures are unknowns, never errors."""
+    """Look up both contracts. `sources` None: no service is configured. Failures give None, never
+    errors."""
     if sources is None:
         return NOT_ASKED
     contracts = [token] if implementation is None else [token, implementation]

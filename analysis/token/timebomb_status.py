@@ -1,7 +1,7 @@
-"""What a timebomb comes to at one moment. Pure; run for every answer, not once an analysis.
+"""Status of a timebomb at one moment: compares clock limits with the clock. Pure.
 
-Rules and precedence: the specification, "timebomb_status". Where it says "about", or nothing, the
-constants here say what was chosen.
+Runs for every response, not once an analysis. Rules and precedence: the specification,
+"timebomb_status". Where it says "about", or nothing, the constants here are the choice made.
 """
 
 from collections.abc import Sequence
@@ -34,22 +34,22 @@ UNIX_TIMES_FROM_S: Final = 1_000_000_000
 """Where the Unix-time range begins (September 2001); it ends where limits begin."""
 
 LIMIT_AFTER_S: Final = 10 * YEAR_S
-"""A value further ahead than this is one no clock is waited for to reach."""
+"""Seconds. A value further ahead than this is never reached in practice."""
 
 BLOCKS_FROM_S: Final = 22 * YEAR_S // 10
-"""How long ago a block may have been, by nominal block time, to be told from other numbers: the
-"about two years" of the specification with a tenth of slack. At two years to the day no stored
-block could ever have passed, because that takes more than two."""
+"""Seconds. Age by nominal block time up to which a value counts as a past block number: the "about
+two years" of the specification with a tenth of slack. At exactly two years no stored block could
+ever have passed, because that takes more than two."""
 
 OLD_AFTER_S: Final = YEAR_S
-"""A stored deadline counts as passed when it is older."""
+"""Seconds. A stored deadline counts as passed when it is older."""
 
 _BLOCK_AGE_SHARE: Final = 0.5
-"""The share of the nominal block time at which a block's age is counted, lest a chain that has
-become faster make it seem old."""
+"""Share of the nominal block time at which a block's age is counted, so that it does not seem old
+on a chain that has become faster."""
 
 _DURATION_S: Final = 60
-"""Multiples of it look like block numbers and are durations."""
+"""Seconds. Its multiples look like block numbers but are durations."""
 
 
 class TimebombDeadline(msgspec.Struct, frozen=True, kw_only=True):
@@ -60,20 +60,20 @@ class TimebombDeadline(msgspec.Struct, frozen=True, kw_only=True):
     clock: ClockKind
     value: int
     passed: bool
-    """The clock is at or after the value."""
+    """True if the clock is at or after the value."""
     reached_at_s: int
     """Unix seconds; exact for a timestamp, by nominal block time for a block."""
 
 
 class Timebomb(msgspec.Struct, frozen=True, kw_only=True):
-    """The answer at one moment."""
+    """Finding, status and deadlines at one moment."""
 
     found: bool | Pending | None
-    """The finding as it is sent."""
+    """The finding as reported."""
     status: TimebombState | None
     """None: no finding, or not analysed yet."""
     deadlines: tuple[TimebombDeadline, ...]
-    """Every placed deadline once, earliest first."""
+    """Every deadline with a known clock once, earliest first."""
 
 
 def judge(
@@ -83,11 +83,10 @@ def judge(
     clock: ContractClock | None,
     can_change: bool,
 ) -> Timebomb:
-    """Place every limit against the clock and say what they come to.
+    """Compare every limit with the clock and return the resulting status.
 
-    `found` is the static finding: a status may switch it off, never on. Without a clock, or
-    without any limit that was understood, the status is `unknown`. `can_change` from
-    `storage_can_change`.
+    `found` is the static finding: a status may switch it off, never on. Without a clock, or without
+    any limit that was understood, the status is `unknown`. `can_change` from `storage_can_change`.
     """
     if found is not True:
         return Timebomb(found=found, status=None, deadlines=())
@@ -106,9 +105,9 @@ def judge(
 def storage_can_change(
     *, ownership_renounced: bool | None, owner_slots_vacant: bool | None
 ) -> bool:
-    """Whether somebody may still be there to move a storage value.
+    """True if an owner may still exist that can change a stored value.
 
-    Only the owner is thought of: who may call a setter is not checked.
+    Only the owner is considered; the access control of setters is not checked.
     """
     return ownership_renounced is not True or owner_slots_vacant is not True
 
@@ -116,9 +115,9 @@ def storage_can_change(
 def place(
     value: int, clock: ContractClock, *, compared_with: ClockKind | None = None
 ) -> ClockKind | Literal["limit"] | None:
-    """Which clock a value belongs to, if any. None: it cannot be placed.
+    """Return the clock a value belongs to, or "limit" if it is never reached. None: not known.
 
-    Where code is known to compare it with one clock, it is not placed on the other.
+    A value that code compares with one clock is never assigned to the other.
     """
     ahead_blocks = LIMIT_AFTER_S / clock.block_interval_s
     if value > clock.time_s + LIMIT_AFTER_S and value > clock.block_number + ahead_blocks:
@@ -132,7 +131,7 @@ def place(
 
 
 def imply(limit: ClockLimitRow, clock: ContractClock, *, can_change: bool) -> TimebombState:
-    """The status that one limit by itself would give."""
+    """Return the status that one limit by itself gives."""
     if limit.source == "stamp":
         return "passed"
     placed = None
