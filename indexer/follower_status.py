@@ -1,4 +1,4 @@
-"""How a follower is doing, for /ready and the status command."""
+"""Status of a follower, for /ready and the status command."""
 
 from collections.abc import Callable
 
@@ -8,7 +8,7 @@ from config.primitives import BlockRef
 
 
 class FollowStatus(msgspec.Struct, frozen=True, kw_only=True):
-    """One chain's follower at one moment."""
+    """Status of one chain's follower at one moment."""
 
     chain_id: int
     head: BlockRef | None = None
@@ -18,11 +18,11 @@ class FollowStatus(msgspec.Struct, frozen=True, kw_only=True):
     updated_at_s: float = 0.0
     """Unix seconds of the last time we were level with the head, or came closer to it."""
     last_error: str | None = None
-    """What is wrong now, in words. None: nothing."""
+    """Current error, in words. None: there is none."""
 
     @property
     def lag_blocks(self) -> int | None:
-        """Blocks behind the head. None: unknown."""
+        """Return the blocks behind the head. None: unknown."""
         if self.head is None or self.tip is None:
             return None
         return max(0, self.head.number - self.tip.number)

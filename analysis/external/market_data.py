@@ -1,4 +1,4 @@
-"""Facade of the market-data services. A failure of a service counts as a miss, never as an error."""
+"""Facade of the market-data services. A failure of a service is a miss, never an error."""
 
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from typing import TypeVar

@@ -1,4 +1,4 @@
-"""Parsing of numbers from external services, which send them as numbers, as strings, or not at all."""
+"""Parsing of numbers from external services: sent as numbers, as strings, or not at all."""
 
 import math
 

@@ -1,1 +1,1 @@
-"""One decoder a venue family: log columns in, pool columns out."""
+"""Event decoders, one per venue family: log columns in, columns of pools, trades or transfers out."""
