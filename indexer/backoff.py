@@ -14,7 +14,7 @@ class SleepClock(Protocol):
         ...
 
     async def sleep(self, seconds: float) -> None:
-        """Wait."""
+        """Wait so many seconds."""
         ...
 
 

@@ -1,4 +1,4 @@
-"""Exchange of one set of requests with one endpoint, split into batches that the endpoint accepts."""
+"""Exchange of a set of requests with one endpoint, in batches that the endpoint accepts."""
 
 import asyncio
 from collections.abc import Iterator, Sequence

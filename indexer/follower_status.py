@@ -12,7 +12,7 @@ class FollowStatus(msgspec.Struct, frozen=True, kw_only=True):
 
     chain_id: int
     head: BlockRef | None = None
-    """The node's newest block when it was last asked. None: it has not answered yet."""
+    """The node's newest block at the last query. None: it has not answered yet."""
     tip: BlockRef | None = None
     """Our newest block. None: nothing ingested yet."""
     updated_at_s: float = 0.0

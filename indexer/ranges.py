@@ -59,8 +59,8 @@ class LogRange(msgspec.Struct, frozen=True, kw_only=True):
         return msgspec.structs.replace(self, size=min(self.size * _GROWTH, self.largest))
 
     def after_refusal(self, asked: int, *, suggested: int | None = None) -> "LogRange":
-        """Return a range of the node's suggested size where it is smaller, else half of what was
-        asked."""
+        """Return a range of the node's suggested size where that is smaller, else of half of
+        `asked`."""
         half = max(1, asked // 2)
         size = suggested if suggested is not None and 0 < suggested < asked else half
         return msgspec.structs.replace(self, size=size, rest=_REST_AFTER_REFUSAL)

@@ -18,7 +18,8 @@ class PoolFigures(msgspec.Struct, frozen=True, kw_only=True):
     """Figures of one pool by the service; amounts are in whole tokens."""
 
     liquidity_usd: float | None
-    """Both sides, at the service's own prices. A token's own side is easily overstated."""
+    """USD of both sides, at the service's own prices. The side of a token itself is easily
+    overstated."""
     base: str = ""
     """Lower-case address; for the native coin zero or its wrapper's. Empty: not known."""
     quote: str = ""

@@ -79,7 +79,7 @@ def read(question: RegistryQuestion, token: Address, answers: Sequence[RpcAnswer
         if decoy == "unread":
             return "unread"
         if decoy == told(answers[0]) or isinstance(_read(question, question.at, decoy), Record):
-            return "silent"  # it has such a record of everything
+            return "silent"  # it has such a record of every address
     return said[0]
 
 

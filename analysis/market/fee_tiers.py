@@ -68,8 +68,7 @@ def requests(
     query = {
         "address": list(dict.fromkeys(dex.factory for dex in dexes)),
         "topics": [[_FEE_ENABLED, _SPACING_ENABLED]],
-        # The first tiers are enabled as a factory is made, before its first pool: those everybody
-        # knows.
+        # The first tiers, enabled with the factory and before its first pool, are well known.
         "fromBlock": hex(min(dex.from_block or 0 for dex in dexes)),
         "toBlock": "latest" if to_block is None else hex(to_block),
     }

@@ -79,7 +79,7 @@ class TradeResult(msgspec.Struct, frozen=True, kw_only=True):
     sell_tax_rises: bool | None = None
     """Half or more is taken later or after others' trades, and less at the pinned block."""
     sell_depends_on_size: bool | None = None
-    """Some amounts can be sold, or keep half, and others cannot."""
+    """Some buyers can sell, or keep half, and others cannot, by the amount they hold."""
     sell_depends_on_conditions: bool | None = None
     """The sale reverts, or half is taken, for ordinary values of what the code reads: fees, gas,
     coins."""

@@ -1,1 +1,1 @@
-"""Event decoders, one per venue family: log columns in, columns of pools, trades or transfers out."""
+"""Event decoders: log columns in, columns of pools, launches, trades or transfers out."""

@@ -1,4 +1,4 @@
-"""Pool creation events as data: one PoolForm per event signature, with the place of each argument."""
+"""Pool creation events as data: one PoolForm per event signature."""
 
 import msgspec
 from eth_utils.crypto import keccak

@@ -1,4 +1,4 @@
-"""Undecoded logs: those with a known topic but another shape than its event, which are stored too."""
+"""Undecoded logs: those with a known topic but not the shape of its event. They are stored, too."""
 
 import polars as pl
 

@@ -1,1 +1,1 @@
-"""How each pool family is traded: one file a family, the same questions answered by each."""
+"""Trading per pool family: one module a family, each with the same functions."""

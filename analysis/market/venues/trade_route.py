@@ -136,7 +136,7 @@ class Reach(msgspec.Struct, frozen=True, kw_only=True):
     code: str
     """0x runtime code put there by a state override."""
     data: Callable[[Swap], str]
-    """Calldata."""
+    """Calldata of the measurement."""
     has_hooks: bool = False
     """Hooks act in the swap, so they may have caused a result of no liquidity."""
 
@@ -167,7 +167,7 @@ class RouterFunction(msgspec.Struct, frozen=True, kw_only=True):
         return bytes.fromhex(selector_of(self.signature)[2:])
 
     def data(self, swap: Swap) -> str:
-        """Calldata."""
+        """Return the calldata of the call."""
         return call_data(self.signature, *self.arguments(swap))
 
 
