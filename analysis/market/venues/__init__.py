@@ -1,1 +1,1 @@
-"""Trading per pool family: one module a family, each with the same functions."""
+"""Pool state and trade routes of each pool family, in modules of their own."""
