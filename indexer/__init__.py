@@ -1,1 +1,1 @@
-"""Follows chains: node -> decoded rows -> store."""
+"""Chain indexer: reads blocks and logs from nodes, decodes them, and writes rows to the store."""

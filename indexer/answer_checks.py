@@ -1,7 +1,9 @@
-"""Whether a node's answers can be true together. Nothing is believed before it has passed here.
+"""Consistency checks of a node's answers: headers against each other, logs against headers and
+query.
 
 Each check raises DisagreementError, which names both requests. The hash of a header is not
-computed anew: chains differ in what they hash.
+recomputed, as chains differ in what they hash. Missing logs are suspected only where a block that
+was read by hash has none at all.
 """
 
 from collections.abc import Iterable, Sequence
@@ -18,7 +20,7 @@ _BLOOM_BITS = 2048
 
 
 def check_number(header: Header, *, asked: int) -> None:
-    """The block at a height has that height."""
+    """Check that the block at a height has that height."""
     if header.number != asked:
         raise DisagreementError(
             first=f"eth_getBlockByNumber({asked})",
@@ -28,7 +30,7 @@ def check_number(header: Header, *, asked: int) -> None:
 
 
 def check_link(parent: BlockRef, child: BlockRef) -> None:
-    """The child is one higher and names the parent's hash."""
+    """Check that the child is one higher and has the parent's hash."""
     if child.number != parent.number + 1 or child.parent_hash != parent.hash:
         raise DisagreementError(
             first=f"block {parent.number} ({parent.hash})",
@@ -38,7 +40,8 @@ def check_link(parent: BlockRef, child: BlockRef) -> None:
 
 
 def check_block_logs(logs: pl.DataFrame, header: Header, *, topics: Sequence[Hash32]) -> None:
-    """Logs asked by block hash are of that block, in order, of the topics, and in its bloom."""
+    """Check that logs read by block hash are of that block, in order, of the topics, and in its
+    bloom filter."""
     asked = f"eth_getLogs(block {header.ref.hash})"
     _check_topics(logs, topics=topics, asked=asked)
     _check_order(logs, asked=asked)
@@ -62,9 +65,10 @@ def check_range_logs(
     headers: Iterable[Header],
     address: Address | None = None,
 ) -> None:
-    """Logs asked by range lie in it, in order, of the topics, one hash a block, as in `headers`.
+    """Check that logs read by range lie in it, in order, of the topics, with one hash a block, as
+    in `headers`.
 
-    `address`: of the one contract that was asked for. None: any.
+    `address`: the only contract whose logs were queried. None: any.
     """
     asked = f"eth_getLogs({first} to {last})"
     _check_topics(logs, topics=topics, asked=asked)
@@ -89,15 +93,15 @@ def check_range_logs(
 
 
 def is_suspiciously_empty(logs: pl.DataFrame, header: Header, *, topics: Sequence[Hash32]) -> bool:
-    """No logs at all, although the bloom filter lets one of the topics in.
+    """True if there are no logs at all, although the bloom filter contains one of the topics.
 
-    A filter may let in what is not there, so this is reason to ask again, not to accuse.
+    The filter has false positives, so this is a reason to ask again, not an error.
     """
     return logs.is_empty() and any(may_contain(header.logs_bloom, text) for text in topics)
 
 
 def may_contain(bloom: LogsBloom, text: str) -> bool:
-    """Whether a bloom filter lets an address or topic in. False is certain, True is not.
+    """True if a bloom filter may contain an address or topic; False is certain.
 
     Source: the Yellow Paper, section 4.4.3 (three 11-bit indices from the item's keccak256).
     """

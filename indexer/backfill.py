@@ -1,7 +1,7 @@
-"""Fills in a range of the past, with a checkpoint of its own: stopped anywhere, it goes on there.
+"""Resumable back-fill of a block range, with a checkpoint of its own.
 
-Several ranges are fetched at once; one writer commits them in order, in transactions of about
-`indexer.commit_rows` logs.
+Several sub-ranges are fetched concurrently; one writer commits them in order, in transactions of
+about `indexer.commit_rows` logs. Stopped anywhere, the next run continues after the checkpoint.
 """
 
 import asyncio
@@ -28,9 +28,9 @@ from sql.store import Store
 _FETCHES_AT_ONCE = 4
 _BLOCKS_AT_ONCE = 32
 _COMMIT_EVERY_S = 15.0
-"""A slow node is not to keep what it gave unsaved for longer than this."""
+"""Most seconds between commits, so that a slow node's logs do not stay unsaved."""
 _TRIES = 8
-"""Failures in a row before the back-fill gives up; it can be resumed."""
+"""Failures in a row before the back-fill raises; it can be resumed."""
 _FIRST_PAUSE_S = 0.5
 _MOST_PAUSE_S = 30.0
 
@@ -38,33 +38,33 @@ _log = structlog.get_logger(__name__)
 
 
 class BackfillProgress(msgspec.Struct, frozen=True, kw_only=True):
-    """How far a back-fill has come, what was done before a resumption included."""
+    """Progress of a back-fill, with what earlier runs did."""
 
     from_block: int
     to_block: int
     done_to: int
     """Committed up to and with this block; `from_block` - 1 at the start."""
     written: WrittenPiece
-    """By this run."""
+    """Rows and logs of this run."""
 
 
 class BackfillResult(msgspec.Struct, frozen=True, kw_only=True):
-    """What a run of a back-fill did."""
+    """Result of one run of a back-fill."""
 
     rows: int
-    """New in the store."""
+    """Rows that are new in the store."""
     logs: int
-    """Gone through."""
+    """Logs that were read."""
     seconds: float
 
     @property
     def logs_per_s(self) -> float:
-        """Speed of this run; 0 when there was nothing to do."""
+        """Return logs per second of this run; 0 when there was nothing to do."""
         return self.logs / self.seconds if self.seconds > 0 else 0.0
 
 
 class BeyondHeadError(CallerError):
-    """The range asked for ends above the node's head."""
+    """The requested range ends above the node's head."""
 
     def __init__(self, *, to_block: int, head: int) -> None:
         super().__init__(f"block {to_block} does not exist yet; the head is block {head}")
@@ -84,12 +84,11 @@ async def backfill(
     progress: BackfillReport | None = None,
     clock: SleepClock | None = None,
 ) -> BackfillResult:
-    """Ingest `from_block` to `to_block`, ends included, and end there.
+    """Ingest `from_block` to `to_block`, ends included.
 
-    Goes on after the checkpoint of the same range, if there is one. Blocks that are not final yet
-    are asked for one by one and held in the window, where following takes them up.
-    Raises BeyondHeadError, UpstreamError when nodes stay silent or contradict each other, and
-    StoreError.
+    Continues after the checkpoint of the same range, if there is one. Blocks that are not final yet
+    are fetched one by one and held in the window, where following takes them up. Raises
+    BeyondHeadError, UpstreamError when nodes stay silent or contradict each other, and StoreError.
     """
     run = _Run(chain, client, store, settings, from_block=from_block, to_block=to_block)
     time_source = clock or SystemClock()
@@ -118,7 +117,7 @@ async def backfill(
 
 
 class _Run:
-    """One range of one chain on its way into the store."""
+    """State of one run: a range of one chain, its fetches and its commits."""
 
     def __init__(
         self,
@@ -145,10 +144,11 @@ class _Run:
         self._stream = f"backfill:{from_block}:{to_block}"
         self.written = WrittenPiece()
         self.has_begun = False
-        """The node has answered once: later silence is worth waiting for."""
+        """The node has answered once, so later failures are retried."""
 
     async def steps(self) -> AsyncIterator[BackfillProgress]:
-        """Commit after commit until the end of the range. Raises as `backfill` does."""
+        """Commit pieces until the end of the range, yielding after each. Raises as `backfill`
+        does."""
         head = await self._client.fetch_head()
         self.has_begun = True
         if self._to > head.number:
@@ -172,7 +172,7 @@ class _Run:
             yield self._progress(last)
 
     async def _gathered(self, first: int, last: int) -> AsyncGenerator[Piece, None]:
-        """Final blocks in pieces that are worth a transaction."""
+        """Yield final blocks in pieces that are large enough for a transaction."""
         gathered: list[Piece] = []
         logs = 0
         since_s = time.monotonic()
@@ -187,7 +187,7 @@ class _Run:
             yield join_pieces(gathered)
 
     async def _fetched(self, first: int, last: int) -> AsyncGenerator[list[Piece], None]:
-        """Final blocks in order, while the next ones are already being fetched."""
+        """Yield final blocks in order, while the next ones are being fetched."""
         under_way: deque[asyncio.Task[list[Piece]]] = deque()
         at = first
         try:

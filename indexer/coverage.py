@@ -1,4 +1,4 @@
-"""Which block ranges have been gone through, for all subjects of a chain at once."""
+"""Coverage: the block ranges that have been ingested, for all subjects of a chain at once."""
 
 from collections.abc import Sequence
 
@@ -31,7 +31,8 @@ def join_coverage(
     first: int,
     last: int,
 ) -> list[CoverageRow]:
-    """The known ranges with the new one in each subject, joined where they touch or overlap."""
+    """Return the known ranges with the new one in each subject, joined where they touch or
+    overlap."""
     others = [row for row in known if row.subject not in subjects]
     return others + [
         row

@@ -1,4 +1,4 @@
-"""One node of several: how well it has been doing, and what has been learnt about it."""
+"""State of one endpoint: its health and limits as observed, and its concurrency limit."""
 
 import asyncio
 from collections.abc import Iterable
@@ -10,13 +10,13 @@ from indexer.transport import Transport
 _MEMORY = 0.8
 """Weight of the past in the moving averages: about the last five answers count."""
 _FAILURE_COST_S = 30.0
-"""A failure share of 1 counts like answers this much slower."""
+"""Latency, in seconds, that a failure share of 1 counts as."""
 _FIRST_COOL_S = 0.5
 _MOST_COOL_S = 30.0
 _WRONG_CHAIN_S = 60.0
-"""How long an endpoint of another chain is left alone before it is asked again."""
+"""Time for which an endpoint of another chain is not used."""
 _LACKING_S = 600.0
-"""How long a method that an endpoint does not know is asked of others first."""
+"""Time for which a method that an endpoint lacks is sent to others first."""
 _SINGLES_AT_ONCE = 16
 
 
@@ -29,15 +29,15 @@ class EndpointHealth:
         self.failures_in_row = 0
         self.cool_until_s = 0.0
         self.barred_until_s = 0.0
-        """The endpoint itself named this time (`Retry-After`): not to be asked before."""
+        """End of the time that the endpoint demanded by `Retry-After`."""
 
     @property
     def score_s(self) -> float:
-        """Lower is better: seconds of latency, with failures counted in."""
+        """Return seconds of latency plus a penalty for failures. Lower is better."""
         return self.latency_s + self.failure_share * _FAILURE_COST_S
 
     def note_success(self, latency_s: float) -> None:
-        """An exchange went well."""
+        """Record a successful exchange."""
         self.failure_share *= _MEMORY
         fresh = self.latency_s == 0.0
         self.latency_s = latency_s if fresh else _mix(self.latency_s, latency_s)
@@ -45,7 +45,7 @@ class EndpointHealth:
         self.cool_until_s = 0.0
 
     def note_failure(self, error: Exception, *, now_s: float) -> None:
-        """An exchange failed, or its answer was not to be believed."""
+        """Record a failed exchange, or an answer that failed its checks."""
         self.failure_share = _mix(self.failure_share, 1.0)
         self.failures_in_row += 1
         cool_s = backoff_s(self.failures_in_row, first_s=_FIRST_COOL_S, most_s=_MOST_COOL_S)
@@ -64,11 +64,11 @@ class Endpoint:
         self.max_batch = max_batch
         """Requests in one message; smaller once the endpoint has refused more."""
         self.is_verified = False
-        """The chain id was seen to be right, and the endpoint has not been away since."""
+        """The chain id was checked, and no exchange has failed since, except for rate limits."""
         self.wrong_until_s: float | None = None
-        """Not to be used before, because it serves another chain. None: it does not."""
+        """End of its exclusion for serving another chain. None: it does not."""
         self.wrong_chain_id = 0
-        """What it served when it was last seen on another chain."""
+        """Chain id of the other chain that it last served."""
         self.gate = asyncio.Semaphore(_SINGLES_AT_ONCE)
         self._lacking_until_s: dict[str, float] = {}
 
@@ -76,34 +76,34 @@ class Endpoint:
         return f"Endpoint({self.service})"
 
     def mark_wrong(self, chain_id: int, *, now_s: float) -> None:
-        """It serves this other chain: leave it alone for a while."""
+        """Exclude the endpoint for a while, as it serves this other chain."""
         self.wrong_chain_id = chain_id
         self.is_verified = False
         self.wrong_until_s = now_s + _WRONG_CHAIN_S
 
     def mark_right(self) -> None:
-        """Its chain id is ours."""
+        """Record that its chain id is ours."""
         self.is_verified = True
         self.wrong_until_s = None
 
     def note_lack(self, method: str, *, now_s: float) -> None:
-        """It said that it does not know this method."""
+        """Record that the endpoint lacks this method."""
         self._lacking_until_s[method] = now_s + _LACKING_S
 
     def lacks(self, methods: Iterable[str], *, now_s: float) -> bool:
-        """Whether it said so of one of these, not too long ago."""
+        """True if the endpoint lacks one of these methods, as recorded within `_LACKING_S`."""
         return any(now_s < self._lacking_until_s.get(method, 0.0) for method in methods)
 
     def is_excluded(self, *, now_s: float) -> bool:
-        """Whether it was seen on another chain a short while ago."""
+        """True if it served another chain a short while ago."""
         return self.wrong_until_s is not None and now_s < self.wrong_until_s
 
     def wait_s(self, *, now_s: float) -> float:
-        """Seconds the endpoint asked us to stay away."""
+        """Return the seconds left of the endpoint's `Retry-After`."""
         return max(0.0, self.health.barred_until_s - now_s)
 
     def is_cooling(self, *, now_s: float) -> bool:
-        """Whether it failed a short while ago: others go first."""
+        """True if it failed a short while ago: others go first."""
         return now_s < max(self.health.cool_until_s, self.health.barred_until_s)
 
 

@@ -1,4 +1,4 @@
-"""One question to one endpoint: split into messages as small as the endpoint wants them."""
+"""Exchange of a set of requests with one endpoint, in batches that the endpoint accepts."""
 
 import asyncio
 from collections.abc import Iterator, Sequence
@@ -19,7 +19,7 @@ _STATUSES_OF_REFUSED_BATCHES = frozenset({400, 405, 413, 415, 422, 501})
 
 
 class RpcQuestion:
-    """Requests and the answers that have come in so far."""
+    """Requests and the answers received so far."""
 
     def __init__(self, requests: Sequence[RpcRequest]) -> None:
         self.requests = tuple(requests)
@@ -27,24 +27,24 @@ class RpcQuestion:
         self._answers: dict[int, RpcAnswer] = {}
 
     def open_indices(self) -> list[int]:
-        """Requests that still lack an answer."""
+        """Return the indices of requests that still lack an answer."""
         return [index for index in range(len(self.requests)) if index not in self._answers]
 
     def note(self, index: int, answer: RpcAnswer) -> None:
-        """Keep one answer."""
+        """Store one answer."""
         self._answers[index] = answer
 
     def answers(self) -> list[RpcAnswer]:
-        """All answers in the order asked. Only complete questions have them."""
+        """Return all answers in the order asked. Raises KeyError while one is missing."""
         return [self._answers[index] for index in range(len(self.requests))]
 
     @property
     def methods(self) -> frozenset[str]:
-        """All that it asks for."""
+        """Return the methods of all requests."""
         return self._methods
 
     def unknown_methods(self) -> set[str]:
-        """Those that the endpoint said it does not know (JSON-RPC 2.0, section 5.1)."""
+        """Return the methods that the endpoint does not support (JSON-RPC 2.0, section 5.1)."""
         return {
             self.requests[index].method
             for index, answer in self._answers.items()
@@ -52,21 +52,21 @@ class RpcQuestion:
         }
 
     def forget(self) -> None:
-        """Drop all answers: they come from elsewhere."""
+        """Drop all answers before another endpoint is asked."""
         self._answers.clear()
 
     def forget_unless_partial(self, error: UpstreamError) -> None:
-        """Drop all answers, unless they are good and only some are missing for a rate limit."""
+        """Drop all answers, unless only some are missing because of a rate limit."""
         if not isinstance(error, RateLimitedError):
             self.forget()
 
 
 async def exchange(endpoint: Endpoint, question: RpcQuestion, ids: Iterator[int]) -> None:
-    """Fill in the open answers.
+    """Send the open requests and store their answers.
 
     An endpoint that refuses a batch gets smaller ones, down to single calls, from then on. An
-    answer that is too long is asked for in smaller parts once. Raises UpstreamError; answers that
-    came in before it stay in the question.
+    answer that is too long is requested in smaller parts, this time only. Raises UpstreamError;
+    answers received before it stay in the question.
     """
     size = endpoint.max_batch
     while open_indices := question.open_indices():
@@ -94,7 +94,7 @@ async def _send_parts(
             failures.append(outcome)
         elif outcome is not None:
             raise outcome
-    # A refusal of the size says what to do next; other failures end the attempt.
+    # Smaller parts help only if every failure is about size; any other ends the attempt.
     failures.sort(key=_is_about_size)
     return failures[0] if failures else None
 

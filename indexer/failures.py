@@ -1,15 +1,15 @@
-"""Ways in which a node's answer cannot be used. All are UpstreamErrors; the class says what to do.
+"""Failures of a node's answer, as subclasses of UpstreamError; the class decides the reaction.
 
 UpstreamError
 ├── AnswerTimeoutError    no complete answer in time: ask for less, or elsewhere
 ├── AnswerTooLargeError   more bytes than allowed: ask for less
-├── HttpStatusError      an HTTP error without a JSON-RPC body
+├── HttpStatusError       an HTTP error without a JSON-RPC body
 ├── RateLimitedError      asked too often: wait, or ask elsewhere
-├── BatchRefusedError     several requests in one message are not taken: send fewer
+├── BatchRefusedError     several requests in one message are refused: send fewer
 ├── MalformedAnswerError  not JSON-RPC, or ids that were not asked
-└── DisagreementError     two answers, or an answer and its question, contradict each other
+└── DisagreementError     two answers, or an answer and its request, contradict each other
 
-RangeRefusedError stands beside them: the node is well, the question was too big.
+RangeRefusedError is no UpstreamError: the node is healthy, the query was too large.
 """
 
 from config.errors import AssayError, UpstreamError
@@ -32,12 +32,12 @@ class HttpStatusError(UpstreamError):
 
 
 class RateLimitedError(UpstreamError):
-    """The endpoint asks us to slow down."""
+    """The endpoint limits our rate."""
 
     def __init__(self, *, service: str, reason: str, retry_after_s: float | None = None) -> None:
         super().__init__(service=service, reason=reason)
         self.retry_after_s = retry_after_s
-        """Seconds to keep away. None: the endpoint did not say."""
+        """Seconds to wait. None: the endpoint did not say."""
 
 
 class BatchRefusedError(UpstreamError):
@@ -49,7 +49,8 @@ class MalformedAnswerError(UpstreamError):
 
 
 class DisagreementError(UpstreamError):
-    """An answer that cannot be true beside another one. Names both requests."""
+    """Two answers, or an answer and its request, that contradict each other. Names both
+    requests."""
 
     def __init__(self, *, first: str, second: str, difference: str) -> None:
         super().__init__(service="node", reason=f"{first} and {second} disagree: {difference}")
@@ -59,16 +60,16 @@ class DisagreementError(UpstreamError):
 
 
 class IllFormedError(ValueError):
-    """A part of an answer that is not what its field must be. The reader names the request."""
+    """A field of an answer with an invalid value. The reader adds the request's name."""
 
     def __init__(self, *, part: str) -> None:
         super().__init__(f"ill-formed {part}")
 
 
 class RangeRefusedError(AssayError):
-    """The node will not answer for so many blocks, or so many logs, at once."""
+    """The node refuses so many blocks, or so many logs, at once."""
 
     def __init__(self, *, message: str, suggested: tuple[int, int] | None) -> None:
         super().__init__(message)
         self.suggested = suggested
-        """First and last block the node says it would answer for. None: it named none."""
+        """First and last block that the node suggests instead. None: it suggested none."""

@@ -1,8 +1,8 @@
-"""Follows a chain: what the tables hold is the node's canonical chain up to our tip.
+"""Following loop of one chain: keeps the tables equal to the node's canonical chain up to our tip.
 
 Each step (blocks with their rows, checkpoint, coverage, tracked tokens, window) is one transaction,
-so a crash loses or doubles nothing. Whatever goes wrong outside this process ends in one clear log
-line, a pause, and another try.
+so a crash loses or doubles nothing. Every failure outside this process is logged once and retried
+after a back-off.
 """
 
 import asyncio
@@ -39,10 +39,10 @@ async def follow(
     stop: asyncio.Event,
     publish: Publish | None = None,
 ) -> None:
-    """Follow until `stop` is set; the piece under way is finished first.
+    """Follow until `stop` is set; the piece being ingested is finished first.
 
-    Begins after the checkpoint, else at the chain's start block, else at the head. Faults of
-    nodes, of the disk and of the store are logged, published and outlived; it raises none of them.
+    Begins after the checkpoint, else at the chain's start block, else at the head. Faults of nodes,
+    of the disk and of the store are logged, published and retried; it raises none of them.
     """
     watch = _Watch(chain, publish)
     follower = Follower(chain, client, store, settings)
@@ -69,7 +69,7 @@ async def follow(
 
 
 class _Watch:
-    """Tells the log and the status how it goes: each trouble once, and its end."""
+    """Log and published status of a follower: each failure is logged once, and so is its end."""
 
     def __init__(self, chain: Chain, publish: Publish | None) -> None:
         self._chain = chain
@@ -79,28 +79,28 @@ class _Watch:
         self._status = FollowStatus(chain_id=chain.id)
 
     def note_head(self, head: BlockRef, tip: BlockRef | None) -> None:
-        """The node has this head."""
+        """Record the node's head."""
         self._change(head=head, tip=tip)
 
     def note_tip(self, tip: BlockRef | None) -> None:
-        """We have come to this block, or back to it."""
+        """Record our tip after a step forwards or backwards."""
         self._change(tip=tip, updated_at_s=time.time())
 
     def note_success(self, tip: BlockRef | None) -> None:
-        """Level with the head."""
+        """Record that our tip is level with the head."""
         if self._failures:
             self._log.info("following again", tip=tip and tip.number)
         self._failures = 0
         self._change(tip=tip, updated_at_s=time.time(), last_error=None)
 
     def note_failure(self, error: Exception) -> float:
-        """Something is wrong. Returns the seconds to pause."""
+        """Record a failure and return the seconds to pause."""
         reason = str(error)
         self._failures += 1
         is_new = reason != self._status.last_error
         self._change(last_error=reason)
         if is_new:
-            # The log may lie on the very disk that is full.
+            # The log may be on the disk that is full.
             with contextlib.suppress(OSError):
                 self._log.error("following paused, trying again", reason=reason)
         if isinstance(error, WrongChainError):

@@ -1,4 +1,10 @@
-"""The moves of following: take blocks, take them back. The loop round them is in follow.py."""
+"""Ingestion of blocks at the head of one chain, and reorg handling: appends blocks and unwinds
+them.
+
+Blocks below the finality depth are fetched by range; blocks near the head one by one, checked by
+parent hash, and held in a window so that a reorg can be unwound. The loop around it is in
+follow.py.
+"""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
@@ -21,13 +27,13 @@ from sql.rows import BlockRow
 from sql.store import Store
 
 _BLOCKS_AT_ONCE = 32
-"""Blocks near the head that are asked for, and committed, together."""
+"""Blocks near the head that are fetched, and committed, together."""
 
 _log = structlog.get_logger(__name__)
 
 
 class Follower:
-    """One chain's position, and the moves from it. Not for concurrent use."""
+    """Position on one chain, and the steps that change it. Not for concurrent use."""
 
     def __init__(
         self, chain: Chain, client: RpcClient, store: Store, settings: IndexerSettings
@@ -49,15 +55,16 @@ class Follower:
 
     @property
     def tip(self) -> BlockRef | None:
-        """Our newest block. None: there is none yet, or its header is not held."""
+        """Return our newest block. None: there is none yet, or its header is not held."""
         return None if self._next is None else self._window.get(self._next - 1)
 
     def forget(self) -> None:
-        """Something failed on the way: what is in memory may not be what is stored."""
+        """Mark the position in memory as stale after a failure: it may differ from the stored
+        one."""
         self.is_loaded = False
 
     async def load(self) -> None:
-        """Take up the position that is stored. Raises StoreError."""
+        """Load the stored position. Raises StoreError."""
         self._window, self._next = await asyncio.to_thread(self._read_position)
         self._final_tip = -1
         self.is_loaded = True
@@ -65,8 +72,8 @@ class Follower:
     async def advance(self, head: Header) -> AsyncIterator[BlockRef | None]:
         """Move step by step to a head, yielding our tip after each step.
 
-        Ends at the head, and also where the node's answers have moved on meanwhile: the next head
-        tells more. Raises UpstreamError, RangeRefusedError and StoreError.
+        Ends at the head, and also where the node's answers have changed meanwhile: then the next
+        head decides. Raises UpstreamError, RangeRefusedError and StoreError.
         """
         while await self._step(head):
             yield self.tip
@@ -104,7 +111,7 @@ class Follower:
         )
         linked = _linked_prefix(headers)
         if not linked:
-            return False  # the node has fewer blocks than its head told
+            return False  # the node lacks blocks below its own head
         if not self._is_next(linked[0]):
             return await self._drop_tip()
         await self._store_blocks(linked)
@@ -112,9 +119,9 @@ class Follower:
 
     async def _take_final(self, first: int, final: int, head: Header) -> bool:
         if not await self._is_canonical(head):
-            return False  # what is final is counted from the head, so it has to be true
+            return False  # finality is counted from the head, so the head must be canonical
         if self.tip is not None and self.tip.number > self._final_tip:
-            # Our tip was not final when it was stored: see first whether it has become so.
+            # Our tip was not final when it was stored: check first that it is still canonical.
             following = await fetch_header(self._client, first)
             if following is None:
                 return False
@@ -133,7 +140,7 @@ class Follower:
         return True
 
     async def _is_canonical(self, head: Header) -> bool:
-        """Whether the node, asked by height, has this head. Asked once for each head."""
+        """True if the node returns this head by its height. Sends one request per head."""
         if self._confirmed_head != head.ref.hash:
             found = await fetch_header(self._client, head.number)
             if found is None or found.ref.hash != head.ref.hash:
@@ -146,7 +153,7 @@ class Follower:
 
     async def _store_blocks(self, headers: Sequence[Header]) -> None:
         piece = await fetch_blocks(self._client, headers, topics=self._ingest.block_topics)
-        # Counted from what is stored, not from the head: nothing has confirmed its number.
+        # Counted from the stored block, not from the head: nothing has confirmed the head's number.
         await self._store_piece(piece, keep_from=piece.last - self._chain.finality_blocks)
 
     async def _store_piece(self, piece: Piece, *, keep_from: int) -> None:
@@ -185,10 +192,10 @@ class Follower:
         return self.tip is not None and await self._drop(self.tip)
 
     async def _drop(self, block: BlockRef) -> bool:
-        """Take our tip back, unless the node, asked by height, still has it."""
+        """Unwind our tip. False: the node, queried by height, still has it."""
         canonical = await fetch_header(self._client, block.number)
         if canonical is not None and canonical.ref.hash == block.hash:
-            return False  # the head that led here is an old one
+            return False  # the head given is outdated
         await asyncio.to_thread(self._undo, block)
         self._log.info("reorganised away", block=block.number, hash=block.hash)
         self._window.pop(block.number, None)
@@ -228,7 +235,7 @@ def _to_ref(row: BlockRow) -> BlockRef:
 
 
 def _linked_prefix(headers: Sequence[Header | None]) -> list[Header]:
-    """The blocks up to where the answers end, or stop following one another."""
+    """Return the blocks up to the first that is missing or does not follow its parent."""
     linked: list[Header] = []
     for header in headers:
         if header is None or (linked and header.ref.parent_hash != linked[-1].ref.hash):

@@ -1,4 +1,4 @@
-"""How a follower is doing, for /ready and the status command."""
+"""Status of a follower, for /ready and the status command."""
 
 from collections.abc import Callable
 
@@ -8,21 +8,21 @@ from config.primitives import BlockRef
 
 
 class FollowStatus(msgspec.Struct, frozen=True, kw_only=True):
-    """One chain's follower at one moment."""
+    """Status of one chain's follower at one moment."""
 
     chain_id: int
     head: BlockRef | None = None
-    """The node's newest block when it was last asked. None: it has not answered yet."""
+    """The node's newest block at the last query. None: it has not answered yet."""
     tip: BlockRef | None = None
     """Our newest block. None: nothing ingested yet."""
     updated_at_s: float = 0.0
     """Unix seconds of the last time we were level with the head, or came closer to it."""
     last_error: str | None = None
-    """What is wrong now, in words. None: nothing."""
+    """Current error, in words. None: there is none."""
 
     @property
     def lag_blocks(self) -> int | None:
-        """Blocks behind the head. None: unknown."""
+        """Return the blocks behind the head. None: unknown."""
         if self.head is None or self.tip is None:
             return None
         return max(0, self.head.number - self.tip.number)

@@ -1,4 +1,4 @@
-"""Block headers off the wire."""
+"""Block headers: their requests and the decoding of the answers."""
 
 from typing import NewType
 
@@ -18,14 +18,14 @@ LATEST = RpcRequest("eth_getBlockByNumber", ("latest", False))
 
 
 class Header(msgspec.Struct, frozen=True, kw_only=True):
-    """What following needs of a header."""
+    """Header fields that following uses."""
 
     ref: BlockRef
     logs_bloom: LogsBloom
 
     @property
     def number(self) -> int:
-        """Block number."""
+        """Return the block number."""
         return self.ref.number
 
 
@@ -41,14 +41,15 @@ _decoder = msgspec.json.Decoder(_WireHeader | None)
 
 
 def header_request(number: int) -> RpcRequest:
-    """Ask for the block the node holds canonical at a height."""
+    """Return the request for the canonical block at a height."""
     return RpcRequest("eth_getBlockByNumber", (hex(number), False))
 
 
 def decode_header(answer: RpcAnswer, *, asked: str) -> Header | None:
-    """Read the answer to a block question. None: the node has no such block.
+    """Decode the answer to a block request. None: the node has no such block.
 
-    Raises MalformedAnswerError, for a refusal too: a block question has no other good answer.
+    Raises MalformedAnswerError, also for an error object: a block request has no other valid
+    answer.
     """
     if isinstance(answer, RpcFault):
         raise MalformedAnswerError(service="node", reason=f"{asked}: {answer.message}")

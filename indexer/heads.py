@@ -1,4 +1,4 @@
-"""New heads: announced over a WebSocket where there is one, asked for where not."""
+"""Feed of new heads: by WebSocket subscription where there is one, by polling otherwise."""
 
 import asyncio
 import contextlib
@@ -15,14 +15,14 @@ from indexer.rpc import RpcClient
 _FIRST_RETRY_S = 1.0
 _MOST_RETRY_S = 60.0
 _TRUST_FACTOR = 10
-"""While announcements come, the head is still asked for this many times more seldom: a
-subscription can die without the connection noticing."""
+"""Factor on the polling interval while a subscription works. Polling goes on, as a subscription can
+die without the connection noticing."""
 
 _log = structlog.get_logger(__name__)
 
 
 class HeadFeed:
-    """The newest head, again and again. Use as an asynchronous context manager."""
+    """Feed of the newest head. Use as an asynchronous context manager."""
 
     def __init__(
         self, client: RpcClient, *, poll_s: float, clock: SleepClock | None = None
@@ -52,7 +52,8 @@ class HeadFeed:
                 await self._listener
 
     async def next(self, *, stop: asyncio.Event, at_once: bool) -> Header | None:
-        """The newest head: now, or when there may be a new one. None: `stop` was set meanwhile.
+        """Return the newest head: now, or when there may be a new one. None: `stop` was set
+        meanwhile.
 
         Raises UpstreamError when no endpoint answers.
         """

@@ -1,4 +1,6 @@
-"""Writes a piece of the chain: rows, token tracking, coverage, window and checkpoint at once."""
+"""Writer of a piece of the chain: rows, token tracking, coverage, window and checkpoint in one
+transaction.
+"""
 
 from collections.abc import Sequence
 
@@ -27,7 +29,7 @@ TRANSFERS = "transfers"
 
 
 class WrittenPiece(msgspec.Struct, frozen=True, kw_only=True):
-    """How much was new in the store, and how much was gone through for it."""
+    """Rows that were new in the store, and the logs that were read for them."""
 
     logs: int = 0
     pools: int = 0
@@ -38,11 +40,11 @@ class WrittenPiece(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def rows(self) -> int:
-        """All kinds together."""
+        """Return the number of rows of all kinds."""
         return self.pools + self.launches + self.transfers + self.trades + self.undecoded
 
     def plus(self, other: "WrittenPiece") -> "WrittenPiece":
-        """The sum."""
+        """Return the sum of both."""
         return WrittenPiece(
             logs=self.logs + other.logs,
             pools=self.pools + other.pools,
@@ -54,20 +56,20 @@ class WrittenPiece(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Ingest:
-    """Knows what of a chain is kept."""
+    """Decoders and topics of one chain, and the writing of its pieces."""
 
     def __init__(self, chain: Chain) -> None:
         self._chain_id = chain.id
         self._decoder = PoolDecoder(chain.dexes)
         self._launches = LaunchDecoder(chain.launchpads)
         self.topics: tuple[Hash32, ...] = tuple(dict.fromkeys((*TOPICS, *self._launches.topics)))
-        """Of the logs that have to be asked for."""
+        """Topics of the logs that must be read."""
         self.timed_topics = SWAP_TOPICS
-        """Of those that are kept only where the time of their block is known."""
+        """Topics of logs that are kept only where the time of their block is known."""
         self.block_topics: tuple[Hash32, ...] = (*self.topics, *self.timed_topics)
-        """Of all, for blocks that are asked one by one."""
+        """All topics, for blocks that are read one by one."""
         self._anchors = [ZERO_ADDRESS, *(anchor.address for anchor in chain.anchors)]
-        """Never tracked: they have pools without number."""
+        """Tokens that are never tracked, as they have too many pools."""
         self._subjects = [
             TRANSFERS,
             *(f"pools:{dex.factory}" for dex in chain.dexes),
@@ -77,8 +79,8 @@ class Ingest:
     def write(self, tx: Transaction, piece: Piece, *, stream: str) -> WrittenPiece:
         """Store a piece and move the stream's checkpoint to its end. Raises StoreError.
 
-        The caller's transaction makes it one with whatever else belongs to it. Only the follow
-        stream, which goes on to the head, makes the transfers of tokens complete.
+        Runs in the caller's transaction, together with whatever else belongs to it. Only the follow
+        stream, which continues to the head, makes the transfers of tokens complete.
         """
         extend_all(
             tx,
@@ -121,8 +123,8 @@ class Ingest:
     def hold(self, tx: Transaction, piece: Piece, *, held: Sequence[BlockRow]) -> None:
         """Add the piece's blocks to the window.
 
-        What the window holds of another branch at these heights (a back-fill can have brought it)
-        is taken back first.
+        Blocks of another branch that the window holds at these heights (from a back-fill) are
+        unwound first.
         """
         known = {row.number: row.hash for row in held}
         stale = [
@@ -147,9 +149,10 @@ class Ingest:
         )
 
     def _complete_transfers(self, tx: Transaction, tokens: pl.DataFrame, *, first: int) -> None:
-        """Say of tokens that are new to the follow stream from where on their transfers are whole.
+        """Set, for tokens new to the follow stream, the block from which their transfers are
+        complete.
 
-        That is the block they were seen in, or `first`, the piece's first one, if later.
+        That is the block where they were first seen, or `first`, the piece's first one, if later.
         """
         fresh = tokens.filter(pl.col("transfers_from_block").is_null()).select(
             "address",
@@ -174,7 +177,7 @@ class Ingest:
 
 
 def _sides(pools: pl.DataFrame) -> pl.DataFrame:
-    """Both tokens of each pool."""
+    """Return both tokens of each pool."""
     return pl.concat(
         [
             pools.select("block_number", address=pl.col("token0")),
@@ -184,5 +187,6 @@ def _sides(pools: pl.DataFrame) -> pl.DataFrame:
 
 
 def _once(*undecoded: pl.DataFrame) -> pl.DataFrame:
-    """Logs that nobody could read; two decoders may have wanted the same."""
+    """Return the logs that no decoder could read, each once, as two decoders may have matched
+    it."""
     return pl.concat(undecoded).unique(["block_number", "log_index"], maintain_order=True)

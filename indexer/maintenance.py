@@ -1,4 +1,6 @@
-"""What is done for a chain's tables beside following it: pasts of tokens, old trades."""
+"""Background maintenance of a chain's tables beside following: back-fill of token histories,
+deletion of old trades.
+"""
 
 import asyncio
 import contextlib
@@ -27,9 +29,9 @@ async def keep_up(
     *,
     stop: asyncio.Event,
 ) -> None:
-    """Go on until `stop` is set; a turn under way is then broken off.
+    """Run until `stop` is set; a turn in progress is then cancelled.
 
-    Faults of nodes, of the disk and of the store are logged and outlived; it raises none of them.
+    Faults of nodes, of the disk and of the store are logged and retried; it raises none of them.
     """
     histories = Histories(chain, client, store, settings)
     time = asyncio.get_running_loop().time
@@ -41,7 +43,7 @@ async def keep_up(
                 await asyncio.to_thread(_forget_old_trades, chain, store, settings)
             await _unless(stop, histories.take_turn())
         except (InternalError, OSError) as error:
-            # The log may lie on the very disk that is full.
+            # The log may be on the disk that is full.
             with contextlib.suppress(OSError):
                 _log.error("upkeep put off", chain=chain.slug, reason=str(error))
         with contextlib.suppress(TimeoutError):
@@ -49,7 +51,7 @@ async def keep_up(
 
 
 async def _unless(stop: asyncio.Event, work: Coroutine[None, None, object]) -> None:
-    """Do the work, or as much of it as can be done before `stop` is set."""
+    """Run the work, and cancel it when `stop` is set."""
     tasks = [asyncio.create_task(work), asyncio.create_task(stop.wait())]
     try:
         await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
@@ -62,6 +64,6 @@ async def _unless(stop: asyncio.Event, work: Coroutine[None, None, object]) -> N
 
 
 def _forget_old_trades(chain: Chain, store: Store, settings: IndexerSettings) -> None:
-    """Those that are older than `indexer.trades_kept_s`, counted from the newest block held."""
+    """Delete trades older than `indexer.trades_kept_s`, counted from the newest block held."""
     with store.transaction() as tx:
         delete_old_trades(tx, chain_id=chain.id, kept_s=settings.trades_kept_s)

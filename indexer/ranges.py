@@ -1,4 +1,4 @@
-"""How many blocks to ask logs for at once: learnt from what the node refuses. No I/O."""
+"""Adaptive size of log queries, and parsing of nodes' range refusals. No I/O."""
 
 import re
 
@@ -36,21 +36,22 @@ _LIMITS = re.compile(
 
 
 class LogRange(msgspec.Struct, frozen=True, kw_only=True):
-    """The present size of one log query and what was learnt about it."""
+    """Present size of a log query, and the state of its adaptation."""
 
     size: int
-    """Blocks to ask for next."""
+    """Blocks to query next."""
     largest: int
-    """Never ask for more than this."""
+    """Upper bound of `size`."""
     rest: int = 0
-    """Successes to wait for before growing again."""
+    """Successes left before the size grows again."""
 
     def last_block(self, first: int, *, bound: int) -> int:
-        """The last block of a query that starts at `first` and may not pass `bound`."""
+        """Return the last block of a query that starts at `first` and may not pass `bound`."""
         return min(first + self.size - 1, bound)
 
     def after_success(self, asked: int) -> "LogRange":
-        """Grow, unless a refusal is recent or the query was shorter than allowed."""
+        """Return a larger range, unless a refusal is recent or the query was shorter than
+        allowed."""
         if self.rest:
             return msgspec.structs.replace(self, rest=self.rest - 1)
         if asked < self.size:
@@ -58,14 +59,15 @@ class LogRange(msgspec.Struct, frozen=True, kw_only=True):
         return msgspec.structs.replace(self, size=min(self.size * _GROWTH, self.largest))
 
     def after_refusal(self, asked: int, *, suggested: int | None = None) -> "LogRange":
-        """Take the node's own suggestion where it is smaller, else half of what was asked."""
+        """Return a range of the node's suggested size where that is smaller, else of half of
+        `asked`."""
         half = max(1, asked // 2)
         size = suggested if suggested is not None and 0 < suggested < asked else half
         return msgspec.structs.replace(self, size=size, rest=_REST_AFTER_REFUSAL)
 
 
 def is_range_refusal(fault: RpcFault) -> bool:
-    """Whether a node's error means "ask for fewer blocks or fewer logs".
+    """True if a node's error means "ask for fewer blocks or fewer logs".
 
     Recognised by words: the codes (-32005, -32600, -32602, -32000, 35) are used for other things.
     """
@@ -73,9 +75,10 @@ def is_range_refusal(fault: RpcFault) -> bool:
 
 
 def parse_suggestion(message: str, *, first: int) -> tuple[int, int] | None:
-    """First and last block that a refusal offers, or that its stated limit allows from `first`.
+    """Return the first and last block that a refusal suggests, or that its stated limit allows from
+    `first`.
 
-    None: the message names neither.
+    None: the message contains neither.
     """
     offer = _OFFERS.search(message)
     if offer is not None:

@@ -1,4 +1,8 @@
-"""What following asks a node: headers and logs, checked before they are handed on."""
+"""Reads of headers and logs for following and back-fills, checked before they are returned.
+
+Near the head logs are read by block hash, in final blocks by range. Answers that contradict each
+other raise DisagreementError inside the client's retries, so another endpoint is asked.
+"""
 
 import itertools
 from collections.abc import Sequence
@@ -25,37 +29,37 @@ from indexer.ranges import is_range_refusal, parse_suggestion
 from indexer.rpc import RpcClient
 
 TOPICS: tuple[Hash32, ...] = (*CREATION_TOPICS, TRANSFER_TOPIC)
-"""What is ingested on every chain. Asked for without addresses: tokens are too many to list."""
+"""Topics ingested on every chain, queried without addresses, as tokens are too many to list."""
 
 _RANGE_ATTEMPTS = 2
-"""A range that is too much is better made smaller than asked for again and again."""
+"""Few, as a range that is too large is better made smaller than retried."""
 
 
 class Piece(msgspec.Struct, frozen=True, kw_only=True):
-    """A gapless run of blocks with all their logs, as the nodes agree on it."""
+    """A gapless run of blocks with all their logs, consistent with their headers."""
 
     first: int
     last: int
     parent_hash: Hash32
-    """Of the first block."""
+    """Parent hash of the first block."""
     logs: pl.DataFrame
-    """Of LOG_SCHEMA."""
+    """Frame of LOG_SCHEMA."""
     headers: tuple[Header, ...]
-    """Of every block where they were asked one by one; of the last one where by range."""
+    """Headers of every block where they were read one by one; of the last one where by range."""
 
     @property
     def tip(self) -> BlockRef:
-        """The last block."""
+        """Return the last block."""
         return self.headers[-1].ref
 
 
 async def fetch_header(client: RpcClient, number: int) -> Header | None:
-    """The canonical block at a height; None when the node has none. Raises UpstreamError."""
+    """Return the canonical block at a height; None when the node has none. Raises UpstreamError."""
     return (await fetch_headers(client, number, number))[0]
 
 
 async def fetch_headers(client: RpcClient, first: int, last: int) -> list[Header | None]:
-    """The canonical blocks at heights `first` to `last`; None for those the node lacks.
+    """Return the canonical blocks at heights `first` to `last`; None for those the node lacks.
 
     Raises UpstreamError.
     """
@@ -76,7 +80,7 @@ async def fetch_headers(client: RpcClient, first: int, last: int) -> list[Header
 async def fetch_blocks(
     client: RpcClient, headers: Sequence[Header], *, topics: Sequence[Hash32] = TOPICS
 ) -> Piece:
-    """These blocks, which must follow one another, with their logs asked by block hash.
+    """Return these blocks, which must follow one another, with their logs read by block hash.
 
     Raises UpstreamError.
     """
@@ -102,8 +106,8 @@ async def fetch_blocks(
         if is_suspiciously_empty(logs, header, topics=topics)
     ]
     if doubtful:
-        # A node that has the block but not yet its logs answers with none. The second answer
-        # counts: bloom filters do let in what is not there.
+        # A node that has the block but not yet its logs returns none. The second answer
+        # counts, as bloom filters have false positives.
         frames = await client.ask(requests, believe)
     return Piece(
         first=headers[0].number,
@@ -122,9 +126,10 @@ async def fetch_range(
     topics: Sequence[Hash32] = TOPICS,
     address: Address | None = None,
 ) -> Piece:
-    """Blocks that are final, with their logs asked by range; with `address`, those of it alone.
+    """Return final blocks with their logs read by range; with `address`, the logs of that contract
+    alone.
 
-    Raises RangeRefusedError when this is too much for the node, UpstreamError otherwise.
+    Raises RangeRefusedError when the range is too large for the node, UpstreamError otherwise.
     """
     wanted: dict[str, object] = {"fromBlock": hex(first), "toBlock": hex(last), "topics": [topics]}
     if address is not None:
@@ -159,7 +164,7 @@ async def fetch_range(
 
 
 def join_pieces(pieces: Sequence[Piece]) -> Piece:
-    """One piece of several that follow one another. Raises DisagreementError where they do not."""
+    """Join pieces that follow one another. Raises DisagreementError where they do not."""
     for before, after in itertools.pairwise(pieces):
         if after.parent_hash != before.tip.hash:
             raise DisagreementError(
@@ -177,7 +182,8 @@ def join_pieces(pieces: Sequence[Piece]) -> Piece:
 
 
 def _believable_time(first: Header, last: Header) -> pl.Expr:
-    """The times that logs came with, where they can be true: some nodes say 0."""
+    """Return the times in the logs where they lie between those of the headers, else null: some
+    nodes send 0."""
     time_s = pl.col("time_s")
     return pl.when(time_s.is_between(first.ref.time_s, last.ref.time_s)).then(time_s)
 
@@ -194,5 +200,5 @@ def _read_logs(answer: RpcAnswer, *, asked: str) -> pl.DataFrame:
         raise MalformedAnswerError(service="node", reason=f"{asked}: {answer.message}")
     try:
         return decode_logs(answer)
-    except ValueError as error:  # msgspec's errors are such, too
+    except ValueError as error:  # msgspec's errors are ValueErrors, too
         raise MalformedAnswerError(service="node", reason=f"{asked}: {error}") from None

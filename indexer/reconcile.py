@@ -1,4 +1,7 @@
-"""Which move brings our tip closer to the node's head. Pure; the follower makes the move."""
+"""Reorg handling as a pure function: the next step from our tip towards the node's head.
+
+The follower executes the step. No I/O.
+"""
 
 import msgspec
 
@@ -10,13 +13,13 @@ class Stay(msgspec.Struct, frozen=True):
 
 
 class Append(msgspec.Struct, frozen=True):
-    """Take this block as our new tip."""
+    """Append this block as our new tip."""
 
     block: BlockRef
 
 
 class CatchUp(msgspec.Struct, frozen=True):
-    """Take the block at this height first."""
+    """Ingest the block at this height first."""
 
     number: int
 

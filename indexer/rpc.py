@@ -1,8 +1,9 @@
-"""The client of a chain's nodes: several endpoints behind one door.
+"""JSON-RPC client of one chain over several endpoints, with health-based selection, retries and
+chain id checks.
 
-A question goes to the endpoint that has been doing best; what cannot be used (no answer, garbage,
-a rate limit, a contradiction) is asked again elsewhere, with back-off once all have been tried. An
-error object of a call is an answer, not a failure.
+A request goes to the endpoint with the best health; a failure (no answer, malformed, rate-limited,
+contradictory) is retried on another one, with back-off once all have been tried. The error object
+of a call is an answer, not a failure.
 """
 
 import asyncio
@@ -35,9 +36,10 @@ from indexer.websocket import WebSocketTransport
 _FIRST_BACKOFF_S = 0.25
 _MOST_BACKOFF_S = 8.0
 _MOST_BARRED_S = 30.0
-"""A longer `Retry-After` is waited for no longer than this within one question."""
+"""Longest wait for a `Retry-After` within one request."""
 _LACK_COST_S = 0.3
-"""An endpoint that knows all methods of a question is waited for so long, and no longer."""
+"""Longest wait for an endpoint that supports all methods of a request, before one that lacks some
+is used."""
 _CHAIN_ID = RpcRequest("eth_chainId")
 
 T = TypeVar("T")
@@ -45,7 +47,7 @@ _log = structlog.get_logger(__name__)
 
 
 class RpcClient:
-    """A chain's nodes. Safe for any number of concurrent questions; close it when done."""
+    """Client of a chain's nodes. Safe for any number of concurrent requests; close it when done."""
 
     def __init__(
         self,
@@ -56,7 +58,7 @@ class RpcClient:
         session: aiohttp.ClientSession | None = None,
         clock: SleepClock | None = None,
     ) -> None:
-        """Most callers want `connect`."""
+        """Use these endpoints. Most callers want `connect`."""
         self.chain_id = chain_id
         self._endpoints = tuple(endpoints)
         self._settings = settings
@@ -110,12 +112,12 @@ class RpcClient:
 
     @property
     def services(self) -> str:
-        """Hosts and ports of all endpoints, for messages."""
+        """Return hosts and ports of all endpoints, for messages."""
         return ", ".join(endpoint.service for endpoint in self._endpoints)
 
     @property
     def can_subscribe(self) -> bool:
-        """Whether an endpoint is a WebSocket."""
+        """True if an endpoint is a WebSocket."""
         return any(isinstance(one.transport, WebSocketTransport) for one in self._endpoints)
 
     async def aclose(self) -> None:
@@ -126,15 +128,16 @@ class RpcClient:
             await self._session.close()
 
     async def batch(self, requests: Sequence[RpcRequest]) -> list[RpcAnswer]:
-        """Answers in the order asked. Raises UpstreamError when no endpoint answers in time."""
+        """Return the answers in the order asked. Raises UpstreamError when no endpoint answers in
+        time."""
         return await self.ask(requests, list)
 
     async def fetch_head(self) -> BlockRef:
-        """The newest block the node knows. Raises UpstreamError."""
+        """Return the newest block of the node. Raises UpstreamError."""
         return (await self.fetch_head_header()).ref
 
     async def fetch_head_header(self) -> Header:
-        """The newest block's header. Raises UpstreamError."""
+        """Return the newest block's header. Raises UpstreamError."""
 
         def believe(answers: Sequence[RpcAnswer]) -> Header:
             header = decode_header(answers[0], asked="latest block")
@@ -151,12 +154,12 @@ class RpcClient:
         *,
         attempts: int | None = None,
     ) -> T:
-        """Ask until `believe` makes something of the answers.
+        """Send `requests`, until `believe` accepts the answers, and return its result.
 
-        `believe` raises an UpstreamError for what cannot be true: that costs the endpoint health,
-        and all is asked again elsewhere. Other exceptions of it pass through at once.
-        `attempts` None: as configured, but at least one for each endpoint.
-        Raises UpstreamError (of the last failure's class), naming hosts only.
+        `believe` raises an UpstreamError for answers that cannot be true: that lowers the
+        endpoint's health, and all requests are sent to another one. Its other exceptions pass
+        through at once. `attempts` None: as configured, but at least one for each endpoint. Raises
+        UpstreamError (of the last failure's class), naming hosts only.
         """
         if not requests:
             return believe([])
@@ -185,7 +188,7 @@ class RpcClient:
         raise _sum_up(failures)
 
     async def announced_heads(self) -> AsyncIterator[Header]:
-        """New heads as an endpoint announces them, until it stops.
+        """Yield new heads as a WebSocket endpoint announces them, until it stops.
 
         Raises UpstreamError when there is no WebSocket endpoint or the subscription breaks.
         """
@@ -216,9 +219,10 @@ class RpcClient:
     def _choose(
         self, tried: Counter[Endpoint], failures: dict[str, UpstreamError], question: RpcQuestion
     ) -> tuple[Endpoint, float]:
-        """The endpoint that can be asked soonest, best first; and the seconds to wait for it.
+        """Return the endpoint that can be used soonest, the healthiest first, and the seconds to
+        wait for it.
 
-        One that lacks a method of the question counts as one to be waited for.
+        Lacking a method of the request counts like a wait of `_LACK_COST_S`.
         """
         now_s = self._clock.now_s()
         candidates = [one for one in self._endpoints if not one.is_excluded(now_s=now_s)]
@@ -238,7 +242,7 @@ class RpcClient:
     def _is_known_elsewhere(
         self, endpoint: Endpoint, question: RpcQuestion, tried: Counter[Endpoint]
     ) -> bool:
-        """Whether the endpoint does not know a method that an untried one may know."""
+        """True if the endpoint lacks a method that an untried endpoint may support."""
         now_s = self._clock.now_s()
         unknown = question.unknown_methods()
         for method in unknown:
@@ -281,7 +285,7 @@ class RpcClient:
             endpoint.mark_wrong(error.got, now_s=now_s)
             _log.error("endpoint excluded", endpoint=endpoint.service, reason=error.reason)
         elif not isinstance(error, RateLimitedError):
-            # It may come back as another node: ask for its chain id first.
+            # Another node may answer at the address next time: check its chain id first.
             endpoint.is_verified = False
 
     async def _check_all(self) -> None:
@@ -314,7 +318,7 @@ def _pause_s(endpoint: Endpoint, *, tries: int, now_s: float) -> float:
 
 
 def _sum_up(failures: Mapping[str, UpstreamError]) -> UpstreamError:
-    """One error for all endpoints, of the class of the last, reasons without repetition."""
+    """Return one error for all endpoints, of the class of the last, reasons without repetition."""
     wrong = [error for error in failures.values() if isinstance(error, WrongChainError)]
     service = ", ".join(failures)
     if len(wrong) == len(failures):

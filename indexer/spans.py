@@ -1,4 +1,4 @@
-"""Final blocks by range: as large as the nodes allow, smaller when they refuse."""
+"""Reads of final blocks by range, with a range size that adapts to what the nodes accept."""
 
 from collections.abc import Sequence
 
@@ -16,7 +16,7 @@ from indexer.rpc import RpcClient
 
 
 class SpanReader:
-    """Learns how many blocks can be asked for at once; several fetches may share one."""
+    """Reader with an adaptive range size; concurrent fetches may share one."""
 
     def __init__(
         self,
@@ -26,24 +26,25 @@ class SpanReader:
         topics: Sequence[Hash32],
         timed_topics: Sequence[Hash32] = (),
     ) -> None:
-        """`timed_topics`: of logs that are worth nothing without the time of their block."""
+        """Read logs of `topics`. `timed_topics`: logs that are useless without the time of their
+        block."""
         self._client = client
         self._topics = topics
         self._timed_topics = timed_topics
         self._tells_times = True
-        """No log has come without a time so far."""
+        """Every log so far came with a time."""
         self._range = LogRange(size=settings.initial_log_range, largest=settings.max_log_range)
 
     @property
     def size(self) -> int:
-        """Blocks that are asked for at once now."""
+        """Return the present range size in blocks."""
         return self._range.size
 
     async def fetch(self, first: int, last: int, *, timed: bool = False) -> list[Piece]:
-        """The pieces that `first` to `last` came in, in order.
+        """Fetch `first` to `last` and return the pieces in order.
 
-        `timed`: with the logs of `timed_topics`, as long as the nodes tell times with logs.
-        Raises RangeRefusedError when even a single block is too much, UpstreamError else.
+        `timed`: with the logs of `timed_topics`, as long as the nodes send times with logs. Raises
+        RangeRefusedError when even a single block is too much, UpstreamError otherwise.
         """
         pieces: list[Piece] = []
         at = first
@@ -62,7 +63,7 @@ class SpanReader:
         return pieces
 
     async def fetch_back(self, last: int, *, address: Address) -> Piece:
-        """What one contract logged up to `last`, from as far back as can be asked for at once.
+        """Fetch the logs of one contract up to `last`, over the present range size.
 
         Raises as `fetch` does.
         """
@@ -98,5 +99,6 @@ class SpanReader:
 
 
 def _length(error: RangeRefusedError, *, first: int) -> int | None:
-    """Blocks the node would answer for, from where we asked."""
+    """Return the number of blocks the node suggests, counted from `first`. None: it suggests
+    none."""
     return None if error.suggested is None else error.suggested[1] - first + 1

@@ -1,10 +1,10 @@
-"""Fetches the past of tokens: their transfers from before following took them up, backwards.
+"""Back-fill of tokens' transfers from before following took them up, from new blocks to old.
 
-A token at a time and a turn at a time, in blocks that are final. What a turn brings is stored in
-one transaction with how far it came, right below what is stored already: stopped anywhere, nothing
-is lost, doubled or left out. The past has an end where the token had no code yet, or where the
-stored transfers account for its whole supply; where nodes tell neither, or it is longer than the
-settings allow, it stays known in part.
+Works on one token and one turn at a time, in final blocks. Each turn is committed in one
+transaction with its new lower bound, directly below what is stored already: stopped anywhere,
+nothing is lost, doubled or left out. A history is whole once it reaches back to a block where the
+token had no code, or once the stored transfers account for its whole supply. Where nodes show
+neither, or it is longer than the settings allow, it stays incomplete.
 """
 
 import asyncio
@@ -35,22 +35,22 @@ _MOST_REQUESTS_A_TURN = 20
 _MOST_LOGS_A_TURN = 20_000
 
 _LOOKED_AT = 1_000
-"""Tokens looked at for the one whose turn it is: others may have been tried in vain lately."""
+"""Tokens considered for the next turn: some may be waiting after failures."""
 
 _FIRST_PAUSE_S = 60.0
 _MOST_PAUSE_S = 21_600.0
-"""A node that has thrown old logs away seldom gets them back."""
+"""A node that has pruned old logs seldom gets them back."""
 
 _log = structlog.get_logger(__name__)
 
 
 class _Turn(msgspec.Struct, kw_only=True):
-    """What one turn has brought of one token's past."""
+    """Result of one turn for one token."""
 
     piece: Piece | None = None
     requests: int = 0
     is_first: bool | None = False
-    """There is nothing below it. None: no node told."""
+    """The piece reaches the start of the token's history. None: no node could show it."""
     failure: UpstreamError | RangeRefusedError | None = None
 
     @property
@@ -59,15 +59,15 @@ class _Turn(msgspec.Struct, kw_only=True):
 
 
 class _Wait(msgspec.Struct, frozen=True, kw_only=True):
-    """Of a token that was tried in vain."""
+    """Back-off of a token whose turns failed."""
 
     failures: int
-    """In a row."""
+    """Failures in a row."""
     until_s: float
 
 
 class Histories:
-    """The pasts of one chain's tokens. Not for concurrent use."""
+    """Transfer histories of one chain's tokens. Not for concurrent use."""
 
     def __init__(
         self,
@@ -87,9 +87,9 @@ class Histories:
         self._waits: dict[Address, _Wait] = {}
 
     async def take_turn(self) -> bool:
-        """Fetch a part of one token's past. False: there is none to be fetched now.
+        """Fetch a part of one token's history. False: there is none to be fetched now.
 
-        Faults of nodes are logged and make the token wait, the longer the more there were. Raises
+        Faults of nodes are logged and delay the token, with exponential back-off. Raises
         StoreError.
         """
         due = await asyncio.to_thread(self._read_due)
@@ -154,10 +154,10 @@ class Histories:
         return turn
 
     async def _is_first(self, token: Address, piece: Piece) -> bool | None:
-        """Whether the token had no code before the piece. None: that cannot be told.
+        """True if the token had no code before the piece. None: not known.
 
-        A node without old state may say that there is none; so it has to show the code that was
-        there right after the piece.
+        A node without old state may answer that there is no code, so it must also return the code
+        right after the piece.
         """
         if piece.first == 0:
             return True
@@ -204,7 +204,7 @@ class Histories:
         return not held.is_overdrawn and held.held_raw == due.supply_raw > 0
 
     def _still_fits(self, tx: Transaction, due: DueHistory) -> bool:
-        """Whether the token is stored as it was: a reorganisation may have taken it away."""
+        """True if the token is stored as before the fetch: a reorg may have removed it."""
         token = read_token(tx, chain_id=self._chain.id, address=due.address)
         return (
             token is not None
@@ -217,7 +217,7 @@ class Histories:
 
 
 def _has_code(answer: RpcAnswer) -> bool | None:
-    """None: the node does not tell."""
+    """Return True if the answer is code, False if it is empty. None: the node returned an error."""
     if isinstance(answer, RpcFault):
         return None
     return bytes(answer).strip() not in (b'"0x"', b'"0x0"', b"null")

@@ -1,4 +1,7 @@
-"""The wire to one endpoint: bytes out, bytes in, bounded in time and size."""
+"""Transport to one endpoint: sends one message and returns its answer, bounded in time and size.
+
+Errors never contain more of an endpoint's address than host and port, as the rest may hold a key.
+"""
 
 import logging
 from io import BytesIO
@@ -20,37 +23,38 @@ _SCHEMES = {"http": 80, "https": 443, "ws": 80, "wss": 443}
 _HTTP_TOO_MANY = 429
 _HTTP_REDIRECT = 300
 
-# aiohttp and websockets write request lines, and with them the key in an address, to their logs.
+# aiohttp and websockets log request lines, and with them the key in an address.
 for _name in ("aiohttp.client", "aiohttp.internal", "websockets.client"):
     logging.getLogger(_name).setLevel(logging.WARNING)
 
 
 class TransportLimits(Struct, frozen=True, kw_only=True):
-    """What one exchange may cost."""
+    """Limits of one exchange."""
 
     timeout_s: float
     max_response_bytes: int
 
 
 class Transport(Protocol):
-    """One endpoint. Raises UpstreamError or a subclass for everything that goes wrong."""
+    """Transport to one endpoint. Raises UpstreamError or a subclass for every failure."""
 
     @property
     def service(self) -> str:
-        """Host and port, for messages. Never the path, the query or the user: keys live there."""
+        """Return host and port, for messages. Never the path, the query or the user, which may hold
+        keys."""
         ...
 
     async def exchange(self, body: bytes, *, ids: range) -> bytes:
-        """Send one message and return the message that answers it."""
+        """Send one message and return its answer. `ids` are those of its requests."""
         ...
 
     async def aclose(self) -> None:
-        """Give the connection up."""
+        """Close the connection."""
         ...
 
 
 def name_endpoint(url: str, *, source: str) -> str:
-    """Host and port of a node's address, which is all that may be shown of it.
+    """Return host and port of a node's address, the only parts of it that may be shown.
 
     Raises ConfigError, without the address, when it is not an HTTP or WebSocket URL.
     """
@@ -65,7 +69,7 @@ def name_endpoint(url: str, *, source: str) -> str:
 
 
 def describe(error: BaseException) -> str:
-    """What went wrong, without the texts of libraries that quote whole addresses."""
+    """Return the reason of an error, without the texts of libraries that quote whole addresses."""
     if isinstance(error, aiohttp.ClientConnectorError):
         error = error.os_error
     if isinstance(error, OSError) and error.strerror:
@@ -89,17 +93,18 @@ class HttpTransport:
 
     @property
     def service(self) -> str:
-        """Host and port."""
+        """Return host and port."""
         return self._service
 
     async def exchange(self, body: bytes, *, ids: range) -> bytes:
-        """POST the message. `ids` is not needed: HTTP pairs question and answer itself."""
+        """POST the message and return its answer. `ids` is not used: HTTP pairs request and
+        answer."""
         del ids
         try:
-            # No redirects: they would carry the request, and its key, to another host.
+            # No redirects: they would send the request, and its key, to another host.
             async with self._session.post(
                 self._url,
-                # As a stream: aiohttp writes bytes in one go, and one batch of plays has megabytes.
+                # As a stream: aiohttp writes bytes at once, and batches of simulations are large.
                 data=BytesIO(body),
                 headers={"Content-Type": "application/json"},
                 timeout=_timeouts(self._limits.timeout_s),
@@ -113,7 +118,7 @@ class HttpTransport:
             raise UpstreamError(service=self._service, reason=describe(error)) from None
 
     async def aclose(self) -> None:
-        """The session is its owner's to close."""
+        """Do nothing: the session's owner closes it."""
 
     async def _read(self, response: aiohttp.ClientResponse) -> bytes:
         if response.status == _HTTP_TOO_MANY:
@@ -123,7 +128,7 @@ class HttpTransport:
                 retry_after_s=parse_retry_after(response.headers.get("Retry-After")),
             )
         body = await self._read_bounded(response)
-        # Some nodes send JSON-RPC errors with an HTTP error status: the body tells more.
+        # Some nodes send JSON-RPC errors with an HTTP error status: the body is more precise.
         if response.status >= _HTTP_REDIRECT and b'"jsonrpc"' not in body:
             raise HttpStatusError(service=self._service, status=response.status)
         return body
@@ -142,7 +147,7 @@ class HttpTransport:
 
 
 def open_session() -> aiohttp.ClientSession:
-    """A session whose connections are kept and whose cookies are not."""
+    """Return a session that keeps connections and drops cookies."""
     return aiohttp.ClientSession(
         connector=aiohttp.TCPConnector(limit_per_host=32, keepalive_timeout=30),
         cookie_jar=aiohttp.DummyCookieJar(),
@@ -151,7 +156,7 @@ def open_session() -> aiohttp.ClientSession:
 
 
 def parse_retry_after(header: str | None) -> float | None:
-    """Seconds to wait. None: no header, or a date (which no node was seen to send)."""
+    """Return the seconds to wait. None: no header, or a date (which no node was seen to send)."""
     try:
         seconds = float(header) if header is not None else None
     except ValueError:

@@ -1,4 +1,9 @@
-"""JSON-RPC over one WebSocket: many questions in flight, and announcements between the answers."""
+"""JSON-RPC transport over one WebSocket: many requests in flight, and subscription events between
+their answers.
+
+The connection opens on first use. When it breaks, everything in flight fails with UpstreamError,
+and the next request opens it again.
+"""
 
 import asyncio
 import contextlib
@@ -31,7 +36,7 @@ class _Announced(msgspec.Struct):
 
 
 class _Peek(msgspec.Struct):
-    """As much of a message as it takes to see whom it is for."""
+    """The part of a message that identifies its recipient."""
 
     id: int | str | float | None = None
     method: str | None = None
@@ -46,7 +51,7 @@ _Feed = asyncio.Queue[msgspec.Raw | UpstreamError]
 
 
 class WebSocketTransport:
-    """Opens on first use, and again after it broke. A break fails everything in flight."""
+    """WebSocket connection to one endpoint, opened on first use and again after it broke."""
 
     def __init__(self, url: str, *, service: str, limits: TransportLimits) -> None:
         self._url = url
@@ -63,11 +68,11 @@ class WebSocketTransport:
 
     @property
     def service(self) -> str:
-        """Host and port."""
+        """Return host and port."""
         return self._service
 
     async def exchange(self, body: bytes, *, ids: range) -> bytes:
-        """Send one message and wait for the one that carries any of its ids."""
+        """Send one message and return the one that has any of its ids."""
         answer: _Waiting = asyncio.get_running_loop().create_future()
         try:
             async with asyncio.timeout(self._limits.timeout_s):
@@ -85,9 +90,9 @@ class WebSocketTransport:
                 self._waiting.pop(number, None)
 
     async def announcements(self, topic: str, *, first_id: int) -> AsyncIterator[msgspec.Raw]:
-        """Subscribe (`eth_subscribe`) and yield what is announced until the connection breaks.
+        """Subscribe (`eth_subscribe`) and yield the events until the connection breaks.
 
-        Raises UpstreamError when it breaks or the node refuses.
+        Raises UpstreamError when it breaks or the node rejects the subscription.
         """
         request = RpcRequest("eth_subscribe", (topic,))
         body = await self.exchange(
@@ -108,7 +113,7 @@ class WebSocketTransport:
             self._feeds.pop(name, None)
 
     async def aclose(self) -> None:
-        """Close the connection; whatever is in flight fails."""
+        """Close the connection. Requests in flight fail."""
         reader, self._reader = self._reader, None
         connection, self._connection = self._connection, None
         if connection is not None:
@@ -181,13 +186,13 @@ class WebSocketTransport:
         for peek in peeks:
             if isinstance(peek.id, int) and peek.id in self._waiting:
                 return self._waiting[peek.id]
-        # Without a known id it can only be told whom an error is for when one question is open.
+        # An error without a known id can be matched only when a single request is open.
         open_questions = set(self._waiting.values())
         lone = len(open_questions) == 1 and any(peek.id is None for peek in peeks)
         return open_questions.pop() if lone else None
 
     def _announce(self, announced: _Announced) -> None:
-        # The first announcement may overtake the reader of the subscription's id.
+        # The first event may arrive before the subscription's id has been read.
         if announced.subscription not in self._feeds and len(self._feeds) >= _FEEDS_KEPT:
             return
         feed = self._feeds.setdefault(announced.subscription, asyncio.Queue())

@@ -1,4 +1,4 @@
-"""JSON-RPC 2.0 messages: requests to bytes, bytes to answers matched by id. No I/O."""
+"""JSON-RPC 2.0 encoding: requests to bytes, bytes to answers matched by id. No I/O."""
 
 from collections.abc import Sequence
 
@@ -24,7 +24,7 @@ _RATE_WORDS = (
 )
 _REVERT_CODE = 3
 _TOO_LONG_FOR_BATCH = "response too large"
-"""How geth refuses the tail of a batch whose answers together grew too long."""
+"""Geth's error for the tail of a batch whose answers together grew too long."""
 
 
 class _Request(msgspec.Struct):
@@ -51,7 +51,7 @@ _many = msgspec.json.Decoder(list[_Reply])
 
 
 def encode_requests(requests: Sequence[RpcRequest], *, first_id: int) -> bytes:
-    """One message for all requests, ids counted up from `first_id`.
+    """Encode all requests as one message, with ids counted up from `first_id`.
 
     A single request is not wrapped in a list: every node takes that form.
     """
@@ -63,7 +63,7 @@ def encode_requests(requests: Sequence[RpcRequest], *, first_id: int) -> bytes:
 
 
 def decode_answers(body: bytes, *, first_id: int, count: int, service: str) -> list[RpcAnswer]:
-    """Answers in the order of the requests, in whatever order the node sent them.
+    """Decode the answers into the order of the requests, in whatever order the node sent them.
 
     Raises MalformedAnswerError for anything but exactly one answer to each id, BatchRefusedError
     and RateLimitedError where one error object answers the message as a whole.
@@ -79,9 +79,9 @@ def decode_answers(body: bytes, *, first_id: int, count: int, service: str) -> l
 
 
 def is_passing(fault: RpcFault) -> bool:
-    """Whether the same request may succeed later or at another endpoint: a rate limit.
+    """True if the same request may succeed later or at another endpoint: a rate limit.
 
-    Never for a revert: its words are the contract's, which may say "try again later" itself.
+    Never for a revert, as its message is the contract's and may itself be "try again later".
     """
     message = fault.message.lower()
     if _is_revert(fault) or is_range_refusal(fault):
@@ -141,5 +141,5 @@ def _fault(error: _Error) -> RpcFault:
     try:
         data = msgspec.json.decode(error.data, type=str) if bytes(error.data) else None
     except msgspec.MsgspecError:
-        data = None  # an object: no node puts revert data there in a form that others share
+        data = None  # an object: nodes share no form of revert data in it
     return RpcFault(code=error.code, message=error.message, data=data)

@@ -1,4 +1,4 @@
-"""All services outside the chain, over one session."""
+"""Construction of the clients of all external services, over one HTTP session."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -12,7 +12,7 @@ from config.settings import Settings
 
 
 class ExternalServices(msgspec.Struct, frozen=True, kw_only=True):
-    """Who is asked beside the chain."""
+    """Clients of the services outside the chain."""
 
     market_data: MarketData
     sources: Sources
@@ -20,7 +20,7 @@ class ExternalServices(msgspec.Struct, frozen=True, kw_only=True):
 
 @asynccontextmanager
 async def connect_services(settings: Settings) -> AsyncIterator[ExternalServices]:
-    """Clients of all services that the settings name. Nothing is asked yet."""
+    """Yield clients of all services that the settings name. Sends no request."""
     async with aiohttp.ClientSession() as session:
         yield ExternalServices(
             market_data=MarketData(session, settings.market_data),

@@ -1,4 +1,7 @@
-"""DefiLlama: aggregated prices. Source: DefiLlama API documentation, prices/current."""
+"""DefiLlama client: aggregated prices.
+
+Source: DefiLlama API documentation, prices/current.
+"""
 
 import msgspec
 
@@ -7,7 +10,7 @@ from analysis.external.numbers import Figure, positive
 from config.primitives import Address
 
 _LEAST_CONFIDENCE = 0.5
-"""Of 1. Below it the service itself would rather not say."""
+"""Least confidence, 0 to 1, of a price that is used."""
 
 
 class _Coin(msgspec.Struct, frozen=True):
@@ -20,7 +23,8 @@ class _Coins(msgspec.Struct, frozen=True):
 
 
 async def token_price(host: Host, network: str, token: Address) -> float | None:
-    """USD of one whole token. None: it is not known there, or not surely. Raises UpstreamError."""
+    """Return USD of one whole token. None: not known there, or with too low confidence. Raises
+    UpstreamError."""
     answer = await host.get(f"/prices/current/{network}:{token}", _Coins)
     coins = answer.coins if answer else {}
     coin = next(

@@ -1,4 +1,4 @@
-"""DexScreener: the price of a token's deepest pair, and what single pools hold.
+"""DexScreener client: the price of a token's deepest pair, and the liquidity of single pools.
 
 Source: DexScreener API reference, token-pairs/v1 and latest/dex/pairs.
 """
@@ -15,24 +15,25 @@ MOST_POOLS_A_REQUEST = 30
 
 
 class PoolFigures(msgspec.Struct, frozen=True, kw_only=True):
-    """What the service says of one pool; amounts are in whole tokens."""
+    """Figures of one pool by the service; amounts are in whole tokens."""
 
     liquidity_usd: float | None
-    """Both sides, at the service's own prices. A token's own side is easily overstated."""
+    """USD of both sides, at the service's own prices. The side of a token itself is easily
+    overstated."""
     base: str = ""
-    """Lower-case address; the native coin's is zero or its wrapper's. Empty: not told."""
+    """Lower-case address; for the native coin zero or its wrapper's. Empty: not known."""
     quote: str = ""
     base_amount: float | None = None
     quote_amount: float | None = None
 
 
 class BackedPrice(msgspec.Struct, frozen=True, kw_only=True):
-    """A price with what stands behind it."""
+    """A price with the depth of its pair."""
 
     usd: float
-    """Of one whole token."""
+    """USD of one whole token."""
     depth_usd: float
-    """Of an anchor in the pair that shows the price: nobody can be paid more than that."""
+    """USD of the anchor in the pair that shows the price: nobody can be paid more than that."""
 
 
 class _Token(msgspec.Struct, frozen=True):
@@ -62,11 +63,11 @@ class _Pairs(msgspec.Struct, frozen=True):
 async def token_price(
     host: Host, network: str, token: Address, anchors: Collection[Address]
 ) -> float | None:
-    """USD of one whole token in its deepest pair. None: it has no priced pair there.
+    """Return USD of one whole token in its deepest pair. None: it has no priced pair there.
 
-    A pair is as deep as its quote side is: a token's own side is worth what its issuer likes. Pairs
-    with an anchor of the chain count before all others, for anybody can make up a quote token.
-    Raises UpstreamError.
+    The depth of a pair is that of its quote side: the value of a token's own side is up to its
+    issuer. Pairs with an anchor of the chain count before all others, as anybody can create a quote
+    token. Raises UpstreamError.
     """
     ranked = await _ranked(host, network, token, anchors)
     return ranked[2] if ranked else None
@@ -75,7 +76,8 @@ async def token_price(
 async def backed_price(
     host: Host, network: str, token: Address, anchors: Collection[Address]
 ) -> BackedPrice | None:
-    """As `token_price`, by pairs with an anchor of the chain alone. Raises UpstreamError."""
+    """Return the price as `token_price`, by pairs with an anchor of the chain alone. Raises
+    UpstreamError."""
     ranked = await _ranked(host, network, token, anchors)
     if ranked is None or not ranked[0]:
         return None
@@ -85,7 +87,8 @@ async def backed_price(
 async def _ranked(
     host: Host, network: str, token: Address, anchors: Collection[Address]
 ) -> tuple[bool, float, float] | None:
-    """Of the best pair: whether its quote is an anchor, how deep that side is, and the price."""
+    """Return for the best pair: True if its quote is an anchor, USD of that side, and the price in
+    USD."""
     pairs = await host.get(f"/token-pairs/v1/{network}/{token}", tuple[_Pair, ...]) or ()
     trusted = {*anchors, ZERO_ADDRESS}
     ranked = [
@@ -102,7 +105,7 @@ async def _ranked(
 async def pool_figures(
     host: Host, network: str, pool_ids: Sequence[Hash32]
 ) -> dict[Hash32, PoolFigures]:
-    """What V4 pools hold, by pool id. Those that the service does not know are left out.
+    """Return figures of V4 pools by pool id. Pools that the service does not know are left out.
 
     At most MOST_POOLS_A_REQUEST ids. Raises UpstreamError.
     """

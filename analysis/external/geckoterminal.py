@@ -1,4 +1,7 @@
-"""GeckoTerminal: what single pools hold. Source: GeckoTerminal API reference, pools/multi."""
+"""GeckoTerminal client: the liquidity of single pools.
+
+Source: GeckoTerminal API reference, pools/multi.
+"""
 
 from collections.abc import Sequence
 
@@ -27,7 +30,7 @@ class _Pools(msgspec.Struct, frozen=True):
 async def pool_liquidity(
     host: Host, network: str, pool_ids: Sequence[Hash32]
 ) -> dict[Hash32, float]:
-    """USD held by V4 pools, both sides, by pool id. Those that are not known are left out.
+    """Return USD held by V4 pools, both sides, by pool id. Pools that are not known are left out.
 
     At most MOST_POOLS_A_REQUEST ids. Raises UpstreamError.
     """

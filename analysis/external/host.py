@@ -1,5 +1,6 @@
-"""One outside service over HTTP: asked within its limits, for a bounded time, and not while it is
-down. Equal questions share one answer for a while.
+"""HTTP client of one external service, with rate limit, time-out, circuit breaker and cache.
+
+Equal requests share one answer for `cache_s` seconds. Answers of more than 8 MiB are errors.
 """
 
 from typing import Any, TypeVar, cast
@@ -24,7 +25,8 @@ _OK, _NOT_FOUND = 200, 404
 
 
 class Host:
-    """A service with a base address. One instance a service, for its limits are the service's."""
+    """A service with a base address. Use one instance per service, as the limits are the
+    service's."""
 
     def __init__(
         self,
@@ -40,16 +42,16 @@ class Host:
         self._name = name
         self._base = url.rstrip("/")
         self._timeout = aiohttp.ClientTimeout(total=timeout_s)
-        # A sixth of the minute's allowance in ten seconds: a burst must not use up the minute.
+        # A sixth of the minute's allowance per ten seconds: a burst must not use up the minute.
         self._limiter = AsyncLimiter(max(1.0, per_minute * _BURST_S / 60), _BURST_S)
         self._breakers = AsyncCircuitBreakerFactory(_FAILURES_TO_OPEN, _OPEN_S)
         self._cached = alru_cache(maxsize=_MOST_CACHED, ttl=cache_s)(self._fetch)
 
     async def get(self, path: str, shape: type[T], **query: str) -> T | None:
-        """The JSON at `path`. None: the service says there is no such thing (404).
+        """Return the JSON at `path`. None: the service says there is no such thing (404).
 
         Raises UpstreamError for everything else that is not an answer: time-out, refusal, other
-        status, other shape, our own limit reached, or a service that is being left alone.
+        status, other shape, our own limit reached, or an open circuit breaker.
         """
         return cast(T | None, await self._cached(path, shape, tuple(sorted(query.items()))))
 

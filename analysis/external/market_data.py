@@ -1,4 +1,4 @@
-"""Market-data services behind one face. What none of them answers is a miss, never an error."""
+"""Facade of the market-data services. A failure of a service is a miss, never an error."""
 
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from typing import TypeVar
@@ -19,7 +19,7 @@ _LOG = structlog.get_logger(__name__)
 
 
 class MarketData:
-    """What others know of tokens and pools."""
+    """Prices of tokens and liquidity of pools by external services."""
 
     def __init__(self, session: aiohttp.ClientSession, settings: MarketDataSettings) -> None:
         def host(name: str, url: str, per_minute: int) -> Host | None:
@@ -44,7 +44,7 @@ class MarketData:
         self._defillama = host("DefiLlama", settings.defillama_url, settings.defillama_per_minute)
 
     async def token_price(self, chain: Chain, token: Address) -> float | None:
-        """USD of one whole token by the aggregator that is configured. None: a miss."""
+        """Return USD of one whole token by the configured aggregator. None: a miss."""
         listing = chain.listing
         if self._aggregator == "defillama":
             if self._defillama is None or not listing.defillama:
@@ -58,9 +58,10 @@ class MarketData:
         )
 
     async def backed_price(self, chain: Chain, token: Address) -> BackedPrice | None:
-        """The price of a token that others are quoted in, with the depth behind it. None: a miss.
+        """Return the price of a token that others are quoted in, with the depth of its pair. None:
+        a miss.
 
-        DexScreener alone tells the depth, so nobody else is asked.
+        Only DexScreener returns the depth, so no other service is queried.
         """
         name = chain.listing.dexscreener
         if self._dexscreener is None or not name:
@@ -75,9 +76,10 @@ class MarketData:
         *,
         totals_of: Collection[Hash32] | None = None,
     ) -> dict[Hash32, PoolFigures]:
-        """What V4 pools hold: by DexScreener, and in USD alone by GeckoTerminal for the rest.
+        """Return figures of V4 pools: by DexScreener, and in USD alone by GeckoTerminal for the
+        rest.
 
-        `totals_of`: those of the rest that such a total helps with. None: all of them.
+        `totals_of`: the pools of the rest for which such a total is useful. None: all of them.
         Pools that no service knows are left out.
         """
         found: dict[Hash32, PoolFigures] = {}
@@ -106,7 +108,7 @@ async def _by_parts(
     size: int,
     ask: Callable[[Sequence[Hash32]], Awaitable[dict[Hash32, T]]],
 ) -> dict[Hash32, T]:
-    """Ask part by part; after a failure the rest is not asked, for it would fare no better."""
+    """Query part by part. After a failure the rest is skipped, as it would likely fail too."""
     found: dict[Hash32, T] = {}
     for start in range(0, len(pool_ids), size):
         answer = await _or_none(ask(pool_ids[start : start + size]))

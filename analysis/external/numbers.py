@@ -1,4 +1,4 @@
-"""Numbers as outside services send them: as numbers, as texts, or not at all."""
+"""Parsing of numbers from external services: sent as numbers, as strings, or not at all."""
 
 import math
 
@@ -6,7 +6,7 @@ Figure = float | str | None
 
 
 def positive(figure: Figure) -> float | None:
-    """The number. None: absent, no number, not finite, or not above 0."""
+    """Return the number. None: absent, no number, not finite, or not above 0."""
     if figure is None:
         return None
     try:

@@ -1,4 +1,4 @@
-"""Is a contract's source verified? Sourcify first, then Etherscan where there is a key for it.
+"""Source verification of a contract: Sourcify first, then Etherscan where there is a key for it.
 
 Source: Sourcify API v2, GET /v2/contract; Etherscan API v2, contract getsourcecode.
 """
@@ -26,11 +26,11 @@ class _Source(msgspec.Struct, frozen=True):
 
 class _Answer(msgspec.Struct, frozen=True):
     result: tuple[_Source, ...] | str
-    """A text where it refuses: the rate limit, a wrong key."""
+    """A string for an error: the rate limit, a wrong key."""
 
 
 class Sources:
-    """Who knows verified sources."""
+    """Clients of the services with verified sources."""
 
     def __init__(
         self, session: aiohttp.ClientSession, settings: SourceSettings, etherscan_key: Secret | None
@@ -54,9 +54,10 @@ class Sources:
             self._etherscan = (etherscan, etherscan_key)
 
     async def is_verified(self, chain_id: int, contract: Address) -> bool | None:
-        """Whether the source is available: one yes is a yes, a no needs the word of all asked.
+        """True if the source is verified by one service; False if every queried service says it is
+        not.
 
-        None: nobody is asked, or somebody did not answer and nobody said yes.
+        None: no service was queried, or one did not answer and none said yes.
         """
         answers: list[bool | None] = []
         if self._sourcify is not None:

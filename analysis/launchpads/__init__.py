@@ -1,1 +1,1 @@
-"""Launch platforms: which of them issued a token, and how that is known."""
+"""Launch platforms: detection of the platform that issued a token."""

@@ -1,7 +1,8 @@
-"""Platforms whose list of tokens can only be asked by number: one call walks it on the node.
+"""Search of platforms whose token list can only be read by index: one `eth_call` with a state
+override iterates over it on the node.
 
-The walk begins with the newest entry and ends where the gas does, so of a very long list the oldest
-entries stay unseen. Source: probes/Walker.sol.
+It begins with the newest entry and ends when the gas does, so the oldest entries of a very long
+list are not read. Source: probes/Walker.sol.
 """
 
 import secrets
@@ -19,15 +20,15 @@ from config.launchpads import Catalogue, Launchpad
 from config.primitives import Address, Hash32
 
 _GAS = 15_000_000
-"""Of one walk: nodes with EIP-7825 refuse more than 2**24. Several hundred entries fit."""
+"""Gas of one search: nodes with EIP-7825 refuse more than 2**24. Several hundred entries fit."""
 
 Finding = Literal["listed", "absent", "unseen", "silent", "unread"]
-"""absent: it is in no entry. unseen: in none of those that could be looked at. silent: no such
-contract. unread: the node failed, or puts no code of ours on its stage."""
+"""absent: it is in no entry. unseen: in none of those that were read. silent: no such contract.
+unread: the node failed, or does not support code overrides."""
 
 
 class Walk(msgspec.Struct, frozen=True, kw_only=True):
-    """One list of one platform."""
+    """Search of one list of one platform."""
 
     pad: Launchpad
     catalogue: Catalogue
@@ -35,7 +36,7 @@ class Walk(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def walks_through(pads: Iterable[Launchpad]) -> tuple[Walk, ...]:
-    """Every list of these platforms."""
+    """Return a search of every list of these platforms."""
     return tuple(
         Walk(pad=pad, catalogue=pad.catalogue, at=at)
         for pad in pads
@@ -45,7 +46,8 @@ def walks_through(pads: Iterable[Launchpad]) -> tuple[Walk, ...]:
 
 
 def request(walk: Walk, token: Address, *, block: Hash32) -> RpcRequest:
-    """The question whether the list names the token."""
+    """Return the read that searches the list for the token, with `Walker.sol` at a random
+    address."""
     stage = Address("0x" + secrets.token_hex(20))
     catalogue = walk.catalogue
     data = call_data(
@@ -62,7 +64,7 @@ def request(walk: Walk, token: Address, *, block: Hash32) -> RpcRequest:
 
 
 def read(answer: RpcAnswer) -> Finding:
-    """What the answer to `request` means."""
+    """Decode the answer to `request`."""
     reply = told(answer)
     if isinstance(reply, str):
         return "unread"

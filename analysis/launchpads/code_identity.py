@@ -1,4 +1,5 @@
-"""Platforms by their tokens' code: a clone of an implementation of theirs, or the very same code.
+"""Launch platform by a token's code: a clone of one of its implementations, or an identical code
+hash.
 
 Anybody can clone an implementation, so this counts only where no registry of the platform denies
 the token.
@@ -12,11 +13,12 @@ from analysis.static.analyse_code import analyse_code
 from config.launchpads import Launchpad
 
 _LONGEST_CLONE = 128
-"""Bytes. EIP-1167 takes 45, its successors with stored arguments somewhat more."""
+"""Longest code of a clone, in bytes. EIP-1167 takes 45, its successors with stored arguments
+somewhat more."""
 
 
 def platforms_of(code: bytes, pads: Iterable[Launchpad]) -> tuple[Launchpad, ...]:
-    """The platforms whose code this is, in their order."""
+    """Return the platforms whose code this is, in their order."""
     known = [pad for pad in pads if pad.clones_of or pad.code_hashes]
     if not known or not code:
         return ()

@@ -1,4 +1,9 @@
-"""The first round of the question who issued a token: events, registries, and whom it names."""
+"""First read batch of a token's issuer: creation events, registries, lists, and the issuer that the
+token itself names.
+
+`begin` chooses the reads, `requests` returns them, and `read` decodes the answers to a `Lead`, from
+which `verdict.py` concludes.
+"""
 
 from collections.abc import Sequence
 from typing import Literal
@@ -19,47 +24,49 @@ Signal = Literal["event", "registry", "code", "getter", "address"]
 
 
 class Inquiry(msgspec.Struct, frozen=True, kw_only=True):
-    """What is asked about one token in the first round."""
+    """The reads about one token in the first batch."""
 
     token: Address
     pads: tuple[Launchpad, ...]
-    """Of the chain, in order: which stands first names a token that several know."""
+    """Platforms of the chain. Where several know a token, the first one counts."""
     seen: tuple[Sighting, ...]
-    """Indexed."""
+    """Indexed creation events of the token."""
     questions: tuple[RegistryQuestion, ...]
     claims: tuple[Launchpad, ...]
-    """Platforms whose tokens name their issuer."""
+    """Platforms whose tokens have a getter for their issuer."""
     walks: tuple[Walk, ...]
     searches: tuple[Search, ...]
     unasked: tuple[str, ...]
-    """Platforms that only the index can see, and it has not looked at all of their past; and those
-    whose lists this node cannot walk."""
+    """Platforms that only the index can see, where it does not cover all of their past; and those
+    whose lists this node cannot search."""
 
 
 class Lead(msgspec.Struct, frozen=True, kw_only=True):
-    """What the first round brought."""
+    """Results of the first batch."""
 
     token: Address
     pads: tuple[Launchpad, ...]
     sightings: tuple[Sighting, ...]
     records: tuple[Record, ...]
     listed: tuple[Walk, ...]
-    """Lists that name the token."""
+    """Lists that contain the token."""
     denied: tuple[Launchpad, ...]
-    """Their registries do not know the token."""
+    """Platforms whose registries do not know the token."""
     unread: tuple[str, ...]
-    """Who could not be asked because the node failed."""
+    """Reads that failed because of the node."""
     unread_pads: tuple[Launchpad, ...]
     unasked: tuple[str, ...]
-    """Blind spots of an answer without a full index: as in Inquiry, and lists too long to walk."""
+    """Unread sources without a full index: as in Inquiry, and lists too long to search."""
     claims: tuple[RegistryQuestion, ...]
-    """To issuers that the token itself names and that are not configured."""
+    """Queries of issuers that the token itself names and that are not configured."""
 
     @property
     def proof(self) -> tuple[Launchpad, Signal, Address] | None:
-        """The platform that an event or a registry proves, and the contract that did so.
+        """Return the platform that an event or a registry proves, the signal, and the contract that
+        proves it.
 
-        None: neither does. An event that is known from memory only needs its registry's word.
+        None: neither does. An event that was configured from memory only counts together with a
+        registry's record.
         """
         recorded = [one.question.pad for one in self.records]
         for sighting in self.sightings:
@@ -80,11 +87,11 @@ def begin(
     *,
     can_walk: bool = True,
 ) -> Inquiry:
-    """Decide whom to ask.
+    """Choose the reads of the first batch.
 
     `covered` are the subjects of platforms whose every event up to our tip is in the index. Where
-    an indexed event settles it, only who announced the token is asked. `can_walk`: the node lets us
-    put code of ours on its stage, without which no list is walked.
+    an indexed event settles it, only the registries of platforms that announced the token are read.
+    `can_walk`: the node supports code overrides, without which no list is searched.
     """
     seen = sightings.indexed(pads, launches)
     is_settled = any(one.pad.confidence == "seen" for one in seen)
@@ -108,7 +115,7 @@ def begin(
 
 
 def requests(inquiry: Inquiry, *, block: Hash32, to_block: int | None) -> tuple[RpcRequest, ...]:
-    """The reads of the first round. `to_block` None: logs up to the newest block."""
+    """Return the reads of the first batch. `to_block` None: logs up to the newest block."""
     token = inquiry.token
     return (
         *(
@@ -123,7 +130,7 @@ def requests(inquiry: Inquiry, *, block: Hash32, to_block: int | None) -> tuple[
 
 
 def read(inquiry: Inquiry, answers: Sequence[RpcAnswer], *, height: int) -> Lead:
-    """What the answers to `requests` tell, as of the block at this height."""
+    """Decode the answers to `requests`, as of the block at this height."""
     rest = iter(answers)
     words: list[tuple[RegistryQuestion, Word]] = []
     for question in inquiry.questions:
@@ -175,7 +182,8 @@ def read(inquiry: Inquiry, answers: Sequence[RpcAnswer], *, height: int) -> Lead
 
 
 def _claim(inquiry: Inquiry, pad: Launchpad, named: Reply) -> RegistryQuestion | None:
-    """Whom the token names, unless it is nobody or one that is asked anyway."""
+    """Return the query of the issuer that the token names. None: it names none, or one that is
+    queried anyway."""
     issuer = decode_address(named)
     asked = {question.at for question in inquiry.questions}
     if issuer is None or issuer in (ZERO_ADDRESS, inquiry.token) or issuer in asked:

@@ -1,7 +1,8 @@
-"""What the platforms' own registries say of a token: one read each, all in the first round.
+"""Registries of launch platforms: one read each of whether the platform issued a token.
 
-A registry that is known from memory only, or whose record is not known word by word, is asked about
-itself as well: one that also knows a contract which is no token does not do what we think.
+A registry that was configured from memory only, or whose record is not known word by word, is also
+queried about its own address: one that also has a record of a contract that is no token does not
+work as assumed.
 """
 
 from collections.abc import Iterable, Sequence
@@ -19,17 +20,17 @@ _OFFSET_TO_STRUCT = WORD
 
 
 class RegistryQuestion(msgspec.Struct, frozen=True, kw_only=True):
-    """One registry of one platform."""
+    """A query of one registry of one platform."""
 
     pad: Launchpad
     registry: Registry
     at: Address
     is_claimed: bool = False
-    """It is the token itself that names this registry."""
+    """The token itself names this registry."""
 
     @property
     def needs_proof(self) -> bool:
-        """Whether the registry has to show that it does not know everything."""
+        """True if the registry has to show that it does not have a record of every address."""
         if self.is_claimed:
             return True
         one = self.registry
@@ -38,22 +39,22 @@ class RegistryQuestion(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True):
-    """A registry knows the token."""
+    """A registry's record of the token."""
 
     question: RegistryQuestion
     words: tuple[int, ...]
-    """As answered, without the offset of a struct."""
+    """The answer's 256-bit words, without the offset of a struct."""
 
 
 Nothing = Literal["denied", "silent", "unread"]
 """denied: it does not know the token. silent: no such contract, or an answer of another form.
-unread: the node failed, so nobody knows what it would have said."""
+unread: the node failed, so the answer is not known."""
 
 Word = Record | Nothing
 
 
 def questions_to(pads: Iterable[Launchpad]) -> tuple[RegistryQuestion, ...]:
-    """Every registry of these platforms."""
+    """Return a query of every registry of these platforms."""
     return tuple(
         RegistryQuestion(pad=pad, registry=registry, at=at)
         for pad in pads
@@ -65,26 +66,28 @@ def questions_to(pads: Iterable[Launchpad]) -> tuple[RegistryQuestion, ...]:
 def requests(
     question: RegistryQuestion, token: Address, *, block: Hash32
 ) -> tuple[RpcRequest, ...]:
-    """The read, and where proof is needed the same of the registry itself."""
+    """Return the read, and where proof is needed the same read about the registry itself."""
     asked = (token, question.at) if question.needs_proof else (token,)
     return tuple(call(question.at, question.registry.read, one, block=block) for one in asked)
 
 
 def read(question: RegistryQuestion, token: Address, answers: Sequence[RpcAnswer]) -> Word:
-    """What the answers to `requests` mean."""
+    """Decode the answers to `requests`."""
     said = [_read(question, token, told(answer)) for answer in answers]
     if len(said) > 1 and isinstance(said[0], Record):
         decoy = told(answers[1])
         if decoy == "unread":
             return "unread"
         if decoy == told(answers[0]) or isinstance(_read(question, question.at, decoy), Record):
-            return "silent"  # it says the same of everything
+            return "silent"  # it has such a record of every address
     return said[0]
 
 
 def told(answer: RpcAnswer) -> Reply | Literal["unread"]:
-    """What the contract said. Who issued a token is not worth losing the whole analysis for, so a
-    fault of the node is no error here."""
+    """Return the contract's reply, or "unread" for a fault of the node.
+
+    A fault is no error here, as an unknown issuer does not justify losing the whole analysis.
+    """
     try:
         return read_reply(answer)
     except UpstreamError:
@@ -106,7 +109,7 @@ def _read(question: RegistryQuestion, token: Address, reply: Reply | Literal["un
 
 
 def _words(reply: bytes, *, at_least: int) -> tuple[int, ...] | None:
-    """The record. None: the answer is too short to be one."""
+    """Return the record's words. None: the answer is too short to be one."""
     words = tuple(
         int.from_bytes(reply[at : at + WORD]) for at in range(0, len(reply) - WORD + 1, WORD)
     )

@@ -1,7 +1,8 @@
-"""Creation events: those that are indexed, and a search of the logs where the index did not look.
+"""Creation events of launch platforms: the indexed ones, and log searches where the index has no
+coverage.
 
 A search needs the token in a topic, so platforms that keep it in the data are seen only where they
-are indexed. It is made for platforms that have no registry to ask.
+are indexed. Only platforms without a registry are searched.
 """
 
 from collections.abc import Iterable, Sequence
@@ -17,23 +18,23 @@ _TOPICS = (1, 2, 3)
 
 
 class Sighting(msgspec.Struct, frozen=True, kw_only=True):
-    """A platform announced the token."""
+    """A creation event in which a platform announced the token."""
 
     pad: Launchpad
     emitter: Address
     block_number: int | None
-    """None: the log does not tell."""
+    """None: the log does not contain it."""
 
 
 class Search(msgspec.Struct, frozen=True, kw_only=True):
-    """One question to the logs: every platform that keeps its token in the same topic."""
+    """A log query for every platform that keeps its token in the same topic."""
 
     topic: int
     told: tuple[tuple[Launchpad, CreationEvent], ...]
 
     @property
     def from_block(self) -> int:
-        """Nothing was announced below it."""
+        """Return the block below which nothing was announced."""
         return min(pad.from_block or 0 for pad, _ in self.told)
 
 
@@ -44,7 +45,8 @@ class _Log(msgspec.Struct, frozen=True, rename="camel"):
 
 
 def indexed(pads: Sequence[Launchpad], rows: Iterable[LaunchRow]) -> tuple[Sighting, ...]:
-    """What the index saw, in the order of the platforms; only configured ones count."""
+    """Return the indexed creation events in the order of the platforms; only configured platforms
+    count."""
     emitters = {(row.slug, row.emitter): row for row in rows}
     return tuple(
         Sighting(pad=pad, emitter=contract, block_number=row.block_number)
@@ -56,7 +58,7 @@ def indexed(pads: Sequence[Launchpad], rows: Iterable[LaunchRow]) -> tuple[Sight
 
 
 def searches_for(pads: Iterable[Launchpad]) -> tuple[Search, ...]:
-    """At most three questions, whatever the number of platforms."""
+    """Return at most three log queries, whatever the number of platforms."""
     unasked = [pad for pad in pads if not pad.registry and pad.confidence == "seen"]
     searches = (
         Search(
@@ -74,13 +76,14 @@ def searches_for(pads: Iterable[Launchpad]) -> tuple[Search, ...]:
 
 
 def is_for_the_index(pad: Launchpad) -> bool:
-    """Whether a platform can be seen nowhere else: no registry, and the token in no topic."""
+    """True if a platform can be seen only by the index: no registry, and the token in no topic."""
     in_data = [event for event in pad.event if event.token_place.source == "word"]
     return bool(in_data) and not pad.registry
 
 
 def request(search: Search, token: Address, *, to_block: int | None) -> RpcRequest:
-    """The logs of these emitters that name the token. A node may refuse the range.
+    """Return the query for logs of these emitters with the token in the topic. A node may refuse
+    the range.
 
     `to_block` None: up to the newest block.
     """
@@ -98,9 +101,9 @@ def request(search: Search, token: Address, *, to_block: int | None) -> RpcReque
 def read(
     search: Search, token: Address, answer: RpcAnswer, *, height: int
 ) -> tuple[Sighting, ...] | None:
-    """Who announced the token. None: the node did not say.
+    """Decode the creation events of the token. None: the node did not return them.
 
-    Who begins above `height` (this chain is not the public one) has announced nothing.
+    Empty where the emitters begin above `height` (this chain is not the public one).
     """
     if search.from_block > height:
         return ()

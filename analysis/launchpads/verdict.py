@@ -1,7 +1,8 @@
-"""Who issued a token: the signals from the cheapest to the most expensive, the first one decides.
+"""Verdict on a token's issuer: the first of five signals, from the cheapest to the most expensive.
 
 1. a creation event, by its emitter    2. the platform's registry    3. the token's code
-4. who the token itself names, if that contract confirms it    5. the address, on chain 56 only
+4. the issuer that the token names, if that contract confirms it
+5. the address, on chain 56 only
 
 Source: the specification, "Launchpad".
 """
@@ -19,25 +20,26 @@ from config.primitives import Address, Hash32
 from sql.rows import EvidenceRow
 
 UNNAMED = "launchpad"
-"""Provably issued by a launch platform that has no name here. Source: the specification."""
+"""Name for an issuer that is provably a launch platform, but not configured. Source: the
+specification."""
 
 
 class IssuerOrigin(msgspec.Struct, frozen=True, kw_only=True):
-    """The verdict."""
+    """Whether a launch platform issued a token, which one, and by which signal that is known."""
 
     is_launchpad: bool | None
-    """None: a read failed, and nothing else says yes."""
+    """None: a read failed, and no other signal is positive."""
     name: str | None
     signal: Signal | None
     issuer: Address | None
-    """The contract that announced, recorded or confirmed it."""
+    """Contract that announced, recorded or confirmed the token."""
     unread: tuple[str, ...]
     unasked: tuple[str, ...]
-    """Platforms that only the index can see, where it has not looked at all of their past."""
+    """Platforms that only the index can see, where it does not cover all of their past."""
 
     @property
     def evidence(self) -> EvidenceRow:
-        """What the verdict rests on."""
+        """Return the evidence row of the verdict."""
         body = msgspec.json.encode(
             {
                 "platform": self.name,
@@ -51,8 +53,8 @@ class IssuerOrigin(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def confirm_requests(lead: Lead, *, block: Hash32) -> tuple[RpcRequest, ...]:
-    """The second round: does the issuer that the token names know it? Asked only where nothing
-    else has answered."""
+    """Return the reads of the second batch: does the issuer that the token names know it? Empty
+    where another signal has decided."""
     if lead.proof is not None:
         return ()
     return tuple(
@@ -70,9 +72,10 @@ def conclude(
     metadata: Metadata,
     has_pool: bool,
 ) -> IssuerOrigin:
-    """The verdict. `answers` are those to `confirm_requests`; `has_pool` tells of ordinary pools.
+    """Conclude the verdict. `answers` are those to `confirm_requests`; `has_pool` is about ordinary
+    pools.
 
-    Examines the code where it is that of a minimal clone.
+    Analyses the code where it may be that of a minimal clone.
     """
     if lead.proof is not None:
         pad, signal, issuer = lead.proof

@@ -1,8 +1,8 @@
-"""Which fees and tick spacings a factory has pools of: what it says itself, or its events.
+"""Fee tiers and tick spacings that a factory has enabled, by its own list or its events.
 
-Configured lists grow old, as owners enable more. What a factory says is remembered for a day; where
-it says nothing, or the node refuses, the configured list is all there is.
-Source: v3-core IUniswapV3Factory, slipstream ICLFactory, Ramses V3 IRamsesV3Factory.
+Configured lists grow old, as owners enable more. A factory's answer is cached for a day; where it
+has none, or the node refuses the query, only the configured list is used. Source: v3-core
+IUniswapV3Factory, slipstream ICLFactory, Ramses V3 IRamsesV3Factory.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -24,15 +24,15 @@ _SPACING_ENABLED = topic_of("TickSpacingEnabled(int24,uint24)")
 
 _FRESH_S = 86_400
 _MOST = 64
-"""Tiers of one factory that are looked at."""
+"""Most tiers of one factory that are used."""
 
 
 class Tiers(msgspec.Struct, frozen=True, kw_only=True):
-    """What one factory said."""
+    """Tiers that one factory has enabled."""
 
     enabled: tuple[int, ...]
-    """Fees in hundredths of a basis point, or tick spacings, as the factory's pools go by. Empty:
-    it said nothing."""
+    """Fees in hundredths of a basis point, or tick spacings, whichever keys the factory's pools.
+    Empty: it returned none."""
     asked_at_s: int
 
 
@@ -43,7 +43,8 @@ def unread(
     covered: frozenset[Address],
     now_s: int,
 ) -> tuple[Dex, ...]:
-    """Exchanges whose factories are to be asked. `covered`: factories whose pools are all known."""
+    """Return the exchanges whose factories are to be queried. `covered`: factories whose pools are
+    all indexed."""
     return tuple(
         dex
         for dex in dexes
@@ -57,7 +58,8 @@ def unread(
 def requests(
     dexes: Sequence[Dex], *, block: Hash32, to_block: int | None
 ) -> tuple[RpcRequest, ...]:
-    """The events of all factories in one read, then the lists of those that have one.
+    """Return the reads: the events of all factories in one, then the lists of the factories that
+    have one.
 
     `to_block` None: up to the newest.
     """
@@ -66,8 +68,7 @@ def requests(
     query = {
         "address": list(dict.fromkeys(dex.factory for dex in dexes)),
         "topics": [[_FEE_ENABLED, _SPACING_ENABLED]],
-        # The first tiers are enabled as a factory is made, before its first pool: those everybody
-        # knows.
+        # The first tiers, enabled with the factory and before its first pool, are well known.
         "fromBlock": hex(min(dex.from_block or 0 for dex in dexes)),
         "toBlock": "latest" if to_block is None else hex(to_block),
     }
@@ -76,7 +77,7 @@ def requests(
 
 
 def read(dexes: Sequence[Dex], answers: Sequence[RpcAnswer], *, now_s: int) -> dict[Address, Tiers]:
-    """By factory. Raises UpstreamError."""
+    """Decode the answers, by factory. Raises UpstreamError."""
     if not dexes:
         return {}
     listed = {
@@ -98,7 +99,8 @@ def _with_lists(dexes: Sequence[Dex]) -> list[Dex]:
 
 
 def with_enabled(dexes: Iterable[Dex], known: Mapping[Address, Tiers]) -> tuple[Dex, ...]:
-    """The exchanges with what their factories said beside what is configured."""
+    """Return the exchanges with the tiers that their factories enabled added to the configured
+    ones."""
     return tuple(
         _with(dex, (*tiers_of(dex), *known[dex.factory].enabled))
         if dex.factory in known and known[dex.factory].enabled
@@ -110,7 +112,8 @@ def with_enabled(dexes: Iterable[Dex], known: Mapping[Address, Tiers]) -> tuple[
 def with_new(
     dexes: Iterable[Dex], asked: Iterable[Dex], known: Mapping[Address, Tiers]
 ) -> tuple[Dex, ...]:
-    """Those of `dexes` that have tiers not among those `asked`, with these alone."""
+    """Return those of `dexes` that have tiers not among those of `asked`, with the new tiers
+    alone."""
     before = {dex.factory: set(tiers_of(dex)) for dex in asked}
     new = {
         dex: [tier for tier in known[dex.factory].enabled if tier not in before[dex.factory]]
@@ -134,7 +137,8 @@ def _listed(answer: RpcAnswer) -> tuple[int, ...]:
 
 
 def _announced(dex: Dex, logs: Sequence[Log]) -> tuple[int, ...]:
-    """By a factory's events, which name fee and spacing, one of them first."""
+    """Return the tiers in a factory's events, which contain fee and spacing, in an order that
+    depends on the event."""
     is_by_spacing = dex.kind == "SolidV3" or dex.variant in BY_SPACING
     found = []
     for log in logs:

@@ -1,7 +1,7 @@
-"""The price of the last trade that the tables hold.
+"""Token price from the last stored trade.
 
-A stable counts as one dollar, the native coin as what it was worth when a token of the chain was
-last analysed: the price of an old trade moves with that of the coin it was paid in.
+A stable counts as one dollar; the native coin at its price when a token of the chain was last
+analysed, so the price of an old trade moves with that of the coin it was paid in.
 """
 
 import asyncio
@@ -16,10 +16,10 @@ from sql.store import Store
 from sql.trade_tables import newest_trades
 
 _OLDEST_S = 86_400
-"""Trades are looked for this far behind the report; the pools' own price is better than older."""
+"""Trades are read this far behind the report; older ones are worse than the pools' own price."""
 
 _LEAST_USD = 1.0
-"""Of a trade that counts: amounts of a few units round to any price one likes."""
+"""Least value of a trade that counts: amounts of a few units round to arbitrary prices."""
 
 _LOOKED_AT = 50
 
@@ -28,12 +28,14 @@ class StoredTrades:
     """analysis.market.token_price.Trades over the DuckDB store."""
 
     def __init__(self, store: Store, prices: Callable[[Chain], Mapping[Address, Price]]) -> None:
-        """`prices`: of a chain's anchors, those that are known now."""
+        """Read from `store`. `prices` returns a chain's anchors with the prices that are known
+        now."""
         self._store = store
         self._prices = prices
 
     async def last_trade(self, chain: Chain, report: Report) -> LastTrade | None:
-        """In a pool of the report that holds enough to trade. None: no trade of the last day."""
+        """Return the newest trade in a pool of the report that holds enough to trade. None: no
+        trade of the last day."""
         prices = self._prices(chain)
         pools: dict[str, PoolResultRow] = {
             pool.pool_id or pool.pool: pool
@@ -60,7 +62,7 @@ class StoredTrades:
 
 
 _UNFIT = frozenset({"liquidity_too_low", "no_in_range_liquidity", "one_sided_liquidity"})
-"""Pools whose price anybody can move."""
+"""Error codes of pools whose price anybody can move."""
 
 
 def _worth(pool: PoolResultRow, raw: float, prices: Mapping[Address, Price]) -> float:

@@ -1,8 +1,8 @@
-"""USD value of what a pool holds, from its priced side. Pure.
+"""Pool value in USD, from its priced side. Pure: no I/O.
 
-Anchors are the priced tokens: the stables at 1 USD, the wrapped native coin by the oracle. With
-one priced side the pool counts as twice that side: an unpriced token's side is worth what it trades
-for, never its own claim. A token that is no anchor has a price where a market with an anchor shows
+Anchors are the priced tokens: the stables at 1 USD, the wrapped native coin by the oracle. With one
+priced side the pool counts as twice that side: an unpriced token is worth what it trades for, not
+what its issuer claims. A token that is no anchor has a price where a market with an anchor shows
 one, and counts for no more than that market can pay. Source: the specification, "Liquidity notes".
 """
 
@@ -15,24 +15,24 @@ from config.primitives import Address, RawAmount
 
 
 class Price(msgspec.Struct, frozen=True, kw_only=True):
-    """What one token is worth."""
+    """Price of one token."""
 
     usd: float
     """USD of one whole token."""
     decimals: int
     most_usd: float = math.inf
-    """No amount counts for more: what can be had for all of it where the price was made."""
+    """Upper bound of any amount's value: what the market behind the price pays for all of it."""
 
     def value_usd(self, amount_raw: RawAmount) -> float:
-        """USD of an amount in smallest units."""
+        """Return the USD value of an amount in smallest units."""
         return min(float(amount_raw / 10**self.decimals) * self.usd, self.most_usd)
 
 
 class PoolValue(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A pool's worth."""
+    """Value of a pool."""
 
     liquidity_usd: float
-    """Known-token reserves, whole pool, both sides."""
+    """Value of the whole pool, both sides, by its priced tokens."""
     quote_side_usd: float
 
 

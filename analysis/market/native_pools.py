@@ -1,4 +1,4 @@
-"""The native coin's price by its pools with stables, in one round."""
+"""Native coin price from its pools with stables, in one read batch."""
 
 from analysis.market import native_price, pool_reserves
 from analysis.market.pool_discovery import find_lookups
@@ -8,7 +8,8 @@ from config.primitives import Hash32
 
 
 class NativePools:
-    """The question where these pools are and what they hold, and what the answers come to."""
+    """The reads that find the native/stable pools and their reserves, and the price from their
+    answers."""
 
     def __init__(self, trip: ReadBatch, chain: Chain, *, block: Hash32) -> None:
         stables = [stable.address for stable in chain.stables]
@@ -24,7 +25,7 @@ class NativePools:
         ]
 
     def read(self) -> float | None:
-        """USD of one native coin. None: no pool tells. Raises UpstreamError."""
+        """Return USD of one native coin. None: no pool has a price. Raises UpstreamError."""
         asked = zip(self._lookups, self._promises, self._states, strict=True)
         return native_price.price_from_pools(
             self._chain,

@@ -1,4 +1,4 @@
-"""What the native coin is worth: the chain's Chainlink feed, then the deepest native/stable pool.
+"""Native coin price: the chain's Chainlink feed, then the deepest native/stable pool.
 
 Source: Chainlink AggregatorV3Interface, latestRoundData.
 """
@@ -14,19 +14,20 @@ from config.jsonrpc import RpcAnswer, RpcRequest
 from config.primitives import ZERO_ADDRESS, Address, Hash32
 
 _GRACE_S = 3_600
-"""A feed may be this much later than its heartbeat before its word is refused."""
+"""Delay past its heartbeat after which a feed's answer is stale."""
 
 _ROUND_BYTES = 160
 _HIGHEST_ANSWER = 2**255
 
 
 def oracle_request(oracle: Oracle, *, block: Hash32) -> RpcRequest:
-    """The feed's latest round."""
+    """Return the read of the feed's latest round."""
     return call(oracle.native_usd, "latestRoundData()", block=block)
 
 
 def read_oracle(oracle: Oracle, answer: RpcAnswer, *, time_s: int) -> float | None:
-    """USD of one native coin. None: no such feed, no sane answer, or a stale one at `time_s`.
+    """Return USD of one native coin. None: no such feed, an answer out of range, or one stale at
+    `time_s`.
 
     Raises UpstreamError.
     """
@@ -43,10 +44,11 @@ def read_oracle(oracle: Oracle, answer: RpcAnswer, *, time_s: int) -> float | No
 def price_from_pools(
     chain: Chain, pools: Iterable[tuple[Candidate, Sequence[RpcAnswer]]]
 ) -> float | None:
-    """USD of one native coin by the native/stable pool that holds most stables. None: no such pool.
+    """Return USD of one native coin by the native/stable pool with most stables. None: no such
+    pool.
 
     `pools` pair the wrapped coin (as token) with a stable (as quote), each with the answers to
-    `pool_state.requests`. Raises UpstreamError.
+    `pool_reserves.requests`. Raises UpstreamError.
     """
     native_unit = 10**chain.wrapped_native.decimals
     units = {stable.address: 10**stable.decimals for stable in chain.stables}
@@ -63,7 +65,8 @@ def price_from_pools(
 
 
 def anchor_prices(chain: Chain, native_usd: float | None) -> dict[Address, Price]:
-    """Prices of the anchors: stables at 1 USD; the native coin, wrapped or not, where known."""
+    """Return the prices of the anchors: stables at 1 USD; the native coin, wrapped or not, where
+    known."""
 
     def price(anchor: Anchor, usd: float) -> Price:
         return Price(usd=usd, decimals=anchor.decimals)

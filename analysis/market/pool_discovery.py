@@ -1,7 +1,7 @@
-"""Which pools a token has, by asking the factories: the answer where the index has not looked yet.
+"""Pool discovery by factory getters, for factories that the index does not cover yet.
 
-Every factory but V4's knows its pools by token pair; one read each for every pair of token and
-quote, and for every known fee tier or tick spacing where those are part of the key.
+Every factory but V4's finds its pools by token pair: one read for every pair of token and quote,
+and for every known fee tier or tick spacing where those are part of the key.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -24,14 +24,14 @@ STANDARD_TICK_SPACINGS = (1, 10, 50, 60, 100, 200, 2000)
 
 
 BY_SPACING = frozenset({"ramses_v3", "solidly_v3"})
-"""AmmV3 variants whose pools go by tick spacing instead of the fee."""
+"""AmmV3 variants whose pools are keyed by tick spacing instead of the fee."""
 
 STANDARD_V4_KEYS = ((100, 1), (500, 10), (3000, 60), (10000, 200))
-"""Fee and tick spacing of V4 pools without hooks that everybody makes: the pairs of V3."""
+"""Fee and tick spacing of the usual V4 pools without hooks: the pairs of V3."""
 
 
 class Lookup(msgspec.Struct, frozen=True, kw_only=True):
-    """One question to a factory. Its answer is the pool's address, or zero."""
+    """One query of a factory. Its answer is the pool's address, or zero."""
 
     dex: Dex
     token: Address
@@ -45,11 +45,11 @@ class Lookup(msgspec.Struct, frozen=True, kw_only=True):
     stable: bool | None = None
 
     def request(self, *, block: Hash32) -> RpcRequest:
-        """The read, at one block."""
+        """Return the read at one block."""
         return call(self.dex.factory, self.getter, self.token, self.quote, *self.key, block=block)
 
     def candidate(self, pool: Address | None) -> Candidate | None:
-        """The pool the factory named. None: there is none."""
+        """Return the pool at the address that the factory returned. None: there is none."""
         if pool is None or pool == ZERO_ADDRESS:
             return None
         return Candidate(
@@ -66,7 +66,8 @@ class Lookup(msgspec.Struct, frozen=True, kw_only=True):
 def find_lookups(
     dexes: Iterable[Dex], token: Address, quotes: Sequence[Address]
 ) -> tuple[Lookup, ...]:
-    """All questions that find the token's pools against `quotes`. AmmV4 has no registry to ask."""
+    """Return all queries that find the token's pools against `quotes`. AmmV4 has no registry to
+    query."""
     return tuple(
         lookup
         for dex in dexes
@@ -78,15 +79,18 @@ def find_lookups(
 
 
 def tiers_of(dex: Dex) -> tuple[int, ...]:
-    """Fees, or tick spacings, that its pools are asked for by: of AmmV3 and SolidV3 kinds."""
+    """Return the fees, or tick spacings, by which pools of an AmmV3 or SolidV3 exchange are looked
+    up."""
     is_by_spacing = dex.kind == "SolidV3" or dex.variant in BY_SPACING
     return dex.fee_tiers or (STANDARD_TICK_SPACINGS if is_by_spacing else STANDARD_V3_FEES)
 
 
 def standard_v4(dex: Dex, token: Address, quotes: Sequence[Address]) -> tuple[Candidate, ...]:
-    """V4 pools without hooks that the token may have, against `quotes` and the native coin.
+    """Return the standard V4 pools without hooks that the token may have, against `quotes` and the
+    native coin.
 
-    Whether they exist is for the manager to say. Source: v4-core PoolId (hash of the pool's key).
+    They need not exist: only the manager's state shows that. Source: v4-core PoolId (hash of the
+    pool's key).
     """
     return tuple(
         Candidate(
@@ -112,7 +116,8 @@ def _v4_id(token: Address, quote: Address, fee: int, spacing: int) -> Hash32:
 def candidates_of(
     rows: Iterable[PoolRow], *, token: Address, dexes: Iterable[Dex]
 ) -> tuple[Candidate, ...]:
-    """Indexed pools as candidates. Pools of an exchange no longer configured are left out."""
+    """Convert indexed pools to candidates. Pools of an exchange no longer configured are left
+    out."""
     by_factory = {(dex.factory, dex.kind): dex for dex in dexes}
     return tuple(
         Candidate(

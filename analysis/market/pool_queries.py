@@ -1,8 +1,8 @@
-"""A token's pools in one round: where they are, and what they hold.
+"""Read batch of a token's pools: where they are and what they hold, in one round trip.
 
-The factories are asked where the index has not looked yet, and the states of whatever they name in
-the same breath. V4's manager keeps no list: pools without hooks at the usual fees are asked for by
-their ids, all others are found by their creation events.
+Factories are queried where the index has no coverage yet, and the states of the pools that they
+return are read in the same batch. V4's manager keeps no list: pools without hooks at the usual fees
+are read by their ids, all others are found by their creation events.
 """
 
 from collections.abc import Sequence
@@ -22,19 +22,19 @@ from config.primitives import Address
 
 
 class PoolsFound(msgspec.Struct, frozen=True, kw_only=True):
-    """What a round told of a token's pools."""
+    """A token's pools as read in one batch."""
 
     states: tuple[tuple[Candidate, PoolState | None], ...]
-    """Each pool once. None: it did not answer as its kind does, or its node did not tell."""
+    """Each pool once. None: it did not answer as its kind does, or its node returned no answer."""
     unread: tuple[Candidate, ...]
-    """AmmV4 pools whose positions are still to be added up: found by their creation events only
-    (then without a state, and there may be very many), or the deepest of too many."""
+    """AmmV4 pools whose positions are not yet summed: found by their creation events only (then
+    without a state, and there may be very many), or the deepest of too many."""
     is_all_asked: bool
-    """False: a node refused a question about pools, so there may be more of them."""
+    """False: a node refused a query for pools, so there may be more of them."""
 
 
 class PoolQuestions:
-    """The questions about one token's pools in one round, and what their answers mean."""
+    """The reads of one token's pools in a read batch, and the decoding of their answers."""
 
     def __init__(
         self,
@@ -59,17 +59,19 @@ class PoolQuestions:
         self._unasked = unasked
         self._asked: list[slice] = []
         self.places: list[Address] = []
-        """Where tokens in pools lie: pools, some of them promised, and managers."""
+        """Addresses that hold the pools' tokens: pools, some of them promised by a factory's
+        answer, and managers."""
         self._asked_v4: list[tuple[Sequence[Candidate], slice]] = []
         self._swept: list[tuple[Sequence[Candidate], slice]] = []
         self._is_bounded = False
         self._created: list[tuple[Dex, slice]] = []
 
     def ask_states(self, *, to_block: int | None) -> None:
-        """Ask what the pools hold, those too that the factories have not named yet.
+        """Add the reads of what the pools hold, including pools that the factories have yet to
+        return.
 
-        Asks the token for balances, which may be hostile: so it comes after what can be trusted.
-        `to_block` None: the round's block is not known yet.
+        They call the token's `balanceOf`, and the token may be hostile, so they come after the
+        trusted reads. `to_block` None: the batch's block is not known yet.
         """
         trip = self._trip
         named = [
@@ -95,11 +97,12 @@ class PoolQuestions:
                 self._created.append((dex, trip.ask(asked)))
 
     def _promises(self) -> list[Address]:
-        """The addresses that the factories will name."""
+        """Return placeholders for the addresses that the factories will return."""
         return [self._trip.promise(at) for at in range(self._found.start, self._found.stop)]
 
     def _pools_by_id(self, dex: Dex) -> Sequence[Candidate]:
-        """The indexed ones, and those that may be there."""
+        """Return the indexed pools, and the standard ones that may exist where the index has no
+        coverage."""
         indexed = [pool for pool in self._indexed_v4 if pool.dex.factory == dex.factory]
         if dex not in self._unasked:
             return indexed
@@ -107,7 +110,7 @@ class PoolQuestions:
         return tuple({pool.key: pool for pool in (*usual, *indexed)}.values())
 
     def read(self) -> PoolsFound:
-        """Raises UpstreamError."""
+        """Decode the answers. Raises UpstreamError."""
         trip = self._trip
         for answer in trip[self._found]:
             read_reply(answer)  # raises where it was the node that failed

@@ -1,4 +1,8 @@
-"""From pools found to pools valued, ranked and ready to be traded on stage. Pure."""
+"""Pool ranking and report rows: values pools, picks those whose trades are simulated, and turns the
+results into rows.
+
+Pure: no I/O. Pools that cannot be read or have no priced side are left out.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
@@ -12,34 +16,35 @@ from config.primitives import Address, RawAmount
 from sql.rows import LIQUIDITY_UNKNOWN, PoolResultRow, TradeOutcome
 
 TRADED_KINDS = frozenset({"AmmV2", "AmmV3", "AmmV4", "Solid", "SolidV3"})
-"""Kinds whose trades can be played."""
+"""Kinds whose trades can be simulated."""
 
 
 class ValuedPool(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A pool with its worth."""
+    """A pool with its state and its value in USD."""
 
     candidate: Candidate
     state: PoolState
     value: PoolValue
     token_usd: float | None = None
-    """USD of one whole token at the spot price. None: the price or the other side's is unknown."""
+    """USD of one whole token at the spot price. None: the price, or that of the quote token, is
+    unknown."""
     token_side_usd: float = 0.0
-    """What the pool's tokens come to at its own spot price, which whoever opened it has chosen. 0:
-    the price or the other side's is unknown."""
+    """USD value of the pool's tokens at its own spot price, which whoever opened the pool has
+    chosen. 0: the price, or that of the quote token, is unknown."""
     quote_unit_usd: float | None = None
     """USD of the quote token's smallest unit. None: it has no price."""
 
     @property
     def is_concentrated(self) -> bool:
-        """Whether one side may be empty."""
+        """True for concentrated liquidity, where one side may be empty."""
         return self.state.in_range_liquidity is not None
 
     @property
     def trade_reference_raw(self) -> RawAmount:
-        """How much quote can sensibly be paid in, of which trades are parts.
+        """Return the quote amount, in smallest units, of which trade sizes are fractions.
 
-        What the pool holds of it; or what its tokens come to at its price, where that is more: a
-        pool that opens with tokens only takes quote as well.
+        It is the pool's quote reserve; or the value of its tokens at its own price, where that is
+        more: a pool that opens with tokens only takes quote as well.
         """
         reserve = self.state.quote_reserve_raw
         if not self.is_concentrated or not self.quote_unit_usd:
@@ -48,8 +53,8 @@ class ValuedPool(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         return max(reserve, RawAmount(int(told_usd / self.quote_unit_usd)))
 
     def is_opening(self, *, min_liquidity_usd: float) -> bool:
-        """Whether it is too poor in quote to count, as before the first buy of a launch, but has
-        tokens to sell for more than the minimum."""
+        """True if the pool has too little quote to count, as before the first buy of a launch, but
+        has tokens to sell for more than the minimum."""
         return (
             self.is_concentrated
             and self.value.liquidity_usd <= min_liquidity_usd < self.token_side_usd
@@ -57,38 +62,41 @@ class ValuedPool(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 _MOST_REFERENCE_USD = 50_000.0
-"""Of tokens at a price that somebody has chosen."""
+"""Most that tokens count for at a price that somebody has chosen."""
 
 
 class TradeResult(msgspec.Struct, frozen=True, kw_only=True):
-    """Both simulated sides of one pool, and what later or other sales met. None: not learnt."""
+    """Simulated buy and sale in one pool, with the results of later and other sales. None: not
+    known."""
 
     buy: Outcome
     sell: Outcome
     absorbed_raw: RawAmount | None = None
-    """Smallest units of quote that the pool really took when it was asked what it would take of a
-    little more than the minimum. None: it was not asked."""
+    """Smallest units of quote that the pool took when a buy of a little more than the minimum was
+    simulated. None: not simulated."""
     sell_blocked_later: bool | None = None
-    """Refused within 30 days, though it passed earlier."""
+    """The sale reverts within 30 days, though it passed earlier."""
     sell_tax_rises: bool | None = None
-    """Half or more is taken later or after others' trades, and less today."""
+    """Half or more is taken later or after others' trades, and less at the pinned block."""
     sell_depends_on_size: bool | None = None
-    """Some buyers can sell, or keep half, and others cannot."""
+    """Some buyers can sell, or keep half, and others cannot, by the amount they hold."""
     sell_depends_on_conditions: bool | None = None
-    """Refused, or half is taken, on ordinary values of what the code asks: fees, gas, coins."""
+    """The sale reverts, or half is taken, for ordinary values of what the code reads: fees, gas,
+    coins."""
     sell_blocked_after_others: bool | None = None
-    """Refused after other people's trades, or one's own second buy."""
+    """The sale reverts after other people's trades, or after the buyer's own second buy."""
 
 
 def either(*answers: bool | None) -> bool | None:
-    """True where one is; None where one is not known; else False."""
+    """Return the three-valued OR: True if any is True, else None if any is None or there are none,
+    else False."""
     if any(answers):
         return True
     return None if None in answers or not answers else False
 
 
 PENDING = "pending"
-"""Stands in for a TradeResult while the plays are still running."""
+"""Placeholder for a TradeResult while the simulations are running."""
 
 
 def rank_pools(
@@ -97,7 +105,8 @@ def rank_pools(
     *,
     decimals: int,
 ) -> tuple[ValuedPool, ...]:
-    """Pools with a priced side, deepest first. Unreadable and unpriced pools are left out.
+    """Return the pools with a priced side, deepest first. Unreadable and unpriced pools are left
+    out.
 
     `decimals` are the token's.
     """
@@ -129,7 +138,7 @@ def rank_pools(
 
 
 def by_depth(pools: Iterable[ValuedPool]) -> tuple[ValuedPool, ...]:
-    """Deepest first."""
+    """Sort pools by liquidity, deepest first."""
     return tuple(sorted(pools, key=lambda pool: (-pool.value.liquidity_usd, pool.candidate.key)))
 
 
@@ -145,7 +154,8 @@ def _token_usd(
 def without_doubtful(
     pools: Sequence[ValuedPool], *, min_liquidity_usd: float
 ) -> tuple[ValuedPool, ...]:
-    """The pools but those that only seem to be shallow, as the node did not tell what they hold."""
+    """Return the pools except those that may seem shallow only because the node did not return all
+    of their state."""
     return tuple(
         pool
         for pool in pools
@@ -158,8 +168,8 @@ def without_doubtful(
 def pick_traded(
     pools: Sequence[ValuedPool], *, at_most: int, min_liquidity_usd: float
 ) -> tuple[ValuedPool, ...]:
-    """The deepest pools whose trades are worth playing; where none is, those that open with tokens
-    only, the most tokens first."""
+    """Return the deepest pools whose trades are worth simulating. Where there is none, return those
+    that opened with tokens only, the most tokens first."""
     fit = [
         pool
         for pool in pools
@@ -173,7 +183,7 @@ def pick_traded(
 
 
 def refusal_before_play(pool: ValuedPool, *, min_liquidity_usd: float) -> tuple[str, str] | None:
-    """Error code and message of a pool that no simulation is tried on. None: one may be."""
+    """Return error code and message for a pool that is not simulated. None: it can be."""
     if pool.state.is_unknown:
         if pool.value.liquidity_usd > 0:
             return "missing_swap_parameters", f"{_NOT_TRADED} {pool.candidate.dex.name}"
@@ -197,7 +207,8 @@ def pool_rows(
     *,
     min_liquidity_usd: float,
 ) -> tuple[PoolResultRow, ...]:
-    """Rows of the report. `trades` is keyed by Candidate.key; PENDING marks a running play."""
+    """Return the report's pool rows. `trades` is keyed by `Candidate.key`; PENDING marks a running
+    simulation."""
     proved = by_depth(with_absorbed(pool, trades.get(pool.candidate.key)) for pool in pools)
     return tuple(
         _row(ordinal, pool, trades.get(pool.candidate.key), min_liquidity_usd)
@@ -206,11 +217,12 @@ def pool_rows(
 
 
 def with_absorbed(pool: ValuedPool, trade: TradeResult | str | None) -> ValuedPool:
-    """The pool with what it was seen to take from buyers, where it holds less than that of quote.
+    """Return the pool, its quote side raised to what it took from buyers where it holds less than
+    that.
 
-    Its tokens' own price proves nothing, as whoever opened the pool chose it; what it takes is
-    there for the next seller. It is asked for a little more than the minimum, so it never counts
-    for more. A token that nobody could buy adds nothing.
+    The price of its tokens proves nothing, as whoever opened the pool chose it; the quote it takes
+    is there for the next seller. The simulated amount is a little more than the minimum, so it
+    never counts for more. A token that could not be bought adds nothing.
     """
     if not isinstance(trade, TradeResult) or not isinstance(trade.buy, Passed):
         return pool
@@ -226,7 +238,7 @@ def with_absorbed(pool: ValuedPool, trade: TradeResult | str | None) -> ValuedPo
 def _row(
     ordinal: int, pool: ValuedPool, trade: TradeResult | str | None, min_liquidity_usd: float
 ) -> PoolResultRow:
-    # What others say of a pool's worth comes after it was played, and does not unmake the play.
+    # External figures of a pool's value arrive after its simulation and do not undo the result.
     if trade is None:
         refusal = refusal_before_play(pool, min_liquidity_usd=min_liquidity_usd)
         (code, message), (buy, buy_tax, sell, sell_tax) = refusal or (None, None), _NO_SIDES
@@ -284,7 +296,8 @@ _MISSING_CODES = {
 
 
 def _fault(trade: TradeResult | str) -> tuple[str | None, str | None]:
-    """Error code and message of a played pool; what the buy met comes before what the sale met."""
+    """Return error code and message of a simulated pool; those of the buy come before those of the
+    sale."""
     if not isinstance(trade, TradeResult):
         return None, None
     if _is_out_of_reach(trade.buy) and _is_out_of_reach(trade.sell):

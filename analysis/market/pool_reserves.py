@@ -1,4 +1,4 @@
-"""What pools hold: the reads, by kind, and what the answers mean.
+"""Pool reserves: the reads of a pool's state, by kind, and their decoding.
 
 V2 and Solidly pools keep reserves; the others hold their tokens as plain balances, which includes
 uncollected fees. Sources: the pool interfaces of Uniswap V2 and V3, Solidly, Slipstream, Algebra.
@@ -23,7 +23,7 @@ _Q96 = 2**96
 
 
 def requests(candidate: Candidate, *, block: Hash32) -> tuple[RpcRequest, ...]:
-    """The reads of one pool's state."""
+    """Return the reads of one pool's state."""
     if candidate.dex.kind in RESERVE_KINDS:
         return (call(candidate.pool, "getReserves()", block=block),)
     return (
@@ -35,7 +35,7 @@ def requests(candidate: Candidate, *, block: Hash32) -> tuple[RpcRequest, ...]:
 
 
 def read(candidate: Candidate, answers: Sequence[RpcAnswer]) -> PoolState | None:
-    """The state. None: the pool did not answer as its kind does. Raises UpstreamError."""
+    """Decode the state. None: the pool did not answer as its kind does. Raises UpstreamError."""
     if candidate.dex.kind in RESERVE_KINDS:
         return _read_reserves(candidate, answers[0])
     token, quote, liquidity, root = (decode_uint(read_reply(answer)) for answer in answers)
@@ -50,7 +50,7 @@ def read(candidate: Candidate, answers: Sequence[RpcAnswer]) -> PoolState | None
 
 
 def _price_getter(candidate: Candidate) -> str:
-    """Whose first word is the root of the price, as 96-bit fixed point."""
+    """Return the getter whose first word is the square root of the price, as 96-bit fixed point."""
     is_algebra = (candidate.dex.variant or "").startswith("algebra")
     return "globalState()" if is_algebra else "slot0()"
 
@@ -65,6 +65,6 @@ def _read_reserves(candidate: Candidate, answer: RpcAnswer) -> PoolState | None:
         token_reserve_raw=RawAmount(token),
         quote_reserve_raw=RawAmount(quote),
         in_range_liquidity=None,
-        # The price of a stable pair bends with decimals that are not read here.
+        # The price of a stable pair depends on decimals that are not read here.
         price=quote / token if token and not candidate.stable else None,
     )

@@ -1,9 +1,9 @@
-"""What the configured routers really are, read from the chain once and remembered; and how a pool
-is traded, which follows from it.
+"""Router discovery and trade routes: reads each configured router from the chain once, and chooses
+how a pool is traded.
 
-A router of another factory, or none at all, would make every trade fail and look like a scam; so a
-pool is traded through its venue's router only where that was seen to belong to its factory, and
-else through a router of our own.
+Trades through a router of another factory, or through none, would all revert and look like a scam.
+So a pool is traded through its venue's router only where that router was seen to belong to the
+pool's factory, and otherwise through our own probe router.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -37,19 +37,19 @@ _ALL_FORMS = (
 
 
 class RouterFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """One router as found on the chain."""
+    """A router as read from the chain."""
 
     has_code: bool
     factory: Address | None
-    """What factory() answers. None: it does not."""
+    """Answer of `factory()`. None: it does not answer."""
     forms: tuple[RouterForm, ...]
-    """The known ways to swap that it has."""
+    """Known swap functions found in its code."""
     coins: tuple[CoinForm, ...] = ()
-    """Those that trade for the chain's coin."""
+    """Known functions found in its code that swap against the native coin."""
 
 
 def unread(chain: Chain, facts: Mapping[Address, RouterFacts]) -> tuple[Address, ...]:
-    """Routers of traded kinds, and Permit2, as far as they have not been read yet."""
+    """Return the routers of traded kinds, and Permit2, that have not been read yet."""
     routers = [dex.router for dex in chain.dexes if dex.kind in TRADED_KINDS and dex.router]
     if chain.permit2 is not None:
         routers.append(chain.permit2.address)
@@ -57,12 +57,13 @@ def unread(chain: Chain, facts: Mapping[Address, RouterFacts]) -> tuple[Address,
 
 
 def requests(router: Address, *, block: Hash32) -> tuple[RpcRequest, ...]:
-    """Code and factory."""
+    """Return the reads of one router: its code and `factory()`."""
     return code_at(router, block=block), call(router, "factory()", block=block)
 
 
 def read(answers: Sequence[RpcAnswer], *, wrapped: Address) -> RouterFacts:
-    """`wrapped`: the chain's wrapped coin. Raises UpstreamError."""
+    """Decode the answers to `requests`. `wrapped` is the chain's wrapped coin. Raises
+    UpstreamError."""
     code = read_code(answers[0])
     forms = find_forms(code, _ALL_FORMS)
     coins = [one for form in forms for one in form.coins]
@@ -81,11 +82,11 @@ def way_of(
     free: Address,
     wrapped: Address | None = None,
 ) -> TradeRoute | str:
-    """How to trade in this pool, or why it cannot be done.
+    """Return the route by which this pool is traded, or a text that says why there is none.
 
-    The venue's router comes first: tokens make exceptions for routers. `free` is an address that
-    nobody knows, where a router of ours may stand. `wrapped`: the chain's wrapped coin; None: no
-    trades for the coin itself in its pools.
+    The venue's router comes first: tokens make exceptions for routers. `free` is an unused address
+    where our own router may be put. `wrapped` is the chain's wrapped coin; None: no trades for the
+    native coin in pools of the wrapped one.
     """
     dex = candidate.dex
     form = _form_for(candidate, facts) if facts is not None and facts.has_code else None
@@ -99,11 +100,12 @@ def way_of(
 def ways_of(
     candidate: Candidate, facts: Mapping[Address, RouterFacts], chain: Chain, *, free: Address
 ) -> tuple[TradeRoute, ...] | str:
-    """Every way to trade in this pool, the usual one first; or why it cannot be done.
+    """Return every route by which this pool is traded, the usual one first, or a text that says why
+    there is none.
 
-    `facts` by router, as far as they were read. The second way is the one of wallets that ask
-    Permit2 to move tokens, through the chain's universal router: for what sells only so. It is
-    there where Permit2 has code.
+    `facts` are by router, as far as they were read. The second route moves tokens through Permit2
+    and the chain's universal router, as wallets do, for tokens that can be sold only so. It is
+    there only where Permit2 has code.
     """
     dex, wrapped = candidate.dex, chain.wrapped_native.address
     own = facts.get(dex.router) if dex.router is not None else None
@@ -119,7 +121,8 @@ def ways_of(
 
 
 def knows_permit2(codes: Iterable[bytes], chain: Chain) -> bool:
-    """Whether one of the token's codes names Permit2 or the universal router."""
+    """True if one of the token's codes contains the address of Permit2 or of the universal
+    router."""
     if chain.permit2 is None:
         return False
     known = [chain.permit2.address, chain.permit2.router or chain.permit2.address]
@@ -127,8 +130,12 @@ def knows_permit2(codes: Iterable[bytes], chain: Chain) -> bool:
 
 
 def reach_of(candidate: Candidate, *, free: Address, mark: Address) -> Reach | None:
-    """How this pool is asked what it would take and give. None: its kind always trades, or how it
-    is called is not known. `free` and `mark`: addresses that nobody knows, the router of nobody."""
+    """Return the call that measures what this pool would take and give without any payment. None:
+    pools of its kind always trade, or how it is called is not known.
+
+    `free` is an unused address for our own router. `mark` is a secret value that authenticates the
+    answer, so that a token cannot answer in the pool's place.
+    """
     if candidate.dex.kind == "AmmV4":
         key = uniswap_v4_swap.pool_key(candidate)
         if key is None or candidate.dex.variant is not None:
@@ -142,9 +149,12 @@ def reach_of(candidate: Candidate, *, free: Address, mark: Address) -> Reach | N
 def _ours(
     candidate: Candidate, router: Address, *, wrapped: Address | None, permit2: Address | None
 ) -> TradeRoute | str:
-    """Through a router of ours at this address. On V4 it takes the place of the venue's router
-    where there is one: every contract may swap there, hooks tell apart who calls, and the forms of
-    the real one change from release to release."""
+    """Return a route through our own router at `router`, or a text that says why there is none.
+
+    On V4 our router replaces the venue's at its address where there is one: every contract may swap
+    there, hooks distinguish callers, and the forms of the real router change from release to
+    release.
+    """
     dex = candidate.dex
     if dex.kind == "AmmV4":
         if dex.variant is not None:
@@ -165,10 +175,10 @@ def _known_router(dex: Dex, facts: RouterFacts | None) -> Address | None:
 
 
 def _form_for(candidate: Candidate, facts: RouterFacts) -> RouterForm | None:
-    """The best form in which the router can be asked for this pool. None: none that is safe.
+    """Return the best function by which the router can trade this pool. None: none that is safe.
 
-    A router that names no factory is trusted where a mistake would be seen: V2's quote fails then,
-    and Aerodrome's path names the factory itself.
+    A router without `factory()` is used only where a mistake would show: V2's quote fails then, and
+    Aerodrome's path contains the factory itself.
     """
     forms = [form for form in _forms_of(candidate) if form in facts.forms]
     if facts.factory is None:
@@ -192,7 +202,8 @@ def _routed(
     *,
     wrapped: Address | None,
 ) -> TradeRoute:
-    """`wrapped`: the other side is this, the wrapped coin."""
+    """Return a route through the venue's router. `wrapped`: the pool's other token, if that is the
+    wrapped coin."""
     is_pair = candidate.dex.kind in ("AmmV2", "Solid")
     coins = next((one for one in form.coins if one in facts.coins), None) if wrapped else None
     return TradeRoute(
@@ -206,7 +217,7 @@ def _routed(
             else None
         ),
         quote_data=form.quote.data if form.quote else None,
-        # V2's reads reserves only. A stable curve may have no answer for an amount.
+        # V2's quote reads reserves only. A stable curve may have no quote for an amount.
         must_quote=candidate.dex.kind == "AmmV2",
         read_moved=uniswap_v2.read_moved if is_pair else uniswap_v3.read_moved,
         takes_all=is_pair,

@@ -1,4 +1,4 @@
-"""What one whole token is worth in USD: four sources in order, the first that answers.
+"""Token price in USD: four sources in a fixed order, the first that has one.
 
 Source: the specification, "Price sources".
 """
@@ -15,12 +15,12 @@ PriceSource = Literal["aggregator", "network_token_info", "pool_spot", "stableco
 
 
 class TokenPrice(msgspec.Struct, frozen=True, kw_only=True):
-    """A price and who gave it."""
+    """A price and its source."""
 
     usd: float
     source: PriceSource
     age_s: int | None = None
-    """Since the trade that showed it. None unless the source is network_token_info."""
+    """Age of the trade. None unless the source is network_token_info."""
 
 
 class LastTrade(msgspec.Struct, frozen=True, kw_only=True):
@@ -31,10 +31,10 @@ class LastTrade(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Trades(Protocol):
-    """The store's trades."""
+    """Access to the stored trades."""
 
     async def last_trade(self, chain: Chain, report: Report) -> LastTrade | None:
-        """None: no trade of the token is stored."""
+        """Return the newest trade of the report's token. None: no trade of the token is stored."""
         ...
 
 
@@ -46,9 +46,9 @@ async def find_price(
     now_s: float,
     trades: Trades | None = None,
 ) -> TokenPrice | None:
-    """The price of the report's token. None: every source missed, which is not a price of 0.
+    """Return the price of the report's token. None: no source has one, which is not a price of 0.
 
-    `trades` None: no store of trades is at hand.
+    `trades` None: no store of trades is available.
     """
     token = report.token.address
     usd = await market_data.token_price(chain, token)
@@ -67,6 +67,7 @@ async def find_price(
 
 
 def pool_spot(report: Report) -> float | None:
-    """Spot price in the deepest pool that simulated a real buy. None: no such pool has a price."""
+    """Return the spot price in the deepest pool with a simulated buy that passed. None: no such
+    pool has a price."""
     bought = (pool for pool in report.pools or () if pool.buy == "passed")
     return next((pool.token_usd for pool in bought if pool.token_usd is not None), None)

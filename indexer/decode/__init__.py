@@ -1,1 +1,1 @@
-"""One decoder a venue family: log columns in, pool columns out."""
+"""Event decoders: log columns in, columns of pools, launches, trades or transfers out."""

@@ -1,4 +1,4 @@
-"""Uniswap V2 and its forks: a pair contract for each two tokens.
+"""Pool creation events of Uniswap V2 and its forks: one pair contract per two tokens.
 
 Source: Uniswap/v2-core IUniswapV2Factory; the forms with fees as forks emit them.
 """

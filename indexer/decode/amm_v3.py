@@ -1,8 +1,8 @@
-"""Uniswap V3, its forks, and Algebra, whose pools have no fixed fee.
+"""Pool creation events of Uniswap V3, its forks, and Algebra, whose pools have no fixed fee.
 
-PancakeSwap V3, Solidly V3, Ramses V2 CL and Ramses V3 announce pools with Uniswap's event; for
-Ramses V3 the fee in it is only the first one.
-Source: Uniswap/v3-core IUniswapV3Factory; cryptoalgebra IAlgebraFactory (v1 and Integral).
+PancakeSwap V3, Solidly V3, Ramses V2 CL and Ramses V3 emit Uniswap's event; for Ramses V3 the fee
+in it is only the initial one. Source: Uniswap/v3-core IUniswapV3Factory; cryptoalgebra
+IAlgebraFactory (v1 and Integral).
 """
 
 from indexer.decode.forms import PoolForm

@@ -1,4 +1,5 @@
-"""Uniswap V4 and PancakeSwap Infinity (concentrated): pools are entries of one contract.
+"""Pool creation events of Uniswap V4 and PancakeSwap Infinity (concentrated), whose pools are
+entries of one contract.
 
 Source: Uniswap/v4-core IPoolManager; pancakeswap/infinity-core ICLPoolManager and
 CLPoolParametersHelper.

@@ -1,4 +1,4 @@
-"""What a pool creation event looks like, as data: one PoolForm for each event signature."""
+"""Pool creation events as data: one PoolForm per event signature."""
 
 import msgspec
 from eth_utils.crypto import keccak
@@ -8,17 +8,17 @@ from indexer.decode.words import WordPlace
 
 
 class PoolForm(msgspec.Struct, frozen=True, kw_only=True):
-    """One event that announces a pool, and where it keeps what a PoolRow wants.
+    """One pool creation event, and the places of the arguments of a PoolRow.
 
-    A place that is None: the event does not tell.
+    A place that is None: the event does not contain it.
     """
 
     signature: str
-    """Canonical, as hashed into topic 0."""
+    """Canonical signature, as hashed into topic 0."""
     topics: int
-    """Topic 0 included."""
+    """Number of topics, topic 0 included."""
     words: int
-    """32-byte words of data; exactly."""
+    """Exact number of 32-byte words of data."""
     token0: WordPlace
     token1: WordPlace
     pool: WordPlace | None
@@ -31,10 +31,10 @@ class PoolForm(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def topic0(self) -> Hash32:
-        """keccak256 of the signature."""
+        """Return keccak256 of the signature."""
         return event_topic(self.signature)
 
 
 def event_topic(signature: str) -> Hash32:
-    """Topic 0 of an event with this canonical signature."""
+    """Return topic 0 of an event with this canonical signature."""
     return Hash32("0x" + keccak(text=signature).hex())

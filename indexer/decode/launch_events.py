@@ -1,7 +1,7 @@
-"""Creation events of launch platforms: log columns in, launch columns out.
+"""Decoder of the creation events of launch platforms: log columns in, launch columns out.
 
-A log counts only by its emitter: forks of a platform send the very same events. What the events
-look like is configuration (`[[launchpad.event]]`), so a new platform is no new code.
+A log counts only by its emitter, as forks of a platform emit identical events. The shapes of the
+events are configuration (`[[launchpad.event]]`), so a new platform needs no new code.
 """
 
 from collections.abc import Sequence
@@ -30,16 +30,16 @@ _HASH = r"^0x[0-9a-f]{64}$"
 
 
 class DecodedLaunches(msgspec.Struct, frozen=True, kw_only=True):
-    """What the logs of known launch platforms told."""
+    """Decoded logs of known launch platforms."""
 
     launches: pl.DataFrame
-    """Of LAUNCH_SCHEMA, in chain order; of two platforms that name one log, both."""
+    """Frame of LAUNCH_SCHEMA, in chain order; if two platforms claim one log, both rows."""
     undecoded: pl.DataFrame
     """Creation events of known platforms that do not have their shape, in chain order."""
 
 
 class LaunchDecoder:
-    """Knows a chain's launch platforms."""
+    """Decoder for the launch platforms of one chain."""
 
     def __init__(self, launchpads: Sequence[Launchpad]) -> None:
         told = [
@@ -66,7 +66,7 @@ class LaunchDecoder:
         self.topics: tuple[Hash32, ...] = tuple(sorted({event.topic for event in self._events}))
 
     def decode(self, logs: pl.DataFrame) -> DecodedLaunches:
-        """Launches among these logs. Logs of other contracts are not looked at."""
+        """Return the launches among these logs. Logs of other contracts are ignored."""
         created = logs.filter(pl.col("topic0").is_in(self.topics)).join(
             self._emitters, on=["address", "topic0"], how="inner", maintain_order="left"
         )

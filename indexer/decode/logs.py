@@ -1,4 +1,4 @@
-"""An `eth_getLogs` answer as columns. Every later step works on whole columns of these."""
+"""Decoder of `eth_getLogs` answers into columns, on which every later step works."""
 
 from collections.abc import Sequence
 
@@ -21,9 +21,9 @@ LOG_SCHEMA = {
     "tx_hash": pl.String,
     "time_s": pl.Int64,
 }
-"""Columns of a log frame. Hex is lower case with 0x; a topic that is not there is empty. `tx_hash`
-alone is as the node sent it: few logs need it, so whoever does checks it. `time_s` is that of the
-block, null where the node does not tell it with the log."""
+"""Columns of a log frame. Hex is lower case with 0x; a missing topic is an empty string. `tx_hash`
+alone is unchecked, as the node sent it: few logs need it, so its users check it. `time_s` is that
+of the block, null where the node does not send it with the log."""
 
 _TEXTS = ("block_hash", "address", "topic0", "topic1", "topic2", "topic3", "data")
 _ADDRESS = r"^0x[0-9a-f]{40}$"
@@ -41,7 +41,7 @@ class _WireLog(msgspec.Struct, rename="camel", gc=False):
     log_index: str
     transaction_hash: str = ""
     block_timestamp: str | float | None = None
-    """Geth, Erigon, Reth and anvil give it; execution-apis has it since 2025."""
+    """Geth, Erigon, Reth and anvil send it; execution-apis has it since 2025."""
     removed: bool = False
 
 
@@ -49,7 +49,7 @@ _decoder = msgspec.json.Decoder(list[_WireLog])
 
 
 def decode_logs(body: bytes | msgspec.Raw) -> pl.DataFrame:
-    """The answer's logs in the order sent, as a frame of LOG_SCHEMA.
+    """Decode the answer's logs in the order sent, as a frame of LOG_SCHEMA.
 
     Raises ValueError (msgspec's errors are among them) for anything that is not a list of mined
     logs with well-formed hex, `removed` ones included.

@@ -1,7 +1,7 @@
-"""Pool creation events of all kinds: log columns in, pool columns out.
+"""Decoder of pool creation events of all kinds: log columns in, pool columns out.
 
-The emitting factory decides the kind; the topic only chooses among that kind's forms, because
-kinds share topics.
+The emitting factory decides the kind; the topic only chooses among that kind's forms, because kinds
+share topics.
 """
 
 from collections.abc import Sequence
@@ -37,7 +37,7 @@ _FORMS_OF_KIND: dict[DexKind, tuple[PoolForm, ...]] = {
 FORMS: dict[tuple[str, str], PoolForm] = {
     (kind, form.topic0): form for kind, forms in _FORMS_OF_KIND.items() for form in forms
 }
-"""Every creation event that is understood, by kind and topic 0."""
+"""Every supported creation event, by kind and topic 0."""
 
 CREATION_TOPICS: tuple[Hash32, ...] = tuple(sorted({form.topic0 for form in FORMS.values()}))
 
@@ -62,16 +62,16 @@ POOL_SCHEMA = {
 
 
 class DecodedPools(msgspec.Struct, frozen=True, kw_only=True):
-    """What the logs of known factories told."""
+    """Decoded logs of known factories."""
 
     pools: pl.DataFrame
-    """Of POOL_SCHEMA, in chain order."""
+    """Frame of POOL_SCHEMA, in chain order."""
     undecoded: pl.DataFrame
     """Creation events of known factories that do not have their shape, in chain order."""
 
 
 class PoolDecoder:
-    """Knows a chain's factories."""
+    """Decoder for the factories of one chain."""
 
     def __init__(self, dexes: Sequence[Dex]) -> None:
         self._factories = pl.DataFrame(
@@ -90,13 +90,13 @@ class PoolDecoder:
         )
 
     def decode(self, logs: pl.DataFrame) -> DecodedPools:
-        """Pools among these logs. Logs of other contracts are not looked at."""
+        """Return the pools among these logs. Logs of other contracts are ignored."""
         created = logs.filter(pl.col("topic0").is_in(CREATION_TOPICS)).join(
             self._factories, on="address", how="inner", maintain_order="left"
         )
         parts: list[pl.DataFrame] = []
         for (kind, topic0), group in created.group_by("kind", "topic0"):
-            # A factory that sends another kind's event stands under the wrong kind: undecoded.
+            # A factory that emits another kind's event is configured wrongly: undecoded.
             form = FORMS.get((str(kind), str(topic0)))
             if form is not None:
                 parts.append(group.filter(_is_well_formed(form)).select(_pool_columns(form)))

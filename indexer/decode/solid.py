@@ -1,8 +1,8 @@
-"""The Solidly family: one pair for each two tokens and curve, volatile or stable.
+"""Pool creation events of the Solidly family: one pair per two tokens and curve, volatile or
+stable.
 
-Ramses and Pharaoh legacy factories announce pairs with Uniswap V2's event, which does not say
-whether the pair is stable.
-Source: solidlyexchange/solidly BaseV1Factory; aerodrome-finance/contracts IPoolFactory.
+Ramses and Pharaoh legacy factories emit Uniswap V2's event, which does not contain whether the pair
+is stable. Source: solidlyexchange/solidly BaseV1Factory; aerodrome-finance/contracts IPoolFactory.
 """
 
 from indexer.decode.amm_v2 import PAIR_CREATED

@@ -1,4 +1,4 @@
-"""Slipstream and its forks: concentrated pools told apart by tick spacing.
+"""Pool creation events of Slipstream and its forks: concentrated pools keyed by tick spacing.
 
 Source: aerodrome-finance/slipstream ICLFactory.
 """

@@ -1,6 +1,6 @@
-"""Swap events of all kinds: log columns in, trade columns out.
+"""Decoder of Swap events of all kinds: log columns in, trade columns out.
 
-Kinds share topics, so an event's form only says of which kinds of pool it may be; the table of
+Kinds share topics, so an event's form only limits the kinds of pool that it may be of; the table of
 pools decides. Sources: the pool interfaces of Uniswap V2, V3 and V4 (core), Solidly, Aerodrome,
 PancakeSwap V3 and Algebra Integral.
 """
@@ -21,7 +21,7 @@ _MOST = 2**64 - 1
 
 
 class _SwapForm(msgspec.Struct, frozen=True, kw_only=True):
-    """One Swap event, and what it tells of the two amounts."""
+    """One Swap event: its signature, the kinds of pool that emit it, and its words of data."""
 
     signature: str
     kinds: tuple[DexKind, ...]
@@ -68,12 +68,15 @@ TRADE_SCHEMA: dict[str, pl.DataType] = {
     "amount0": pl.Float64(),
     "amount1": pl.Float64(),
 }
-"""Amounts are the pool's: positive came in."""
+"""Columns of a frame of trades. Amounts are signed from the pool's side: positive was received."""
 
 
 def decode_trades(logs: pl.DataFrame, blocks: Iterable[BlockRef]) -> pl.DataFrame:
-    """Swaps of TRADE_SCHEMA, in chain order. The time is that of the block among these `blocks`,
-    else the log's own; swaps without either, and logs of another shape, are left out."""
+    """Return the swaps as a frame of TRADE_SCHEMA, in chain order.
+
+    The time is that of the block among these `blocks`, else the log's own; swaps without either,
+    and logs of another shape, are left out.
+    """
     times = pl.DataFrame(
         [(block.number, block.time_s) for block in blocks],
         schema={"block_number": pl.Int64, "own_time_s": pl.Int64},
@@ -101,7 +104,7 @@ def _columns(form: _SwapForm) -> list[pl.Expr]:
     if form.kinds == _PAIRS:
         amounts = [_signed(word(at)) - _signed(word(at + 2)) for at in range(2)]
     else:
-        # V4 tells them from the trader's side.
+        # V4's amounts are signed from the trader's side.
         amounts = [-_signed(word(at)) if is_v4 else _signed(word(at)) for at in range(2)]
     return [
         pl.col("block_number"),
@@ -116,8 +119,8 @@ def _columns(form: _SwapForm) -> list[pl.Expr]:
 
 
 def _signed(place: WordPlace) -> pl.Expr:
-    """A word in two's complement as a DOUBLE. By halves of halves: small negative numbers would
-    drown in 2**256."""
+    """Return a word in two's complement as a DOUBLE. It is computed from four 64-bit parts, as
+    small negative numbers would lose all precision beside 2**256."""
     digits = place.text()
     is_negative = digits.str.slice(0, 1).is_in(list("89abcdef"))
     parts = [

@@ -1,4 +1,4 @@
-"""ERC-20 transfers of tracked tokens: log columns in, transfer columns out."""
+"""Decoder of ERC-20 transfers of tracked tokens: log columns in, transfer columns out."""
 
 import msgspec
 import polars as pl
@@ -15,20 +15,21 @@ _RECIPIENT = topic(2)
 _AMOUNT = word(0)
 
 TRACKED_SCHEMA = {"address": pl.String, "from_block": pl.Int64}
-"""Tracked tokens, each with the first block whose transfers are kept."""
+"""Columns of a frame of tracked tokens, each with the first block whose transfers are kept."""
 
 
 class DecodedTransfers(msgspec.Struct, frozen=True, kw_only=True):
-    """What the logs of tracked tokens told."""
+    """Decoded logs of tracked tokens."""
 
     transfers: pl.DataFrame
-    """block_number, log_index, token, sender, recipient, amount_raw (0x, 64 digits), in order."""
+    """Columns block_number, log_index, token, sender, recipient, amount_raw (0x, 64 digits), in
+    chain order."""
     undecoded: pl.DataFrame
     """Transfer events of tracked tokens in other shapes (EIP-721, none indexed, more data)."""
 
 
 def decode_transfers(logs: pl.DataFrame, tracked: pl.DataFrame) -> DecodedTransfers:
-    """Transfers among these logs of tokens in `tracked`, a frame of TRACKED_SCHEMA."""
+    """Return the transfers among these logs of tokens in `tracked`, a frame of TRACKED_SCHEMA."""
     sent = (
         logs.filter(pl.col("topic0") == TRANSFER_TOPIC)
         .join(tracked, on="address", how="inner", maintain_order="left")

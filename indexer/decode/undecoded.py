@@ -1,4 +1,4 @@
-"""Logs that have a known topic but not the shape of its event: kept, not dropped."""
+"""Undecoded logs: those with a known topic but not the shape of its event. They are stored, too."""
 
 import polars as pl
 
@@ -16,7 +16,7 @@ UNDECODED_SCHEMA = {
 
 
 def undecoded_columns(logs: pl.DataFrame) -> pl.DataFrame:
-    """The logs as a frame of UNDECODED_SCHEMA in chain order, data cut at 1,024 bytes."""
+    """Return the logs as a frame of UNDECODED_SCHEMA in chain order, data cut at 1,024 bytes."""
     return (
         logs.with_columns(pl.col("data").str.slice(0, _KEPT_CHARS))
         .select(*UNDECODED_SCHEMA)

@@ -1,6 +1,7 @@
 """ABI words as column expressions: hex text in, addresses and small numbers out.
 
-Source: Solidity ABI specification, "Formal Specification of the Encoding" and "Events".
+A `to_*` expression decodes a word and assumes that the matching `is_*` expression is true. Source:
+Solidity ABI specification, "Formal Specification of the Encoding" and "Events".
 """
 
 from typing import Literal
@@ -14,44 +15,46 @@ _ADDRESS_CHARS = 40
 _TICK_CHARS = 6
 _TICK_RANGE = 1 << 24
 _SMALL_CHARS = 8
-"""uint24 and uint32 both fit; so does every fee."""
+"""Hex digits of 32 bits: enough for uint24, uint32 and every fee."""
 
 
 class WordPlace(msgspec.Struct, frozen=True):
-    """Where an event keeps one argument."""
+    """Place of one argument in an event."""
 
     source: Literal["topic", "word"]
     index: int
-    """Topics count from 0, the event's own hash; words are those of the data."""
+    """Index of the topic, where 0 is the event's own hash, or of the word of data."""
     low_bit: int | None = None
-    """First bit of a value packed among others in its word. None: the word is its own."""
+    """First bit of a value packed among others in its word. None: the value has the word for
+    itself."""
 
     def text(self) -> pl.Expr:
-        """The word as 64 hex digits."""
+        """Return the word as 64 hex digits."""
         if self.source == "topic":
             return pl.col(f"topic{self.index}").str.slice(_PREFIX_CHARS, _WORD_CHARS)
         return pl.col("data").str.slice(_PREFIX_CHARS + _WORD_CHARS * self.index, _WORD_CHARS)
 
 
 def topic(index: int) -> WordPlace:
-    """An indexed argument."""
+    """Return the place of an indexed argument."""
     return WordPlace("topic", index)
 
 
 def word(index: int) -> WordPlace:
-    """An argument in the data."""
+    """Return the place of an argument in the data."""
     return WordPlace("word", index)
 
 
 def has_shape(*, topics: int, words: int) -> pl.Expr:
-    """Whether a log has exactly this many topics and words of data."""
+    """True if a log has exactly this many topics and words of data."""
     return (pl.col("topic_count") == topics) & (
         pl.col("data").str.len_bytes() == _PREFIX_CHARS + _WORD_CHARS * words
     )
 
 
 def has_words(words: int, *, is_open: bool) -> pl.Expr:
-    """Whether a log's data is so many words; whole words, at least so many, where it is open."""
+    """True if a log's data has exactly `words` words; with `is_open`, whole words and at least so
+    many."""
     digits = pl.col("data").str.len_bytes() - _PREFIX_CHARS
     if not is_open:
         return digits == _WORD_CHARS * words
@@ -59,33 +62,33 @@ def has_words(words: int, *, is_open: bool) -> pl.Expr:
 
 
 def to_address(place: WordPlace) -> pl.Expr:
-    """The address in a word, as 0x text."""
+    """Return the address in a word, as 0x text."""
     return pl.lit("0x") + place.text().str.slice(_WORD_CHARS - _ADDRESS_CHARS)
 
 
 def is_address(place: WordPlace) -> pl.Expr:
-    """Whether the word can be an address: twelve zero bytes in front."""
+    """True if the word can be an address: its first twelve bytes are zero."""
     return _is_zero(place.text().str.slice(0, _WORD_CHARS - _ADDRESS_CHARS))
 
 
 def to_hash(place: WordPlace) -> pl.Expr:
-    """All 32 bytes, as 0x text."""
+    """Return all 32 bytes, as 0x text."""
     return pl.lit("0x") + place.text()
 
 
 def to_small(place: WordPlace) -> pl.Expr:
-    """An unsigned number of at most 32 bits."""
+    """Return an unsigned number of at most 32 bits."""
     low = place.text().str.slice(_WORD_CHARS - _SMALL_CHARS)
     return low.str.to_integer(base=16, dtype=pl.Int64, strict=False)
 
 
 def is_small(place: WordPlace) -> pl.Expr:
-    """Whether the word holds no more than 32 bits."""
+    """True if the word holds no more than 32 bits."""
     return _is_zero(place.text().str.slice(0, _WORD_CHARS - _SMALL_CHARS))
 
 
 def to_tick(place: WordPlace) -> pl.Expr:
-    """A signed number of 24 bits."""
+    """Return a signed number of 24 bits."""
     start = _WORD_CHARS - _TICK_CHARS - (place.low_bit or 0) // 4
     low = place.text().str.slice(start, _TICK_CHARS)
     value = low.str.to_integer(base=16, dtype=pl.Int64, strict=False)
@@ -93,7 +96,7 @@ def to_tick(place: WordPlace) -> pl.Expr:
 
 
 def is_tick(place: WordPlace) -> pl.Expr:
-    """Whether the word is a sign-extended number of 24 bits; a packed one always is."""
+    """True if the word is a sign-extended number of 24 bits; a packed one always is."""
     if place.low_bit is not None:
         return pl.lit(value=True)
     extension = place.text().str.slice(0, _WORD_CHARS - _TICK_CHARS)
@@ -104,12 +107,12 @@ def is_tick(place: WordPlace) -> pl.Expr:
 
 
 def to_flag(place: WordPlace) -> pl.Expr:
-    """A boolean."""
+    """Return the word as a boolean."""
     return place.text().str.ends_with("1")
 
 
 def is_flag(place: WordPlace) -> pl.Expr:
-    """Whether the word is 0 or 1."""
+    """True if the word is 0 or 1."""
     low = place.text().str.slice(_WORD_CHARS - 1).is_in(["0", "1"])
     return _is_zero(place.text().str.slice(0, _WORD_CHARS - 1)) & low
 

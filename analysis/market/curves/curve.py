@@ -1,4 +1,4 @@
-"""What a bonding curve is to us: a pool without a pair, whose platform keeps its reserves."""
+"""Bonding curve types: a curve is a pool without a pair, whose reserves its platform keeps."""
 
 from collections.abc import Callable, Sequence
 from typing import Literal
@@ -16,36 +16,36 @@ class CurveState(msgspec.Struct, frozen=True, kw_only=True):
     """A curve on which the token can be bought and sold now."""
 
     pool: Address
-    """Who holds the reserves: the token's own curve, or the contract that keeps all of them."""
+    """Holder of the reserves: the token's own curve, or the contract that keeps all of them."""
     quote: Address
     """The zero address is the native coin."""
     token_reserve_raw: RawAmount
-    """What is still for sale."""
+    """Tokens still for sale."""
     quote_reserve_raw: RawAmount
-    """What was really paid in; virtual reserves, which only make the price, are not in it."""
+    """Quote paid in, without the virtual reserves, which only set the price."""
 
 
 Standing = CurveState | Literal["closed", "unread"]
-"""closed: graduated, or between the last sale and the pool, when there is no venue at all.
-unread: the contracts did not answer as they should, so nobody knows."""
+"""closed: graduated, or between the last sale and the pool, when there is no venue at all. unread:
+the contracts did not answer as expected, so the state is unknown."""
 
 
 class Curve(msgspec.Struct, frozen=True, kw_only=True):
-    """One kind of curve: what to ask besides the registry's record, and what it all means."""
+    """One kind of curve: its reads besides the registry's record, and their decoding."""
 
     key: CurveKind
     words: int
-    """The record's length at least; a shorter one is not of this kind."""
+    """Least length of the record, in words; a shorter one is not of this kind."""
     requests: Callable[[Record, Hash32], tuple[RpcRequest, ...]]
-    """Reads at one block. Empty: the record tells everything."""
+    """Reads at one block. Empty: the record contains everything."""
     read: Callable[[Record, Sequence[Reply]], Standing]
 
 
 def no_requests(_record: Record, _block: Hash32) -> tuple[RpcRequest, ...]:
-    """For curves whose record tells everything."""
+    """Return no reads, for curves whose record contains everything."""
     return ()
 
 
 def word_of(reply: Reply, at: int) -> int | None:
-    """One word of an answer. None: it has no such word."""
+    """Return one 256-bit word of an answer. None: it has no such word."""
     return None if not isinstance(reply, bytes) else decode_uint(reply[32 * at :])

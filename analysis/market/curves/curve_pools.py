@@ -1,6 +1,6 @@
-"""Bonding curves as pools of a report: read in the second round, valued like any other pool.
+"""Bonding curves as pools of a report: read in the second batch, valued like any other pool.
 
-A curve is never traded on stage: its results are None, and no verdict on buying counts it.
+Trades on a curve are never simulated: its results are None, and no verdict on buying counts it.
 Source: the specification, "Pools" and "Liquidity notes".
 """
 
@@ -26,7 +26,7 @@ CURVES: Mapping[CurveKind, Curve] = {
 
 
 class ValuedCurve(msgspec.Struct, frozen=True, kw_only=True):
-    """A curve with its worth."""
+    """A curve with its state and its value in USD."""
 
     kind: CurveKind
     platform: str
@@ -35,16 +35,16 @@ class ValuedCurve(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def requests(lead: Lead, *, block: Hash32) -> tuple[RpcRequest, ...]:
-    """What the token's curve is asked, besides what its registry said already."""
+    """Return the reads of the token's curve that its registry's record does not answer."""
     found = _curve_of(lead)
     return () if found is None else found[0].requests(found[1], block)
 
 
 def read(lead: Lead, answers: Sequence[RpcAnswer]) -> Standing | None:
-    """How the token's curve stands. None: it has none, by all we know.
+    """Return the state of the token's curve. None: it has none, as far as known.
 
     `unread` also where a platform with curves issued the token and its curve cannot be read, or
-    where the node kept us from asking one.
+    where a fault of the node prevented the read.
     """
     found = _curve_of(lead)
     if found is not None:
@@ -59,7 +59,7 @@ def read(lead: Lead, answers: Sequence[RpcAnswer]) -> Standing | None:
 def value(
     lead: Lead, standing: Standing | None, token: Address, prices: Mapping[Address, Price]
 ) -> tuple[ValuedCurve, ...]:
-    """The curve with its worth. Empty: there is none to trade on, or its quote has no price."""
+    """Value the curve. Empty: there is none to trade on, or its quote has no price."""
     if not isinstance(standing, CurveState) or lead.proof is None:
         return ()
     pad = lead.proof[0]
@@ -80,9 +80,9 @@ def value(
 def may_be_missing(
     standing: Standing | None, origin: IssuerOrigin, *, priceless: Collection[Address]
 ) -> bool:
-    """Whether there may be a curve that is not among the pools: one that could not be read, of a
-    platform that was recognised without its registry, or quoted in a coin that has a price and
-    whose price is just not known (`priceless`).
+    """True if there may be a curve that is not among the pools: one that could not be read, one of
+    a platform that was recognised without its registry, or one quoted in a coin that has a price
+    which is not known now (`priceless`).
 
     One whose quote has no price at all is left out like any other pool.
     """
@@ -94,7 +94,7 @@ def may_be_missing(
 def with_curves(
     rows: Sequence[PoolResultRow], curves: Sequence[ValuedCurve], *, min_liquidity_usd: float
 ) -> tuple[PoolResultRow, ...]:
-    """Rows of a report, the curves among the pools, deepest first, as `rows` are already."""
+    """Merge the curves into a report's pool rows, deepest first, as `rows` are already."""
     if not curves:
         return tuple(rows)
     every = [*rows, *(_row(curve, min_liquidity_usd) for curve in curves)]
@@ -105,7 +105,7 @@ def with_curves(
 
 
 def _curve_of(lead: Lead) -> tuple[Curve, Record] | None:
-    """The kind of the token's curve, and the record it is read from."""
+    """Return the kind of the token's curve, and the record it is read from. None: there is none."""
     if lead.proof is None:
         return None
     pad = lead.proof[0]

@@ -1,7 +1,7 @@
-"""flap: one portal sells all tokens along (1e9 + h - sold) * (reserve + r) = k.
+"""Bonding curves of flap: one portal sells all tokens along (1e9 + h - sold) * (reserve + r) = k.
 
-`reserve` is what was really paid in; r, h and k only make the price.
-Source: flap portal interface, getTokenV8Safe.
+`reserve` is the quote paid in; r, h and k only set the price. Source: flap portal interface,
+getTokenV8Safe.
 """
 
 from collections.abc import Sequence
@@ -12,10 +12,10 @@ from analysis.reads.eth_reads import Reply, address_of
 from config.primitives import RawAmount
 
 _TRADABLE = 1
-"""Of the states 0 to 5 the one in which the portal itself trades."""
+"""The one of the states 0 to 5 in which the portal itself trades."""
 
 _SUPPLY_RAW = 10**9 * 10**18
-"""Of every token."""
+"""Supply of every token, in smallest units."""
 
 
 def _read(record: Record, _replies: Sequence[Reply]) -> Standing:

@@ -1,9 +1,9 @@
-"""four.meme: one manager sells all tokens, for the native coin or an ERC-20.
+"""Bonding curves of four.meme: one manager sells all tokens, for the native coin or an ERC-20.
 
-Two reads tell the same, each in its own order: the manager's own record of second-generation
-tokens, and the helper's of both generations. Sold out (`offers` is 0) trading has stopped, and
-liquidity is added in a later transaction.
-Source: four.meme TokenManager2 and TokenManagerHelper3 interfaces.
+Two reads return the same facts in different order: the manager's own record of second-generation
+tokens, and the helper's of both generations. When sold out (`offers` is 0) trading has stopped, and
+liquidity is added in a later transaction. Source: four.meme TokenManager2 and TokenManagerHelper3
+interfaces.
 """
 
 from collections.abc import Sequence
@@ -14,7 +14,8 @@ from analysis.reads.eth_reads import Reply, address_of
 from config.primitives import Address, RawAmount
 
 _MANAGERS_WORDS = 13
-"""Of the manager's record; the helper's, which is known by naming the manager, has one less."""
+"""Length of the manager's record. The helper's record, recognised by its manager field, has one
+word less."""
 
 _COMPLETED = 3
 """Status of the manager's record once liquidity is added."""

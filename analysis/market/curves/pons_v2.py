@@ -1,6 +1,6 @@
-"""Pons V2 and its forks: a curve contract for each token, known to the factory.
+"""Bonding curves of Pons V2 and its forks: one curve contract per token, known to the factory.
 
-Swept into the factory (phase 1) the token has no venue until its pool is live (phase 2).
+Once swept into the factory (phase 1) the token has no venue until its pool is live (phase 2).
 Source: PonsV2LaunchFactory.getLaunchedToken and the curve's getters.
 """
 

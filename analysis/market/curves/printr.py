@@ -1,4 +1,5 @@
-"""Printr: one contract sells all tokens against a virtual reserve, one curve a chain.
+"""Bonding curves of Printr: one contract sells all tokens against a virtual reserve, one curve a
+chain.
 
 Source: Printr getCurve. A known token whose threshold is 0 has graduated.
 """

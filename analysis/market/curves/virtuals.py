@@ -1,7 +1,8 @@
-"""Virtuals: a constant-product pair of the platform's own for each token, quoted in VIRTUAL.
+"""Bonding curves of Virtuals: the platform's own constant-product pair per token, quoted in
+VIRTUAL.
 
-The second reserve opens with VIRTUAL that nobody paid in, so what is really held is asked instead.
-Source: Virtuals Bonding.tokenInfo (its list of cores is left out by the getter) and FPair.
+The second reserve opens with VIRTUAL that nobody paid in, so the pair's actual balance is read
+instead. Source: Virtuals Bonding.tokenInfo (its list of cores is left out by the getter) and FPair.
 """
 
 from collections.abc import Sequence

@@ -1,1 +1,1 @@
-"""How each pool family is traded: one file a family, the same questions answered by each."""
+"""Pool state and trade routes of each pool family, in modules of their own."""

@@ -1,10 +1,10 @@
-"""Trades that are paid for, or paid out, in the chain's coin within one transaction.
+"""Router functions that trade for the native coin within one transaction.
 
-A router of this kind wraps what a buyer sends along, and unwraps what a seller gets. It holds the
-wrapped coin's address in its code, so one that does not has another wrapped coin, or none.
-Source: v2-periphery UniswapV2Router02, v3-periphery PeripheryPayments and Multicall,
-swap-router-contracts SwapRouter02, Algebra's PeripheryPayments, Solidly's and Velodrome's Router,
-Trader Joe's and Pangolin's Router.
+A router of this kind wraps what a buyer sends along, and unwraps what a seller gets. Its code
+contains the wrapped coin's address; a router without it has another wrapped coin, or none. Source:
+v2-periphery UniswapV2Router02, v3-periphery PeripheryPayments and Multicall, swap-router-contracts
+SwapRouter02, Algebra's PeripheryPayments, Solidly's and Velodrome's Router, Trader Joe's and
+Pangolin's Router.
 """
 
 from collections.abc import Callable, Sequence
@@ -32,7 +32,8 @@ Arguments = Callable[[Swap], tuple[object, ...]]
 def pair_forms(
     buy_types: str, buy: Arguments, sell_types: str, sell: Arguments
 ) -> tuple[CoinForm, ...]:
-    """Of routers of pairs. The types stand between the brackets of the functions."""
+    """Return the forms of routers of pairs. `buy_types` and `sell_types` are the functions'
+    parameter types."""
     return tuple(
         CoinForm(
             selectors=(selector_of(bought.signature), selector_of(sold.signature)),
@@ -54,8 +55,11 @@ def pair_forms(
 
 
 def pool_forms(single: RouterFunction) -> tuple[CoinForm, ...]:
-    """Of routers of concentrated pools: the same order, paid along; a seller lets the router have
-    what comes out, and has it unwrapped in the same transaction."""
+    """Return the forms of routers of concentrated pools.
+
+    A buyer sends the same order with value. A seller names the router as recipient and has it
+    unwrap the proceeds in the same transaction.
+    """
 
     def of(unwrap: str) -> CoinForm:
         def sell_data(swap: Swap) -> str:
@@ -79,7 +83,8 @@ def pool_forms(single: RouterFunction) -> tuple[CoinForm, ...]:
 def find_coin_forms(
     code: bytes, forms: Sequence[CoinForm], *, wrapped: Address
 ) -> tuple[CoinForm, ...]:
-    """The forms this router speaks, in the order given. None where it has another wrapped coin."""
+    """Return the forms whose functions the router's code has, in the order given. Empty where it
+    has another wrapped coin."""
     if bytes.fromhex(wrapped[2:]) not in code:
         return ()
     return tuple(form for form in forms if all(part in code for part in form.selector_bytes))
@@ -88,11 +93,11 @@ def find_coin_forms(
 def read_unwrapped(
     logs: Sequence[SimLog], *, wrapped: Address, router: Address
 ) -> RawAmount | None:
-    """Coins that the router paid out at last: what a seller for coins received, in wei.
+    """Return the wei that the router unwrapped last: what a seller for the native coin received.
 
-    The last counts: a token that sells its collected tax during a transfer does so before. Some
-    wrapped coins burn without an event of their own, as their own transfer to nobody. None: the
-    router unwrapped nothing, or the node told no events.
+    The last event counts: a token that sells its collected tax during a transfer does so before.
+    Some wrapped coins burn without an event of their own, by a transfer to the zero address. None:
+    the router unwrapped nothing, or the node returned no events.
     """
     sender = "0x" + router[2:].rjust(64, "0")
     nobody = "0x" + ZERO_ADDRESS[2:].rjust(64, "0")

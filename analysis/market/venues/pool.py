@@ -1,4 +1,4 @@
-"""A pool as the analysis knows it: its key, before its state is read, and its state."""
+"""Pool types: the key of a pool before its state is read, and its state."""
 
 import msgspec
 
@@ -6,14 +6,14 @@ from config.chains import Dex
 from config.primitives import Address, Hash32, RawAmount
 
 ALGEBRA = frozenset({"algebra", "algebra_directional", "algebra_integral"})
-"""Variants whose pools go by their two tokens alone."""
+"""Variants whose pools are keyed by their two tokens alone."""
 
 
 class Candidate(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A pool that pairs the token with a quote token, before its state is read.
 
-    Like all that a token has one a pool of, it is no concern of the garbage collector: walking over
-    tens of thousands again and again takes longer than the work on them.
+    Like every type with one instance per pool of a token, it is not tracked by the garbage
+    collector: traversing tens of thousands again and again takes longer than the work on them.
     """
 
     dex: Dex
@@ -31,29 +31,30 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     @property
     def key(self) -> str:
-        """Unique within a chain."""
+        """Key that is unique within a chain."""
         return self.pool_id or self.pool
 
     @property
     def token_is_0(self) -> bool:
-        """Whether the token is the pool's token0: pools sort their tokens by address."""
+        """True if the token is the pool's token0: pools sort their tokens by address."""
         return self.token < self.quote  # lower-case hex of one length sorts as its number does
 
 
 class PoolState(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """What a pool holds at the pinned block."""
+    """State of a pool at the pinned block."""
 
     token_reserve_raw: RawAmount
     quote_reserve_raw: RawAmount
     in_range_liquidity: int | None
-    """Concentrated-liquidity kinds only: 0 means that a trade begins at the next tick that has
-    some, if there is one in its direction."""
+    """Concentrated-liquidity kinds only. 0: a trade begins at the next tick with liquidity, if
+    there is one in its direction."""
     is_unknown: bool = False
-    """Nobody here can read what such a pool holds: the reserves are none."""
+    """Pools of this kind cannot be read here: the reserves are 0."""
     is_floor: bool = False
-    """AmmV4: the reserves are what the pool holds at least; its positions were not added up."""
+    """AmmV4: the reserves are a lower bound; the pool's positions were not summed."""
     is_swept: bool = False
-    """One of very many of its token, most of them empty: only the deepest were added up."""
+    """One of very many pools of its token, most of them empty: only the positions of the deepest
+    were summed."""
     price: float | None = None
     """Spot price before fees: smallest units of quote for one of token. None: not known."""
 
@@ -64,11 +65,12 @@ UNKNOWN = PoolState(
     in_range_liquidity=None,
     is_unknown=True,
 )
-"""Of a pool that is there, and that nobody here can read."""
+"""State of a pool that exists and cannot be read here."""
 
 
 def spot_price(root: float, *, token_is_0: bool) -> float | None:
-    """Quote for one of token, in smallest units, by the square root of token1 for one of token0."""
+    """Return quote per token, in smallest units, from the square root of token1 per token0. None:
+    it is 0."""
     if not root:
         return None
     return root * root if token_is_0 else 1 / (root * root)

@@ -1,4 +1,5 @@
-"""Ways through our own router, which is put on the stage where a venue has none that we know.
+"""Trade routes through our own router, put into a simulation by a state override where no router of
+a venue can be used.
 
 Source: analysis/probes/StageRouter.sol.
 """
@@ -18,24 +19,24 @@ from analysis.simulation.simulate_v1 import SimLog
 from config.primitives import ZERO_ADDRESS, Address, RawAmount
 
 _COMMON_FEES_BP = (30, 50, 100, 300, 1_000)
-"""Tried in turn on pairs that do not tell their price: a fee that is too high costs the trader a
-little, which is slippage and not tax; one that is too low is refused."""
+"""Fees tried in turn on pairs whose fee is not known: one that is too high costs the trader a
+little, which is slippage and not tax; one that is too low reverts."""
 
 _MEANS_TYPE = "(address,address)"
 _SWAP_HOOK_BITS = 0b1100_1100
-"""Of a V4 hook's address: before and after swaps, and with amounts of its own. Source: v4-core
-Hooks."""
+"""Permission bits of a V4 hook's address: before and after swaps, and with amounts of its own.
+Source: v4-core Hooks."""
 
 
 class Means(msgspec.Struct, frozen=True, kw_only=True):
-    """How the trader pays and is paid; see the contract."""
+    """How the trader pays and is paid, as `StageRouter.sol` takes it."""
 
     wrapped: Address | None = None
     permit2: Address | None = None
 
     @property
     def words(self) -> tuple[Address, Address]:
-        """As the contract takes it."""
+        """Return both addresses as the contract takes them, zero for None."""
         return self.wrapped or ZERO_ADDRESS, self.permit2 or ZERO_ADDRESS
 
 
@@ -50,9 +51,9 @@ def pair_way(
     wrapped: Address | None = None,
     permit2: Address | None = None,
 ) -> TradeRoute:
-    """For pairs of the V2 and Solidly families. `fee_bp` None: not known.
+    """Return a route for pairs of the V2 and Solidly families. `fee_bp` None: not known.
 
-    `wrapped`: the other side is this, the wrapped coin.
+    `wrapped`: the pair's other token, if that is the wrapped coin.
     """
     known = () if fee_bp is None else (fee_bp,)
     fees = (*known, *(fee for fee in _COMMON_FEES_BP if fee > (fee_bp or 0)))
@@ -70,20 +71,22 @@ def pair_way(
 def pool_way(
     router: Address, *, wrapped: Address | None = None, permit2: Address | None = None
 ) -> TradeRoute:
-    """For pools of the V3 family. `wrapped`: the other side is this, the wrapped coin."""
+    """Return a route for pools of the V3 family. `wrapped`: the other token, if that is the wrapped
+    coin."""
     return _way(router, _pool_data, uniswap_v3.read_moved, wrapped=wrapped, permit2=permit2)
 
 
 def managed_way(
     router: Address, key: tuple[object, ...], *, permit2: Address | None = None
 ) -> TradeRoute:
-    """For pools of Uniswap V4's manager, which know the coin itself."""
+    """Return a route for pools of Uniswap V4's manager, which trade the native coin itself."""
     read: ReadMoved = partial(uniswap_v4_swap.read_moved, router=router)
     return _way(router, partial(_managed_data, key), read, permit2=permit2, is_hooked=True)
 
 
 def pool_reach(router: Address, *, mark: Address) -> Reach:
-    """Of pools of the V3 family. `mark`: drawn in secret; see the contract."""
+    """Return the measurement for pools of the V3 family. `mark`: a secret that authenticates the
+    answer."""
     return Reach(
         router=router,
         code=probes.runtime("StageRouter"),
@@ -97,7 +100,8 @@ def pool_reach(router: Address, *, mark: Address) -> Reach:
 def managed_reach(
     router: Address, key: tuple[object, ...], *, mark: Address, hooks: Address | None
 ) -> Reach:
-    """Of pools of Uniswap V4's manager. `mark`: drawn in secret; see the contract."""
+    """Return the measurement for pools of V4's manager. `mark`: a secret that authenticates the
+    answer."""
     return Reach(
         router=router,
         code=probes.runtime("StageRouter"),
@@ -110,7 +114,7 @@ def managed_reach(
 
 
 def read_reach(data: bytes) -> tuple[RawAmount, RawAmount]:
-    """What the pool would take, and give for it."""
+    """Decode the amounts that the pool would take, and give for it, in smallest units."""
     return (
         RawAmount(int.from_bytes(data[:WORD], "big")),
         RawAmount(int.from_bytes(data[WORD : 2 * WORD], "big")),

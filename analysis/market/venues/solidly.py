@@ -1,7 +1,8 @@
-"""Solidly and its forks: pairs of two curves, traded through routers whose path names the curve.
+"""Swaps in Solidly and its forks: pairs of two curves, traded through routers whose path names the
+curve.
 
-A pair itself says what it would pay (getAmountOut), whatever its curve and fee.
-Source: Solidly BaseV1Router01 and its fee-on-transfer forks (Thena RouterV2), Aerodrome Router.
+The pair itself quotes an amount (getAmountOut), whatever its curve and fee. Source: Solidly
+BaseV1Router01 and its fee-on-transfer forks (Thena RouterV2), Aerodrome Router.
 """
 
 from analysis.market.venues.native_coin_forms import pair_forms
@@ -50,4 +51,5 @@ FORMS = (
     ),
     FORM_OF_FACTORY,
 )
-"""Routers without a function for tokens with a tax are left out: they refuse what others trade."""
+"""Routers without a fee-on-transfer function are left out: they revert on tokens that others
+trade."""

@@ -1,4 +1,6 @@
-"""What a trade on any venue is made of."""
+"""Trade route types: the calldata, approvals and event readers with which one pool of any venue is
+traded.
+"""
 
 from collections.abc import Callable, Sequence
 from typing import Protocol
@@ -19,8 +21,8 @@ FOREVER_S = 2**40
 
 LOWEST_SQRT_PRICE = 4_295_128_739 + 1
 HIGHEST_SQRT_PRICE = 1_461_446_703_485_210_103_287_273_052_203_988_822_378_723_970_342 - 1
-"""Where a swap in a concentrated pool stops at the latest, one inside the outermost prices.
-Source: v3-core TickMath."""
+"""Price limits of a swap in a concentrated pool, one inside the outermost prices. Source: v3-core
+TickMath."""
 
 
 class Swap(msgspec.Struct, frozen=True, kw_only=True):
@@ -34,80 +36,84 @@ class Swap(msgspec.Struct, frozen=True, kw_only=True):
     """The zero address is the native coin, on either side (AmmV4)."""
     amount_in: RawAmount
     receiver: Address | None = None
-    """Who gets what comes out. None: the trader."""
+    """Recipient of the output. None: the trader."""
 
     @property
     def to(self) -> Address:
-        """Who gets what comes out."""
+        """Return the recipient of the output."""
         return self.receiver or self.trader
 
     @property
     def upwards(self) -> bool:
-        """Whether the pool's token0 is paid in."""
+        """True if the pool's token0 is paid in."""
         return int(self.token_in, 16) < int(self.token_out, 16)
 
     @property
     def is_sale(self) -> bool:
-        """Whether the token is paid in."""
+        """True if the token is paid in."""
         return self.token_in == self.candidate.token
 
 
 class Moved(msgspec.Struct, frozen=True, kw_only=True):
-    """What the pool itself says it received and sent in its last swap: neither the token's word
-    nor the router's."""
+    """Amounts received and sent in the pool's last swap, by the pool's own event rather than by the
+    token or the router."""
 
     received: RawAmount
     sent: RawAmount
     fee_share: float = 0.0
-    """Part of what it received that the pool kept as its fee, 0 to 1, where its event tells."""
+    """Part of the received amount that the pool kept as its fee, 0 to 1, where its event contains
+    it."""
 
 
 class ReadMoved(Protocol):
-    """How a family's pools tell of a swap."""
+    """Reader of the Swap events of a family of pools."""
 
     def __call__(
         self, candidate: Candidate, logs: Sequence[SimLog], *, token_in_is_0: bool
     ) -> Moved | None:
-        """Amounts of the pool's last swap. None: the pool did not swap."""
+        """Return the amounts of the pool's last swap. None: the pool did not swap."""
         ...
 
 
 class TradeRoute(msgspec.Struct, frozen=True, kw_only=True):
-    """How one pool is traded."""
+    """The calls by which one pool is traded."""
 
     router: Address
-    """Who is called, and allowed to take what is sold."""
+    """Contract that is called and approved for what is sold."""
     swap_data: Callable[[Swap], str]
-    """Calldata for the router: pays and receives tokens, or the coin in a pool of the coin."""
+    """Calldata for the router that pays and receives tokens, or the native coin in a pool of it."""
     coin_buy_data: Callable[[Swap], str] | None = None
-    """Calldata that pays with the chain's coin, sent along as the call's value, in a pool of the
-    wrapped coin. None: not a pool of the wrapped coin, or the router cannot."""
+    """Calldata that pays with the native coin, sent as the call's value, in a pool of the wrapped
+    coin. None: not a pool of the wrapped coin, or the router cannot."""
     coin_sell_data: Callable[[Swap], str] | None = None
-    """Calldata that receives the chain's coin there. None: as for coin_buy_data."""
+    """Calldata that receives the native coin there. None: as for coin_buy_data."""
     read_coins: Callable[[Sequence[SimLog]], RawAmount | None] | None = None
-    """By the events of a sale with coin_sell_data: wei that the seller received; see
-    coin.read_unwrapped. None: there are no such sales."""
+    """Reader of the events of a sale with coin_sell_data: wei that the seller received; see
+    `native_coin_forms.read_unwrapped`. None: there are no such sales."""
     permit2: Address | None = None
-    """The contract (Permit2) that takes the trader's tokens, either side's, which is allowed to by
-    them and told by them that the router may ask it to. None: the router takes them itself."""
+    """Permit2, which pulls the trader's tokens, of either side: the trader approves it, and grants
+    the router an allowance in it. None: the router pulls them itself."""
     read_moved: ReadMoved
     quote_data: Callable[[Swap], str] | None = None
-    """Calldata of a read whose last word is what the pool would pay. None: there is none."""
+    """Calldata of a read whose last word is the amount the pool would pay. None: there is none."""
     must_quote: bool = False
-    """That read fails exactly when the router does not know the pool: then nothing is learnt."""
+    """The quote reverts exactly when the router does not know the pool: then a trade proves
+    nothing."""
     code: str | None = None
-    """0x runtime to put at the router before the play: our own. None: the venue's real router."""
+    """0x runtime code of our own router, put at its address by a state override. None: the venue's
+    real router."""
     takes_all: bool = False
-    """The pool takes all that it is offered, where others may stop when their liquidity ends."""
+    """The pool takes the whole input, where others may stop when their liquidity ends."""
     is_hooked: bool = False
-    """Hooks may keep a part of either side, so what the pool tells is not what the trader paid and
-    got. The router (our own) answers two words: what was paid, and native coins that were got."""
+    """Hooks may keep a part of either side, so the pool's event is not what the trader paid and
+    got. The router (our own) returns two words: the amount paid, and the native coins received."""
 
     def approvals(self, token: Address, amount: int) -> tuple[tuple[Address, str], ...]:
-        """What a trader sends before the router may take so much of the token: whom, and calldata.
+        """Return the trader's approvals that let the router take `amount` of the token: contract
+        and calldata each.
 
-        Permit2 is allowed everything, as wallets do: some tokens allow it that from the beginning,
-        and refuse to hear of less.
+        Permit2 is approved without limit, as wallets do: some tokens approve it from the beginning,
+        and revert on a lower amount.
         """
         if self.permit2 is None:
             return ((token, call_data(_APPROVE, self.router, amount)),)
@@ -119,66 +125,67 @@ class TradeRoute(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Reach(msgspec.Struct, frozen=True, kw_only=True):
-    """How a pool is asked what it would take of an order and give for it, with nobody paying.
+    """Call that measures what a pool would take of an order and give for it, without any payment.
 
-    Answers two words: taken and given, in smallest units, both 0 where the swap meets no liquidity
-    up to its last price. Refused where a token or a hook refuses even that.
+    Returns two words: taken and given, in smallest units, both 0 where the swap meets no liquidity
+    up to its last price. Reverts where a token or a hook reverts even on that.
     """
 
     router: Address
-    """Who is called: our own router, at an address that nobody knows."""
+    """Contract that is called: our own router, at an unused address."""
     code: str
-    """0x runtime to put there."""
+    """0x runtime code put there by a state override."""
     data: Callable[[Swap], str]
-    """Calldata."""
+    """Calldata of the measurement."""
     has_hooks: bool = False
-    """Hooks act in the swap, so no liquidity may be their word."""
+    """Hooks act in the swap, so they may have caused a result of no liquidity."""
 
 
 class CoinForm(msgspec.Struct, frozen=True, kw_only=True):
-    """One way by which routers trade for the chain's coin."""
+    """Functions by which routers trade for the native coin."""
 
     selectors: tuple[str, ...]
-    """0x selectors of all functions that it needs."""
+    """0x selectors of all functions that it uses."""
     buy_data: Callable[[Swap], str]
     sell_data: Callable[[Swap], str]
 
     @property
     def selector_bytes(self) -> tuple[bytes, ...]:
-        """What the router's dispatcher compares with."""
+        """Return the bytes that the router's dispatcher compares with."""
         return tuple(bytes.fromhex(selector[2:]) for selector in self.selectors)
 
 
 class RouterFunction(msgspec.Struct, frozen=True, kw_only=True):
-    """One function of a router, and its arguments."""
+    """A function of a router, and its arguments for a swap."""
 
     signature: str
     arguments: Callable[[Swap], tuple[object, ...]]
 
     @property
     def selector(self) -> bytes:
-        """What the router's dispatcher compares with."""
+        """Return the bytes that the router's dispatcher compares with."""
         return bytes.fromhex(selector_of(self.signature)[2:])
 
     def data(self, swap: Swap) -> str:
-        """Calldata."""
+        """Return the calldata of the call."""
         return call_data(self.signature, *self.arguments(swap))
 
 
 class RouterForm(RouterFunction, frozen=True, kw_only=True):
-    """One function by which routers swap."""
+    """A function by which routers swap."""
 
     quote: RouterFunction | None = None
-    """The read beside it; see Way.quote_data."""
+    """The read that quotes it; see TradeRoute.quote_data."""
     coins: tuple[CoinForm, ...] = ()
-    """The functions beside it that trade for the coin; a router has one of them at most."""
+    """The same router's functions that trade for the native coin; a router has at most one of
+    them."""
 
 
 def find_forms(code: bytes, forms: Sequence[RouterForm]) -> tuple[RouterForm, ...]:
-    """The forms this router speaks, in the order given."""
+    """Return the forms whose function the router's code has, in the order given."""
     return tuple(form for form in forms if form.selector in code)
 
 
 def signed(word: bytes) -> int:
-    """A word as a signed integer."""
+    """Decode a 32-byte word as a signed integer."""
     return int.from_bytes(word, "big", signed=True)

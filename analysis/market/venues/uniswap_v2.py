@@ -1,7 +1,8 @@
-"""Uniswap V2 and its forks: a pair per two tokens, traded through Router02.
+"""Swaps in Uniswap V2 and its forks: a pair per two tokens, traded through Router02.
 
-The fee-on-transfer functions are used throughout: they trade what arrives, as a wallet would.
-Source: Uniswap v2-periphery UniswapV2Router02, v2-core UniswapV2Pair; Camelot's CamelotRouter.
+The fee-on-transfer functions are used throughout: they trade the amount that arrives, as a wallet
+would. Source: Uniswap v2-periphery UniswapV2Router02, v2-core UniswapV2Pair; Camelot's
+CamelotRouter.
 """
 
 from collections.abc import Sequence
@@ -45,7 +46,7 @@ FORMS = (
             lambda swap: (swap.amount_in, 0, _path(swap), swap.trader, FOREVER_S),
         ),
     ),
-    RouterForm(  # Camelot's, which names who sent the trader; nobody did
+    RouterForm(  # Camelot's, which takes a referrer; there is none
         signature=f"{_FUNCTION}(uint256,uint256,address[],address,address,uint256)",
         arguments=lambda swap: (
             *(swap.amount_in, 0, _path(swap)),
@@ -68,10 +69,10 @@ FORMS = (
 def read_moved(
     candidate: Candidate, logs: Sequence[SimLog], *, token_in_is_0: bool
 ) -> Moved | None:
-    """Amounts of the pool's last swap. None: the pool did not swap.
+    """Return the amounts of the pool's last swap. None: the pool did not swap.
 
     The last one counts: a token that sells its collected tax during a transfer swaps before it.
-    Solidly's pairs say the same in another order of topics.
+    Solidly's pairs have the same data, with another order of parameters.
     """
     for log in reversed(logs):
         if log.address != candidate.pool or not log.topics or log.topics[0] not in _SWAPS:

@@ -1,10 +1,11 @@
-"""Uniswap V3 and forks with its pool interface: a pool per two tokens and fee (PancakeSwap V3),
-per two tokens and tick spacing (Slipstream, Ramses V3), or per two tokens (Algebra).
+"""Swaps in Uniswap V3 and forks with its pool interface: calldata for routers and pools, and
+amounts from Swap events.
 
-Routers of this family differ in the shape of `exactInputSingle`; which one a deployment has is read
-from the router's code. Source: v3-periphery SwapRouter, swap-router-contracts SwapRouter02,
-v3-core UniswapV3Pool, pancake-v3-contracts, slipstream SwapRouter, Algebra v1.9 and Integral
-periphery SwapRouter and core AlgebraPool.
+Pools are keyed by two tokens and fee (PancakeSwap V3), two tokens and tick spacing (Slipstream,
+Ramses V3), or two tokens (Algebra). Routers of this family differ in the shape of
+`exactInputSingle`; the deployment's shape is read from the router's code. Source: v3-periphery
+SwapRouter, swap-router-contracts SwapRouter02, v3-core UniswapV3Pool, pancake-v3-contracts,
+slipstream SwapRouter, Algebra v1.9 and Integral periphery SwapRouter and core AlgebraPool.
 """
 
 from collections.abc import Callable, Sequence
@@ -35,7 +36,8 @@ _AMOUNTS_BYTES = 64
 
 _BY_SPACING = frozenset({"ramses_v3"})
 _NO_POOL_CALL = frozenset({"solidly_v3"})
-"""Variants whose pools have a swap of their own, which nobody here has seen at work."""
+"""Variants whose pools have a swap function of their own, which has not been observed in use
+here."""
 
 _SINGLE = "exactInputSingle"
 _SINGLE_TAXED = "exactInputSingleSupportingFeeOnTransferTokens"
@@ -49,7 +51,8 @@ _POOL_SWAP_TAXED_BEFORE = (
 
 
 def _form(name: str, key_types: str, *, has_deadline: bool = True) -> RouterForm:
-    """`key_types`: what stands between the tokens and the trader, types with their commas."""
+    """Return a form of the function `name`. `key_types`: the types between the tokens and the
+    recipient, with their commas."""
     deadline = "uint256," if has_deadline else ""
 
     def arguments(swap: Swap) -> tuple[object, ...]:
@@ -76,8 +79,8 @@ _KEYS: dict[str, Callable[[Swap], tuple[object, ...]]] = {
 FORMS_BY_FEE = (_form(_SINGLE, "uint24,"), _form(_SINGLE, "uint24,", has_deadline=False))
 FORMS_BY_SPACING = (_form(_SINGLE, "int24,"), _form(_SINGLE, "int24,", has_deadline=False))
 FORMS_ALGEBRA = (
-    # First those that trade what arrives, as on V2; the address is who made the pool, zero for all
-    # that the factory made.
+    # First those that trade what arrives, as on V2. The address is the pool's deployer, zero for
+    # all that the factory made.
     _form(_SINGLE_TAXED, "address,"),
     _form(_SINGLE_TAXED, ""),
     _form(_SINGLE, "address,"),
@@ -86,7 +89,7 @@ FORMS_ALGEBRA = (
 
 
 def forms_of(candidate: Candidate) -> tuple[RouterForm, ...]:
-    """Forms that can name this pool, the best first."""
+    """Return the forms that can address this pool, the best first."""
     if candidate.dex.variant in ALGEBRA:
         return FORMS_ALGEBRA
     if candidate.dex.kind == "SolidV3" or candidate.dex.variant in _BY_SPACING:
@@ -95,14 +98,15 @@ def forms_of(candidate: Candidate) -> tuple[RouterForm, ...]:
 
 
 def has_pool_call(candidate: Candidate) -> bool:
-    """Whether the pool can be called without a router."""
+    """True if the pool can be called without a router."""
     return candidate.dex.variant not in _NO_POOL_CALL
 
 
 def pool_call(swap: Swap) -> str:
-    """Calldata for the pool itself. Whoever sends it is called back for the pay.
+    """Return calldata for the pool itself. It calls its caller back for the payment.
 
-    Algebra's pools sell what arrives, where asked to; nothing paid in by a buyer has a tax.
+    Algebra's pools can sell the amount that arrives; sales use that, as a buyer's payment has no
+    tax.
     """
     variant = swap.candidate.dex.variant
     if swap.is_sale and variant in ALGEBRA:
@@ -112,8 +116,8 @@ def pool_call(swap: Swap) -> str:
 
 
 def reach_call(swap: Swap) -> str:
-    """Calldata for the pool itself that asks for the pay when the amounts are known, which not
-    every `pool_call` does."""
+    """Return calldata for the pool itself that requests the payment after the amounts are known,
+    which not every `pool_call` does."""
     return call_data(_POOL_SWAP, *_order(swap))
 
 
@@ -125,7 +129,7 @@ def _order(swap: Swap) -> tuple[object, ...]:
 def read_moved(
     candidate: Candidate, logs: Sequence[SimLog], *, token_in_is_0: bool
 ) -> Moved | None:
-    """Amounts of the pool's last swap. None: the pool did not swap.
+    """Return the amounts of the pool's last swap. None: the pool did not swap.
 
     The event's amounts are signed from the pool's side: positive was received.
     """

@@ -1,8 +1,9 @@
-"""Uniswap V4: one manager for all pools, each known by an id and by its creation event only.
+"""State of Uniswap V4 pools: one manager for all pools, each known by an id and its creation event.
 
-A pool's tokens lie in the manager with everybody else's, so what it holds is worked out: every
-position ever added or removed, valued at the current price. Uncollected fees are not in it.
-Source: v4-core PoolManager, Pool (storage layout), StateLibrary; v3-core SqrtPriceMath.
+A pool's tokens lie in the manager with those of all pools, so its reserves are computed: every
+position ever added or removed, valued at the current price. Uncollected fees are not in it. Where
+the node refuses the logs, the liquidity in range gives a lower bound. Source: v4-core PoolManager,
+Pool (storage layout), StateLibrary; v3-core SqrtPriceMath.
 """
 
 from collections.abc import Mapping, Sequence
@@ -29,7 +30,7 @@ _Q96 = 2**96
 _TICK_BASE = 1.0001
 
 MOST_POOLS = 100
-"""Pools of one token and manager whose positions are added up; the rest are left out."""
+"""Most pools of one token and manager whose positions are summed; the rest are left out."""
 
 
 class Position(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,7 +42,8 @@ class Position(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def find_requests(dex: Dex, token: Address, *, to_block: int | None) -> tuple[RpcRequest, ...]:
-    """The creation events that name the token, as either side. A node may refuse the range.
+    """Return the log queries for creation events with the token on either side. A node may refuse
+    the range.
 
     `to_block` None: up to the newest.
     """
@@ -55,7 +57,8 @@ def find_requests(dex: Dex, token: Address, *, to_block: int | None) -> tuple[Rp
 def read_found(
     dex: Dex, token: Address, quotes: Sequence[Address], answers: Sequence[RpcAnswer]
 ) -> tuple[Candidate, ...]:
-    """The token's pools against `quotes` and the native coin. Refused ranges bring none."""
+    """Decode the token's pools against `quotes` and the native coin. Refused ranges contribute
+    none."""
     wanted = {*quotes, ZERO_ADDRESS}
     found = []
     for answer in answers:
@@ -82,7 +85,8 @@ def read_found(
 def state_requests(
     dex: Dex, pools: Sequence[Candidate], *, block: Hash32, to_block: int | None
 ) -> tuple[RpcRequest, ...]:
-    """The changes of all pools' positions in one read, then two words of storage a pool."""
+    """Return the reads: the changes of all pools' positions in one, then two words of storage a
+    pool."""
     ids = [pool.pool_id for pool in pools]
     words = [
         call(dex.factory, "extsload(bytes32)", slot, block=block)
@@ -95,9 +99,9 @@ def state_requests(
 def read_states(
     pools: Sequence[Candidate], answers: Sequence[RpcAnswer]
 ) -> list[tuple[Candidate, PoolState | None]]:
-    """What each pool holds; where the node refuses the logs, what it holds at least.
+    """Decode the state of each pool; where the node refused the logs, a lower bound of it.
 
-    None: the node did not tell enough to say. Raises UpstreamError.
+    None: the node did not return enough. Raises UpstreamError.
     """
     is_refused = isinstance(answers[0], RpcFault)
     positions = _read_positions(read_logs(answers[0]))
@@ -113,7 +117,7 @@ def read_states(
 
 
 def held_amounts(positions: Sequence[Position], *, sqrt_price: float) -> tuple[float, float]:
-    """Smallest units of currency 0 and 1 in these positions at a price.
+    """Return the smallest units of currency 0 and 1 in these positions at a price.
 
     `sqrt_price` is the square root of currency 1 per currency 0, in smallest units.
     """
@@ -129,7 +133,8 @@ def held_amounts(positions: Sequence[Position], *, sqrt_price: float) -> tuple[f
 def _read_state(
     pool: Candidate, positions: Sequence[Position] | None, answers: Sequence[RpcAnswer]
 ) -> PoolState | None:
-    """`positions` None: not told, so that what is in range is all that is known."""
+    """Decode one pool's state. `positions` None: not known, so the state is bounded by the
+    liquidity in range."""
     replies = [read_reply(answer) for answer in answers]
     words = [int.from_bytes(reply, "big") for reply in replies if not isinstance(reply, NoAnswer)]
     if len(words) != len(replies) or (positions is None and not words[1]):
@@ -145,10 +150,10 @@ def state_of(
     liquidity: int,
     is_swept: bool = False,
 ) -> PoolState | None:
-    """What these positions come to. `first` is the first word of the pool's state, with price and
-    tick in it; `liquidity` is what is in range. `positions` None: what that comes to at least.
+    """Return the state that these positions add up to. None: there is no such pool.
 
-    None: there is no such pool.
+    `first` is the first word of the pool's state, with price and tick in it; `liquidity` is the
+    liquidity in range. `positions` None: a lower bound by that liquidity alone.
     """
     sqrt_price = (first & (1 << _PRICE_BITS) - 1) / _Q96
     if not sqrt_price:
@@ -170,8 +175,11 @@ def state_of(
 
 
 def _least_position(pool: Candidate, first: int, liquidity: int) -> Position:
-    """What is in range lies in the whole interval of ticks around the price: liquidity changes at
-    multiples of the pool's tick spacing only. Whoever feigns depth has to deposit this much."""
+    """Return the smallest position that the liquidity in range can be.
+
+    It covers the whole tick interval around the price, as liquidity changes at multiples of the
+    pool's tick spacing only. To fake depth, somebody has to deposit this much.
+    """
     tick = first >> _PRICE_BITS & (1 << _TICK_BITS) - 1
     tick -= tick >> _TICK_BITS - 1 << _TICK_BITS
     spacing = pool.tick_spacing or 1
@@ -189,7 +197,7 @@ def _read_positions(logs: Sequence[Log]) -> Mapping[str, list[Position]]:
 
 
 def state_slots(pool: Candidate) -> tuple[bytes, bytes]:
-    """Where the manager keeps a pool's price and tick, and its liquidity in range."""
+    """Return the storage slots of a pool's price and tick, and of its liquidity in range."""
     key = bytes.fromhex(pool.key[2:]) + _POOLS_SLOT.to_bytes(32, "big")
     base = int.from_bytes(keccak(key), "big")
     liquidity = (base + _LIQUIDITY_OFFSET) % 2**256

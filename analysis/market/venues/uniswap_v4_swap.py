@@ -1,4 +1,5 @@
-"""Swaps in Uniswap V4's manager, whose pools any contract may trade in after unlocking it.
+"""Swaps in Uniswap V4's manager, whose pools any contract may trade in after unlocking it: pool
+keys, and amounts from Swap events.
 
 Source: v4-core IPoolManager, PoolKey, LPFeeLibrary.
 """
@@ -22,7 +23,7 @@ _WHOLE_FEE = 1_000_000
 
 
 def pool_key(candidate: Candidate) -> tuple[Address, Address, int, int, Address] | None:
-    """What the manager knows the pool by. None: what we know does not make the pool's id."""
+    """Return the PoolKey. None: a part is not known, or the parts do not hash to the pool's id."""
     if candidate.fee is None or candidate.tick_spacing is None:
         return None
     first, second = sorted((candidate.token, candidate.quote))
@@ -34,10 +35,10 @@ def pool_key(candidate: Candidate) -> tuple[Address, Address, int, int, Address]
 def read_moved(
     candidate: Candidate, logs: Sequence[SimLog], *, token_in_is_0: bool, router: Address
 ) -> Moved | None:
-    """Amounts of the router's own swap: a hook may swap too. None: it did not swap.
+    """Return the amounts of the router's own swap, as a hook may swap too. None: it did not swap.
 
-    What a hook took before the swap never reached the pool, and what it takes after it has left
-    the pool: neither is in these amounts. They are signed from the trader's side, unlike V3's.
+    Amounts that a hook takes before the swap never reach the pool, and those that it takes after
+    have left it: neither is included. The event is signed from the trader's side, unlike V3's.
     """
     for log in reversed(logs):
         if log.address != candidate.pool or log.topics[:2] != (_SWAP, candidate.pool_id):

@@ -1,7 +1,7 @@
-"""Very many Uniswap V4 pools at once: price and liquidity in range of each, and by what that comes
-to at least, which of them are worth having their positions added up.
+"""Bulk reads of very many Uniswap V4 pools: price and liquidity in range of each, and a lower bound
+of its reserves, which picks the pools whose positions are summed.
 
-Nobody can feign more than he deposited, so a deep pool cannot be crowded out by empty ones.
+A lower bound cannot exceed what was deposited, so a deep pool cannot be crowded out by empty ones.
 Source: v4-core Extsload (extsload(bytes32[])).
 """
 
@@ -16,7 +16,7 @@ from config.jsonrpc import RpcAnswer, RpcFault, RpcRequest
 from config.primitives import Hash32
 
 MOST_SWEPT = 30_000
-"""Pools of one token and manager that are looked at; of more, the first made and the newest."""
+"""Most pools of one token and manager that are read; of more, the first made and the newest."""
 
 _POOLS_A_CALL = 2_250
 """Two cold slots each (EIP-2929) and their calldata: below 14 million gas."""
@@ -25,7 +25,7 @@ _ARRAY_HEAD_BYTES = 64
 
 
 def within_bound(pools: Sequence[Candidate]) -> Sequence[Candidate]:
-    """As many as are looked at. The first made stay: no later ones can crowd them out."""
+    """Return at most MOST_SWEPT pools. The first made stay: no later ones can crowd them out."""
     if len(pools) <= MOST_SWEPT:
         return pools
     half = MOST_SWEPT // 2
@@ -33,20 +33,21 @@ def within_bound(pools: Sequence[Candidate]) -> Sequence[Candidate]:
 
 
 def requests(dex: Dex, pools: Sequence[Candidate], *, block: Hash32) -> tuple[RpcRequest, ...]:
-    """Reads of both words of all pools' states, a few thousand pools each."""
+    """Return the reads of both words of all pools' states, `_POOLS_A_CALL` pools each."""
     return tuple(call_raw(dex.factory, _read_all(part), block=block) for part in _parts(pools))
 
 
 def read(
     pools: Sequence[Candidate], answers: Sequence[RpcAnswer]
 ) -> list[tuple[Candidate, PoolState | None]]:
-    """What each pool holds at least. None: there is no such pool, or the node did not tell.
+    """Decode a lower bound of each pool's reserves. None: there is no such pool, or the node
+    returned no data.
 
-    Raises UpstreamError for what is no answer at all.
+    Raises UpstreamError for an answer that cannot be used.
     """
     found: list[tuple[Candidate, PoolState | None]] = []
     for part, answer in zip(_parts(pools), answers, strict=True):
-        # A node may find so large a read too much: then these pools are unread, not the token.
+        # A node may reject so large a read: then only these pools are unread, not the token.
         reply = None if isinstance(answer, RpcFault) else read_reply(answer)
         words = reply[_ARRAY_HEAD_BYTES:] if isinstance(reply, bytes) else b""
         found += (
@@ -59,7 +60,8 @@ def read(
 def pick(
     swept: Sequence[tuple[Candidate, PoolState | None]], *, at_most: int
 ) -> tuple[Candidate, ...]:
-    """The pools worth adding up: by each quote token those that hold most of it for sure."""
+    """Return the pools whose positions are worth summing: for each quote token those with most of
+    it by the lower bound."""
     by_quote: dict[str, list[tuple[int, Candidate]]] = {}
     for pool, state in swept:
         if state is not None and state.in_range_liquidity:
@@ -87,7 +89,7 @@ def _floor(pool: Candidate, first: bytes, second: bytes) -> PoolState | None:
 
 
 def _read_all(pools: Sequence[Candidate]) -> str:
-    """Calldata; written here, for a general encoder takes a second for so many words."""
+    """Return calldata, encoded here because a general encoder takes a second for so many words."""
     slots = [slot for pool in pools for slot in uniswap_v4.state_slots(pool)]
     head = WORD.to_bytes(WORD) + len(slots).to_bytes(WORD)
     return selector_of("extsload(bytes32[])") + (head + b"".join(slots)).hex()
