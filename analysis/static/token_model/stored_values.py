@@ -1,8 +1,8 @@
 """Stored values: constants, clocks or arbitrary values that stores can leave in one variable.
 
-A value that is neither a constant nor a clock sets `is_free`; a store that every path overwrites
-before the call ends (a lock) is left out. Not sound for phis with more operands than `phi_values`
-returns, nor for those whose operands are not known.
+A value that is neither a constant nor a clock sets `is_free`, as does a phi whose operands are not
+known or too many to list; a store that every path overwrites before the call ends (a lock) is left
+out.
 """
 
 from collections.abc import Iterable, Iterator
@@ -25,6 +25,10 @@ StoreKey = tuple[FunctionId, int, Value, Value]
 _MOST_PLACES = 64
 """Most CFG nodes of one store that are followed; a store with more counts as lasting."""
 
+_MOST_VISITED = 3000
+_MOST_VALUES = 64
+"""Most operands of a phi that are listed one by one, and words visited in looking for them."""
+
 _CLOCKS: dict[str, Literal["time", "block"]] = {"TIMESTAMP": "time", "NUMBER": "block"}
 
 
@@ -42,7 +46,9 @@ def written_to(
     for write in writes:
         if _is_overwritten(code, write, bits):
             continue
-        for value in code.dependencies.phi_values(write.value):
+        values = code.dependencies.phi_values(write.value, most=_MOST_VISITED)
+        is_free |= not 0 < len(values) <= _MOST_VALUES
+        for value in values[:_MOST_VALUES]:
             stored = _stored_number(value, write.slot, bits)
             clock = _clock(code, value)
             if stored is not None:
