@@ -1,1 +1,2 @@
-"""The tables: DuckDB store, SQLite ledger, their schema and every statement, one a file."""
+"""The persistence layer: the DuckDB store, the SQLite ledger, their schemas, and one file per SQL
+statement."""
