@@ -1,6 +1,6 @@
-"""The command line, and the one place where the layers meet.
+"""The command line, and the composition root of its commands.
 
-Exit codes: 0 good, 1 our failure, 2 bad usage, 3 the token was refused.
+Exit codes: 0 success, 1 our failure, 2 bad usage, 3 the token was refused.
 """
 
 import asyncio
@@ -68,8 +68,8 @@ def cli() -> None:
 
 
 def main() -> None:
-    """Entry point: one command; our errors become one line and an exit code."""
-    # polars has system calls go on after Ctrl-C: who waits for input would not notice it
+    """Run one command; our errors become one line and an exit code."""
+    # polars makes system calls restart after Ctrl-C: a wait for input would not end
     signal.siginterrupt(signal.SIGINT, True)
     configure_log()
     try:
@@ -141,7 +141,7 @@ def _print_zoo(zoo: EmbeddedChain, key: str, base_url: str) -> None:
         table.add_row(token.symbol, token.trait, checksum(token.address))
     for issued in zoo.world.launched:
         table.add_row(issued.symbol, issued.trait, checksum(issued.address))
-    # An address cut short is no use, however narrow the terminal is.
+    # A truncated address is useless, so the width is fixed.
     Console(width=_ZOO_WIDTH).print(table)
     address = checksum(zoo.world.tokens[0].address)
     _OUT.print(f"key:  {key}")
@@ -202,7 +202,7 @@ async def _index(
 
 
 def _start_of(chain: Chain) -> int:
-    """Where a chain's exchanges begin, as far as the chain file knows."""
+    """Return the first block of the chain's exchanges, as far as the chain file has it."""
     known = [dex.from_block for dex in chain.dexes if dex.from_block is not None]
     return min(known, default=chain.start_block or 0)
 
@@ -340,7 +340,7 @@ def status() -> None:
 
 
 async def _head_of(settings: Settings, chain: Chain) -> int | str:
-    """The head's number, or why there is none."""
+    """Return the head's number, or the reason why it is not available."""
     try:
         async with AsyncExitStack() as stack:
             client = await _connect(stack, chain, settings)
@@ -372,13 +372,13 @@ def sql_command(statement: str) -> None:
 
 
 def _cell(value: object) -> Text:
-    """A value in a table: as text, never as markup or as a command to the terminal."""
+    """Return a table cell as plain text, never as markup or terminal escape sequences."""
     return Text("" if value is None else printable(str(value)))
 
 
 def _find_chain(settings: Settings, name: str) -> Chain:
-    """A served chain by slug or id. Raises BadParameter for a name of none, ConfigError without
-    a node."""
+    """Return a served chain by slug or id. Raises BadParameter for an unknown name, ConfigError
+    without a node."""
     chains = {
         key: chain for chain in load_chains(settings.overlay) for key in (chain.slug, str(chain.id))
     }

@@ -151,15 +151,15 @@ class Ledger:
         return self._file.fetch("list_keys", KeyRow)
 
     def revoke(self, key_id: int, now_s: float) -> bool:
-        """End a key at once. False: there is no such key, or it was revoked before."""
+        """Revoke a key at once. Return False if there is no such key, or it was revoked before."""
         with self._file.transaction() as write:
             ended = write.fetch("revoke_key", KeyRow, key_id=key_id, revoked_at_s=int(now_s))
         self.read_key_revision()
         return bool(ended)
 
     def spend(self, key_id: int, plan: Plan, now_s: float) -> Spent:
-        """Count one call if the plan's lifetime, day and month allow it; on the disk when this
-        returns. No two callers, of whatever process, get the same last call."""
+        """Count one call if the plan's lifetime, day and month quotas allow it; on disk when this
+        returns. Atomic between processes: no two callers get the same last call."""
         day = utc_day(now_s)
         with self._file.transaction() as write:
             usage = _usage(write, key_id, day)

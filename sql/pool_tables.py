@@ -53,7 +53,7 @@ def pools_of(
         quotes=None if quotes is None else list(quotes),
         at_most=at_most,
     )
-    # With tens of thousands of rows, JSON takes 2 us a row from column to struct, Python values 5; in
+    # Of tens of thousands of rows: JSON takes 2 us a row from column to struct, Python values 5; in
     # slices, to bound the size of the text.
     return [
         row

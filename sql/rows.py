@@ -36,8 +36,7 @@ class BlockRow(Row, frozen=True, kw_only=True):
 
 
 class CheckpointRow(Row, frozen=True, kw_only=True):
-    """Progress of one ingestion stream of one chain: everything up to and with `number` is
-    stored."""
+    """Progress of one ingestion stream of one chain: all up to and with `number` is stored."""
 
     chain_id: int
     stream: str
@@ -131,8 +130,7 @@ class CreatorRow(Row, frozen=True, kw_only=True):
 
 
 class HistoryRow(Row, frozen=True, kw_only=True):
-    """How much of one token's transfer history has been fetched, backwards from the first followed
-    block."""
+    """Backward fetch progress of one token's transfer history."""
 
     is_whole: bool
     """There are no older transfers, or the stored ones account for the whole supply."""
@@ -267,10 +265,9 @@ class ReportRow(Row, frozen=True, kw_only=True):
     creator_address: Address | None
     creator_balance_raw: RawAmount | None
     owner_slots_vacant: bool | None
-    """True if every owner-check slot holds zero or a burn address. None: not read, or not all of
-    them."""
+    """True if every owner-check slot holds zero or a burn address. None: not all are read."""
     clock_block: int | None
-    """`block.number` as read by a contract. None: not requested, or the node did not answer."""
+    """`block.number` as read by a contract. None: not requested, or no answer."""
     clock_time_s: int | None
     """`block.timestamp` as read by a contract."""
     others_raw: RawAmount | None
@@ -280,13 +277,11 @@ class ReportRow(Row, frozen=True, kw_only=True):
     """True if in some traded pool a sale that passes today reverts within 30 days. None, as in the
     next three: no sale passes today, or it was not determined."""
     sell_tax_rises: bool | None
-    """True if the tax is below half today, and half or more within 30 days or after others'
-    trades."""
+    """True if the tax is below half today, and half or more within 30 days or after trades."""
     sell_depends_on_size: bool | None
     """True if some buyers can sell, or keep half of the proceeds, and others cannot."""
     sell_blocked_after_others: bool | None
-    """True if a sale that passes today reverts after other people's trades, or after a second
-    buy."""
+    """True if a sale that passes today reverts after others' trades, or a second buy."""
     sell_depends_on_conditions: bool | None
     """True if under ordinary values of inputs that the code reads (fees, gas, coins, randomness) a
     sale reverts, or loses half."""
@@ -294,11 +289,9 @@ class ReportRow(Row, frozen=True, kw_only=True):
     """True if the code can revert or tax a trade on a condition that was neither simulated both
     ways nor proved harmless. None: its conditions are not known."""
     hidden_owner_controls: bool | None
-    """True if somebody can set on what trades revert or are taxed, and no other field shows it.
-    None: not known."""
+    """True if somebody sets on what trades revert, unseen in other fields. None: not known."""
     unproved_custody: bool | None
-    """True if it is not proved that the holder's consent is checked before a balance falls or an
-    allowance rises."""
+    """True if a balance may fall or an allowance rise without proof of the holder's consent."""
     creates_balances: bool | None
     """True if some function adds to a balance without lowering another, hidden from totalSupply or
     open to anybody. None: not known."""
