@@ -1,4 +1,4 @@
-"""The error hierarchy of the project: errors of the caller, of upstream services, and internal ones.
+"""The error hierarchy of the project: caller, upstream and internal errors.
 
 AssayError
 ├── CallerError                the caller's doing; has an HTTP status and maybe an error code
