@@ -54,7 +54,7 @@ class UsageTally:
         self.key_id = key_id
         self.unwritten = 0
         self.in_turn = asyncio.Lock()
-        """Held by a call that has to wait between looking and counting."""
+        """Held by a call that has to await between check and count."""
         self.see(usage, day)
 
     def see(self, usage: Usage, day: str) -> None:
@@ -73,9 +73,9 @@ class UsageCounters:
         self._now_s = now_s
         self._tallies: WeakValueDictionary[int, UsageTally] = WeakValueDictionary()
         self._waiting: dict[UsageTally, None] = {}
-        """Tallies with something unwritten, in order; being here keeps them alive."""
+        """Tallies with unwritten calls, in order; this reference keeps them alive."""
         self._former: list[Calls] = []
-        """Calls of days that have ended, and of visits that failed."""
+        """Unwritten calls of past days, and of failed visits."""
         self._waiting_since: float | None = None
         self._writing_since: float | None = None
         self._visited_at = float("-inf")

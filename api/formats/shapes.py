@@ -14,12 +14,12 @@ from sql.rows import Pending
 
 
 def settled(value: bool | Pending | msgspec.UnsetType | None) -> bool | None:
-    """The yes or no. None: pending, absent or unknown."""
+    """Return the boolean, or None if it is pending, absent or unknown."""
     return value if isinstance(value, bool) else None
 
 
 def figure(value: float | Pending | None) -> float | None:
-    """The number. None: pending or unknown."""
+    """Return the number, or None if it is pending or unknown."""
     return None if isinstance(value, str) else value
 
 
