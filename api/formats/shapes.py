@@ -1,8 +1,8 @@
-"""The native answer: its structs hold exactly the keys of the specification, in its order.
+"""Structs of the native format: exactly the keys of the specification, in its order.
 
-The structs are the encoder and the OpenAPI schema. `None` is JSON null, "unknown" unless a
-field says otherwise; `pending` stands only where the specification has it. Addresses are in
-the checksummed form of EIP-55. How the values come about: `native.py`, `compat.py`.
+The structs are the encoder and the OpenAPI schema. `None` is JSON null, "unknown" unless a field
+says otherwise; `pending` occurs only where the specification has it. Addresses are in the
+checksummed form of EIP-55. `native.py` and `compat.py` compute the values.
 """
 
 from typing import Generic, Literal, TypeVar
