@@ -1,5 +1,4 @@
-"""Composition root of the service: indexers, analyser and HTTP API of all chains in one process, on
-one store."""
+"""Composition root of the service: indexers, analyser and API in one process on one store."""
 
 import asyncio
 import gc

@@ -1,5 +1,4 @@
-"""Errors of the API: exceptions with status and body, and the table from an exception to a
-response.
+"""Errors of the API: exceptions with status and body, and their mapping to responses.
 
 Refusals of a token are not here: they use the answer's envelope (see `answers.py`).
 """

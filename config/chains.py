@@ -1,5 +1,4 @@
-"""Typed facts of each supported chain: clock, anchor tokens, oracle, exchanges and launch
-platforms.
+"""Typed facts of each supported chain: clock, anchor tokens, oracle, exchanges, launch platforms.
 
 Loaded from `config/chains/*.toml` and the deployment's overlay.
 """

@@ -1,5 +1,4 @@
-"""Loader of chain facts: the built-in `chains/<slug>.toml`, merged with the deployment's
-overlay."""
+"""Loader of chain facts: built-in `chains/<slug>.toml`, merged with the deployment's overlay."""
 
 import re
 from collections.abc import Iterator, Sequence

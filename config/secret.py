@@ -1,5 +1,4 @@
-"""Secrets kept out of logs: a masked value type, and masking of endpoint URLs that may contain
-keys."""
+"""Secrets kept out of logs: a masked value type, and masking of URLs that may contain keys."""
 
 from urllib.parse import urlsplit
 

@@ -1,5 +1,4 @@
-"""Typed settings of a deployment, merged from defaults, the overlay's settings.toml and the
-environment.
+"""Typed settings of a deployment: defaults, then overlay settings.toml, then environment.
 
 Names, defaults and help texts are in `settings.toml` only.
 """
@@ -182,7 +181,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     redis_url: Secret | None
     """None: each process keeps its own rate-limit windows."""
     etherscan_key: Secret | None
-    """None: Etherscan is not asked for sources."""
+    """None: Etherscan is not queried for sources."""
     oidc: OidcClient | None
     """None: nobody can sign in; keys are created with the command line."""
     rpc_urls: dict[int, tuple[str, ...]]

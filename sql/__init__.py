@@ -1,2 +1,1 @@
-"""The persistence layer: the DuckDB store, the SQLite ledger, their schemas, and one file per SQL
-statement."""
+"""Persistence: the DuckDB store, the SQLite ledger, their schemas, and one file per statement."""

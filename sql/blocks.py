@@ -1,5 +1,4 @@
-"""Recent non-final blocks, checkpoints of ingestion streams, and rollback of ingested data after a
-reorg."""
+"""Recent blocks, checkpoints of ingestion streams, and rollback of ingested data after a reorg."""
 
 from collections.abc import Sequence
 

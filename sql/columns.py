@@ -1,5 +1,4 @@
-"""Mapping between structs and tables: column types, and encoding of values whose stored form
-differs.
+"""Mapping between structs and tables: column types, and encoding of their values.
 
 Derived from the annotations of sql/rows.py, so that struct, table and frame cannot diverge.
 """

@@ -1,5 +1,4 @@
-"""One open DuckDB file: its settings, a pool of cursors, and translation of its errors into
-StoreError."""
+"""One open DuckDB file: settings, cursor pool, and translation of its errors into StoreError."""
 
 import re
 import threading

@@ -1,5 +1,4 @@
-"""Read-only SQL on a store that is in use: a Unix-socket server in the owning process, and its
-client.
+"""Read-only SQL on a store in use: a Unix-socket server in the owning process, and its client.
 
 The socket lies beside the store file, accessible to the file's owner only. A request is one JSON
 line; the response is JSON lines: columns, then rows, then an end or failure line.
@@ -115,10 +114,10 @@ def run_sql(path: Path, sql: str, bounds: Bounds | None = None) -> QueryResult:
 
 
 def socket_path(path: Path) -> Path:
-    """Return the socket path of a store file: beside it, or under a short name in the temporary
-    folder if that is too long.
+    """Return the socket path: beside the store file, or a short one if that is too long.
 
-    Raises StoreError when the folder for short names is accessible to other users.
+    The short one is in the user's folder under the temporary folder. Raises StoreError when that
+    folder is accessible to other users.
     """
     full = path.resolve()
     beside = full.with_name(full.name + ".sock")

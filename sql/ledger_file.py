@@ -1,5 +1,4 @@
-"""The ledger's SQLite file: connections, locking between processes, and translation of errors into
-StoreError."""
+"""The ledger's SQLite file: connections, locking between processes, errors as StoreError."""
 
 import sqlite3
 import threading

@@ -1,5 +1,4 @@
-"""Execution of one ad-hoc SELECT on the store, bounded in time and rows, without write or file
-access."""
+"""Execution of one ad-hoc SELECT, bounded in time and rows, without write or file access."""
 
 import math
 import threading

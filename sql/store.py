@@ -1,7 +1,6 @@
-"""The DuckDB store: concurrent reads from any thread, one write transaction at a time, SQL
-statements loaded by name.
+"""The DuckDB store: concurrent reads from any thread, one write transaction at a time.
 
-All calls block; asynchronous callers use `asyncio.to_thread`.
+SQL statements are loaded by name. All calls block; asynchronous callers use `asyncio.to_thread`.
 """
 
 import threading

@@ -1,5 +1,4 @@
-"""Tracked tokens: the tokens that are followed, why, and from which block their transfers are
-stored."""
+"""Tracked tokens: which are followed, why, and from which block their transfers are stored."""
 
 from collections.abc import Sequence
 from typing import Literal

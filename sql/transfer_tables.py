@@ -1,5 +1,4 @@
-"""ERC-20 transfers of tracked tokens: addresses dictionary-encoded, amounts stored as exact 64-bit
-limbs."""
+"""ERC-20 transfers of tracked tokens: addresses as dictionary ids, amounts as 64-bit limbs."""
 
 import msgspec
 import polars as pl

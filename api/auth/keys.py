@@ -1,5 +1,4 @@
-"""API key authentication: finds the caller and plan of a key, and adds headers about the key's
-expiry."""
+"""API key authentication: finds a key's caller and plan, and adds headers about its expiry."""
 
 import asyncio
 from collections.abc import Callable, Mapping

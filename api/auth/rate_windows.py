@@ -1,5 +1,4 @@
-"""Moving rate windows: at most so many calls within any so many seconds, in memory or shared via
-Redis.
+"""Moving rate windows: so many calls within any so many seconds, in memory or shared via Redis.
 
 The shared ones use the `limits` library. Its in-memory store is not used: each call there starts a
 thread that scans all keys, and even without that its strategies take 6 us of a call that takes 35.
@@ -89,8 +88,7 @@ def windows_of(plan: Plan) -> tuple[Window, ...]:
 
 
 class LocalWindows:
-    """Windows of this process alone. Checking and taking do not await, so they are atomic on the
-    event loop."""
+    """Windows of this process alone. Check and count do not await, so no other call interleaves."""
 
     def __init__(self, now_s: Callable[[], float] = time.monotonic):
         self._now_s = now_s

@@ -1,8 +1,7 @@
-"""Write-behind cache of key usage: calls are counted in memory and flushed to the ledger by
-periodic visits.
+"""Write-behind cache of key usage: calls are counted in memory and flushed to the ledger.
 
-A visit writes the calls counted since the last one, and reads whether another process changed a
-key. A killed process loses at most the counts of its last `LOST_AT_MOST_S` seconds.
+A visit to the ledger writes the calls counted since the last one, and reads whether another process
+changed a key. A killed process loses at most the counts of its last `LOST_AT_MOST_S` seconds.
 """
 
 import asyncio

@@ -1,5 +1,4 @@
-"""The native format: converts a report to features, applying units, the current clock and the owner
-gate."""
+"""The native format: converts a report to features, with units, current clock and owner gate."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, get_args

@@ -1,5 +1,4 @@
-"""Reasons for null answers: one sentence for each null key of the native format or check of the
-summary.
+"""Reasons for null answers: one sentence per null key of the native format or summary check.
 
 Pure.
 """

@@ -1,5 +1,4 @@
-"""Rendering of a report or a refusal to the body of one format, for the API and the command
-line."""
+"""Rendering of a report or a refusal to the body of one format, for API and command line."""
 
 from typing import Literal, get_args
 

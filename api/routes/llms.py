@@ -1,5 +1,4 @@
-"""GET /llms.txt: a guide to this service for AI agents, generated from its routes, plans and
-chains.
+"""GET /llms.txt: a guide to this service for AI agents, from its routes, plans and chains.
 
 Format: the llms.txt proposal, a Markdown page of a title, a summary and sections.
 """

@@ -1,5 +1,4 @@
-"""Answers for one token: analysis, rendering and caching, with concurrent equal requests sharing
-one run."""
+"""Answers for one token: analysis, rendering and caching; equal concurrent requests share a run."""
 
 import asyncio
 from itertools import product

@@ -46,8 +46,8 @@ class BatchOutcome(msgspec.Struct, frozen=True, kw_only=True):
     address: str
     """As first written by the caller."""
     found: CachedAnswer | RefusalError | Pending
-    """The answer; the error that refused it; or pending: still being analysed, or too long to fit
-    into this call."""
+    """The answer; the error that refused it; or pending: still being analysed, or too long to
+    fit."""
 
 
 class ToldRefusal(msgspec.Struct, frozen=True, kw_only=True):

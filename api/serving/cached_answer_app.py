@@ -1,8 +1,8 @@
-"""ASGI application in front of the router: answers known keys from memory, and passes all other
-calls on.
+"""ASGI application in front of the router: answers calls from memory, or passes them on.
 
-Every check of the router is made here too, in the same order; else the call goes to the router.
-Nothing here waits for a database, except counting a call of a key with a lifetime quota.
+Only calls with a known key for a cached answer are answered here. Every check of the router is made
+too, in the same order; else the call goes to the router. Nothing here waits for a database, except
+counting a call of a key with a lifetime quota.
 """
 
 import hashlib

@@ -1,5 +1,4 @@
-"""One sign-in attempt: binds the browser that began it to the issuer's callback (state, nonce,
-PKCE)."""
+"""One sign-in attempt: binds the browser that began it to the callback (state, nonce, PKCE)."""
 
 import hashlib
 import hmac

@@ -1,5 +1,4 @@
-"""OpenID Connect client: discovery, the authorization URL, code redemption and ID token
-verification.
+"""OpenID Connect client: discovery, authorization URL, code redemption, ID token verification.
 
 Source: OpenID Connect Core 1.0 (3.1, code flow) and Discovery 1.0; RFC 7636 (PKCE); RFC 9207 (iss).
 """
