@@ -1,4 +1,4 @@
-"""The whole service in one process: followers, analyser and API around one store."""
+"""Composition root of the service: indexers, analyser and API in one process on one store."""
 
 import asyncio
 import gc
@@ -42,10 +42,11 @@ from sql.rows import Report
 from sql.store import Store
 
 _STALE_AFTER_S = 60.0
-"""A chain counts as followed while its tip came closer to the head this recently."""
+"""Seconds without progress towards the head after which a chain no longer counts as followed."""
 
 _BLOCKS_OLD = 2
-"""A tip so many blocks behind the head, or reached so many block times ago, is not new any more."""
+"""A tip this many blocks behind the head, or reached this many block times ago, is not new any
+more."""
 
 _BROKEN_OFF_PAUSE_S = 10.0
 
@@ -55,10 +56,10 @@ _LOG = structlog.get_logger("assay")
 async def run_service(
     settings: Settings, *, host: str, port: int, announce: Callable[[int], None] = lambda _: None
 ) -> None:
-    """Follower, analyser and API in one process, until SIGINT or SIGTERM.
+    """Run indexers, analyser and API in one process, until SIGINT or SIGTERM.
 
-    `announce` is told the port once calls are answered. A chain whose nodes serve another chain is
-    left out, with a message; ConfigError when none is left.
+    `announce` is called with the port once the server accepts calls. A chain whose nodes serve
+    another chain is left out, with a log message. Raises ConfigError when none is left.
     """
     check_address(host, port)
     stop = asyncio.Event()
@@ -147,7 +148,7 @@ async def run_service(
         def publish(status: FollowStatus) -> None:
             statuses[status.chain_id] = status
 
-        gc.freeze()  # what is loaded by now stays; walking over it all stops every answer for 70 ms
+        gc.freeze()  # loaded objects stay alive; scanning them all would pause answers for 70 ms
         async with asyncio.TaskGroup() as group:
             for chain, client in clients:
                 group.create_task(
@@ -165,7 +166,7 @@ async def _keep_following(
     stop: asyncio.Event,
     publish: Publish,
 ) -> None:
-    """Follow until the stop. A mistake of ours about one chain must not end the others."""
+    """Follow a chain until the stop. A bug that one chain triggers must not end the others."""
     while not stop.is_set():
         try:
             await follow(chain, client, store, settings, stop=stop, publish=publish)
@@ -179,7 +180,7 @@ async def _keep_following(
 async def _keep_up(
     chain: Chain, client: RpcClient, store: Store, settings: IndexerSettings, stop: asyncio.Event
 ) -> None:
-    """What is done beside following. A mistake of ours must end nothing else."""
+    """Run the maintenance tasks of a chain until the stop. A bug in them must end nothing else."""
     while not stop.is_set():
         try:
             await keep_up(chain, client, store, settings, stop=stop)
@@ -192,7 +193,8 @@ async def _keep_up(
 async def _connect_all(
     stack: AsyncExitStack, chains: tuple[Chain, ...], settings: Settings
 ) -> list[tuple[Chain, RpcClient]]:
-    """Clients of all chains whose nodes serve them. Raises ConfigError when there is none."""
+    """Connect the clients of all chains whose nodes serve them. Raises ConfigError when there is
+    none."""
     clients = []
     for chain in chains:
         try:
@@ -231,9 +233,10 @@ def desk_of(
 
 
 def newest_of(chain: Chain, statuses: Mapping[int, FollowStatus]) -> BlockRef | None:
-    """The newest block that analyses may be made at without asking for it. None: ask.
+    """Return the newest block to analyse at without a request for the head. None: request it.
 
-    Our tip, not the node's head: a head is announced before every endpoint has its block.
+    This is the indexed tip, not the node's head: a head is announced before every endpoint has its
+    block.
     """
     status = statuses.get(chain.id)
     lag = None if status is None else status.lag_blocks
@@ -263,10 +266,10 @@ def _state_of(slug: str, status: FollowStatus | None) -> ChainState:
 
 
 def clock_of(chain: Chain, status: FollowStatus | None) -> ContractClock | None:
-    """What contracts read at the head that was seen last. None: no head yet, or one too old.
+    """Return the contract clock at the last seen head. None: no head yet, or one too old.
 
-    Where contracts see Ethereum's block number the head's own says nothing of it; there the clock
-    that the analysis read is moved on.
+    None also where contracts see Ethereum's block number, which the head's own number does not
+    give; there the clock read by the analysis is extrapolated.
     """
     if chain.clock != "own" or status is None or status.head is None:
         return None

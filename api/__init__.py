@@ -1,1 +1,1 @@
-"""Serves reports: auth, limits, shapes, cache."""
+"""The HTTP API: serves reports, with authentication, limits, response formats and caching."""

@@ -1,4 +1,4 @@
-"""Puts the routes, the refusals and the schema together into one application."""
+"""Assembly of the API application: routes, error handlers, OpenAPI document and dependencies."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -44,7 +44,8 @@ VERSION = "0.4.0"
 
 
 def create_app(deps: ApiDeps) -> CachedAnswerApp:
-    """The whole API over what it is given. Raises ConfigError for an incomplete trial plan."""
+    """Build the application from its dependencies. Raises ConfigError for an incomplete trial
+    plan."""
     answers = Answers(deps)
     books = UsageCounters(deps.ledger, now_s=deps.now_s)
     keyring = Keyring(deps.ledger, deps.plans, books)
@@ -114,7 +115,7 @@ def create_app(deps: ApiDeps) -> CachedAnswerApp:
 
 
 def _pages() -> Router:
-    """What people see, and how they are told of errors."""
+    """Build the router of the HTML pages, whose errors are pages too."""
     return Router(
         path="/",
         route_handlers=[
@@ -140,14 +141,15 @@ def _issuer(deps: ApiDeps) -> Issuer | None:
 
 
 def _metrics() -> PrometheusConfig:
-    """Paths as templates, and only those that exist: a scan of addresses must not fill memory."""
+    """Configure metrics by path template, only of existing routes: a scan of addresses must not
+    fill memory."""
     return PrometheusConfig(
         app_name="assay", prefix="assay_api", group_path=True, exclude_unhandled_paths=True
     )
 
 
 def _refuse_in_json(response: Response[Any]) -> Response[Any]:
-    """The framework's page for documents that do not exist is its own, and HTML."""
+    """Replace the framework's HTML page for unknown documents by our JSON error."""
     if response.status_code == HTTP_404_NOT_FOUND:
         raise NotFoundException
     return response

@@ -1,4 +1,4 @@
-"""What the API needs from the rest of the program, handed over by whoever wires it."""
+"""Dependencies of the API, injected by the composition root."""
 
 import time
 from collections.abc import Awaitable, Callable, Mapping
@@ -19,15 +19,16 @@ from sql.rows import Report
 
 
 class Analysis(Protocol):
-    """The analyser, as the API sees it."""
+    """Interface of the analyser to the API."""
 
     async def report(
         self, chain: str, address: Address, /, *, refresh: bool = False, redecompile: bool = False
     ) -> Report:
-        """The report on one token of the chain with that slug, made now if there is none.
+        """Return the report on one token of the chain with that slug, analysing it if there is
+        none.
 
-        What has not settled in time is pending or None in it, and `is_settled` is false.
-        Raises TokenRefusedError, UpstreamError, InternalError.
+        Parts that have not settled in time are pending or None, and `is_settled` is false. Raises
+        TokenRefusedError, UpstreamError, InternalError.
         """
         ...
 
@@ -39,15 +40,15 @@ class ChainState(msgspec.Struct, frozen=True, kw_only=True):
     """Slug."""
     is_ready: bool
     head: int | None
-    """Newest block of the node. None: it has not answered yet."""
+    """Newest block of the node. None: the node has not answered yet."""
     tip: int | None
-    """Newest block we hold. None: none yet."""
+    """Newest block stored. None: none yet."""
     reason: str = ""
-    """Why it is not ready."""
+    """Reason for not being ready."""
 
 
 class ApiDeps(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything the API is given."""
+    """All dependencies of the API."""
 
     analysis: Analysis
     ledger: Ledger
@@ -60,25 +61,26 @@ class ApiDeps(msgspec.Struct, frozen=True, kw_only=True):
     liquid_above_usd: float
     """A pool counts as liquid above this, not at it."""
     has_owner_simulation: bool = False
-    """Analyses ask whether the owner can change balances."""
+    """True if analyses simulate whether the owner can change balances."""
     has_billing: bool
-    """A billing secret is configured, so trial keys are issued."""
+    """True if a billing secret is configured, so trial keys are issued."""
     redis_url: Secret | None = None
-    """Server that shares the rate-limit windows with other processes. None: they are our own."""
+    """Server that shares the rate windows between processes. None: each process has its own."""
     oidc: OidcClient | None = None
-    """Who people sign in with. None: nobody can."""
+    """OpenID Connect client for sign-in. None: nobody can sign in."""
     sign_in: SignInSettings = msgspec.field(default_factory=SignInSettings)
     read_states: Callable[[], Awaitable[tuple[ChainState, ...]]]
-    """The state of every served chain."""
+    """Returns the state of every served chain."""
     read_price: Callable[[str, Report], Awaitable[TokenPrice | None]] | None = None
-    """The price of the report's token on a chain, by slug. None: nobody is asked."""
+    """Returns the price of the report's token on a chain, by slug. None: prices are not looked
+    up."""
     read_clock: Callable[[str], ContractClock | None] = lambda _: None
-    """The newest clock known for a chain, by slug. None: answers use the report's block."""
+    """Returns the newest clock known for a chain, by slug. None: answers use the report's block."""
     answer_within_s: float = 30.0
-    """Bound on one analysis as the caller waits for it, behind the analyser's own."""
+    """Timeout of one analysis for its caller, behind the analyser's own."""
     batch_wait_s: float = 8.0
-    """Bound on a call about several tokens: what is not done by then is pending."""
+    """Timeout of a batch call: tokens that are not done by then are pending."""
     now_s: Callable[[], float] = time.time
-    """Unix time: expiry, quotas, deadlines."""
+    """Unix time, for expiry, quotas and deadlines."""
     monotonic_s: Callable[[], float] = time.monotonic
-    """Age of cached answers."""
+    """Monotonic time, for the age of cached answers."""

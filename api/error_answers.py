@@ -1,6 +1,6 @@
-"""Refusals of a caller, and the one table from an exception to an answer.
+"""Errors of the API: exceptions with status and body, and their mapping to responses.
 
-A refusal of a token is not here: it keeps the envelope (see `answers.py`).
+Refusals of a token are not here: they use the answer's envelope (see `answers.py`).
 """
 
 import re
@@ -25,7 +25,7 @@ _SERVER_FAULT = 500
 _MISSING_FIELD = re.compile(r"missing required field `(?P<name>\w+)`")
 
 WHOLE_BODY = "data"
-"""What the framework calls a body as a whole."""
+"""The framework's name for the body as a whole."""
 
 
 class DetailBody(Shape, frozen=True, kw_only=True):
@@ -62,7 +62,7 @@ class CallerRefusalBody(Shape, frozen=True, kw_only=True):
 
 
 class RefusalError(CallerError):
-    """Base of all refusals that this package raises: status, headers and body in one place."""
+    """Base of the errors that this package raises: status, headers and body in one place."""
 
     def __init__(self, *, status: int, body: Shape, headers: Mapping[str, str] | None = None):
         super().__init__(type(self).__name__)
@@ -71,7 +71,7 @@ class RefusalError(CallerError):
         self.headers = dict(headers or {})
 
     def raw_headers(self) -> list[tuple[bytes, bytes]]:
-        """As ASGI takes them."""
+        """Return the headers in ASGI form."""
         return [(name.lower().encode(), value.encode()) for name, value in self.headers.items()]
 
 
@@ -91,10 +91,10 @@ class ChainNotServedError(RefusalError):
 
 
 class KeyRequiredError(RefusalError):
-    """No key came with the call."""
+    """The call has no key."""
 
     def __init__(self, *, takes_token: bool = False) -> None:
-        """`takes_token`: the route reads Authorization too."""
+        """Build the body; `takes_token`: the route reads Authorization too."""
         where = "in the X-API-Key header"
         if takes_token:
             where += " or as Authorization: Bearer <key>"
@@ -128,7 +128,7 @@ class KeyExpiredError(RefusalError):
 
 
 class PlanRequiredError(RefusalError):
-    """refresh or redecompile was asked for on a plan that has neither."""
+    """refresh or redecompile was requested on a plan that allows neither."""
 
     def __init__(self) -> None:
         detail = "refresh and redecompile need an enterprise plan or an admin key."
@@ -136,7 +136,7 @@ class PlanRequiredError(RefusalError):
 
 
 class LifetimeSpentError(RefusalError):
-    """All calls that a trial key ever has are spent."""
+    """The lifetime quota of a trial key is used up."""
 
     def __init__(self, *, total: int):
         body = CallerRefusalBody(
@@ -149,7 +149,7 @@ class LifetimeSpentError(RefusalError):
 
 
 class LimitedError(RefusalError):
-    """A rate limit or a quota is used up; `headers` tell which."""
+    """A rate limit or a quota is used up; `headers` name it."""
 
     def __init__(self, *, detail: str, headers: Mapping[str, str]):
         super().__init__(status=429, body=DetailBody(detail=detail), headers=headers)
@@ -195,7 +195,7 @@ class ThrottledError(RefusalError):
 
 
 class LedgerDownError(RefusalError):
-    """Keys cannot be looked up, or calls cannot be counted: nobody is let through unseen."""
+    """Keys cannot be looked up, or calls cannot be counted, so no call is admitted."""
 
     def __init__(self) -> None:
         detail = "The ledger of keys is out of reach; try again later."
@@ -203,7 +203,7 @@ class LedgerDownError(RefusalError):
 
 
 class NotJsonError(RefusalError):
-    """The body is empty, cut off, or something else than JSON."""
+    """The body is empty, truncated, or not JSON."""
 
     def __init__(self) -> None:
         super().__init__(status=400, body=DetailBody(detail="The body is not JSON."))
@@ -218,7 +218,7 @@ class BillingOffError(RefusalError):
 
 
 def documented(body: Any, description: str) -> ResponseSpec:
-    """One row of a route's table of responses in the schema."""
+    """Return one entry of a route's response table in the OpenAPI document."""
     return ResponseSpec(body, description=description, generate_examples=False)
 
 
@@ -231,7 +231,7 @@ def _refusal(_: Request[Any, Any, Any], error: RefusalError) -> Response[Shape]:
 
 
 def _invalid(_: Request[Any, Any, Any], error: ValidationException) -> Response[Shape]:
-    """The framework found a value of the wrong form, or missed one in the body."""
+    """Answer for a value of the wrong form, or a missing field, found by the framework."""
     found = error.extra if isinstance(error.extra, list) else []
     return _answer(ValidationBody(detail=tuple(map(_invalid_item, found))), 422, None)
 
@@ -248,20 +248,20 @@ def _invalid_item(found: Mapping[str, Any]) -> InvalidItem:
 
 
 def _http(request: Request[Any, Any, Any], error: HTTPException) -> Response[Shape]:
-    """The framework's own refusals: 400, 404, 405, 413."""
+    """Answer for the framework's own errors: 400, 404, 405, 413."""
     if error.status_code >= _SERVER_FAULT:
         return _fault(request, error)
     return _answer(DetailBody(detail=error.detail), error.status_code, error.headers)
 
 
 def _ledger_down(request: Request[Any, Any, Any], error: StoreError) -> Response[Shape]:
-    """The one store that a route asks without the analysis between is the ledger."""
+    """Answer for StoreError: the ledger is the only store that routes read without the analyser."""
     _log.error("ledger out of reach", path=request.url.path, reason=str(error))
     return _refusal(request, LedgerDownError())
 
 
 def _fault(request: Request[Any, Any, Any], error: Exception) -> Response[Shape]:
-    """Our fault: told to the log, not to the caller."""
+    """Answer for an internal error: logged in full, not shown to the caller."""
     _log.error("request failed", path=request.url.path, exc_info=error)
     return _answer(DetailBody(detail="Internal server error."), _SERVER_FAULT, None)
 

@@ -1,6 +1,6 @@
-"""The tools for AI agents, over the Model Context Protocol: the same answers as by HTTP.
+"""The Model Context Protocol server: tools for AI agents with the same answers as the HTTP API.
 
-Without sessions: each request stands alone, so nothing is kept between two. Importing this brings
+Stateless: each request stands alone, so nothing is kept between two. Importing this module loads
 the official SDK, which takes a second and some 40 MB; `routes/mcp.py` does so at the first call.
 """
 
@@ -65,7 +65,7 @@ class _OneReport(_OneToken, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 class _Called(msgspec.Struct, frozen=True, kw_only=True):
-    """One call of a tool."""
+    """One tool call."""
 
     caller: Caller
     arguments: Any
@@ -81,7 +81,7 @@ class _Tool(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class McpServer:
-    """Answers the protocol's requests with what the rest of the API knows."""
+    """Answers the protocol's requests by the services of the API."""
 
     def __init__(self, deps: ApiDeps, answers: Answers, limits: KeyLimits, *, version: str):
         self._deps = deps
@@ -99,15 +99,15 @@ class McpServer:
         self._stack = AsyncExitStack()
 
     async def start(self) -> None:
-        """Begin; to be ended by the task that began it."""
+        """Start the session manager; to be closed by the same task."""
         await self._stack.enter_async_context(self._manager.run())
 
     async def aclose(self) -> None:
-        """End what is under way."""
+        """Stop the session manager and running requests."""
         await self._stack.aclose()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """One HTTP request of a known caller."""
+        """Handle one HTTP request of an authenticated caller."""
         await self._manager.handle_request(scope, receive, send)  # type: ignore[arg-type]  # the two name the ASGI types differently
 
     def _all_tools(self) -> dict[str, _Tool]:
@@ -165,7 +165,8 @@ class McpServer:
     async def _call_tool(
         self, context: ServerRequestContext[Any], params: CallToolRequestParams
     ) -> CallToolResult:
-        """Whatever goes wrong is an error of the tool: the agent reads it and can act on it."""
+        """Run a tool. Every failure is returned as a tool error, so that the agent can read it and
+        act on it."""
         scope: HTTPScope = context.request.scope  # type: ignore[union-attr]  # always over HTTP
         try:
             return await self._run(params, caller_of(scope))
@@ -192,7 +193,7 @@ class McpServer:
         return await tool.run(_Called(caller=caller, arguments=arguments))
 
     async def _answer(self, called: _Called, form: Format) -> CallToolResult:
-        """In the order of the HTTP route: chain, limits, address."""
+        """Check in the order of the HTTP route: chain, limits, address."""
         asked: _OneToken = called.arguments
         chain = find_chain(self._deps, asked.chain, asked_in="arguments")
         await self._limits.admit(called.caller)
@@ -210,7 +211,7 @@ class McpServer:
 
 
 def _schema_of(takes: type[msgspec.Struct]) -> dict[str, Any]:
-    """The object itself: agents' hosts do not all follow references."""
+    """Return the schema of the object inline, as not all agent hosts resolve references."""
     _, components = msgspec.json.schema_components([takes])
     schema: dict[str, Any] = components[takes.__name__]
     return schema
@@ -225,5 +226,5 @@ def _refused(error: RefusalError) -> CallToolResult:
 
 
 def _result(body: bytes, *, is_error: bool = False) -> CallToolResult:
-    """As text alone: what is structured as well would be sent twice."""
+    """Return the body as text only: structured content would send it twice."""
     return CallToolResult(content=[TextContent(text=body.decode())], is_error=is_error)

@@ -1,4 +1,4 @@
-"""The OpenAPI document: what it says beside what the routes themselves tell."""
+"""OpenAPI schema plugin: writes our response structs as closed objects."""
 
 from litestar._openapi.schema_generation import SchemaCreator
 from litestar._openapi.schema_generation.plugins.struct import StructSchemaPlugin
@@ -9,20 +9,20 @@ from api.formats.shapes import Shape
 
 
 class ClosedShapes(StructSchemaPlugin):
-    """Objects of ours have the keys they have and no others, so no two kinds are mistaken.
+    """Marks our response objects as having no additional keys, so that alternatives are exclusive.
 
-    The framework has no public way to say so: it writes every struct as open to more keys, and
-    an answer that is one of two kinds may then be both.
+    The framework has no public option for it: it writes every struct as open to more keys, and an
+    answer that is one of two kinds may then match both.
     """
 
     def is_plugin_supported_field(self, field_definition: FieldDefinition) -> bool:
-        """It is sent by us."""
+        """True if the type is one of our response structs."""
         return not field_definition.is_union and field_definition.is_subclass_of(Shape)
 
     def to_openapi_schema(
         self, field_definition: FieldDefinition, schema_creator: SchemaCreator
     ) -> Schema:
-        """As the framework has it, but closed."""
+        """Return the framework's schema, closed to additional keys."""
         schema = super().to_openapi_schema(field_definition, schema_creator)
         schema.additional_properties = False
         return schema

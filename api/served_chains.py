@@ -1,4 +1,4 @@
-"""Which chains are known, and which of them are served here."""
+"""Supported chains, and which of them this deployment serves."""
 
 from api.deps import ApiDeps
 from api.error_answers import ChainNotServedError, InvalidInputError, InvalidItem
@@ -17,7 +17,7 @@ class ServedChain(Shape, frozen=True, kw_only=True):
 
 
 def list_chains(deps: ApiDeps) -> tuple[ServedChain, ...]:
-    """Every supported chain."""
+    """Return every supported chain."""
     return tuple(
         ServedChain(
             chain=chain.slug,
@@ -30,9 +30,10 @@ def list_chains(deps: ApiDeps) -> tuple[ServedChain, ...]:
 
 
 def find_chain(deps: ApiDeps, named: str, *, asked_in: str) -> str:
-    """The slug of a chain named by slug or id.
+    """Return the slug of a chain named by slug or id.
 
-    Raises InvalidInputError for one that is not supported, ChainNotServedError for one that is.
+    Raises InvalidInputError for one that is not supported, ChainNotServedError for one that is not
+    served here.
     """
     slug = next((c.slug for c in deps.chains if named in (c.slug, str(c.id))), None)
     if slug is None:

@@ -1,1 +1,2 @@
-"""Units, settings, chain facts and the error tree: what every other package may import."""
+"""Configuration: units, settings, chain facts and the error tree; every other package may import
+it."""

@@ -1,4 +1,4 @@
-"""The burn set, from `burn.toml`."""
+"""The burn addresses, loaded from `burn.toml`."""
 
 from pathlib import Path
 
@@ -15,7 +15,7 @@ class _Burn(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 def load_burn_addresses(path: Path = BUILT_IN) -> frozenset[Address]:
-    """The addresses nobody can spend from. Raises ConfigError with the file and the key."""
+    """Return the addresses nobody can spend from. Raises ConfigError with the file and the key."""
     listed = decode(load_toml(path), _Burn, source_of=lambda _: str(path)).addresses
     return frozenset(
         decode_address(text, key=f"addresses[{at}]", source_of=lambda _: str(path))

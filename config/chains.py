@@ -1,4 +1,7 @@
-"""Chain facts as typed values. Loaded from `config/chains/*.toml` and the deployment's overlay."""
+"""Typed facts of each supported chain: clock, anchor tokens, oracle, exchanges, launch platforms.
+
+Loaded from `config/chains/*.toml` and the deployment's overlay.
+"""
 
 from typing import Annotated, Literal
 
@@ -11,13 +14,13 @@ DexKind = Literal["AmmV2", "AmmV3", "AmmV4", "Solid", "SolidV3"]
 """The five pool families of the specification; also the value of `liquidity_type`."""
 
 Clock = Literal["own", "ethereum"]
-"""Which chain's block number a contract sees in `block.number`."""
+"""The chain whose block number contracts see in `block.number`."""
 
 ETHEREUM_BLOCK_TIME_S = 12.0
 """One slot. Source: consensus-specs, SECONDS_PER_SLOT."""
 
 Decimals = Annotated[int, msgspec.Meta(ge=0, le=36)]
-"""Of an anchor token or a feed: what is above is a typo, not a token."""
+"""Decimals of an anchor token or a feed; larger values are taken for typos."""
 
 Seconds = Annotated[int, msgspec.Meta(ge=1)]
 BlockNumber = Annotated[int, msgspec.Meta(ge=0)]
@@ -40,7 +43,7 @@ class Oracle(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 class Dex(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One exchange deployment. Addresses that are None are not known or do not exist."""
+    """One exchange deployment. An address that is None is not known or does not exist."""
 
     name: str
     kind: DexKind
@@ -61,16 +64,16 @@ class Dex(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
 
 class Permit2(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The contract that wallets let move their tokens, whatever the venue. Source: Uniswap
-    permit2, AllowanceTransfer."""
+    """The Permit2 contract, which wallets approve to move their tokens, whatever the venue. Source:
+    Uniswap permit2, AllowanceTransfer."""
 
     address: Address
     router: Address | None = None
-    """The universal router that asks it to. None: not known."""
+    """The universal router that uses it. None: not known."""
 
 
 class Listing(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What market-data services call the chain. Empty: not listed there, so not asked."""
+    """Names of the chain at market-data services. Empty: not listed there, so not queried."""
 
     dexscreener: str = ""
     geckoterminal: str = ""
@@ -78,7 +81,7 @@ class Listing(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 class Chain(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything known about one supported chain before asking it anything."""
+    """Static facts of one supported chain."""
 
     id: int
     slug: str
@@ -90,7 +93,7 @@ class Chain(msgspec.Struct, frozen=True, kw_only=True):
     finality_blocks: int
     """Blocks behind head that can no longer change."""
     start_block: int | None
-    """Where following begins on an empty store. None: at the head."""
+    """First block to follow on an empty store. None: the head."""
     wrapped_native: Anchor
     stables: tuple[Anchor, Anchor]
     oracle: Oracle
@@ -102,14 +105,14 @@ class Chain(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def clock_block_time_s(self) -> float:
-        """Nominal seconds between two values of `block.number` as contracts read it."""
+        """Return the nominal seconds between two values of `block.number` as contracts read it."""
         return self.block_time_s if self.clock == "own" else ETHEREUM_BLOCK_TIME_S
 
     def blocks_in(self, seconds: float) -> int:
-        """About how many blocks a time has, rounded down."""
+        """Return the approximate number of blocks in a time, rounded down."""
         return int(seconds / self.block_time_s)
 
     @property
     def anchors(self) -> tuple[Anchor, Anchor, Anchor]:
-        """Wrapped native first, then the two stables."""
+        """Return the quote tokens: wrapped native first, then the two stables."""
         return (self.wrapped_native, *self.stables)

@@ -1,4 +1,4 @@
-"""The one error tree.
+"""The error hierarchy of the project: caller, upstream and internal errors.
 
 AssayError
 ├── CallerError                the caller's doing; has an HTTP status and maybe an error code
@@ -24,14 +24,14 @@ class AssayError(Exception):
 
 
 class CallerError(AssayError):
-    """The caller's input or the thing asked about is at fault."""
+    """The caller's input or the requested object is at fault."""
 
     status: int = 422
     code: str | None = None
 
 
 class TokenRefusedError(CallerError):
-    """The address asked about is not a token that can be analysed."""
+    """The requested address is not a token that can be analysed."""
 
     def __init__(self, *, code: RefusalCode, reason: str) -> None:
         super().__init__(reason)
@@ -56,7 +56,7 @@ class QueryError(CallerError):
 
 
 class UpstreamError(AssayError):
-    """A service we depend on did not answer, or answered nonsense. A later try may succeed."""
+    """An external service did not answer, or answered nonsense. A later try may succeed."""
 
     def __init__(self, *, service: str, reason: str) -> None:
         super().__init__(f"{service}: {reason}")
@@ -91,7 +91,7 @@ class StoreError(InternalError):
     """The store or the ledger cannot be opened, read or written.
 
     Nothing of the failed transaction was kept, unless `reason` says that it may have been. The
-    store goes on working as soon as the cause (a full disk, another owner) has gone.
+    store works again once the cause (a full disk, another owner) is gone.
     """
 
     def __init__(self, *, path: str, reason: str) -> None:

@@ -1,4 +1,4 @@
-"""Events as interfaces declare them, read into topic 0 and the places of their arguments.
+"""Parser of event declarations: gives topic 0 and the location of each argument in a log.
 
 Source: Solidity ABI specification, "Events" and "Formal Specification of the Encoding".
 """
@@ -16,30 +16,30 @@ _DECLARED = re.compile(r"(?P<name>\w+)\((?P<arguments>.*)\)")
 _STATIC = re.compile(r"address|bool|u?int\d+|bytes\d+")
 _DYNAMIC = re.compile(r"string|bytes|.+\[\]")
 _ANONYMOUS_TOPICS = 3
-"""Arguments that can be indexed beside the event's own hash."""
+"""Indexed arguments beside topic 0."""
 
 
 class EventPlace(msgspec.Struct, frozen=True):
-    """Where a log keeps one argument."""
+    """Location of one argument in a log."""
 
     source: Literal["topic", "word"]
     index: int
-    """Topics count from 0, the event's own hash; words are those of the data."""
+    """Topics count from 0, the event signature hash; words are 32-byte words of the data."""
 
 
 class EventForm(msgspec.Struct, frozen=True, kw_only=True):
-    """One event: how its logs look, and where what it tells stands in them."""
+    """Layout of one event's logs."""
 
     topic0: Hash32
     topics: int
     """Topic 0 included."""
     words: int
-    """32-byte words of the data; at least so many where `is_open`."""
+    """32-byte words of the data; the minimum where `is_open`."""
     is_open: bool
-    """Text, bytes or lists follow the words."""
+    """True if dynamic data (text, bytes or lists) follows the words."""
     places: dict[str, EventPlace]
-    """By argument name; a member of a tuple is `tuple.member`. Indexed tuples and texts, of which
-    only a hash is kept, are left out, and so is what stands behind an offset."""
+    """Locations by argument name; a member of a tuple is `tuple.member`. Left out: indexed tuples
+    and texts, of which a log has only the hash, and dynamic data behind an offset."""
 
 
 class _Argument(msgspec.Struct, frozen=True):
@@ -47,7 +47,7 @@ class _Argument(msgspec.Struct, frozen=True):
     abi_type: str
     is_indexed: bool
     members: tuple["_Argument", ...]
-    """Of a tuple."""
+    """Members of a tuple."""
 
     @property
     def is_dynamic(self) -> bool:
@@ -57,7 +57,7 @@ class _Argument(msgspec.Struct, frozen=True):
 
     @property
     def words(self) -> int:
-        """Of the head: one for everything but a static tuple."""
+        """Return the words in the head: one, except for a static tuple."""
         if self.is_dynamic or not self.members:
             return 1
         return sum(member.words for member in self.members)
@@ -65,7 +65,7 @@ class _Argument(msgspec.Struct, frozen=True):
 
 @cache
 def parse_event(declared: str) -> EventForm:
-    """Read `Name(type [indexed] name,...)`; a tuple is `(type name,...) name`.
+    """Parse `Name(type [indexed] name,...)`; a tuple is `(type name,...) name`.
 
     Raises ValueError, with the reason, for another form.
     """
@@ -115,7 +115,7 @@ def _arguments(text: str) -> tuple[_Argument, ...]:
 
 
 def _argument(text: str) -> _Argument:
-    """`type [indexed] name`, the type perhaps a tuple of arguments, perhaps in a list."""
+    """Parse `type [indexed] name`; the type may be a tuple of arguments or a list of them."""
     body, closing, rest = text.strip().rpartition(")")
     members = _arguments(body.removeprefix("(")) if closing else ()
     words = rest.split()
@@ -134,7 +134,7 @@ def _argument(text: str) -> _Argument:
 
 
 def _split(text: str) -> list[str]:
-    """At the commas that are in no bracket."""
+    """Split at the commas outside of brackets."""
     parts, depth = [""], 0
     for letter in text:
         depth += (letter == "(") - (letter == ")")

@@ -1,4 +1,4 @@
-"""The two JSON-RPC values that cross package borders: a request, and a node's refusal of one."""
+"""JSON-RPC values shared between packages: a request, and a node's error object."""
 
 import msgspec
 
@@ -11,16 +11,16 @@ class RpcRequest(msgspec.Struct, frozen=True):
 
 
 class RpcFault(msgspec.Struct, frozen=True, kw_only=True):
-    """The error object a node answered with (JSON-RPC 2.0, section 5.1).
+    """The error object in a node's response (JSON-RPC 2.0, section 5.1).
 
-    A revert arrives as one of these (code 3, or -32000 with words); a dead node never does: the
+    A revert is one of these (code 3, or -32000 with a message); an unreachable node is not: the
     client raises UpstreamError for that.
     """
 
     code: int
     message: str
     data: str | None = None
-    """Revert data as 0x hex. None: the node sent none, or not as a string."""
+    """Revert data as 0x hex. None: not sent, or not as a string."""
 
 
 RpcAnswer = msgspec.Raw | RpcFault

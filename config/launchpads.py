@@ -1,4 +1,8 @@
-"""Token launch platforms as data: who issues their tokens, and how each can be recognised."""
+"""Token launch platforms as data: their contracts, and how to recognise the tokens they issued.
+
+A token is recognised by creation event, registry, catalogue, getter, clone implementation, code
+hash or address suffix.
+"""
 
 import hashlib
 from typing import Annotated, Literal
@@ -9,7 +13,7 @@ from config.events import EventForm, EventPlace, parse_event
 from config.primitives import Address, Hash32
 
 CurveKind = Literal["curve_a", "curve_b", "curve_c", "curve_d", "curve_e"]
-"""Bonding curves that can be read; also the value of `liquidity_type`."""
+"""Supported bonding curves; also the value of `liquidity_type`."""
 
 Confidence = Literal["seen", "recalled"]
 
@@ -25,18 +29,18 @@ TopicPlace = Annotated[int, msgspec.Meta(ge=1, le=3)]
 
 
 class CreationEvent(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """An event that the platform's contracts send when they issue a token."""
+    """An event that the platform's contracts emit when they issue a token."""
 
     declared: str | None = None
     """`Name(type [indexed] name,...)`. None: only its topic 0 is known."""
     token: str | None = None
     """Name of the argument that is the token."""
     creator: str | None = None
-    """Name of the argument that is the wallet behind it. None: the event does not tell."""
+    """Name of the argument that is the creator's wallet. None: the event has none."""
     topic0: Hash | None = None
-    """Where the declaration is not known."""
+    """Set where the declaration is not known."""
     token_topic: TopicPlace | None = None
-    """Where the declaration is not known: the topic that is the token."""
+    """Set where the declaration is not known: index of the topic that is the token."""
 
     def __post_init__(self) -> None:
         if self.declared is None:
@@ -57,18 +61,18 @@ class CreationEvent(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 
     @property
     def form(self) -> EventForm | None:
-        """How its logs look. None: not known."""
+        """Return the layout of its logs. None: not known."""
         return None if self.declared is None else parse_event(self.declared)
 
     @property
     def topic(self) -> Hash32:
-        """Topic 0."""
+        """Return topic 0."""
         form = self.form
         return Hash32(self.topic0 or "") if form is None else form.topic0
 
     @property
     def token_place(self) -> EventPlace:
-        """Where a log keeps the token."""
+        """Return the location of the token in a log."""
         form = self.form
         if form is None:
             return EventPlace("topic", self.token_topic or 0)
@@ -76,35 +80,34 @@ class CreationEvent(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 
     @property
     def creator_place(self) -> EventPlace | None:
-        """Where a log keeps the creator. None: nowhere."""
+        """Return the location of the creator in a log. None: it has none."""
         form = self.form
         return None if form is None or self.creator is None else form.places[self.creator]
 
 
 class Registry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A read that tells whether the platform issued a token.
+    """A view function that returns whether the platform issued a token.
 
-    The record is the answer's words; where the answer opens with an offset to a struct, the
-    struct's. Without `token_word`, `contract_word` and `set_word` any word that is not zero says
-    yes.
+    The record is the words of the return data; where that opens with an offset to a struct, those
+    of the struct. Without `token_word`, `contract_word` and `set_word` any nonzero word means yes.
     """
 
     read: RegistryRead
-    """`name(address)`, asked with the token."""
+    """`name(address)`, called with the token."""
     at: tuple[Address, ...] = ()
-    """Who is asked. Empty: the platform's contracts."""
+    """Contracts to call. Empty: the platform's contracts."""
     words: Annotated[int, msgspec.Meta(ge=1, le=64)] = 1
-    """The record's length at least; a shorter answer is none."""
+    """Minimum length of the record; a shorter one is no answer."""
     token_word: WordSource | None = None
-    """This word is the token itself."""
+    """Index of the word that must be the token itself."""
     contract_word: WordSource | None = None
-    """This word is one of the platform's contracts."""
+    """Index of the word that must be one of the platform's contracts."""
     set_word: WordSource | None = None
-    """This word is not zero."""
+    """Index of the word that must not be zero."""
     denies_by: Literal["zero", "revert"] = "zero"
-    """What it does for a token it does not know. A revert of one that says zero is no answer."""
+    """How it answers for an unknown token. Where that is zero, a revert is no answer."""
     confidence: Confidence = "seen"
-    """recalled: from memory only. It then has to show that it does not know everything."""
+    """recalled: from memory only. It is then also checked to deny some other address."""
 
     def __post_init__(self) -> None:
         places = (self.token_word, self.contract_word, self.set_word)
@@ -114,14 +117,14 @@ class Registry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 
 class Catalogue(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A platform's list of its tokens that can only be asked by number."""
+    """A platform's token list that can be read by index only."""
 
     count: Getter
-    """`name()`, how many entries there are."""
+    """`name()`, the number of entries."""
     entry: CatalogueEntry
-    """`name(uint256)`, one of them, counted from 0 or from 1."""
+    """`name(uint256)`, one entry, counted from 0 or from 1."""
     token_word: WordSource
-    """Of an entry, the word that is the token."""
+    """Index of the entry's word that is the token."""
 
 
 class Launchpad(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -132,29 +135,30 @@ class Launchpad(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     kind: Literal["curve", "direct"]
     """curve: sells the token on a bonding curve first. direct: seeds an ordinary pool at once."""
     contracts: Annotated[tuple[Address, ...], msgspec.Meta(min_length=1)]
-    """Who sends the events, and is asked where a registry names nobody else."""
+    """Emitters of the events; also called where a registry names no other contract."""
     curve: CurveKind | None = None
-    """How the curve is read. None: it cannot be, or there is none."""
+    """Kind of the bonding curve. None: not supported, or there is none."""
     event: tuple[CreationEvent, ...] = ()
     registry: tuple[Registry, ...] = ()
     catalogue: Catalogue | None = None
-    """What the contracts are asked where no registry knows a token by its address."""
+    """Read where no registry knows a token by its address."""
     getter: Getter | None = None
-    """A read of the token that names who issued it. Anybody can answer it, so whoever is named
-    has to confirm the token in the first registry's own form."""
+    """A getter of the token that names its issuer. Any token can claim one, so the named contract
+    has to confirm the token in the first registry's form."""
     clones_of: tuple[Address, ...] = ()
-    """Implementations whose minimal clones are its tokens, where no registry says otherwise."""
+    """Implementations whose minimal clones are its tokens, unless a registry denies it."""
     code_hashes: tuple[Hash, ...] = ()
-    """keccak256 of its tokens' whole runtime code, where no registry says otherwise."""
+    """keccak256 of its tokens' whole runtime code, valid unless a registry denies it."""
     suffixes: tuple[Suffix, ...] = ()
     """Last digits of its tokens' addresses. Anybody can mine them: the last resort."""
     from_block: Height | None = None
     """At or before its first token. None: unknown."""
     confidence: Confidence = "seen"
-    """recalled: from memory only. Its events then count only with its registry's word for them."""
+    """recalled: from memory only. Its events then count only if its registry confirms them."""
 
     @property
     def subject(self) -> str:
-        """Names the coverage of its events; another set of events or emitters has another name."""
+        """Return the coverage subject of its events; it changes with the set of events or
+        emitters."""
         told = [*self.contracts, *(f"{one.topic}{one.token_place}" for one in self.event)]
         return f"launches:{self.slug}:{hashlib.sha256('|'.join(told).encode()).hexdigest()[:12]}"

@@ -1,4 +1,4 @@
-"""Chain facts: the built-in `chains/<slug>.toml`, with the deployment's overlay over them."""
+"""Loader of chain facts: built-in `chains/<slug>.toml`, merged with the deployment's overlay."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -45,7 +45,7 @@ class _ChainFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
 
 def load_chains(overlay: Path | None) -> tuple[Chain, ...]:
-    """All supported chains, in order of chain id.
+    """Return all supported chains, in order of chain id.
 
     In an overlay file scalar keys replace, and a list (stable, dex, launchpad) replaces the
     built-in list whole. Raises ConfigError with the file and the key.
@@ -65,7 +65,7 @@ def load_chains(overlay: Path | None) -> tuple[Chain, ...]:
 
 
 def choose_enabled(chains: Sequence[Chain], settings: Settings) -> tuple[Chain, ...]:
-    """The chains that this deployment has an endpoint for.
+    """Return the chains that this deployment has an endpoint for.
 
     Raises ConfigError where endpoints are given for a chain id that no supported chain has.
     """
@@ -81,7 +81,7 @@ def choose_enabled(chains: Sequence[Chain], settings: Settings) -> tuple[Chain, 
 
 
 def _check_ids(chains: Sequence[Chain], folder: Path | None) -> None:
-    """Built-in ids differ, so where two are one an overlay file has moved one of them."""
+    """Raise ConfigError for a duplicate id. Built-in ids differ, so an overlay file changed one."""
     slug_by_id: dict[int, str] = {}
     for chain in sorted(chains, key=lambda chain: bool(_overlay_file(chain.slug, folder))):
         if chain.id in slug_by_id:
@@ -141,7 +141,8 @@ def _merge(built_in: object, over: object) -> object:
 
 
 def _has(over: dict[str, object], key: str) -> bool:
-    """Whether the overlay says anything about a key. What it leaves out of a list is its doing."""
+    """True if the overlay sets a key. A list that it replaces counts whole, with its missing
+    keys."""
     top, _, rest = key.partition(".")
     table = over.get(top.partition("[")[0])
     if isinstance(table, dict):
@@ -150,8 +151,8 @@ def _has(over: dict[str, object], key: str) -> bool:
 
 
 def _twins(file: _ChainFile) -> Iterator[tuple[str, str]]:
-    """Keys of what stands twice: one token as two anchors, one factory as two venues, one platform
-    as two entries that say the same."""
+    """Yield duplicate keys, each with the first: one token as two anchors, one factory as two
+    venues, two equal platform entries."""
     seen: dict[Address, str] = {file.wrapped_native.address: "wrapped_native.address"}
     for at, anchor in enumerate(file.stable):
         key = f"stable[{at}].address"
@@ -171,7 +172,7 @@ def _twins(file: _ChainFile) -> Iterator[tuple[str, str]]:
 
 
 def _address_fields() -> frozenset[str]:
-    """Names of the keys that hold addresses, read from the types."""
+    """Return the names of the keys that hold addresses, read from the types."""
     return frozenset(
         field.name
         for struct in (Anchor, Oracle, Dex, Launchpad, Registry)
@@ -188,7 +189,7 @@ _ADDRESS_FIELDS = _address_fields()
 
 
 def _lower_addresses(values: object, source_of: SourceOf, key: str = "") -> object:
-    """The same values with every address checked and in lower case."""
+    """Return the values with every address checked and in lower case."""
     if isinstance(values, dict):
         return {
             name: _lower_addresses(value, source_of, f"{key}.{name}" if key else name)

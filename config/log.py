@@ -1,4 +1,4 @@
-"""How a process of ours logs."""
+"""Logging setup of the process."""
 
 import logging
 import sys
@@ -9,9 +9,9 @@ from config.terminal import printable_event
 
 
 def configure_log() -> None:
-    """Log to stderr. A trace names files and lines alone.
+    """Configure logging to stderr, with tracebacks of files and lines only.
 
-    structlog's own default prints the values of variables too, and with them callers' keys.
+    structlog's own default also prints the values of variables, and with them callers' keys.
     """
     structlog.configure(
         processors=[

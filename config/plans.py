@@ -1,4 +1,4 @@
-"""Plans of API keys, from `plans.toml`."""
+"""API key plans (rate limits, quotas and rights), loaded from `plans.toml`."""
 
 from pathlib import Path
 from typing import Annotated
@@ -14,7 +14,7 @@ Count = Annotated[int, msgspec.Meta(ge=1)]
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a key of this plan may do. A limit that is None does not apply."""
+    """Limits and rights of a key. A limit that is None does not apply."""
 
     name: str
     burst_limit: Count | None = None
@@ -29,9 +29,9 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     lifetime: Count | None = None
     """Calls in all; never refilled."""
     expires_after_days: Count | None = None
-    """None: such a key has no deadline of its own."""
+    """None: keys of this plan do not expire."""
     may_refresh: bool
-    """Whether refresh and redecompile are allowed."""
+    """True if refresh and redecompile are allowed."""
 
 
 class _Plans(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -39,7 +39,7 @@ class _Plans(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 def load_plans(path: Path = BUILT_IN) -> dict[str, Plan]:
-    """Every plan by its name. Raises ConfigError with the file and the key."""
+    """Return all plans by name. Raises ConfigError with the file and the key."""
     plans = decode(load_toml(path), _Plans, source_of=lambda _: str(path)).plan
     found: dict[str, Plan] = {}
     for at, plan in enumerate(plans):

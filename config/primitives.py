@@ -1,4 +1,4 @@
-"""The units of the domain: addresses, hashes, raw amounts, blocks."""
+"""Primitive types of the domain: addresses, hashes, raw amounts, blocks."""
 
 from functools import lru_cache
 from typing import NewType
@@ -9,7 +9,7 @@ from eth_utils.address import to_checksum_address
 from config.errors import InvalidAddressError
 
 Address = NewType("Address", str)
-"""0x and 40 lower-case hex digits. Rendered with `checksum` only where people read it."""
+"""0x and 40 lower-case hex digits. Rendered with `checksum` in output for people only."""
 
 Hash32 = NewType("Hash32", str)
 """0x and 64 lower-case hex digits: block hash, topic, V4 pool id, code hash, storage slot."""
@@ -21,13 +21,13 @@ RawAmount = NewType("RawAmount", int)
 """An amount in a token's smallest unit, 0 to 2**256 - 1."""
 
 ZERO_ADDRESS = Address("0x" + "0" * 40)
-"""Stands for "no address" in ABI answers, and for the native coin in V4 pool keys."""
+"""Means "no address" in ABI results, and the native coin in V4 pool keys."""
 
 _ADDRESS_LENGTH = 42
 
 
 class BlockRef(msgspec.Struct, frozen=True, kw_only=True):
-    """One block, as far as following and pinning need it."""
+    """One block, with the fields needed for following and pinning."""
 
     number: int
     hash: Hash32
@@ -37,7 +37,7 @@ class BlockRef(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def parse_address(text: str) -> Address:
-    """Read an address as a caller wrote it, any letter case, checksum not checked.
+    """Parse an address in any letter case; its checksum is not checked.
 
     Raises InvalidAddressError for anything but 0x and exactly 40 hex digits.
     """
@@ -51,5 +51,5 @@ def parse_address(text: str) -> Address:
 
 @lru_cache(maxsize=4_096)
 def checksum(address: Address) -> str:
-    """The address in the mixed-case form of EIP-55."""
+    """Return the address in the mixed-case form of EIP-55."""
     return str(to_checksum_address(address))

@@ -1,4 +1,4 @@
-"""What must not reach a log: a secret, and the part of an endpoint's address that may hold one."""
+"""Secrets kept out of logs: a masked value type, and masking of URLs that may contain keys."""
 
 from urllib.parse import urlsplit
 
@@ -6,7 +6,7 @@ import msgspec
 
 
 class Secret(msgspec.Struct, frozen=True):
-    """A text that shows itself only to who asks by name."""
+    """A text that is masked in `repr` and `str`; read it by `value`."""
 
     value: str
 
@@ -17,7 +17,7 @@ class Secret(msgspec.Struct, frozen=True):
 
 
 def mask_url(url: str) -> str:
-    """The address without user, path and query: providers put their keys into any of these."""
+    """Return the URL without user, path and query, any of which may contain a provider's key."""
     parts = urlsplit(url)
     port = f":{parts.port}" if parts.port else ""
     rest = "/***" if parts.path.strip("/") or parts.query else ""

@@ -1,4 +1,7 @@
-"""Typed settings. Names, defaults and explanations stand in `settings.toml`, and only there."""
+"""Typed settings of a deployment: defaults, then overlay settings.toml, then environment.
+
+Names, defaults and help texts are in `settings.toml` only.
+"""
 
 import ipaddress
 import re
@@ -35,15 +38,15 @@ NonNegativeSeconds = Annotated[float, msgspec.Meta(gt=0)]
 
 
 class SettingRow(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One row of the table of settings."""
+    """One row of the settings table."""
 
     name: str
-    """Dotted: table and key."""
+    """Dotted name: table and key."""
     help: str
     default: Any = None
-    """None: the environment alone can set it."""
+    """None: set by the environment only."""
     env: str | None = None
-    """Environment variable that wins over every file. None: files only."""
+    """Environment variable that overrides every file. None: files only."""
 
 
 class _Table(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -51,7 +54,7 @@ class _Table(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 def load_setting_rows() -> tuple[SettingRow, ...]:
-    """The table of settings, as documented. Raises ConfigError."""
+    """Return the settings table, as documented. Raises ConfigError."""
     return decode(load_toml(BUILT_IN), _Table, source_of=lambda _: str(BUILT_IN)).setting
 
 
@@ -64,7 +67,7 @@ def _default(name: str) -> Any:
 
 
 class RpcSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How nodes are asked."""
+    """Settings of JSON-RPC requests to nodes."""
 
     timeout_s: NonNegativeSeconds = _default("rpc.timeout_s")
     attempts: Positive = _default("rpc.attempts")
@@ -73,7 +76,7 @@ class RpcSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
 
 class IndexerSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How chains are followed."""
+    """Settings of chain following."""
 
     poll_s: NonNegativeSeconds = _default("indexer.poll_s")
     initial_log_range: Positive = _default("indexer.initial_log_range")
@@ -86,7 +89,7 @@ class IndexerSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
 
 
 class AnalysisSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How tokens are judged."""
+    """Settings of token analysis."""
 
     wait_s: Annotated[float, msgspec.Meta(ge=0)] = _default("analysis.wait_s")
     simulated_pools: Annotated[int, msgspec.Meta(ge=5)] = _default("analysis.simulated_pools")
@@ -102,7 +105,7 @@ class AnalysisSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown
 
 
 class MarketDataSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Which market-data services are asked, and how."""
+    """Settings of market-data services."""
 
     aggregator: Literal["dexscreener", "defillama"] = _default("market_data.aggregator")
     dexscreener_url: str = _default("market_data.dexscreener_url")
@@ -116,7 +119,7 @@ class MarketDataSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unkno
 
 
 class SourceSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Who is asked whether a contract's source is verified, and how."""
+    """Settings of the services for verified contract sources."""
 
     sourcify_url: str = _default("sources.sourcify_url")
     sourcify_per_minute: Positive = _default("sources.sourcify_per_minute")
@@ -127,30 +130,30 @@ class SourceSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
 
 
 SettingOrigin = Annotated[str, msgspec.Meta(pattern=r"^(\*|https?://[^/\s]+)$")]
-"""What a browser names a site by, or * for all."""
+"""A site's origin as browsers send it, or * for all."""
 
 
 class ApiSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How answers are served."""
+    """Settings of the HTTP API."""
 
     cache_s: Annotated[float, msgspec.Meta(ge=0, le=120)] = _default("api.cache_s")
     max_cached_bytes: Annotated[int, msgspec.Meta(ge=0)] = _default("api.max_cached_bytes")
     trusted_proxies: tuple[str, ...] = _default("api.trusted_proxies")
     """Networks in CIDR form or single addresses."""
     forwarded_header: Literal["x-forwarded-for", "forwarded"] = _default("api.forwarded_header")
-    """One of them alone: what the proxy does not write, its caller may have written."""
+    """One of them only: a header that the proxy does not write may be forged by the caller."""
     cors_origins: tuple[SettingOrigin, ...] = _default("api.cors_origins")
 
 
 class SignInSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How people sign in."""
+    """Settings of sign-in."""
 
     session_s: NonNegativeSeconds = _default("sign_in.session_s")
     timeout_s: NonNegativeSeconds = _default("sign_in.timeout_s")
 
 
 class _Files(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What files and single variables can set, with all layers merged."""
+    """Settings that files and single variables can set, with all layers merged."""
 
     store: Annotated[str, msgspec.Meta(min_length=1)]
     host: Annotated[str, msgspec.Meta(min_length=1)]
@@ -165,7 +168,7 @@ class _Files(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything a deployment can decide, except chain facts."""
+    """All settings of a deployment, except chain facts."""
 
     store: Path
     overlay: Path | None
@@ -178,9 +181,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     redis_url: Secret | None
     """None: each process keeps its own rate-limit windows."""
     etherscan_key: Secret | None
-    """None: Etherscan is not asked for sources."""
+    """None: Etherscan is not queried for sources."""
     oidc: OidcClient | None
-    """None: nobody can sign in; keys are made with the command line."""
+    """None: nobody can sign in; keys are created with the command line."""
     rpc_urls: dict[int, tuple[str, ...]]
     """Endpoints by chain id, in the order given. A chain without one is not served."""
     rpc: RpcSettings
@@ -193,11 +196,11 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def ledger(self) -> Path:
-        """File of keys and usage, beside the store."""
+        """Return the path of the ledger of keys and usage, beside the store."""
         return self.store.with_name(f"{self.store.name}.ledger.sqlite")
 
     def __repr__(self) -> str:
-        """As usual, with the endpoints' paths and queries masked."""
+        """Return the usual repr, with the endpoints' paths and queries masked."""
         shown = {name: getattr(self, name) for name in self.__struct_fields__}
         shown["rpc_urls"] = {
             chain_id: tuple(map(mask_url, urls)) for chain_id, urls in self.rpc_urls.items()
@@ -206,11 +209,11 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def load_settings(env: Mapping[str, str]) -> Settings:
-    """Defaults, then the overlay's settings.toml, then the environment; the last one said wins.
+    """Merge defaults, the overlay's settings.toml and the environment; the last one wins.
 
-    An empty variable is as good as none. Variables of other names are left alone: where a service
-    is called assay, some platforms put more ASSAY_... ones there.
-    Raises ConfigError with the file, or `environment`, and the key.
+    An empty variable counts as unset. Unknown variables are ignored: some platforms set other
+    ASSAY_... ones for a service of that name. Raises ConfigError with the file, or `environment`,
+    and the key.
     """
     overlay = _overlay(env)
     layers = [(str(BUILT_IN), {name: row.default for name, row in _FILE_ROWS.items()})]
@@ -305,7 +308,7 @@ def _nest(flat: Mapping[str, object]) -> dict[str, object]:
 
 
 def _check(files: _Files, origin: Mapping[str, str]) -> None:
-    """What types cannot say."""
+    """Check the constraints that types cannot express."""
     if "://" in files.store:
         raise ConfigError(
             source=origin["store"],
@@ -340,7 +343,7 @@ def _redis_url(env: Mapping[str, str]) -> Secret | None:
     url = env.get("ASSAY_REDIS")
     if not url:
         return None
-    # Valkey speaks Redis's protocol; it has a scheme of its own in addresses only.
+    # Valkey uses Redis's protocol; only the URL scheme differs.
     url = re.sub(r"^valkey(?=s?://)", "redis", url)
     _check_url(url, key="ASSAY_REDIS", schemes=_REDIS_SCHEMES)
     return Secret(url)
@@ -362,7 +365,7 @@ def _rpc_urls(env: Mapping[str, str]) -> dict[int, tuple[str, ...]]:
 
 
 def _check_url(url: str, *, key: str, schemes: Collection[str] = _SCHEMES) -> None:
-    """Says what is wrong without repeating the address: it may hold a provider's key."""
+    """Raise ConfigError without repeating the URL: it may contain a provider's key."""
     try:
         parts = urlsplit(url)
         good = parts.scheme in schemes and bool(parts.hostname) and parts.port != 0

@@ -1,4 +1,4 @@
-"""Who people sign in with: one OpenID Connect client of one issuer, from the environment."""
+"""The OpenID Connect client for sign-in: one client of one issuer, read from the environment."""
 
 import ipaddress
 from collections.abc import Mapping
@@ -11,27 +11,28 @@ from config.secret import Secret
 
 
 class OidcClient(msgspec.Struct, frozen=True, kw_only=True):
-    """This deployment, as its issuer knows it."""
+    """This deployment's client registration at its issuer."""
 
     issuer: str
-    """As the issuer's own documents write it, to the last slash."""
+    """Exactly as in the issuer's own documents, to the last slash."""
     client_id: str
     client_secret: Secret | None
-    """None: a public client, which proves itself by PKCE alone."""
+    """None: a public client, authenticated by PKCE alone."""
     public_url: str
-    """Scheme, host and port under which people reach us: an origin, so without a last slash."""
+    """Public origin of this deployment: scheme, host and port, without a trailing slash."""
 
     @property
     def is_secure(self) -> bool:
-        """People reach us over https, so cookies go over nothing else."""
+        """True if the public URL is https, so cookies are restricted to https."""
         return self.public_url.startswith("https://")
 
 
 def load_oidc_client(env: Mapping[str, str], *, source: str) -> OidcClient | None:
-    """None: no issuer is named. Raises ConfigError for half a client, and for http on a network.
+    """Return the client, or None if no issuer is set. Raises ConfigError for missing variables, and
+    for http to another machine.
 
-    Over plain http whoever carries the packets could sign in as anybody; it is allowed within one
-    machine, where it serves trials.
+    Over plain http an observer of the traffic could sign in as anybody; it is allowed within one
+    machine, for trials.
     """
     issuer = env.get("ASSAY_OIDC_ISSUER")
     if not issuer:
@@ -56,7 +57,7 @@ def load_oidc_client(env: Mapping[str, str], *, source: str) -> OidcClient | Non
 
 
 def is_safe_url(url: str) -> bool:
-    """https, or http that does not leave this machine; with neither user nor query."""
+    """True for https, or http to this machine; with neither user nor query."""
     try:
         parts = urlsplit(url)
         extra = parts.username is not None or parts.query or parts.fragment or parts.port == 0

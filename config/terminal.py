@@ -1,7 +1,7 @@
-"""Text from outside -> text that a terminal shows and does not obey.
+"""Escaping of untrusted text for terminals: control characters become \\uXXXX.
 
-Names of tokens, reasons of callers and words of nodes may hold escape sequences, or characters
-that turn the direction of the line.
+Token names, callers' reasons and nodes' messages may contain escape sequences, or characters that
+change the text direction.
 """
 
 import struct
@@ -12,9 +12,9 @@ _UNIT = struct.Struct(">H")
 
 
 def printable(text: str, *, but: str = "") -> str:
-    r"""The text with \uXXXX for every character that does not print, but for those named.
+    r"""Return the text with \uXXXX for every non-printable character except those in `but`.
 
-    JSON stays the same JSON: no such character stands outside of its strings.
+    JSON stays equivalent: such characters occur only inside its strings.
     """
     if text.isprintable():
         return text
@@ -29,7 +29,8 @@ def _escaped(char: str) -> str:
 def printable_event(
     _: object, __: str, event: MutableMapping[str, Any]
 ) -> MutableMapping[str, Any]:
-    """Step of the log: each text of a line, traces too. Other values are shown by their repr."""
+    """Log processor: escape each text of a line, tracebacks too. Other values are shown by their
+    repr."""
     for name, value in event.items():
         if isinstance(value, str):
             event[name] = printable(value, but="\n" if name == "exception" else "")

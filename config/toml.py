@@ -1,4 +1,4 @@
-"""Reads our TOML files: every mistake in one becomes a ConfigError with the file and the key."""
+"""Reader of TOML files: every mistake in one becomes a ConfigError with the file and the key."""
 
 import re
 import tomllib
@@ -13,15 +13,15 @@ from config.primitives import Address, checksum, parse_address
 
 T = TypeVar("T")
 SourceOf = Callable[[str], str]
-"""Which file a dotted key was read from."""
+"""Maps a dotted key to the file it was read from."""
 
-# msgspec ends its messages with where the value was and names a wrong field in back-quotes.
+# msgspec messages end with the path of the value and name a wrong field in back-quotes.
 _AT = re.compile(r"^(?P<reason>.*?)(?: - at `(?P<path>.*)`)?$", re.DOTALL)
 _FIELD = re.compile(r"^Object (?:contains unknown|missing required) field `(?P<field>[^`]*)`$")
 
 
 def load_toml(path: Path) -> dict[str, object]:
-    """One file as plain values. Raises ConfigError if it cannot be read or is not TOML."""
+    """Return one file as plain values. Raises ConfigError if it cannot be read or is not TOML."""
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -33,7 +33,7 @@ def load_toml(path: Path) -> dict[str, object]:
 
 
 def decode(values: object, into: type[T], *, source_of: SourceOf) -> T:
-    """Plain values as a struct. Raises ConfigError for a wrong, missing or unknown key."""
+    """Convert plain values to a struct. Raises ConfigError for a wrong, missing or unknown key."""
     try:
         return msgspec.convert(values, into)
     except msgspec.ValidationError as error:
@@ -42,10 +42,10 @@ def decode(values: object, into: type[T], *, source_of: SourceOf) -> T:
 
 
 def decode_address(text: object, *, key: str, source_of: SourceOf) -> Address:
-    """An address as a file states it.
+    """Return an address from a file, in lower case.
 
-    Raises ConfigError for another form, and for mixed case that is not EIP-55's: a typo would
-    otherwise be asked for on chain. All lower case carries no checksum and is taken as it is.
+    Raises ConfigError for another form, and for mixed case with a wrong EIP-55 checksum: a typo
+    would otherwise be used on chain. All lower case has no checksum and is accepted.
     """
     try:
         address = parse_address(text if isinstance(text, str) else repr(text))
@@ -61,7 +61,7 @@ def decode_address(text: object, *, key: str, source_of: SourceOf) -> Address:
 
 
 def walk(values: object, key: str = "") -> Iterator[tuple[str, object]]:
-    """Every single value with its dotted key: `dex[2].router`."""
+    """Yield every leaf value with its dotted key: `dex[2].router`."""
     if isinstance(values, dict):
         for name, value in values.items():
             yield from walk(value, f"{key}.{name}" if key else str(name))

@@ -1,1 +1,1 @@
-"""The tables: DuckDB store, SQLite ledger, their schema and every statement, one a file."""
+"""Persistence: the DuckDB store, the SQLite ledger, their schemas, and one file per statement."""

@@ -1,4 +1,4 @@
-"""People in the ledger: who has signed in, from which browsers, and which keys are theirs."""
+"""User accounts in the ledger: signed-in people, their browser sessions, and their API keys."""
 
 import secrets
 
@@ -9,10 +9,11 @@ from sql.ledger import Ledger, NewKey, Usage, digest_of
 from sql.rows import KeyRow
 
 MOST_LIVE_KEYS = 5
-"""Of one account; decisions.md, "Keys, plans, sign-in"."""
+"""Live keys of one account; decisions.md, "Keys, plans, sign-in"."""
 
 MOST_NEW_KEYS = 20
-"""In any 24 hours of one account: a new key comes with new quotas, revoking the old one is free."""
+"""New keys of one account in any 24 hours: a new key comes with new quotas, revoking the old one is
+free."""
 
 LISTED_KEYS = 50
 
@@ -23,32 +24,32 @@ _DAY_S = 86_400
 
 
 class Session(msgspec.Struct, frozen=True, kw_only=True):
-    """A browser in which somebody is signed in."""
+    """A browser session of a signed-in person."""
 
     account_id: int
     shown_as: str
-    """What the issuer called the person, for the person: an address or a number."""
+    """Display name from the issuer: an address or a number."""
 
 
 class AccountKey(KeyRow, frozen=True, kw_only=True):
-    """One key of an account."""
+    """One API key of an account."""
 
     prefix: str
-    """The beginning of the key, as much of it as may be shown again."""
+    """The beginning of the key, as much of it as may be displayed."""
 
     def is_live(self, now_s: float) -> bool:
-        """Neither revoked nor past its deadline."""
+        """True if neither revoked nor past its deadline."""
         return self.revoked_at_s is None and (
             self.expires_at_s is None or self.expires_at_s > int(now_s)
         )
 
 
 class TooManyKeys(msgspec.Struct, frozen=True, kw_only=True):
-    """The account has as many live keys as it may have."""
+    """Result: the account has the maximum number of live keys."""
 
 
 class TooManyNewKeys(msgspec.Struct, frozen=True, kw_only=True):
-    """The account has made as many keys as it may make in a day."""
+    """Result: the account has created the maximum number of keys in a day."""
 
     retry_after_s: int
 
@@ -64,7 +65,7 @@ class _Counts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Accounts:
-    """The accounts of one open ledger; thread-safe and raising StoreError as the ledger does."""
+    """Account operations on one open ledger. Thread-safe; raises StoreError as the ledger does."""
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
@@ -79,9 +80,9 @@ class Accounts:
         session_s: float,
         instead_of: str | None,
     ) -> str:
-        """Open a session and give its token, which nobody else is ever told.
+        """Open a session and return its secret token; only a digest is stored.
 
-        `instead_of` is the token of the session that the browser had: it ends with this.
+        `instead_of` is the token of the browser's previous session, which is deleted.
         """
         token = secrets.token_urlsafe(_TOKEN_BYTES)
         with self._ledger.file.transaction() as write:
@@ -110,21 +111,22 @@ class Accounts:
         return token
 
     def find_session(self, token: str, *, issuer: str, now_s: float) -> Session | None:
-        """Who is signed in. None: nobody, any more, or through another issuer than today's."""
+        """Return the live session, or None if unknown, expired, or of another issuer than the
+        configured one."""
         found = self._ledger.file.fetch(
             "find_session", Session, digest=digest_of(token), issuer=issuer, now_s=int(now_s)
         )
         return found[0] if found else None
 
     def sign_out(self, token: str) -> None:
-        """End the session, if there is one."""
+        """Delete the session, if there is one."""
         with self._ledger.file.transaction() as write:
             write.execute("delete_session", digest=digest_of(token))
 
     def create_key(
         self, account_id: int, plan: Plan, label: str, now_s: float
     ) -> NewKey | TooManyKeys | TooManyNewKeys:
-        """A new key of the account. However many ask at once, no key is one too many."""
+        """Create a key of the account. The limits also hold for concurrent calls."""
         with self._ledger.file.transaction() as write:
             (counts,) = write.fetch(
                 "count_account_keys",
@@ -148,7 +150,8 @@ class Accounts:
             return new
 
     def list_keys(self, account_id: int, now_s: float) -> list[AccountKey]:
-        """The account's keys, live ones first, each kind newest first; at most `LISTED_KEYS`."""
+        """Return the account's keys, live ones first, each kind newest first; at most
+        `LISTED_KEYS`."""
         return self._ledger.file.fetch(
             "list_account_keys",
             AccountKey,
@@ -158,11 +161,12 @@ class Accounts:
         )
 
     def usage_of(self, keys: list[AccountKey], now_s: float) -> dict[int, Usage]:
-        """What the ledger has counted, by key; a key that was never used is absent."""
+        """Return the usage recorded in the ledger, by key id; a key that was never used is
+        absent."""
         return self._ledger.usages([key.key_id for key in keys], now_s)
 
     def revoke(self, account_id: int, key_id: int, now_s: float) -> bool:
-        """End one of the account's keys at once. False: it has no such live key."""
+        """Revoke one of the account's keys at once. Return False if it has no such live key."""
         with self._ledger.file.transaction() as write:
             ended = write.fetch(
                 "revoke_account_key",

@@ -1,4 +1,4 @@
-"""Blocks that can still change, checkpoints, and the way back when they did."""
+"""Recent blocks, checkpoints of ingestion streams, and rollback of ingested data after a reorg."""
 
 from collections.abc import Sequence
 
@@ -17,30 +17,30 @@ class _Orphan(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_checkpoint(store: Readable, *, chain_id: int, stream: str) -> CheckpointRow | None:
-    """How far a stream has come; None before its first block."""
+    """Return the checkpoint of a stream; None before its first block."""
     return store.fetch_one(
         "blocks/find_checkpoint", CheckpointRow, chain_id=chain_id, stream=stream
     )
 
 
 def list_checkpoints(store: Readable, *, chain_id: int) -> list[CheckpointRow]:
-    """Every stream of a chain, by name."""
+    """Return the checkpoints of all streams of a chain, by name."""
     return store.fetch("blocks/list_checkpoints", CheckpointRow, chain_id=chain_id)
 
 
 def write_checkpoint(tx: Transaction, checkpoint: CheckpointRow) -> None:
-    """Set a stream's checkpoint: in the transaction of the rows it speaks for."""
+    """Set a stream's checkpoint, in the same transaction as the rows it covers."""
     tx.execute("blocks/delete_checkpoint", chain_id=checkpoint.chain_id, stream=checkpoint.stream)
     tx.insert("checkpoint", [checkpoint])
 
 
 def list_blocks(store: Readable, *, chain_id: int) -> list[BlockRow]:
-    """The window of blocks that are held, lowest first."""
+    """Return the stored window of recent blocks, lowest first."""
     return store.fetch("blocks/list_window", BlockRow, chain_id=chain_id)
 
 
 def insert_blocks(tx: Transaction, blocks: Sequence[BlockRow]) -> None:
-    """Add blocks to the window; one held under the same number gives way."""
+    """Add blocks to the window, replacing any with the same number."""
     if not blocks:
         return
     with tx.frame("incoming_block", encode(blocks, BlockRow)):
@@ -49,16 +49,16 @@ def insert_blocks(tx: Transaction, blocks: Sequence[BlockRow]) -> None:
 
 
 def prune_blocks(tx: Transaction, *, chain_id: int, below: int) -> None:
-    """Forget the blocks below a number: they are final."""
+    """Delete the blocks below a number: they are final."""
     tx.execute("blocks/delete_below", chain_id=chain_id, number=below)
 
 
 def unwind_from(tx: Transaction, *, chain_id: int, number: int) -> None:
-    """Take back all that was stored of the blocks from `number` on, as if they had never come.
+    """Roll back everything stored from the blocks from `number` on.
 
-    Pools, launches, transfers, undecoded logs and blocks go; so do tokens that are left without
-    pool and launch, with their reports, unless somebody asked for them. Coverage and checkpoints
-    end right below.
+    Deletes pools, launches, transfers, trades, undecoded logs and blocks; also tokens left without
+    pool and launch, with their reports, unless they were requested. Coverage and checkpoints end
+    right below `number`.
     """
     where = {"chain_id": chain_id, "number": number}
     orphans = tx.fetch("tokens/list_orphans", _Orphan, **where)
@@ -80,7 +80,7 @@ def unwind_from(tx: Transaction, *, chain_id: int, number: int) -> None:
 
 
 def _drop_tokens(tx: Transaction, token_ids: Sequence[int]) -> None:
-    """With all that hangs on them: a number that is free may be given to another token."""
+    """Delete tokens with all dependent rows, as a freed token id may be given to another token."""
     if not token_ids:
         return
     for token_id in token_ids:

@@ -1,4 +1,4 @@
-"""How far each chain has been followed, asked of whoever owns the store."""
+"""Ingestion progress of each chain, read through the process that owns the store."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ from sql.statements import load_statement
 
 
 class ChainCounts(msgspec.Struct, frozen=True, kw_only=True):
-    """One chain that was ever followed."""
+    """Row counts of one chain that has been followed."""
 
     chain_id: int
     tip: int
@@ -23,9 +23,9 @@ class ChainCounts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_counts(path: Path) -> dict[int, ChainCounts]:
-    """Counts by chain id, also while another process owns the file.
+    """Return counts by chain id, also while another process owns the file.
 
-    Raises StoreError when the file is not there or cannot be read.
+    Raises StoreError when the file does not exist or cannot be read.
     """
     found = run_sql(path, load_statement("status/list_chains"))
     rows = [dict(zip(found.columns, row, strict=True)) for row in found.rows]

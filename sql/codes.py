@@ -1,4 +1,4 @@
-"""What the static analysis found, kept once per distinct code and version of the analysis."""
+"""Cache of static analysis results, one per distinct runtime code and analysis version."""
 
 import hashlib
 
@@ -10,7 +10,7 @@ _KEY_BYTES = 8
 
 
 def read_found(store: Readable, *, code_hash: Hash32, version: str) -> str | None:
-    """What an analysis of this version found in the code; None when it has not looked.
+    """Return the result of this analysis version for the code; None if it was not analysed.
 
     Raises StoreError.
     """
@@ -22,9 +22,9 @@ def read_found(store: Readable, *, code_hash: Hash32, version: str) -> str | Non
 
 
 def write_found(store: Store, *, code_hash: Hash32, version: str, size: int, found: str) -> None:
-    """Keep it, in the place of what was found before. Raises StoreError.
+    """Store a result, replacing an earlier one. Raises StoreError.
 
-    `size` is that of the code as it was hashed, in bytes.
+    `size` is that of the code as hashed, in bytes.
     """
     row = CodeAnswerRow(
         code_key=_key_of(code_hash, version),
@@ -39,12 +39,12 @@ def write_found(store: Store, *, code_hash: Hash32, version: str, size: int, fou
 
 
 def delete_other_versions(store: Store, *, version: str) -> None:
-    """Forget what other versions of the analysis have found. Raises StoreError."""
+    """Delete the results of all other analysis versions. Raises StoreError."""
     with store.transaction() as tx:
         tx.execute("codes/delete_other_versions", version=version)
 
 
 def _key_of(code_hash: Hash32, version: str) -> int:
-    """One integer for both: a look-up by it takes an index, one by two columns scans."""
+    """Return one integer key for both: DuckDB uses an index on one column, but scans for two."""
     digest = hashlib.sha256(f"{version} {code_hash}".encode()).digest()
     return int.from_bytes(digest[:_KEY_BYTES], signed=True)

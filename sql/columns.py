@@ -1,6 +1,6 @@
-"""How a struct lies in a table: the column types, and the values that change form on the way.
+"""Mapping between structs and tables: column types, and encoding of their values.
 
-Derived from the annotations of sql/rows.py, so that struct, table and frame cannot drift apart.
+Derived from the annotations of sql/rows.py, so that struct, table and frame cannot diverge.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -17,8 +17,8 @@ from sql import rows
 T = TypeVar("T", bound=msgspec.Struct)
 
 Form = Literal["plain", "amount", "flag"]
-"""amount: an exact integer of up to 256 bits, stored as decimal text. flag: a truth value that may
-also be `pending`, stored as text."""
+"""Encoding of a column. amount: an exact integer of up to 256 bits, stored as decimal text. flag: a
+boolean that may also be `pending`, stored as text."""
 
 TABLES: Mapping[str, type[msgspec.Struct]] = {
     "block": rows.BlockRow,
@@ -52,13 +52,13 @@ ADDED: Mapping[str, tuple[tuple[str, str], ...]] = {
     "report_evidence": (("token_id", "INTEGER"), ("position", "INTEGER")),
     "refusal": (("token_id", "INTEGER"),),
 }
-"""Columns that stand before those of the struct."""
+"""Columns that precede those of the struct."""
 
 NARROWED = frozenset({"chain_id", "token_id", "log_index", "ordinal"})
-"""Integers that 32 bits hold."""
+"""Names of integer columns that fit into 32 bits."""
 
 _WIDE_INTEGERS = frozenset({(rows.ClockLimitRow, "value")})
-"""Plain integers that a contract chooses, so they may have 256 bits."""
+"""Integer fields whose value a contract chooses, so they may have 256 bits."""
 
 _DTYPES: Mapping[str, pl.DataType] = {
     "INTEGER": pl.Int32(),
@@ -73,23 +73,24 @@ _DTYPES: Mapping[str, pl.DataType] = {
 
 
 class Column(msgspec.Struct, frozen=True, kw_only=True):
-    """One field of a struct as a column."""
+    """One field of a struct as a table column."""
 
     name: str
     sql_type: str
-    """As DuckDB's DESCRIBE prints it."""
+    """As printed by DuckDB's DESCRIBE."""
     form: Form
 
 
 @cache
 def columns_of(row: type[msgspec.Struct]) -> tuple[Column, ...]:
-    """The columns of a struct in field order. Raises TypeError for a type no column can hold."""
+    """Return the columns of a struct in field order. Raises TypeError for a type no column can
+    hold."""
     hints = get_type_hints(row)
     return tuple(_column(row, name, hints[name]) for name in row.__struct_fields__)
 
 
 def encode(structs: Sequence[msgspec.Struct], row: type[msgspec.Struct]) -> pl.DataFrame:
-    """Rows as a frame with the stored types, also when there are none."""
+    """Return structs as a frame with the stored types, also when there are none."""
     data = {}
     for column in columns_of(row):
         values = [getattr(struct, column.name) for struct in structs]
@@ -101,10 +102,10 @@ def encode(structs: Sequence[msgspec.Struct], row: type[msgspec.Struct]) -> pl.D
 
 
 def decode(names: Sequence[str], values: Sequence[tuple[object, ...]], row: type[T]) -> list[T]:
-    """Rows of a statement's result as structs; its columns are found by name.
+    """Return the rows of a result as structs, matching columns by name.
 
-    Raises msgspec.ValidationError when the result lacks a field or has another type: a bug in
-    the statement.
+    Raises msgspec.ValidationError when the result lacks a field or has another type: a bug in the
+    statement.
     """
     forms = {column.name: column.form for column in columns_of(row)}
     from_text = [(name, _FROM_TEXT[forms[name]]) for name in names if forms.get(name) in _FROM_TEXT]
@@ -120,7 +121,8 @@ def decode(names: Sequence[str], values: Sequence[tuple[object, ...]], row: type
 
 
 def table_schema(table: str) -> dict[str, pl.DataType]:
-    """Names and frame types of a table's columns, in order. Raises KeyError for no such table."""
+    """Return names and frame types of a table's columns, in order. Raises KeyError for an unknown
+    table."""
     added = ADDED.get(table, ())
     own = ((column.name, column.sql_type) for column in columns_of(TABLES[table]))
     return {name: _DTYPES[sql_type] for name, sql_type in (*added, *own)}
@@ -144,7 +146,7 @@ def _column(row: type[msgspec.Struct], name: str, hint: object) -> Column:
 
 
 def _alternatives(hint: object) -> set[object]:
-    """The types a hint allows, None aside, with NewTypes and literals of text read as text."""
+    """Return the types a hint allows, without None; NewTypes and text literals count as text."""
     origin = get_origin(hint)
     if origin in (Union, UnionType):
         return set().union(*(_alternatives(part) for part in get_args(hint)))

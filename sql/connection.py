@@ -1,4 +1,4 @@
-"""One open DuckDB file: its settings, its cursors, and what is wrong with it in our own words."""
+"""One open DuckDB file: settings, cursor pool, and translation of its errors into StoreError."""
 
 import re
 import threading
@@ -14,7 +14,7 @@ from sql.migrate import migrate
 MEMORY = Path(":memory:")
 
 _STORAGE_VERSION = "v1.5.0"
-"""The first one that compresses long strings."""
+"""The first storage version that compresses long strings."""
 
 _HELD = re.compile(r"Conflicting lock is held.*?\(PID (\d+)\)")
 _SAME_PROCESS = "Can't open a connection to same database file with a different configuration"
@@ -23,8 +23,8 @@ _SAME_PROCESS = "Can't open a connection to same database file with a different 
 class Connection:
     """The database instance and a pool of cursors on it.
 
-    A cursor serves one thread at a time. After a fault that DuckDB itself calls fatal the
-    instance is opened anew, as soon as the last cursor of the broken one has come back.
+    A cursor serves one thread at a time. After an error that DuckDB classifies as fatal the
+    instance is reopened, once the last cursor of the broken one has been returned.
     """
 
     def __init__(self, path: Path, *, read_only: bool, memory_limit: str, threads: int) -> None:
@@ -34,7 +34,7 @@ class Connection:
             "storage_compatibility_version": _STORAGE_VERSION,
             "memory_limit": memory_limit,
             "threads": str(threads),
-            # A SELECT must neither read files nor look into this process's variables.
+            # A SELECT must neither read files nor access this process's Python variables.
             "enable_external_access": "false",
             "python_enable_replacements": "false",
             "lock_configuration": "true",
@@ -48,7 +48,8 @@ class Connection:
 
     @contextmanager
     def lend(self) -> Iterator[duckdb.DuckDBPyConnection]:
-        """A cursor for one thread. Raises StoreError, also for any fault of DuckDB in the block."""
+        """Yield a cursor for one thread. Raises StoreError, also for any DuckDB error in the
+        block."""
         cursor = self._take()
         try:
             with self._translated():
@@ -57,7 +58,7 @@ class Connection:
             self._give_back(cursor)
 
     def close(self) -> None:
-        """Give the file up. Reads that still run end first; a second call does nothing."""
+        """Close the file after running reads have ended; a second call does nothing."""
         with self._lock:
             self._is_closed = True
             self._close_all()
@@ -90,7 +91,7 @@ class Connection:
     def _close_all(self) -> None:
         while self._idle:
             self._idle.pop().close()
-        # Closing may write a checkpoint; where that fails, the log beside the file keeps the rows.
+        # Closing may write a checkpoint; if that fails, the write-ahead log still has the rows.
         with suppress(duckdb.Error):
             self._root.close()
 
@@ -110,7 +111,7 @@ class Connection:
 
     @contextmanager
     def _translated(self) -> Iterator[None]:
-        """The one border where a fault of DuckDB or of the disk becomes one of ours."""
+        """Translate DuckDB and disk errors into StoreError; no other place does."""
         try:
             yield
         except duckdb.FatalException as error:

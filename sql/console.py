@@ -1,7 +1,7 @@
-"""SQL on the live store: a door in the process that owns the file, and a client for everybody else.
+"""Read-only SQL on a store in use: a Unix-socket server in the owning process, and its client.
 
-The door is a Unix-domain socket beside the file, for the file's owner alone. One JSON line asks,
-JSON lines answer: the columns, then rows, then how it ended.
+The socket lies beside the store file, accessible to the file's owner only. A request is one JSON
+line; the response is JSON lines: columns, then rows, then an end or failure line.
 """
 
 import asyncio
@@ -21,15 +21,16 @@ from sql.query import Bounds, QueryResult, run_query
 from sql.store import Store
 
 _LONGEST_SOCKET_PATH = 100
-"""Bytes. The kernel's own limit is 107 on Linux and 103 on macOS."""
+"""Bytes. The kernel's limit is 107 on Linux and 103 on macOS."""
 
 _LONGEST_QUESTION = 1 << 20
 _ROWS_A_LINE = 500
 _AT_ONCE = 2
-"""Statements under way; more wait, so that analysts leave threads to everybody else."""
+"""Statements that run at the same time; more are queued, to leave threads to other users of the
+store."""
 
 _PATIENCE_S = 10.0
-"""What the client adds to the time limit: others may be in front of it."""
+"""Seconds the client adds to the time limit, as its statement may be queued."""
 
 
 class _Ask(msgspec.Struct, frozen=True, kw_only=True):
@@ -53,7 +54,7 @@ class _End(msgspec.Struct, frozen=True, kw_only=True, tag="end"):
 class _Failure(msgspec.Struct, frozen=True, kw_only=True, tag="failure"):
     error: str
     is_query: bool
-    """The statement was at fault, not the store."""
+    """True if the statement was at fault, not the store."""
 
 
 _Line = _Columns | _Rows | _End | _Failure
@@ -63,9 +64,9 @@ _Line = _Columns | _Rows | _End | _Failure
 async def serve_console(
     store: Store, path: Path, *, most: Bounds | None = None
 ) -> AsyncIterator[None]:
-    """Keep the door for the store file `path` open inside the block.
+    """Serve SQL on the store file `path` inside the block.
 
-    `most` bounds what a question may ask for. Raises StoreError when no socket can be made.
+    `most` bounds what a request may ask for. Raises StoreError when no socket can be created.
     """
     address = socket_path(path)
     bounds = most or Bounds(max_rows=100_000)
@@ -77,7 +78,7 @@ async def serve_console(
                 writer.write(line)
                 await writer.drain()
         except ConnectionError:
-            pass  # the asker has gone; nobody is left to tell
+            pass  # the client has disconnected
         finally:
             writer.close()
 
@@ -92,9 +93,9 @@ async def serve_console(
 
 
 def run_sql(path: Path, sql: str, bounds: Bounds | None = None) -> QueryResult:
-    """Run one SELECT on a store file, through its owner where it has one.
+    """Run one SELECT on a store file, through the owning process if there is one.
 
-    Blocks. Raises QueryError for what is the statement's fault, else StoreError.
+    Blocks. Raises QueryError for faults of the statement, else StoreError.
     """
     bounds = bounds or Bounds()
     with closing(socket.socket(socket.AF_UNIX)) as connection:
@@ -113,9 +114,10 @@ def run_sql(path: Path, sql: str, bounds: Bounds | None = None) -> QueryResult:
 
 
 def socket_path(path: Path) -> Path:
-    """Where the door of a store file is: beside it, or where that is too long, under a short name.
+    """Return the socket path: beside the store file, or a short one if that is too long.
 
-    Raises StoreError when the place for short names is not ours alone.
+    The short one is in the user's folder under the temporary folder. Raises StoreError when that
+    folder is accessible to other users.
     """
     full = path.resolve()
     beside = full.with_name(full.name + ".sock")
@@ -136,7 +138,7 @@ def socket_path(path: Path) -> Path:
 
 def _listen(address: Path) -> socket.socket:
     listener = socket.socket(socket.AF_UNIX)
-    # Whoever owns the store file owns the door: what lies there is left over from a crash.
+    # Only the owner of the store file serves it, so an existing socket is left from a crash.
     mask = os.umask(0o177)
     try:
         address.unlink(missing_ok=True)

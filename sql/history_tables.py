@@ -1,4 +1,4 @@
-"""How much of each token's past has been fetched, and whose is to be fetched next."""
+"""Backward fetching of transfer histories: progress per token, and the tokens to fetch next."""
 
 import msgspec
 
@@ -8,18 +8,18 @@ from sql.store import Readable, Transaction
 
 
 class DueHistory(msgspec.Struct, frozen=True, kw_only=True):
-    """A token with a report whose past is not all there."""
+    """A token with a report whose transfer history is incomplete."""
 
     token_id: int
     address: Address
     transfers_from_block: int
-    """Transfers are stored from this block on: the next to fetch are those right below."""
+    """Transfers are stored from this block on; the next to fetch are right below."""
     supply_raw: RawAmount
-    """Of the report."""
+    """Supply of the report."""
     requests: int
-    """Log queries that its past has cost so far."""
+    """Log queries spent on its history so far."""
     logs: int
-    """Transfer events of the past gone through so far."""
+    """Transfer events of its history processed so far."""
 
 
 def list_due_histories(
@@ -32,10 +32,10 @@ def list_due_histories(
     most_requests: int,
     at_most: int,
 ) -> list[DueHistory]:
-    """Tokens whose past ends below what is final, by what `stream` has come to.
+    """Return tokens whose missing history ends in final blocks, by the checkpoint of `stream`.
 
-    Those that somebody asked for come first, then those that cost the least so far. A token that
-    has cost one of the bounds is left out: it is a giant.
+    Requested tokens come first, then those with the lowest cost so far. A token that has reached
+    `most_logs` or `most_requests` is left out as too large.
     """
     return store.fetch(
         "histories/list_due",
@@ -50,11 +50,11 @@ def list_due_histories(
 
 
 def read_history(store: Readable, *, token_id: int) -> HistoryRow | None:
-    """None: nothing of the token's past has been fetched."""
+    """Return the progress of the token's history, or None if nothing was fetched."""
     return store.fetch_one("histories/find_history", HistoryRow, token_id=token_id)
 
 
 def write_history(tx: Transaction, row: HistoryRow, *, token_id: int) -> None:
-    """Put it in the place of what was there: in the transaction of the rows it speaks for."""
+    """Replace the progress row, in the same transaction as the transfers it covers."""
     tx.execute("histories/delete_history", token_id=token_id)
     tx.insert("history", [row], token_id=token_id)

@@ -1,4 +1,4 @@
-"""Tokens that launch platforms issued."""
+"""Token launches: tokens issued by launch platforms, from the platforms' creation events."""
 
 from collections.abc import Sequence
 
@@ -16,7 +16,7 @@ class _Count(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def insert_launches(tx: Transaction, launches: pl.DataFrame | Sequence[LaunchRow]) -> int:
-    """Store the launches that are not stored yet; returns how many those were.
+    """Store launches that are not stored yet; return how many were new.
 
     A frame has the columns of LaunchRow, in any order.
     """
@@ -31,7 +31,7 @@ def insert_launches(tx: Transaction, launches: pl.DataFrame | Sequence[LaunchRow
 
 
 def launches_of(store: Readable, *, chain_id: int, token: Address) -> list[LaunchRow]:
-    """Who announced the token, in order of the events. Empty: no platform that is indexed."""
+    """Return the launches of the token in event order; empty if no indexed platform issued it."""
     return store.fetch("launches/list_of_token", LaunchRow, chain_id=chain_id, token=token)
 
 

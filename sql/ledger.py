@@ -1,4 +1,4 @@
-"""The ledger: API keys, what they have used, and which networks have had their trial."""
+"""The ledger: API keys, their usage counters, and the networks that have received a trial key."""
 
 import hashlib
 import secrets
@@ -21,7 +21,7 @@ _ATTEMPT_MINUTES = 60
 
 
 class NewKey(msgspec.Struct, frozen=True, kw_only=True):
-    """A key that was made just now: the only time its plaintext is seen."""
+    """A key just created: the only object that holds its plaintext."""
 
     plaintext: str
     row: KeyRow
@@ -31,11 +31,12 @@ class NewKey(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AlreadyIssued(msgspec.Struct, frozen=True, kw_only=True):
-    """The network has a trial key that has not expired, spent or not."""
+    """Result: the network has a trial key that has not expired, whether its calls are used up or
+    not."""
 
 
 class TrialEnded(msgspec.Struct, frozen=True, kw_only=True):
-    """The network's trial key has expired; it gets no other."""
+    """Result: the network's trial key has expired; it gets no other."""
 
 
 class Usage(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,13 +44,13 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True):
 
     lifetime: int
     day: int
-    """Of the calendar day asked about, UTC."""
+    """Calls of the requested calendar day, UTC."""
     month: int
-    """Of its calendar month, UTC."""
+    """Calls of its calendar month, UTC."""
 
 
 class Calls(msgspec.Struct, frozen=True, kw_only=True):
-    """Calls of one key on one day that the ledger has not been told of."""
+    """Calls of one key on one day that are not written to the ledger yet."""
 
     key_id: int
     day: str
@@ -58,17 +59,17 @@ class Calls(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Spent(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of one call that was to be counted."""
+    """Result of counting one call."""
 
     is_counted: bool
     """False: a quota was used up, and nothing changed."""
     usage: Usage
-    """As it is now."""
+    """Usage after the attempt."""
 
 
 class _Minute(msgspec.Struct, frozen=True, kw_only=True):
     minute: int
-    """Since the epoch."""
+    """Minutes since the epoch."""
     attempts: int
 
 
@@ -89,15 +90,15 @@ class _Revision(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def digest_of(plaintext: str) -> str:
-    """SHA-256 of a key, hex: what the ledger knows it by."""
+    """Return the SHA-256 of a key in hex, by which the ledger identifies it."""
     return hashlib.sha256(plaintext.encode()).hexdigest()
 
 
 class Ledger:
     """One open ledger. Thread-safe; several processes may have the same file open.
 
-    Every call raises StoreError when the file cannot be read or written, after a bounded wait
-    when somebody else holds it. Times are Unix seconds; a fraction is dropped.
+    Every call raises StoreError when the file cannot be read or written, or is locked by another
+    process for longer than a bounded wait. Times are Unix seconds; a fraction is dropped.
     """
 
     def __init__(self, file: LedgerFile) -> None:
@@ -106,57 +107,59 @@ class Ledger:
 
     @property
     def file(self) -> LedgerFile:
-        """Where it is kept, for what else is kept there."""
+        """Return the ledger file, for the other tables in it."""
         return self._file
 
     @property
     def key_revision(self) -> int:
-        """Changes when a key was changed: at once by this object, on the next read by others."""
+        """Return the last known key revision: it changes at once on changes by this object, on the
+        next read for others."""
         return self._key_revision
 
     def read_key_revision(self) -> int:
-        """Look whether somebody else has changed a key."""
+        """Read the key revision from the file, to detect changes by other processes."""
         (found,) = self._file.fetch("find_key_revision", _Revision)
         self._key_revision = found.revision
         return found.revision
 
     @classmethod
     def open(cls, path: Path) -> "Ledger":
-        """Open the file, or make it, readable by its owner alone."""
+        """Open the file, creating it if needed, readable by its owner only."""
         return cls(LedgerFile(path))
 
     def close(self) -> None:
-        """Give the file up."""
+        """Close the file."""
         self._file.close()
 
     def create_key(self, plan: Plan, label: str, now_s: float) -> NewKey:
-        """A new key; it expires when its plan says so."""
+        """Create a key; it expires as its plan says."""
         with self._file.transaction() as write:
             return self.create_within(write, plan, label, now_s)
 
     def create_within(self, write: LedgerWrite, plan: Plan, label: str, now_s: float) -> NewKey:
-        """The same, as a part of what the transaction does."""
+        """Create a key within a transaction."""
         return _create(write, _LIVE, plan, label, int(now_s))
 
     def find(self, digest: str) -> KeyRow | None:
-        """The key with this digest, be it live, expired or revoked. None: there never was one."""
+        """Return the key with this digest, whether live, expired or revoked; None if there never
+        was one."""
         found = self._file.fetch("find_key", KeyRow, digest=digest)
         return found[0] if found else None
 
     def list_keys(self) -> list[KeyRow]:
-        """Every key there ever was, oldest first."""
+        """Return all keys ever created, oldest first."""
         return self._file.fetch("list_keys", KeyRow)
 
     def revoke(self, key_id: int, now_s: float) -> bool:
-        """End a key at once. False: there is no such key, or it was revoked before."""
+        """Revoke a key at once. Return False if there is no such key, or it was revoked before."""
         with self._file.transaction() as write:
             ended = write.fetch("revoke_key", KeyRow, key_id=key_id, revoked_at_s=int(now_s))
         self.read_key_revision()
         return bool(ended)
 
     def spend(self, key_id: int, plan: Plan, now_s: float) -> Spent:
-        """Count one call if the plan's lifetime, day and month allow it; on the disk when this
-        returns. No two callers, of whatever process, get the same last call."""
+        """Count one call if the plan's lifetime, day and month quotas allow it; on disk when this
+        returns. Atomic between processes: no two callers get the same last call."""
         day = utc_day(now_s)
         with self._file.transaction() as write:
             usage = _usage(write, key_id, day)
@@ -170,27 +173,28 @@ class Ledger:
             return Spent(is_counted=True, usage=_usage(write, key_id, day))
 
     def add_calls(self, batch: Sequence[Calls], now_s: float) -> dict[int, Usage]:
-        """Count all of these or, where it raises, none. The keys' usage now, by key.
+        """Count all of these calls or, if it raises, none. Return the usage of their keys, by key
+        id.
 
-        However many they are, it is two statements with one row each: between rows a thread gives
-        way to the others, and under full load it does not soon get its turn again.
+        Runs two statements with one row each, however many calls there are: between rows a thread
+        releases the interpreter, and under full load it does not get it back soon.
         """
         with self._file.transaction() as write:
             _add(write, batch)
             return _usages(write, {calls.key_id for calls in batch}, utc_day(now_s))
 
     def usage(self, key_id: int, now_s: float) -> Usage:
-        """The counts as they are, without counting."""
+        """Return the usage of one key, without counting."""
         return _usage(self._file, key_id, utc_day(now_s))
 
     def usages(self, key_ids: Iterable[int], now_s: float) -> dict[int, Usage]:
-        """The counts of several keys, by key; one that never called is absent."""
+        """Return the usage of several keys, by key id; a key without calls is absent."""
         return _usages(self._file, key_ids, utc_day(now_s))
 
     def issue_trial(
         self, network: str, reason: str, contact: str | None, plan: Plan, now_s: float
     ) -> NewKey | AlreadyIssued | TrialEnded:
-        """The one trial key of a network: an IPv4 address or an IPv6 /64, as text.
+        """Issue the one trial key of a network: an IPv4 address or an IPv6 /64, as text.
 
         A revoked trial counts as issued until it would have expired.
         """
@@ -210,10 +214,11 @@ class Ledger:
             return new
 
     def note_attempt(self, network: str, now_s: float, *, per_hour: int) -> int:
-        """Count one attempt to get a trial key. 0: go on; else seconds until one is let through.
+        """Count one attempt to get a trial key. Return 0 if admitted, else seconds until the next
+        one is.
 
-        The hour is counted in whole minutes, of which none is noted more often than matters: a
-        flood takes no more than sixty rows, and hardly a write.
+        Attempts are counted per whole minute, each minute's count capped at what matters: a flood
+        takes no more than sixty rows, and hardly a write.
         """
         minute = int(now_s) // _MINUTE_S
         forgotten = minute - _ATTEMPT_MINUTES
@@ -247,7 +252,7 @@ def _create(write: LedgerWrite, prefix: str, plan: Plan, label: str, now_s: int)
 
 
 def utc_day(now_s: float) -> str:
-    """The calendar day, YYYY-MM-DD."""
+    """Return the calendar day in UTC, YYYY-MM-DD."""
     return f"{datetime.fromtimestamp(now_s, tz=UTC):%Y-%m-%d}"
 
 
@@ -265,7 +270,7 @@ def _add(write: LedgerWrite, batch: Iterable[Calls]) -> None:
 
 
 def _usages(source: LedgerFile | LedgerWrite, key_ids: Iterable[int], day: str) -> dict[int, Usage]:
-    """Of the keys that have called at all."""
+    """Return the usage of the keys that have any calls."""
     wanted = msgspec.json.encode(list(key_ids)).decode()
     (row,) = source.fetch("find_usage", _Found, key_ids=wanted, day=day, month=_month(day))
     return {

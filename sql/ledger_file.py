@@ -1,4 +1,4 @@
-"""The ledger's SQLite file: opened safely by several processes, its faults in our own words."""
+"""The ledger's SQLite file: connections, locking between processes, errors as StoreError."""
 
 import sqlite3
 import threading
@@ -16,13 +16,14 @@ from sql.statements import LEDGER_QUERIES, LEDGER_SCHEMA, load_migrations, load_
 T = TypeVar("T", bound=msgspec.Struct)
 
 _WAIT_S = 3.0
-"""How long a statement waits for another process, and a thread for another thread."""
+"""Seconds a statement waits for another process, and a thread for another thread."""
 
 _LOOK_EVERY_S = 0.002
 
 
 class LedgerFile:
-    """Two connections: a read does not wait until a write has reached the disk."""
+    """Two connections, one to read and one to write: a read does not wait until a write is on
+    disk."""
 
     def __init__(self, path: Path, *, wait_s: float = _WAIT_S) -> None:
         self._path = path
@@ -42,19 +43,20 @@ class LedgerFile:
                 raise
 
     def close(self) -> None:
-        """Give the file up."""
+        """Close both connections."""
         with self._held(self._writing), self._held(self._reading):
             self._writer.close()
             self._reader.close()
 
     def fetch(self, query: str, row: type[T], /, **params: object) -> list[T]:
-        """Rows of a statement that only reads. Raises StoreError."""
+        """Return the rows of a statement that only reads. Raises StoreError."""
         with self._held(self._reading), self._translated():
             return _fetch(self._reader, query, row, params)
 
     @contextmanager
     def transaction(self) -> Iterator["LedgerWrite"]:
-        """Committed and on the disk at the block's end, undone on any exception.
+        """Yield a write transaction: committed and on disk at the end of the block, rolled back on
+        any exception.
 
         Raises StoreError, also when another process holds the file for longer than the wait.
         """
@@ -69,8 +71,8 @@ class LedgerFile:
                 raise
 
     def _begin(self) -> None:
-        """SQLite's own wait looks every tenth of a second in the end, and is passed over for long
-        where others write all the time."""
+        """Begin a write transaction, polling every `_LOOK_EVERY_S`: SQLite's own busy handler backs
+        off to a tenth of a second and starves where others write all the time."""
         until_s = time.monotonic() + self._wait_s
         while True:
             try:
@@ -135,7 +137,7 @@ class LedgerWrite:
         self._connection = connection
 
     def fetch(self, query: str, row: type[T], /, **params: object) -> list[T]:
-        """Rows of a statement, also of one that writes."""
+        """Return the rows of a statement, which may also write."""
         return _fetch(self._connection, query, row, params)
 
     def execute(self, query: str, /, **params: object) -> None:
@@ -153,7 +155,7 @@ def _fetch(
 
 
 def _statements(text: str) -> Iterator[str]:
-    """A script's statements one by one: sqlite3's own way to run a script would commit first."""
+    """Yield a script's statements one by one, as sqlite3's `executescript` would commit first."""
     statement = ""
     for line in text.splitlines(keepends=True):
         statement += line

@@ -1,4 +1,4 @@
-"""Brings a store file to the newest schema, or says why that cannot be."""
+"""Schema migration of a store file: applies the missing migrations in one transaction."""
 
 from pathlib import Path
 
@@ -11,8 +11,8 @@ from sql.statements import load_migrations, load_statement
 def migrate(root: duckdb.DuckDBPyConnection, path: Path, *, read_only: bool) -> None:
     """Apply every migration the file lacks, all in one transaction.
 
-    Raises StoreError for a file that a newer release has written, one that is not a store, and
-    an older one that may only be read.
+    Raises StoreError for a file written by a newer release, a file that is not a store, and an
+    older one opened read-only.
     """
     known = load_migrations()
     version = _read_version(root, path)
@@ -41,7 +41,7 @@ def migrate(root: duckdb.DuckDBPyConnection, path: Path, *, read_only: bool) -> 
 
 
 def _read_version(root: duckdb.DuckDBPyConnection, path: Path) -> int:
-    """0 for an empty file."""
+    """Return the schema version of the file; 0 if it is empty."""
     tables = {name for (name,) in root.execute(load_statement("schema/list_tables")).fetchall()}
     if not tables:
         return 0

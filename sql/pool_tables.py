@@ -1,4 +1,4 @@
-"""Pools and the block ranges that have been gone through for them."""
+"""Liquidity pools, and the block ranges whose pool creation events are fully ingested."""
 
 from collections.abc import Sequence
 
@@ -18,7 +18,7 @@ class _Count(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def insert_pools(tx: Transaction, pools: pl.DataFrame | Sequence[PoolRow]) -> int:
-    """Store the pools that are not stored yet; returns how many those were.
+    """Store pools that are not stored yet; return how many were new.
 
     A frame has the columns of PoolRow, in any order.
     """
@@ -40,11 +40,11 @@ def pools_of(
     quotes: Sequence[Address] | None = None,
     at_most: int | None = None,
 ) -> list[PoolRow]:
-    """The pools that have the token on one side, in order of creation.
+    """Return the pools with the token on one side, in order of creation.
 
-    With `quotes`, only those with one of these on the other side: ask so for anything that may
-    be a quote token itself, as those have pools without number. `at_most`: of one contract (AmmV4's
-    manager has all) no more than so many, half of them the first made and half the newest.
+    `quotes` keeps only pools with one of these on the other side; needed for tokens that are quote
+    tokens themselves, as those have pools without number. `at_most` bounds the pools per contract
+    (AmmV4's manager holds all): half of them the oldest and half the newest.
     """
     frame = store.fetch_frame(
         "pools/list_of_token",
@@ -53,8 +53,8 @@ def pools_of(
         quotes=None if quotes is None else list(quotes),
         at_most=at_most,
     )
-    # Of tens of thousands: by JSON a row takes 2 us from column to struct, by Python values 5; in
-    # parts, so that the text is small.
+    # Of tens of thousands of rows: JSON takes 2 us a row from column to struct, Python values 5; in
+    # slices, to bound the size of the text.
     return [
         row
         for part in frame.iter_slices(_ROWS_A_PART)
@@ -65,7 +65,7 @@ def pools_of(
 def first_pools_beside(
     store: Readable, *, chain_id: int, token: Address, quotes: Sequence[Address], at_most: int
 ) -> list[PoolRow]:
-    """The token's oldest pools that have none of the quotes on the other side."""
+    """Return the token's oldest pools that have none of the quotes on the other side."""
     return store.fetch(
         "pools/list_first_beside",
         PoolRow,
@@ -77,7 +77,8 @@ def first_pools_beside(
 
 
 def coverage_of(store: Readable, *, chain_id: int) -> list[CoverageRow]:
-    """The gapless ranges of a chain; those of one subject neither touch nor overlap."""
+    """Return the gapless block ranges of a chain; those of one subject neither touch nor
+    overlap."""
     return store.fetch("coverage/list_ranges", CoverageRow, chain_id=chain_id)
 
 

@@ -1,4 +1,4 @@
-"""One SELECT of an analyst, bounded in time and rows; it can neither write nor leave the store."""
+"""Execution of one ad-hoc SELECT, bounded in time and rows, without write or file access."""
 
 import math
 import threading
@@ -16,24 +16,25 @@ _LARGEST_JSON_INT = 2**63
 
 
 class Bounds(msgspec.Struct, frozen=True, kw_only=True):
-    """How much one statement may take."""
+    """Limits of one statement."""
 
     max_rows: int = 1_000
     time_limit_s: float = 30.0
 
 
 class QueryResult(msgspec.Struct, frozen=True, kw_only=True):
-    """What a statement found."""
+    """Result of a statement."""
 
     columns: tuple[str, ...]
     rows: list[tuple[object, ...]]
-    """JSON values: integers beyond 64 bits, times, decimals are text; bytes are 0x text."""
+    """JSON-compatible values: integers beyond 64 bits, times and decimals are text; bytes are 0x
+    text."""
     truncated: bool
-    """There was more than `max_rows`."""
+    """True if there were more rows than `max_rows`."""
 
 
 def run_query(store: Store, sql: str, bounds: Bounds) -> QueryResult:
-    """Run one SELECT. Raises QueryError for all that is the statement's fault, else StoreError."""
+    """Run one SELECT. Raises QueryError for faults of the statement, else StoreError."""
     with store.cursor() as cursor, _translated(bounds):
         statement = _only_select(cursor, sql)
         with _interrupted_after(cursor, bounds.time_limit_s):
@@ -62,7 +63,7 @@ def _interrupted_after(cursor: duckdb.DuckDBPyConnection, time_limit_s: float) -
     is_over = False
 
     def interrupt() -> None:
-        # The cursor goes on to others: they must not be hit by a timer that fires late.
+        # The cursor returns to a pool: a timer that fires late must not interrupt its next user.
         with lock:
             if not is_over:
                 cursor.interrupt()
@@ -86,7 +87,7 @@ def _translated(bounds: Bounds) -> Iterator[None]:
         reason = f"took longer than {bounds.time_limit_s:g} s"
         raise QueryError(reason=reason) from error
     except (duckdb.FatalException, duckdb.IOException):
-        raise  # the store's trouble, not the statement's
+        raise  # a fault of the store, not of the statement
     except duckdb.Error as error:
         raise QueryError(reason=str(error)) from error
 
@@ -94,7 +95,7 @@ def _translated(bounds: Bounds) -> Iterator[None]:
 def _take(result: duckdb.DuckDBPyConnection, at_most: int) -> Sequence[tuple[object, ...]]:
     if not any(_ZONED in str(column[1]) for column in result.description or ()):
         return result.fetchmany(at_most)
-    # Times with a zone come as Python values only where pytz is installed; Arrow needs it not.
+    # DuckDB needs pytz to return times with a zone as Python values; Arrow does not.
     rows: list[tuple[object, ...]] = []
     for batch in result.to_arrow_reader(at_most):
         rows += zip(*(column.to_pylist() for column in batch.columns), strict=True)
@@ -104,7 +105,8 @@ def _take(result: duckdb.DuckDBPyConnection, at_most: int) -> Sequence[tuple[obj
 
 
 def _plain(value: object) -> object:
-    """A value that JSON carries unchanged, so that both ways to ask give the same answer."""
+    """Convert a value to one that JSON carries unchanged, so that local and remote queries
+    agree."""
     plain: object = str(value)
     if value is None or isinstance(value, (bool, str)):
         plain = value

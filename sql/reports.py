@@ -1,7 +1,7 @@
-"""Reports: written whole, read whole, found by the token's number.
+"""Storage of reports: each is written and read as a whole, by the token's id.
 
-The body is what is read; the tables are for those who search, and for a body that another release
-has written.
+A report is read from its compressed JSON body. The tables hold the same data for SQL queries, and
+are the fallback for a body that another release has written.
 """
 
 from collections.abc import Sequence
@@ -28,11 +28,11 @@ from sql.tokens import read_token, track_tokens
 _PARTS = ("head", "findings", "pool", "holder", "clock_limit", "evidence", "refusal", "body")
 
 MOST_POOLS_IN_TABLE = 1_000
-"""The deepest of a report; the body has all. Tens of thousands, written anew with every report, are
-little use to those who search, and cost more than the analysis."""
+"""The deepest pools of a report; the body has all. Writing tens of thousands of rows with every
+report is of little use to queries and costs more than the analysis."""
 
 _BODY_LEVEL = 1
-"""Of zstd: the higher ones take twice as long and save nothing on addresses and ids."""
+"""zstd level: higher ones take twice as long and save nothing on addresses and ids."""
 
 
 class _Resolved(msgspec.Struct, frozen=True, kw_only=True):
@@ -48,9 +48,9 @@ class _Body(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def write_report(store: Store, report: Report) -> None:
-    """Put a report in the place of the token's former one, or of its refusal.
+    """Store a report, replacing the token's former report or refusal.
 
-    A token that is not tracked counts as asked for, and is tracked from now on.
+    A token that is not tracked counts as requested, and is tracked from now on.
     """
     head = report.token
     with store.transaction() as tx:
@@ -74,9 +74,9 @@ def set_creator(
     creator: Address,
     balance_raw: RawAmount | None,
 ) -> None:
-    """Name the creator in the token's report, if it is still the one of that block.
+    """Set the creator in the token's report, if the report is still that of the given block.
 
-    `balance_raw` is the creator's at that block; None: not known.
+    `balance_raw` is the creator's balance at that block; None if not known.
     """
     with store.transaction() as tx:
         token = read_token(tx, chain_id=chain_id, address=address)
@@ -100,9 +100,9 @@ def set_creator(
 
 
 def read_report(store: Store, *, chain_id: int, address: Address) -> Report | None:
-    """The token's report, or None when there is none.
+    """Return the token's report, or None when there is none.
 
-    Pools come deepest first, holders by role and rank, the rest as it was written.
+    Pools come deepest first, holders by role and rank, the rest in written order.
     """
     with store.snapshot() as reader:
         token = read_token(reader, chain_id=chain_id, address=address)
@@ -112,8 +112,8 @@ def read_report(store: Store, *, chain_id: int, address: Address) -> Report | No
 
 
 def walletless_check_of(store: Readable, *, chain_id: int, token: Address) -> int | None:
-    """Unix seconds of the last transfer check, if it found no wallet. None: it did, or none was
-    made."""
+    """Return the Unix seconds of the last transfer check if it found no wallet to send from. None:
+    it found one, or no check was made."""
     tracked = read_token(store, chain_id=chain_id, address=token)
     if tracked is None:
         return None
@@ -122,9 +122,9 @@ def walletless_check_of(store: Readable, *, chain_id: int, token: Address) -> in
 
 
 def write_refusal(store: Store, *, chain_id: int, address: Address, refusal: RefusalRow) -> None:
-    """Note that the gate refused a tracked token; its former report goes.
+    """Store that admission refused a tracked token; its former report is deleted.
 
-    An address that is not tracked is not noted: anybody can name any number of those.
+    A refusal of an untracked address is not stored: callers can name any number of those.
     """
     with store.transaction() as tx:
         token = read_token(tx, chain_id=chain_id, address=address)
@@ -134,7 +134,8 @@ def write_refusal(store: Store, *, chain_id: int, address: Address, refusal: Ref
 
 
 def read_refusal(store: Store, *, chain_id: int, address: Address) -> RefusalRow | None:
-    """The gate's last no for a tracked token; None when its last word was a report, or nothing."""
+    """Return the admission refusal of a tracked token; None if its latest result is a report, or it
+    has none."""
     with store.snapshot() as reader:
         token = read_token(reader, chain_id=chain_id, address=address)
         if token is None:
@@ -145,7 +146,8 @@ def read_refusal(store: Store, *, chain_id: int, address: Address) -> RefusalRow
 def list_due(
     store: Readable, *, chain_id: int, now_s: int, older_than_s: int, at_most: int
 ) -> list[TokenRow]:
-    """Tokens with a pool that want analysing: never judged, unsettled, or judged too long ago."""
+    """Return tokens with a pool that need analysis: never analysed, unsettled, or analysed too long
+    ago."""
     return store.fetch(
         "reports/list_due",
         TokenRow,
@@ -156,7 +158,7 @@ def list_due(
 
 
 def delete_reports(tx: Transaction, token_id: int) -> None:
-    """Remove the report or refusal of one token."""
+    """Delete the report or refusal of one token."""
     for part in _PARTS:
         tx.execute(f"reports/delete_{part}", token_id=token_id)
 
@@ -190,7 +192,7 @@ def _insert_body(tx: Transaction, token_id: int, report: Report) -> None:
 
 
 def _in_order(report: Report) -> Report:
-    """As the tables give it back."""
+    """Return the report with its rows in the order in which the tables return them."""
     pools = report.pools
     return msgspec.structs.replace(
         report,
@@ -200,7 +202,7 @@ def _in_order(report: Report) -> Report:
 
 
 def _read_body(reader: Reader, token_id: int) -> Report | None:
-    """None: there is none, or one of another release's form."""
+    """Read the body; None if there is none, or it has another release's format."""
     found = reader.fetch_one("reports/find_body", _Body, token_id=token_id)
     if found is None:
         return None
@@ -212,7 +214,8 @@ def _read_body(reader: Reader, token_id: int) -> Report | None:
 
 
 def _read(reader: Readable, token_id: int) -> Report | None:
-    """None: there is none, or its pools are so many that the tables may not hold all."""
+    """Read a report from the tables; None if there is none, or the tables may not hold all of its
+    pools."""
     head = reader.fetch_one("reports/find_head", ReportRow, token_id=token_id)
     static = reader.fetch_one("reports/find_findings", StaticFindings, token_id=token_id)
     resolved = reader.fetch_one("reports/find_pools_resolved", _Resolved, token_id=token_id)

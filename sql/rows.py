@@ -1,7 +1,7 @@
-"""One struct per table: the shapes that rows have outside the store.
+"""Row types of the store and the ledger: one struct per table.
 
-Field order is column order. Addresses and hashes are 0x text in structs; the store keeps an
-address in the wide tables (transfer) as a narrow integer of the `address` dictionary.
+Field order is column order. Addresses and hashes are 0x text in structs; the store keeps an address
+in the wide tables (transfer) as an integer id of the `address` dictionary.
 """
 
 from typing import Literal
@@ -13,7 +13,7 @@ from config.errors import RefusalCode
 from config.primitives import Address, Hash32, RawAmount, Selector
 
 TradeOutcome = Literal["passed", "refused", "pending"]
-"""Result of one simulated side of one pool. The absence of an attempt is None, not a value."""
+"""Result of one simulated side of one pool. None, not a value, if it was not attempted."""
 
 Pending = Literal["pending"]
 
@@ -36,7 +36,7 @@ class BlockRow(Row, frozen=True, kw_only=True):
 
 
 class CheckpointRow(Row, frozen=True, kw_only=True):
-    """How far one stream of one chain has been ingested: everything up to and with `number`."""
+    """Progress of one ingestion stream of one chain: all up to and with `number` is stored."""
 
     chain_id: int
     stream: str
@@ -47,7 +47,7 @@ class CheckpointRow(Row, frozen=True, kw_only=True):
 
 
 class TokenRow(Row, frozen=True, kw_only=True):
-    """One tracked token: it has a pool, a launch platform issued it, or somebody asked for it."""
+    """One tracked token: it has a pool, a launch platform issued it, or a caller requested it."""
 
     token_id: int
     chain_id: int
@@ -60,16 +60,16 @@ class TokenRow(Row, frozen=True, kw_only=True):
 
 
 class RequestRow(Row, frozen=True, kw_only=True):
-    """A token somebody asked for. It stays tracked when its pools are reorganised away."""
+    """A requested token. It stays tracked when its pools are reorganised away."""
 
     chain_id: int
     address: Address
     block_number: int
-    """The chain's height when it was first asked for."""
+    """Head of the chain at the first request."""
 
 
 class PoolRow(Row, frozen=True, kw_only=True, gc=False):
-    """One pool, as its creation event told."""
+    """One pool, from its creation event."""
 
     chain_id: int
     pool_key: str
@@ -100,48 +100,48 @@ class PoolRow(Row, frozen=True, kw_only=True, gc=False):
 
 
 class LaunchRow(Row, frozen=True, kw_only=True):
-    """One token that a launch platform issued, as its creation event told. A token that two
-    platforms announced (one stands in front of the other) has a row for each."""
+    """One token issued by a launch platform, from its creation event. A token announced by two
+    platforms (one wraps the other) has a row for each."""
 
     chain_id: int
     token: Address
     slug: str
     """The platform."""
     emitter: Address
-    """The contract that sent the event; the log has been matched by it."""
+    """The contract that emitted the event; the log was matched by it."""
     creator: Address | None
-    """The wallet the event names. None: it names none."""
+    """The wallet named by the event; None if it names none."""
     tx_hash: Hash32 | None
-    """None: the node did not tell."""
+    """None: the node did not return it."""
     block_number: int
     log_index: int
 
 
 class CreatorRow(Row, frozen=True, kw_only=True):
-    """Who made one token, as a final block told."""
+    """Creator of one token, read from a final block."""
 
     chain_id: int
     token: Address
     creator: Address | None
-    """The account that sent the transaction. None: the block does not tell; it never will."""
+    """Sender of the creation transaction. None: the block does not show it, permanently."""
     block_number: int
     tx_hash: Hash32 | None
-    """None: the block does not tell."""
+    """None: the block does not show it."""
 
 
 class HistoryRow(Row, frozen=True, kw_only=True):
-    """How much of one token's past has been fetched, backwards from where following began."""
+    """Backward fetch progress of one token's transfer history."""
 
     is_whole: bool
     """There are no older transfers, or the stored ones account for the whole supply."""
     requests: int
-    """Log queries it has cost."""
+    """Log queries spent."""
     logs: int
-    """Transfer events gone through."""
+    """Transfer events processed."""
 
 
 class UndecodedRow(Row, frozen=True, kw_only=True):
-    """One log of a known topic but not of its event's shape. Counted, kept, never dropped."""
+    """One log with a known topic 0 but not its event's shape. Counted and kept, never dropped."""
 
     chain_id: int
     block_number: int
@@ -154,7 +154,7 @@ class UndecodedRow(Row, frozen=True, kw_only=True):
 
 
 class CoverageRow(Row, frozen=True, kw_only=True):
-    """A gapless block range in which everything of one subject has been ingested."""
+    """A gapless block range in which all events of one subject have been ingested."""
 
     chain_id: int
     subject: str
@@ -168,7 +168,7 @@ class CoverageRow(Row, frozen=True, kw_only=True):
 
 
 class StaticFindings(Row, frozen=True, kw_only=True):
-    """What the code can do. Definitions: the specification, "Static analysis".
+    """Findings of the static analysis. Definitions: the specification, "Static analysis".
 
     None: not known. `pending`: the analysis has not run.
     """
@@ -195,32 +195,32 @@ class StaticFindings(Row, frozen=True, kw_only=True):
     tax_can_be_modified: bool | None = None
     is_proxy: bool | None = None
     balance_update_function: tuple[Selector, ...] | None = None
-    """None: not all functions that may be among them were followed; so for the next."""
+    """None: not all candidate functions were explored; also for the next field."""
     allowance_update_function: tuple[Selector, ...] | None = None
 
 
 class CodeAnswerRow(Row, frozen=True, kw_only=True):
-    """What one version of the static analysis found in one distinct runtime code, or knows of all
-    codes that differ from one in immutables alone."""
+    """Result of one version of the static analysis for one distinct runtime code, or for all codes
+    that differ only in immutables."""
 
     code_key: int
-    """The first 64 bits of a hash of the next two."""
+    """The first 64 bits of a hash of the next two fields."""
     code_hash: Hash32
-    """keccak256 of the code without a compiler's metadata; for several, the name of what they
-    share."""
+    """keccak256 of the code without compiler metadata; for several codes, a name of their shared
+    part."""
     version: str
-    """Of everything that decides on what is found."""
+    """Version of everything that determines the result."""
     size: int
-    """Bytes of the code as it was hashed."""
+    """Bytes of the code as hashed."""
     found: str
-    """JSON, in the shape that the analysis of that version writes."""
+    """JSON, in the shape written by the analysis of that version."""
 
 
 # --- reports ---------------------------------------------------------------------------------
 
 
 class ReportRow(Row, frozen=True, kw_only=True):
-    """What is known of one token at one block, one value a column.
+    """Findings on one token at one block, one value a column.
 
     None: unknown, never "no".
     """
@@ -231,7 +231,7 @@ class ReportRow(Row, frozen=True, kw_only=True):
     block_hash: Hash32
     block_time_s: int
     scanned_at_s: int
-    """Unix seconds of our clock when the analysis ended."""
+    """Unix seconds of the local clock when the analysis ended."""
     is_settled: bool
     """False: a part was still running when this was written; a later write replaces it."""
     name: str
@@ -244,17 +244,17 @@ class ReportRow(Row, frozen=True, kw_only=True):
     is_open_source: bool | None
     has_open_source_implementation: bool | None
     implementation: Address | None
-    """The contract whose code was judged, for a proxy. None: not a proxy."""
+    """For a proxy, the contract whose code was analysed. None: not a proxy."""
     timebomb_status: str | None
-    """As it stood when the analysis ended; answers work it out anew from the clock limits."""
+    """Status when the analysis ended; answers recompute it from the clock limits."""
     transfer_success: bool | None
     send_tax: float | None
     """Percent."""
     receive_tax: float | None
     """Percent."""
     transfer_checked_at_s: int | None
-    """When the last transfer check ended: one that settled, or one for which neither a holder nor a
-    funded test wallet was at hand (transfer_success is then None). None: there was none."""
+    """When the last transfer check ended: one that settled, or one that had neither a holder nor a
+    funded test wallet to send from (transfer_success is then None). None: there was none."""
     allowance_bypass: bool | None
     privileged_spenders: tuple[Address, ...]
     funds_can_be_drained: bool | None
@@ -265,40 +265,40 @@ class ReportRow(Row, frozen=True, kw_only=True):
     creator_address: Address | None
     creator_balance_raw: RawAmount | None
     owner_slots_vacant: bool | None
-    """Whether every owner-check slot holds zero or a burn address. None: not read, not all."""
+    """True if every owner-check slot holds zero or a burn address. None: not all are read."""
     clock_block: int | None
-    """`block.number` as a contract read it. None: not asked, or the chain did not answer."""
+    """`block.number` as read by a contract. None: not requested, or no answer."""
     clock_time_s: int | None
-    """`block.timestamp` as a contract read it."""
+    """`block.timestamp` as read by a contract."""
     others_raw: RawAmount | None
-    """What a whole history of transfers leaves with holders that are not listed. None: the history
-    is not whole."""
+    """Sum of balances of unlisted holders by a complete transfer history. None: the history is
+    incomplete."""
     sell_blocked_later: bool | None
-    """Of the traded pools: somewhere a sale that passes today is refused within 30 days. None, as
-    in the next three: no sale passes today, or it was not learnt."""
+    """True if in some traded pool a sale that passes today reverts within 30 days. None, as in the
+    next three: no sale passes today, or it was not determined."""
     sell_tax_rises: bool | None
-    """Less than half is taken today, and half or more within 30 days or after others' trades."""
+    """True if the tax is below half today, and half or more within 30 days or after trades."""
     sell_depends_on_size: bool | None
-    """Some buyers can sell, or keep half of what it brings, and others cannot."""
+    """True if some buyers can sell, or keep half of the proceeds, and others cannot."""
     sell_blocked_after_others: bool | None
-    """A sale that passes today is refused after other people's trades, or a second buy."""
+    """True if a sale that passes today reverts after others' trades, or a second buy."""
     sell_depends_on_conditions: bool | None
-    """On ordinary values of what the code asks (fees, gas, coins, luck) a sale is refused, or loses
-    half."""
+    """True if under ordinary values of inputs that the code reads (fees, gas, coins, randomness) a
+    sale reverts, or loses half."""
     untested_conditions: bool | None
-    """The code can refuse or tax a trade on a condition that was neither played both ways nor
-    proved harmless. None: its conditions are not known."""
+    """True if the code can revert or tax a trade on a condition that was neither simulated both
+    ways nor proved harmless. None: its conditions are not known."""
     hidden_owner_controls: bool | None
-    """Somebody sets on what trades are refused or taxed, and no field tells. None: not known."""
+    """True if somebody sets on what trades revert, unseen in other fields. None: not known."""
     unproved_custody: bool | None
-    """A holder is not proved to be asked before a balance falls or an allowance rises."""
+    """True if a balance may fall or an allowance rise without proof of the holder's consent."""
     creates_balances: bool | None
-    """Some function adds to a balance what no other balance pays, unseen by totalSupply or open to
-    anybody. None: not known."""
+    """True if some function adds to a balance without lowering another, hidden from totalSupply or
+    open to anybody. None: not known."""
 
 
 LIQUIDITY_UNKNOWN = "liquidity_unknown"
-"""Error code of a pool that is there, and of which nobody could tell what it holds."""
+"""Error code of a pool that exists, but whose reserves could not be read."""
 
 
 class PoolResultRow(Row, frozen=True, kw_only=True, gc=False):
@@ -329,7 +329,7 @@ class PoolResultRow(Row, frozen=True, kw_only=True, gc=False):
 
     @property
     def is_valued(self) -> bool:
-        """False: what it holds is not known, and the amounts in USD are none."""
+        """True if the pool's reserves are known; otherwise the USD amounts have no meaning."""
         return self.error_code != LIQUIDITY_UNKNOWN
 
 
@@ -343,28 +343,28 @@ class HolderRow(Row, frozen=True, kw_only=True):
 
 
 class ClockLimitRow(Row, frozen=True, kw_only=True):
-    """What code compares with the clock. Whether it is a deadline depends on the clock."""
+    """A value that code compares with the clock; whether it is a deadline depends on the clock."""
 
-    source: Literal["constant", "storage", "stamp"]  # stamp: storage that only ever holds the clock
+    source: Literal["constant", "storage", "stamp"]  # stamp: storage only ever set to the clock
     slot: Hash32 | None
-    """None: a constant, or a storage value that is in no one known word."""
+    """None: a constant, or a storage value without one known slot."""
     value: int | None
-    """Storage: at the report's block. None: out of reach, or the chain did not answer."""
+    """For storage: at the report's block. None: out of reach, or the node did not answer."""
     compared_with: Literal["block", "timestamp"] | None
     """None: not known, or both."""
 
 
 class EvidenceRow(Row, frozen=True, kw_only=True):
-    """What proves one finding."""
+    """Evidence for one finding."""
 
     key: str
     """The API field or scenario it proves."""
     body: str
-    """JSON: selectors, slots, program counters, or the calls and their answers."""
+    """JSON: selectors, slots, program counters, or the calls and their results."""
 
 
 class RefusalRow(Row, frozen=True, kw_only=True):
-    """The gate's last no for one tracked token. A report written later takes it away."""
+    """The latest admission refusal of one tracked token. A later report replaces it."""
 
     code: RefusalCode
     reason: str
@@ -372,7 +372,7 @@ class RefusalRow(Row, frozen=True, kw_only=True):
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):
-    """The whole of one analysis: the one thing analysis writes and the API reads."""
+    """The complete result of one analysis: written by the analysis, read by the API."""
 
     token: ReportRow
     static: StaticFindings
@@ -394,7 +394,7 @@ class KeyRow(Row, frozen=True, kw_only=True):
     """SHA-256 of the key, hex."""
     plan: str
     label: str
-    """Who or what it is for; a trial key's recorded reason."""
+    """Purpose or user of the key; for a trial key the recorded reason."""
     created_at_s: int
     expires_at_s: int | None
     revoked_at_s: int | None

@@ -1,4 +1,4 @@
-"""Statements and migrations as they lie on disk: one statement a file, one migration a file."""
+"""Loader of SQL statements and migrations from disk, one per file."""
 
 import re
 from functools import cache
@@ -16,22 +16,22 @@ _MIGRATION_NAME = re.compile(r"(\d{3})_[a-z_]+")
 
 
 class Migration(msgspec.Struct, frozen=True, kw_only=True):
-    """One numbered step from an empty file to the newest schema."""
+    """One numbered schema migration."""
 
     version: int
     name: str
     text: str
-    """Several statements."""
+    """SQL script of one or more statements."""
 
 
 @cache
 def load_statement(query: str, folder: Path = QUERIES) -> str:
-    """The text of `area/verb_noun`. Raises FileNotFoundError: a misspelt name is a bug."""
+    """Return the text of `area/verb_noun`. Raises FileNotFoundError: a misspelt name is a bug."""
     return (folder / f"{query}.sql").read_text(encoding="utf-8")
 
 
 def list_statements(folder: Path = QUERIES) -> list[str]:
-    """Every statement there is, as `area/verb_noun`, in order of name."""
+    """Return all statement names as `area/verb_noun`, sorted."""
     return sorted(
         path.relative_to(folder).with_suffix("").as_posix() for path in folder.rglob("*.sql")
     )
@@ -39,7 +39,8 @@ def list_statements(folder: Path = QUERIES) -> list[str]:
 
 @cache
 def load_migrations(folder: Path = SCHEMA) -> tuple[Migration, ...]:
-    """All migrations, numbered 1, 2, 3 and so on without a gap. Raises ValueError otherwise."""
+    """Return all migrations, numbered 1, 2, 3 and so on without a gap. Raises ValueError
+    otherwise."""
     migrations = []
     for expected, path in enumerate(sorted(folder.glob("*.sql")), start=1):
         match = _MIGRATION_NAME.fullmatch(path.stem)

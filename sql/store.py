@@ -1,6 +1,6 @@
-"""The DuckDB store: reads from any thread, one writer at a time, statements by name.
+"""The DuckDB store: concurrent reads from any thread, one write transaction at a time.
 
-Everything here blocks; asynchronous callers go through `asyncio.to_thread`.
+SQL statements are loaded by name. All calls block; asynchronous callers use `asyncio.to_thread`.
 """
 
 import threading
@@ -22,43 +22,45 @@ T = TypeVar("T", bound=msgspec.Struct)
 
 _MEMORY_LIMIT = "2GB"
 _THREADS = 2
-"""Look-ups want one thread, analysts many. Measured on look-ups, two cost nothing over one."""
+"""DuckDB threads. Look-ups need one, analytical queries many; measured on look-ups, two cost
+nothing over one."""
 
 
 class Reader:
-    """Statements on one cursor; see `Store.snapshot`."""
+    """Read statements on one cursor; see `Store.snapshot`."""
 
     def __init__(self, cursor: duckdb.DuckDBPyConnection) -> None:
         self._cursor = cursor
 
     def fetch(self, query: str, row: type[T], /, **params: object) -> list[T]:
-        """All rows of `area/verb_noun` as structs. Raises StoreError."""
+        """Return all rows of statement `area/verb_noun` as structs. Raises StoreError."""
         result = self._cursor.execute(load_statement(query), params or None)
         names = [column[0] for column in result.description or ()]
         return decode(names, result.fetchall(), row)
 
     def fetch_one(self, query: str, row: type[T], /, **params: object) -> T | None:
-        """The first row, or None when there is none. Raises StoreError."""
+        """Return the first row, or None when there is none. Raises StoreError."""
         found = self.fetch(query, row, **params)
         return found[0] if found else None
 
     def fetch_frame(self, query: str, /, **params: object) -> pl.DataFrame:
-        """All rows with their stored types, for work in columns. Raises StoreError."""
+        """Return all rows as a polars frame with their stored types. Raises StoreError."""
         return self._cursor.execute(load_statement(query), params or None).pl()
 
 
 class Transaction(Reader):
-    """Writes that become visible together, or not at all. Its own reads see them at once."""
+    """A write transaction: all of its writes become visible together, or none. Its own reads see
+    them at once."""
 
     def execute(self, query: str, /, **params: object) -> None:
         """Run a statement for its effect. Raises StoreError."""
         self._cursor.execute(load_statement(query), params or None)
 
     def insert(self, table: str, rows: Sequence[msgspec.Struct], /, **added: object) -> int:
-        """Append structs to the table of their kind; `added` fills the columns before theirs.
+        """Append structs to the table of their type; `added` fills the columns before theirs.
 
-        A column `position` numbers the rows. Returns how many. Raises StoreError; KeyError for a
-        table that holds no structs.
+        A column `position` numbers the rows. Returns the number of rows. Raises StoreError;
+        KeyError for a table that holds no structs.
         """
         if not rows:
             return 0
@@ -70,10 +72,10 @@ class Transaction(Reader):
         return self.insert_frame(table, frame.with_columns(extra))
 
     def insert_frame(self, table: str, frame: pl.DataFrame) -> int:
-        """Append a frame to a table that holds structs; columns are matched by name.
+        """Append a frame to a table of structs; columns are matched by name.
 
-        Types are those stored: exact amounts as decimal text, flags as text. Returns how many
-        rows. Raises StoreError; polars errors for a column that is missing or of another kind.
+        Types are the stored ones: exact amounts as decimal text, flags as text. Returns the number
+        of rows. Raises StoreError; polars errors for a column that is missing or of another type.
         """
         schema = table_schema(table)
         stored = frame.select(pl.col(name).cast(dtype) for name, dtype in schema.items())
@@ -83,7 +85,7 @@ class Transaction(Reader):
 
     @contextmanager
     def frame(self, name: str, frame: pl.DataFrame) -> Iterator[None]:
-        """Let the block's statements read a frame as if it were a table of that name."""
+        """Register a frame as a table of that name for the statements in the block."""
         self._cursor.register(name, frame.to_arrow())
         try:
             yield
@@ -108,9 +110,10 @@ class Store:
         memory_limit: str = _MEMORY_LIMIT,
         threads: int = _THREADS,
     ) -> "Store":
-        """Open a file, make it if need be, and bring it to the newest schema.
+        """Open a file, creating it if needed, and migrate it to the newest schema.
 
-        `:memory:` keeps nothing. Raises StoreError, which says so when another process owns it.
+        `:memory:` keeps nothing on disk. Raises StoreError, with that reason when another process
+        owns the file.
         """
         return cls(
             Connection(path, read_only=read_only, memory_limit=memory_limit, threads=threads)
@@ -118,33 +121,33 @@ class Store:
 
     @property
     def path(self) -> Path:
-        """The file."""
+        """Return the path of the store file."""
         return self._connection.path
 
     def fetch(self, query: str, row: type[T], /, **params: object) -> list[T]:
-        """All rows of `area/verb_noun` as structs. Raises StoreError."""
+        """Return all rows of statement `area/verb_noun` as structs. Raises StoreError."""
         with self._connection.lend() as cursor:
             return Reader(cursor).fetch(query, row, **params)
 
     def fetch_one(self, query: str, row: type[T], /, **params: object) -> T | None:
-        """The first row, or None when there is none. Raises StoreError."""
+        """Return the first row, or None when there is none. Raises StoreError."""
         with self._connection.lend() as cursor:
             return Reader(cursor).fetch_one(query, row, **params)
 
     def fetch_frame(self, query: str, /, **params: object) -> pl.DataFrame:
-        """All rows with their stored types, for work in columns. Raises StoreError."""
+        """Return all rows as a polars frame with their stored types. Raises StoreError."""
         with self._connection.lend() as cursor:
             return Reader(cursor).fetch_frame(query, **params)
 
     @contextmanager
     def snapshot(self) -> Iterator[Reader]:
-        """Several reads of one and the same state."""
+        """Yield a reader whose reads all see the same state."""
         with self.cursor() as cursor:
             yield Reader(cursor)
 
     @contextmanager
     def cursor(self) -> Iterator[duckdb.DuckDBPyConnection]:
-        """A bare cursor inside a transaction that cannot write. Raises StoreError."""
+        """Yield a bare cursor inside a read-only transaction. Raises StoreError."""
         with self._connection.lend() as cursor:
             cursor.execute("begin transaction read only")
             try:
@@ -154,10 +157,11 @@ class Store:
 
     @contextmanager
     def transaction(self) -> Iterator[Transaction]:
-        """One writer's block: committed at its end, undone on any exception.
+        """Yield a write transaction: committed at the end of the block, rolled back on any
+        exception.
 
-        Waits for the writer before. Raises StoreError when the commit fails, and when the thread
-        is in a transaction already.
+        Waits for the writer before it. Raises StoreError when the commit fails, and when this
+        thread is in a transaction already.
         """
         if self._writer == threading.get_ident():
             raise StoreError(path=str(self.path), reason="this thread is writing already")
@@ -170,7 +174,7 @@ class Store:
                 self._writer = None
 
     def close(self) -> None:
-        """Let a transaction that runs come to its end, then give the file up."""
+        """Wait for a running transaction to end, then close the file."""
         with self._writing:
             self._connection.close()
 
@@ -186,10 +190,10 @@ def _written(cursor: duckdb.DuckDBPyConnection) -> Iterator[Transaction]:
 
 
 def _end(cursor: duckdb.DuckDBPyConnection) -> None:
-    # After a failed commit or a fatal fault there is no transaction left to undo.
+    # After a failed commit or a fatal error there is no transaction left to roll back.
     with suppress(duckdb.Error):
         cursor.rollback()
 
 
 Readable = Store | Reader
-"""What a read can run on: the store, a snapshot of it, or a transaction under way."""
+"""Anything a read can run on: the store, a snapshot of it, or an open transaction."""

@@ -1,4 +1,4 @@
-"""Tracked tokens: which there are, why, and which are due for a report."""
+"""Tracked tokens: which are followed, why, and from which block their transfers are stored."""
 
 from collections.abc import Sequence
 from typing import Literal
@@ -20,10 +20,10 @@ def track_tokens(
     because: Because,
     block_number: int,
 ) -> None:
-    """Track these tokens from now on; those tracked already stay, with the earliest sight.
+    """Track these tokens from now on; for tracked ones the earliest block is kept.
 
-    `block_number` is where they were seen: the block of pool or launch, or the head at a request.
-    A request is remembered, so that the token stays when its pools are reorganised away.
+    `block_number` is where they were first seen: the block of pool or launch, or the head at a
+    request. A request is stored, so that the token stays when its pools are reorganised away.
     """
     frame = pl.DataFrame({"address": pl.Series(addresses, dtype=pl.String)})
     seen = frame.with_columns(pl.lit(block_number, pl.Int64).alias("block_number"))
@@ -33,9 +33,9 @@ def track_tokens(
 def track_token_frame(
     tx: Transaction, *, chain_id: int, because: Because, frame: pl.DataFrame
 ) -> None:
-    """As track_tokens, each address with a block of its own: columns address, block_number.
+    """Track tokens as `track_tokens` does, each with its own block: columns address, block_number.
 
-    An address may come several times; the lowest block counts.
+    An address may occur several times; the lowest block counts.
     """
     if not frame.height:
         return
@@ -49,9 +49,9 @@ def track_token_frame(
 def set_transfers_from(
     tx: Transaction, *, chain_id: int, addresses: Sequence[Address], block_number: int
 ) -> None:
-    """Say that all transfers of these tokens from the block on are stored.
+    """Record that all transfers of these tokens from the block on are stored.
 
-    An earlier block that was known stays.
+    An earlier recorded block is kept.
     """
     frame = pl.DataFrame({"address": pl.Series(addresses, dtype=pl.String)})
     seen = frame.with_columns(pl.lit(block_number, pl.Int64).alias("block_number"))
@@ -60,10 +60,10 @@ def set_transfers_from(
 
 
 def tracked(store: Readable, *, chain_id: int) -> list[TokenRow]:
-    """All tracked tokens of a chain, oldest first."""
+    """Return all tracked tokens of a chain, oldest first."""
     return store.fetch("tokens/list_tracked", TokenRow, chain_id=chain_id)
 
 
 def read_token(store: Readable, *, chain_id: int, address: Address) -> TokenRow | None:
-    """One token, or None when it is not tracked."""
+    """Return one token, or None when it is not tracked."""
     return store.fetch_one("tokens/find_token", TokenRow, chain_id=chain_id, address=address)

@@ -1,4 +1,4 @@
-"""Swaps in pools with an anchor on one side."""
+"""Swaps in pools with an anchor token (wrapped native or stable) on one side."""
 
 from collections.abc import Sequence
 
@@ -10,18 +10,18 @@ from sql.store import Readable, Transaction
 
 
 class Trade(msgspec.Struct, frozen=True, kw_only=True):
-    """One swap, as seen from one of its two tokens."""
+    """One swap, seen from one of its two tokens."""
 
     chain_id: int
     block_number: int
     log_index: int
     time_s: int
-    """Of its block."""
+    """Timestamp of its block, Unix seconds."""
     pool_key: str
     base: float
-    """What moved of the token asked for, in smallest units, without sign."""
+    """Unsigned amount of the requested token, in smallest units."""
     other: float
-    """What moved on the other side."""
+    """Unsigned amount of the other token, in smallest units."""
 
 
 class _Count(msgspec.Struct, frozen=True, kw_only=True):
@@ -29,10 +29,10 @@ class _Count(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def insert_trades(tx: Transaction, frame: pl.DataFrame, *, anchors: Sequence[Address]) -> int:
-    """Store the trades of known pools that are not stored yet; returns how many those were.
+    """Store trades of known pools that are not stored yet; return how many were new.
 
     Columns chain_id, block_number, log_index, time_s, pool_key, amount0, amount1, emitter, and
-    kinds: a list of the kinds of pool whose swaps have that form.
+    kinds: a list of the pool kinds whose swap events have that form.
     """
     if not frame.height:
         return 0
@@ -51,7 +51,7 @@ def newest_trades(
     from_block: int,
     at_most: int,
 ) -> list[Trade]:
-    """Trades in these pools, which have the token on one side, newest first."""
+    """Return trades in these pools, which have the token on one side, newest first."""
     return store.fetch(
         "trades/list_newest",
         Trade,
@@ -64,7 +64,7 @@ def newest_trades(
 
 
 def delete_old_trades(tx: Transaction, *, chain_id: int, kept_s: float) -> None:
-    """Forget the trades that are so much older than the newest block that is held."""
+    """Delete trades older than the newest stored block by more than `kept_s` seconds."""
     tx.execute("trades/delete_old", chain_id=chain_id, kept_s=int(kept_s))
 
 

@@ -1,4 +1,4 @@
-"""Transfers of tracked tokens: dictionary-encoded on the way in, exact on the way out."""
+"""ERC-20 transfers of tracked tokens: addresses as dictionary ids, amounts as 64-bit limbs."""
 
 import msgspec
 import polars as pl
@@ -21,7 +21,8 @@ TRANSFER_COLUMNS = (
     ("word3", "UBIGINT"),
     ("amount", "DOUBLE"),
 )
-"""How a transfer lies in the table: addresses as numbers, the amount as words and as a DOUBLE."""
+"""Columns of the transfer table: addresses as integers, the amount as four 64-bit limbs (`word0`
+lowest) and as a DOUBLE."""
 
 _WORD_DIGITS = 16
 _WORDS = 4
@@ -29,22 +30,23 @@ _PLACE = ("chain_id", "block_number", "log_index")
 
 
 class Holding(msgspec.Struct, frozen=True, kw_only=True):
-    """What the stored transfers leave with one address."""
+    """Net balance of one address from the stored transfers."""
 
     owner: Address
     amount_raw: RawAmount
 
 
 class Holdings(msgspec.Struct, frozen=True, kw_only=True):
-    """What the stored transfers of one token leave with whom."""
+    """Net balances from the stored transfers of one token."""
 
     top: tuple[Holding, ...] = ()
-    """Largest first; those above 0 only."""
+    """Balances above 0, largest first."""
     held_raw: int = 0
-    """With all addresses but the zero address together, of those that have anything. Beyond 256
-    bits where a token tells of made-up amounts."""
+    """Sum of all positive balances but the zero address's. Exceeds 256 bits where a token emits
+    made-up amounts."""
     is_overdrawn: bool = False
-    """Somebody sent more than came: older transfers are missing, or there were never any."""
+    """True if some address sent more than it received: older transfers are missing, or never
+    existed."""
 
 
 class _Count(msgspec.Struct, frozen=True, kw_only=True):
@@ -64,20 +66,21 @@ class _Net(msgspec.Struct, frozen=True, kw_only=True):
     overdrawn: int
 
     def own(self) -> int:
-        """Signed: transfers from before our first block are missing."""
+        """Return the signed net balance: negative where transfers from before our first block are
+        missing."""
         return _exact(self.word0, self.word1, self.word2, self.word3)
 
     def everybody(self) -> int:
-        """Of all that are above 0."""
+        """Return the sum of all positive balances."""
         return _exact(self.all0, self.all1, self.all2, self.all3)
 
 
 def insert_transfers(tx: Transaction, frame: pl.DataFrame) -> int:
-    """Store the transfers that are not stored yet; returns how many those were.
+    """Store transfers that are not stored yet; return how many were new.
 
     Columns chain_id, block_number, log_index, token, sender, recipient (0x text, lower case) and
-    amount_raw (0x and up to 64 hex digits). Raises StoreError, and nothing is stored, when a
-    token is not tracked.
+    amount_raw (0x and up to 64 hex digits). Raises StoreError, and nothing is stored, when a token
+    is not tracked.
     """
     if not frame.height:
         return 0
@@ -96,7 +99,7 @@ def insert_transfers(tx: Transaction, frame: pl.DataFrame) -> int:
 
 
 def insert_undecoded(tx: Transaction, frame: pl.DataFrame, *, chain_id: int) -> int:
-    """Store the undecoded logs of one chain that are not stored yet; returns how many those were.
+    """Store undecoded logs of one chain that are not stored yet; return how many were new.
 
     Columns of UndecodedRow.
     """
@@ -114,15 +117,15 @@ def insert_undecoded(tx: Transaction, frame: pl.DataFrame, *, chain_id: int) -> 
 
 
 def holders_of(store: Readable, *, chain_id: int, token: Address, at_most: int) -> Holdings:
-    """Addresses by what the stored transfers leave them.
+    """Return the largest holders by the stored transfers; none when the token is not tracked.
 
-    Candidates, to be verified on the chain: transfers may start after the token did, and a token
-    may change balances without a transfer. Nobody when it is not tracked.
+    These are candidates to be verified on chain: stored transfers may start after the token did,
+    and a token may change balances without a transfer.
     """
     tracked = read_token(store, chain_id=chain_id, address=token)
     if tracked is None:
         return Holdings()
-    # Rounding of the DOUBLE can misplace near neighbours, so a few more are asked for.
+    # Rounding of the DOUBLE can misorder near neighbours, so more are fetched.
     nets = store.fetch(
         "transfers/list_holders",
         _Net,
@@ -146,7 +149,7 @@ def _exact(*words: str) -> int:
 
 
 def _word(at: int) -> pl.Expr:
-    """The 64 bits of amount_raw that stand `at` words from its low end."""
+    """Return the 64-bit limb of amount_raw at index `at`, lowest first."""
     digits = pl.col("amount_raw").str.slice(2).str.zfill(_WORD_DIGITS * _WORDS)
     word = digits.str.slice(_WORD_DIGITS * (_WORDS - 1 - at), _WORD_DIGITS)
     return word.str.to_integer(base=16, dtype=pl.UInt64)

@@ -1,1 +1,1 @@
-"""Who calls: keys, networks, limits and what a key has used."""
+"""Authentication and limits: API keys, client networks, rate limits, quotas and usage."""

@@ -1,4 +1,4 @@
-"""Who calls: the key, its plan, and the headers that announce the key's end."""
+"""API key authentication: finds a key's caller and plan, and adds headers about its expiry."""
 
 import asyncio
 from collections.abc import Callable, Mapping
@@ -24,7 +24,7 @@ from sql.rows import KeyRow
 KEY_HEADER = "X-API-Key"
 
 NOTICE_S = 7 * 86_400
-"""In this last part of a key's life every answer warns of its end."""
+"""Seconds before a key expires in which every answer has a warning header."""
 
 _MOST_CALLERS = 20_000
 
@@ -34,7 +34,7 @@ RawHeaders = list[tuple[bytes, bytes]]
 
 
 class Caller(msgspec.Struct, frozen=True, kw_only=True):
-    """A known key and what it may do."""
+    """An authenticated key with its plan and counters."""
 
     key: KeyRow
     plan: Plan
@@ -42,11 +42,11 @@ class Caller(msgspec.Struct, frozen=True, kw_only=True):
     windows: tuple[Window, ...]
 
     def is_expired(self, now_s: float) -> bool:
-        """The key is past its deadline."""
+        """True if the key is past its deadline."""
         return self.key.expires_at_s is not None and self.key.expires_at_s <= now_s
 
     def expiry_headers(self, now_s: float) -> RawHeaders:
-        """What every response to the key tells of its deadline; nothing where it has none."""
+        """Return the headers about the key's deadline; none where it has no deadline."""
         expires_at_s = self.key.expires_at_s
         if expires_at_s is None:
             return []
@@ -65,14 +65,15 @@ def _iso_bytes(time_s: int) -> bytes:
 
 
 class PlanGoneError(InternalError):
-    """A key is on a plan that no longer exists."""
+    """A key has a plan that no longer exists."""
 
     def __init__(self, *, key: KeyRow):
         super().__init__(f"key {key.key_id} is on plan {key.plan!r}, which does not exist")
 
 
 class Keyring:
-    """Keys by digest, those in use in memory. Comparison is by digest, so it leaks no prefix."""
+    """Cache of keys in use, by digest; look-ups by digest leak no prefix of a key through
+    timing."""
 
     def __init__(self, ledger: Ledger, plans: Mapping[str, Plan], books: UsageCounters):
         self._ledger = ledger
@@ -82,7 +83,7 @@ class Keyring:
         self._revision = ledger.key_revision
 
     def known(self, digest: str) -> Caller | None:
-        """The caller, as far as memory can tell; None also when memory is not to be believed."""
+        """Return the cached caller; None if not cached, or the cache may be out of date."""
         if not self._books.are_keys_current():
             return None
         if self._revision != self._ledger.key_revision:
@@ -91,7 +92,8 @@ class Keyring:
         return self._callers.get(digest)
 
     async def find(self, digest: str) -> Caller | None:
-        """The caller with a key that was issued and not revoked. Raises StoreError."""
+        """Return the caller of a key that was issued and not revoked, else None. Raises
+        StoreError."""
         if not self._books.are_keys_current():
             await self._books.look()
         caller = self.known(digest)
@@ -114,7 +116,7 @@ class Keyring:
 
 
 async def require_key(connection: ASGIConnection[Any, Any, Any, Any], _: BaseRouteHandler) -> None:
-    """Guard: know the caller by the header that every route of the specification takes."""
+    """Guard: authenticate the caller by the X-API-Key header."""
     key = connection.headers.get(KEY_HEADER, "").strip()
     await _require(connection, key, missing=KeyRequiredError())
 
@@ -122,7 +124,7 @@ async def require_key(connection: ASGIConnection[Any, Any, Any, Any], _: BaseRou
 async def require_key_or_token(
     connection: ASGIConnection[Any, Any, Any, Any], _: BaseRouteHandler
 ) -> None:
-    """Guard for clients that were written for others: the key may also come as `Authorization`.
+    """Guard for clients of other APIs: the key may also come in `Authorization`.
 
     With or without `Bearer` before it. Where both headers are sent, X-API-Key decides.
     """
@@ -131,7 +133,7 @@ async def require_key_or_token(
 
 
 def key_or_token(headers: Headers) -> str:
-    """The key, wherever it stands; empty where there is none."""
+    """Return the key from either header; empty where there is none."""
     key = headers.get(KEY_HEADER, "").strip()
     if key:
         return key
@@ -143,14 +145,15 @@ def key_or_token(headers: Headers) -> str:
 async def _require(
     connection: ASGIConnection[Any, Any, Any, Any], key: str, *, missing: KeyRequiredError
 ) -> None:
-    """Know the caller, or refuse."""
+    """Authenticate the caller, or raise."""
     if not key:
         raise missing
     await find_caller(connection, digest_of(key))
 
 
 async def find_caller(connection: ASGIConnection[Any, Any, Any, Any], digest: str) -> Caller:
-    """Who has the key. Whatever the answer will be, it tells of the key's deadline.
+    """Return the caller with the key of this digest; every response then has the key's expiry
+    headers.
 
     Raises UnknownKeyError, KeyExpiredError, StoreError.
     """
@@ -167,7 +170,7 @@ async def find_caller(connection: ASGIConnection[Any, Any, Any, Any], digest: st
 
 
 def caller_of(scope: Scope) -> Caller:
-    """Who `require_key` found."""
+    """Return the caller found by `require_key`."""
     caller: Caller = scope["state"][_CALLER]
     return caller
 
@@ -175,13 +178,13 @@ def caller_of(scope: Scope) -> Caller:
 def add_expiry_headers(
     keyring: Keyring, now_s: Callable[[], float]
 ) -> Callable[[Message, Scope], Any]:
-    """Hook before a response leaves: tell a key with a deadline when that is."""
+    """Return a hook that adds the expiry headers of the caller's key to each response."""
 
     async def add(message: Message, scope: Scope) -> None:
         if message["type"] != "http.response.start":
             return
         state = scope.get("state", {})
-        # No route asked for it: there is none (404, 405), or anybody may call it.
+        # No guard has looked for it: there is no route (404, 405), or it needs no key.
         caller = state[_CALLER] if _CALLER in state else await _caller_without_route(keyring, scope)
         if caller is not None:
             message["headers"] = [*message["headers"], *caller.expiry_headers(now_s())]
@@ -194,4 +197,4 @@ async def _caller_without_route(keyring: Keyring, scope: Scope) -> Caller | None
     try:
         return await keyring.find(digest_of(key)) if key else None
     except AssayError:
-        return None  # the answer that is on its way is worth more than a header
+        return None  # the response matters more than a missing header

@@ -1,4 +1,4 @@
-"""The four limit tiers and the lifetime of a trial key."""
+"""Admission of calls: rate windows, calendar quotas, and the lifetime quota of trial keys."""
 
 import asyncio
 import math
@@ -14,11 +14,11 @@ from sql.ledger import Ledger, Usage, utc_day
 
 
 class KeyLimits:
-    """Lets a call through and counts it, or refuses it and counts nothing.
+    """Admits a call and counts it, or refuses it and counts nothing.
 
-    Windows move, and are in memory or shared. Quotas are by calendar day and month in UTC, known
-    from the ledger; what other processes count on it is seen at the next visit. A plan with a
-    lifetime is counted in the ledger itself before its call is let through.
+    Rate windows are moving, in memory or shared. Quotas are per calendar day and month in UTC, from
+    the ledger; counts by other processes are seen at the next flush. A plan with a lifetime quota
+    is counted in the ledger itself before its call is admitted.
     """
 
     def __init__(
@@ -35,15 +35,15 @@ class KeyLimits:
         self._now_s = now_s
 
     async def admit(self, caller: Caller) -> None:
-        """Raises LifetimeSpentError, which no waiting mends, before any LimitedError.
+        """Count the call. Raises LifetimeSpentError, which is permanent, before any LimitedError.
 
-        Raises StoreError when the ledger can neither be asked nor told.
+        Raises StoreError when the ledger can neither be read nor written.
         """
         if self._books.is_late():
             await self._books.catch_up()
         windows = self._windows
         if caller.plan.lifetime is None and isinstance(windows, LocalWindows):
-            # Nothing waits between looking and counting, so no other call comes in between.
+            # No await between check and count, so no other call runs in between.
             now_s, tally = self._now_s(), caller.tally
             self._books.turn_to(tally, now_s)
             _refuse_if_full(windows.full_now(caller.windows, caller.key.digest))
@@ -55,7 +55,7 @@ class KeyLimits:
                 await self._admit_in_turn(caller)
 
     async def look(self, caller: Caller) -> tuple[Usage, list[WindowUse]]:
-        """What the key has used, as far as this process and the ledger know. Counts nothing.
+        """Return the usage of the key, as known to this process and the ledger. Counts nothing.
 
         Raises StoreError when the ledger cannot be read.
         """
@@ -70,7 +70,7 @@ class KeyLimits:
         return used, await self._windows.look(caller.windows, caller.key.digest)
 
     async def aclose(self) -> None:
-        """Write what was counted; give connections up."""
+        """Flush the usage counters and close connections."""
         await self._books.aclose()
         await self._windows.aclose()
 
@@ -130,7 +130,7 @@ def _quota_headers(period: str, limit: int, used: int) -> Mapping[str, str]:
 
 
 def _until_tomorrow_s(now_s: float) -> int:
-    """Whole seconds until the next day begins in UTC, at least one."""
+    """Return the whole seconds until the next UTC day, at least one."""
     now = datetime.fromtimestamp(now_s, tz=UTC)
     midnight = datetime(now.year, now.month, now.day, tzinfo=UTC) + timedelta(days=1)
     return max(1, math.ceil((midnight - now).total_seconds()))

@@ -1,4 +1,4 @@
-"""Which network a call comes from: one trial key each."""
+"""Client networks: finds the IPv4 address or IPv6 /64 of a caller, behind trusted proxies."""
 
 import ipaddress
 import re
@@ -17,21 +17,21 @@ _ELEMENT = re.compile(r'((?:[^,"]|"(?:[^"\\]|\\.)*")*)(?:,|$)')
 _WITH_PORT = re.compile(r"\[(?P<v6>[^\]]+)\](?::\d+)?|(?P<v4>[\d.]+):\d+")
 
 LOCAL = "local"
-"""A caller without an IP address, over a Unix-domain socket."""
+"""Network of a caller without an IP address, over a Unix-domain socket."""
 
 
 def parse_networks(texts: Iterable[str]) -> tuple[IpNetwork, ...]:
-    """Trusted proxies as networks; a single address is a network of one."""
+    """Parse trusted proxies as networks; a single address is a network of one."""
     return tuple(ipaddress.ip_network(text) for text in texts)
 
 
 def client_network(
     peer: str | None, forwarded_for: Sequence[str], *, trusted: tuple[IpNetwork, ...]
 ) -> str:
-    """The IPv4 address, or the /64 of an IPv6 address, of the client.
+    """Return the IPv4 address, or the /64 of an IPv6 address, of the client.
 
-    `forwarded_for` is the chain of hops, the nearest last. It is walked from its end only as long
-    as the hop that wrote an entry is a trusted proxy: what lies beyond anyone could write.
+    `forwarded_for` is the chain of hops, the nearest last. It is read from its end only as long as
+    the hop that wrote an entry is a trusted proxy: anyone could have written the entries beyond.
     """
     client = _parse(peer)
     if client is None:
@@ -49,9 +49,9 @@ def client_network(
 
 
 def forwarded_hops(lines: Sequence[str], header: ForwardedHeader) -> list[str]:
-    """The hops that a header names, from all its lines, the nearest last.
+    """Return the hops named by a header, from all its lines, the nearest last.
 
-    Source: RFC 7239 for Forwarded. A hop that hides itself or is none stays in its place.
+    Source: RFC 7239 for Forwarded. A hop that is hidden or invalid keeps its place.
     """
     text = ",".join(lines)
     if header == "x-forwarded-for":
@@ -66,7 +66,7 @@ def _for(element: str) -> str:
 
 
 def _parse(text: str | None) -> IpAddress | None:
-    """An address as an IPv4 one where it only wraps one, without its port. None: no address."""
+    """Parse an address without its port, an IPv4-mapped one as IPv4. None: no address."""
     bare = (text or "").strip()
     with_port = _WITH_PORT.fullmatch(bare)
     if with_port is not None:

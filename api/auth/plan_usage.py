@@ -1,4 +1,4 @@
-"""What a key has used of its plan, and when it gets more. Looking does not count as a call."""
+"""Usage of a key against its plan, and when limits reset. Reading it does not count as a call."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -53,7 +53,8 @@ class KeyUsage(Shape, frozen=True, kw_only=True):
 
 
 async def read_usage(limits: KeyLimits, caller: Caller, *, now_s: float) -> KeyUsage:
-    """Raises StoreError when the ledger cannot be read."""
+    """Return the plan's limits with the key's usage. Raises StoreError when the ledger cannot be
+    read."""
     used, windows = await limits.look(caller)
     states: dict[WindowKind, WindowState] = {use.window.kind: _window_state(use) for use in windows}
     plan, expires_at_s = caller.plan, caller.key.expires_at_s

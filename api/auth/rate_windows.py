@@ -1,8 +1,8 @@
-"""The windows of a plan: so many calls within any so many seconds, in memory or shared.
+"""Moving rate windows: so many calls within any so many seconds, in memory or shared via Redis.
 
-Shared ones are those of `limits` in Redis. Its store in memory is not used: each call there starts
-a thread that walks over all keys, and even without that its strategies take 6 us of a call that
-takes 35. The rule is the same, and the tests hold ours to that of `limits`.
+The shared ones use the `limits` library. Its in-memory store is not used: each call there starts a
+thread that scans all keys, and even without that its strategies take 6 us of a call that takes 35.
+The rule is the same, and tests compare ours with that of `limits`.
 """
 
 import asyncio
@@ -27,10 +27,10 @@ from config.plans import Plan
 from config.secret import Secret, mask_url
 
 REDIS_PATIENCE_S = 0.5
-"""A command of the shared store that takes longer has failed."""
+"""Timeout of a command to the shared store."""
 
 REDIS_PAUSE_S = 5.0
-"""After a failure the shared store is left alone for so long."""
+"""Pause after a failure of the shared store, in which it is not used."""
 
 _CONNECTIONS = 32
 _MINUTE_S = 60
@@ -43,7 +43,7 @@ WindowKind = Literal["burst", "minute"]
 
 
 class Window(msgspec.Struct, frozen=True, kw_only=True):
-    """One window of a plan."""
+    """One rate window of a plan."""
 
     kind: WindowKind
     limit: int
@@ -52,21 +52,21 @@ class Window(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def item(self) -> RateLimitItem:
-        """As `limits` has it."""
+        """Return the window as a type of `limits`."""
         return RateLimitItemPerSecond(self.limit, self.span_s, self.kind)
 
 
 class WindowUse(msgspec.Struct, frozen=True, kw_only=True):
-    """What a key has used of one window."""
+    """Usage of one window by a key."""
 
     window: Window
     used: int
     frees_in_s: int | None
-    """Seconds until the oldest call leaves. None: there is none."""
+    """Seconds until the oldest call leaves the window. None: there is none."""
 
 
 _Times = tuple[Window, deque[float]]
-"""A window of one key, and when the calls in it were made, oldest first."""
+"""A window of one key, with the times of the calls in it, oldest first."""
 
 
 class WindowExceeded(msgspec.Struct, frozen=True, kw_only=True):
@@ -78,7 +78,7 @@ class WindowExceeded(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def windows_of(plan: Plan) -> tuple[Window, ...]:
-    """The windows of a plan, the shortest first."""
+    """Return the windows of a plan, the shortest first."""
     windows = []
     if plan.burst_limit is not None and plan.burst_window_s is not None:
         windows.append(Window(kind="burst", limit=plan.burst_limit, span_s=plan.burst_window_s))
@@ -88,7 +88,7 @@ def windows_of(plan: Plan) -> tuple[Window, ...]:
 
 
 class LocalWindows:
-    """Windows of this process alone. Looking and taking do not wait: nobody comes in between."""
+    """Windows of this process alone. Check and count do not await, so no other call interleaves."""
 
     def __init__(self, now_s: Callable[[], float] = time.monotonic):
         self._now_s = now_s
@@ -96,7 +96,7 @@ class LocalWindows:
         self._sweep_at_s = now_s() + _SWEEP_EVERY_S
 
     def full_now(self, windows: Sequence[Window], key: str) -> WindowExceeded | None:
-        """The first window without room for one more call; takes none."""
+        """Return the first window without room for one more call; count nothing."""
         now_s = self._now_s()
         for window, times in self._held.get(key) or self._begin(windows, key):
             while times and times[0] < now_s - window.span_s:
@@ -106,7 +106,7 @@ class LocalWindows:
         return None
 
     def take_now(self, windows: Sequence[Window], key: str) -> None:
-        """Take room in every window, after `full_now` has said that there is some."""
+        """Count a call in every window, after `full_now` has found room."""
         now_s = self._now_s()
         for _, times in self._held.get(key) or self._begin(windows, key):
             times.append(now_s)
@@ -114,7 +114,7 @@ class LocalWindows:
             self._sweep(now_s)
 
     def look_now(self, windows: Sequence[Window], key: str) -> list[WindowUse]:
-        """What is used of every window; takes nothing."""
+        """Return the usage of every window; count nothing."""
         now_s = self._now_s()
         found = self._held.get(key) or tuple((window, deque[float]()) for window in windows)
         uses = []
@@ -125,30 +125,30 @@ class LocalWindows:
         return uses
 
     def _begin(self, windows: Sequence[Window], key: str) -> tuple[_Times, ...]:
-        # More than the limit's newest calls never matter, whether anybody looks or not.
+        # Only the newest `limit` calls can matter, so memory is bounded by them.
         held = tuple((window, deque[float](maxlen=window.limit)) for window in windows)
         if held:
             self._held[key] = held
         return held
 
     async def full(self, windows: Sequence[Window], key: str) -> WindowExceeded | None:
-        """As `full_now`."""
+        """Return as `full_now`."""
         return self.full_now(windows, key)
 
     async def take(self, windows: Sequence[Window], key: str) -> WindowExceeded | None:
-        """As `take_now`."""
+        """Count as `take_now`."""
         self.take_now(windows, key)
         return None
 
     async def look(self, windows: Sequence[Window], key: str) -> list[WindowUse]:
-        """As `look_now`."""
+        """Return as `look_now`."""
         return self.look_now(windows, key)
 
     async def aclose(self) -> None:
-        """Nothing is held."""
+        """Do nothing: there is nothing to close."""
 
     def _sweep(self, now_s: float) -> None:
-        """Forget keys whose last call has left every window."""
+        """Delete keys whose last call has left every window."""
 
         def is_in_use(held: tuple[_Times, ...]) -> bool:
             return any(times and times[-1] >= now_s - window.span_s for window, times in held)
@@ -158,11 +158,11 @@ class LocalWindows:
 
 
 class SharedWindows:
-    """Windows of all processes that name the same Redis or Valkey server.
+    """Windows shared by all processes that use the same Redis or Valkey server.
 
-    What is taken there is taken in memory too, so that with the server out of reach each process
-    goes on with its own part of the truth: nobody is refused for our trouble, and nobody gets more
-    than the plan's calls from each process.
+    Calls are also counted in memory, so that while the server is unreachable each process applies
+    its own counts: no caller is refused because of the outage, and none gets more than the plan's
+    calls from each process.
     """
 
     def __init__(self, url: Secret, local: LocalWindows) -> None:
@@ -184,7 +184,7 @@ class SharedWindows:
         self._rests_until = float("-inf")
 
     async def full(self, windows: Sequence[Window], key: str) -> WindowExceeded | None:
-        """The first window without room for one more call; takes none."""
+        """Return the first window without room for one more call; count nothing."""
 
         async def look(window: Window) -> WindowExceeded | None:
             if await self._limiter.test(window.item, key):
@@ -199,7 +199,8 @@ class SharedWindows:
         return self._local.full_now(windows, key)
 
     async def take(self, windows: Sequence[Window], key: str) -> WindowExceeded | None:
-        """Take room in every window. The one that another process has just filled, if any."""
+        """Count a call in every window. Return the one that another process has just filled, if
+        any."""
         self._local.take_now(windows, key)
         if not self._is_resting():
             async with self._within_patience():
@@ -209,7 +210,7 @@ class SharedWindows:
         return None
 
     async def look(self, windows: Sequence[Window], key: str) -> list[WindowUse]:
-        """What is used of every window, by all processes; takes nothing."""
+        """Return the usage of every window, by all processes; count nothing."""
 
         async def look_at(window: Window) -> WindowUse:
             reset_s, left = await self._limiter.get_window_stats(window.item, key)
@@ -223,7 +224,7 @@ class SharedWindows:
         return self._local.look_now(windows, key)
 
     async def aclose(self) -> None:
-        """Give the connections up."""
+        """Close the connections."""
         await self._pool.aclose()
 
     def _is_resting(self) -> bool:
@@ -231,7 +232,7 @@ class SharedWindows:
 
     @asynccontextmanager
     async def _within_patience(self) -> AsyncIterator[None]:
-        """Ends early, with a line in the log, when the server does not do its part."""
+        """Run the block with a timeout; log a failure of the server and pause its use."""
         try:
             async with asyncio.timeout(REDIS_PATIENCE_S):
                 yield
@@ -247,5 +248,6 @@ def _full(window: Window, wait_s: float) -> WindowExceeded:
 
 
 def _retry_after_s(wait_s: float) -> int:
-    """A call at the very end of the window is still in it, hence the whole second more."""
+    """Return whole seconds to wait, plus one: a call at the very end of the window is still in
+    it."""
     return max(0, math.floor(wait_s)) + 1

@@ -1,6 +1,7 @@
-"""What the ledger says of the keys that call, kept in memory between two visits to it.
+"""Write-behind cache of key usage: calls are counted in memory and flushed to the ledger.
 
-A visit writes the calls counted since the last one and looks whether a key was changed elsewhere.
+A visit to the ledger writes the calls counted since the last one, and reads whether another process
+changed a key. A killed process loses at most the counts of its last `LOST_AT_MOST_S` seconds.
 """
 
 import asyncio
@@ -14,20 +15,20 @@ from config.errors import StoreError
 from sql.ledger import Calls, Ledger, Usage, utc_day
 
 VISIT_EVERY_S = 0.4
-"""A counted call waits this long for its visit."""
+"""Delay from a counted call to its flush."""
 
 LOST_AT_MOST_S = 1.0
-"""A kill may cost the counts of the calls in its last second, and no others."""
+"""Bound on loss: a kill may lose the counts of the calls in its last second, and no others."""
 
 HOLD_AFTER_S = 0.7
-"""When a counted call has waited so long, new ones are held until it is written; what is left of
-the second is for that. A ledger that cannot be written at all stops them here."""
+"""When a counted call has waited so long, new calls are held until it is written; the rest of the
+second is for that write. A ledger that cannot be written at all blocks calls here."""
 
 LOOK_EVERY_S = 1.0
-"""While keys are asked for, changes of other processes are looked for this often."""
+"""While keys are in use, changes by other processes are read this often."""
 
 MOST_UNSEEN_S = 2.0
-"""Keys in memory are believed this long after the last look."""
+"""Cached keys are trusted this long after the last read of changes."""
 
 _DAY_S = 86_400
 
@@ -35,7 +36,7 @@ _log = structlog.get_logger(__name__)
 
 
 class UsageTally:
-    """Calls of one key: what the ledger held at the last visit, and what was counted since."""
+    """Counters of one key: the ledger's values at the last visit, plus the calls counted since."""
 
     __slots__ = (
         "__weakref__",
@@ -52,11 +53,11 @@ class UsageTally:
         self.key_id = key_id
         self.unwritten = 0
         self.in_turn = asyncio.Lock()
-        """Held by a call that has to wait between looking and counting."""
+        """Held by a call that has to await between check and count."""
         self.see(usage, day)
 
     def see(self, usage: Usage, day: str) -> None:
-        """Take over what the ledger holds on that day; what is unwritten comes on top."""
+        """Set the ledger's values of that day; unwritten calls are added."""
         self.day = day
         self.lifetime = usage.lifetime + self.unwritten
         self.day_calls = usage.day + self.unwritten
@@ -64,16 +65,16 @@ class UsageTally:
 
 
 class UsageCounters:
-    """The tallies of all keys in use. Only for the thread of the event loop."""
+    """The tallies of all keys in use. For the event loop's thread only."""
 
     def __init__(self, ledger: Ledger, *, now_s: Callable[[], float]):
         self._ledger = ledger
         self._now_s = now_s
         self._tallies: WeakValueDictionary[int, UsageTally] = WeakValueDictionary()
         self._waiting: dict[UsageTally, None] = {}
-        """Tallies with something unwritten, in order; being here keeps them alive."""
+        """Tallies with unwritten calls, in order; this reference keeps them alive."""
         self._former: list[Calls] = []
-        """Calls of days that have ended, and of visits that failed."""
+        """Unwritten calls of past days, and of failed visits."""
         self._waiting_since: float | None = None
         self._writing_since: float | None = None
         self._visited_at = float("-inf")
@@ -83,17 +84,17 @@ class UsageCounters:
         self._day_from_s = self._day_to_s = 0.0
 
     async def tally(self, key_id: int) -> UsageTally:
-        """The one tally of a key. Raises StoreError."""
+        """Return the one tally of a key. Raises StoreError."""
         now_s = self._now_s()
         if key_id not in self._tallies:
             usage = await asyncio.to_thread(self._ledger.usage, key_id, now_s)
-            if key_id not in self._tallies:  # nobody else was faster
+            if key_id not in self._tallies:  # no other task has created it meanwhile
                 tally = self._tallies[key_id] = UsageTally(key_id, usage, utc_day(now_s))
                 return tally
         return self._tallies[key_id]
 
     def turn_to(self, tally: UsageTally, now_s: float) -> None:
-        """Begin a new page where a new day or month has begun."""
+        """Reset the day's and month's counts where a new day or month has begun."""
         if not self._day_from_s <= now_s < self._day_to_s:
             self._day = utc_day(now_s)
             self._day_from_s = now_s // _DAY_S * _DAY_S
@@ -121,7 +122,7 @@ class UsageCounters:
                 self._plan_visit()
 
     def is_late(self) -> bool:
-        """A counted call has waited too long to be written."""
+        """True if a counted call has waited too long to be written."""
         since = self._waiting_since if self._writing_since is None else self._writing_since
         return since is not None and time.monotonic() - since > HOLD_AFTER_S
 
@@ -132,16 +133,16 @@ class UsageCounters:
             raise StoreError(path="ledger", reason="counted calls cannot be written")
 
     def are_keys_current(self) -> bool:
-        """The last look at changes of keys was short ago; begins another when it is time."""
+        """True if key changes were read recently; starts another visit when it is due."""
         unseen_s = time.monotonic() - self._visited_at
         if unseen_s > LOOK_EVERY_S:
             self._begin_visit()
         return unseen_s <= MOST_UNSEEN_S
 
     async def look(self) -> None:
-        """Look at changes of keys now. Raises StoreError when the ledger cannot be read.
+        """Read changes of keys now. Raises StoreError when the ledger cannot be read.
 
-        A look that took long is a look: it shows what was there since it began.
+        The result is as of the start of the visit, however long it took.
         """
         last_at = self._visited_at
         await self.visit()
@@ -149,11 +150,11 @@ class UsageCounters:
             raise StoreError(path="ledger", reason="changes of keys cannot be read")
 
     async def visit(self) -> None:
-        """The visit under way, or a new one; that it failed shows in what is still late."""
+        """Await the visit under way, or a new one; its failure shows in `is_late`."""
         await asyncio.shield(self._begin_visit())
 
     async def aclose(self) -> None:
-        """Write what has been counted."""
+        """Write all counted calls."""
         if self._visit is not None:
             await self._visit
         if self._waiting_since is not None:
@@ -163,7 +164,7 @@ class UsageCounters:
 
     def _plan_visit(self) -> None:
         if self._next_visit is not None:
-            self._next_visit.cancel()  # an unplanned visit has come before it
+            self._next_visit.cancel()  # an unscheduled visit came before it
         loop = asyncio.get_running_loop()
         self._next_visit = loop.call_later(VISIT_EVERY_S, self._begin_visit)
 
@@ -199,7 +200,8 @@ class UsageCounters:
             self._take_over(usages, utc_day(now_s))
 
     def _look_and_write(self, batch: list[Calls], now_s: float) -> dict[int, Usage]:
-        """The write comes last: once it is done nothing may fail, or it would be done again."""
+        """Read the key revision, then write. The write is last: a failure after it would repeat
+        it."""
         self._ledger.read_key_revision()
         return self._ledger.add_calls(batch, now_s) if batch else {}
 

@@ -1,1 +1,1 @@
-"""A report in each of the shapes that callers ask for. Pure."""
+"""Pure renderers of a report into each response format."""

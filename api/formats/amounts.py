@@ -1,4 +1,4 @@
-"""Exact arithmetic from raw amounts to the numbers and strings that answers carry."""
+"""Exact conversion of raw amounts to the numbers and decimal strings in answers."""
 
 from decimal import Decimal
 
@@ -8,31 +8,32 @@ _HUNDREDTHS_OF_PCT = 10_000
 
 
 def whole_tokens(amount_raw: int, *, decimals: int) -> float:
-    """The amount in whole tokens, as the JSON number nearest to the exact value."""
+    """Return the amount in whole tokens, as the JSON number nearest to the exact value."""
     return float(amount_raw / 10**decimals)
 
 
 def share_pct(part_raw: RawAmount, *, of_raw: RawAmount) -> float:
-    """Percent of the whole, not rounded. 0 when the whole is 0."""
+    """Return the part in percent of the whole, not rounded. 0 when the whole is 0."""
     return float(100 * part_raw / of_raw) if of_raw else 0.0
 
 
 def truncated_pct(part_raw: RawAmount, *, of_raw: RawAmount) -> float:
-    """Percent of the whole, cut (not rounded) to two decimals. 0 when the whole is 0."""
+    """Return the part in percent of the whole, truncated (not rounded) to two decimals. 0 when the
+    whole is 0."""
     if not of_raw:
         return 0.0
     return (part_raw * _HUNDREDTHS_OF_PCT // of_raw) / 100
 
 
 def decimal_text(amount_raw: RawAmount, *, decimals: int) -> str:
-    """The amount in whole tokens as the shortest exact decimal string, all digits kept."""
+    """Return the amount in whole tokens as the shortest exact decimal string, all digits kept."""
     whole, rest = divmod(amount_raw, 10**decimals)
     fraction = f"{rest:0{decimals}d}".rstrip("0") if rest else ""
     return f"{whole}.{fraction}" if fraction else str(whole)
 
 
 def number_text(value: float) -> str:
-    """The shortest decimal string that reads back as the same number: '0.02', '1', '12.5'."""
+    """Return the shortest decimal string that parses to the same number: '0.02', '1', '12.5'."""
     text = format(Decimal(repr(value)), "f")
     if "." in text:
         text = text.rstrip("0").rstrip(".")

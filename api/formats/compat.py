@@ -1,4 +1,4 @@
-"""Native features -> the compat shape: one table, one row per field.
+"""The compat format: derived from native features by a table with one row per field.
 
 Booleans become '1' and '0', numbers the shortest exact decimal string, null stays null. Every
 change of scale or direction is a row of `TABLE`.
@@ -91,11 +91,11 @@ ALWAYS_NULL = (
     "owner_percent",
     "is_honeypot",
 )
-"""Present in the shape, never produced."""
+"""Fields of the format that are never filled."""
 
 
 def digit(value: bool | Pending | msgspec.UnsetType | None) -> Digit | None:
-    """'1', '0', or None where there is no answer yet."""
+    """Return '1' or '0'; None where there is no answer yet."""
     answer = settled(value)
     if answer is None:
         return None
@@ -103,7 +103,7 @@ def digit(value: bool | Pending | msgspec.UnsetType | None) -> Digit | None:
 
 
 def either(*values: bool | Pending | None) -> bool | None:
-    """True if any is true; else None if any has no answer; else false."""
+    """True if any is true; else None if any has no answer; else False."""
     if any(value is True for value in values):
         return True
     return False if all(value is False for value in values) else None
@@ -114,12 +114,13 @@ def _text(value: float | None) -> str | None:
 
 
 def _first_figure(*values: float | Pending | None) -> str | None:
-    """The first that is a figure; `pending` and null are passed over."""
+    """Return the first number as text; `pending` and null are skipped."""
     return _text(next((value for value in map(figure, values) if value is not None), None))
 
 
 def _hidden_owner(native: NativeFeatures) -> Digit | None:
-    """'1' only for a bypass that names who may use it; a universal one is '0'."""
+    """Return '1' only for an allowance bypass restricted to named spenders; for a universal one
+    '0'."""
     if native.allowance_bypass is None:
         return None
     return digit(native.allowance_bypass and bool(native.privileged_spenders))
@@ -144,7 +145,7 @@ TABLE: dict[str, CompatRule] = {
     "selfdestruct": _same("can_selfdestruct"),
     "external_call": _same("external_call"),
     "is_in_dex": _same("is_in_dex"),
-    # What a buyer loses is what the recipient does not receive; a seller is the sender.
+    # In a plain transfer the buyer's loss is the receive tax, the seller's the send tax.
     "buy_tax": lambda n: _first_figure(*(pool.buy_tax for pool in n.dex), n.receive_tax),
     "sell_tax": lambda n: _first_figure(*(pool.sell_tax for pool in n.dex), n.send_tax),
     "cannot_buy": _same("cannot_buy"),
@@ -161,11 +162,11 @@ TABLE: dict[str, CompatRule] = {
     "hidden_owner": _hidden_owner,
     "owner_change_balance": _same("owner_can_change_balance"),
 }
-"""Compat field -> how it follows from the native ones, owner-gated flags after the gate."""
+"""Compat field -> its rule over the native features, after the owner gate."""
 
 
 def render_compat(report: Report, native: NativeFeatures) -> CompatFeatures:
-    """The compat features. Amounts come from the report, where they are exact."""
+    """Return the compat features. Amounts are taken from the report, where they are exact."""
     from_native: dict[str, Any] = {name: rule(native) for name, rule in TABLE.items()}
     return CompatFeatures(
         **from_native,

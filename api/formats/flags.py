@@ -1,4 +1,7 @@
-"""The checks of the summary: a catalogue as data, and how one check is resolved."""
+"""Checks of the summary: a catalogue as data, and evaluation of one check to a flag.
+
+No answer gives status `unknown`, never a pass.
+"""
 
 from collections.abc import Callable
 from typing import Literal
@@ -38,20 +41,20 @@ class Flag(Shape, frozen=True, kw_only=True):
 
 
 class Check(msgspec.Struct, frozen=True, kw_only=True):
-    """One row of the catalogue."""
+    """One row of the check catalogue."""
 
     key: str
     label: str
     severity: Severity
-    """Status where the finding holds."""
+    """Status if the check finds something."""
     value: Callable[["Judged"], bool | None]
-    """The answer; None makes the flag unknown."""
+    """Evaluates the check; None makes the flag unknown."""
     finding: bool = True
-    """The answer that is a finding."""
+    """The value that is a finding."""
 
 
 class Judged(msgspec.Struct, frozen=True, kw_only=True):
-    """What the checks look at."""
+    """Input of the checks."""
 
     report: Report
     native: NativeFeatures
@@ -59,7 +62,7 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def resolve(check: Check, judged: Judged) -> Flag:
-    """The flag of one check. No answer is `unknown`, never a pass."""
+    """Evaluate one check to a flag. No answer is `unknown`, never a pass."""
     value = check.value(judged)
     status: Status = "unknown"
     if value is not None:
@@ -77,7 +80,7 @@ def resolve(check: Check, judged: Judged) -> Flag:
 
 
 def _field(name: str) -> Callable[[Judged], bool | None]:
-    """The native field of that name; `pending` and an absent key are no answer."""
+    """Return a rule that reads a native field; `pending` and an absent key are no answer."""
 
     return lambda judged: settled(getattr(judged.native, name))
 
@@ -96,10 +99,10 @@ def transfer_restrictions(native: NativeFeatures) -> bool | None:
 
 
 def _tax_from(low_pct: float) -> Callable[[Judged], bool | None]:
-    """Whether a tax is so high or higher.
+    """Return a rule: True if a tax is at least `low_pct`.
 
-    "No" needs a figure for buys and one for sales, each from a pool where pools exist: the tax of a
-    plain transfer does not stand in for them. Without a pool those of a transfer are all there is.
+    False needs a figure for buys and one for sales, from pools where pools exist: the tax of a
+    plain transfer does not replace them. Without a pool, those of a transfer are used.
     """
 
     def read(judged: Judged) -> bool | None:
@@ -116,7 +119,7 @@ def _tax_from(low_pct: float) -> Callable[[Judged], bool | None]:
 
 
 def _report_field(name: str) -> Callable[[Judged], bool | None]:
-    """A finding of the report that answers in native format do not carry."""
+    """Return a rule that reads a report field which the native format does not have."""
 
     def read(judged: Judged) -> bool | None:
         value: bool | None = getattr(judged.report.token, name)
@@ -126,7 +129,7 @@ def _report_field(name: str) -> Callable[[Judged], bool | None]:
 
 
 def _dominant_pool_unsellable(judged: Judged) -> bool | None:
-    """Whether a sale into the deepest pool failed, whatever shallower ones take."""
+    """True if a sale into the deepest pool failed, even if it passes in shallower ones."""
     if not judged.native.dex:
         return None
     can_sell = settled(judged.native.dex[0].sell_success)
@@ -149,11 +152,11 @@ def _creator_holds_supply(judged: Judged) -> bool | None:
 
 
 def _holder_concentration(judged: Judged) -> bool | None:
-    """Whether one holder that is neither a burn address nor a pool has over a fifth.
+    """True if one holder that is neither a burn address nor a pool has over a fifth of the supply.
 
-    The list names who is known, and a whole history of transfers what others have, each less than
-    those on the list: while more than a fifth of the supply lies with nobody, one that is missing
-    may have it. None then.
+    None if an unlisted holder may have as much: while over a fifth of the supply is covered neither
+    by the listed holders nor by the sum of the others in a complete transfer history, each of whom
+    has less than those listed.
     """
     report = judged.report
     top = holders_of(report.holders, "top")
@@ -187,12 +190,12 @@ def _check(
 
 
 def _fields(severity: Severity, **labels: str) -> tuple[Check, ...]:
-    """Checks that are one native field each, true being the finding."""
+    """Return checks of one native field each, True being the finding."""
     return tuple(_check(severity, key, label) for key, label in labels.items())
 
 
 def _report_fields(severity: Severity, **labels: str) -> tuple[Check, ...]:
-    """The same of findings that answers in native format do not carry."""
+    """Return checks of one report field each that the native format does not have."""
     return tuple(_check(severity, key, label, _report_field(key)) for key, label in labels.items())
 
 
@@ -236,7 +239,7 @@ TRADE_CHECKS: tuple[Check, ...] = (
         _dominant_pool_unsellable,
     ),
 )
-"""Each is a reason of the verdict as well."""
+"""Each is also a reason of the verdict."""
 
 (UNTESTED_CONDITIONS,) = _report_fields(
     "warning",
@@ -325,8 +328,8 @@ _BY_SETTING = "owner_can_change_balance"
 
 
 def catalogue(report: Report | None, *, has_owner_simulation: bool) -> tuple[Check, ...]:
-    """The checks that a deployment makes: one that its setting leaves out is not counted, unless
-    the report has its answer all the same."""
+    """Return the checks of this deployment; the one disabled by a setting is left out, unless the
+    report has its answer."""
     is_answered = report is not None and report.token.owner_can_change_balance is not None
     if has_owner_simulation or is_answered:
         return CATALOGUE

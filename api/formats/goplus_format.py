@@ -1,10 +1,10 @@
-"""A report -> one token as the GoPlus Security API tells of it, which other clients can read.
+"""The GoPlus format: one token in the shape of the GoPlus Security API, for its clients.
 
-Its rules, where they differ from our compat format: a share or a tax is a fraction (1 is 100 %), a
-key whose value is not known is absent, addresses are in lower case, and no flag depends on who
-owns the contract: it says what the code has. A tax is that of a trade, never of a plain transfer,
-and is 1 where every trade that was tried failed. Every such rule is a row of `TABLE`.
-Source: GoPlus Security API, "Token Security API" response details, and its Python SDK 0.2.6.
+Differences from our compat format: a share or a tax is a fraction (1 is 100 %), a key with an
+unknown value is absent, addresses are in lower case, and no flag depends on ownership: flags say
+what the code has. A tax is that of a trade, never of a plain transfer, and is 1 where every
+simulated trade failed. Every such rule is a row of `TABLE`. Source: GoPlus Security API, "Token
+Security API" response details, and its Python SDK 0.2.6.
 """
 
 from collections.abc import Callable
@@ -25,10 +25,10 @@ from sql.rows import HolderRow, PoolResultRow, Report
 _HUNDRED_PCT = 100
 
 _ALL_IS_LOST = "1"
-"""The tax of a trade that cannot be made."""
+"""Tax of a trade that fails."""
 
 _LIQUIDITY_TYPES = {"AmmV2": "UniV2", "AmmV3": "UniV3", "AmmV4": "UniV4"}
-"""Ours -> theirs; a kind that they have no word for keeps ours."""
+"""Our liquidity types -> theirs; a type that they do not have is kept."""
 
 
 class GoPlusDex(Shape, frozen=True, kw_only=True):
@@ -102,7 +102,7 @@ class GoPlusToken(Shape, frozen=True, kw_only=True):
 
 
 class _Known(msgspec.Struct, frozen=True, kw_only=True):
-    """What the rules look at."""
+    """Input of the rules."""
 
     report: Report
     native: NativeFeatures
@@ -116,7 +116,7 @@ def _native(name: str) -> GoplusRule:
 
 
 def _code_has(*names: str) -> GoplusRule:
-    """Any of them, as the code is, whoever owns the contract."""
+    """Return a rule: true if the code has any of these features, whoever owns the contract."""
     return lambda known: digit(either(*(getattr(known.report.static, name) for name in names)))
 
 
@@ -128,7 +128,7 @@ def _owner(known: _Known) -> str | None:
 
 
 def _hidden_owner(known: _Known) -> Digit | None:
-    """A bypass that anyone may use has no owner behind it: no answer."""
+    """Return None for a bypass open to anyone, as it has no owner; else the bypass flag."""
     native = known.native
     if native.allowance_bypass and not native.privileged_spenders:
         return None
@@ -136,10 +136,12 @@ def _hidden_owner(known: _Known) -> Digit | None:
 
 
 def _honeypot(known: _Known) -> Digit | None:
-    """'1' when it can be bought and nobody could sell; or no sale was tried, and none could send.
+    """Return '1' if it can be bought and no sale passed; or no sale was simulated, and transfers
+    fail.
 
-    '0' needs a sale, and no way found to rob a holder. A token that can be robbed is neither; nor
-    is one that nobody can buy, which may only not have opened yet; what was not tried is not known.
+    '0' needs a passing sale, and no known way to take a holder's tokens. A token that allows that
+    is neither; nor is one that nobody can buy, which may only not have opened yet; untested is
+    unknown.
     """
     native = known.native
     can_buy = can_trade(pool.buy_success for pool in native.dex)
@@ -154,7 +156,7 @@ def _honeypot(known: _Known) -> Digit | None:
 
 
 def _tax(success: str, tax: str) -> GoplusRule:
-    """Of the deepest pool that has a figure; all is lost where every trade failed."""
+    """Return a rule for the tax in the deepest pool with a figure; '1' where every trade failed."""
 
     def read(known: _Known) -> str | None:
         pools = known.native.dex
@@ -202,7 +204,7 @@ TABLE: dict[str, GoplusRule] = {
     "is_honeypot": _honeypot,
     "slippage_modifiable": _native("tax_can_be_modified"),
     "transfer_pausable": _native("has_pause_functionality"),
-    # The two lists cannot be told apart in bytecode.
+    # Bytecode does not distinguish a blacklist from a whitelist.
     "is_blacklisted": _native("has_blacklist_or_whitelist"),
     "is_whitelisted": _native("has_blacklist_or_whitelist"),
     "is_anti_whale": _code_has("has_trading_cap_functionality", "has_position_cap_functionality"),
@@ -214,11 +216,12 @@ TABLE: dict[str, GoplusRule] = {
     "creator_balance": _creator_balance,
     "creator_percent": _creator_share,
 }
-"""Their key -> its value. None: not known, so the key is absent."""
+"""GoPlus key -> its value. None: not known, so the key is absent."""
 
 
 def render_goplus(report: Report, native: NativeFeatures) -> GoPlusToken:
-    """The token in their shape. `native` is the same report as it stands now."""
+    """Return the token in the GoPlus shape. `native` are the current native features of the
+    report."""
     known = _Known(report=report, native=native)
     values: dict[str, Any] = {key: rule(known) for key, rule in TABLE.items()}
     if report.pools is not None:
@@ -255,7 +258,7 @@ def _holder(row: HolderRow, report: Report) -> GoPlusHolder:
 
 
 def _name(dex: str) -> str:
-    """As they write names: UniswapV2."""
+    """Return the exchange name in GoPlus style: UniswapV2."""
     return dex.replace(" ", "")
 
 

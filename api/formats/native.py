@@ -1,4 +1,4 @@
-"""Report -> native features: policy that holds at the moment of answering, and units."""
+"""The native format: converts a report to features, with units, current clock and owner gate."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, get_args
@@ -43,7 +43,7 @@ _DEX_KINDS = get_args(DexKind)
 def render_native(
     report: Report, *, clock: ContractClock | None, liquid_above_usd: float
 ) -> NativeFeatures:
-    """The native features of a report, as they stand on the given clock. None: it is not known.
+    """Return the native features of a report at the given clock. A clock of None is unknown.
 
     A pool counts as liquid above `liquid_above_usd`, not at it.
     """
@@ -63,7 +63,7 @@ def _static_fields(report: Report, clock: ContractClock | None) -> dict[str, Any
     token = report.token
     return {
         **msgspec.structs.asdict(report.static),
-        # Lists have no null: what is known of one that was cut stands in the evidence.
+        # Lists have no null; the evidence says if one is incomplete.
         "balance_update_function": report.static.balance_update_function or (),
         "allowance_update_function": report.static.allowance_update_function or (),
         **_owner_gate(report.static, ownership_renounced=token.ownership_renounced),
@@ -78,7 +78,7 @@ def _static_fields(report: Report, clock: ContractClock | None) -> dict[str, Any
 def _owner_gate(
     static: StaticFindings, *, ownership_renounced: bool | None
 ) -> dict[str, bool | Pending | None]:
-    """The owner-gated flags: a true one is sent as false once nobody is there to use it."""
+    """Return the owner-gated flags: a true one becomes false once ownership is renounced."""
     gone = ownership_renounced is True
     found = {name: getattr(static, name) for name in _OWNER_GATED}
     return {name: False if gone and flag is True else flag for name, flag in found.items()}
@@ -146,8 +146,8 @@ def _market_fields(report: Report, liquid_above_usd: float) -> dict[str, Any]:
 def has_more_than(
     usd: float, pools: Sequence[PoolResultRow] | None, amount: Callable[[PoolResultRow], float]
 ) -> bool | None:
-    """Whether one of the pools has. None: they were not resolved; or none is known to, and one's
-    amount is not known, or may still be proved by a trade."""
+    """True if the amount of some pool is above `usd`. None: pools were not resolved; or none is
+    above, and one's amount is not known, or may still be proved by a pending trade."""
     if pools is None:
         return None
     if any(amount(pool) > usd for pool in pools):
@@ -173,13 +173,14 @@ def _pool(row: PoolResultRow) -> Pool:
 
 
 def cannot_buy(pools: tuple[PoolResultRow, ...]) -> bool | None:
-    """True: every settled buy failed. False: one passed. None: no buy has settled."""
+    """True if every settled buy failed, False if one passed, None if no buy has settled."""
     settled = [pool.buy for pool in pools if pool.buy in ("passed", "refused")]
     return None if not settled else "passed" not in settled
 
 
 def _launchpad(report: Report) -> tuple[bool | None, str | None]:
-    """Whether a launchpad issued the token, and which. Without any pool, a "no" is not known."""
+    """Return whether a launchpad issued the token, and its name. Without any pool, False becomes
+    None."""
     told = report.token.is_launchpad_token
     if told:
         return True, report.token.launchpad_name or "launchpad"
@@ -221,7 +222,7 @@ def _identity_fields(token: ReportRow, holders: tuple[HolderRow, ...]) -> dict[s
 
 
 def holders_of(holders: tuple[HolderRow, ...], role: str) -> list[HolderRow]:
-    """The first ten holders of a role, in order."""
+    """Return the first ten holders of a role, in order."""
     chosen = sorted((row for row in holders if row.role == role), key=lambda row: row.ordinal)
     return chosen[:TOP_HOLDERS]
 

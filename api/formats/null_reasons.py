@@ -1,5 +1,7 @@
-"""Why an answer is null: one sentence for each key of the native format, and for each check of the
-summary that no key tells. Pure."""
+"""Reasons for null answers: one sentence per null key of the native format or summary check.
+
+Pure.
+"""
 
 from collections.abc import Callable, Iterator
 from typing import Final
@@ -48,7 +50,8 @@ _LISTS: Final = ("balance_update_function", "allowance_update_function")
 
 
 def unknowns(report: Report, native: NativeFeatures) -> dict[str, str]:
-    """By key. A pool's keys are `dex.<pool>.<key>`. Answers that are pending are not among them."""
+    """Return the reason for each null key. A pool's keys are `dex.<pool>.<key>`. Pending answers
+    are left out."""
     return dict((*_of_native(report, native), *_of_pools(report, native), *_of_report(report)))
 
 
@@ -62,7 +65,7 @@ def _of_native(report: Report, native: NativeFeatures) -> Iterator[tuple[str, st
 
 
 def _is_beside_the_point(native: NativeFeatures, key: str) -> bool:
-    """Whether null says that there is nothing to tell."""
+    """True if null means that the key does not apply."""
     match key:
         case "has_open_source_implementation":
             return native.is_proxy is False

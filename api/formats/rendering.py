@@ -1,4 +1,4 @@
-"""A report, or a refusal, -> the body of one format, as API and command line both send it."""
+"""Rendering of a report or a refusal to the body of one format, for API and command line."""
 
 from typing import Literal, get_args
 
@@ -24,7 +24,7 @@ FORMATS: tuple[Format, ...] = get_args(Format)
 
 HIGHEST_MARKET_CAP_USD = 1e13
 HIGHEST_PRICE_USD = 1e9
-"""Above either a market cap is not believed, and null."""
+"""Above either bound the market cap is taken as implausible, and null."""
 
 _ECHOED_CHARS = 128
 
@@ -40,7 +40,8 @@ def render_report(
     clock: ContractClock | None = None,
     price: TokenPrice | None = None,
 ) -> bytes:
-    """The body for a token that was analysed. Without a clock, the report's is moved on to now."""
+    """Return the body for an analysed token. Without a clock, the report's is extrapolated to
+    now."""
     native = render_native(
         report,
         clock=clock or clock_after(report, chain, now_s=now_s),
@@ -67,12 +68,12 @@ def render_report(
 
 
 def render_refusal(chain: Chain, address: str, form: Format, error: TokenRefusedError) -> bytes:
-    """The body for what cannot be analysed. `address` is as the caller wrote it."""
+    """Return the body for a refused address. `address` is as the caller wrote it."""
     return _render_none(chain, address, form, error=error.reason, error_code=str(error.code))
 
 
 def render_failure(chain: Chain, address: str, form: Format) -> bytes:
-    """The body where the analysis failed on our side."""
+    """Return the body for an analysis that failed on our side."""
     reason = "The analysis failed on our side; try again later."
     return _render_none(chain, address, form, error=reason, error_code="analysis_failed")
 
@@ -87,7 +88,8 @@ def _render_none(chain: Chain, address: str, form: Format, *, error: str, error_
 
 
 def _shown(address: str) -> str:
-    """The address checksummed; what is none is echoed, cut, with what is no text replaced."""
+    """Return the address checksummed; invalid text is echoed, truncated, with undecodable
+    characters replaced."""
     try:
         return checksum(parse_address(address))
     except InvalidAddressError:
@@ -95,9 +97,9 @@ def _shown(address: str) -> str:
 
 
 def clock_after(report: Report, chain: Chain, *, now_s: float) -> ContractClock | None:
-    """The clock that the analysis read in a call, moved on to now. None: it got no answer.
+    """Return the contract clock read by the analysis, extrapolated to now. None: it was not read.
 
-    A chain whose time runs ahead of ours keeps its lead.
+    The offset between the chain's time and ours is kept.
     """
     token = report.token
     if token.clock_block is None or token.clock_time_s is None:
@@ -156,7 +158,7 @@ class EvidenceBody(Shape, frozen=True, kw_only=True):
 
 
 def _render_evidence(report: Report, native: NativeFeatures, chain: Chain) -> bytes:
-    """The proofs behind a report, and why what is null is null, as JSON."""
+    """Return the evidence of a report, with the reasons for null keys, as JSON."""
     token = report.token
     body = EvidenceBody(
         chain=chain.slug,

@@ -1,8 +1,8 @@
-"""The native answer: its structs hold exactly the keys of the specification, in its order.
+"""Structs of the native format: exactly the keys of the specification, in its order.
 
-The structs are the encoder and the OpenAPI schema. `None` is JSON null, "unknown" unless a
-field says otherwise; `pending` stands only where the specification has it. Addresses are in
-the checksummed form of EIP-55. How the values come about: `native.py`, `compat.py`.
+The structs are the encoder and the OpenAPI schema. `None` is JSON null, "unknown" unless a field
+says otherwise; `pending` occurs only where the specification has it. Addresses are in the
+checksummed form of EIP-55. `native.py` and `compat.py` compute the values.
 """
 
 from typing import Generic, Literal, TypeVar
@@ -14,12 +14,12 @@ from sql.rows import Pending
 
 
 def settled(value: bool | Pending | msgspec.UnsetType | None) -> bool | None:
-    """The yes or no. None: pending, absent or unknown."""
+    """Return the boolean, or None if it is pending, absent or unknown."""
     return value if isinstance(value, bool) else None
 
 
 def figure(value: float | Pending | None) -> float | None:
-    """The number. None: pending or unknown."""
+    """Return the number, or None if it is pending or unknown."""
     return None if isinstance(value, str) else value
 
 

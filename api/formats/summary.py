@@ -1,4 +1,4 @@
-"""Report -> the compact view: counted flags and one verdict."""
+"""The summary format: counted flags and one verdict derived from a report."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -99,8 +99,8 @@ def render_summary(
     liquid_above_usd: float,
     has_owner_simulation: bool = False,
 ) -> Summary:
-    """The summary of one report. `address` is the token's, checksummed; `has_owner_simulation`:
-    the deployment checks whether the owner can change balances."""
+    """Return the summary of one report. `address` is the token's, checksummed;
+    `has_owner_simulation`: the deployment simulates whether the owner can change balances."""
     judged = Judged(
         report=report,
         native=native,
@@ -150,7 +150,7 @@ def refuse_summary(
     error_code: str,
     has_owner_simulation: bool = False,
 ) -> Summary:
-    """The summary where no analysis was produced: the same keys, nothing known."""
+    """Return the summary of a refused token: the same keys, all unknown."""
     checks = catalogue(None, has_owner_simulation=has_owner_simulation)
     flags = tuple(_unanswered(check.key, check.label) for check in checks)
     return Summary(
@@ -180,7 +180,7 @@ def _unanswered(key: str, label: str) -> Flag:
 
 
 def _in_order(flags: Iterable[Flag]) -> tuple[Flag, ...]:
-    """By status, the catalogue's order kept within one."""
+    """Return the flags by status; within one in catalogue order."""
     return tuple(sorted(flags, key=lambda flag: STATUS_ORDER.index(flag.status)))
 
 
@@ -201,26 +201,27 @@ def _counts(by_status: Counter[Status]) -> dict[str, int]:
 
 
 def _has_enough_liquidity(report: Report, liquid_above_usd: float) -> bool | None:
-    """Whether the deepest pool is above the minimum. None: not known."""
+    """True if the deepest pool's liquidity is above the minimum. None: not known."""
     return has_more_than(liquid_above_usd, report.pools, lambda pool: pool.liquidity_usd)
 
 
 def _total_liquidity(pools: Sequence[Pool]) -> float | None:
-    """USD of all pools whose liquidity is known. None: there is none."""
+    """Return the USD of all pools with known liquidity. None: there is none."""
     known = [pool.liquidity for pool in pools if pool.liquidity is not None]
     return sum(known) if known else None
 
 
 def can_trade(results: Iterable[bool | Pending | None]) -> bool | None:
-    """True: it passed in one pool. False: it failed in every settled one. None: none settled."""
+    """True if it passed in one pool, False if it failed in every settled one, None if none
+    settled."""
     answers = [answer for answer in map(settled, results) if answer is not None]
     return any(answers) if answers else None
 
 
 def _unanswered_dangers(checks: Iterable[Check], flags: Iterable[Flag], *, is_traded: bool) -> bool:
-    """Whether a check that could have said danger has no answer; what conditions the code has is
-    among them, for any of those might. Where no trade was simulated at all, that is the reason for
-    the checks that ask for one."""
+    """True if a check that could have been a danger has no answer; untested conditions count as
+    one, as any of those might be. Where no trade was simulated, checks that need one are left out,
+    as that is already a reason."""
     dangers = {check.key for check in checks if check.severity == "danger"}
     dangers.add(UNTESTED_CONDITIONS.key)
     if not is_traded:

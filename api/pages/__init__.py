@@ -1,1 +1,1 @@
-"""What people see: pages, rendered here, that load nothing from anywhere else."""
+"""HTML pages, rendered on the server, that load nothing from other hosts."""

@@ -1,4 +1,4 @@
-"""A template and values -> a page, with the headers that keep it to itself."""
+"""Rendering of HTML pages from templates, with security headers and error pages."""
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -13,7 +13,7 @@ from api.formats.times import iso_utc
 
 _TEMPLATES = Environment(
     loader=FileSystemLoader(Path(__file__).parent / "templates"),
-    autoescape=True,  # names and labels are written by strangers
+    autoescape=True,  # names and labels are untrusted
     undefined=StrictUndefined,
     trim_blocks=True,
     lstrip_blocks=True,
@@ -23,9 +23,9 @@ _TEMPLATES.filters["time"] = iso_utc
 _KEPT_IN = "base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 
 POLICIES = {
-    # No script at all, so none that a stranger wrote.
+    # No scripts at all, so no injected ones.
     "plain": f"default-src 'none'; style-src 'self'; img-src data:; {_KEPT_IN}",
-    # The API browser is a program: its own files, calls to this service, pictures in its styles.
+    # The API browser needs its own scripts, calls to this service, and images in its styles.
     "program": (
         "default-src 'none'; script-src 'self'; style-src 'self'; "
         f"img-src 'self' data:; connect-src 'self'; {_KEPT_IN}"
@@ -36,7 +36,7 @@ GUARDED = {
     "Cache-Control": "no-store",
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
-    # Not no-referrer: browsers then hide the origin of forms, which is checked.
+    # Not no-referrer: browsers then omit the Origin of forms, which is checked.
     "Referrer-Policy": "same-origin",
     "Cross-Origin-Opener-Policy": "same-origin",
 }
@@ -52,7 +52,7 @@ def page(
     cookies: Iterable[Cookie] = (),
     **values: Any,
 ) -> Response[str]:
-    """A page for people."""
+    """Return a rendered HTML page."""
     return Response(
         _TEMPLATES.get_template(template).render(values),
         status_code=status,
@@ -63,12 +63,12 @@ def page(
 
 
 def wants_page(request: Request[Any, Any, Any]) -> bool:
-    """A browser asks, and not a program."""
+    """True if the caller accepts HTML, so is a browser."""
     return "text/html" in request.headers.get("Accept", "")
 
 
 def explain(request: Request[Any, Any, Any], error: Exception) -> Response[Any]:
-    """Handler of errors: what any route would answer, as a page for those who read pages."""
+    """Handle an error as any route would; as an HTML page if the caller accepts HTML."""
     kind = next(kind for kind in type(error).__mro__ if kind in EXCEPTION_HANDLERS)
     answer = EXCEPTION_HANDLERS[kind](request, error)
     headers = {name: value for name, value in answer.headers.items() if name != "content-length"}

@@ -1,1 +1,1 @@
-"""One resource a file."""
+"""Route handlers, one resource per file."""

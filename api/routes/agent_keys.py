@@ -39,9 +39,9 @@ _DAY_S = 86_400
 _NETWORK = "assay_network"
 
 BODY_WITHIN_S = 10.0
-"""A body that has not come by then is taken as cut off."""
+"""Seconds after which an incomplete body is taken as truncated."""
 
-# It is cut off, which the framework calls a fault of ours; or other text; or nested without end.
+# A truncated body (to the framework an internal error), one that is not JSON, or nested too deep.
 _NOT_JSON = (
     InternalServerException,
     TimeoutError,
@@ -73,7 +73,7 @@ class TrialKey(Shape, frozen=True, kw_only=True):
 
 
 class TrialTerms(msgspec.Struct, frozen=True, kw_only=True):
-    """The trial plan, with every limit that the answer names."""
+    """The trial plan, with all limits that the answer names."""
 
     plan: Plan
     total: int
@@ -83,7 +83,8 @@ class TrialTerms(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def trial_terms(plans: Mapping[str, Plan]) -> TrialTerms:
-    """Raises ConfigError where the trial plan leaves one of them open."""
+    """Return the terms of the trial plan. Raises ConfigError where the plan leaves one of them
+    open."""
     plan = plans["trial"]
     if not (plan.lifetime and plan.per_day and plan.per_minute and plan.expires_after_days):
         raise ConfigError(
@@ -103,7 +104,7 @@ def trial_terms(plans: Mapping[str, Plan]) -> TrialTerms:
 async def admit_attempt(
     connection: ASGIConnection[Any, Any, Any, Any], _: BaseRouteHandler
 ) -> None:
-    """Guard: count the attempt, before the body is looked at, and refuse one too many."""
+    """Guard: count the attempt, before the body is read, and refuse one too many."""
     deps: ApiDeps = connection.app.state.deps
     if not deps.has_billing:
         raise BillingOffError
@@ -122,7 +123,7 @@ async def admit_attempt(
 
 
 async def require_json(connection: ASGIConnection[Any, Any, Any, Any], _: BaseRouteHandler) -> None:
-    """Guard: the body is JSON. The framework checks what is in it, but takes no body for one."""
+    """Guard: the body is JSON. The framework validates its content, but accepts a missing body."""
     if not isinstance(connection, Request):
         return
     try:

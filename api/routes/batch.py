@@ -1,4 +1,4 @@
-"""POST /tokens/{chain}: findings on many tokens of one chain in one call."""
+"""POST /tokens/{chain}: findings on several tokens of one chain in one call."""
 
 from typing import Annotated, Any, Generic, Literal, TypeVar
 

@@ -1,4 +1,4 @@
-"""/dashboard: a person's keys, made, looked after and revoked."""
+"""/dashboard: HTML pages to create, view and revoke the keys of one's account."""
 
 import asyncio
 from typing import Any
@@ -22,7 +22,7 @@ from sql.accounts import MOST_LIVE_KEYS, AccountKey, Accounts, TooManyKeys, TooM
 from sql.ledger import Usage
 
 PLAN = "developer"
-"""What a person gives themselves; the other plans are the operator's to give."""
+"""Plan of keys that people create themselves; only the operator gives others."""
 
 MOST_LABEL_CHARS = 100
 
@@ -32,7 +32,7 @@ _NOTHING = Usage(lifetime=0, day=0, month=0)
 
 
 class _Row(msgspec.Struct, frozen=True, kw_only=True):
-    """One key as the page shows it."""
+    """One key as shown on the page."""
 
     key: AccountKey
     usage: Usage
@@ -40,7 +40,7 @@ class _Row(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _to_sign_in(request: Request[Any, Any, Any], error: NotSignedInError) -> Response[Any]:
-    """Handler: a person who opens the page is sent to sign in, a program is told."""
+    """Redirect browsers without a session to sign in; answer programs with the error."""
     if wants_page(request):
         return Redirect("/login", status_code=303, headers=GUARDED)
     return explain(request, error)
@@ -116,7 +116,7 @@ async def revoke(request: Request[Any, Any, Any], key_id: FromPath[int]) -> Redi
     deps: ApiDeps = request.app.state.deps
     accounts: Accounts = request.app.state.accounts
     account_id = visitor_of(request).account_id
-    is_known = key_id < 1 << 63  # what a row number can be
+    is_known = key_id < 1 << 63  # the range of row ids
     if not is_known or not await asyncio.to_thread(
         accounts.revoke, account_id, key_id, deps.now_s()
     ):

@@ -1,6 +1,6 @@
-"""GET /goplus/api/v1/token_security/{chain_id}: for clients of the GoPlus Security API.
+"""GET /goplus/api/v1/token_security/{chain_id}: compatible with clients of the GoPlus Security API.
 
-As there, the status is always 200 and `code` says what happened: their SDK raises on any other
+As in that API, the status is always 200 and `code` has the result: their SDK raises on any other
 status, before its caller sees the code.
 """
 
@@ -44,22 +44,22 @@ COMPLETE, PARTIAL = 1, 2
 ADDRESS_FORMAT, CHAIN_NOT_SUPPORTED, NOT_A_CONTRACT, NO_INFORMATION = 2004, 2018, 2020, 2021
 INVALID_TOKEN, TOKEN_NOT_FOUND, TOO_FREQUENT = 4022, 4023, 4029
 SERVER_ERROR, PARAMETER_ERROR = 5000, 5006
-"""Their codes. Source: `goplus.errorcode` of their Python SDK."""
+"""GoPlus codes. Source: `goplus.errorcode` of their Python SDK."""
 
 _CODES: dict[type[Exception], int] = {
     KeyRequiredError: TOKEN_NOT_FOUND,
     UnknownKeyError: INVALID_TOKEN,
     KeyExpiredError: INVALID_TOKEN,
-    # Not 4029: that one says wait, and here no waiting helps.
+    # Not 4029, which means wait: a spent lifetime quota does not refill.
     LifetimeSpentError: INVALID_TOKEN,
     LimitedError: TOO_FREQUENT,
     InvalidInputError: CHAIN_NOT_SUPPORTED,
     ChainNotServedError: CHAIN_NOT_SUPPORTED,
 }
-"""A refusal of the caller -> its code; any other is 5000."""
+"""Error of the caller -> its code; any other is 5000."""
 
 _REFUSED = {"not_a_contract": NOT_A_CONTRACT, "analysis_failed": SERVER_ERROR}
-"""A token without a result -> its code; any other is 2021."""
+"""Error code of a token without a result -> its code; any other is 2021."""
 
 Token = TypeVar("Token")
 
@@ -75,7 +75,7 @@ class GoPlusAnswer(Shape, Generic[Token], frozen=True, kw_only=True):
 
 
 class _ParameterError(Exception):
-    """The query is not what it should be."""
+    """The query parameter is invalid."""
 
     def __init__(self, code: int, message: str):
         super().__init__(message)
@@ -102,7 +102,7 @@ def _refuse(request: Request[Any, Any, Any], error: Exception) -> Response[bytes
 
 
 _HANDLERS: ExceptionHandlersMap = {
-    # The most exact one wins, so those of the application for these have to be named here.
+    # The most specific handler wins, so the application's own ones must be overridden by name.
     RefusalError: _refuse,
     ValidationException: _refuse,
     HTTPException: _refuse,
@@ -146,7 +146,7 @@ async def get_token_security(
 
 
 def _read_addresses(text: str) -> list[str]:
-    """In lower case. Raises _ParameterError, before anything is counted."""
+    """Return the addresses in lower case. Raises _ParameterError, before anything is counted."""
     listed = [part.strip() for part in text.split(",") if part.strip()]
     if not 0 < len(listed) <= MOST_TOKENS:
         message = f"contract_addresses takes 1 to {MOST_TOKENS} addresses, separated by commas."
@@ -176,6 +176,6 @@ def _answer(outcomes: list[BatchOutcome]) -> GoPlusAnswer[msgspec.Raw]:
     if not is_complete and (result or len(missing) < len(outcomes)):
         return GoPlusAnswer(code=PARTIAL, message="Partial data; ask again.", result=result)
     if missing and not result:
-        code, message = max(missing)  # a failure of ours before what asking again does not mend
+        code, message = max(missing)  # prefer a failure of ours over permanent errors
         return GoPlusAnswer(code=code, message=message, result={})
     return GoPlusAnswer(code=COMPLETE, message="OK", result=result)

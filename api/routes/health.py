@@ -1,4 +1,4 @@
-"""GET /health, /ready and /metrics: for those who run the service."""
+"""GET /health, /ready and /metrics: liveness, readiness and Prometheus metrics."""
 
 from typing import Any
 

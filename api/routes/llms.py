@@ -1,6 +1,6 @@
-"""GET /llms.txt: what an AI agent has to know to use this service, from the data it runs on.
+"""GET /llms.txt: a guide to this service for AI agents, from its routes, plans and chains.
 
-Form: the llms.txt proposal, a Markdown page of a title, a summary and sections.
+Format: the llms.txt proposal, a Markdown page of a title, a summary and sections.
 """
 
 from typing import Any
@@ -50,7 +50,7 @@ async def get_llms_text(request: Request[Any, Any, Any]) -> str:
 
 
 def _routes(request: Request[Any, Any, Any]) -> str:
-    """As the OpenAPI document has them."""
+    """Return the routes section, from the OpenAPI document."""
     lines = ["## Routes", "", "- [OpenAPI document](/schema): every field and every error"]
     for path, item in (request.app.openapi_schema.paths or {}).items():
         for method in ("get", "post", "delete"):

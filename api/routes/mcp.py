@@ -1,4 +1,4 @@
-"""POST /mcp: the Model Context Protocol's streamable HTTP, with read-only tools."""
+"""POST /mcp: the Model Context Protocol over streamable HTTP, with read-only tools."""
 
 import asyncio
 import gc
@@ -29,16 +29,16 @@ _READS_JSON = {"application/json", "application/*", "*/*"}
 
 
 class Served(Protocol):
-    """A started server of the protocol."""
+    """Interface of a startable protocol server."""
 
     async def start(self) -> None:
-        """Begin."""
+        """Start."""
 
     async def aclose(self) -> None:
-        """End, in the task that began."""
+        """Stop; in the task that started it."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """One request."""
+        """Handle one request."""
 
 
 class McpAnswer(msgspec.Struct, frozen=True, kw_only=True):
@@ -51,33 +51,33 @@ class McpAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LazyMcpServer:
-    """Starts the server at the first call: who runs no agents pays nothing for it."""
+    """Starts the server at the first call, to save its time and memory where it is not used."""
 
     def __init__(self, make: Callable[[Any], Served]):
         self._make = make
-        """The module `api.mcp_server` -> the server."""
+        """Builds the server from the module `api.mcp_server`."""
         self._ready: asyncio.Future[Served] | None = None
         self._ends = asyncio.Event()
         self._keeper: asyncio.Task[None] | None = None
 
     async def server(self) -> Served:
-        """The one server, started."""
+        """Return the one server, started."""
         if self._ready is None:
             self._ready = asyncio.get_running_loop().create_future()
             self._keeper = asyncio.create_task(self._keep(self._ready))
         return await asyncio.shield(self._ready)
 
     async def aclose(self) -> None:
-        """End the server, if it was started."""
+        """Stop the server, if it was started."""
         self._ends.set()
         if self._keeper is not None:
             await self._keeper
 
     async def _keep(self, ready: asyncio.Future[Served]) -> None:
-        """Start and end in one task, as the server's group of tasks demands."""
+        """Start and stop in one task, as the server's task group demands."""
         try:
             module = await asyncio.to_thread(importlib.import_module, "api.mcp_server")
-            gc.freeze()  # walking over what stays would stop every answer
+            gc.freeze()  # loaded objects stay alive; scanning them would pause answers
             server = self._make(module)
             await server.start()
         except Exception as error:  # noqa: BLE001 - goes to those who wait for the server
@@ -91,7 +91,7 @@ class LazyMcpServer:
 
 
 class NotAcceptableError(RefusalError):
-    """The caller would not read what is sent here."""
+    """The caller does not accept JSON."""
 
     def __init__(self) -> None:
         super().__init__(status=406, body=DetailBody(detail="Accept must name application/json."))
@@ -100,7 +100,7 @@ class NotAcceptableError(RefusalError):
 async def require_json_both_ways(
     connection: ASGIConnection[Any, Any, Any, Any], _: BaseRouteHandler
 ) -> None:
-    """Guard: the headers that the SDK would refuse in plain text, or without a word."""
+    """Guard: check the headers that the SDK would reject in plain text, or silently."""
     sent, accepted = (
         {
             part.partition(";")[0].strip().lower()
@@ -150,7 +150,7 @@ async def post_mcp(request: Request[Any, Any, Any]) -> ASGIApp:
 
 
 def _again(body: bytes, receive: Receive) -> Receive:
-    """A body that has been read, for somebody else to read; then what still comes."""
+    """Return a receive function that replays a body already read, then passes on later messages."""
     read: list[HTTPReceiveMessage] = [
         {"type": "http.request", "body": body, "more_body": False},
     ]

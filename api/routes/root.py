@@ -1,4 +1,4 @@
-"""/: an interactive browser of the API; and the files that this and the other pages need."""
+"""/: an interactive browser of the API, and the static files of all pages."""
 
 import gzip
 import hashlib
@@ -20,7 +20,7 @@ from api.sign_in.browser import find_visitor
 _OURS = files(api.pages) / "assets"
 _SWAGGER = files(swagger_ui) / "static"
 
-# Every file that is served, by name: nothing else in those folders can be asked for.
+# Whitelist of served files by name, so that no other file in those folders is exposed.
 _ASSETS = {
     "pages.css": (_OURS / "pages.css", "text/css"),
     "browse.js": (_OURS / "browse.js", "text/javascript"),
@@ -35,7 +35,7 @@ _NOT_MODIFIED = 304
 class _Asset(msgspec.Struct, frozen=True, kw_only=True):
     body: bytes
     packed: bytes
-    """By gzip."""
+    """The body compressed by gzip."""
     tag: str
     media_type: str
 

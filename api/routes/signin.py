@@ -1,4 +1,4 @@
-"""/login, the way back from the issuer, and /logout."""
+"""/login, the issuer's callback, and /logout."""
 
 import asyncio
 import hmac
@@ -26,7 +26,7 @@ from api.sign_in.issuer import CALLBACK_PATH
 from api.sign_in.refusals import AttemptGoneError, DeniedError
 from sql.accounts import Accounts
 
-# What RFC 6749 (4.1.2.1) and its extensions define; anything else is not repeated to people.
+# Form of the codes of RFC 6749 (4.1.2.1) and its extensions; nothing else is shown to people.
 _ERROR_CODE = re.compile(r"[a-z_]{1,40}")
 
 
@@ -50,7 +50,7 @@ async def come_back(request: Request[Any, Any, Any]) -> Response[Any]:
     try:
         token = await _sign_in(request)
     except AttemptGoneError:
-        raise  # whoever sent this browser here, its own attempt goes on
+        raise  # the callback is not of this attempt, which stays valid
     except RefusalError as error:
         answer = explain(request, error)
         answer.set_cookie(gone_cookie(issuer, "attempt"))
@@ -80,7 +80,7 @@ async def sign_out(request: Request[Any, Any, Any]) -> Redirect:
 
 
 async def _sign_in(request: Request[Any, Any, Any]) -> str:
-    """The token of a new session. Raises the refusals of `api/sign_in/refusals.py`."""
+    """Return the token of a new session. Raises the errors of `api/sign_in/refusals.py`."""
     issuer = issuer_of(request)
     deps: ApiDeps = request.app.state.deps
     accounts: Accounts = request.app.state.accounts

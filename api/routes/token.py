@@ -29,7 +29,7 @@ _CHAIN = "assay_chain"
 
 ChainName = Annotated[str, Parameter(description="Slug or numeric chain id")]
 
-# The pattern is for readers of the document: what is no address is refused in the envelope.
+# The pattern is documentation only: an invalid address is refused in the envelope.
 TokenAddress = Annotated[
     str,
     Parameter(
@@ -50,13 +50,13 @@ async def require_chain(
 
 
 def chain_of(request: Request[Any, Any, Any]) -> str:
-    """The slug that `require_chain` found."""
+    """Return the slug found by `require_chain`."""
     slug: str = request.scope["state"][_CHAIN]
     return slug
 
 
 def coding_for(request: Request[Any, Any, Any]) -> Coding | None:
-    """The content coding that the caller likes best. None: as it is."""
+    """Return the content coding the caller prefers. None: uncompressed."""
     accepted = request.headers.get("Accept-Encoding")
     return None if accepted is None else choose_coding(accepted.encode("latin-1"))
 
@@ -167,7 +167,7 @@ async def answer_counted(
     refresh: bool = False,
     redecompile: bool = False,
 ) -> CachedAnswer:
-    """Count the call against the key's limits, then answer it, in full or by a 304."""
+    """Count the call against the key's limits, then return the answer, or a 304."""
     limits: KeyLimits = request.app.state.limits
     answers: Answers = request.app.state.answers
     await limits.admit(caller_of(request.scope))
@@ -185,6 +185,6 @@ async def answer_counted(
 
 
 def respond(answer: CachedAnswer) -> Response[bytes]:
-    """The answer as it is sent."""
+    """Convert an answer to a response."""
     headers = {name.decode(): value.decode() for name, value in answer.headers}
     return Response(answer.body, status_code=answer.status, headers=headers)

@@ -1,4 +1,4 @@
-"""GET /token/{chain}/{address}/evidence: what the findings rest on."""
+"""GET /token/{chain}/{address}/evidence: the evidence behind the findings."""
 
 from typing import Annotated, Any
 

@@ -1,8 +1,8 @@
-"""/t/{chain}/{address}: the verdict on a token, for people.
+"""/t/{chain}/{address}: an HTML page with the verdict on a token.
 
-An analysis costs the node work, so it is nobody's for free: a look-up counts on a key, as the same
-question by a program does. That is a key of the account that is signed in, one that is typed into
-the page's form, or one in the header. A link to the page can be shared; who opens it needs a key.
+An analysis costs node requests, so a look-up counts on a key, as the same request by a program
+does: a key of the signed-in account, one typed into the page's form, or one in the header. A link
+to the page can be shared; whoever opens it needs a key.
 """
 
 import asyncio
@@ -37,7 +37,7 @@ class _Named(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Envelope(msgspec.Struct, frozen=True, kw_only=True):
-    """As much of the native answer as the page says."""
+    """The fields of the native answer that the page shows."""
 
     features: _Named | None
 
@@ -83,7 +83,7 @@ async def show_token_for_key(
 
 
 async def _charged(request: Request[Any, Any, Any], visitor: Visitor) -> Caller:
-    """The account's oldest live key."""
+    """Return the caller of the account's oldest live key."""
     deps: ApiDeps = request.app.state.deps
     accounts: Accounts = request.app.state.accounts
     now_s = deps.now_s()

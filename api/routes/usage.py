@@ -1,4 +1,4 @@
-"""GET /usage: what the calling key has used, and when it gets more."""
+"""GET /usage: usage of the calling key, and when its limits reset."""
 
 from typing import Any
 

@@ -1,1 +1,1 @@
-"""From a question to bytes: cache, packing, batches, CORS, the server itself."""
+"""From request to response bytes: answer cache, compression, batches, CORS, and the HTTP server."""

@@ -1,4 +1,4 @@
-"""Encoded answers, kept for a short time within a bound of bytes; and one run for many callers."""
+"""LRU cache of encoded answers, bounded in bytes and age; and deduplication of concurrent runs."""
 
 import asyncio
 from collections import OrderedDict
@@ -12,26 +12,26 @@ Cached = TypeVar("Cached")
 
 
 _OVERHEAD_BYTES = 1_000
-"""What an entry takes beside its body, so that no number of tiny ones fills the memory."""
+"""Memory of an entry beside its body, so that no number of tiny ones fills the memory."""
 
 FixedHeaders = tuple[tuple[bytes, bytes], ...]
 
 
 class CachedAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """One response, encoded."""
+    """One encoded response."""
 
     status: int
     body: bytes
     headers: FixedHeaders = ()
-    """All that depend on the body alone, names in lower case."""
+    """All headers that depend on the body alone, names in lower case."""
     tag: bytes | None = None
-    """The opaque part of the ETag, quotes included. None: it has none."""
+    """The opaque part of the ETag, quotes included. None: no ETag."""
     is_final: bool = True
-    """False: a part is still being worked out; asked for again it will say more."""
+    """False: a part is still pending; a later request will return more."""
 
     @property
     def held_bytes(self) -> int:
-        """Memory it takes."""
+        """Return the memory it takes, in bytes."""
         return len(self.body) + _OVERHEAD_BYTES
 
 
@@ -41,7 +41,7 @@ class _Kept(msgspec.Struct, frozen=True):
 
 
 class AnswerCache(Generic[Key]):
-    """The most recently used answers, in at most `max_bytes` of memory."""
+    """LRU cache of answers in at most `max_bytes` of memory."""
 
     def __init__(self, *, max_bytes: int, now_s: Callable[[], float]):
         self._max_bytes = max_bytes
@@ -51,11 +51,11 @@ class AnswerCache(Generic[Key]):
 
     @property
     def held_bytes(self) -> int:
-        """Memory of all that is held."""
+        """Return the memory of all entries, in bytes."""
         return self._bytes
 
     def get(self, key: Key) -> CachedAnswer | None:
-        """The answer, if it is still fresh."""
+        """Return the answer, or None if it is absent or too old."""
         kept = self._kept.get(key)
         if kept is None:
             return None
@@ -66,13 +66,15 @@ class AnswerCache(Generic[Key]):
         return kept.answer
 
     def put(self, key: Key, answer: CachedAnswer, *, for_s: float) -> None:
-        """Keep an answer, dropping the least recently used ones until it fits."""
+        """Cache an answer for `for_s` seconds, evicting the least recently used ones until it
+        fits."""
         self._put(key, _Kept(answer, self._now_s() + for_s))
 
     def put_beside(
         self, key: Key, answer: CachedAnswer, *, of: Key, made_from: CachedAnswer
     ) -> None:
-        """Keep another form of a kept answer as long as that one; nothing if that one is gone."""
+        """Cache another encoding of a cached answer until that one expires; do nothing if it is
+        gone."""
         kept = self._kept.get(of)
         if kept is not None and kept.answer is made_from:
             self._put(key, _Kept(answer, kept.until_s))
@@ -85,22 +87,23 @@ class AnswerCache(Generic[Key]):
             self.drop(next(iter(self._kept)))
 
     def drop(self, key: Key) -> None:
-        """Forget an answer, if it is held."""
+        """Remove an answer, if it is cached."""
         kept = self._kept.pop(key, None)
         if kept is not None:
             self._bytes -= kept.answer.held_bytes
 
 
 class SharedRuns(Generic[Key, Cached]):
-    """Runs of which any number of callers await the same one."""
+    """Deduplicates concurrent runs: callers with the same key await the same task."""
 
     def __init__(self) -> None:
         self._running: dict[Key, asyncio.Task[Cached]] = {}
 
     async def run(self, key: Key, start: Callable[[], Awaitable[Cached]]) -> Cached:
-        """The outcome of the run under way for the key, or of a new one.
+        """Return the result of the running task of the key, or of a new one.
 
-        A caller that is cancelled leaves; the run goes on for the others, and for the next.
+        Cancelling a caller does not cancel the task; it goes on for the others, and for later
+        callers.
         """
         task = self._running.get(key)
         if task is None:
@@ -112,10 +115,10 @@ class SharedRuns(Generic[Key, Cached]):
     def _ended(self, key: Key, task: asyncio.Task[Cached]) -> None:
         del self._running[key]
         if not task.cancelled():
-            task.exception()  # seen, even when every caller has left
+            task.exception()  # retrieved, so asyncio does not warn when every caller has left
 
     async def aclose(self) -> None:
-        """Cancel what is still running and wait for its end."""
+        """Cancel all running tasks and wait for their end."""
         tasks = list(self._running.values())
         for task in tasks:
             task.cancel()

@@ -1,4 +1,4 @@
-"""One token asked about -> encoded answer: analysis, rendering, cache."""
+"""Answers for one token: analysis, rendering and caching; equal concurrent requests share a run."""
 
 import asyncio
 from itertools import product
@@ -18,23 +18,23 @@ from config.primitives import Address
 from sql.rows import Report
 
 MAX_CACHE_S = 120.0
-"""The specification's bound on the age of a cached answer."""
+"""The specification's bound on the age of a cached answer, in seconds."""
 
 UNSETTLED_CACHE_S = 1.0
-"""So that a caller who polls sees progress, and a crowd still costs one run."""
+"""Lifetime of an unsettled answer: callers who poll see progress, and many of them cost one run."""
 
 LARGE_POOLS = 200
-"""A report with more pools is rendered in a thread: its callers wait, the others do not."""
+"""A report with more pools is rendered in a thread, so as not to block the event loop."""
 
 _log = structlog.get_logger(__name__)
 
 
 class BrokenAnalysisError(InternalError):
-    """A report could not be made or rendered, by a mistake of ours."""
+    """A report could not be made or rendered because of a bug."""
 
 
 class Ask(msgspec.Struct, frozen=True, kw_only=True):
-    """One request for one token; equal asks share a run."""
+    """One request for one token; equal ones share a run."""
 
     chain: str
     address: Address
@@ -45,12 +45,12 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def recomputes(self) -> bool:
-        """A cached answer will not do."""
+        """True if the request must not be answered from the cache."""
         return self.refresh or self.redecompile
 
 
 CachePlace = tuple[str, str, Format, bool, Coding | None]
-"""Chain, address, format, whether with a price, coding."""
+"""Cache key: chain, address, format, whether with a price, coding."""
 ReportPlace = tuple[str, Address, bool, bool]
 
 
@@ -71,9 +71,10 @@ class Answers:
     def cached(
         self, chain: str, address: str, form: Format, coding: Coding | None
     ) -> CachedAnswer | None:
-        """The answer without a price, if it is in memory in that coding, or too small to have any.
+        """Return the cached answer without a price in that coding, or uncompressed if too small to
+        compress.
 
-        `address` is in lower case.
+        None if it is not cached. `address` is in lower case.
         """
         answer = self._cache.get((chain, address, form, False, coding))
         if answer is None and coding is not None:
@@ -93,7 +94,8 @@ class Answers:
         refresh: bool = False,
         redecompile: bool = False,
     ) -> CachedAnswer:
-        """The answer for one token, from the cache where it may be. Never raises on purpose."""
+        """Return the answer for one token, from the cache where allowed. Errors become answers
+        too."""
         try:
             parsed = admit_address(address)
         except TokenRefusedError as error:
@@ -114,13 +116,13 @@ class Answers:
         return await self._in_coding(ask, answer, coding)
 
     async def aclose(self) -> None:
-        """Stop what is still being worked out."""
+        """Cancel all running analyses and compressions."""
         await self._answers.aclose()
         await self._compressed.aclose()
         await self._reports.aclose()
 
     async def _in_coding(self, ask: Ask, plain: CachedAnswer, coding: Coding) -> CachedAnswer:
-        """The answer compressed, by one thread for all who want it so."""
+        """Return the compressed answer; one thread compresses for all concurrent callers."""
         place, packed = _place(ask), _place(ask, coding)
         kept = self._cache.get(packed)
         if kept is not None and kept.tag == plain.tag:
@@ -134,7 +136,7 @@ class Answers:
         return await self._compressed.run((plain.tag, coding), run)
 
     async def _make(self, ask: Ask) -> CachedAnswer:
-        """Work the answer out and keep it as long as it may be kept. Our failures are not kept."""
+        """Compute the answer and cache it for as long as allowed. Our failures are not cached."""
         chain = self._chains[ask.chain]
         try:
             answer, keep_s = await self._judge(ask, chain)
@@ -151,7 +153,7 @@ class Answers:
         return answer
 
     async def _judge(self, ask: Ask, chain: Chain) -> tuple[CachedAnswer, float]:
-        """The answer of a token that was analysed, and for how many seconds it may be kept."""
+        """Return the answer of an analysed token, and for how many seconds it may be cached."""
         try:
             report = await self._report(ask)
             price = await self._price(ask, report)
@@ -187,7 +189,7 @@ class Answers:
         return await self._deps.read_price(ask.chain, report)
 
     async def _report(self, ask: Ask) -> Report:
-        """The report, shared by the callers of all formats. Raises TimeoutError."""
+        """Return the report, shared by the callers of all formats. Raises TimeoutError."""
         place = (ask.chain, ask.address, ask.refresh, ask.redecompile)
         run = self._reports.run(
             place,
@@ -199,14 +201,14 @@ class Answers:
 
 
 def is_final(report: Report) -> bool:
-    """Nothing in the report is still being worked out."""
+    """True if no part of the report is pending."""
     return report.token.is_settled and not any(
         "pending" in (pool.buy, pool.sell) for pool in report.pools or ()
     )
 
 
 def _report_failure(ask: Ask, error: AssayError | TimeoutError) -> None:
-    """To the log; with a trace only where the mistake is ours."""
+    """Log a failure; with a traceback only for internal errors."""
     ours = error if isinstance(error, InternalError) else None
     reason = str(error) or type(error).__name__
     _log.warning(

@@ -1,7 +1,8 @@
-"""Many tokens in one call: each is counted as one call, and a slow one does not hold the others.
+"""Batch requests: several tokens in one call, each counted as one call, with a common time limit.
 
-Calls are counted token by token, in the order asked. Where a limit ends in the middle, the tokens
-before it are answered and counted; those behind it are refused and cost nothing.
+Calls are counted token by token, in the order requested. If a limit is reached in the middle, the
+tokens before it are answered and counted; those after it are refused and cost nothing. Tokens that
+are slow or exceed the size bound are returned as pending.
 """
 
 import asyncio
@@ -25,48 +26,49 @@ from config.errors import StoreError
 from sql.rows import Pending
 
 MOST_TOKENS = 50
-"""Addresses in one call."""
+"""Maximum addresses in one call."""
 
 AT_ONCE = 8
-"""Tokens of one call that are worked out at the same time; the analyser has a bound of its own."""
+"""Tokens of one call that are analysed at the same time; the analyser has its own bound."""
 
 MOST_BYTES = 2**25
-"""Of answers in one call: three or four of the longest there are, thousands of usual ones. Those
-that do not fit are put off, so that fifty giants in one call do not fill the memory."""
+"""Maximum bytes of answers in one call: three or four of the longest there are, thousands of usual
+ones. Those that do not fit are pending, so that fifty large ones do not fill the memory."""
 
 GRACE_S = 0.5
-"""An analysis gives what it has when its own wait is over; that much later the call ends."""
+"""Seconds between the analyser's own time limit, when it returns partial results, and the
+call's."""
 
 
 class BatchOutcome(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of one token of a call."""
+    """Result of one token of a call."""
 
     address: str
-    """As the caller wrote it first."""
+    """As first written by the caller."""
     found: CachedAnswer | RefusalError | Pending
-    """The answer; why the caller did not get one; or that it is still being worked out, or known
-    and too long to go with the others."""
+    """The answer; the error that refused it; or pending: still being analysed, or too long to
+    fit."""
 
 
 class ToldRefusal(msgspec.Struct, frozen=True, kw_only=True):
-    """A refusal that travels inside a body, where it has no status line and no headers."""
+    """A refusal inside a body, with the status and retry time that HTTP would have in its head."""
 
     status: int
     error_code: str | None
     error: str
     retry_after_s: int | None
-    """None: waiting does not help, or nobody can tell how long."""
+    """None: waiting does not help, or the time is unknown."""
 
 
 class _RefusedToken(msgspec.Struct, frozen=True, kw_only=True):
-    """What every body of a refused token says, whatever its format."""
+    """Fields of a refused token's body in every format."""
 
     error_code: str
     error: str
 
 
 def tell(refused: RefusalError | CachedAnswer) -> ToldRefusal:
-    """What a caller, or an answer for a token that was refused, is told."""
+    """Convert a refusal of the caller, or the answer for a refused token, to its body form."""
     if isinstance(refused, CachedAnswer):
         token = msgspec.json.decode(refused.body, type=_RefusedToken)
         return ToldRefusal(
@@ -93,14 +95,15 @@ def tell(refused: RefusalError | CachedAnswer) -> ToldRefusal:
 
 
 class _Room:
-    """What of MOST_BYTES is left. The first answer always fits, so asking again comes to an end."""
+    """Remaining part of MOST_BYTES. The first answer always fits, so repeated calls make
+    progress."""
 
     def __init__(self) -> None:
         self._used = 0
         self.is_full = False
 
     def takes(self, answer: CachedAnswer) -> bool:
-        """Whether the answer goes with those before it."""
+        """True if the answer fits, which reserves its bytes."""
         size = len(answer.body)
         if self._used and self._used + size > MOST_BYTES:
             self.is_full = True
@@ -121,10 +124,10 @@ class BatchService:
     async def ask(
         self, caller: Caller, *, chain: str, addresses: Sequence[str], form: Format
     ) -> list[BatchOutcome]:
-        """One outcome for each distinct address, in order.
+        """Return one outcome for each distinct address, in order.
 
-        Letter case does not make an address another one. Raises RefusalError or StoreError when not
-        even the first token is let through.
+        Addresses are compared case-insensitively. Raises RefusalError or StoreError when not even
+        the first token is admitted.
         """
         wanted: dict[str, str] = {}
         for address in addresses:
@@ -158,7 +161,7 @@ class BatchService:
         ]
 
     async def aclose(self) -> None:
-        """Stop what callers no longer wait for."""
+        """Cancel the runs that callers no longer wait for."""
         for task in self._running:
             task.cancel()
         await asyncio.gather(*self._running, return_exceptions=True)
@@ -166,7 +169,8 @@ class BatchService:
     async def _admit(
         self, caller: Caller, addresses: Sequence[str]
     ) -> tuple[list[str], RefusalError | None]:
-        """Those that were let through and counted, and why the next one was not."""
+        """Return the addresses that were admitted and counted, and the error that refused the next
+        one."""
         for at in range(len(addresses)):
             try:
                 await self._limits.admit(caller)

@@ -1,7 +1,8 @@
-"""What stands before the router: a known key that asks for bytes in memory is answered here.
+"""ASGI application in front of the router: answers calls from memory, or passes them on.
 
-Every check of the router holds here too, in the same order, or the call goes on to the router.
-Nothing here waits for a database, but for the count of a key with a lifetime.
+Only calls with a known key for a cached answer are answered here. Every check of the router is made
+too, in the same order; else the call goes to the router. Nothing here waits for a database, except
+counting a call of a key with a lifetime quota.
 """
 
 import hashlib
@@ -34,11 +35,11 @@ _FORMS: dict[bytes, Format] = {
     b"response_format=native": "native",
     b"response_format=compat": "compat",
 }
-"""The queries that are answered here; the router knows the others."""
+"""Query strings that are answered here; all others go to the router."""
 
 
 class _Asked(msgspec.Struct, frozen=True):
-    """What the headers of a call say."""
+    """The parsed request headers."""
 
     key: bytes
     coding: Coding | None
@@ -46,7 +47,7 @@ class _Asked(msgspec.Struct, frozen=True):
 
 
 class CachedAnswerApp:
-    """The application: an ASGI callable around the router."""
+    """The API application: an ASGI callable around the router."""
 
     def __init__(
         self,
@@ -68,12 +69,13 @@ class CachedAnswerApp:
         """Slugs of the served chains, by slug and by id."""
         self._now_s = now_s
         self._sites = sites
-        """Whose scripts may call. None: nobody's."""
+        """CORS policy. None: no cross-origin scripts."""
         self._closes = closes
-        """What routes of their own have to end, before what they build on."""
+        """Shutdown functions, called before the answers and limits that they depend on are
+        closed."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """One call, from memory or by the router."""
+        """Handle one call, from memory or by the router."""
         if scope["type"] != ScopeType.HTTP:
             await self.router(scope, receive, send)
             return
@@ -90,7 +92,7 @@ class CachedAnswerApp:
             await self._send(*found, send)
 
     async def _send(self, caller: Caller, answer: CachedAnswer, send: Send) -> None:
-        """The answer, or why the caller does not get it."""
+        """Send the answer, or the error of the limits."""
         headers: list[tuple[bytes, bytes]] = []
         try:
             await self._limits.admit(caller)
@@ -105,14 +107,14 @@ class CachedAnswerApp:
         await send({"type": "http.response.body", "body": answer.body, "more_body": False})
 
     async def aclose(self) -> None:
-        """End what is being worked out, write what was counted."""
+        """Cancel running analyses, and flush the usage counters."""
         for close in self._closes:
             await close()
         await self._answers.aclose()
         await self._limits.aclose()
 
     def _find(self, scope: HTTPScope) -> tuple[Caller, CachedAnswer] | None:
-        """Who calls and what is sent, if both are in memory and nothing is wrong with the call."""
+        """Return caller and answer, if both are in memory and the call is valid; else None."""
         if scope["method"] != "GET":
             return None
         _, *path = scope["path"].split("/")
@@ -140,7 +142,7 @@ def _answered(status: int) -> Counter:
 
 
 def _read(headers: Iterable[tuple[bytes, bytes]]) -> _Asked | None:
-    """None: there is not exactly one key."""
+    """Parse the headers. None: there is not exactly one key."""
     key, coding, if_none_match = b"", None, None
     for name, value in headers:
         if name == b"x-api-key":

@@ -1,7 +1,6 @@
-"""Answers that scripts of other sites may read, where the operator names those sites.
+"""CORS: lets scripts of the configured origins read answers, never with credentials.
 
-Never with credentials: what a browser signed in to here may see stays closed to other sites.
-Source: the Fetch standard, section 3.2.
+So pages of a signed-in browser stay closed to other sites. Source: the Fetch standard, section 3.2.
 """
 
 from collections.abc import Iterable
@@ -29,13 +28,13 @@ _EXPOSED = (
 
 
 class CorsPolicy:
-    """The sites, by origin, whose scripts may call. `*` stands for all."""
+    """The origins whose scripts may call. `*` allows all."""
 
     def __init__(self, origins: Iterable[str]):
         self._origins = frozenset(origins)
 
     def opened(self, scope: HTTPScope, send: Send) -> Send:
-        """Send with what lets the caller's site read the answer; as it is for other sites."""
+        """Return a send function that adds the CORS headers, if the caller's origin is allowed."""
         admitted = self._admit(scope)
 
         async def send_opened(message: Message) -> None:
@@ -46,7 +45,7 @@ class CorsPolicy:
         return send_opened
 
     async def answer_preflight(self, scope: HTTPScope, send: Send) -> bool:
-        """Answer a browser that asks whether a site may send its call. False: it is no such."""
+        """Answer a CORS preflight request. Return False if the call is not one."""
         names = {name for name, _ in scope["headers"]}
         asks = {b"origin", b"access-control-request-method"} <= names
         if scope["method"] != "OPTIONS" or not asks:

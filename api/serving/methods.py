@@ -1,21 +1,22 @@
-"""HEAD wherever GET is: the same call, counted alike, sent without its body.
+"""HEAD for every GET route: the same call, counted alike, sent without its body.
 
-Source: RFC 9110, 9.3.2. Clients and monitors ask so whether something is there, and how long it is.
+Source: RFC 9110, 9.3.2. Clients and monitors use it to check existence and length.
 """
 
 from litestar.types import HTTPScope, Message, Scope, Send
 
 _NAME_METHODS = (204, 405)
-"""Answers that name the methods of a route: to OPTIONS, and to one it does not have."""
+"""Statuses whose responses name the methods of a route: to OPTIONS, and to an unsupported
+method."""
 
 
 def as_get(scope: HTTPScope) -> HTTPScope:
-    """The call as the routes know it."""
+    """Return the scope of a HEAD call as GET, which the routes handle."""
     return {**scope, "method": "GET"}
 
 
 def without_body(send: Send) -> Send:
-    """Send everything but bodies; the head keeps the length of the one left out."""
+    """Return a send function that empties bodies; Content-Length stays that of the omitted body."""
 
     async def send_head(message: Message) -> None:
         if message["type"] == "http.response.body":
@@ -26,7 +27,7 @@ def without_body(send: Send) -> Send:
 
 
 async def allow_head(message: Message, _: Scope) -> None:
-    """Hook before a response leaves: name HEAD beside GET."""
+    """Hook before a response is sent: add HEAD to `Allow` where it has GET."""
     if message["type"] != "http.response.start" or message["status"] not in _NAME_METHODS:
         return
     message["headers"] = [

@@ -1,4 +1,4 @@
-"""A body -> what is sent: entity tag, content coding, and the headers that go with them.
+"""HTTP encoding of a body: entity tag, content coding, and the headers that go with them.
 
 Source: RFC 9110, sections 8.8.3 (ETag), 12.5.3 (Accept-Encoding), 13.1.2 (If-None-Match).
 """
@@ -17,10 +17,10 @@ from api.serving.answer_cache import CachedAnswer, FixedHeaders
 Coding = Literal["zstd", "gzip"]
 
 CODINGS: tuple[Coding, ...] = get_args(Coding)
-"""As we prefer them, where the caller does not say."""
+"""In order of our preference, where the caller has none."""
 
 SMALLEST_COMPRESSED = 1_400
-"""A smaller body fits into one packet as it is."""
+"""Bytes; a smaller body fits into one packet uncompressed."""
 
 _OK = 200
 _TAG_BYTES = 12
@@ -29,14 +29,14 @@ _ZSTD_LEVEL = 3
 
 _JSON = (b"content-type", b"application/json")
 
-# Of one URL and one key; asked for again with the tag, it may well be the same.
+# Specific to one URL and key; clients revalidate with the tag.
 _STORED = ((b"cache-control", b"private, no-cache"), (b"vary", b"accept-encoding"))
 
 _PASSING = ((b"cache-control", b"no-store"), (b"vary", b"accept-encoding"))
 
 
 def pack(status: int, body: bytes) -> CachedAnswer:
-    """An answer as it is. A refusal has no tag: it is short, and not worth keeping."""
+    """Return an uncompressed answer. A refusal has no tag: it is short, and not worth caching."""
     if status != _OK:
         return CachedAnswer(status=status, body=body, headers=(_JSON, _length(body)))
     tag = b'"%b"' % hashlib.blake2b(body, digest_size=_TAG_BYTES).hexdigest().encode()
@@ -46,12 +46,12 @@ def pack(status: int, body: bytes) -> CachedAnswer:
 
 
 def is_worth_compressing(answer: CachedAnswer) -> bool:
-    """It is a finding, and long enough."""
+    """True for a successful answer that is long enough."""
     return answer.tag is not None and len(answer.body) >= SMALLEST_COMPRESSED
 
 
 def compress(answer: CachedAnswer, coding: Coding) -> CachedAnswer:
-    """The same answer in a content coding. The tag stays: it is a weak one."""
+    """Return the answer in a content coding. The tag stays, as it is a weak one."""
     if coding == "gzip":
         body = gzip.compress(answer.body, _GZIP_LEVEL, mtime=0)
     else:
@@ -62,7 +62,7 @@ def compress(answer: CachedAnswer, coding: Coding) -> CachedAnswer:
 
 
 async def pack_once(body: bytes, coding: Coding | None) -> CachedAnswer:
-    """A finding that is put together for one caller: not to be kept, so it has no tag."""
+    """Return an answer assembled for one caller: not cached, so without a tag."""
     plain = CachedAnswer(status=_OK, body=body, headers=(_JSON, _length(body), *_PASSING))
     if coding is None or len(body) < SMALLEST_COMPRESSED:
         return plain
@@ -71,7 +71,7 @@ async def pack_once(body: bytes, coding: Coding | None) -> CachedAnswer:
 
 
 def unless_known(answer: CachedAnswer, if_none_match: bytes | None) -> CachedAnswer:
-    """The answer, or only the news that it is the one the caller already has (304)."""
+    """Return the answer, or a 304 if the caller already has it."""
     if if_none_match is None or answer.tag is None:
         return answer
     if answer.tag in if_none_match or if_none_match.strip() == b"*":
@@ -81,7 +81,7 @@ def unless_known(answer: CachedAnswer, if_none_match: bytes | None) -> CachedAns
 
 @lru_cache(maxsize=256)
 def choose_coding(accept_encoding: bytes) -> Coding | None:
-    """The coding that an Accept-Encoding header likes best. None: as it is."""
+    """Return the preferred coding of an Accept-Encoding header. None: uncompressed."""
     likes = dict(map(_like, accept_encoding.decode("latin-1").lower().split(",")))
     best: Coding | None = None
     best_weight = likes.get("identity", 0.0)
@@ -93,7 +93,7 @@ def choose_coding(accept_encoding: bytes) -> Coding | None:
 
 
 def _like(item: str) -> tuple[str, float]:
-    """One coding and how much it is wanted, 0 to 1."""
+    """Parse one coding and its weight, 0 to 1."""
     name, _, parameter = item.partition(";")
     key, _, value = parameter.partition("=")
     if key.strip() != "q":

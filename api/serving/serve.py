@@ -1,4 +1,4 @@
-"""Runs the application inside the event loop that also follows chains and judges tokens."""
+"""The HTTP server, run inside the event loop that also runs the indexers and analyses."""
 
 import asyncio
 import signal
@@ -15,22 +15,22 @@ from litestar.types import ASGIApp
 from config.errors import ConfigError, InternalError
 
 GRACE_S = 15.0
-"""Calls under way get this long to end after the stop."""
+"""Seconds for calls under way to end after the stop."""
 
 _SWITCH_S = 0.0005
-"""How long a thread may keep the interpreter from others. Python's own 5 ms are what one call in a
-hundred would wait, behind the thread that writes the counts."""
+"""Seconds a thread may hold the interpreter. With Python's own 5 ms, one call in a hundred would
+wait that long behind the thread that writes the counters."""
 
 _KNOCK_S = 0.02
 
 _THREADS = Path("/proc/self/task")
-"""Where Linux lists the threads of this process."""
+"""Folder in which Linux lists the threads of this process."""
 
 _LOOKS_FOR_THREADS = 25
 
 
 class ServerEndedError(InternalError):
-    """The HTTP server ended without being told to."""
+    """The HTTP server ended without a stop."""
 
 
 async def serve(
@@ -41,11 +41,11 @@ async def serve(
     stop: asyncio.Event,
     listening: asyncio.Future[int] | None = None,
 ) -> None:
-    """Answer calls on the address until `stop` is set, then let those under way end.
+    """Serve the application until `stop` is set, then let calls under way end.
 
-    `listening` gets the port once calls are answered; port 0 takes any free one.
-    Raises ConfigError when the address cannot be listened on, ServerEndedError when the server
-    ends by itself.
+    `listening` is set to the port once calls are answered; port 0 takes any free one. Raises
+    ConfigError when the address cannot be listened on, ServerEndedError when the server ends by
+    itself.
     """
     port = check_address(host, port)
     sys.setswitchinterval(_SWITCH_S)
@@ -55,7 +55,7 @@ async def serve(
         address=host,
         port=port,
         interface=Interfaces.ASGI,
-        # Without TLS nobody speaks HTTP/2, and there a call may have 16 MB of headers.
+        # Without TLS no client uses HTTP/2, and it would allow 16 MB of headers a call.
         http=HTTPModes.http1,
         websockets=False,
         log_level=LogLevels.error,  # its one warning says that embedding is experimental
@@ -78,15 +78,16 @@ async def serve(
 
 
 def _foreign_threads() -> set[str]:
-    """Threads that Python did not start. Empty where the system does not list them."""
+    """Return the threads that Python did not start. Empty where the system does not list them."""
     ours = {str(thread.native_id) for thread in threading.enumerate()}
     return {task.name for task in _THREADS.iterdir()} - ours if _THREADS.is_dir() else set()
 
 
 async def _until_ended(others: set[str]) -> None:
-    """Wait for the server's threads, which still need the interpreter when it has said it ended.
+    """Wait for the server's threads, which still need the interpreter after the server has
+    returned.
 
-    One that comes for it when Python has ended prints a panic. What stays is another library's.
+    A thread that needs it after Python has ended prints a panic. Threads of other libraries stay.
     """
     for _ in range(_LOOKS_FOR_THREADS):
         await asyncio.sleep(_KNOCK_S)
@@ -95,7 +96,7 @@ async def _until_ended(others: set[str]) -> None:
 
 
 async def _announce(host: str, port: int, listening: asyncio.Future[int] | None) -> None:
-    """Knock until the server, which does not say when it listens, opens."""
+    """Poll the port until the server listens, as it does not signal that itself."""
     while True:
         try:
             _, writer = await asyncio.open_connection(host, port)
@@ -109,10 +110,10 @@ async def _announce(host: str, port: int, listening: asyncio.Future[int] | None)
 
 
 def check_address(host: str, port: int) -> int:
-    """The port to listen on: the one given, or any free one for 0.
+    """Return the port to listen on: the given one, or any free one for 0.
 
-    Raises ConfigError when the address is taken or not ours: the server itself listens with
-    SO_REUSEPORT, so two processes would share a port in silence, each answering some of the calls.
+    Raises ConfigError when the address is taken or not local: the server listens with SO_REUSEPORT,
+    so two processes would silently share a port, each answering some of the calls.
     """
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(

@@ -1,1 +1,1 @@
-"""People: who they are, by an OpenID Connect issuer, and the browser they are signed in with."""
+"""Sign-in of people with an OpenID Connect issuer, and their browser sessions."""

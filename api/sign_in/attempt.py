@@ -1,4 +1,4 @@
-"""One attempt to sign in: what ties the browser that began it to the answer that comes back."""
+"""One sign-in attempt: binds the browser that began it to the callback (state, nonce, PKCE)."""
 
 import hashlib
 import hmac
@@ -9,24 +9,24 @@ import msgspec
 from authlib.oauth2.rfc7636 import create_s256_code_challenge
 
 ATTEMPT_S = 600
-"""How long a person may take at the issuer."""
+"""Seconds a person may take at the issuer."""
 
 _BYTES = 32
 
 
 class SignInAttempt(msgspec.Struct, frozen=True, kw_only=True):
-    """All of it follows from one secret, which lies in the browser's cookie and nowhere else.
+    """Values of an attempt, all derived from one secret that is only in the browser's cookie.
 
-    So a flood of attempts takes no room here, and no process needs to know of another's. State and
-    nonce are seen by others; neither tells the secret, nor the verifier, which is only sent to
-    redeem the code. Source: OpenID Connect Core, 3.1.2.1; RFC 7636, 4.1.
+    So attempts take no memory here, and processes share no state. State and nonce are visible to
+    others; neither reveals the secret, nor the verifier, which is only sent to redeem the code.
+    Source: OpenID Connect Core, 3.1.2.1; RFC 7636, 4.1.
     """
 
     secret: str
 
     @classmethod
     def begin(cls) -> "SignInAttempt":
-        """A new one."""
+        """Return a new attempt with a random secret."""
         return cls(secret=secrets.token_urlsafe(_BYTES))
 
     def __repr__(self) -> str:
@@ -34,22 +34,23 @@ class SignInAttempt(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def state(self) -> str:
-        """Comes back with the browser."""
+        """Return the `state` parameter, which the callback must return."""
         return self._derive(b"state")
 
     @property
     def nonce(self) -> str:
-        """Comes back within the signed token."""
+        """Return the nonce, which the signed ID token must contain."""
         return self._derive(b"nonce")
 
     @property
     def verifier(self) -> str:
-        """Proves to the issuer that who redeems the code is who began."""
+        """Return the PKCE verifier, which proves that the redeemer of the code began the
+        attempt."""
         return self._derive(b"verifier")
 
     @property
     def challenge(self) -> str:
-        """What the issuer is told of the verifier before."""
+        """Return the PKCE challenge, a digest of the verifier, sent to the issuer first."""
         return str(create_s256_code_challenge(self.verifier))
 
     def _derive(self, purpose: bytes) -> str:

@@ -1,4 +1,4 @@
-"""A browser that somebody is signed in with: its cookies, its session, the forms it may send."""
+"""Browser sessions of signed-in people: cookies, session look-up, and CSRF protection of forms."""
 
 import asyncio
 import hashlib
@@ -25,16 +25,17 @@ _VISITOR = "assay_visitor"
 
 
 class Visitor(msgspec.Struct, frozen=True, kw_only=True):
-    """Somebody who is signed in."""
+    """A signed-in person."""
 
     account_id: int
     shown_as: str
     form_token: str
-    """In every form of the session: another site can send a form, but does not know this."""
+    """CSRF token in every form of the session: another site can send a form, but does not know
+    it."""
 
 
 def issuer_of(connection: BrowserConnection) -> Issuer:
-    """Raises SignInOffError where there is none."""
+    """Return the issuer. Raises SignInOffError if none is configured."""
     issuer: Issuer | None = connection.app.state.issuer
     if issuer is None:
         raise SignInOffError
@@ -42,31 +43,32 @@ def issuer_of(connection: BrowserConnection) -> Issuer:
 
 
 def cookie_name(issuer: Issuer, kind: Literal["session", "attempt"]) -> str:
-    """With the prefix that makes browsers refuse it from neighbours and over plain http."""
+    """Return the name; over https with the `__Host-` prefix, so that neither sibling domains nor
+    plain http can set it."""
     prefix = "__Host-" if issuer.client.is_secure else ""
     return f"{prefix}assay_{kind}"
 
 
 def session_cookie(connection: BrowserConnection, token: str) -> Cookie:
-    """For as long as the session."""
+    """Return the session cookie, valid as long as the session."""
     deps: ApiDeps = connection.app.state.deps
     return _cookie(issuer_of(connection), "session", token, int(deps.sign_in.session_s))
 
 
 def attempt_cookie(issuer: Issuer, secret: str) -> Cookie:
-    """For as long as a person may take at the issuer."""
+    """Return the attempt cookie, valid for `ATTEMPT_S`."""
     return _cookie(issuer, "attempt", secret, ATTEMPT_S)
 
 
 def gone_cookie(issuer: Issuer, kind: Literal["session", "attempt"]) -> Cookie:
-    """Has the browser forget it."""
+    """Return a cookie that deletes the one of this kind."""
     return _cookie(issuer, kind, "", 0)
 
 
 def _cookie(
     issuer: Issuer, kind: Literal["session", "attempt"], value: str, max_age_s: int
 ) -> Cookie:
-    # Lax and not strict: the way back from the issuer counts as coming from another site.
+    # Lax, not strict: the redirect back from the issuer is a cross-site navigation.
     return Cookie(
         key=cookie_name(issuer, kind),
         value=value,
@@ -79,12 +81,13 @@ def _cookie(
 
 
 def session_token(connection: BrowserConnection) -> str | None:
-    """The token that the browser sends, be it worth something or not."""
+    """Return the session token sent by the browser, not verified; None if there is none."""
     return connection.cookies.get(cookie_name(issuer_of(connection), "session")) or None
 
 
 async def find_visitor(connection: BrowserConnection) -> Visitor | None:
-    """Who is signed in. None: nobody, or nobody can be. Raises StoreError."""
+    """Return the signed-in person. None: no valid session, or no issuer is configured. Raises
+    StoreError."""
     if connection.app.state.issuer is None:
         return None
     token = session_token(connection)
@@ -108,7 +111,7 @@ async def find_visitor(connection: BrowserConnection) -> Visitor | None:
 
 
 async def require_visitor(connection: BrowserConnection, _: BaseRouteHandler) -> None:
-    """Guard: somebody is signed in."""
+    """Guard: require a valid session."""
     issuer_of(connection)
     visitor = await find_visitor(connection)
     if visitor is None:
@@ -117,15 +120,15 @@ async def require_visitor(connection: BrowserConnection, _: BaseRouteHandler) ->
 
 
 def visitor_of(connection: BrowserConnection) -> Visitor:
-    """Who `require_visitor` found."""
+    """Return the person found by `require_visitor`."""
     visitor: Visitor = connection.scope["state"][_VISITOR]
     return visitor
 
 
 async def require_own_form(connection: BrowserConnection, _: BaseRouteHandler) -> None:
-    """Guard, after `require_visitor`: the form is one that this session was given.
+    """Guard, after `require_visitor`: the form has this session's CSRF token.
 
-    Browsers name the origin of every form they send; where one does, it has to be ours.
+    Browsers send the Origin of forms; if present, it has to be ours.
     """
     origin = connection.headers.get("Origin")
     if origin is not None and origin != issuer_of(connection).client.public_url:
@@ -136,7 +139,7 @@ async def require_own_form(connection: BrowserConnection, _: BaseRouteHandler) -
 
 
 async def form_field(connection: BrowserConnection, name: str) -> str:
-    """One field of the form; empty where it is not sent, or is no text."""
+    """Return one field of the form; empty if it is missing or not text."""
     if not isinstance(connection, Request):
         return ""
     value = (await connection.form()).get(name)

@@ -1,4 +1,4 @@
-"""The OpenID Connect issuer: where it sends people, and who it says they are.
+"""OpenID Connect client: discovery, authorization URL, code redemption, ID token verification.
 
 Source: OpenID Connect Core 1.0 (3.1, code flow) and Discovery 1.0; RFC 7636 (PKCE); RFC 9207 (iss).
 """
@@ -26,7 +26,7 @@ from config.sign_in import OidcClient, is_safe_url
 CALLBACK_PATH = "/login/callback"
 
 LEEWAY_S = 60
-"""How far the issuer's clock may be from ours."""
+"""Tolerated difference between the issuer's clock and ours, in seconds."""
 
 _KEEP_S = 3600
 _MOST_AT_ONCE = 16
@@ -36,13 +36,13 @@ _MOST_CHARS = 255
 _OK = 200
 _CALLERS_FAULT = 400
 
-# Signatures by a key pair: with a shared secret, or none at all, anybody could be the issuer.
+# Asymmetric signatures only: with a shared secret, or none, others could forge tokens.
 _ALGORITHMS = frozenset(
     f"{kind}{bits}" for kind in ("RS", "PS", "ES") for bits in (256, 384, 512)
 ) | {"EdDSA", "Ed25519"}
 _KEY_TYPES = frozenset({"RSA", "EC", "OKP"})
 
-# What a token that does not hold makes the libraries raise: it may be any bytes.
+# Exceptions of the libraries for an invalid token, which may be any bytes.
 _DOUBTS = (JoseError, msgspec.ValidationError, ValueError, TypeError, KeyError)
 
 _log = structlog.get_logger(__name__)
@@ -51,12 +51,12 @@ T = TypeVar("T")
 
 
 class PersonIdentity(msgspec.Struct, frozen=True, kw_only=True):
-    """A person, as the issuer vouches for them."""
+    """Identity of a person, as verified by the issuer."""
 
     subject: str
-    """Never changes and is never given to another, within the issuer."""
+    """Permanent and unique within the issuer."""
     shown_as: str
-    """For people: may change, proves nothing."""
+    """Display name: may change, proves nothing."""
 
 
 class _Metadata(msgspec.Struct, frozen=True, kw_only=True):
@@ -79,7 +79,8 @@ class _Tokens(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Claims(msgspec.Struct, frozen=True, kw_only=True):
-    """Those of a token that are used, or that only the library compares: a list is no issuer."""
+    """The claims that are used, or that need a type check because only the library compares them
+    (`iss` may not be a list)."""
 
     iss: str
     sub: Annotated[str, msgspec.Meta(min_length=1, max_length=_MOST_CHARS)]
@@ -88,24 +89,24 @@ class _Claims(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Issuer:
-    """One issuer and our client there. Raises the refusals that people are to see."""
+    """One issuer with our client registration. Raises the errors of `refusals.py`."""
 
     def __init__(self, client: OidcClient, *, timeout_s: float, now_s: Callable[[], float]):
         self.client = client
         self._timeout_s = timeout_s
         self._now_s = now_s
-        # Callers at the same time share one fetch; a failure is not kept.
+        # Concurrent callers share one fetch; a failure is not cached.
         self._metadata = alru_cache(maxsize=1, ttl=_KEEP_S)(self._fetch_metadata)
         self._redeeming = asyncio.Semaphore(_MOST_AT_ONCE)
         self._keys = alru_cache(maxsize=1, ttl=_KEEP_S)(self._fetch_keys)
 
     @property
     def redirect_uri(self) -> str:
-        """Where the issuer sends the browser back to; registered there."""
+        """Return the callback URL, which is registered at the issuer."""
         return self.client.public_url + CALLBACK_PATH
 
     async def authorization_url(self, attempt: SignInAttempt) -> str:
-        """Where a person begins. Raises IssuerDownError."""
+        """Return the URL at the issuer where sign-in begins. Raises IssuerDownError."""
         metadata = await self._metadata()
         return str(
             prepare_grant_uri(
@@ -122,16 +123,17 @@ class Issuer:
         )
 
     async def is_from(self, named: str | None) -> bool:
-        """Whether an answer may be this issuer's, by the `iss` it names. Raises IssuerDownError."""
+        """True if a callback with this `iss` parameter may be this issuer's. Raises
+        IssuerDownError."""
         metadata = await self._metadata()
         if named is None:
             return not metadata.authorization_response_iss_parameter_supported
         return named == metadata.issuer
 
     async def redeem(self, code: str, attempt: SignInAttempt) -> PersonIdentity:
-        """Who the code stands for. Raises IssuerDownError, CodeRefusedError, UnverifiedError.
+        """Redeem a code for an identity. Raises IssuerDownError, CodeRefusedError, UnverifiedError.
 
-        Anybody can send us codes that are none, so only `_MOST_AT_ONCE` are asked about at a time.
+        Anybody can send invalid codes, so at most `_MOST_AT_ONCE` are redeemed at a time.
         """
         metadata = await self._metadata()
         if self._redeeming.locked():
@@ -141,7 +143,7 @@ class Issuer:
         try:
             return self._verify(tokens, metadata, await self._keys(), attempt)
         except _DOUBTS:
-            self._keys.cache_clear()  # the issuer may have changed them since they were fetched
+            self._keys.cache_clear()  # the issuer may have rotated its keys since
             try:
                 return self._verify(tokens, metadata, await self._keys(), attempt)
             except _DOUBTS as error:
@@ -151,7 +153,7 @@ class Issuer:
     def _verify(
         self, tokens: _Tokens, metadata: _Metadata, keys: _Keys, attempt: SignInAttempt
     ) -> PersonIdentity:
-        """Who the token names, once all it says has been checked. Raises what `_DOUBTS` lists."""
+        """Verify the ID token and return its identity. Raises what `_DOUBTS` lists."""
         usable = [
             key
             for key in keys.keys

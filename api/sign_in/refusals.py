@@ -1,4 +1,4 @@
-"""What can go wrong with people, as they are told of it."""
+"""Errors of sign-in and of the dashboard, with the text shown to people."""
 
 from api.error_answers import DetailBody, RefusalError
 from sql.accounts import MOST_LIVE_KEYS, MOST_NEW_KEYS
@@ -16,7 +16,7 @@ class SignInOffError(RefusalError):
 
 
 class IssuerDownError(RefusalError):
-    """The issuer does not answer, or not with what it should."""
+    """The issuer does not answer, or not with a valid response."""
 
     def __init__(self) -> None:
         detail = "The service that people sign in with cannot be reached; try again later."
@@ -24,7 +24,7 @@ class IssuerDownError(RefusalError):
 
 
 class AttemptGoneError(RefusalError):
-    """The answer of the issuer belongs to no attempt of this browser."""
+    """The callback belongs to no sign-in attempt of this browser."""
 
     def __init__(self) -> None:
         detail = "This sign-in was used before, took too long, or began elsewhere. Sign in again."
@@ -32,7 +32,7 @@ class AttemptGoneError(RefusalError):
 
 
 class CodeRefusedError(RefusalError):
-    """The issuer does not take its code back."""
+    """The issuer rejects the code."""
 
     def __init__(self) -> None:
         detail = "The issuer refused to complete this sign-in. Sign in again."
@@ -40,7 +40,7 @@ class CodeRefusedError(RefusalError):
 
 
 class DeniedError(RefusalError):
-    """The issuer, or the person there, said no."""
+    """The issuer, or the person there, denied the sign-in."""
 
     def __init__(self, *, code: str):
         detail = f"The issuer did not sign you in: {code}."
@@ -48,7 +48,7 @@ class DeniedError(RefusalError):
 
 
 class UnverifiedError(RefusalError):
-    """What the issuer says of the person does not hold: nobody is signed in by it."""
+    """The issuer's token cannot be verified, so nobody is signed in by it."""
 
     def __init__(self) -> None:
         detail = "What the issuer said of you could not be verified. You are not signed in."
@@ -56,14 +56,14 @@ class UnverifiedError(RefusalError):
 
 
 class NotSignedInError(RefusalError):
-    """No session, or one that is over."""
+    """There is no session, or it has expired."""
 
     def __init__(self) -> None:
         super().__init__(status=401, body=DetailBody(detail="You are not signed in."))
 
 
 class ForeignFormError(RefusalError):
-    """The form was not one that this session was given."""
+    """The form does not have this session's token."""
 
     def __init__(self) -> None:
         detail = "This form did not come from your session. Open the page again and repeat it."
@@ -71,7 +71,7 @@ class ForeignFormError(RefusalError):
 
 
 class TooManyKeysError(RefusalError):
-    """The account has all the live keys it may have."""
+    """The account has the maximum number of live keys."""
 
     def __init__(self) -> None:
         detail = f"An account has at most {MOST_LIVE_KEYS} live keys. Revoke one first."
@@ -79,7 +79,7 @@ class TooManyKeysError(RefusalError):
 
 
 class TooManyNewKeysError(RefusalError):
-    """The account made too many keys within a day."""
+    """The account created too many keys within a day."""
 
     def __init__(self, *, retry_after_s: int):
         detail = f"An account makes at most {MOST_NEW_KEYS} keys in 24 hours."
@@ -91,14 +91,14 @@ class TooManyNewKeysError(RefusalError):
 
 
 class NoSuchKeyError(RefusalError):
-    """The account has no live key of that number, whoever else may have one."""
+    """The account has no live key with that id; another account may."""
 
     def __init__(self) -> None:
         super().__init__(status=404, body=DetailBody(detail="You have no such live key."))
 
 
 class NoKeyToChargeError(RefusalError):
-    """Somebody signed in wants an analysis and has no key that it would count on."""
+    """A signed-in person requests an analysis without a live key to count it on."""
 
     def __init__(self) -> None:
         detail = "A look-up counts on a key of yours, and you have no live one. Create one first."
