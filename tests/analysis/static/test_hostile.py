@@ -106,11 +106,11 @@ HOSTILE: Final = {
 
 _CHILD: Final = """
 import json, resource, sys, time
-from analysis.static.analyse_code import examine
+from analysis.static.analyse_code import analyse_code
 took_s = []
 for line in sys.stdin:
     started = time.thread_time()
-    examine(bytes.fromhex(line))
+    analyse_code(bytes.fromhex(line))
     took_s.append(time.thread_time() - started)
 most_kb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 print(json.dumps([max(took_s), most_kb]))
