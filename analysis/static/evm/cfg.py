@@ -77,7 +77,7 @@ class CfgNode:
         self.number = number
         self.entry = entry
         self.pc = pc
-        """Program counter of its start; of the jump if the jump target is unknown or one of many."""
+        """Program counter of its start; of the jump if its target is unknown or one of many."""
         self.clear()
 
     def clear(self) -> None:
@@ -102,7 +102,7 @@ class Cfg:
     def __init__(self) -> None:
         self.count = 0
         self.roots: dict[FunctionId, list[CfgNode]] = {}
-        """Entry nodes by function. That of None is the start of the code: dispatcher and fallback."""
+        """Entry nodes by function; None: the start of the code, dispatcher and fallback."""
 
     def add(self, entry: FunctionId, pc: int) -> CfgNode:
         """Create a node without predecessors."""
