@@ -43,7 +43,7 @@ _ENDS = frozenset(
 
 
 def _whole(excluded: Iterable[int]) -> bytes:
-    """Return a pattern of whole instructions other than these; faster than a Python loop."""
+    """Return a regex of whole instructions other than these; faster than a loop."""
     names = b"".join(b"\\x%02x" % opcode for opcode in excluded)
     return rb"(?:[^\x60-\x7f" + names + rb"]++|" + _PUSHES + rb")*+"
 
@@ -53,7 +53,7 @@ _LAST_DESTINATION = re.compile(rb"(?:" + _whole((JUMPDEST,)) + rb"(\x5b))*+", re
 
 
 def strip_metadata(runtime: bytes) -> bytes:
-    """Return the code without the compilers' CBOR trailers, which differ between builds of one source.
+    """Return the code without compilers' CBOR trailers, which differ between builds of one source.
 
     Only unreachable bytes are stripped: no jump destination in them, and no fall-through into them.
     Code disguised as metadata stays. The analysis of the rest does not depend on the trailer.

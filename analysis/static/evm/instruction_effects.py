@@ -1,7 +1,7 @@
 """Symbolic semantics of single instructions: results, memory, effects in the CFG, and notes.
 
 Jumps and ends of execution are handled in `path_explorer`; stack operations are removed in
-`basic_blocks`. Return data and copies of unknown or large size are unknown.
+`basic_blocks`. Copies of unknown size, or of more than 512 bytes, are not tracked word by word.
 """
 
 from collections.abc import Callable

@@ -2,7 +2,7 @@
 
 Addresses are numbers where the free memory pointer is known and expressions where it is not;
 "pointer + 32" is one expression however it was computed, so that loads find stored words. A store
-that covers part of an earlier one leaves the rest of it as a fragment, so that no two cells overlap.
+that covers part of an earlier one leaves the rest of that as a fragment: no two cells overlap.
 
 Not sound for arbitrary code: addresses with different symbolic bases, or one with a base and a
 number, are assumed not to alias, as in memory that compilers allocate. At most 160 cells are kept.
@@ -135,7 +135,10 @@ class SymbolicMemory:
             self.is_clean = False
 
     def forget(self, place: Value, length: Value) -> None:
-        """Make `length` bytes from `place` on unknown. Of unknown length: all bytes from there on."""
+        """Make `length` bytes from `place` on unknown.
+
+        Length unknown: all bytes from there on; for a numeric place also all symbolic addresses.
+        """
         if length == 0:
             return
         self._own()
@@ -149,7 +152,7 @@ class SymbolicMemory:
             self.cells = {cell: kept for cell, kept in self.cells.items() if isinstance(cell, int)}
 
     def _cut(self, place: Value, length: int) -> None:
-        """Remove a byte range from the cells; the rest of a word that it cuts stays as a fragment."""
+        """Remove a byte range from the cells; the rest of a cut word stays as a fragment."""
         base, start = _split(place)
         end = start + length
         for cell, offset in self._near(base, start, end):
@@ -193,8 +196,8 @@ class SymbolicMemory:
         return self._composed(place)
 
     def head(self, place: Value) -> Value:
-        """Return the word at the address, with only the known leading bytes of it if a fragment of at
-        least four, such as a call's selector, is stored there."""
+        """Return the word at the address. Of a constant fragment of at least four bytes, such as a
+        call's selector, return its bytes followed by zeros."""
         cell = self.cells.get(place)
         if isinstance(cell, tuple):
             word, first, count = cell
