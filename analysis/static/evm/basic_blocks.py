@@ -48,8 +48,8 @@ _TOUCHING: Final = frozenset(
 COMPUTES: Final = 0
 COMPUTES_OF_TWO: Final = 1
 ACTS: Final = 2
-"""Kinds of steps: a computation; one of two operands, as most are; an instruction with an effect, or
-whose result depends on more than its operands."""
+"""Kinds of steps: a computation; one of two operands, as most are; an instruction with an effect,
+or whose result depends on more than its operands."""
 
 _Drafted = tuple[str, int, tuple[int, ...], bool]
 """Instruction, program counter, operands, True if it pushes a result."""
@@ -108,8 +108,8 @@ class BasicBlock:
 
 
 class _Stack:
-    """Symbolic stack while lifting. Words are numbered: those on the stack at block entry -1, -2 and
-    so on from its top; constants and results from 0 on."""
+    """Symbolic stack while lifting. Words are numbered: those on the stack at block entry from the
+    top -1, -2 and so on; constants and results from 0 on."""
 
     def __init__(self) -> None:
         self.words: list[int] = []
@@ -247,7 +247,7 @@ class _BlockLifter:
                 stack.push(self._new())
 
     def _folded(self, row: Opcode, operands: tuple[int, ...]) -> Value | None:
-        """Return the constant result of the instruction. None: not constant, or it has an effect."""
+        """Return the constant result of the instruction. None: not constant, or an effect."""
         if row.name in EFFECTS:
             return None
         words = [self._values[each] for each in operands if each in self._values]

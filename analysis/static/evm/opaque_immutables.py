@@ -1,9 +1,9 @@
 """Opaque immutables: integers that stand for any value of their width and reject inspection.
 
 An opaque number may be stored, passed on, compared for equality, and named in the findings; its own
-value is made up. Any other operation that depends on the value raises `ValueInspectedError`. Thus an
-analysis that ends without that error holds for every value that the opaque numbers stand for, except
-the numbers recorded in `others`, from which they were assumed to differ.
+value is made up. Any other operation that depends on the value raises `ValueInspectedError`. Thus
+an analysis that ends without that error holds for every value that the opaque numbers stand for,
+except the numbers recorded in `others`, from which they were assumed to differ.
 """
 
 from collections.abc import Iterable
@@ -137,7 +137,7 @@ class OpaqueCode(bytes):
 
 
 class RecordingPool(ExprPool):
-    """Pool that records every number it meets: opaque ones are assumed to differ from all of them."""
+    """Pool that records every number in it: opaque ones are assumed to differ from all of them."""
 
     def __init__(self, others: set[int]) -> None:
         self._others = others
