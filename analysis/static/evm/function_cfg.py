@@ -38,7 +38,7 @@ class BranchCondition(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RevertBranch(msgspec.Struct, frozen=True, kw_only=True):
-    """A branch of which one side surely reverts, or returns without effect, and the other need not."""
+    """A branch of which one side surely reverts, or ends without effect, and the other need not."""
 
     entry: FunctionId
     test: BranchCondition
@@ -144,7 +144,7 @@ class FunctionCfg:
     @cached_property
     def _passing(self) -> set[CfgNode]:
         """Nodes from which the call can still succeed without an overflow of a sum. Some contracts
-        revert a transfer by checking a balance for more than itself."""
+        revert a transfer by subtracting more than a balance from it."""
         barred = {
             (node, branch.if_false)
             for node, branch in self.branching()
@@ -222,7 +222,7 @@ class FunctionCfg:
         )
 
     def ahead(self, marks_of: Mapping[CfgNode, int]) -> dict[CfgNode, int]:
-        """Return by node that can succeed the union of its marks and of those of all reachable nodes.
+        """Return the union of the marks of each node that can succeed and of all it can reach.
 
         Marks are bit sets. Backward data flow, iterated to the fixpoint.
         """
@@ -257,7 +257,7 @@ class FunctionCfg:
         return tuple(found)
 
     def leading_literals(self, here: Iterable[CfgNode]) -> list[BranchCondition]:
-        """Return the literals of decisions of which exactly one side can reach any of these nodes."""
+        """Return the literals of decisions of which exactly one side can reach these nodes."""
         leading = self.leading_to(here)
         return [
             _literal(branch, holds=hints)
@@ -273,7 +273,10 @@ _LARGEST_ADDED = 2**128
 
 def _is_surely_true(condition: Expr) -> bool:
     """True for `w < w + n`, the check before a subtraction of `w + n` from `w`, and for
-    `w < w - (w + n)`, the underflow check of newer compilers. Both hold unless the sum overflows."""
+    `w < w - (w + n)`, the underflow check of newer compilers.
+
+    Both hold unless the sum overflows.
+    """
     match (condition.operation, condition.arguments):
         case ("LT", (word, above)) | ("GT", (above, word)):
             return _is_sum_of(above, word) or _runs_under(above, word)

@@ -31,7 +31,7 @@ class ValueInspectedError(Exception):
 class OpaqueInt(int):
     """An opaque number of a given width. `isinstance` takes it for a plain int."""
 
-    __class__ = int  # type: ignore[assignment]  # some code compares the class
+    __class__ = int  # type: ignore[assignment]  # some code asks for just that
     name: int
     width: int
     """Width in bytes."""

@@ -2,9 +2,10 @@
 
 Output: the CFG and the notes of the explored paths. Paths carry symbolic stacks and memories. At a
 join point with the same call string the first states are explored exactly and later ones merged, so
-exploration ends. Over-approximated: no solver is used; only conditions that fold to a number, or are
-decided on the path, prune a side. Under-approximated: what is behind unknown jumps, deep recursion or
-the budget is missing; such functions are in `Notes.unfinished`. All results are *inferred*.
+exploration ends; a budget ends it earlier. Over-approximated: no solver is used; only conditions
+that fold to a number or are decided on the path prune a side. Under-approximated: code behind
+unknown jumps, deep recursion or the budget is missing; its functions are in `Notes.unfinished`. All
+results are *inferred*.
 """
 
 import time
