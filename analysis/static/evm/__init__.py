@@ -1,1 +1,1 @@
-"""Symbolic execution: expressions, memory, basic blocks, the explored paths and their CFG."""
+"""Symbolic execution of EVM code: expressions, memory, basic blocks, paths and their CFG."""

@@ -1,8 +1,9 @@
-"""Stretches of code without a jump into them, made ready to be run many times.
+"""Basic blocks lifted to register form, once for each program counter.
 
-A block is what its instructions leave: which words are computed from which, which of them are
-stored where, and what the stack looks like afterwards. Shuffles of the stack and constants are
-worked out once, so that running a block costs only what it computes.
+A lifted block has steps over registers and the final layout of the stack. Stack operations and
+constants are resolved when lifting, so that executing a block costs only its computations. A block
+continues through a jump or fall-through where that cannot hide a join point. It has at most 400
+instructions.
 """
 
 from typing import Final
@@ -17,14 +18,14 @@ _SWAP1, _SWAP16 = NUMBER["SWAP1"], NUMBER["SWAP16"]
 _JUMP, _POP, _CODECOPY = NUMBER["JUMP"], NUMBER["POP"], NUMBER["CODECOPY"]
 
 FALLS: Final = "falls"
-"""How a block ends that runs into a jump destination or is too long; others end with an
-instruction."""
+"""End of a block that falls through to a jump destination or is too long. Other blocks end with an
+instruction, named by it."""
 FAILS: Final = "fails"
-"""An instruction that does not exist."""
+"""An invalid opcode."""
 LEAVES: Final = "leaves"
-"""The end of the code, which is as good as STOP."""
+"""The end of the code, equivalent to STOP."""
 READS_TABLE: Final = "CODECOPY"
-"""A copy of code from a place that is not a constant."""
+"""A CODECOPY from an offset that is not constant."""
 
 _ENDS: Final = {
     NUMBER[name]: name for name in ("JUMP", "JUMPI", "RETURN", "SELFDESTRUCT", "STOP", "REVERT")
@@ -33,32 +34,32 @@ _JUMPS: Final = ("JUMP", "JUMPI")
 _FAILING: Final = frozenset({"REVERT", FAILS})
 _STACK_LIMIT: Final = 1024
 _LONGEST: Final = 400
-"""Instructions of one block, so that many that share code cost no more than they run."""
+"""Instructions of one block. Bounds the cost of lifting code that several blocks share."""
 
 _NOTHING: Final = frozenset({"LOG0", "LOG1", "LOG2", "LOG3", "LOG4", "TSTORE"})
-"""What pops words and leaves no trace that we follow."""
+"""Instructions that only pop words; their effects are not modelled."""
 
 _CONSTANT: Final = frozenset({"PC", "GETPC"})
 _TOUCHING: Final = frozenset(
     {"SLOAD", "SSTORE", "CALL", "STATICCALL", "DELEGATECALL", "CALLCODE", "CREATE", "CREATE2"}
 )
-"""What a run must not do where nobody looks."""
+"""Instructions that a block must not have to be skipped as always reverting."""
 
 COMPUTES: Final = 0
 COMPUTES_OF_TWO: Final = 1
 ACTS: Final = 2
-"""Kinds of steps: a word worked out of words; the same of two words, as most are; what has an
-effect, or hangs on more than its operands."""
+"""Kinds of steps: a computation; one of two operands, as most are; an instruction with an effect,
+or whose result depends on more than its operands."""
 
 _Drafted = tuple[str, int, tuple[int, ...], bool]
-"""Instruction, program counter, operands, whether it leaves a word."""
+"""Instruction, program counter, operands, True if it pushes a result."""
 
 BlockStep = tuple[int, str, int, tuple[int, ...], Handler]
-"""Kind, instruction, program counter, registers of its operands, handler of what acts."""
+"""Kind, instruction, program counter, registers of its operands, handler of an effect."""
 
 
 class BasicBlock:
-    """One stretch. Registers: the stack's upper words, the constants, then one for each result."""
+    """A lifted block. Registers: the upper stack words, the constants, then one for each result."""
 
     __slots__ = (
         "constants",
@@ -78,37 +79,37 @@ class BasicBlock:
 
     def __init__(self) -> None:
         self.cost = 0
-        """Instructions."""
+        """Number of instructions."""
         self.needs = 0
-        """Words that must be on the stack."""
+        """Words that the block reads from the stack."""
         self.peak = 0
-        """Words by which the stack grows at most."""
+        """Largest growth of the stack in words."""
         self.constants: list[Value] = []
         self.steps: list[BlockStep] = []
         self.replaced = 0
-        """Words taken off the stack at the end."""
+        """Number of words popped at the end."""
         self.left: list[int] = []
-        """Registers of the words put there instead."""
+        """Registers of the words pushed in their place."""
         self.end = FAILS
         self.end_pc = 0
-        """Of the last instruction; of what comes next where the block only falls."""
+        """Program counter of the last instruction; of the next one if the block falls through."""
         self.next_pc = 0
-        """Behind the last instruction."""
+        """Program counter after the last instruction."""
         self.operands: tuple[int, ...] = ()
-        """Registers of what the last instruction takes."""
+        """Registers of the operands of the last instruction."""
         self.jumps_quietly = False
-        """Whether no other way leads to where it jumps."""
+        """True if its jump target has no other predecessor."""
         self.is_hopeless = False
-        """Whether it surely ends in failure, having done nothing else."""
+        """True if it always reverts, without storage access, call or creation before that."""
 
     def fits(self, size: int) -> bool:
-        """Whether a stack of this size is deep enough, and does not grow too large."""
+        """True if a stack of `size` words neither underflows nor overflows in the block."""
         return self.needs <= size <= _STACK_LIMIT - self.peak
 
 
 class _Stack:
-    """The stack while a block is taken apart. Words are numbered: those below the start -1, -2 and
-    so on; constants and results from 0 on."""
+    """Symbolic stack while lifting. Words are numbered: those on the stack at block entry from the
+    top -1, -2 and so on; constants and results from 0 on."""
 
     def __init__(self) -> None:
         self.words: list[int] = []
@@ -116,7 +117,7 @@ class _Stack:
         self.peak = 0
 
     def reach(self, depth: int) -> None:
-        """See to it that so many words are there."""
+        """Extend the stack downwards to at least `depth` words."""
         missing = depth - len(self.words)
         if missing > 0:
             self.words[:0] = range(-self.needs - missing, -self.needs)
@@ -141,7 +142,7 @@ class _Stack:
 
 
 class BasicBlocks:
-    """The blocks of one code, each made when first asked for."""
+    """The basic blocks of one code, lifted on first use and cached."""
 
     def __init__(self, program: Program, pool: ExprPool) -> None:
         self._program = program
@@ -149,7 +150,7 @@ class BasicBlocks:
         self._known: dict[int, BasicBlock] = {}
 
     def at(self, pc: int) -> BasicBlock:
-        """The block that starts here."""
+        """Return the block that starts at `pc`."""
         block = self._known.get(pc)
         if block is None:
             block = self._known[pc] = _BlockLifter(self._program, self._pool).make(pc)
@@ -169,7 +170,7 @@ class _BlockLifter:
         self._drafted: list[_Drafted] = []
 
     def make(self, pc: int) -> BasicBlock:
-        """Read the code from here to where control may go elsewhere, or others may come along."""
+        """Lift the code from `pc` to the next branch, computed jump, join point or end."""
         code = self._program.code
         block = self._block
         is_inside = False
@@ -206,9 +207,9 @@ class _BlockLifter:
         return block
 
     def _goes_on(self, target: int) -> bool:
-        """Whether the block may take in the code behind a jump: only where paths that are there
-        under the same return addresses have all come this way. So it is at the start of a function
-        that is called, and where the only call of its kind returns to."""
+        """True if the block may continue at a jump's target: all paths that reach it with the same
+        call string come through this jump. So it is at the entry of an internal function whose
+        return address is on the stack, and at a return address that is pushed only once."""
         if target not in self._program.jump_targets:
             return False
         if self._is_quiet(target) or target in self._program.single_returns:
@@ -246,7 +247,7 @@ class _BlockLifter:
                 stack.push(self._new())
 
     def _folded(self, row: Opcode, operands: tuple[int, ...]) -> Value | None:
-        """What the instruction always leaves. None: that depends, or it does more than that."""
+        """Return the constant result of the instruction. None: not constant, or an effect."""
         if row.name in EFFECTS:
             return None
         words = [self._values[each] for each in operands if each in self._values]
@@ -254,7 +255,7 @@ class _BlockLifter:
             return None
         word = self._pool.build(row.name, *words)
         is_noted = row.name in COMPARISONS and isinstance(word, Expr) and word.depends_on_time
-        # what the selector is hangs on the path
+        # the selector depends on the path
         is_open = word is self._pool.selector or word is self._pool.selector_high
         return None if is_noted or is_open else word
 
@@ -270,7 +271,7 @@ class _BlockLifter:
         return number
 
     def _number(self) -> None:
-        """Turn numbers of words into registers."""
+        """Allocate registers for the numbered words and write them into the block."""
         block, stack = self._block, self._stack
         block.needs, block.peak = stack.needs, stack.peak
         kept = 0

@@ -1,4 +1,4 @@
-"""What a branch asks: the word under its negations, and whether it tells the selector."""
+"""Decoding of branch conditions: the expression under negations, and selector comparisons."""
 
 from typing import Final
 
@@ -8,44 +8,44 @@ from analysis.static.evm.expressions import Expr, ExprPool, Value, address_in
 
 _SELECTOR_SHIFT: Final = 224
 _BOOLEAN: Final = frozenset({"EQ", "LT", "GT", "SLT", "SGT", "ISZERO", "success"})
-"""Terms that are 0 or 1."""
+"""Operations whose result is 0 or 1."""
 
 _NEVER_ZERO: Final = frozenset({"CALLER", "ORIGIN", "ADDRESS"})
 
 
 class DecodedCondition(msgspec.Struct, frozen=True, kw_only=True):
-    """One condition, taken apart."""
+    """A branch condition, decoded."""
 
     base: Expr
-    """What is under its ISZEROs."""
+    """The expression under its ISZEROs."""
     when: bool
-    """Whether the base is non-zero when the condition is."""
+    """True if the base is non-zero when the condition is; False: when the condition is zero."""
     negation: Value
-    """The base negated."""
+    """ISZERO of the base."""
     selector: int | None
-    """The selector that is asked for. None: something else is."""
+    """The selector that is compared with. None: not a selector comparison."""
     is_selector_when: bool
-    """Whether the condition is non-zero when the selector matches."""
+    """True if the condition is non-zero when the selector matches."""
     is_address_argument: bool
-    """Whether the base is an address as the caller gave it."""
+    """True if the base is an address argument in the head of calldata."""
     decided: bool | None
-    """Whether the condition surely holds, whatever the path. None: it may or not."""
+    """True if the condition holds on every path, False if on none. None: unknown."""
     true: int | None
-    """What the base is where it is not zero. None: that can be many things."""
+    """Value of the base where it is not zero. None: more than one is possible."""
 
 
 class ConditionDecoder:
-    """Remembers what it has taken apart."""
+    """Decodes branch conditions, with a cache."""
 
     def __init__(self, pool: ExprPool, *, has_blank_words: bool = False) -> None:
-        """`has_blank_words`: immutables may be left zero, and what is less one of them is that less
-        what deployment fills in."""
+        """`has_blank_words`: zeros in the code may be immutables that deployment fills in. A
+        subtraction of one folds away, so that no base is surely non-zero."""
         self._pool = pool
         self._never_zero = frozenset[str]() if has_blank_words else _NEVER_ZERO
         self._known: dict[Expr, DecodedCondition] = {}
 
     def decode(self, condition: Expr) -> DecodedCondition:
-        """A condition's parts."""
+        """Return the decoded condition."""
         known = self._known.get(condition)
         if known is None:
             known = self._known[condition] = self._take_apart(condition)
@@ -58,7 +58,7 @@ class ConditionDecoder:
         if base.operation == "EQ":
             selector = self._selector_constant(base)
         elif base.operation == "AND":
-            # Vyper asks for the selector and for enough calldata at once
+            # Vyper checks the selector and the calldata size in one condition
             asked = map(self._selector_constant, filter(_is_equality, base.arguments))
             selector = next((each for each in asked if each is not None), None)
         elif base.operation in ("XOR", "SUB"):
@@ -88,7 +88,7 @@ class ConditionDecoder:
 
 
 def _without_negations(condition: Expr) -> tuple[Expr, bool]:
-    """The term under a condition's ISZEROs, and whether it is non-zero when the condition is."""
+    """Return the expression under the ISZEROs, and True if it is non-zero when the condition is."""
     holds = True
     inner: Value = condition
     while isinstance(inner, Expr) and inner.operation == "ISZERO":
@@ -102,7 +102,7 @@ def _is_equality(word: Value) -> bool:
 
 
 def _is_address_argument(word: Expr) -> bool:
-    """In the head of calldata: of a list's elements there are too many to tell paths apart by."""
+    """True for an address in the head of calldata; array elements would split too many paths."""
     bare = address_in(word)
     return (
         bare is not word

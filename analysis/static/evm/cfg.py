@@ -1,4 +1,8 @@
-"""The paths of a walk as a graph: what is done in which order, and which branch leads where."""
+"""Control-flow graph of the explored paths: nodes with effects, branches and phis.
+
+One code address may have many nodes, one for each path state explored there. A node belongs to
+one function, the selector its path has matched.
+"""
 
 from collections.abc import Iterator, Mapping
 from typing import Final
@@ -15,32 +19,32 @@ REVERTS: Final = "reverts"
 ALWAYS_REVERTS: Final = "fails"
 DESTRUCTS: Final = "destructs"
 UNRESOLVED: Final = "lost"
-"""How a node can end execution; fails: it surely reverts, and nobody looked at what it does until
-then; lost: a jump that is not known, or the budget ran out."""
+"""How a node ends execution. ALWAYS_REVERTS: it surely reverts and was not explored. UNRESOLVED: an
+unknown jump target, too deep a recursion, or the budget ran out."""
 
 
 class Effect(msgspec.Struct, frozen=True, kw_only=True):
-    """Something done to the world outside the path's own stack and memory."""
+    """An effect outside the path's own stack and memory: a store or a call."""
 
     kind: str
     """The instruction: SSTORE, CALL, STATICCALL, DELEGATECALL, CALLCODE, LOG."""
     pc: int
     words: tuple[Value, ...]
-    """SSTORE: slot, value. Calls: target, first word of the input, whether an answer is wanted."""
+    """SSTORE: slot, value. Calls: target, first word of the input, length of the output."""
 
 
 class Branch(msgspec.Struct, frozen=True, kw_only=True):
-    """A jump that depends on a word that is not known."""
+    """A conditional jump whose condition is symbolic."""
 
     pc: int
     condition: Expr
     if_true: "CfgNode"
-    """Where a condition that is not zero leads."""
+    """Successor if the condition is non-zero."""
     if_false: "CfgNode"
 
 
 class Phi:
-    """Operands of the phi words at a join point, for one incoming edge."""
+    """Operands of the phis at a join point for one incoming edge."""
 
     __slots__ = ("_cells", "_names", "_stack")
 
@@ -50,14 +54,14 @@ class Phi:
         stack: tuple[Value, ...],
         cells: Mapping[Value, object],
     ) -> None:
-        """`names`: the phi words by stack index, or by place in memory. They are found out as later
-        edges arrive, so the mapping is the join point's own. `cells`: memory on this edge."""
+        """`names`: the phis by stack index, or by memory address. Later edges add phis, so the
+        mapping is the join point's own, not a copy. `stack`, `cells`: the state on this edge."""
         self._names = names
         self._stack = stack
         self._cells = cells
 
     def operands(self) -> Iterator[tuple[Expr, Value]]:
-        """Each phi word, and what it is on this edge."""
+        """Yield each phi with its operand on this edge."""
         for name, phi in self._names.items():
             word = self._cells.get(name[1]) if isinstance(name, tuple) else self._stack[name]
             if isinstance(phi, Expr) and isinstance(word, int | Expr) and word is not phi:
@@ -65,7 +69,7 @@ class Phi:
 
 
 class CfgNode:
-    """A stretch of one path, or of all those that were merged into one."""
+    """A CFG node: a segment of one path, or of all paths that were merged into one."""
 
     __slots__ = ("branch", "effects", "end", "entry", "following", "number", "pc", "phi")
 
@@ -73,34 +77,34 @@ class CfgNode:
         self.number = number
         self.entry = entry
         self.pc = pc
-        """Where it starts; a jump to where is not known, or one of many places, at the jump."""
+        """Program counter of its start; of the jump if its target is unknown or one of many."""
         self.clear()
 
     def clear(self) -> None:
-        """Forget what happened here: a wider state is about to be followed from here."""
+        """Reset the node before it is explored again from a wider state."""
         self.effects: list[Effect] = []
         self.branch: Branch | None = None
         self.following: CfgNode | None = None
         self.phi: Phi | None = None
-        """What the merged state of `following` stands for on the edge from here."""
+        """Operands of the phis in the merged state of `following`, on the edge from here."""
         self.end: str | None = REVERTS
 
     def successors(self) -> tuple["CfgNode", ...]:
-        """Where execution goes on."""
+        """Return the successors: two of a branch, one of another node, none at an end."""
         if self.branch is not None:
             return (self.branch.if_true, self.branch.if_false)
         return () if self.following is None else (self.following,)
 
 
 class Cfg:
-    """All nodes of one walk."""
+    """The graph of one exploration."""
 
     def __init__(self) -> None:
         self.count = 0
         self.roots: dict[FunctionId, list[CfgNode]] = {}
-        """Where each function is entered; the fallback at the start of the code."""
+        """Entry nodes by function; None: the start of the code, dispatcher and fallback."""
 
     def add(self, entry: FunctionId, pc: int) -> CfgNode:
-        """A new node, not yet linked to from any other."""
+        """Create a node without predecessors."""
         self.count += 1
         return CfgNode(self.count, entry, pc)

@@ -1,4 +1,4 @@
-"""Runtime code as the EVM reads it: instructions, jump destinations, no metadata."""
+"""Disassembly of runtime code: metadata stripping, instruction boundaries and jump destinations."""
 
 import re
 from collections import Counter
@@ -24,14 +24,14 @@ _LEAVING = frozenset(
         *(number for number, row in enumerate(OPCODES) if row is None),
     }
 )
-"""Opcodes behind which execution does not go on."""
+"""Opcodes from which execution does not fall through."""
 
 _METADATA_KEYS = (b"ipfs", b"bzzr0", b"bzzr1", b"solc", b"experimental", b"vyper")
 _CBOR_SMALL_LISTS = range(0x81, 0x90)
 _CBOR_SMALL_MAPS = range(0xA1, 0xB0)
 _LENGTH_BYTES = 2
 _MOST_TRAILERS = 8
-"""That are taken away; code with more is made for making us look."""
+"""Trailers that are stripped; a code with more is made to waste our time."""
 
 _PUSHES = b"|".join(b"\\x%02x.{%d}" % (0x5F + size, size) for size in range(1, 33))
 _ENDS = frozenset(
@@ -39,11 +39,11 @@ _ENDS = frozenset(
     for opcode, row in enumerate(OPCODES)
     if row is None or row.name in ("STOP", "JUMP", "RETURN", "REVERT", "INVALID", "SELFDESTRUCT")
 )
-"""Instructions after which the next one does not run."""
+"""Opcodes after which the next instruction does not run."""
 
 
 def _whole(excluded: Iterable[int]) -> bytes:
-    """Pattern of whole instructions other than these. A loop over them would be slow."""
+    """Return a regex of whole instructions other than these; faster than a loop."""
     names = b"".join(b"\\x%02x" % opcode for opcode in excluded)
     return rb"(?:[^\x60-\x7f" + names + rb"]++|" + _PUSHES + rb")*+"
 
@@ -53,10 +53,10 @@ _LAST_DESTINATION = re.compile(rb"(?:" + _whole((JUMPDEST,)) + rb"(\x5b))*+", re
 
 
 def strip_metadata(runtime: bytes) -> bytes:
-    """The code without the CBOR trailers of compilers, which differ between builds of one source.
+    """Return the code without compilers' CBOR trailers, which differ between builds of one source.
 
-    Only what cannot run is taken away: no jump destination in it, and nothing that falls through to
-    it. Code disguised as metadata stays. Of what is left the same can be said whatever the trailer.
+    Only unreachable bytes are stripped: no jump destination in them, and no fall-through into them.
+    Code disguised as metadata stays. The analysis of the rest does not depend on the trailer.
     Source: Solidity documentation, "Contract Metadata"; Vyper counts the length itself in or not,
     depending on its version.
     """
@@ -85,8 +85,8 @@ def _is_metadata(code: bytes, start: int) -> bool:
 
 
 def _is_inert(code: bytes, start: int) -> bool:
-    """Whether the EVM can never run anything from here on: somewhere between the last jump
-    destination and here an instruction ends execution. Strings may stand before metadata."""
+    """True if the EVM cannot execute any byte from `start` on: between the last jump destination
+    and `start` an instruction ends execution. String constants may precede metadata."""
     found = _LAST_DESTINATION.match(code)
     last = -1 if found is None else found.start(1)
     end = _UP_TO_END.match(code, last + 1)
@@ -94,41 +94,41 @@ def _is_inert(code: bytes, start: int) -> bool:
 
 
 def hash_of(stripped: bytes) -> Hash32:
-    """The name of a code in the store: keccak256 of it without metadata."""
+    """Return the key of a code in the store: keccak256 of the code without metadata."""
     return Hash32("0x" + keccak(stripped).hex())
 
 
 class Program(msgspec.Struct, frozen=True, kw_only=True):
-    """Code split into instructions. Whatever can run is in here: execution starts at 0 and jumps
-    only to destinations, and both keep to this one split."""
+    """Disassembled code. All reachable instructions are in it: execution starts at 0 and jumps only
+    to jump destinations, and both are boundaries of this one linear sweep."""
 
     code: bytes
     jump_targets: frozenset[int]
     quiet_targets: frozenset[int]
-    """Jump destinations to which only one way leads, unless a jump is computed: one jump whose
-    target is pushed right before it, or the instruction before."""
+    """Jump destinations with one predecessor, computed jumps aside: either one jump whose target is
+    pushed right before it, or fall-through."""
     return_targets: frozenset[int]
-    """Jump destinations that are pushed to be jumped to later: where calls inside the code come
-    back. A number that merely equals one may be among them."""
+    """Jump destinations that are pushed to be jumped to later: the return addresses of internal
+    calls. Over-approximated: a constant that happens to equal a destination counts."""
     single_returns: frozenset[int]
-    """Those that are pushed at one place only, and that nothing else leads to."""
+    """Those that are pushed at one place only, and have no direct jump or fall-through to them."""
     pushed: dict[int, int]
-    """By program counter of a PUSH: the constant."""
+    """Constant by program counter of its PUSH."""
     has_blank_words: bool
-    """Whether a whole word of zeros is pushed: an immutable that deployment fills in, or zero."""
+    """True if a PUSH32 of zero exists: an immutable that deployment fills in, or plain zero."""
     opcodes: frozenset[int]
-    """Every opcode at the start of an instruction, reachable or not."""
+    """All opcodes of instructions, reachable or not."""
 
 
 def split(code: bytes) -> Program:
-    """Read the code from its first byte to its last, as the EVM finds its jump destinations."""
+    """Disassemble the code in a linear sweep, as the EVM finds its jump destinations."""
     jump_targets = set()
     pushed = {}
     opcodes = set()
     direct: Counter[int] = Counter()
     falls = set()
     pc = 0
-    last = JUMPDEST  # the start is a way in, too
+    last = JUMPDEST  # the start of the code counts as fallen into
     constant = -1
     while pc < len(code):
         opcode = code[pc]

@@ -1,4 +1,4 @@
-"""What exploring a code has found."""
+"""Result of symbolically executing one code: notes, CFG and expression pool."""
 
 import msgspec
 
@@ -8,7 +8,7 @@ from analysis.static.evm.path_state import Notes
 
 
 class Exploration(msgspec.Struct, frozen=True, kw_only=True):
-    """What a walk has found."""
+    """Result of one exploration."""
 
     notes: Notes
     graph: Cfg

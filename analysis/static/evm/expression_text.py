@@ -1,4 +1,4 @@
-"""Terms as readable text, for evidence."""
+"""Rendering of symbolic expressions as readable text, for the evidence of findings."""
 
 from typing import Final
 
@@ -36,13 +36,13 @@ _INFIX: Final = {
 
 
 def render(word: Value) -> str:
-    """The word, cut where it is long."""
+    """Return the value as text of at most 160 characters."""
     text = _render(word, _DEEPEST)
     return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."
 
 
 def render_condition(condition: Expr, *, holds: bool) -> str:
-    """The condition as it is met."""
+    """Return the condition as text, negated if it does not hold."""
     return render(condition) if holds else f"not ({render(condition)})"
 
 

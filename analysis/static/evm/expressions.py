@@ -1,8 +1,8 @@
-"""Symbolic words: what a path has put on its stack, as far as it can be told.
+"""Symbolic expressions: hash-consed 256-bit words with constant folding.
 
-A word is a plain int where it is known and a Term where it is not. Terms are shared (one object
-for one meaning, within one pool), so that equal words compare by identity. All of it is
-*inferred*: a path through code need not be one that a call can take.
+A `Value` is a plain int where it is known and an `Expr` where it is not. Within one pool equal
+expressions are one object, so that they compare by identity. Expressions of more than 120 nodes are
+cut: their large arguments become `top`. All of it is *inferred*: a path need not be feasible.
 """
 
 from collections.abc import Callable, Iterator
@@ -14,12 +14,12 @@ MASK: Final = 2**256 - 1
 _SIGN: Final = 2**255
 _ADDRESS_MASK: Final = 2**160 - 1
 _LARGEST = 120
-"""Nodes of one term; in a larger one, large arguments become opaque. Real slots and conditions are
-far smaller, and hostile code cannot make us build more."""
+"""Nodes of one expression; in a larger one, large arguments become `top`. Real slots and conditions
+are far smaller; the bound limits the memory that hostile code can cost."""
 
 
 class Expr:
-    """One unknown word. `arguments` are words or, for leaves, numbers that tell them apart."""
+    """A symbolic word. `arguments` are values; those of a leaf are numbers that identify it."""
 
     __slots__ = ("arguments", "changes", "depends_on_time", "operation", "place", "size")
 
@@ -34,34 +34,36 @@ class Expr:
                 has_clock |= argument.depends_on_time
         self.size: int = size
         self.changes: bool = changes
-        """Whether two reads of the same term can differ within one call."""
+        """True if two evaluations of the expression can differ within one call."""
         self.depends_on_time: bool = operation in _CLOCKS or (has_clock and operation not in _CUTS)
         self.place: tuple[Expr, int] | None = None
-        """As a place in memory: the term it builds on, and how far behind it. None: not asked."""
+        """Cache of its split as a memory address: base and offset in bytes. None: not computed."""
 
 
 Value = int | Expr
 
 
 def is_power_of_two(number: int) -> bool:
-    """1, 2, 4 and so on: a factor that only shifts."""
+    """True for 1, 2, 4 and so on: factors equal to a shift."""
     return number > 0 and not number & (number - 1)
 
 
 def lowest_bit(bits: int) -> int:
-    """Position of the lowest bit that is set: how far a field is shifted in its slot. 0 where none
-    is."""
+    """Return the position of the lowest set bit, such as the shift of a field in its slot.
+
+    0 if no bit is set.
+    """
     return (bits & -bits).bit_length() - 1 if bits else 0
 
 
 _CLOCKS = frozenset({"TIMESTAMP", "NUMBER"})
 _CUTS = frozenset({"SLOAD", "keccak", "packed", "success", "result", "BLOCKHASH"})
-"""Where a clock among the operands says nothing of the result."""
+"""Operations whose result counts as independent of a clock among their operands."""
 
 _CHANGING = frozenset(
     {
         *("SLOAD", "TLOAD", "GAS", "MSIZE", "memory", "result", "BALANCE", "SELFBALANCE", "top"),
-        "phi",  # in a loop it stands for something else each time
+        "phi",  # in a loop its value differs between iterations
     }
 )
 
@@ -102,7 +104,7 @@ FOLDED: Final[dict[str, Callable[..., int]]] = {
 
 _COMMUTATIVE = frozenset({"ADD", "MUL", "AND", "OR", "XOR", "EQ"})
 _SELF_INVERSE = {"SUB": 0, "XOR": 0, "EQ": 1, "LT": 0, "GT": 0, "SLT": 0, "SGT": 0}
-"""What an operation gives for twice the same word."""
+"""Result of an operation on two equal operands."""
 
 _NEUTRAL = {"ADD": 0, "OR": 0, "XOR": 0, "MUL": 1, "AND": MASK}
 _ABSORBING = {"MUL": 0, "AND": 0}
@@ -113,22 +115,22 @@ _SELECTOR_HIGH = _SELECTOR_MASK << _SELECTOR_SHIFT
 
 
 class ExprPool:
-    """Makes terms, folding what is known and sharing what is equal."""
+    """Hash-consing pool: builds expressions, folds constants and shares equal expressions."""
 
     def __init__(self) -> None:
         self._terms: dict[tuple[object, ...], Expr] = {}
         self.hashed: dict[int, tuple[int, ...]] = {}
-        """What numbers that came from hashing are the hash of."""
+        """Preimages of concrete hashes: the hashed words by hash."""
         self.phi_operands: dict[Expr, dict[Value, None]] = {}
-        """What words of merged paths, and words too large to keep, stand for, in the order in which
-        that was found: in any other, answers would differ from run to run."""
+        """Operands of each phi, and the expression cut off at each `top`. In order of discovery:
+        in any other, results would differ from run to run."""
         self.calldata_head = self.intern("CALLDATALOAD", 0)
         self.selector = self.intern("selector")
         self.selector_high = self.intern("selector_high")
-        """The selector where it stands in calldata: in the four highest bytes."""
+        """The selector in the four highest bytes, as in calldata."""
 
     def intern(self, operation: str, *arguments: Value) -> Expr:
-        """The term as it is, nothing folded. Terms in a key count by identity."""
+        """Return the shared expression, without folding. Expressions in a key count by identity."""
         key = (operation, *arguments)
         term = self._terms.get(key)
         if term is None:
@@ -139,15 +141,15 @@ class ExprPool:
         return term
 
     def has(self, operation: str, *arguments: Value) -> bool:
-        """Whether some path has made this term."""
+        """True if some path has built this expression."""
         return (operation, *arguments) in self._terms
 
     def terms(self) -> Iterator[Expr]:
-        """All terms made so far, but those that only stand for others."""
+        """Iterate over all expressions built so far, except phi and top."""
         return iter(self._terms.values())
 
     def _shortened(self, word: Value) -> Value:
-        """The word, or, where it is large, one that only stands for it."""
+        """Return the value, or a new `top` in place of a large expression."""
         if not isinstance(word, Expr) or word.size <= _LARGEST // 4:
             return word
         short = Expr("top", (len(self._terms),))
@@ -156,13 +158,13 @@ class ExprPool:
         return short
 
     def either(self) -> Expr:
-        """A new word for what differs between paths."""
+        """Create a phi without operands."""
         word = Expr("phi", (len(self.phi_operands),))
         self.phi_operands[word] = {}
         return word
 
     def join(self, either: Value, *words: Value) -> None:
-        """Add to what the word stands for."""
+        """Add operands to a phi."""
         if not isinstance(either, Expr):
             return
         meanings = self.phi_operands[either]
@@ -172,7 +174,7 @@ class ExprPool:
                 either.depends_on_time |= isinstance(word, Expr) and word.depends_on_time
 
     def build(self, operation: str, *arguments: Value) -> Value:
-        """The word an instruction leaves."""
+        """Return the result of an instruction, folded and simplified."""
         for argument in arguments:
             if isinstance(argument, Expr):
                 break
@@ -198,7 +200,7 @@ class ExprPool:
         return self.intern(operation, a, b) if shaped is None else shaped
 
     def _idiom(self, operation: str, a: Value, b: Value) -> Value | None:
-        """Shapes compilers write often. None: not one of them."""
+        """Simplify patterns that compilers emit. None: no pattern matches."""
         found: Value | None = None
         match (operation, a, b):
             case ("SHR" | "SHL", 0, word) | ("DIV", word, 1) | ("SUB", word, 0):
@@ -218,7 +220,7 @@ class ExprPool:
         return found
 
     def _selector_in(self, word: Value) -> Value | None:
-        """The selector, shifted down from the head of calldata."""
+        """Return the selector for the head of calldata shifted down. None: another value."""
         return self.selector if word in (self.calldata_head, self.selector_high) else None
 
     def _masked(self, mask: Value, word: Expr) -> Value | None:
@@ -233,13 +235,13 @@ class ExprPool:
         return None
 
     def _sum(self, number: int, word: Expr) -> Value | None:
-        """Constants gathered, so that a place in memory has one name."""
+        """Gather constants of nested sums, so that a memory address has one expression."""
         if word.operation == "ADD" and isinstance(word.arguments[0], int):
             return self.build("ADD", (number + word.arguments[0]) & MASK, word.arguments[1])
         return None
 
     def hash_words(self, words: tuple[Value, ...]) -> Value:
-        """keccak256 of whole words."""
+        """Return keccak256 of whole words: a number if all are known."""
         numbers = [word for word in words if isinstance(word, int)]
         if len(numbers) == len(words):
             digest = keccak(b"".join(number.to_bytes(32) for number in numbers))
@@ -250,7 +252,7 @@ class ExprPool:
 
 
 def subterms(word: Value) -> Iterator[Expr]:
-    """The term and everything in it, each once."""
+    """Yield the expression and all its subexpressions, each once."""
     seen: set[int] = set()
     waiting = [word]
     while waiting:
@@ -262,7 +264,7 @@ def subterms(word: Value) -> Iterator[Expr]:
 
 
 def address_in(word: Value) -> Value:
-    """The word without what compilers wrap round an address: masks and shifts that cancel."""
+    """Strip the address masks and shifts that compilers put around an address."""
     while isinstance(word, Expr) and (word.operation, word.arguments[:1]) in _ADDRESS_WRAPPINGS:
         word = word.arguments[1]
     return word

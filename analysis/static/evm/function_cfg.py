@@ -1,4 +1,7 @@
-"""One function's part of the graph: what can still succeed, where it refuses, and on what terms."""
+"""CFG of one function: reachability, control dependence, revert branches and no-op branches.
+
+An unresolved end counts as one that can succeed, so success is over-approximated.
+"""
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from functools import cached_property
@@ -18,36 +21,36 @@ from analysis.static.evm.cfg import (
 from analysis.static.evm.expressions import Expr, Value
 
 Site = tuple[int, Expr]
-"""Where a branch is in the code, and what it asks there."""
+"""Program counter and condition of a branch; several nodes may have the same."""
 
 
 class BranchCondition(msgspec.Struct, frozen=True, kw_only=True):
-    """One condition on the way to a refusal."""
+    """A literal: a branch condition with the side taken."""
 
     pc: int
     condition: Expr
     holds: bool
-    """Whether the condition is non-zero on that way."""
+    """True if the condition is non-zero."""
 
     def contradicts(self, other: "BranchCondition") -> bool:
-        """Whether both cannot hold."""
+        """True if both cannot hold."""
         return self.condition is other.condition and self.holds is not other.holds
 
 
 class RevertBranch(msgspec.Struct, frozen=True, kw_only=True):
-    """A branch of which one side surely fails and the other need not."""
+    """A branch of which one side surely reverts, or ends without effect, and the other need not."""
 
     entry: FunctionId
     test: BranchCondition
-    """What holds when it fails."""
+    """The literal that holds on the reverting side."""
     at: int | None = None
-    """Where the side that fails starts. None: it does not revert."""
+    """Program counter at which the reverting side starts. None: it does not revert."""
     is_silent: bool = False
-    """It does not revert: it ends without having moved anything."""
+    """True for a no-op branch: that side ends without a revert and without the effect."""
 
 
 class FunctionCfg:
-    """The nodes of one function, in the order found."""
+    """The nodes of one function, in order of discovery."""
 
     def __init__(self, graph: Cfg, entry: FunctionId) -> None:
         self.entry = entry
@@ -63,7 +66,7 @@ class FunctionCfg:
     def leading_to(
         self, targets: Iterable[CfgNode], barred: Container[tuple[CfgNode, CfgNode]] = ()
     ) -> set[CfgNode]:
-        """The targets, and every node from which one of them can be reached, not by barred ways."""
+        """Return the targets and all nodes that can reach one, not over the `barred` edges."""
         found = set(targets)
         waiting = list(found)
         while waiting:
@@ -75,7 +78,7 @@ class FunctionCfg:
         return found
 
     def following(self, starts: Iterable[CfgNode]) -> set[CfgNode]:
-        """Every node that can come after one of these."""
+        """Return all nodes of the function that are reachable from successors of these."""
         found: set[CfgNode] = set()
         waiting = [after for node in starts for after in node.successors()]
         while waiting:
@@ -86,19 +89,19 @@ class FunctionCfg:
         return found
 
     def effects(self) -> tuple[tuple[CfgNode, Effect], ...]:
-        """What is done on ways that can succeed."""
+        """Return the effects on paths that can succeed, each with its node."""
         return self._deeds
 
     def branches(self) -> tuple[Branch, ...]:
-        """Branches on ways that can succeed."""
+        """Return the branches on paths that can succeed."""
         return self._branches
 
     def decisions(self) -> tuple[tuple[CfgNode, Branch], ...]:
-        """Branches of which both sides can succeed, and where they are."""
+        """Return the branches of which both sides can succeed, each with its node."""
         return self._decisions
 
     def branching(self) -> Iterator[tuple[CfgNode, Branch]]:
-        """Nodes that end in a branch, on ways that can succeed."""
+        """Yield the nodes that end in a branch, on paths that can succeed."""
         for node in self.nodes:
             if node in self.can_succeed and node.branch is not None:
                 yield node, node.branch
@@ -122,7 +125,7 @@ class FunctionCfg:
         )
 
     def revert_branches(self) -> list[RevertBranch]:
-        """Branches of which one side surely reverts."""
+        """Return the branches of which one side surely reverts."""
         passing = self._passing
         found = {
             (branch.pc, branch.condition, branch.if_false in passing): branch
@@ -140,8 +143,8 @@ class FunctionCfg:
 
     @cached_property
     def _passing(self) -> set[CfgNode]:
-        """Nodes from which the call can still succeed, unless a sum runs over its end: to ask for
-        more than somebody has is a way to refuse them."""
+        """Nodes from which the call can still succeed without an overflow of a sum. Some contracts
+        revert a transfer by subtracting more than a balance from it."""
         barred = {
             (node, branch.if_false)
             for node, branch in self.branching()
@@ -154,7 +157,7 @@ class FunctionCfg:
         )
 
     def no_op_branches(self, is_store: Callable[[Effect], bool]) -> list[RevertBranch]:
-        """Branches before any such store of which one side ends well, but never makes one."""
+        """Return the branches before any such store of which one side succeeds without one."""
         storing = self._nodes_with(is_store)
         found = self._one_sided(storing, storing)
         return [refusal for refusal, _ in found if refusal is not None]
@@ -162,9 +165,10 @@ class FunctionCfg:
     def void_moves(
         self, is_store: Callable[[Effect], bool], is_move: Callable[[Effect], bool]
     ) -> list[RevertBranch]:
-        """Branches before any store of which one side stores what was there before, if anything.
+        """Return the branches before any store of which one side has stores, but no move.
 
-        On every path: where paths have met, one of them may take both sides and move.
+        A site counts only if that is so at all of its nodes: after a merge, both sides of one
+        node may move.
         """
         found = list(self._one_sided(self._nodes_with(is_store), self._nodes_with(is_move)))
         open_sites = {site for refusal, site in found if refusal is None}
@@ -176,8 +180,8 @@ class FunctionCfg:
     def _one_sided(
         self, storing: set[CfgNode], moving: set[CfgNode]
     ) -> Iterator[tuple[RevertBranch | None, Site]]:
-        """Branches before any store that can lead to a move: what holds where it cannot. None: both
-        sides can."""
+        """Yield for each branch before any store that can lead to a move: the branch whose one side
+        cannot, and its site. None in place of the branch: both sides can."""
         can_move = self.leading_to(moving)
         stored = self.following(storing) | storing
         for node, branch in self._decisions:
@@ -191,7 +195,10 @@ class FunctionCfg:
                 yield RevertBranch(entry=self.entry, test=test, is_silent=True), site
 
     def control_dependencies(self, site: Site) -> list[BranchCondition]:
-        """The conditions that decide whether any branch of a site is met at all."""
+        """Return the literals on which a site is control dependent.
+
+        These are the decisions of which exactly one side can reach any branch of the site.
+        """
         reached = self._sites_ahead
         mark = self._marks.get(site, 0)
         return [
@@ -203,19 +210,22 @@ class FunctionCfg:
 
     @cached_property
     def _marks(self) -> dict[Site, int]:
-        """A bit for each site."""
+        """One bit for each site."""
         sites = dict.fromkeys((branch.pc, branch.condition) for branch in self.branches())
         return {site: 1 << number for number, site in enumerate(sites)}
 
     @cached_property
     def _sites_ahead(self) -> dict[CfgNode, int]:
-        """By node that can still succeed: the marks of its own site and all that can follow."""
+        """Marks of the node's own site and of all reachable ones, by node that can succeed."""
         return self.ahead(
             {node: self._marks[branch.pc, branch.condition] for node, branch in self.branching()}
         )
 
     def ahead(self, marks_of: Mapping[CfgNode, int]) -> dict[CfgNode, int]:
-        """By node that can still succeed: its own marks, bits, and those of all that can follow."""
+        """Return the union of the marks of each node that can succeed and of all it can reach.
+
+        Marks are bit sets. Backward data flow, iterated to the fixpoint.
+        """
         ahead = dict.fromkeys(self.can_succeed, 0)
         ahead.update(marks_of)
         is_settled = False
@@ -232,7 +242,7 @@ class FunctionCfg:
 
     @cached_property
     def _last_first(self) -> tuple[CfgNode, ...]:
-        """Nodes that can still succeed, each behind all that follow it but where a loop closes."""
+        """Nodes that can succeed in post-order: each after its successors, back edges aside."""
         found: dict[CfgNode, None] = {}
         seen: set[CfgNode] = set()
         waiting = [node for node in self.nodes if node in self.can_succeed]
@@ -247,7 +257,7 @@ class FunctionCfg:
         return tuple(found)
 
     def leading_literals(self, here: Iterable[CfgNode]) -> list[BranchCondition]:
-        """The conditions that decide whether any of these nodes is met."""
+        """Return the literals of decisions of which exactly one side can reach these nodes."""
         leading = self.leading_to(here)
         return [
             _literal(branch, holds=hints)
@@ -258,12 +268,15 @@ class FunctionCfg:
 
 _GOOD_ENDS = frozenset({RETURNS, DESTRUCTS, UNRESOLVED})
 _LARGEST_ADDED = 2**128
-"""To a balance, for the sum not to run over its end."""
+"""Summands below this are assumed not to overflow when added to a balance."""
 
 
 def _is_surely_true(condition: Expr) -> bool:
-    """Whether a word is asked to be below a sum of itself and a number, as it is before the sum is
-    taken from it; or below the difference, as newer compilers do."""
+    """True for `w < w + n`, the check before a subtraction of `w + n` from `w`, and for
+    `w < w - (w + n)`, the underflow check of newer compilers.
+
+    Both hold unless the sum overflows.
+    """
     match (condition.operation, condition.arguments):
         case ("LT", (word, above)) | ("GT", (above, word)):
             return _is_sum_of(above, word) or _runs_under(above, word)

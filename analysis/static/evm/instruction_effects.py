@@ -1,6 +1,7 @@
-"""What single instructions do to a path's memory and the world, and what of it is worth a note.
+"""Symbolic semantics of single instructions: results, memory, effects in the CFG, and notes.
 
-Jumps and ends of execution are the walk's; shuffles of the stack are done away with in `blocks`.
+Jumps and ends of execution are handled in `path_explorer`; stack operations are removed in
+`basic_blocks`. Copies of unknown size, or of more than 512 bytes, are not tracked word by word.
 """
 
 from collections.abc import Callable
@@ -21,30 +22,30 @@ _WITH_VALUE: Final = ("CALL", "CALLCODE")
 _DELEGATING: Final = ("DELEGATECALL", "CALLCODE")
 
 _MOST_RETURNED: Final = 4
-"""Words of one RETURN, or of a call's answer, that are followed."""
+"""Words of one RETURN, or of a call's return data, that are tracked."""
 
 ECRECOVER: Final = 1
-"""The precompile that tells who signed. Its result term has the input behind target and offset."""
+"""The precompile that recovers a signer. Its result expression has the input as last arguments."""
 
 _SIGNATURE_WORDS: Final = 4
 
 _MOST_COPIED: Final = 512
-"""Bytes of one copy whose words are followed."""
+"""Bytes of one copy that is tracked word by word."""
 
 
 class Interpreter:
-    """Runs single instructions. One per walk."""
+    """Executes single instructions on path states. One per exploration."""
 
     def __init__(self, program: Program, pool: ExprPool, notes: Notes) -> None:
         self.program = program
         self.pool = pool
         self.notes = notes
         self.known: dict[tuple[object, ...], Value] = {}
-        """What instructions make of words, by name and operands, where it is the same on every
-        path and nothing of it is noted."""
+        """Cache of results by name and operands, where the result is the same on every path and
+        the instruction is not noted."""
 
     def evaluate(self, path: PathState, pc: int, name: str, words: tuple[Value, ...]) -> Value:
-        """The word an instruction without effects leaves."""
+        """Return the result of an instruction without effects, and note relevant comparisons."""
         word = self.pool.build(name, *words)
         if name in COMPARISONS and self._is_noted(path, pc, name, words, word):
             return word
@@ -54,7 +55,7 @@ class Interpreter:
         return word
 
     def note_return(self, path: PathState, pc: int, place: Value, length: Value) -> None:
-        """RETURN."""
+        """Note the first words of a RETURN."""
         count = -(-length // _WORD) if isinstance(length, int) else 2
         places = (
             self.pool.build("ADD", _WORD * i, place) for i in range(min(count, _MOST_RETURNED))
@@ -63,12 +64,12 @@ class Interpreter:
         self.notes.add(self.notes.returns, path, pc, *words)
 
     def _signed(self, path: PathState, given: Value) -> tuple[Value, ...]:
-        """The input of ecrecover: digest, v, r, s."""
+        """Return the input of ecrecover: digest, v, r, s."""
         places = (self.pool.build("ADD", _WORD * i, given) for i in range(_SIGNATURE_WORDS))
         return tuple(path.memory.load(place) for place in places)
 
     def _as_known(self, path: PathState, word: Value) -> Value:
-        """The word, with the selector filled in where the path has matched one."""
+        """Return the value, or the selector's number if the path has matched one."""
         if path.entry is not None:
             if word is self.pool.selector:
                 return path.entry
@@ -79,7 +80,7 @@ class Interpreter:
     def _is_noted(
         self, path: PathState, pc: int, name: str, words: tuple[Value, ...], result: Value
     ) -> bool:
-        """Note a comparison that matters. False: it does not."""
+        """Note a comparison of the caller with a slot, or of a clock. False: it is neither."""
         a, b = words
         noted = False
         if name in _EQUALITIES:
@@ -121,8 +122,10 @@ def _is_caller(word: Value) -> bool:
 
 
 def _owner_place(word: Value) -> tuple[int, int] | None:
-    """The storage slot that an address was read from, and how many bits it is shifted to the left
-    in it. None: it is something else."""
+    """Return the storage slot that an address was read from, and the bits below it in the slot.
+
+    None: the value is not an address read from a constant slot.
+    """
     bare = address_in(word)
     shift = 0
     match bare:
@@ -146,8 +149,8 @@ def _mload(machine: Interpreter, path: PathState, _pc: int, place: Value) -> Val
 
 
 def _is_recovery(word: Value) -> bool:
-    """Whether it says that ecrecover ran, which it does with any input. Assembly uses it as the
-    place that it let the answer be written to."""
+    """True for the success flag of ecrecover, which is 1 with any input. Assembly uses the flag as
+    the memory address to which the output was written."""
     return isinstance(word, Expr) and word.operation == "success" and word.arguments[1] == ECRECOVER
 
 
@@ -193,7 +196,7 @@ def _calldatacopy(
 def copy_code(
     machine: Interpreter, path: PathState, _pc: int, place: Value, source: Value, length: Value
 ) -> None:
-    """CODECOPY. What stands behind the code, metadata or nothing, is not told apart: unknown."""
+    """Execute CODECOPY. Bytes beyond the stripped code, metadata or zeros, are unknown."""
     code = machine.program.code
     if (
         isinstance(source, int)
@@ -266,11 +269,11 @@ def _create(machine: Interpreter, path: PathState, pc: int, *_words: Value) -> V
 
 
 def no_effect(_machine: Interpreter, _path: PathState, _pc: int, *_words: Value) -> None:
-    """Of what is not in `EFFECTS`."""
+    """Do nothing; the handler of instructions that are not in `EFFECTS`."""
 
 
 Handler = Callable[..., Value | None]
-"""Takes machine, path, program counter and operands, the top of the stack first."""
+"""Function of interpreter, path, program counter and operands, the top of the stack first."""
 
 
 def _calling(kind: str) -> Handler:
@@ -297,4 +300,4 @@ EFFECTS: Final[dict[str, Handler]] = {
     "DELEGATECALL": _calling("DELEGATECALL"),
     "CALLCODE": _calling("CALLCODE"),
 }
-"""What does more than leave a result, or whose result hangs on more than its operands."""
+"""Handlers of instructions with an effect, or whose result depends on more than the operands."""

@@ -1,4 +1,9 @@
-"""Where paths meet: the first few are followed as they are, later ones are merged, so walks end."""
+"""Join points with widening: the first states are explored exactly, later ones are merged.
+
+A join point is a program counter with a function, a call string and the decided conditions. Merging
+replaces differing words of stack and memory by phis. A phi is never replaced again, so the merged
+state grows finitely often and exploration ends. Merged states over-approximate the paths.
+"""
 
 from typing import Final
 
@@ -12,43 +17,43 @@ _State = tuple[tuple[Value, ...], SymbolicMemory]
 _EXACT_VISITS: Final = 2
 _EXACT_HOLDER_VISITS: Final = 10
 _EXACT_LATER_VISITS: Final = 4
-"""Paths that reach one place with the same return addresses and are told apart, before one more
-that takes in all the others."""
+"""States that are explored exactly at one join point, before the merged state of all others; for
+`HOLDER_FUNCTIONS` more, the later number once an eighth of the steps is used."""
 
 
 class JoinPoint:
-    """What has come along at one place with one set of return addresses."""
+    """The exact states and the merged state of one join point."""
 
     __slots__ = ("exact", "grown", "merged", "names", "node", "number")
 
     def __init__(self, number: int) -> None:
         self.number = number
-        """In the order found; what comes first is followed again first."""
+        """Number in order of discovery; lower ones are re-explored first."""
         self.grown: PathState | None = None
-        """The last path that made the merged state wider, where it came here."""
+        """The last path that widened the merged state."""
         self.exact: list[tuple[_State, CfgNode]] = []
         self.merged: _State | None = None
         self.node: CfgNode | None = None
-        """Of the merged state."""
+        """CFG node of the merged state."""
         self.names: dict[int | tuple[str, Value], Value] = {}
-        """The words that stand for what differs."""
+        """Phis by stack index, or by memory address."""
 
 
 class JoinTable:
-    """The places of one walk."""
+    """The join points of one function's exploration."""
 
     def __init__(self, pool: ExprPool, graph: Cfg) -> None:
         self._pool = pool
         self._graph = graph
         self._places: dict[tuple[object, ...], JoinPoint] = {}
         self._grown: dict[int, JoinPoint] = {}
-        """Places whose merged state has grown. They wait until no exact path is left, so that one
-        round takes in all that has come along meanwhile."""
+        """Join points whose merged state has grown. They wait until no exact path is left, so that
+        one re-exploration covers all paths merged meanwhile."""
 
     def arrive(self, key: tuple[object, ...], path: PathState, *, exact_visits: int) -> bool:
-        """Whether the path goes on by itself: it is one of the first to come here.
+        """True if the path is explored further: it is one of the first states at this join point.
 
-        A later one is merged with what the place has seen, and followed as that.
+        A known state is linked to its node. Any other is merged into the join point's state.
         """
         place = self._places.get(key)
         if place is None:
@@ -77,7 +82,7 @@ class JoinTable:
         return False
 
     def take(self) -> PathState | None:
-        """A path for a place that has grown. None: all is settled."""
+        """Return a path from a join point whose state has grown. None: the fixpoint is reached."""
         if not self._grown:
             return None
         place = self._grown.pop(min(self._grown))
@@ -92,7 +97,7 @@ class JoinTable:
         return here
 
     def _merge(self, place: JoinPoint, known: _State, new: _State) -> bool:
-        """Take the new state in; memory as far as both agree. Whether that changed anything."""
+        """Merge the new state into the known one. True if that widened it."""
         is_grown = False
         stack = list(known[0])
         for index, (a, b) in enumerate(zip(known[0], new[0], strict=True)):
@@ -116,7 +121,7 @@ class JoinTable:
 
 
 class FunctionWorklist:
-    """What of one function is still to be followed."""
+    """Worklist of one function: pending paths and its join points."""
 
     __slots__ = ("meeting", "spent", "waiting")
 
@@ -124,16 +129,16 @@ class FunctionWorklist:
         self.meeting = meeting
         self.waiting: list[PathState] = []
         self.spent = 0
-        """Steps."""
+        """Steps used so far."""
 
     def take(self) -> PathState | None:
-        """The next path. None: all is settled."""
+        """Return the next path. None: the fixpoint is reached."""
         return self.waiting.pop() if self.waiting else self.meeting.take()
 
 
 def exact_visits(entry: FunctionId, *, spent: int, share: int) -> int:
-    """How many states a join point of a function tells apart. Fewer the more of its steps the
-    function has used: simple code is followed exactly."""
+    """Return how many states a join point of a function explores exactly. Fewer the more steps the
+    function has used, so that simple code is explored exactly."""
     if entry not in HOLDER_FUNCTIONS or spent > share // 4:
         return _EXACT_VISITS if spent < share // 4 else int(spent < share // 2)
     return _EXACT_HOLDER_VISITS if spent < share // 8 else _EXACT_LATER_VISITS

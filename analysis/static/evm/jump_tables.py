@@ -1,7 +1,7 @@
-"""Words that hang on a small index alone, such as the place of an entry in a table of the code.
+"""Jump tables: enumeration of expressions that depend only on one index of few values.
 
-Vyper's dispatcher takes the selector's remainder, reads the entry of that number and jumps to what
-it says. All such words can be counted.
+Vyper's dispatcher takes the remainder of the selector, reads that entry of a table in the code and
+jumps to the address in it. All values of such an expression can be enumerated, up to 512.
 """
 
 from typing import Final
@@ -15,15 +15,15 @@ _WORD_BITS: Final = 256
 
 
 class TableLookup(msgspec.Struct, frozen=True, kw_only=True):
-    """All that a word can be."""
+    """All values of an expression that depends on one small index."""
 
     index: Expr
     words: tuple[int, ...]
-    """By the index, from 0 on."""
+    """Values by index, from 0 on."""
 
 
 def table_lookup_of(word: Value) -> TableLookup | None:
-    """What a word can be. None: that hangs on more than one small index."""
+    """Return all values of an expression. None: it depends on more than one small index."""
     index = word
     while isinstance(index, Expr):
         count = _count(index)
@@ -39,7 +39,7 @@ def table_lookup_of(word: Value) -> TableLookup | None:
 
 
 def _count(term: Expr) -> int | None:
-    """How many values the term has, from 0 on. None: too many."""
+    """Return the number of values, from 0 on, of the expression. None: unknown, or too many."""
     count: int | None = None
     match (term.operation, term.arguments):
         case ("MOD", (_, int(number))):

@@ -1,9 +1,9 @@
-"""Numbers that stand for every number like them: whoever looks at one is stopped.
+"""Opaque immutables: integers that stand for any value of their width and reject inspection.
 
-They may be kept, passed on, told apart from other numbers, and named in what is found; their own
-value is made up. Whatever else depends on it raises `ValueInspectedError`. So an analysis that ends
-with such numbers in the code has found what it finds for all that they stand for, but for those
-they were told apart from.
+An opaque number may be stored, passed on, compared for equality, and named in the findings; its own
+value is made up. Any other operation that depends on the value raises `ValueInspectedError`. Thus
+an analysis that ends without that error holds for every value that the opaque numbers stand for,
+except the numbers recorded in `others`, from which they were assumed to differ.
 """
 
 from collections.abc import Iterable
@@ -14,32 +14,33 @@ from analysis.static.evm.expressions import FOLDED, Expr, ExprPool, Value
 WORD: Final = 32
 ADDRESS_BYTES: Final = 20
 FEWEST_BYTES: Final = 16
-"""Of a number that may be sealed, zeros at both ends not counted."""
+"""Fewest bytes of a number that may be made opaque, zeros at both ends not counted."""
 
 LOWEST: Final = {ADDRESS_BYTES: 1 << 8 * FEWEST_BYTES - 8, WORD: 1 << 8 * ADDRESS_BYTES}
-"""By width: numbers of that width are not below."""
+"""Lowest value of an opaque number, by width in bytes."""
 
 _ALLOWED: Final = frozenset({"AND", "EQ", "GT", "ISZERO", "LT", "SHR"})
-"""What may be folded; the operators below say when. Not all of Python's arithmetic asks them."""
+"""Operations that may be folded on opaque numbers, as the operators below permit. Some of Python's
+arithmetic on ints does not call those operators."""
 
 
 class ValueInspectedError(Exception):
-    """What is found depends on a number that was to make no difference."""
+    """Raised when the analysis depends on the value of an opaque number."""
 
 
 class OpaqueInt(int):
-    """Any number of its width that may be sealed. It passes for a plain int."""
+    """An opaque number of a given width. `isinstance` takes it for a plain int."""
 
     __class__ = int  # type: ignore[assignment]  # some code asks for just that
     name: int
     width: int
-    """Bytes."""
+    """Width in bytes."""
     others: set[int]
-    """Where numbers are noted that it was taken not to be."""
+    """Receives the numbers that it was assumed to differ from."""
 
     @classmethod
     def make(cls, value: int, *, name: int, others: set[int]) -> "OpaqueInt":
-        """Sealed numbers of different names differ."""
+        """Create an opaque number. Those of different names differ."""
         sealed = cls(value)
         sealed.name, sealed.width, sealed.others = name, width_of(value), others
         return sealed
@@ -87,7 +88,10 @@ class OpaqueInt(int):
     __le__ = __lt__
 
     def __format__(self, form: str) -> str:
-        """Of the made-up value, so that it can be found and replaced in what is said."""
+        """Format the made-up value, so that it can be found and replaced in texts.
+
+        Raises `ValueInspectedError` for formats other than 040x and 064x.
+        """
         return format(int.__index__(self), form) if form in ("040x", "064x") else _look()
 
 
@@ -101,17 +105,17 @@ for _name in vars(int):
 
 
 def width_of(number: int) -> int:
-    """Bytes of all numbers like it."""
+    """Return the width in bytes that an opaque number in place of this one has."""
     return WORD if number >> (8 * ADDRESS_BYTES) else ADDRESS_BYTES
 
 
 def is_opaque(word: object) -> bool:
-    """Whether its value must not be looked at."""
+    """True for an opaque number."""
     return type(word) is OpaqueInt
 
 
 class OpaqueCode(bytes):
-    """A code, parts of which must not be copied."""
+    """Bytecode with ranges that must not be read as a slice: the operands made opaque."""
 
     parts: tuple[range, ...]
 
@@ -120,7 +124,10 @@ class OpaqueCode(bytes):
     @overload
     def __getitem__(self, key: slice) -> bytes: ...
     def __getitem__(self, key: SupportsIndex | slice) -> int | bytes:
-        """Single bytes are instructions; operands are read as numbers."""
+        """Return a byte or a slice. Single bytes are read as opcodes, so they are not checked.
+
+        Raises `ValueInspectedError` for a slice that overlaps one of `parts`.
+        """
         if not isinstance(key, slice):
             return super().__getitem__(key)
         start, stop, _ = key.indices(len(self))
@@ -130,19 +137,22 @@ class OpaqueCode(bytes):
 
 
 class RecordingPool(ExprPool):
-    """Notes every number that is made: a sealed one is told apart from all of them."""
+    """Pool that records every number in it: opaque ones are assumed to differ from all of them."""
 
     def __init__(self, others: set[int]) -> None:
         self._others = others
         super().__init__()
 
     def intern(self, operation: str, *arguments: Value) -> Expr:
-        """As any pool does."""
+        """Return the shared expression and record its numbers."""
         self._note(arguments)
         return super().intern(operation, *arguments)
 
     def build(self, operation: str, *arguments: Value) -> Value:
-        """Numbers are folded only where that looks at no sealed one."""
+        """Return the result and record it.
+
+        Raises `ValueInspectedError` if folding would inspect an opaque number.
+        """
         is_folded = operation in FOLDED and all(isinstance(word, int) for word in arguments)
         if is_folded and operation not in _ALLOWED and any(map(is_opaque, arguments)):
             _look()
@@ -151,7 +161,7 @@ class RecordingPool(ExprPool):
         return word
 
     def hash_words(self, words: tuple[Value, ...]) -> Value:
-        """As any pool does."""
+        """Return the hash and record it."""
         word = super().hash_words(words)
         self._note((word,))
         return word

@@ -1,4 +1,4 @@
-"""The opcode table: pyevmasm's newest fork (Istanbul), corrected, and what came since."""
+"""EVM opcode table: pyevmasm's newest fork (Istanbul), corrected, plus the later opcodes."""
 
 from typing import Final
 
@@ -16,12 +16,12 @@ _SINCE_ISTANBUL: Final = {
     0x5E: ("MCOPY", 0, 3, 0, 3, "Copy memory (EIP-5656)."),
     0x5F: ("PUSH", 0, 0, 1, 2, "Push zero (EIP-3855)."),
 }
-"""pyevmasm puts the operand size behind a name that ends in PUSH: 0x5F becomes PUSH0."""
+"""pyevmasm appends the operand size to the name PUSH: 0x5F becomes PUSH0."""
 
 _CORRECTED: Final = {
     0xF5: ("CREATE2", 0, 4, 1, 32000, "Create at an address named by a salt (EIP-1014)."),
 }
-"""pyevmasm gives CREATE2 three operands and forgets the salt."""
+"""pyevmasm gives CREATE2 three operands: it omits the salt."""
 
 TABLE: Final = InstructionTable(
     _SINCE_ISTANBUL | _CORRECTED, previous_fork=instruction_tables["istanbul"]
@@ -29,11 +29,11 @@ TABLE: Final = InstructionTable(
 
 
 class Opcode(msgspec.Struct, frozen=True, kw_only=True):
-    """One instruction, operand aside."""
+    """An instruction without its operand."""
 
     name: str
     size: int
-    """Bytes in code, operand included."""
+    """Length in code in bytes, operand included."""
     pops: int
     pushes: int
 
@@ -46,6 +46,6 @@ def _row(number: int) -> Opcode | None:
 
 
 OPCODES: Final = tuple(_row(number) for number in range(256))
-"""By number. None: ends execution as an invalid instruction."""
+"""By opcode number. None: an invalid opcode, which ends execution."""
 
 NUMBER: Final = {row.name: number for number, row in enumerate(OPCODES) if row is not None}

@@ -1,9 +1,11 @@
-"""Walk the code along every path from its entry, and note what is done there.
+"""Symbolic execution of a code along all paths, with join points and a budget.
 
-Paths carry symbolic stacks and memories (`terms`, `memory`). Where paths meet with the same return
-addresses on the stack, the first few are followed as they are and later ones are merged, so the
-walk ends; a budget ends it earlier. What it notes is *inferred*: conditions along a path are not
-solved, only those that fold to a number, and those on the selector, decide.
+Output: the CFG and the notes of the explored paths. Paths carry symbolic stacks and memories. At a
+join point with the same call string the first states are explored exactly and later ones merged, so
+exploration ends; a budget ends it earlier. Over-approximated: no solver is used; only conditions
+that fold to a number or are decided on the path prune a side. Under-approximated: code behind
+unknown jumps, deep recursion or the budget is missing; its functions are in `Notes.unfinished`. All
+results are *inferred*.
 """
 
 import time
@@ -42,21 +44,21 @@ from analysis.static.evm.path_state import Notes, PathState, rank
 from analysis.static.evm.symbolic_memory import SymbolicMemory
 
 _SHARES: Final = 3
-"""One function gets at most this part of the steps that are left."""
+"""One function gets at most the remaining steps divided by this."""
 
 _SMALL_SHARES: Final = 24
-"""And this part of that at first, so that what is simple is done before large functions are."""
+"""Divisor of that share in the first round, so that simple functions end before large ones."""
 
 _CLOCK_EVERY: Final = 1024
-"""Steps between two looks at the clock."""
+"""Steps between two readings of the clock."""
 
 _WORDS_A_STEP: Final = 8
-"""Words of stack and memory whose copy costs as much as an instruction."""
+"""Words of stack and memory whose copy costs one step."""
 
 _SELECTOR_SHIFT: Final = 224
 
 _WIDEST_ENTRY: Final = 32
-"""Bytes of one entry of a table that is looked through."""
+"""Bytes of one entry of a jump table whose entries are enumerated."""
 
 
 class _PathExplorer:
@@ -72,19 +74,19 @@ class _PathExplorer:
         self._contexts = CallStrings()
         self.graph = Cfg()
         self._functions: dict[FunctionId, FunctionWorklist] = {}
-        """Those that are not followed to their end."""
+        """Worklists of the functions that are not finished."""
         self._function = FunctionWorklist(JoinTable(self.pool, self.graph))
-        """The one that is being followed."""
+        """Worklist of the function being explored."""
         self._steps_left = budget.steps
         self._share = budget.steps // _SHARES
         self._limit = 0
-        """How much the function may spend."""
+        """Steps that the function may use in total."""
         self._next_look = budget.steps
         self._stop_at_s = time.thread_time() + budget.seconds
         self._is_over = False
 
     def run(self, entry: FunctionId) -> None:
-        """Follow all paths from the start of the code, then all functions they find."""
+        """Explore all paths from the start of the code, then all functions found there."""
         first = PathState(0, [], SymbolicMemory(self.pool), entry, None)
         first.is_at_join_point = 0 in self.program.jump_targets
         first.node = self.graph.add(entry, 0)
@@ -111,7 +113,7 @@ class _PathExplorer:
         return self._functions[entry]
 
     def _run_function(self, entry: FunctionId) -> None:
-        """Follow a function's paths, as far as its steps last."""
+        """Explore a function's paths within its limit of steps."""
         self._function = function = self._functions[entry]
         while function.spent <= self._limit and not self._is_over:
             path = function.take()
@@ -121,7 +123,7 @@ class _PathExplorer:
             self._follow(path)
 
     def _pay(self, path: PathState, steps: int) -> bool:
-        """Count steps. False: there are none left, and the path waits."""
+        """Count steps. False: none are left, and the path is put back on the worklist."""
         self._steps_left -= steps
         self._function.spent += steps
         if self._steps_left <= self._next_look:
@@ -134,11 +136,11 @@ class _PathExplorer:
         return True
 
     def _pay_for_copy(self, path: PathState) -> None:
-        """Large states cost more steps, so that hostile code cannot fill our memory with them."""
+        """Charge steps for the size of a copied state, which bounds memory on hostile code."""
         self._steps_left -= (len(path.stack) + len(path.memory.cells)) // _WORDS_A_STEP
 
     def _follow(self, path: PathState) -> None:
-        """Run one path until it ends, meets one that covers it, or the budget is spent."""
+        """Execute one path until it ends, is merged at a join point, or the budget is used up."""
         goes_on = True
         while goes_on:
             if path.is_at_join_point and not self._is_new(path):
@@ -156,7 +158,7 @@ class _PathExplorer:
             goes_on = self._go_on(path, block, [words[register] for register in block.operands])
 
     def _run(self, path: PathState, block: BasicBlock) -> list[Value]:
-        """Do a block's steps. Its registers."""
+        """Execute the steps of a block and return its registers."""
         machine, stack = self._machine, path.stack
         known = machine.known
         words = stack[len(stack) - block.needs :] + block.constants
@@ -184,7 +186,7 @@ class _PathExplorer:
     # --- control flow -------------------------------------------------------------------------
 
     def _go_on(self, path: PathState, block: BasicBlock, operands: list[Value]) -> bool:
-        """Take the path to where the block leads. False: it ends, or is lost."""
+        """Move the path to the successor of the block. False: it ends here, or is queued."""
         end, pc = block.end, block.end_pc
         if end == "JUMPI":
             return self._branch(path, block, *operands)
@@ -220,7 +222,7 @@ class _PathExplorer:
         return True
 
     def _jump_anywhere(self, path: PathState, block: BasicBlock, target: Expr) -> bool:
-        """A jump that is computed: to every place it may lead to, where those can be counted."""
+        """Fork a computed jump to all its targets; unresolved if they cannot be enumerated."""
         spread = table_lookup_of(target)
         if spread is None:
             self.notes.add(self.notes.unresolved, path, block.end_pc, target)
@@ -234,7 +236,7 @@ class _PathExplorer:
     def _copy(
         self, path: PathState, block: BasicBlock, place: Value, source: Value, length: Value
     ) -> bool:
-        """CODECOPY that may read a table: every entry is looked at by itself."""
+        """Execute a CODECOPY that may read a jump table, with one path for every entry."""
         is_entry = isinstance(length, int) and length <= _WIDEST_ENTRY
         spread = table_lookup_of(source) if is_entry else None
         if spread is None:
@@ -249,7 +251,7 @@ class _PathExplorer:
     def _each(
         self, path: PathState, block: BasicBlock, spread: TableLookup
     ) -> Iterator[tuple[PathState, int]]:
-        """The path once for every value of an index; in the graph, one branch behind the other."""
+        """Yield a copy of the path for every index; in the CFG, a chain of equality branches."""
         rest, pc = path.node, block.end_pc
         last = len(spread.words) - 1
         for number, word in enumerate(spread.words):
@@ -291,7 +293,7 @@ class _PathExplorer:
         return self._fall(path, block) and not self._has_left(path, start)
 
     def _has_left(self, path: PathState, before: FunctionId) -> bool:
-        """Whether the path has come into another function, which is followed later."""
+        """True if the path has entered another function, in whose worklist it is then put."""
         if path.entry == before:
             return False
         self._function_of(path.entry).waiting.append(path)
@@ -300,7 +302,7 @@ class _PathExplorer:
     def _fork(
         self, path: PathState, block: BasicBlock, asked: DecodedCondition, target: Value
     ) -> tuple[CfgNode, CfgNode]:
-        """Where a branch leads that jumps, and one that does not."""
+        """Add the branch to the CFG. Return the nodes of the jump and of the fall-through."""
         entries = [path.entry, path.entry]
         starts = [block.end_pc if isinstance(target, Expr) else target, block.next_pc]
         if asked.selector is not None:
@@ -317,7 +319,7 @@ class _PathExplorer:
         return nodes[0], nodes[1]
 
     def _is_hopeless(self, target: Value) -> bool:
-        """Whether a jump there surely fails."""
+        """True if the block at the target always reverts."""
         if isinstance(target, Expr) or target not in self.program.jump_targets:
             return False
         return self._blocks.at(target).is_hopeless
@@ -325,9 +327,9 @@ class _PathExplorer:
     def _take(
         self, path: PathState, asked: DecodedCondition, node: CfgNode, *, holds: bool
     ) -> None:
-        """Take one side of a branch, and put what it has decided where the stack still asks it.
+        """Take one side of a branch, and replace its condition on the stack by the decided value.
 
-        Without that, a try statement's two looks at one success flag would contradict each other.
+        A try statement tests one success flag twice; the two tests must agree.
         """
         path.node = node
         stack = path.stack
@@ -352,10 +354,10 @@ class _PathExplorer:
         }
         path.stack[:] = [known.get(word, word) for word in path.stack]
 
-    # --- where paths meet ---------------------------------------------------------------------
+    # --- join points --------------------------------------------------------------------------
 
     def _is_new(self, path: PathState) -> bool:
-        """Whether the path goes on by itself."""
+        """True if the path is explored further; False: merged, known or unresolved."""
         self._pay_for_copy(path)
         context = self._contexts.number_of(tuple(map(self._named.get, path.stack)))
         if context is None:
@@ -371,7 +373,7 @@ class _PathExplorer:
 
 
 def _decided(asked: DecodedCondition, path: PathState) -> bool | None:
-    """Whether a condition surely holds on this path, or surely does not. None: it may or not."""
+    """Return True if the condition holds on this path, False if it does not. None: unknown."""
     if asked.decided is not None:
         return asked.decided
     for term, is_set in path.path_conditions:
@@ -383,10 +385,10 @@ def _decided(asked: DecodedCondition, path: PathState) -> bool | None:
 def explore(
     program: Program, *, selectors: Iterable[int] = (), budget: Budget, pool: ExprPool | None = None
 ) -> Exploration:
-    """Follow every path of the code.
+    """Explore all paths of the code.
 
-    Paths learn their selector in the dispatcher; those that match none are the fallback's.
-    `selectors` known from elsewhere are entered one by one where it did not show them.
+    Paths get their selector in the dispatcher; those that match none belong to the fallback.
+    `selectors` known from elsewhere and not matched there are explored from the start one by one.
     """
     walker = _PathExplorer(program, budget, pool or ExprPool())
     walker.run(None)

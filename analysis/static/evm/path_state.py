@@ -1,4 +1,4 @@
-"""One way through the code, and what is noted along it."""
+"""Path state of symbolic execution, and the notes collected along all paths."""
 
 from typing import Final
 
@@ -10,25 +10,25 @@ from analysis.static.evm.symbolic_memory import SymbolicMemory
 
 BALANCE_OF: Final = 0x70A08231
 ALLOWANCE: Final = 0xDD62ED3E
-"""Selectors of the two getters whose storage is looked for."""
+"""Selectors of the two getters whose storage reads are noted."""
 
 TOTAL_SUPPLY: Final = 0x18160DDD
 
 APPROVE: Final = 0x095EA7B3
 HOLDER_FUNCTIONS: Final = frozenset({0xA9059CBB, 0x23B872DD, APPROVE})
-"""`transfer`, `transferFrom`, `approve`: what every holder calls."""
+"""Selectors of `transfer`, `transferFrom` and `approve`, which every holder calls."""
 
 _MOST_NOTES: Final = 4096
-"""Of one kind. Real tokens have a few hundred; hostile code could have millions."""
+"""Notes of one kind. Real tokens have a few hundred; hostile code could have millions."""
 
 
 def rank(entry: FunctionId) -> tuple[bool, bool, int]:
-    """The order of functions: the dispatcher comes first, then what holders call."""
+    """Return the sort key of functions: the dispatcher, then `HOLDER_FUNCTIONS`, then others."""
     return entry is not None, entry not in HOLDER_FUNCTIONS, entry or 0
 
 
 class PathState:
-    """One way through the code, so far."""
+    """State of one path: stack, memory, matched selector and decided conditions."""
 
     __slots__ = (
         "entry",
@@ -42,10 +42,10 @@ class PathState:
     )
 
     path_conditions: frozenset[tuple[Expr, bool]]
-    """Addresses among the arguments that are known to be zero, or not to be."""
+    """Address arguments, each with True if it is non-zero on this path."""
 
     node: CfgNode
-    """Where in the graph it is."""
+    """The CFG node being executed."""
 
     def __init__(
         self,
@@ -57,20 +57,20 @@ class PathState:
     ) -> None:
         self.pc = pc
         self.is_at_join_point = False
-        """Whether it has come to a place where others may have been, and that is not looked at."""
+        """True if the pc may be a join point that the path has not been checked against yet."""
         self.path_conditions = frozenset()
         self.stack = stack
         self.memory = memory
         self.entry = entry
         self.last_callee = called
-        """Whom the last outer call was made to. None: no call yet, so there is no return data."""
+        """Target of the last external call. None: no call yet, so there is no return data."""
 
     def do(self, kind: str, pc: int, *words: Value) -> None:
-        """Write a deed down in the graph."""
+        """Record an effect in the CFG."""
         self.node.effects.append(Effect(kind=kind, pc=pc, words=words))
 
     def fork(self) -> "PathState":
-        """The same path, to go on elsewhere."""
+        """Return a copy of the path, to be explored independently."""
         path = PathState(
             self.pc, list(self.stack), self.memory.copy(), self.entry, self.last_callee
         )
@@ -80,22 +80,22 @@ class PathState:
 
 
 class Note(msgspec.Struct, frozen=True, kw_only=True):
-    """Something done at one place, reached from one entry."""
+    """A fact noted at one program counter, reached in one function."""
 
     entry: FunctionId
     pc: int
     words: tuple[Value, ...] = ()
-    """What it was done with; their meaning is in `Notes`."""
+    """Operands; their meaning is documented in `Notes`."""
 
 
 class Notes:
-    """Everything noted on one walk, each thing once."""
+    """All notes of one exploration, without duplicates, at most 4096 of one kind."""
 
     def __init__(self) -> None:
         self.writes: dict[tuple[object, ...], Note] = {}
         """SSTORE: slot, value."""
         self.reads: dict[tuple[object, ...], Note] = {}
-        """SLOAD on the way of `balanceOf` and `allowance`: slot."""
+        """SLOAD in `balanceOf` and `allowance`: slot."""
         self.returns: dict[tuple[object, ...], Note] = {}
         """RETURN: the first words returned."""
         self.delegations: dict[tuple[object, ...], Note] = {}
@@ -103,30 +103,31 @@ class Notes:
         self.destructions: dict[tuple[object, ...], Note] = {}
         """SELFDESTRUCT: no words."""
         self.caller_checks: dict[tuple[object, ...], Note] = {}
-        """A comparison of the caller with an address in a storage slot: the slot, and the bits to
-        the right of the address."""
+        """A comparison of the caller with an address in a storage slot: the slot, and the number of
+        bits below the address."""
         self.clocks: dict[tuple[object, ...], Note] = {}
-        """A comparison or subtraction with the clock in it: its result, and the two operands."""
+        """A comparison or subtraction that depends on block time or number: its result, and the two
+        operands."""
         self.answers_used: set[Value] = set()
-        """Contracts whose returned data was looked at."""
+        """Call targets whose return data was read."""
         self.unresolved: dict[tuple[object, ...], Note] = {}
-        """A jump to a word that is not known: the word."""
+        """A jump to an unknown target: the target."""
         self.hashed: dict[int, tuple[int, ...]] = {}
-        """What numbers that came from hashing are the hash of."""
+        """Preimages of concrete hashes: the hashed words by hash."""
         self.selectors: set[int] = set()
-        """Matched in the dispatcher."""
+        """Selectors matched in the dispatcher."""
         self.unfinished: set[FunctionId] = set()
-        """Entries with a path that was not followed to its end: an unknown jump, deep recursion, or
-        the budget ran out. None among them may stand for any function."""
+        """Functions with a path that was not explored to its end: an unknown jump, deep recursion,
+        or the budget ran out. None among them may stand for any function."""
         self.cut: set[FunctionId] = set()
-        """Those of them that the budget ended. What was found in them may be undone by what was
-        not seen: a store that a revert follows, a refusal that another path avoids."""
+        """Those of them that the budget ended. Unexplored code may undo what was found in them: a
+        revert after a store, or another path around a revert."""
         self.is_timed_out = False
-        """Whether it was the budget's seconds that ran out."""
+        """True if the budget's seconds ran out."""
 
     @staticmethod
     def add(notes: dict[tuple[object, ...], Note], path: PathState, pc: int, *words: Value) -> None:
-        """Note it once."""
+        """Add a note, unless it is known or 4096 of its kind are."""
         if len(notes) < _MOST_NOTES:
             note = Note(entry=path.entry, pc=pc, words=words)
             notes.setdefault((path.entry, pc, *words), note)

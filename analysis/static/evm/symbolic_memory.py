@@ -1,11 +1,11 @@
-"""Memory of one path: the words it has stored, by the word that names their place.
+"""Symbolic memory of one path: stored words by the expression of their address.
 
-Places are numbers where the free memory pointer is known and terms where it is not; "pointer + 32"
-is one term however it was computed, so stored words are found again either way. Stores that cover
-a part of an earlier one leave the rest of it as a fragment, so that no two cells overlap.
+Addresses are numbers where the free memory pointer is known and expressions where it is not;
+"pointer + 32" is one expression however it was computed, so that loads find stored words. A store
+that covers part of an earlier one leaves the rest of that as a fragment: no two cells overlap.
 
-Places that build on different terms are taken to lie apart, and apart from places that are numbers:
-so compilers hand out memory.
+Not sound for arbitrary code: addresses with different symbolic bases, or one with a base and a
+number, are assumed not to alias, as in memory that compilers allocate. At most 160 cells are kept.
 """
 
 from collections.abc import Callable, Iterator
@@ -17,25 +17,25 @@ _WORD: Final = 32
 _SELECTOR: Final = 4
 _LOW_BITS: Final = _WORD - 1
 _MOST_CELLS: Final = 160
-"""Beyond this the oldest are forgotten."""
+"""Cells of one memory; beyond this the oldest are dropped."""
 
 _ADDRESS_BITS: Final = 160
 _ADDRESS_MASK: Final = 2**_ADDRESS_BITS - 1
 
 _MOST_HASHED: Final = 512
-"""Bytes of one hash that are looked at; mapping keys and array roots need 64."""
+"""Bytes of one hash whose content is tracked; mapping keys and array roots need 64."""
 
 _ENDLESS: Final = 2**257
 _HALF: Final = 2**255
 
 Fragment = tuple[Value, int, int]
-"""A part of a stored word: the word, its first byte that is still there, how many."""
+"""A part of a stored word: the word, its first byte still present, the number of bytes."""
 
 Cell = Value | Fragment
 
 
 class SymbolicMemory:
-    """Words by place, oldest store first. Copies share their cells until one of them stores."""
+    """Words by address, oldest store first. Copies are copy-on-write."""
 
     __slots__ = ("_is_aligned", "_is_shared", "_pool", "cells", "is_clean")
 
@@ -43,13 +43,13 @@ class SymbolicMemory:
         self._pool = pool
         self.cells: dict[Value, Cell] = {}
         self.is_clean = True
-        """Whether all bytes at plain numbers that are in no cell are still zero."""
+        """True if all bytes at numeric addresses that are in no cell are still zero."""
         self._is_aligned = True
-        """Whether all cells are whole words a multiple of 32 apart."""
+        """True if all cells are whole words at multiples of 32 from their base."""
         self._is_shared = False
 
     def copy(self) -> "SymbolicMemory":
-        """An independent memory with the same words."""
+        """Return an independent memory with the same words."""
         self._is_shared = True
         other = SymbolicMemory(self._pool)
         other.cells = self.cells
@@ -59,7 +59,7 @@ class SymbolicMemory:
         return other
 
     def is_same(self, other: "SymbolicMemory") -> bool:
-        """Whether both hold the same."""
+        """True if both hold the same."""
         return self.is_clean is other.is_clean and (
             self.cells is other.cells or self.cells == other.cells
         )
@@ -67,8 +67,8 @@ class SymbolicMemory:
     def common(
         self, other: "SymbolicMemory", join: Callable[[Value, Value, Value], Value]
     ) -> "SymbolicMemory":
-        """What both agree on, and where both hold a whole word at one place, the word that stands
-        for both: `join(place, one, two)`."""
+        """Return the merge of both: cells in which they agree, and `join(place, one, two)` where
+        both hold different whole words. Other cells become unknown."""
         theirs = other.cells
         found = SymbolicMemory(self._pool)
         cells = found.cells
@@ -86,7 +86,7 @@ class SymbolicMemory:
         return found
 
     def _own(self) -> dict[Value, Cell]:
-        """The cells, to be changed."""
+        """Return the cells for writing, copied first if they are shared."""
         if self._is_shared:
             self.cells = dict(self.cells)
             self._is_shared = False
@@ -95,7 +95,7 @@ class SymbolicMemory:
     # --- stores -------------------------------------------------------------------------------
 
     def store(self, place: Value, word: Value) -> None:
-        """MSTORE."""
+        """Execute MSTORE."""
         cells = self._own()
         known = cells.get(place)
         is_whole = known is not None and known.__class__ is not tuple
@@ -107,11 +107,11 @@ class SymbolicMemory:
         self._put(place, word)
 
     def store_byte(self, place: Value, word: Value) -> None:
-        """MSTORE8."""
+        """Execute MSTORE8."""
         self._store_part(place, (word, _WORD - 1, 1))
 
     def store_words(self, place: Value, words: list[Value], length: int) -> None:
-        """Copy as many bytes of a row of words."""
+        """Store the first `length` bytes of consecutive words."""
         for offset, word in zip(range(0, length, _WORD), words, strict=True):
             at = self._pool.build("ADD", offset, place)
             if length - offset < _WORD:
@@ -135,7 +135,10 @@ class SymbolicMemory:
             self.is_clean = False
 
     def forget(self, place: Value, length: Value) -> None:
-        """Bytes from `place` on were overwritten with something unknown."""
+        """Make `length` bytes from `place` on unknown.
+
+        Length unknown: all bytes from there on; for a numeric place also all symbolic addresses.
+        """
         if length == 0:
             return
         self._own()
@@ -149,7 +152,7 @@ class SymbolicMemory:
             self.cells = {cell: kept for cell, kept in self.cells.items() if isinstance(cell, int)}
 
     def _cut(self, place: Value, length: int) -> None:
-        """Take a stretch out of the cells."""
+        """Remove a byte range from the cells; the rest of a cut word stays as a fragment."""
         base, start = _split(place)
         end = start + length
         for cell, offset in self._near(base, start, end):
@@ -164,8 +167,8 @@ class SymbolicMemory:
                 self.cells[self._at(base, end)] = rest
 
     def _near(self, base: Expr | None, start: int, end: int) -> list[tuple[Value, int]]:
-        """The cells that may have bytes in a stretch behind a term, or behind none, and how far
-        behind it they are."""
+        """Return the cells that may have bytes in a range of offsets from a base, each with its
+        offset. Base None: numeric addresses."""
         low = start - _WORD
         if base is None:
             return [
@@ -184,7 +187,7 @@ class SymbolicMemory:
     # --- reads --------------------------------------------------------------------------------
 
     def load(self, place: Value) -> Value:
-        """MLOAD. Bytes that are not known give a term named after the place."""
+        """Execute MLOAD. Unknown bytes give an expression that is named after the address."""
         cell = self.cells.get(place)
         if cell is not None and not isinstance(cell, tuple):
             return cell
@@ -193,7 +196,8 @@ class SymbolicMemory:
         return self._composed(place)
 
     def head(self, place: Value) -> Value:
-        """The word at the place; of a call's input, its selector alone where that is known."""
+        """Return the word at the address. Of a constant fragment of at least four bytes, such as a
+        call's selector, return its bytes followed by zeros."""
         cell = self.cells.get(place)
         if isinstance(cell, tuple):
             word, first, count = cell
@@ -207,7 +211,7 @@ class SymbolicMemory:
         return self._pool.intern("memory", place)
 
     def _composed(self, place: Value) -> Value:
-        """The word put together from the cells that its bytes are in."""
+        """Return the word composed of the cells that hold its bytes."""
         make = self._pool.build
         whole: Value = 0
         missing = 2**256 - 1
@@ -224,7 +228,7 @@ class SymbolicMemory:
         return make("OR", whole, make("AND", missing, unknown))
 
     def _parts_of(self, base: Expr | None, start: int, end: int) -> list[tuple[int, Fragment]]:
-        """What a stretch is made of: offset into it, and which bytes of which word. Sorted."""
+        """Return the fragments in a byte range, sorted by their offset into it."""
         found = []
         for cell, offset in self._near(base, start, end):
             word, first, count = _parts(self.cells[cell])
@@ -234,7 +238,7 @@ class SymbolicMemory:
         return sorted(found, key=lambda part: part[0])
 
     def hash(self, place: Value, length: Value) -> Value:
-        """KECCAK256 of a stretch."""
+        """Return the KECCAK256 of a byte range: of whole words, or `packed` with its pieces."""
         pool = self._pool
         length = _distance(length)
         if not isinstance(length, int) or not 0 < length <= _MOST_HASHED:
@@ -256,7 +260,7 @@ class SymbolicMemory:
         return tuple(words)
 
     def _pieces(self, place: Value, length: int) -> Iterator[Value]:
-        """Offset and content of what a stretch is made of."""
+        """Yield offset and content of each piece of a byte range, in turn."""
         base, start = _split(place)
         done = 0
         for at, (word, first, count) in self._parts_of(base, start, start + length):
@@ -269,13 +273,13 @@ class SymbolicMemory:
             yield from self._gap(base, start, done)
 
     def _gap(self, base: Expr | None, start: int, done: int) -> tuple[Value, Value]:
-        """Bytes that are in no cell."""
+        """Return offset and content of bytes that are in no cell."""
         return done, self._unknown(self._at(base, start + done))
 
 
 def _distance(length: Value) -> Value:
-    """The number that a length is where it was computed as the distance of two places behind one
-    term; else the length. The terms are pointers here: within one hash a pointer is one place."""
+    """Return a length as a number if it is the difference of two addresses with one base, else the
+    length unchanged. Bases are pointers here: within one hash a pointer has one value."""
     rest = 0
     counts: dict[Expr, int] = {}
     waiting = [(length, 1)]
@@ -294,7 +298,7 @@ def _distance(length: Value) -> Value:
 
 
 def _is_aligned(place: Value) -> bool:
-    """Whether the place is a whole number of words behind the term it builds on."""
+    """True if the address is a multiple of 32 bytes from its base."""
     if isinstance(place, Expr):
         first = place.arguments[0] if place.operation == "ADD" else 0
         return not isinstance(first, int) or not first & _LOW_BITS
@@ -302,7 +306,7 @@ def _is_aligned(place: Value) -> bool:
 
 
 def _split(place: Value) -> tuple[Expr | None, int]:
-    """The term that a place builds on, None for a plain number, and how far it is from there."""
+    """Return base and offset in bytes of an address. Base None: a numeric address."""
     if isinstance(place, int):
         return None, place
     if place.place is None:
@@ -323,7 +327,10 @@ def _parts(cell: Cell) -> Fragment:
 
 
 def _halves(word: Value) -> tuple[int, Value, Value] | None:
-    """Of a word put together as `low | high << bits`: bits, low, high. One is a number."""
+    """Return bits, low and high of a word built as `low | high << bits`; one half is a number.
+
+    None: the word is not built so.
+    """
     match word:
         case Expr(
             operation="OR", arguments=(int(low), Expr(operation="SHL", arguments=(bits, high)))
@@ -337,7 +344,7 @@ def _halves(word: Value) -> tuple[int, Value, Value] | None:
 
 
 def _fits_an_address(word: Expr) -> bool:
-    """Whether the bits above an address's are surely zero."""
+    """True if all bits above the 160 of an address are surely zero."""
     match (word.operation, word.arguments):
         case ("AND", (int(mask), _)):
             return mask <= _ADDRESS_MASK
@@ -347,7 +354,7 @@ def _fits_an_address(word: Expr) -> bool:
 
 
 def _contents(word: Value, start: int, end: int) -> Iterator[tuple[int, Value]]:
-    """Offset and content of the bytes from start to end of a word."""
+    """Yield offset and content of the bytes from start to end of a word."""
     halves = _halves(word)
     if isinstance(word, int):
         yield start, (word >> (8 * (_WORD - end))) & (2 ** (8 * (end - start)) - 1)
