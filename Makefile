@@ -19,10 +19,10 @@ BENCHMARKS = $(patsubst benchmarks/%.py,%,$(wildcard benchmarks/[a-z]*.py))
 COMPILE = $(BIN)/uv pip compile --quiet --generate-hashes --no-emit-index-url --universal \
 	--no-header --no-annotate --python-version 3.11 $(ARGS)
 
-.PHONY: help setup demo serve test check fix bench lock
+.PHONY: help setup demo serve test test-all check fix bench lock
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-7s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: $(PROJECT) $(NODE) ## Create .venv and node_modules from the locks (instant when nothing changed)
 
@@ -32,7 +32,10 @@ demo: setup ## A chain of our own, a zoo of tokens, live trades, and the service
 serve: setup ## Follow the chains that ASSAY_RPC_<chain id> names, and answer
 	$(BIN)/assay serve $(ARGS)
 
-test: setup ## Run the tests
+test: setup ## Run the fast tests: no node, no compiler, no process of their own
+	$(BIN)/pytest $(WORKERS) -m "not node and not compiler and not process and not long" $(ARGS)
+
+test-all: setup ## Run all tests
 	$(BIN)/pytest $(WORKERS) $(ARGS)
 
 check: setup ## What CI runs: lint, format, types, tests

@@ -1,8 +1,63 @@
-"""What holds for every test: where chance comes from."""
+"""What holds for every test: where chance comes from, and what it needs to run.
+
+Marks come from what a test uses, not from its folder: `node` from the fixture that starts one,
+`compiler` and `process` from what its module calls. `make test` runs what has none of them.
+"""
 
 import os
+import re
+from functools import cache
+from pathlib import Path
 
+import pytest
 from hypothesis import settings
+
+NODE_FIXTURES = {"anvil_node"}
+COMPILES = re.compile(
+    r"\b(compile_runtime|compile_sources|compile_all|run_compiler|load_artifacts)\b"
+)
+STARTS = re.compile(
+    r"^(import|from) (subprocess|multiprocessing)\b|\btests\.sql\.(processes|children)\b"
+    r"|\bRedisServer\b|\bAnvilNode\(|\brun_compiler\(|\bprocess_pool\(",
+    re.MULTILINE,
+)
+"""Of a module that starts processes, itself or by a helper."""
+
+LONG = {
+    "tests/analysis/test_cases.py": "0.8-opt",
+}
+"""Modules of very many examples, and what marks the examples that stand for the others."""
+
+
+@cache
+def text_of(path: Path) -> str:
+    """The module's source."""
+    return path.read_text(encoding="utf-8")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark each test by what it needs."""
+    for item in items:
+        if isinstance(item, pytest.Function):
+            for mark in needs_of(item):
+                item.add_marker(mark)
+
+
+def needs_of(item: pytest.Function) -> set[str]:
+    """Names of the marks."""
+    text = text_of(item.path)
+    found = set()
+    if NODE_FIXTURES & set(item.fixturenames):
+        found.add("node")
+    if COMPILES.search(text):
+        found.add("compiler")
+    if STARTS.search(text):
+        found.add("process")
+    sample = LONG.get(item.path.relative_to(item.config.rootpath).as_posix())
+    if sample is not None and sample not in item.name:
+        found.add("long")
+    return found
+
 
 # CI judges a commit, so it must judge the same one the same way twice. A person's run explores.
 # No deadlines: how long an example takes says more about the machine than about the code.

@@ -11,6 +11,7 @@ import re
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from functools import cache
 from typing import Final
 
@@ -19,6 +20,7 @@ import msgspec
 from demo.anvil import NODE_MODULES, PROJECT_ROOT
 from demo.compile import find_node
 from tests.analysis.cases import CASES, Case, load_cases
+from tests.analysis.compiled_cases import read_archive
 from tests.analysis.static.assembler import assemble
 
 _CACHE: Final = PROJECT_ROOT / ".cache" / "cases"
@@ -114,19 +116,17 @@ def runtime_of(case: Case, build: Build) -> bytes:
 @cache
 def _compiled(package: str) -> dict[tuple[str, str], bytes | str]:
     """All cases by one compiler, so that it starts only once. A text is the compiler's refusal."""
-    version = _version(package)
     found: dict[tuple[str, str], bytes | str] = {}
     wanted = []
-    for case in load_cases():
-        for build in builds_of(case):
-            if build.package == package:
-                request = _request(case, build)
-                digest = hashlib.sha256(version + msgspec.json.encode(request)).hexdigest()
-                cached = _CACHE / f"{digest}.bin"
-                if cached.is_file():
-                    found[case.name, build.name] = cached.read_bytes()
-                else:
-                    wanted.append((cached, (case.name, build.name), request))
+    archive = read_archive()
+    for case, build, request, digest in _requests(package):
+        cached = _CACHE / f"{digest}.bin"
+        if digest in archive:
+            found[case.name, build.name] = bytes.fromhex(archive[digest])
+        elif cached.is_file():
+            found[case.name, build.name] = cached.read_bytes()
+        else:
+            wanted.append((cached, (case.name, build.name), request))
     answers = run_compiler(package, [request for _, _, request in wanted]) if wanted else ()
     _CACHE.mkdir(parents=True, exist_ok=True)
     for (cached, names, _), answer in zip(wanted, answers, strict=True):
@@ -137,6 +137,32 @@ def _compiled(package: str) -> dict[tuple[str, str], bytes | str]:
             part.write_bytes(code)
             part.replace(cached)
     return found
+
+
+def compile_all() -> dict[str, bytes]:
+    """Every case by every compiler, by digest. The archive and the cache are not read."""
+    found: dict[str, bytes] = {}
+    for package in sorted({build.package for build in BUILDS} - {""}):
+        if package == "vyper" and not HAS_VYPER:
+            continue
+        wanted = list(_requests(package))
+        answers = run_compiler(package, [request for _, _, request, _ in wanted])
+        for (_, _, _, digest), answer in zip(wanted, answers, strict=True):
+            code = filled(answer)
+            if isinstance(code, bytes):
+                found[digest] = code
+    return found
+
+
+def _requests(package: str) -> Iterator[tuple[Case, Build, dict[str, object], str]]:
+    """What one compiler is asked, and the digest of the request and the compiler's version."""
+    version = _version(package)
+    for case in load_cases():
+        for build in builds_of(case):
+            if build.package == package:
+                request = _request(case, build)
+                digest = hashlib.sha256(version + msgspec.json.encode(request)).hexdigest()
+                yield case, build, request, digest
 
 
 def _version(package: str) -> bytes:

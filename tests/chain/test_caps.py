@@ -28,8 +28,6 @@ from sql.rows import StaticFindings
 from tests.analysis.cases_compile import BUILDS, Build, filled, run_compiler
 from tests.chain.verbs import Chain
 
-pytestmark = pytest.mark.chain
-
 SOURCE = Path(__file__).parent / "caps" / "Capped.sol"
 SUPPLY = 1000 * 10**18
 MAX = 2**256 - 1

@@ -16,8 +16,6 @@ from demo.layout import named_account
 from demo.wire import NodeRefusedError
 from tests.chain.verbs import Chain
 
-pytestmark = pytest.mark.chain
-
 ALICE, BOB = named_account("alice"), named_account("bob")
 GONE_S = 10.0
 

@@ -6,8 +6,6 @@ from config.primitives import Address
 from demo.reads import read, read_address
 from tests.chain.verbs import Chain, revert_reason
 
-pytestmark = pytest.mark.chain
-
 ROUTES = "(address,address,bool)[]"
 FOR_TOKENS = f"swapExactTokensForTokens(uint256,uint256,{ROUTES},address,uint256)"
 METADATA = "(uint256,uint256,uint256,uint256,bool,address,address)"

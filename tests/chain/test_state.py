@@ -17,8 +17,6 @@ from tests.analysis.state.answers import raw
 from tests.analysis.static.test_delegation import CLONES
 from tests.chain.verbs import Chain
 
-pytestmark = pytest.mark.chain
-
 FRONTS = ("proxy_1967", "proxy_beacon", "clone_1167")
 
 

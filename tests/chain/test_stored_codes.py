@@ -23,8 +23,6 @@ from sql.rows import StaticFindings
 from sql.store import Store
 from tests.chain.verbs import Chain
 
-pytestmark = pytest.mark.chain
-
 FRONTS = {
     "EIP-1167": "363d3d373d3d3d363d73{}5af43d82803e903d91602b57fd5bf3",
     "EIP-7511": "365f5f375f5f365f73{}5af43d5f5f3e5f3d91602a57fd5bf3",

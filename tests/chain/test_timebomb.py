@@ -28,8 +28,6 @@ from sql.rows import Report
 from tests.api.samples import LIQUID_USD
 from tests.chain.verbs import Chain
 
-pytestmark = pytest.mark.chain
-
 YEAR_S = 365 * 86_400
 DAY_S = 86_400
 

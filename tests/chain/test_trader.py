@@ -4,8 +4,6 @@ import threading
 import time
 from collections.abc import Callable
 
-import pytest
-
 from config.load import load_chains
 from config.primitives import Address
 from demo.abi import topic
@@ -16,8 +14,6 @@ from demo.reads import read
 from demo.trader import Trader
 from demo.world import build_world
 from tests.chain.verbs import Chain
-
-pytestmark = pytest.mark.chain
 
 PATIENCE_S = 20.0
 SWAPS = [

@@ -18,8 +18,6 @@ from demo.world import build_world
 from demo.zoo import ZOO
 from tests.chain.verbs import Chain
 
-pytestmark = pytest.mark.chain
-
 BUILD_S = 20.0
 USDT_DIGITS = 10**6
 

@@ -14,8 +14,6 @@ from demo.zoo import ZOO
 from tests.chain.oracle import real_trade
 from tests.chain.verbs import Chain, revert_reason
 
-pytestmark = pytest.mark.chain
-
 HONEST: dict[str, object] = {
     "buy_success": True,
     "buy_tax": 0,

@@ -16,7 +16,7 @@ from tests.house.sources import PACKAGES, ROOT, WIRING, parsed, python_files
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
-TARGET = re.compile(r"^([a-z]+):(?!=)", re.MULTILINE)
+TARGET = re.compile(r"^([a-z-]+):(?!=)", re.MULTILINE)
 
 
 def section(title: str) -> str:

@@ -24,8 +24,6 @@ from tests.chain.verbs import Chain
 from tests.indexer.conftest import LiveChain
 from tests.indexer.test_real_node import following, opened, until_level
 
-pytestmark = pytest.mark.chain
-
 
 def stored(store: Store) -> list[tuple[str, float, float]]:
     """Pool and amounts, oldest first."""

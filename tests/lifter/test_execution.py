@@ -141,7 +141,6 @@ some = settings(
 )
 
 
-@pytest.mark.chain
 @pytest.mark.parametrize(("case", "build"), _chosen(), ids=name_of)
 @some
 @given(given_calls=calls)
@@ -156,7 +155,6 @@ def test_every_run_was_foreseen(
         subject.check(run)
 
 
-@pytest.mark.chain
 @pytest.mark.parametrize("path", _SHIPPED)
 @some
 @given(given_calls=calls)
@@ -198,7 +196,6 @@ def plain(bare_node: AnvilNode) -> tuple[Subject, Run]:
     return subject, run
 
 
-@pytest.mark.chain
 def test_a_missing_store_is_noticed(plain: tuple[Subject, Run]) -> None:
     subject, run = plain
     for node in nodes_of(subject.exploration.graph):
@@ -207,7 +204,6 @@ def test_a_missing_store_is_noticed(plain: tuple[Subject, Run]) -> None:
         subject.check(run)
 
 
-@pytest.mark.chain
 def test_a_store_to_another_mapping_is_noticed(plain: tuple[Subject, Run]) -> None:
     subject, run = plain
     other = subject.exploration.pool.hash_words((subject.exploration.pool.intern("CALLER"), 99))
@@ -220,7 +216,6 @@ def test_a_store_to_another_mapping_is_noticed(plain: tuple[Subject, Run]) -> No
         subject.check(run)
 
 
-@pytest.mark.chain
 def test_a_branch_without_one_of_its_sides_is_noticed(plain: tuple[Subject, Run]) -> None:
     subject, run = plain
     for node in nodes_of(subject.exploration.graph):
@@ -232,7 +227,6 @@ def test_a_branch_without_one_of_its_sides_is_noticed(plain: tuple[Subject, Run]
         subject.check(run)
 
 
-@pytest.mark.chain
 def test_a_read_that_is_not_known_is_noticed(plain: tuple[Subject, Run]) -> None:
     subject, run = plain
     subject.reads = tuple(word for word in subject.reads if isinstance(word, int))

@@ -21,8 +21,6 @@ from tests.redteam.place import Placed, compile_traps, place_traps
 from tests.redteam.truth import live
 from tests.redteam.variants import VARIANTS
 
-pytestmark = pytest.mark.chain
-
 SAMPLE = 40
 SAMPLE_SEED = 11
 
