@@ -24,6 +24,7 @@ from analysis.static.detectors.detector import DetectorAnswer, Evidence
 from analysis.static.detectors.registry import DETECTORS
 from analysis.static.evm.budget import Budget
 from analysis.static.evm.disassembly import Program, hash_of, split, strip_metadata
+from analysis.static.evm.exploration import Exploration
 from analysis.static.evm.expressions import ExprPool
 from analysis.static.evm.path_explorer import explore
 from analysis.static.evm.path_state import HOLDER_FUNCTIONS, Note, Notes
@@ -117,11 +118,27 @@ def analyse_program(
         return _read(program, functions, pool, budget)
 
 
-def _read(program: Program, functions: Functions, pool: ExprPool, budget: Budget) -> CodeAnalysis:
+def build_model(runtime: bytes, *, budget: Budget | None = None) -> ContractModel:
+    """Explore the code and return its model, for printers and tools that look inside."""
+    stripped = strip_metadata(runtime)
+    functions = functions_of(stripped)
+    code, _ = _explore(split(stripped), functions, ExprPool(), budget or Budget())
+    return code
+
+
+def _explore(
+    program: Program, functions: Functions, pool: ExprPool, budget: Budget
+) -> tuple[ContractModel, Exploration]:
     listed = set(functions)
     exploration = explore(program, selectors=listed, budget=budget, pool=pool)
     delegation = find_delegation(program, exploration.notes)
-    code = ContractModel(program, exploration, listed | exploration.notes.selectors, delegation)
+    selectors = listed | exploration.notes.selectors
+    return ContractModel(program, exploration, selectors, delegation), exploration
+
+
+def _read(program: Program, functions: Functions, pool: ExprPool, budget: Budget) -> CodeAnalysis:
+    code, exploration = _explore(program, functions, pool, budget)
+    delegation = code.delegation
     answers = {detector.key: detector.look(code) for detector in DETECTORS}
     is_front = delegation.is_proxy and not code.answers_holders
     owner_checks = [] if is_front else _owner_checks(exploration.notes)
