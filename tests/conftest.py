@@ -23,9 +23,15 @@ STARTS = re.compile(
 )
 """Of a module that starts processes, itself or by a helper."""
 
-LONG = {
-    "tests/analysis/test_cases.py": "0.8-opt",
-}
+LONG = dict.fromkeys(
+    (
+        "tests/analysis/test_cases.py",
+        "tests/analysis/test_blank_immutables.py",
+        "tests/analysis/static/test_leads.py",
+        "tests/lifter/test_execution.py",
+    ),
+    "0.8-opt",
+)
 """Modules of very many examples, and what marks the examples that stand for the others."""
 
 
