@@ -36,6 +36,11 @@ class BlockRef(msgspec.Struct, frozen=True, kw_only=True):
     """Unix seconds from the block header."""
 
 
+def to_hash32(number: int) -> Hash32:
+    """Return a word, a storage slot or a storage value as JSON-RPC takes it."""
+    return Hash32(f"0x{number:064x}")
+
+
 def parse_address(text: str) -> Address:
     """Parse an address in any letter case; its checksum is not checked.
 

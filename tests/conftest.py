@@ -23,16 +23,18 @@ STARTS = re.compile(
 )
 """Of a module that starts processes, itself or by a helper."""
 
-LONG = dict.fromkeys(
-    (
+LONG = frozenset(
+    {
         "tests/analysis/test_cases.py",
         "tests/analysis/test_blank_immutables.py",
         "tests/analysis/static/test_leads.py",
         "tests/lifter/test_execution.py",
-    ),
-    "0.8-opt",
+    }
 )
-"""Modules of very many examples, and what marks the examples that stand for the others."""
+"""Modules with an example for each case and build."""
+
+SAMPLE = "0.8-opt"
+"""The build that stands for the others in the fast tier."""
 
 
 @cache
@@ -59,8 +61,8 @@ def needs_of(item: pytest.Function) -> set[str]:
         found.add("compiler")
     if STARTS.search(text):
         found.add("process")
-    sample = LONG.get(item.path.relative_to(item.config.rootpath).as_posix())
-    if sample is not None and sample not in item.name:
+    path = item.path.relative_to(item.config.rootpath).as_posix()
+    if path in LONG and SAMPLE not in item.name:
         found.add("long")
     return found
 

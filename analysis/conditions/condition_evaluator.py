@@ -13,7 +13,7 @@ from analysis.conditions.condition_inputs import Input, OrdinaryTrade
 from analysis.static.evm.expressions import FOLDED, MASK
 from analysis.static.token_model.cap_rules import ComputationStep
 from analysis.static.token_model.trade_conditions import TradeCondition
-from config.primitives import Address, Hash32
+from config.primitives import Address, Hash32, to_hash32
 
 _ADDRESS_BITS: Final = 160
 _TRANSFER: Final = "0xa9059cbb"
@@ -46,7 +46,7 @@ class Evaluator:
         self.choice: Mapping[int, int] = {}
         """Index of the operand chosen for each phi, by number of its step."""
         self._selector = condition.selector
-        self._trader = word_of(int(setting.trader, 16))
+        self._trader = to_hash32(int(setting.trader, 16))
         self._is_moved = not _MOVED.isdisjoint(condition.sources)
 
     def ordinary(self, kind: Input, mark: int, slot: Hash32 | None) -> int | None:
@@ -87,7 +87,7 @@ class Evaluator:
         }
         return tuple(
             account
-            for account in (self._trader, word_of(int(self._setting.contract, 16)))
+            for account in (self._trader, to_hash32(int(self._setting.contract, 16)))
             if int(account, 16) in asked
         )
 
@@ -99,7 +99,7 @@ class Evaluator:
             if step.operation == "mark" and step.word == variable:
                 slot, *keys = (values[argument] for argument in step.arguments)
                 if slot is not None:
-                    found[word_of(slot)] = tuple(keys)
+                    found[to_hash32(slot)] = tuple(keys)
         return found
 
     def _all(self, changed: Changed, mark: int) -> list[int | None]:
@@ -143,7 +143,7 @@ class Evaluator:
             value = changed.get(("slot", step.word), setting.words.get(step.word))
         elif name == "mark":
             slot = given[0]
-            value = None if slot is None else changed.get(("mark", word_of(slot)), mark)
+            value = None if slot is None else changed.get(("mark", to_hash32(slot)), mark)
         elif name == "entry":
             value = None if self._is_moved else 0
         elif name == "coins":
@@ -180,7 +180,7 @@ class Evaluator:
         """Return an account's coins in wei. None: not the trader's or the contract's."""
         if not given or given[0] not in (int(self._trader, 16), int(self._setting.contract, 16)):
             return None
-        account = word_of(given[0])
+        account = to_hash32(given[0])
         return changed.get(("coins", account), self.ordinary("coins", 0, account))
 
     def _balance(self, given: Sequence[int | None], changed: Changed) -> int | None:
@@ -198,11 +198,6 @@ def _hash(words: Sequence[int | None]) -> int | None:
     if len(known) < len(words):
         return None
     return int.from_bytes(keccak(b"".join(word.to_bytes(32) for word in known)))
-
-
-def word_of(number: int) -> Hash32:
-    """Return the number as a 32-byte hex string, the form of slots and accounts."""
-    return Hash32(f"0x{number:064x}")
 
 
 def folded(name: str, fold: Callable[..., int], given: Sequence[int | None]) -> int | None:

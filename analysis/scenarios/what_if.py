@@ -34,7 +34,7 @@ from analysis.simulation.simulate_v1 import (
     Simulation,
     SimulationResult,
 )
-from config.primitives import Address, Hash32, RawAmount
+from config.primitives import Address, Hash32, RawAmount, to_hash32
 
 VERSION: Final = 1
 
@@ -274,7 +274,7 @@ class _Writer:
                     purses |= self._purse(what_if)
                 case "slot" | "mark" if what_if.slot is not None:
                     contract = what_if.contract or self._ground.candidate.token
-                    storage.setdefault(contract, {})[what_if.slot] = _word(what_if.value)
+                    storage.setdefault(contract, {})[what_if.slot] = to_hash32(what_if.value)
                 case "balance":
                     token = self._ground.candidate.token
                     storage.setdefault(token, {}).update(self._own_balance(what_if.value))
@@ -300,7 +300,3 @@ _FIRST: Final[dict[Extent, int]] = {"all": 0, "approval": 1, "sale": 2}
 """Index of the first block in which an input holds."""
 
 _MOST_SKIPPED: Final = 230
-
-
-def _word(value: int) -> Hash32:
-    return Hash32(f"0x{value:064x}")

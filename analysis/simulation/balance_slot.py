@@ -14,7 +14,7 @@ from analysis.reads.abi_encoding import call_data
 from analysis.reads.eth_reads import decode_uint, read_reply
 from analysis.simulation.simulate_v1 import READ_GAS
 from config.jsonrpc import RpcAnswer, RpcFault, RpcRequest
-from config.primitives import Address, Hash32, RawAmount
+from config.primitives import Address, Hash32, RawAmount, to_hash32
 
 _LOWEST_MARK = 10**15
 """Lowest of the consecutive marks: small enough for packed balances, unlike any real answer for a
@@ -37,7 +37,7 @@ def probe_request(token: Address, account: Address, *, block: Hash32) -> RpcRequ
     """Return a request for `account`'s balance with all candidate slots marked. `account` must be
     fresh."""
     marks = {
-        slot: _word(_LOWEST_MARK + index) for index, slot in enumerate(candidate_slots(account))
+        slot: to_hash32(_LOWEST_MARK + index) for index, slot in enumerate(candidate_slots(account))
     }
     transaction = {
         "to": token,
@@ -69,7 +69,7 @@ def balance_override(
     """Return the slot and the 32-byte value that give `account` this balance. Check it by balanceOf
     before use."""
     slot = next(islice(candidate_slots(account), index, None))
-    return {slot: _word(amount_raw)}
+    return {slot: to_hash32(amount_raw)}
 
 
 def candidate_slots(account: Address) -> Iterator[Hash32]:
@@ -90,7 +90,3 @@ def _erc7201(namespace: str) -> bytes:
 
 def _hash(data: bytes) -> Hash32:
     return Hash32("0x" + keccak(data).hex())
-
-
-def _word(value: int) -> Hash32:
-    return Hash32(f"0x{value:064x}")

@@ -19,7 +19,7 @@ from analysis.static.custody.simulation_hints import (
     StoredAddress,
     find_simulation_hints,
 )
-from analysis.static.dataflow.delegate_targets import Delegation, find_delegation, slot_name
+from analysis.static.dataflow.delegate_targets import Delegation, find_delegation
 from analysis.static.detectors.detector import DetectorAnswer, Evidence
 from analysis.static.detectors.registry import DETECTORS
 from analysis.static.evm.budget import Budget
@@ -35,7 +35,7 @@ from analysis.static.token_model.condition_finder import find_trade_conditions
 from analysis.static.token_model.contract_model import ContractModel
 from analysis.static.token_model.deadlines import clock_limits
 from analysis.static.token_model.trade_conditions import TradeConditions
-from config.primitives import Hash32, Selector
+from config.primitives import Hash32, Selector, to_hash32
 from sql.rows import EvidenceRow, StaticFindings
 
 _FALLBACK: Final = Selector("0x00000000")
@@ -204,12 +204,12 @@ def _owner_checks(notes: Notes) -> list[Note]:
 
 def _slots_of(checks: Iterable[Note]) -> tuple[Hash32, ...]:
     slots = {slot for slot, _ in _owner_places(checks)}
-    return tuple(slot_name(slot) for slot in sorted(slots))
+    return tuple(to_hash32(slot) for slot in sorted(slots))
 
 
 def _packed_owners(checks: Iterable[Note]) -> tuple[StoredAddress, ...]:
     return tuple(
-        StoredAddress(slot=slot_name(slot), shift=shift)
+        StoredAddress(slot=to_hash32(slot), shift=shift)
         for slot, shift in sorted(_owner_places(checks))
         if shift
     )
@@ -271,7 +271,7 @@ def _proof(answer: DetectorAnswer) -> Proof:
     return Proof(
         selectors=_selectors_of(answer.evidence),
         pcs=_pcs_of(answer.evidence),
-        slots=tuple(slot_name(slot) for slot in sorted(slots)),
+        slots=tuple(to_hash32(slot) for slot in sorted(slots)),
         reason=answer.reason,
     )
 

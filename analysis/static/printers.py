@@ -17,47 +17,6 @@ from analysis.static.evm.path_state import rank
 from analysis.static.token_model.contract_model import MOVERS, ContractModel
 
 
-def print_cfg(runtime: bytes) -> str:
-    """Each function's nodes with their effects, and where they lead."""
-    code = build_model(runtime)
-    return _text(_cfg_lines(code))
-
-
-def print_dot(runtime: bytes) -> str:
-    """The same as a Graphviz digraph, one cluster a function."""
-    code = build_model(runtime)
-    return _text(_dot_lines(code))
-
-
-def print_storage(runtime: bytes) -> str:
-    """Each variable that is written: its declared slot and keys, its role, its writers."""
-    code = build_model(runtime)
-    return _text(_storage_lines(code))
-
-
-def print_guards(runtime: bytes) -> str:
-    """Guards of `transfer` and `transferFrom`: what reverts, and what decides whether it is met."""
-    code = build_model(runtime)
-    return _text(_guard_lines(code))
-
-
-def print_findings(runtime: bytes) -> str:
-    """Each static field with its value; null where the code could not be followed."""
-    findings = analyse_code(runtime).findings
-    return _text(
-        f"{key}: {_value(value)}" for key, value in msgspec.structs.asdict(findings).items()
-    )
-
-
-PRINTERS: Final[dict[str, Callable[[bytes], str]]] = {
-    "cfg": print_cfg,
-    "dot": print_dot,
-    "storage": print_storage,
-    "guards": print_guards,
-    "findings": print_findings,
-}
-
-
 def _text(lines: Iterator[str]) -> str:
     return "".join(f"{line}\n" for line in lines)
 
@@ -75,6 +34,7 @@ def _name(entry: FunctionId) -> str:
 def _functions(code: ContractModel) -> Iterator[tuple[FunctionId, list[CfgNode]]]:
     """Yield each function with its nodes, depth first from its entry."""
     for entry in sorted(code.entries, key=rank):
+        # The CFG's own order takes the false side first; people read the true side first.
         found: dict[CfgNode, None] = {}
         waiting = list(reversed(code.roots(entry)))
         while waiting:
@@ -173,3 +133,24 @@ def _guard_lines(code: ContractModel) -> Iterator[str]:
                 literal = predicate.literal
                 condition = render_condition(literal.condition, holds=literal.holds)
                 yield f"    met if {condition}"
+
+
+def _finding_lines(runtime: bytes) -> Iterator[str]:
+    for key, value in msgspec.structs.asdict(analyse_code(runtime).findings).items():
+        yield f"{key}: {_value(value)}"
+
+
+def _of_model(lines: Callable[[ContractModel], Iterator[str]]) -> Callable[[bytes], str]:
+    return lambda runtime: _text(lines(build_model(runtime)))
+
+
+PRINTERS: Final[dict[str, Callable[[bytes], str]]] = {
+    "cfg": _of_model(_cfg_lines),
+    "dot": _of_model(_dot_lines),
+    "storage": _of_model(_storage_lines),
+    "guards": _of_model(_guard_lines),
+    "findings": lambda runtime: _text(_finding_lines(runtime)),
+}
+"""By name. `cfg`: each function's nodes, their effects and successors; `dot`: the same as a
+Graphviz digraph; `storage`: variables that are written, with role and writers; `guards`: what
+reverts in the two transfers, and what decides whether it is met; `findings`: the static fields."""

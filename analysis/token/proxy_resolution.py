@@ -22,13 +22,13 @@ from analysis.reads.eth_reads import (
     word_at,
 )
 from analysis.static.analyse_code import CodeAnalysis
-from analysis.static.dataflow.delegate_targets import Delegation, slot_name
+from analysis.static.dataflow.delegate_targets import Delegation
 from config.jsonrpc import RpcAnswer, RpcRequest
-from config.primitives import ZERO_ADDRESS, Address, Hash32
+from config.primitives import ZERO_ADDRESS, Address, Hash32, to_hash32
 
 
 def _slot(label: str, *, minus_one: bool) -> Hash32:
-    return slot_name(int.from_bytes(keccak(label.encode())) - minus_one)
+    return to_hash32(int.from_bytes(keccak(label.encode())) - minus_one)
 
 
 IMPLEMENTATION_SLOT = _slot("eip1967.proxy.implementation", minus_one=True)

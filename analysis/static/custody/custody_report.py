@@ -12,7 +12,6 @@ import msgspec
 from analysis.static.custody.custody_proof import CustodyProver
 from analysis.static.custody.custody_search import prove
 from analysis.static.custody.custody_state import UnprovedStore
-from analysis.static.dataflow.delegate_targets import slot_name
 from analysis.static.dataflow.linear_amounts import delta_of
 from analysis.static.evm.cfg import FunctionId
 from analysis.static.evm.expression_text import render, render_condition
@@ -20,7 +19,7 @@ from analysis.static.evm.expressions import Expr, Value, address_in, lowest_bit
 from analysis.static.evm.path_state import rank
 from analysis.static.token_model.contract_model import ContractModel
 from config.burn import BURN_ADDRESSES
-from config.primitives import Address, Hash32
+from config.primitives import Address, Hash32, to_hash32
 
 _ADDRESS_BITS: Final = 160
 _MOST_WRITES: Final = 16
@@ -120,7 +119,7 @@ def _party(code: ContractModel, word: Value) -> PrivilegedParty:
         return PrivilegedParty(address=Address(f"0x{bare & (2**_ADDRESS_BITS - 1):040x}"))
     for slot, bits in code.dependencies.reads(bare):
         if isinstance(slot, int):
-            return PrivilegedParty(slot=slot_name(slot), shift=lowest_bit(bits))
+            return PrivilegedParty(slot=to_hash32(slot), shift=lowest_bit(bits))
     return PrivilegedParty()
 
 

@@ -18,7 +18,6 @@ from analysis.static.custody.custody_report import (
     find_custody,
 )
 from analysis.static.custody.unbacked_credits import creates_balances
-from analysis.static.dataflow.delegate_targets import slot_name
 from analysis.static.dataflow.dependencies import CALLERS
 from analysis.static.dataflow.inversion import solve
 from analysis.static.dataflow.storage_layout import UNKNOWN
@@ -27,7 +26,7 @@ from analysis.static.evm.expressions import MASK, Expr, Value, address_in, lowes
 from analysis.static.evm.opaque_immutables import is_opaque
 from analysis.static.token_model.contract_model import TRANSFER_FROM, ContractModel
 from config.burn import BURN_ADDRESSES
-from config.primitives import Address, Hash32
+from config.primitives import Address, Hash32, to_hash32
 
 _EQUALITIES: Final = frozenset({"EQ", "XOR", "SUB"})
 _ADDRESS_BITS: Final = 160
@@ -186,7 +185,7 @@ def _meant(code: ContractModel, person: Value, other: Value) -> Iterator[Address
             for slot, bits in code.dependencies.reads(word):
                 number = code.dependencies.single_value(slot)
                 if isinstance(number, int):
-                    yield StoredAddress(slot=slot_name(number), shift=lowest_bit(bits))
+                    yield StoredAddress(slot=to_hash32(number), shift=lowest_bit(bits))
 
 
 # --- functions that reach balances --------------------------------------------------------------

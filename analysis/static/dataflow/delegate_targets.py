@@ -13,7 +13,7 @@ from analysis.static.evm.disassembly import Program
 from analysis.static.evm.expressions import Expr, Value, address_in, subterms
 from analysis.static.evm.opcodes import NUMBER
 from analysis.static.evm.path_state import Note, Notes
-from config.primitives import Address, Hash32
+from config.primitives import Address, Hash32, to_hash32
 
 _LAST_PRECOMPILE: Final = 0x11
 _P256_PRECOMPILE: Final = 0x100
@@ -97,9 +97,4 @@ def _slots(words: list[Value]) -> tuple[Hash32, ...]:
         for slot in word.arguments
         if isinstance(slot, int)
     }
-    return tuple(slot_name(slot) for slot in sorted(slots))
-
-
-def slot_name(slot: int) -> Hash32:
-    """Return a storage slot as a 32-byte hex string, as JSON-RPC takes it."""
-    return Hash32(f"0x{slot:064x}")
+    return tuple(to_hash32(slot) for slot in sorted(slots))

@@ -55,7 +55,12 @@ ERC20_PARAMETERS: Final = {
     0xA9059CBB: ParameterRoles(caller_is_sender=True, recipient=4, amount=36),
     0x23B872DD: ParameterRoles(sender=4, recipient=36, amount=68),
 }
-_MUTE: Final = ParameterRoles()
+_NO_ROLES: Final = ParameterRoles()
+
+
+def parameters_of(entry: int | None) -> ParameterRoles:
+    """Return the roles of a function's parameters: none but those of the two transfers have any."""
+    return _NO_ROLES if entry is None else ERC20_PARAMETERS.get(entry, _NO_ROLES)
 
 
 class StorageRoles(msgspec.Struct, frozen=True, kw_only=True):
@@ -154,7 +159,7 @@ class PredicateAnalyser:
         return self._known[key]
 
     def _read(self, literal: BranchCondition, entry: int | None) -> Predicate:
-        parameters = ERC20_PARAMETERS.get(entry, _MUTE) if entry is not None else _MUTE
+        parameters = parameters_of(entry)
         condition = literal.condition
         found = _Found()
         compared_with = self._parties_compared(condition, parameters)

@@ -264,7 +264,7 @@ def _zeros(word: Value) -> int:
             zeros = _zeros(a) & _zeros(b)
         case ("SHL", (int(shift), inner)) if shift < 256:  # noqa: PLR2004 - bits of a word
             zeros = _shifted(_zeros(inner), shift)
-        case ("MUL", (int(number), inner)) if number and not number & (number - 1):
+        case ("MUL", (int(number), inner)) if is_power_of_two(number):
             zeros = _shifted(_zeros(inner), number.bit_length() - 1)
         case (name, _) if name in _ONE_BIT:
             zeros = MASK & ~1

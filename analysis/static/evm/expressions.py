@@ -48,6 +48,11 @@ def is_power_of_two(number: int) -> bool:
     return number > 0 and not number & (number - 1)
 
 
+def is_bit_run(bits: int) -> bool:
+    """True for one unbroken run of set bits, as a packed field is cut out of its slot with."""
+    return is_power_of_two((bits >> lowest_bit(bits)) + 1) if bits else False
+
+
 def lowest_bit(bits: int) -> int:
     """Return the position of the lowest set bit, such as the shift of a field in its slot.
 

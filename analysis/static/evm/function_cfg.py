@@ -54,7 +54,8 @@ class FunctionCfg:
 
     def __init__(self, graph: Cfg, entry: FunctionId) -> None:
         self.entry = entry
-        self.nodes = _reachable(graph.roots.get(entry, ()), entry)
+        self._roots = graph.roots.get(entry, [])
+        self.nodes = _reachable(self._roots, entry)
         self._before: dict[CfgNode, list[CfgNode]] = {}
         for node in self.nodes:
             for after in node.successors():
@@ -62,6 +63,20 @@ class FunctionCfg:
         self.can_succeed = self.leading_to(node for node in self.nodes if node.end in _GOOD_ENDS)
         """Nodes from which the call can still succeed."""
         self.is_whole = all(node.end != UNRESOLVED for node in self.nodes)
+
+    def reached(self, choose: Callable[[Branch], CfgNode | None]) -> set[CfgNode]:
+        """Return the nodes that paths reach which can succeed and take the chosen side of branches.
+        `choose` returns None for a branch of which both sides are taken."""
+        found: set[CfgNode] = set()
+        waiting = list(self._roots)
+        while waiting:
+            node = waiting.pop()
+            if node in found or node not in self.can_succeed:
+                continue
+            found.add(node)
+            chosen = None if node.branch is None else choose(node.branch)
+            waiting.extend(node.successors() if chosen is None else (chosen,))
+        return found
 
     def leading_to(
         self, targets: Iterable[CfgNode], barred: Container[tuple[CfgNode, CfgNode]] = ()

@@ -9,7 +9,6 @@ either way. No rule is given if a path was not followed to its end, a loop was c
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from analysis.static.dataflow.delegate_targets import slot_name
 from analysis.static.dataflow.predicates import ERC20_PARAMETERS, TO, ParameterRoles
 from analysis.static.evm.cfg import Branch, CfgNode
 from analysis.static.evm.expressions import FOLDED, Expr, Value
@@ -23,6 +22,7 @@ from analysis.static.token_model.cap_rules import (
 )
 from analysis.static.token_model.contract_model import MOVERS, ContractModel
 from analysis.static.token_model.transfer_guards import Cap, position_caps, trading_caps
+from config.primitives import to_hash32
 
 _MOST_CHOICES: Final = 400
 _MOST_STEPS: Final = 2_000
@@ -53,7 +53,7 @@ def _rule(code: ContractModel, caps: list[Cap]) -> CapRule | None:
         steps=tuple(writer.steps),
         choices=tuple(writer.choices),
         starts=tuple(sorted(writer.starts)),
-        constant=slot_name(max(constants)) if constants else None,
+        constant=to_hash32(max(constants)) if constants else None,
     )
     is_small = len(rule.choices) <= _MOST_CHOICES and len(rule.steps) <= _MOST_STEPS
     is_readable = is_small and len(rule.slots) <= _MOST_SLOTS
@@ -117,7 +117,7 @@ class _Writer:
 
     def step(self, operation: str, *arguments: int, word: int | None = None) -> int:
         """Return the index of a step; equal steps share one."""
-        named = None if word is None else slot_name(word)
+        named = None if word is None else to_hash32(word)
         step = ComputationStep(operation, arguments, named)
         if step not in self._numbers:
             self._numbers[step] = len(self.steps)

@@ -6,7 +6,7 @@ A stamp is never ahead of the clock. Sound if every store to the variable is kno
 from analysis.static.dataflow.dependencies import CLOCKS
 from analysis.static.dataflow.predicates import Variable
 from analysis.static.dataflow.storage_layout import field_of
-from analysis.static.evm.expressions import Expr, Value, lowest_bit
+from analysis.static.evm.expressions import Expr, Value, is_bit_run, is_power_of_two
 from analysis.static.token_model.contract_model import ContractModel
 
 
@@ -49,7 +49,7 @@ def _uncut(word: Value) -> Value:
     """Return the value before casts to a smaller type."""
     while isinstance(word, Expr) and word.operation == "AND":
         mask, inner = word.arguments
-        if not isinstance(mask, int) or mask & (mask + 1):
+        if not isinstance(mask, int) or not is_power_of_two(mask + 1):
             break
         word = inner
     return word
@@ -61,13 +61,11 @@ def _is_bare(word: Value) -> bool:
         match word.operation, word.arguments:
             case "SLOAD", _:
                 return True
-            case "AND", (int(mask), inner) if not (mask >> lowest_bit(mask)) & (
-                (mask >> lowest_bit(mask)) + 1
-            ):
+            case "AND", (int(mask), inner) if is_bit_run(mask):
                 word = inner
             case "SHR", (int(), inner):
                 word = inner
-            case "DIV", (inner, int(number)) if number and not number & (number - 1):
+            case "DIV", (inner, int(number)) if is_power_of_two(number):
                 word = inner
             case _:
                 return False

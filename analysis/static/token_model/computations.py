@@ -9,16 +9,14 @@ from typing import Final
 
 import msgspec
 
-from analysis.static.dataflow.delegate_targets import slot_name
 from analysis.static.dataflow.dependencies import is_own_address
 from analysis.static.dataflow.predicates import (
     CALLER,
-    ERC20_PARAMETERS,
     FROM,
     ORIGIN,
     TO,
-    ParameterRoles,
     Variable,
+    parameters_of,
 )
 from analysis.static.dataflow.storage_layout import StorageLocation
 from analysis.static.evm.cfg import FunctionId
@@ -27,6 +25,7 @@ from analysis.static.evm.path_state import ALLOWANCE, APPROVE, BALANCE_OF, TOTAL
 from analysis.static.token_model.cap_rules import ComputationStep
 from analysis.static.token_model.contract_model import MOVERS, ContractModel
 from analysis.static.token_model.trade_conditions import Source
+from config.primitives import to_hash32
 
 _MOST_STEPS: Final = 300
 _MOST_MEANINGS: Final = 4
@@ -108,9 +107,7 @@ class _Writer:
         self._code = code
         self._called = called
         self._entry = entry
-        self._voice = (
-            ERC20_PARAMETERS.get(entry, ParameterRoles()) if entry is not None else ParameterRoles()
-        )
+        self._voice = parameters_of(entry)
         self._bits = dict(code.dependencies.sources(word))
         self._known: dict[Value, int] = {}
         self._open: set[Value] = set()
@@ -134,7 +131,7 @@ class _Writer:
 
     def _step(self, operation: str, *arguments: int, word: int | None = None) -> int:
         self.steps.append(
-            ComputationStep(operation, arguments, None if word is None else slot_name(word))
+            ComputationStep(operation, arguments, None if word is None else to_hash32(word))
         )
         return len(self.steps) - 1
 

@@ -7,20 +7,20 @@ fixed or owner-set storage and on the parties is left out: other fields report i
 listed path need not be feasible. At most 240 conditions per contract.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from typing import Final
 
 import msgspec
 
 from analysis.static.dataflow.bounds_checks import is_memory_bounds_check
 from analysis.static.dataflow.predicates import (
-    ERC20_PARAMETERS,
     PEOPLE,
     ParameterRoles,
     Variable,
     evaluate,
+    parameters_of,
 )
-from analysis.static.evm.cfg import CfgNode, Effect, FunctionId
+from analysis.static.evm.cfg import Branch, CfgNode, Effect, FunctionId
 from analysis.static.evm.expressions import MASK, Expr, Value, subterms
 from analysis.static.evm.function_cfg import FunctionCfg
 from analysis.static.evm.path_state import APPROVE
@@ -143,7 +143,8 @@ class _Finder:
                     entry=flow.entry, pc=literal.pc, condition=literal.condition, effect="leads"
                 )
         # A compiler check can be made to revert on purpose: list what decides if it is reached.
-        refusing = {(refusal.test.pc, refusal.test.condition) for refusal in flow.revert_branches()}
+        tests = (refusal.test for refusal in flow.revert_branches())
+        refusing = dict.fromkeys((test.pc, test.condition) for test in tests)
         yield from self._deciding(flow, self._refusing(flow, refusing), "leads")
         for pc, condition in refusing:
             if self._code.is_check(pc, condition):
@@ -155,7 +156,7 @@ class _Finder:
             yield from self._answered(flow)
 
     @staticmethod
-    def _refusing(flow: FunctionCfg, tests: set[tuple[int, Expr]]) -> dict[CfgNode, int]:
+    def _refusing(flow: FunctionCfg, tests: Container[tuple[int, Expr]]) -> dict[CfgNode, int]:
         """Map each node with a revert branch to that branch's bit."""
         bits: dict[tuple[int, Expr], int] = {}
         marks: dict[CfgNode, int] = {}
@@ -263,28 +264,18 @@ class _Finder:
         """Return a test that is True for sites reachable if all entries that parties write
         themselves are zero (parties that never delegated votes, say). A branch on such an entry is
         a site itself, and is simulated."""
-        parameters = (
-            ERC20_PARAMETERS.get(flow.entry, ParameterRoles())
-            if flow.entry is not None
-            else ParameterRoles()
-        )
+        parameters = parameters_of(flow.entry)
 
         def value_of(slot: Value) -> int | None:
             return 0 if self._is_own_entry(slot, parameters) else None
 
-        met: set[CfgNode] = set()
-        waiting = list(self._code.roots(flow.entry))
-        while waiting:
-            node = waiting.pop()
-            if node in met or node not in flow.can_succeed:
-                continue
-            met.add(node)
-            branch = node.branch
-            truth = None if branch is None else evaluate(branch.condition, value_of)
-            if branch is None or truth is None:
-                waiting += node.successors()
-            else:
-                waiting.append(branch.if_true if truth else branch.if_false)
+        def choose(branch: Branch) -> CfgNode | None:
+            truth = evaluate(branch.condition, value_of)
+            if truth is None:
+                return None
+            return branch.if_true if truth else branch.if_false
+
+        met = flow.reached(choose)
         branches = {
             (branch.pc, branch.condition) for node, branch in flow.branching() if node in met
         }

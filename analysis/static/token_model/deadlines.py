@@ -10,13 +10,13 @@ from typing import Final
 
 import msgspec
 
-from analysis.static.dataflow.delegate_targets import slot_name
 from analysis.static.dataflow.dependencies import CLOCKS
-from analysis.static.evm.expressions import MASK, Expr, Value
+from analysis.static.evm.expressions import Expr, Value, is_bit_run
 from analysis.static.token_model.clock_comparisons import ClockComparison, clock_comparisons
 from analysis.static.token_model.clock_limits import ClockKind, ClockLimit
 from analysis.static.token_model.clock_stamps import is_stamp
 from analysis.static.token_model.contract_model import ContractModel
+from config.primitives import to_hash32
 
 _DEEPEST: Final = 12
 _FIELD_OPERATIONS: Final = frozenset({"AND", "SHR", "DIV", "SLOAD"})
@@ -91,7 +91,7 @@ def _limit(code: ContractModel, left: Value, right: Value, clock: ClockKind | No
     offset = (field.bits & -field.bits).bit_length() - 1
     return ClockLimit(
         source="storage",
-        slot=slot_name(field.slot),
+        slot=to_hash32(field.slot),
         bit_offset=offset,
         bit_width=field.bits.bit_length() - offset,
         addend=constant,
@@ -129,5 +129,4 @@ def _field(code: ContractModel, word: Expr) -> _Field | None:
     places = code.layout.of(slot)
     if len(places) != 1 or not places[0].is_plain or places[0].slot is None:
         return None
-    is_run = bits and not (bits // (bits & -bits)) & (bits // (bits & -bits) + 1) & MASK
-    return _Field(places[0].slot, bits) if is_run else None
+    return _Field(places[0].slot, bits) if is_bit_run(bits) else None

@@ -35,25 +35,14 @@ def _unguarded(code: ContractModel) -> Iterator[StoreSite]:
         pcs = checks.get(entry, set())
         yield from dict.fromkeys(
             (entry, effect.pc)
-            for effect in _unchecked(code, code.flow(entry), pcs)
+            for effect in _unchecked(code.flow(entry), pcs)
             if effect.kind == "SSTORE"
         )
 
 
-def _unchecked(code: ContractModel, flow: FunctionCfg, checks: set[int]) -> Iterator[Effect]:
+def _unchecked(flow: FunctionCfg, checks: set[int]) -> Iterator[Effect]:
     """Return the effects at nodes that a path reaches without passing a check."""
-    seen: set[CfgNode] = set()
-    waiting = list(code.roots(flow.entry))
-    while waiting:
-        node = waiting.pop()
-        if node in seen or node not in flow.can_succeed or node.entry != flow.entry:
-            continue
-        seen.add(node)
-        branch = node.branch
-        if branch is not None and branch.pc in checks:
-            waiting.append(_failing_side(branch))
-        else:
-            waiting.extend(node.successors())
+    seen = flow.reached(lambda branch: _failing_side(branch) if branch.pc in checks else None)
     return (effect for node, effect in flow.effects() if node in seen)
 
 

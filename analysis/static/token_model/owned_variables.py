@@ -6,14 +6,13 @@ As sound as `guarded_stores` and `caller_checks` are in recognising owner checks
 from collections.abc import Iterator
 from typing import Final
 
-from analysis.static.dataflow.delegate_targets import slot_name
 from analysis.static.dataflow.predicates import Variable
 from analysis.static.dataflow.storage_writes import StorageWrite
 from analysis.static.evm.expressions import lowest_bit
 from analysis.static.token_model.access_control import caller_checks
 from analysis.static.token_model.contract_model import ContractModel
 from analysis.static.token_model.guarded_stores import is_guarded
-from config.primitives import Hash32
+from config.primitives import Hash32, to_hash32
 
 _ADDRESS_BITS: Final = 160
 
@@ -27,7 +26,7 @@ def is_owned(code: ContractModel, variable: Variable) -> bool:
     if root in code.roles.balances or root in code.roles.allowances:
         return False
     is_address = bits.bit_count() == _ADDRESS_BITS and not isinstance(root, tuple)
-    return not is_address and any(is_guarded(code, write) for write in _writes(code, variable))
+    return not is_address and any(is_guarded(code, write) for write in writes_of(code, variable))
 
 
 def askers_of(code: ContractModel, variable: Variable) -> tuple[tuple[Hash32, int], ...] | None:
@@ -35,7 +34,7 @@ def askers_of(code: ContractModel, variable: Variable) -> tuple[tuple[Hash32, in
 
     None: a constant, a list or another contract decides.
     """
-    writers = {write.entry for write in _writes(code, variable)}
+    writers = {write.entry for write in writes_of(code, variable)}
     found: dict[tuple[Hash32, int], None] = {}
     for check in caller_checks(code):
         if check.entry not in writers:
@@ -45,16 +44,14 @@ def askers_of(code: ContractModel, variable: Variable) -> tuple[tuple[Hash32, in
         for root, bits in check.variables:
             if not isinstance(root, int):
                 return None
-            found[slot_name(root), lowest_bit(bits)] = None
+            found[to_hash32(root), lowest_bit(bits)] = None
     return tuple(found) or None
 
 
-def writes_inside(code: ContractModel, variable: Variable) -> Iterator[StorageWrite]:
-    """Return stores to it in functions called on their own contract, as the callers'."""
-    root, bits = variable
-    return (write for write in code.writes_inside if write.place.root == root and write.bits & bits)
-
-
-def _writes(code: ContractModel, variable: Variable) -> Iterator[StorageWrite]:
+def writes_of(code: ContractModel, variable: Variable) -> Iterator[StorageWrite]:
+    """Yield all stores to it, those in functions called on their own contract as the callers'."""
     yield from code.writes_to(variable)
-    yield from writes_inside(code, variable)
+    root, bits = variable
+    for write in code.writes_inside:
+        if write.place.root == root and write.bits & bits:
+            yield write

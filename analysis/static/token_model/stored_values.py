@@ -8,7 +8,6 @@ out.
 from collections.abc import Iterable, Iterator
 from typing import Literal
 
-from analysis.static.dataflow.delegate_targets import slot_name
 from analysis.static.dataflow.predicates import Variable
 from analysis.static.dataflow.storage_layout import StorageLocation
 from analysis.static.dataflow.storage_writes import StorageWrite
@@ -18,6 +17,7 @@ from analysis.static.evm.function_cfg import FunctionCfg
 from analysis.static.token_model.contract_model import ContractModel
 from analysis.static.token_model.memoize import cached_on_model
 from analysis.static.token_model.trade_conditions import StoredValues
+from config.primitives import to_hash32
 
 StoreKey = tuple[FunctionId, int, Value, Value]
 """Function, program counter, slot and value."""
@@ -58,9 +58,9 @@ def written_to(
             else:
                 is_free = True
     return StoredValues(
-        slot=slot_name(slot),
-        bits=slot_name(bits),
-        constants=tuple(map(slot_name, sorted(constants))),
+        slot=to_hash32(slot),
+        bits=to_hash32(bits),
+        constants=tuple(map(to_hash32, sorted(constants))),
         clocks=tuple(clocks),
         is_free=is_free,
     )

@@ -15,7 +15,7 @@ from analysis.static.evm.expressions import address_in
 from analysis.static.evm.path_state import APPROVE
 from analysis.static.token_model.contract_model import MOVERS, ContractModel
 from analysis.static.token_model.guarded_stores import is_guarded
-from analysis.static.token_model.owned_variables import writes_inside
+from analysis.static.token_model.owned_variables import writes_of
 from analysis.static.token_model.stored_values import written_to
 from analysis.static.token_model.trade_conditions import Source, StoredValues
 
@@ -57,7 +57,7 @@ class WrittenVariables:
         open_ = self._open_writes(variable)
         if not open_:
             return None
-        if is_entry and all(map(self._is_own_act, self._writes(variable))):
+        if is_entry and all(map(self._is_own_act, writes_of(code, variable))):
             return "own"
         if all(write.entry in _TRADES or code.is_callers_own(write) for write in open_):
             return "mark" if is_entry else "counter"
@@ -65,10 +65,8 @@ class WrittenVariables:
 
     def _open_writes(self, variable: Variable) -> list[StorageWrite]:
         """Return the stores to it that no owner check guards."""
-        return [write for write in self._writes(variable) if not is_guarded(self._code, write)]
-
-    def _writes(self, variable: Variable) -> list[StorageWrite]:
-        return [*self._code.writes_to(variable), *writes_inside(self._code, variable)]
+        writes = writes_of(self._code, variable)
+        return [write for write in writes if not is_guarded(self._code, write)]
 
     def _is_own_act(self, write: StorageWrite) -> bool:
         """True if it stores under the caller's or a signer's key, and is no trade."""
