@@ -12,8 +12,8 @@ from typing import Final
 import click
 from click.shell_completion import CompletionItem
 
-from config.errors import AssayError, TokenRefusedError
-from config.terminal import printable
+from core.errors import AssayError, TokenRefusedError
+from core.terminal import printable
 
 EXIT_FAILURE = 1
 EXIT_REFUSED = 3

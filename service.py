@@ -27,18 +27,18 @@ from api.app import create_app
 from api.deps import ApiDeps, ChainState
 from api.serving.serve import check_address, serve, stop_on_signals
 from config.chains import Chain
-from config.errors import ConfigError, UpstreamError
 from config.load import choose_enabled, load_chains
 from config.plans import load_plans
-from config.primitives import BlockRef
 from config.settings import IndexerSettings, Settings
+from core.errors import ConfigError, UpstreamError
+from core.primitives import BlockRef
+from core.report import Report
+from core.rpc.client import RpcClient
 from indexer.follow import follow
 from indexer.follower_status import FollowStatus, Publish
 from indexer.maintenance import keep_up
-from indexer.rpc import RpcClient
 from sql.console import serve_console
 from sql.ledger import Ledger
-from sql.rows import Report
 from sql.store import Store
 
 _STALE_AFTER_S = 60.0

@@ -10,12 +10,12 @@ from analysis.market.token_price import TokenPrice
 from analysis.token.contract_clock import ContractClock
 from config.chains import Chain
 from config.plans import Plan
-from config.primitives import Address
-from config.secret import Secret
 from config.settings import ApiSettings, SignInSettings
 from config.sign_in import OidcClient
+from core.primitives import Address
+from core.report import Report
+from core.secret import Secret
 from sql.ledger import Ledger
-from sql.rows import Report
 
 
 class Analysis(Protocol):

@@ -16,7 +16,7 @@ from litestar.types import ExceptionHandlersMap
 
 from api.formats.shapes import Shape
 from api.formats.times import iso_utc
-from config.errors import CallerError, StoreError
+from core.errors import CallerError, StoreError
 
 _log = structlog.get_logger(__name__)
 

@@ -34,7 +34,7 @@ from api.served_chains import find_chain, list_chains
 from api.serving.answer_cache import CachedAnswer
 from api.serving.answers import Answers
 from api.serving.batch_service import ToldRefusal, tell
-from config.errors import StoreError
+from core.errors import StoreError
 
 INSTRUCTIONS = (
     "Token-safety findings for EVM chains. null, an absent key and `pending` mean unknown: never "

@@ -23,10 +23,10 @@ from api.deps import ApiDeps, ChainState
 from api.serving.serve import serve, stop_on_signals
 from config.load import load_chains
 from config.plans import load_plans
-from config.primitives import Address
 from config.settings import AnalysisSettings, ApiSettings
+from core.primitives import Address
+from core.report import Report
 from sql.ledger import Ledger
-from sql.rows import Report
 from sql.store import Store
 
 STORE, LEDGER = "store.duckdb", "ledger.sqlite"

@@ -28,10 +28,10 @@ from benchmarks._machine import ROOT, describe
 from benchmarks._process import Process
 from benchmarks._server import LEDGER, STORE
 from config.plans import load_plans
-from config.primitives import Address
+from core.primitives import Address
+from core.report import PoolResultRow, Report
 from sql.ledger import Ledger
 from sql.reports import write_report
-from sql.rows import PoolResultRow, Report
 from sql.store import Store
 from tests.api.samples import DEAD, make_holder, make_pool, make_report
 

@@ -17,10 +17,11 @@ from eth_abi.abi import decode
 
 from benchmarks._machine import describe
 from config.chains import Chain
-from config.jsonrpc import RpcFault, RpcRequest
 from config.load import load_chains
-from config.primitives import Address
 from config.settings import IndexerSettings, RpcSettings
+from core.primitives import Address
+from core.rpc.client import RpcClient
+from core.rpc.messages import RpcFault, RpcRequest
 from demo.anvil import AnvilNode
 from demo.compile import load_artifacts
 from demo.layout import World
@@ -31,7 +32,6 @@ from indexer.backfill import backfill
 from indexer.decode.forms import event_topic
 from indexer.decode.logs import decode_logs
 from indexer.decode.transfer_events import decode_transfers
-from indexer.rpc import RpcClient
 from sql.store import Store
 
 TRANSFERS = 20_000

@@ -25,11 +25,11 @@ from analysis.market.venues.uniswap_v4 import state_slots
 from benchmarks._machine import ROOT, describe
 from benchmarks._process import Process
 from config.chains import Chain
-from config.jsonrpc import RpcRequest
 from config.load import load_chains
 from config.plans import load_plans
-from config.primitives import Hash32
 from config.settings import load_settings
+from core.primitives import Hash32
+from core.rpc.messages import RpcRequest
 from demo.anvil import AnvilNode
 from demo.layout import ZooToken
 from demo.overlay import write_overlay

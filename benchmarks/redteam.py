@@ -22,12 +22,12 @@ from benchmarks._machine import describe
 from config.chains import Chain
 from config.load import load_chains
 from config.settings import AnalysisSettings, RpcSettings
+from core.rpc.client import RpcClient
 from demo.anvil import AnvilNode
 from demo.compile import load_artifacts
 from demo.layout import World
 from demo.overlay import write_overlay
 from demo.world import build_market
-from indexer.rpc import RpcClient
 from tests.redteam.generator import compose
 from tests.redteam.judge import Finding, judge_all, render
 from tests.redteam.model import Trap

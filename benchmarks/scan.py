@@ -17,16 +17,16 @@ from analysis.reads.indexed_facts import NoFactsIndex
 from analysis.reads.node import Node
 from benchmarks._machine import describe
 from config.chains import Chain
-from config.errors import TokenRefusedError
 from config.load import load_chains
-from config.primitives import Address
 from config.settings import AnalysisSettings, RpcSettings
+from core.errors import TokenRefusedError
+from core.primitives import Address
+from core.rpc.client import RpcClient
 from demo.anvil import AnvilNode
 from demo.compile import load_artifacts
 from demo.layout import ZooToken
 from demo.overlay import write_overlay
 from demo.world import build_world
-from indexer.rpc import RpcClient
 from tests.chain.counting import CountingNode
 from tests.chain.many_pools import seed_nine_more
 from tests.chain.verbs import Chain as DemoChain

@@ -14,8 +14,8 @@ from rich.table import Table
 from api.serving.serve import check_address
 from commands.tables import OUT
 from config.plans import load_plans
-from config.primitives import checksum
 from config.settings import load_settings
+from core.primitives import checksum
 from demo.embedded import EmbeddedChain, run_embedded_chain
 from service import run_service
 from sql.ledger import Ledger

@@ -9,7 +9,7 @@ import msgspec
 
 from config.plans import load_plans
 from config.settings import load_settings
-from config.terminal import printable
+from core.terminal import printable
 from sql.ledger import Ledger
 
 

@@ -5,10 +5,10 @@ from contextlib import AsyncExitStack
 import click
 
 from config.chains import Chain
-from config.errors import ConfigError
 from config.load import load_chains
 from config.settings import Settings
-from indexer.rpc import RpcClient
+from core.errors import ConfigError
+from core.rpc.client import RpcClient
 
 
 def find_chain(settings: Settings, name: str) -> Chain:

@@ -15,11 +15,11 @@ from analysis.token.admission import admit_address
 from api.formats.rendering import FORMATS, Format, render_refusal, render_report
 from commands.nodes import connect, find_chain
 from config.chains import Chain
-from config.errors import TokenRefusedError
 from config.settings import Settings, load_settings
-from config.terminal import printable
+from core.errors import TokenRefusedError
+from core.report import Report
+from core.terminal import printable
 from service import desk_of
-from sql.rows import Report
 
 
 @click.command("scan")

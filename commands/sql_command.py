@@ -8,7 +8,7 @@ from rich.table import Column, Table
 
 from commands.tables import OUT, cell_text
 from config.settings import load_settings
-from config.terminal import printable
+from core.terminal import printable
 from sql.console import run_sql
 
 

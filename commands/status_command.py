@@ -11,9 +11,9 @@ from rich.table import Table
 from commands.nodes import connect
 from commands.tables import OUT, cell_text
 from config.chains import Chain
-from config.errors import UpstreamError
 from config.load import choose_enabled, load_chains
 from config.settings import Settings, load_settings
+from core.errors import UpstreamError
 from sql.chain_progress import read_counts
 
 _EXIT_STALE = 1

@@ -3,7 +3,7 @@
 from rich.console import Console
 from rich.text import Text
 
-from config.terminal import printable
+from core.terminal import printable
 
 OUT = Console(soft_wrap=True, highlight=False)
 

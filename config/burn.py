@@ -4,8 +4,8 @@ from pathlib import Path
 
 import msgspec
 
-from config.primitives import Address
 from config.toml import decode, decode_address, load_toml
+from core.primitives import Address
 
 BUILT_IN = Path(__file__).parent / "burn.toml"
 

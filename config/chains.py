@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import msgspec
 
 from config.launchpads import Launchpad
-from config.primitives import Address
+from core.primitives import Address
 
 DexKind = Literal["AmmV2", "AmmV3", "AmmV4", "Solid", "SolidV3"]
 """The five pool families of the specification; also the value of `liquidity_type`."""

@@ -8,11 +8,11 @@ from typing import Annotated, get_args
 import msgspec
 
 from config.chains import Anchor, BlockNumber, Chain, Clock, Dex, Listing, Oracle, Permit2
-from config.errors import ConfigError
 from config.launchpads import Launchpad, Registry
-from config.primitives import Address
 from config.settings import ENVIRONMENT, Settings
 from config.toml import SourceOf, decode, decode_address, load_toml
+from core.errors import ConfigError
+from core.primitives import Address
 
 BUILT_IN = Path(__file__).parent / "chains"
 

@@ -5,7 +5,7 @@ import sys
 
 import structlog
 
-from config.terminal import printable_event
+from core.terminal import printable_event
 
 
 def configure_log() -> None:

@@ -5,8 +5,8 @@ from typing import Annotated
 
 import msgspec
 
-from config.errors import ConfigError
 from config.toml import decode, load_toml
+from core.errors import ConfigError
 
 BUILT_IN = Path(__file__).parent / "plans.toml"
 

@@ -12,10 +12,11 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from config.errors import ConfigError
-from config.secret import Secret, mask_url
 from config.sign_in import OidcClient, load_oidc_client
 from config.toml import decode, load_toml, walk
+from core.errors import ConfigError
+from core.rpc.limits import RpcLimits
+from core.secret import Secret, mask_url
 
 BUILT_IN = Path(__file__).parent / "settings.toml"
 OVERLAY_NAME = "settings.toml"
@@ -66,7 +67,7 @@ def _default(name: str) -> Any:
     return msgspec.field(default_factory=lambda: _frozen(_ROWS[name].default))
 
 
-class RpcSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class RpcSettings(RpcLimits, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Settings of JSON-RPC requests to nodes."""
 
     timeout_s: NonNegativeSeconds = _default("rpc.timeout_s")

@@ -6,8 +6,8 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from config.errors import ConfigError
-from config.secret import Secret
+from core.errors import ConfigError
+from core.secret import Secret
 
 
 class OidcClient(msgspec.Struct, frozen=True, kw_only=True):

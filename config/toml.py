@@ -8,8 +8,8 @@ from typing import TypeVar
 
 import msgspec
 
-from config.errors import ConfigError, InvalidAddressError
-from config.primitives import Address, checksum, parse_address
+from core.errors import ConfigError, InvalidAddressError
+from core.primitives import Address, checksum, parse_address
 
 T = TypeVar("T")
 SourceOf = Callable[[str], str]

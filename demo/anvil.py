@@ -11,9 +11,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from config.errors import ConfigError, UpstreamError
-from config.jsonrpc import RpcRequest
-from config.primitives import Address, Hash32
+from core.errors import ConfigError, UpstreamError
+from core.primitives import Address, Hash32
+from core.rpc.messages import RpcRequest
 from demo.wire import Wire
 
 PROJECT_ROOT = Path(__file__).resolve().parent.parent

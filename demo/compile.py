@@ -13,7 +13,7 @@ from pathlib import Path
 
 import msgspec
 
-from config.errors import ConfigError, InternalError
+from core.errors import ConfigError, InternalError
 from demo.anvil import NODE_MODULES, PROJECT_ROOT
 
 _CONTRACTS = Path(__file__).resolve().parent / "contracts"

@@ -6,7 +6,7 @@ import msgspec
 from eth_abi.abi import encode
 from eth_utils.crypto import keccak
 
-from config.primitives import ZERO_ADDRESS, Address, Hash32
+from core.primitives import ZERO_ADDRESS, Address, Hash32
 from demo.layout import FOR_EVER, Pool, Sides, VenueKey, Venues, positions_of
 from demo.pipeline import Pipeline
 

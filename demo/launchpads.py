@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import msgspec
 
 from config.launchpads import CreationEvent, Launchpad, Registry
-from config.primitives import Address
+from core.primitives import Address
 from demo.anvil import ETHER
 from demo.layout import LaunchedToken, Venues, router_of
 from demo.pipeline import Pipeline, created_address

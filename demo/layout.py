@@ -6,9 +6,9 @@ import msgspec
 from eth_utils.crypto import keccak
 
 from config.chains import Anchor, Dex, DexKind, Oracle
-from config.errors import InternalError
 from config.launchpads import Launchpad
-from config.primitives import ZERO_ADDRESS, Address, Hash32
+from core.errors import InternalError
+from core.primitives import ZERO_ADDRESS, Address, Hash32
 from demo.anvil import ETHER
 
 NATIVE_USD = 3_000

@@ -15,7 +15,7 @@ import msgspec
 from aiohttp import web
 from eth_utils.crypto import keccak
 
-from config.primitives import ZERO_ADDRESS, Address, checksum
+from core.primitives import ADDRESS_MASK, ZERO_ADDRESS, Address, checksum
 from demo.anvil import ETHER, AnvilNode
 from demo.layout import NATIVE_USD, Pool, World, ZooToken
 from demo.reads import balance_of, read
@@ -76,7 +76,7 @@ def _fetch_v4(node: AnvilNode, token: ZooToken) -> tuple[float, float]:
         int(str(read(node, pool.address, "extsload(bytes32)", slot.to_bytes(32))[0]))
         for slot in (state, state + _LIQUIDITY)
     )
-    root = (price & 2**160 - 1) / 2**96
+    root = (price & ADDRESS_MASK) / 2**96
     first, second = liquidity / root, liquidity * root
     return (first, second) if token.address < pool.quote else (second, first)
 

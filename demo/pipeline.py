@@ -3,10 +3,10 @@
 import msgspec
 from eth_utils.crypto import keccak
 
-from config.errors import InternalError
-from config.jsonrpc import RpcRequest
-from config.primitives import Address, Hash32
-from demo.abi import call_data, encode_values
+from core.abi import call_data, encode_values
+from core.errors import InternalError
+from core.primitives import Address, Hash32
+from core.rpc.messages import RpcRequest
 from demo.anvil import AnvilNode, quantity
 from demo.compile import Artifacts
 from demo.wire import NodeRefusedError

@@ -2,8 +2,8 @@
 
 from typing import cast
 
-from config.primitives import Address
-from demo.abi import call_data, decode_values
+from core.abi import call_data, decode_values
+from core.primitives import Address
 from demo.anvil import AnvilNode
 
 

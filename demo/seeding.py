@@ -2,9 +2,9 @@
 
 import msgspec
 
-from config.jsonrpc import RpcRequest
-from config.primitives import ZERO_ADDRESS, Address
-from demo.abi import call_data, decode_values
+from core.abi import call_data, decode_values
+from core.primitives import ZERO_ADDRESS, Address
+from core.rpc.messages import RpcRequest
 from demo.anvil import AnvilNode
 from demo.concentrated import fill_concentrated, open_concentrated
 from demo.layout import FOR_EVER, Pool, Sides, VenueKey, Venues, positions_of, router_of

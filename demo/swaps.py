@@ -2,8 +2,8 @@
 
 import msgspec
 
-from config.primitives import ZERO_ADDRESS, Address
-from demo.abi import call_data
+from core.abi import call_data
+from core.primitives import ZERO_ADDRESS, Address
 from demo.concentrated import POOL_KEY, pool_key
 from demo.layout import FOR_EVER, Pool, Venues, ZooToken, router_of
 

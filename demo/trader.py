@@ -6,8 +6,8 @@ import time
 
 from eth_abi.exceptions import DecodingError
 
-from config.errors import UpstreamError
-from config.primitives import Address
+from core.errors import UpstreamError
+from core.primitives import Address
 from demo.anvil import ETHER, AnvilNode
 from demo.compile import load_artifacts
 from demo.layout import Sides, World, ZooToken, native_worth

@@ -3,7 +3,7 @@
 import msgspec
 
 from config.chains import Anchor, Dex, Oracle
-from config.primitives import ZERO_ADDRESS, Address
+from core.primitives import ZERO_ADDRESS, Address
 from demo.anvil import AnvilNode
 from demo.layout import NATIVE_USD, Venues
 from demo.pipeline import Pipeline, created_address

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import msgspec
 
-from config.errors import UpstreamError
-from config.jsonrpc import RpcFault, RpcRequest
+from core.errors import UpstreamError
+from core.rpc.messages import RpcFault, RpcRequest
 
 _TIMEOUT_S = 30.0
 

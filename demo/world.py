@@ -3,8 +3,8 @@
 import msgspec
 from eth_utils.crypto import keccak
 
-from config.jsonrpc import RpcRequest
-from config.primitives import ZERO_ADDRESS, Address
+from core.primitives import ZERO_ADDRESS, Address
+from core.rpc.messages import RpcRequest
 from demo.animal import Animal
 from demo.anvil import ETHER, AnvilNode
 from demo.compile import load_artifacts

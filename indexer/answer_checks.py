@@ -12,9 +12,9 @@ from functools import lru_cache
 import polars as pl
 from eth_utils.crypto import keccak
 
-from config.primitives import Address, BlockRef, Hash32
-from indexer.failures import DisagreementError
-from indexer.headers import Header, LogsBloom
+from core.primitives import Address, BlockRef, Hash32
+from core.rpc.failures import DisagreementError
+from core.rpc.headers import Header, LogsBloom
 
 _BLOOM_BITS = 2048
 

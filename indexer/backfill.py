@@ -14,13 +14,13 @@ import msgspec
 import structlog
 
 from config.chains import Chain
-from config.errors import CallerError, InternalError, UpstreamError
 from config.settings import IndexerSettings
-from indexer.backoff import SleepClock, SystemClock, backoff_s
-from indexer.failures import DisagreementError
+from core.errors import CallerError, InternalError, UpstreamError
+from core.rpc.backoff import SleepClock, SystemClock, backoff_s
+from core.rpc.client import RpcClient
+from core.rpc.failures import DisagreementError
 from indexer.ingest import Ingest, WrittenPiece
 from indexer.reads import Piece, fetch_blocks, fetch_headers, join_pieces
-from indexer.rpc import RpcClient
 from indexer.spans import SpanReader
 from sql.blocks import list_blocks, read_checkpoint
 from sql.store import Store

@@ -13,15 +13,15 @@ import msgspec
 import structlog
 
 from config.chains import Chain
-from config.errors import InternalError, UpstreamError, WrongChainError
-from config.primitives import BlockRef
 from config.settings import IndexerSettings
-from indexer.backoff import backoff_s
-from indexer.failures import RangeRefusedError
+from core.errors import InternalError, UpstreamError, WrongChainError
+from core.primitives import BlockRef
+from core.rpc.backoff import backoff_s
+from core.rpc.client import RpcClient
+from core.rpc.failures import RangeRefusedError
 from indexer.follower import Follower
 from indexer.follower_status import FollowStatus, Publish
 from indexer.heads import HeadFeed
-from indexer.rpc import RpcClient
 from sql.store import Store
 
 _FIRST_PAUSE_S = 0.5

@@ -12,14 +12,14 @@ from collections.abc import AsyncIterator, Sequence
 import structlog
 
 from config.chains import Chain
-from config.errors import InternalError, UpstreamError
-from config.primitives import BlockRef, Hash32
 from config.settings import IndexerSettings
-from indexer.headers import Header
+from core.errors import InternalError, UpstreamError
+from core.primitives import BlockRef, Hash32
+from core.rpc.client import RpcClient
+from core.rpc.headers import Header
 from indexer.ingest import FOLLOW, TRANSFERS, Ingest, WrittenPiece
 from indexer.reads import Piece, fetch_blocks, fetch_header, fetch_headers, join_pieces
 from indexer.reconcile import Append, CatchUp, Stay, Unwind, next_step
-from indexer.rpc import RpcClient
 from indexer.spans import SpanReader
 from sql.blocks import list_blocks, prune_blocks, read_checkpoint, unwind_from
 from sql.pool_tables import coverage_of

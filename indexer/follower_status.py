@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from config.primitives import BlockRef
+from core.primitives import BlockRef
 
 
 class FollowStatus(msgspec.Struct, frozen=True, kw_only=True):

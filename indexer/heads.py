@@ -7,10 +7,10 @@ from typing import Self
 
 import structlog
 
-from config.errors import UpstreamError
-from indexer.backoff import SleepClock, SystemClock, backoff_s
-from indexer.headers import Header
-from indexer.rpc import RpcClient
+from core.errors import UpstreamError
+from core.rpc.backoff import SleepClock, SystemClock, backoff_s
+from core.rpc.client import RpcClient
+from core.rpc.headers import Header
 
 _FIRST_RETRY_S = 1.0
 _MOST_RETRY_S = 60.0

@@ -8,7 +8,7 @@ import msgspec
 import polars as pl
 
 from config.chains import Chain
-from config.primitives import ZERO_ADDRESS, Hash32
+from core.primitives import ZERO_ADDRESS, Hash32
 from indexer.coverage import extend_all
 from indexer.decode.launch_events import LaunchDecoder
 from indexer.decode.pool_events import PoolDecoder

@@ -9,9 +9,9 @@ from collections.abc import Coroutine
 import structlog
 
 from config.chains import Chain
-from config.errors import InternalError
 from config.settings import IndexerSettings
-from indexer.rpc import RpcClient
+from core.errors import InternalError
+from core.rpc.client import RpcClient
 from indexer.transfer_history import Histories
 from sql.store import Store
 from sql.trade_tables import delete_old_trades

@@ -10,9 +10,13 @@ from collections.abc import Sequence
 import msgspec
 import polars as pl
 
-from config.errors import UpstreamError
-from config.jsonrpc import RpcAnswer, RpcFault, RpcRequest
-from config.primitives import Address, BlockRef, Hash32
+from core.errors import UpstreamError
+from core.primitives import Address, BlockRef, Hash32
+from core.rpc.client import RpcClient
+from core.rpc.failures import DisagreementError, MalformedAnswerError, RangeRefusedError
+from core.rpc.headers import Header, decode_header, header_request
+from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
+from core.rpc.ranges import is_range_refusal, parse_suggestion
 from indexer.answer_checks import (
     check_block_logs,
     check_link,
@@ -23,10 +27,6 @@ from indexer.answer_checks import (
 from indexer.decode.logs import LOG_SCHEMA, decode_logs
 from indexer.decode.pool_events import CREATION_TOPICS
 from indexer.decode.transfer_events import TRANSFER_TOPIC
-from indexer.failures import DisagreementError, MalformedAnswerError, RangeRefusedError
-from indexer.headers import Header, decode_header, header_request
-from indexer.ranges import is_range_refusal, parse_suggestion
-from indexer.rpc import RpcClient
 
 TOPICS: tuple[Hash32, ...] = (*CREATION_TOPICS, TRANSFER_TOPIC)
 """Topics ingested on every chain, queried without addresses, as tokens are too many to list."""

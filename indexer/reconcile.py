@@ -5,7 +5,7 @@ The follower executes the step. No I/O.
 
 import msgspec
 
-from config.primitives import BlockRef
+from core.primitives import BlockRef
 
 
 class Stay(msgspec.Struct, frozen=True):

@@ -2,17 +2,17 @@
 
 from collections.abc import Sequence
 
-from config.primitives import Address, Hash32
 from config.settings import IndexerSettings
-from indexer.failures import (
+from core.primitives import Address, Hash32
+from core.rpc.client import RpcClient
+from core.rpc.failures import (
     AnswerTimeoutError,
     AnswerTooLargeError,
     RangeRefusedError,
     RateLimitedError,
 )
-from indexer.ranges import LogRange
+from core.rpc.ranges import LogRange
 from indexer.reads import Piece, fetch_range
-from indexer.rpc import RpcClient
 
 
 class SpanReader:

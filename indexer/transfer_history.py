@@ -14,16 +14,16 @@ import polars as pl
 import structlog
 
 from config.chains import Chain
-from config.errors import UpstreamError
-from config.jsonrpc import RpcAnswer, RpcFault, RpcRequest
-from config.primitives import Address
 from config.settings import IndexerSettings
-from indexer.backoff import SleepClock, SystemClock, backoff_s
+from core.errors import UpstreamError
+from core.primitives import Address
+from core.rpc.backoff import SleepClock, SystemClock, backoff_s
+from core.rpc.client import RpcClient
+from core.rpc.failures import RangeRefusedError
+from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
 from indexer.decode.transfer_events import TRANSFER_TOPIC, decode_transfers
-from indexer.failures import RangeRefusedError
 from indexer.ingest import FOLLOW
 from indexer.reads import Piece, join_pieces
-from indexer.rpc import RpcClient
 from indexer.spans import SpanReader
 from sql.history_tables import DueHistory, list_due_histories, write_history
 from sql.rows import HistoryRow

@@ -2,7 +2,7 @@
 
 import hashlib
 
-from config.primitives import Hash32
+from core.primitives import Hash32
 from sql.rows import CodeAnswerRow
 from sql.store import Readable, Store
 

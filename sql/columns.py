@@ -1,6 +1,7 @@
 """Mapping between structs and tables: column types, and encoding of their values.
 
-Derived from the annotations of sql/rows.py, so that struct, table and frame cannot diverge.
+Derived from the annotations of `sql.rows` and `core.report`, so that struct, table and frame
+cannot diverge.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -11,7 +12,8 @@ from typing import Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 import msgspec
 import polars as pl
 
-from config.primitives import RawAmount
+from core import report
+from core.primitives import RawAmount
 from sql import rows
 
 T = TypeVar("T", bound=msgspec.Struct)
@@ -32,12 +34,12 @@ TABLES: Mapping[str, type[msgspec.Struct]] = {
     "history": rows.HistoryRow,
     "undecoded": rows.UndecodedRow,
     "code_answer": rows.CodeAnswerRow,
-    "report": rows.ReportRow,
-    "report_static": rows.StaticFindings,
-    "report_pool": rows.PoolResultRow,
-    "report_holder": rows.HolderRow,
-    "report_clock_limit": rows.ClockLimitRow,
-    "report_evidence": rows.EvidenceRow,
+    "report": report.ReportRow,
+    "report_static": report.StaticFindings,
+    "report_pool": report.PoolResultRow,
+    "report_holder": report.HolderRow,
+    "report_clock_limit": report.ClockLimitRow,
+    "report_evidence": report.EvidenceRow,
     "refusal": rows.RefusalRow,
 }
 """Tables whose columns are the fields of a struct. `transfer` is not one: see transfer_tables."""
@@ -57,7 +59,7 @@ ADDED: Mapping[str, tuple[tuple[str, str], ...]] = {
 NARROWED = frozenset({"chain_id", "token_id", "log_index", "ordinal"})
 """Names of integer columns that fit into 32 bits."""
 
-_WIDE_INTEGERS = frozenset({(rows.ClockLimitRow, "value")})
+_WIDE_INTEGERS = frozenset({(report.ClockLimitRow, "value")})
 """Integer fields whose value a contract chooses, so they may have 256 bits."""
 
 _DTYPES: Mapping[str, pl.DataType] = {

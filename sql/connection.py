@@ -8,7 +8,7 @@ from pathlib import Path
 
 import duckdb
 
-from config.errors import StoreError
+from core.errors import StoreError
 from sql.migrate import migrate
 
 MEMORY = Path(":memory:")

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import msgspec
 
-from config.errors import AssayError, QueryError, StoreError
+from core.errors import AssayError, QueryError, StoreError
 from sql.query import Bounds, QueryResult, run_query
 from sql.store import Store
 

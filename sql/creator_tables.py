@@ -2,7 +2,7 @@
 
 import msgspec
 
-from config.primitives import Address, Hash32
+from core.primitives import Address, Hash32
 from sql.rows import CreatorRow
 from sql.store import Readable, Store
 

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from config.primitives import Address, RawAmount
+from core.primitives import Address, RawAmount
 from sql.rows import HistoryRow
 from sql.store import Readable, Transaction
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import msgspec
 import polars as pl
 
-from config.primitives import Address
+from core.primitives import Address
 from sql.columns import encode, table_schema
 from sql.rows import LaunchRow
 from sql.store import Readable, Transaction

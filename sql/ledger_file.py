@@ -10,7 +10,7 @@ from typing import TypeVar
 
 import msgspec
 
-from config.errors import StoreError
+from core.errors import StoreError
 from sql.statements import LEDGER_QUERIES, LEDGER_SCHEMA, load_migrations, load_statement
 
 T = TypeVar("T", bound=msgspec.Struct)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import duckdb
 
-from config.errors import StoreError
+from core.errors import StoreError
 from sql.statements import load_migrations, load_statement
 
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import duckdb
 import msgspec
 
-from config.errors import QueryError
+from core.errors import QueryError
 from sql.store import Store
 
 _ZONED = "WITH TIME ZONE"

@@ -9,19 +9,18 @@ from collections.abc import Sequence
 import msgspec
 import zstandard
 
-from config.errors import StoreError
-from config.primitives import Address, Hash32, RawAmount
-from sql.rows import (
+from core.errors import StoreError
+from core.primitives import Address, Hash32, RawAmount
+from core.report import (
     ClockLimitRow,
     EvidenceRow,
     HolderRow,
     PoolResultRow,
-    RefusalRow,
     Report,
     ReportRow,
     StaticFindings,
-    TokenRow,
 )
+from sql.rows import RefusalRow, TokenRow
 from sql.store import Readable, Reader, Store, Transaction
 from sql.tokens import read_token, track_tokens
 

@@ -9,13 +9,8 @@ from typing import Literal
 import msgspec
 
 from config.chains import DexKind
-from config.errors import RefusalCode
-from config.primitives import Address, Hash32, RawAmount, Selector
-
-TradeOutcome = Literal["passed", "refused", "pending"]
-"""Result of one simulated side of one pool. None, not a value, if it was not attempted."""
-
-Pending = Literal["pending"]
+from core.errors import RefusalCode
+from core.primitives import Address, Hash32
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True):
@@ -167,38 +162,6 @@ class CoverageRow(Row, frozen=True, kw_only=True):
 # --- code ------------------------------------------------------------------------------------
 
 
-class StaticFindings(Row, frozen=True, kw_only=True):
-    """Findings of the static analysis. Definitions: the specification, "Static analysis".
-
-    None: not known. `pending`: the analysis has not run.
-    """
-
-    mint_or_burn_function: bool | None = None
-    can_selfdestruct: bool | None = None
-    transfer_guarded_by_storage: bool | None = None
-    transfer_from_guarded_by_storage: bool | None = None
-    trading_cooldown: bool | None = None
-    view_function_modifies_state: bool | None = None
-    has_trading_cap: bool | None = None
-    has_trading_cap_functionality: bool | None = None
-    trading_cap_can_be_modified: bool | Pending | None = None
-    has_position_cap: bool | None = None
-    has_position_cap_functionality: bool | None = None
-    position_cap_can_be_modified: bool | Pending | None = None
-    has_owner_functionality: bool | None = None
-    has_pause_functionality: bool | None = None
-    pause_status_can_be_modified: bool | Pending | None = None
-    has_blacklist_or_whitelist: bool | None = None
-    external_call: bool | None = None
-    timebomb: bool | Pending | None = "pending"
-    has_tax_functionality: bool | None = None
-    tax_can_be_modified: bool | None = None
-    is_proxy: bool | None = None
-    balance_update_function: tuple[Selector, ...] | None = None
-    """None: not all candidate functions were explored; also for the next field."""
-    allowance_update_function: tuple[Selector, ...] | None = None
-
-
 class CodeAnswerRow(Row, frozen=True, kw_only=True):
     """Result of one version of the static analysis for one distinct runtime code, or for all codes
     that differ only in immutables."""
@@ -219,168 +182,12 @@ class CodeAnswerRow(Row, frozen=True, kw_only=True):
 # --- reports ---------------------------------------------------------------------------------
 
 
-class ReportRow(Row, frozen=True, kw_only=True):
-    """Findings on one token at one block, one value a column.
-
-    None: unknown, never "no".
-    """
-
-    chain_id: int
-    address: Address
-    block_number: int
-    block_hash: Hash32
-    block_time_s: int
-    scanned_at_s: int
-    """Unix seconds of the local clock when the analysis ended."""
-    is_settled: bool
-    """False: a part was still running when this was written; a later write replaces it."""
-    name: str
-    symbol: str
-    decimals: int
-    supply_raw: RawAmount
-    burned_raw: RawAmount
-    owner_address: Address | None
-    ownership_renounced: bool | None
-    is_open_source: bool | None
-    has_open_source_implementation: bool | None
-    implementation: Address | None
-    """For a proxy, the contract whose code was analysed. None: not a proxy."""
-    timebomb_status: str | None
-    """Status when the analysis ended; answers recompute it from the clock limits."""
-    transfer_success: bool | None
-    send_tax: float | None
-    """Percent."""
-    receive_tax: float | None
-    """Percent."""
-    transfer_checked_at_s: int | None
-    """When the last transfer check ended: one that settled, or one that had neither a holder nor a
-    funded test wallet to send from (transfer_success is then None). None: there was none."""
-    allowance_bypass: bool | None
-    privileged_spenders: tuple[Address, ...]
-    funds_can_be_drained: bool | None
-    owner_can_change_balance: bool | None
-    """None: not assessed; the key is then absent from answers."""
-    is_launchpad_token: bool | None
-    launchpad_name: str | None
-    creator_address: Address | None
-    creator_balance_raw: RawAmount | None
-    owner_slots_vacant: bool | None
-    """True if every owner-check slot holds zero or a burn address. None: not all are read."""
-    clock_block: int | None
-    """`block.number` as read by a contract. None: not requested, or no answer."""
-    clock_time_s: int | None
-    """`block.timestamp` as read by a contract."""
-    others_raw: RawAmount | None
-    """Sum of balances of unlisted holders by a complete transfer history. None: the history is
-    incomplete."""
-    sell_blocked_later: bool | None
-    """True if in some traded pool a sale that passes today reverts within 30 days. None, as in the
-    next three: no sale passes today, or it was not determined."""
-    sell_tax_rises: bool | None
-    """True if the tax is below half today, and half or more within 30 days or after trades."""
-    sell_depends_on_size: bool | None
-    """True if some buyers can sell, or keep half of the proceeds, and others cannot."""
-    sell_blocked_after_others: bool | None
-    """True if a sale that passes today reverts after others' trades, or a second buy."""
-    sell_depends_on_conditions: bool | None
-    """True if under ordinary values of inputs that the code reads (fees, gas, coins, randomness) a
-    sale reverts, or loses half."""
-    untested_conditions: bool | None
-    """True if the code can revert or tax a trade on a condition that was neither simulated both
-    ways nor proved harmless. None: its conditions are not known."""
-    hidden_owner_controls: bool | None
-    """True if somebody sets on what trades revert, unseen in other fields. None: not known."""
-    unproved_custody: bool | None
-    """True if a balance may fall or an allowance rise without proof of the holder's consent."""
-    creates_balances: bool | None
-    """True if some function adds to a balance without lowering another, hidden from totalSupply or
-    open to anybody. None: not known."""
-
-
-LIQUIDITY_UNKNOWN = "liquidity_unknown"
-"""Error code of a pool that exists, but whose reserves could not be read."""
-
-
-class PoolResultRow(Row, frozen=True, kw_only=True, gc=False):
-    """One pool of one token's report, deepest first by `ordinal`."""
-
-    ordinal: int
-    pool: Address
-    pool_id: Hash32 | None
-    kind: str
-    """`liquidity_type`."""
-    dex: str
-    quote: Address
-    """The side that is not the token; the zero address is the native coin."""
-    liquidity_usd: float
-    """USD of known-token reserves, both sides. 0 where it is not valued."""
-    quote_side_usd: float
-    """USD of the quote side alone; `is_liquid` is measured here. 0 where it is not valued."""
-    buy: TradeOutcome | None
-    buy_tax: float | None
-    """Percent. None unless `buy` is passed and the tax was measured."""
-    sell: TradeOutcome | None
-    sell_tax: float | None
-    error_code: str | None
-    error_message: str | None
-    is_launchpad: bool | None
-    token_usd: float | None
-    """USD of one whole token at the pool's spot price. None: no price, or no priced other side."""
-
-    @property
-    def is_valued(self) -> bool:
-        """True if the pool's reserves are known; otherwise the USD amounts have no meaning."""
-        return self.error_code != LIQUIDITY_UNKNOWN
-
-
-class HolderRow(Row, frozen=True, kw_only=True):
-    """A balance at the report's block."""
-
-    role: Literal["burn", "top"]
-    ordinal: int
-    owner: Address
-    amount_raw: RawAmount
-
-
-class ClockLimitRow(Row, frozen=True, kw_only=True):
-    """A value that code compares with the clock; whether it is a deadline depends on the clock."""
-
-    source: Literal["constant", "storage", "stamp"]  # stamp: storage only ever set to the clock
-    slot: Hash32 | None
-    """None: a constant, or a storage value without one known slot."""
-    value: int | None
-    """For storage: at the report's block. None: out of reach, or the node did not answer."""
-    compared_with: Literal["block", "timestamp"] | None
-    """None: not known, or both."""
-
-
-class EvidenceRow(Row, frozen=True, kw_only=True):
-    """Evidence for one finding."""
-
-    key: str
-    """The API field or scenario it proves."""
-    body: str
-    """JSON: selectors, slots, program counters, or the calls and their results."""
-
-
 class RefusalRow(Row, frozen=True, kw_only=True):
     """The latest admission refusal of one tracked token. A later report replaces it."""
 
     code: RefusalCode
     reason: str
     refused_at_s: int
-
-
-class Report(msgspec.Struct, frozen=True, kw_only=True):
-    """The complete result of one analysis: written by the analysis, read by the API."""
-
-    token: ReportRow
-    static: StaticFindings
-    pools: tuple[PoolResultRow, ...] | None
-    """None: pools were not resolved (not the same as an empty tuple, no pool found)."""
-    holders: tuple[HolderRow, ...]
-    clock_limits: tuple[ClockLimitRow, ...]
-    evidence: tuple[EvidenceRow, ...]
 
 
 # --- ledger (SQLite) -------------------------------------------------------------------------

@@ -13,7 +13,7 @@ import duckdb
 import msgspec
 import polars as pl
 
-from config.errors import StoreError
+from core.errors import StoreError
 from sql.columns import TABLES, decode, encode, table_schema
 from sql.connection import Connection
 from sql.statements import load_statement

@@ -5,7 +5,7 @@ from typing import Literal
 
 import polars as pl
 
-from config.primitives import Address
+from core.primitives import Address
 from sql.rows import TokenRow
 from sql.store import Readable, Transaction
 

@@ -3,8 +3,8 @@
 import msgspec
 import polars as pl
 
-from config.errors import StoreError
-from config.primitives import ZERO_ADDRESS, Address, RawAmount
+from core.errors import StoreError
+from core.primitives import ZERO_ADDRESS, Address, RawAmount
 from sql.store import Readable, Transaction
 from sql.tokens import read_token
 

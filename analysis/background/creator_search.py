@@ -13,9 +13,9 @@ from analysis.background.retry_gate import RetryGate, schedule_by_chain
 from analysis.pipeline.chain_context import ChainContext
 from analysis.reads.eth_reads import call, decode_uint, read_reply
 from analysis.token.creation import ContractCreation, find_creation, find_launch
-from config.errors import StoreError, UpstreamError
-from config.primitives import Address, RawAmount
 from config.settings import AnalysisSettings
+from core.errors import StoreError, UpstreamError
+from core.primitives import Address, RawAmount
 from sql.creator_tables import Creatorless, list_creatorless, write_creator
 from sql.launch_tables import launches_of
 from sql.reports import set_creator

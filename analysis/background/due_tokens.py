@@ -8,9 +8,9 @@ from apscheduler.schedulers.asyncio import AsyncIOScheduler
 
 from analysis.background.retry_gate import RetryGate, schedule_by_chain
 from analysis.pipeline.analyser import Analyser
-from config.errors import StoreError
-from config.primitives import Address
 from config.settings import AnalysisSettings
+from core.errors import StoreError
+from core.primitives import Address
 from sql.reports import list_due
 from sql.store import Store
 

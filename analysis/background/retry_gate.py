@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Iterable
 
 from apscheduler.schedulers.asyncio import AsyncIOScheduler
 
-from config.primitives import Address
+from core.primitives import Address
 
 
 def schedule_by_chain(

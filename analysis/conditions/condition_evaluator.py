@@ -13,9 +13,8 @@ from analysis.conditions.condition_inputs import Input, OrdinaryTrade
 from analysis.static.evm.expressions import FOLDED, MASK
 from analysis.static.token_model.cap_rules import ComputationStep
 from analysis.static.token_model.trade_conditions import TradeCondition
-from config.primitives import Address, Hash32, to_hash32
+from core.primitives import Address, Hash32, low_address, to_hash32
 
-_ADDRESS_BITS: Final = 160
 _TRANSFER: Final = "0xa9059cbb"
 _APPROVE: Final = "0x095ea7b3"
 
@@ -228,4 +227,4 @@ def constant(steps: Sequence[ComputationStep], at: int, words: Mapping[Hash32, i
 
 
 def address_of_word(word: int) -> Address:
-    return Address(f"0x{word & (2**_ADDRESS_BITS - 1):040x}")
+    return low_address(word)

@@ -23,11 +23,10 @@ from analysis.static.token_model.trade_conditions import (
     TradeCondition,
     TradeConditions,
 )
-from config.primitives import Address, Hash32
+from core.primitives import ADDRESS_MASK, Address, Hash32
 
 _MOST_WHAT_IFS: Final = 40
 _MOST_MEANINGS: Final = 16
-_ADDRESS_BITS: Final = 160
 _YEAR_S: Final = 365 * 86_400
 _MOST_BLOCKS: Final = 5_000_000
 _PRICE_LEVELS: Final = (400, 3_000)
@@ -355,7 +354,7 @@ class _Solver:
             "block": (ordinary, ordinary + _MOST_BLOCKS),
             "gas_price": (setting.base_fee_wei, 100 * ordinary + 10**12),
             "base_fee": (0, 100 * ordinary + 10**12),
-            "proposer": (0, 2**_ADDRESS_BITS - 1),
+            "proposer": (0, ADDRESS_MASK),
             "gas": (60_000, 30_000_000),
             "coins": (10**15, 10**24),
             "amount": (1, max(1, setting.supply_raw // 100)),

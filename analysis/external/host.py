@@ -12,7 +12,7 @@ from async_lru import alru_cache
 from purgatory import AsyncCircuitBreakerFactory
 from purgatory.domain.model import OpenedState
 
-from config.errors import UpstreamError
+from core.errors import UpstreamError
 
 T = TypeVar("T")
 

@@ -10,9 +10,9 @@ from analysis.external import defillama, dexscreener, geckoterminal
 from analysis.external.dexscreener import BackedPrice, PoolFigures
 from analysis.external.host import Host
 from config.chains import Chain
-from config.errors import UpstreamError
-from config.primitives import Address, Hash32
 from config.settings import MarketDataSettings
+from core.errors import UpstreamError
+from core.primitives import Address, Hash32
 
 T = TypeVar("T")
 _LOG = structlog.get_logger(__name__)

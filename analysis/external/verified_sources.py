@@ -8,10 +8,10 @@ import msgspec
 import structlog
 
 from analysis.external.host import Host
-from config.errors import UpstreamError
-from config.primitives import Address
-from config.secret import Secret
 from config.settings import SourceSettings
+from core.errors import UpstreamError
+from core.primitives import Address
+from core.secret import Secret
 
 _LOG = structlog.get_logger(__name__)
 

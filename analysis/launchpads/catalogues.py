@@ -13,11 +13,11 @@ import msgspec
 
 from analysis import probes
 from analysis.launchpads.registries import told
-from analysis.reads.abi_encoding import call_data, selector_of
 from analysis.reads.eth_reads import WORD, NoAnswer, decode_uint
-from config.jsonrpc import RpcAnswer, RpcRequest
 from config.launchpads import Catalogue, Launchpad
-from config.primitives import Address, Hash32
+from core.abi import call_data, selector_of
+from core.primitives import Address, Hash32
+from core.rpc.messages import RpcAnswer, RpcRequest
 
 _GAS = 15_000_000
 """Gas of one search: nodes with EIP-7825 refuse more than 2**24. Several hundred entries fit."""

@@ -15,9 +15,9 @@ from analysis.launchpads.catalogues import Walk
 from analysis.launchpads.registries import Record, RegistryQuestion, Word
 from analysis.launchpads.sightings import Search, Sighting
 from analysis.reads.eth_reads import Reply, call, decode_address
-from config.jsonrpc import RpcAnswer, RpcRequest
 from config.launchpads import Launchpad
-from config.primitives import ZERO_ADDRESS, Address, Hash32
+from core.primitives import ZERO_ADDRESS, Address, Hash32
+from core.rpc.messages import RpcAnswer, RpcRequest
 from sql.rows import LaunchRow
 
 Signal = Literal["event", "registry", "code", "getter", "address"]

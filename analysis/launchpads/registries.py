@@ -11,10 +11,10 @@ from typing import Literal
 import msgspec
 
 from analysis.reads.eth_reads import WORD, NoAnswer, Reply, call, read_reply
-from config.errors import UpstreamError
-from config.jsonrpc import RpcAnswer, RpcRequest
 from config.launchpads import Launchpad, Registry
-from config.primitives import Address, Hash32
+from core.errors import UpstreamError
+from core.primitives import Address, Hash32
+from core.rpc.messages import RpcAnswer, RpcRequest
 
 _OFFSET_TO_STRUCT = WORD
 

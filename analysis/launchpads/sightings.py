@@ -9,9 +9,9 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from config.jsonrpc import RpcAnswer, RpcFault, RpcRequest
 from config.launchpads import CreationEvent, Launchpad
-from config.primitives import Address
+from core.primitives import Address
+from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
 from sql.rows import LaunchRow
 
 _TOPICS = (1, 2, 3)

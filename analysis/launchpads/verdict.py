@@ -15,9 +15,9 @@ from analysis.launchpads import address_pattern, code_identity, registries
 from analysis.launchpads.origin import Lead, Signal
 from analysis.launchpads.registries import Record
 from analysis.token.metadata import Metadata
-from config.jsonrpc import RpcAnswer, RpcRequest
-from config.primitives import Address, Hash32
-from sql.rows import EvidenceRow
+from core.primitives import Address, Hash32
+from core.report import EvidenceRow
+from core.rpc.messages import RpcAnswer, RpcRequest
 
 UNNAMED = "launchpad"
 """Name for an issuer that is provably a launch platform, but not configured. Source: the

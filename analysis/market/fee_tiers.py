@@ -13,11 +13,11 @@ from eth_abi.exceptions import DecodingError
 
 from analysis.market.pool_discovery import BY_SPACING, tiers_of
 from analysis.market.venues.pool import ALGEBRA
-from analysis.reads.abi_encoding import topic_of
 from analysis.reads.eth_reads import Log, call, read_logs, read_reply
 from config.chains import Dex
-from config.jsonrpc import RpcAnswer, RpcRequest
-from config.primitives import Address, Hash32
+from core.abi import topic_of
+from core.primitives import Address, Hash32
+from core.rpc.messages import RpcAnswer, RpcRequest
 
 _FEE_ENABLED = topic_of("FeeAmountEnabled(uint24,int24)")
 _SPACING_ENABLED = topic_of("TickSpacingEnabled(int24,uint24)")

@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping
 from analysis.market.liquidity_value import Price
 from analysis.market.token_price import LastTrade
 from config.chains import Chain
-from config.primitives import Address, RawAmount
-from sql.rows import PoolResultRow, Report
+from core.primitives import Address, RawAmount
+from core.report import PoolResultRow, Report
 from sql.store import Store
 from sql.trade_tables import newest_trades
 

@@ -4,7 +4,7 @@ from analysis.market import native_price, pool_reserves
 from analysis.market.pool_discovery import find_lookups
 from analysis.reads.read_batch import ReadBatch
 from config.chains import Chain
-from config.primitives import Hash32
+from core.primitives import Hash32
 
 
 class NativePools:

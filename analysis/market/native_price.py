@@ -10,8 +10,8 @@ from analysis.market.liquidity_value import Price
 from analysis.market.venues.pool import Candidate
 from analysis.reads.eth_reads import NoAnswer, call, read_reply
 from config.chains import Anchor, Chain, Oracle
-from config.jsonrpc import RpcAnswer, RpcRequest
-from config.primitives import ZERO_ADDRESS, Address, Hash32
+from core.primitives import ZERO_ADDRESS, Address, Hash32
+from core.rpc.messages import RpcAnswer, RpcRequest
 
 _GRACE_S = 3_600
 """Delay past its heartbeat after which a feed's answer is stale."""

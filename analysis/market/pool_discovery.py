@@ -12,8 +12,8 @@ from eth_hash.auto import keccak
 from analysis.market.venues.pool import ALGEBRA, Candidate
 from analysis.reads.eth_reads import call
 from config.chains import Dex, DexKind
-from config.jsonrpc import RpcRequest
-from config.primitives import ZERO_ADDRESS, Address, Hash32
+from core.primitives import ZERO_ADDRESS, Address, Hash32
+from core.rpc.messages import RpcRequest
 from sql.rows import PoolRow
 
 STANDARD_V3_FEES = (100, 500, 3000, 10000)

@@ -17,8 +17,8 @@ from analysis.reads.eth_reads import decode_uint, read_reply
 from analysis.reads.indexed_facts import IndexedFacts
 from analysis.reads.read_batch import ReadBatch
 from config.chains import Dex
-from config.jsonrpc import RpcFault
-from config.primitives import Address
+from core.primitives import Address
+from core.rpc.messages import RpcFault
 
 
 class PoolsFound(msgspec.Struct, frozen=True, kw_only=True):

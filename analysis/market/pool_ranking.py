@@ -12,8 +12,8 @@ import msgspec
 from analysis.market.liquidity_value import PoolValue, Price, value_pool
 from analysis.market.venues.pool import Candidate, PoolState
 from analysis.simulation.simulate_v1 import NotSimulated, Outcome, Passed, Refused
-from config.primitives import Address, RawAmount
-from sql.rows import LIQUIDITY_UNKNOWN, PoolResultRow, TradeOutcome
+from core.primitives import Address, RawAmount
+from core.report import LIQUIDITY_UNKNOWN, PoolResultRow, TradeOutcome
 
 TRADED_KINDS = frozenset({"AmmV2", "AmmV3", "AmmV4", "Solid", "SolidV3"})
 """Kinds whose trades can be simulated."""

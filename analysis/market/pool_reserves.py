@@ -8,8 +8,8 @@ from collections.abc import Sequence
 
 from analysis.market.venues.pool import Candidate, PoolState, spot_price
 from analysis.reads.eth_reads import NoAnswer, call, decode_uint, read_reply
-from config.jsonrpc import RpcAnswer, RpcRequest
-from config.primitives import Hash32, RawAmount
+from core.primitives import Hash32, RawAmount
+from core.rpc.messages import RpcAnswer, RpcRequest
 
 RESERVE_KINDS = frozenset({"AmmV2", "Solid"})
 """Kinds whose pools answer getReserves()."""

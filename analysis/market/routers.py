@@ -24,8 +24,8 @@ from analysis.market.venues.pool import Candidate
 from analysis.market.venues.trade_route import CoinForm, Reach, RouterForm, TradeRoute, find_forms
 from analysis.reads.eth_reads import call, code_at, decode_address, read_code, read_reply
 from config.chains import Chain, Dex
-from config.jsonrpc import RpcAnswer, RpcRequest
-from config.primitives import Address, Hash32
+from core.primitives import Address, Hash32
+from core.rpc.messages import RpcAnswer, RpcRequest
 
 _ALL_FORMS = (
     *uniswap_v2.FORMS,

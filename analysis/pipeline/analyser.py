@@ -12,10 +12,11 @@ from typing import Protocol
 import structlog
 
 from analysis.scenarios import transfer
-from config.errors import AssayError, StoreError, TokenRefusedError, UpstreamError
-from config.primitives import Address
 from config.settings import AnalysisSettings
-from sql.rows import RefusalRow, Report
+from core.errors import AssayError, StoreError, TokenRefusedError, UpstreamError
+from core.primitives import Address
+from core.report import Report
+from sql.rows import RefusalRow
 
 _LOG = structlog.get_logger(__name__)
 

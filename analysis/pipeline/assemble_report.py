@@ -21,8 +21,14 @@ from analysis.token.holders import TopHolders
 from analysis.token.metadata import Metadata
 from analysis.token.ownership import Ownership
 from analysis.token.source_verification import Openness
-from config.primitives import Address, BlockRef
-from sql.rows import ClockLimitRow, EvidenceRow, Report, ReportRow, StaticFindings
+from core.primitives import Address, BlockRef
+from core.report import (
+    ClockLimitRow,
+    EvidenceRow,
+    Report,
+    ReportRow,
+    StaticFindings,
+)
 
 
 class Facts(msgspec.Struct, frozen=True, kw_only=True):

@@ -20,9 +20,9 @@ from analysis.simulation.disguise import Disguise
 from analysis.simulation.simulate_v1 import NotSimulated, Simulation, SimulationResult
 from analysis.static.result_cache import StaticResultCache
 from config.chains import Chain
-from config.jsonrpc import RpcAnswer, RpcRequest
-from config.primitives import Address, BlockRef
 from config.settings import AnalysisSettings
+from core.primitives import Address, BlockRef
+from core.rpc.messages import RpcAnswer, RpcRequest
 
 _PROPOSERS_KEPT = 16
 

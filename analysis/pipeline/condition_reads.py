@@ -12,9 +12,9 @@ from analysis.reads.storage_words import read_words
 from analysis.scenarios.condition_check import CodeConditions
 from analysis.static.token_model.trade_conditions import TradeConditions
 from analysis.token.judge_code import CodeVerdict
-from config.errors import UpstreamError
-from config.jsonrpc import RpcFault
-from config.primitives import Address, Hash32
+from core.errors import UpstreamError
+from core.primitives import Address, Hash32
+from core.rpc.messages import RpcFault
 
 _MOST_SLOTS: Final = 64
 _MOST_CALLEES: Final = 16

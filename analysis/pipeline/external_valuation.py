@@ -16,7 +16,7 @@ from analysis.market.pool_ranking import ValuedPool, by_depth, rank_pools
 from analysis.market.venues.pool import Candidate, PoolState
 from analysis.pipeline.chain_context import ChainContext
 from analysis.pipeline.second_round import MarketState
-from config.primitives import Address, Hash32
+from core.primitives import Address, Hash32
 
 LEAST_DEPTH_USD = 5_000.0
 """Anchor liquidity, in US dollars, of the market that prices a quote token. A price with less

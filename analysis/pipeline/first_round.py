@@ -30,8 +30,8 @@ from analysis.token.burned_supply import Burned
 from analysis.token.holders import HolderQuestions, TopHolders, creators_named
 from config.burn import BURN_ADDRESSES
 from config.chains import Dex
-from config.jsonrpc import RpcAnswer, RpcFault
-from config.primitives import Address, BlockRef
+from core.primitives import Address, BlockRef
+from core.rpc.messages import RpcAnswer, RpcFault
 
 _HOLDERS_ASKED = 20
 """Holders read. Some will turn out to be pools or owners, which is not known yet."""

@@ -29,8 +29,8 @@ from analysis.simulation.block_schedule import SimulatedBlock, blocks_after, nex
 from analysis.simulation.eth_call_backend import SimulationJob
 from analysis.simulation.evidence import simulation_evidence
 from analysis.simulation.simulate_v1 import NotSimulated, Outcome, Simulation, SimulationResult
-from config.primitives import Address
-from sql.rows import EvidenceRow
+from core.primitives import Address
+from core.report import EvidenceRow
 
 _SHOWN = ("sell at sale", ": buy", ": transfer")
 

@@ -48,8 +48,8 @@ from analysis.token.owner_controls import find_controls
 from analysis.token.owner_slots import NO_SLOTS, NOT_READ, OwnerSlots, read_owner_slots
 from analysis.token.source_verification import NOT_ASKED, Openness, find_openness
 from config.burn import BURN_ADDRESSES
-from config.primitives import Address, BlockRef
-from sql.rows import EvidenceRow, Report
+from core.primitives import Address, BlockRef
+from core.report import EvidenceRow, Report
 
 T = TypeVar("T")
 

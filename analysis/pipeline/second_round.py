@@ -18,7 +18,7 @@ from analysis.pipeline.offload import in_thread_if_large
 from analysis.reads.eth_reads import call, decode_uint, read_reply
 from analysis.reads.read_batch import ReadBatch
 from analysis.scenarios.transfer import Wallet, funded_wallet, holder_wallet
-from config.primitives import ZERO_ADDRESS, Address, RawAmount
+from core.primitives import ZERO_ADDRESS, Address, RawAmount
 
 MOST_DECIMALS = 77
 """10**77 still fits in 256 bits; an honest token has no more decimals."""

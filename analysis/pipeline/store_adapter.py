@@ -7,14 +7,15 @@ from collections.abc import Sequence
 from analysis.market.venues import uniswap_v4_sweep
 from analysis.reads.indexed_facts import IndexedFacts, TransferHistory
 from config.chains import Chain
-from config.primitives import ZERO_ADDRESS, Address, BlockRef, Hash32
+from core.primitives import ZERO_ADDRESS, Address, BlockRef, Hash32
+from core.report import Report
 from sql.codes import delete_other_versions, read_found, write_found
 from sql.creator_tables import read_creator
 from sql.history_tables import read_history
 from sql.launch_tables import launches_of
 from sql.pool_tables import coverage_of, first_pools_beside, pools_of
 from sql.reports import read_report, walletless_check_of, write_refusal, write_report
-from sql.rows import CoverageRow, RefusalRow, Report
+from sql.rows import CoverageRow, RefusalRow
 from sql.store import Reader, Store
 from sql.tokens import read_token
 from sql.transfer_tables import holders_of

@@ -39,8 +39,8 @@ from analysis.simulation.simulate_v1 import (
     Simulation,
     SimulationResult,
 )
-from config.primitives import ZERO_ADDRESS, Address
-from sql.rows import EvidenceRow, StaticFindings
+from core.primitives import ZERO_ADDRESS, Address
+from core.report import EvidenceRow, StaticFindings
 
 
 class Buys(msgspec.Struct, frozen=True, kw_only=True):

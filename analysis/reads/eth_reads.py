@@ -6,11 +6,11 @@ of gas, met a bad instruction), or a fault of the node, which is raised as Upstr
 
 import msgspec
 
-from analysis.reads.abi_encoding import call_data
 from analysis.reads.revert_reason import decode_revert
-from config.errors import UpstreamError
-from config.jsonrpc import RpcAnswer, RpcFault, RpcRequest
-from config.primitives import Address, Hash32
+from core.abi import call_data
+from core.errors import UpstreamError
+from core.primitives import Address, Hash32, address_of
+from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
 
 CALL_GAS = 15_000_000
 """Gas of one read. A Solidity getter that returns a string of 1 MB needs about 11 million (memory
@@ -24,7 +24,6 @@ TEXT_LIMIT = 256
 _TEXT_BYTES = 4 * TEXT_LIMIT
 """UTF-8 needs at most four bytes a character."""
 
-_ADDRESS_BITS = 160
 _SERVICE = "node"
 
 _REVERT_CODE = 3
@@ -183,11 +182,6 @@ def decode_address(reply: Reply) -> Address | None:
     zero."""
     word = decode_uint(reply)
     return None if word is None else address_of(word)
-
-
-def address_of(word: int) -> Address | None:
-    """Return the address a word holds. None: its upper twelve bytes are not zero."""
-    return None if word >> _ADDRESS_BITS else Address(f"0x{word:040x}")
 
 
 def decode_text(data: bytes) -> str | None:

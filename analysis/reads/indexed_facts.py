@@ -6,7 +6,7 @@ from typing import Literal, Protocol
 import msgspec
 
 from config.chains import Chain
-from config.primitives import Address, BlockRef, RawAmount
+from core.primitives import Address, BlockRef, RawAmount
 from sql.rows import LaunchRow, PoolRow
 
 

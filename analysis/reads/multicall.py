@@ -11,9 +11,9 @@ import msgspec
 
 from analysis import probes
 from analysis.reads.eth_reads import WORD, decode_address, decode_uint, read_reply
-from config.errors import UpstreamError
-from config.jsonrpc import RpcAnswer, RpcFault, RpcRequest
-from config.primitives import ZERO_ADDRESS, Address, Hash32
+from core.errors import UpstreamError
+from core.primitives import ZERO_ADDRESS, Address, Hash32, low_address
+from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
 
 PACK_GAS = 15_000_000
 """Gas of one pack: nodes with EIP-7825 reject more than 2**24."""
@@ -34,7 +34,6 @@ _ENTRY_BYTES = 4
 _LONGEST_CLONE = 128
 _PUSH1, _PUSH32 = 0x60, 0x7F
 _SHORTEST_ADDRESS, _LONGEST_ADDRESS = 14, 20
-_ADDRESS_MASK = 2**160 - 1
 _DELEGATED = b"\xef"
 
 
@@ -146,7 +145,7 @@ def address_in(step: Read, answer: RpcAnswer) -> Address | None:
         found = decode_address(reply)
     elif step.kind is ReadKind.WORD:
         word = decode_uint(reply)
-        found = None if word is None else Address(f"0x{word & _ADDRESS_MASK:040x}")
+        found = None if word is None else low_address(word)
     else:
         found = pushed_address(reply) if isinstance(reply, bytes) else None
     return None if found == ZERO_ADDRESS else found

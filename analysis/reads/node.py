@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Protocol
 
-from config.jsonrpc import RpcAnswer, RpcRequest
-from config.primitives import BlockRef
+from core.primitives import BlockRef
+from core.rpc.messages import RpcAnswer, RpcRequest
 
 
 class Node(Protocol):

@@ -2,9 +2,9 @@
 
 import msgspec
 
-from config.errors import UpstreamError
-from config.jsonrpc import RpcAnswer, RpcFault, RpcRequest
-from config.primitives import Address, BlockRef, Hash32
+from core.errors import UpstreamError
+from core.primitives import Address, BlockRef, Hash32
+from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
 
 _HASH_CHARS = 66
 

@@ -25,8 +25,8 @@ from analysis.reads.multicall import (
 from analysis.reads.node import Node
 from analysis.reads.node_capabilities import Capability, NodeCapabilities
 from analysis.reads.pinned_block import PinnedHeader
-from config.jsonrpc import RpcAnswer, RpcFault, RpcRequest
-from config.primitives import Address, Hash32
+from core.primitives import Address, Hash32
+from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
 
 _FEWEST = 3
 """Reads that are worth a pack; fewer go alone."""

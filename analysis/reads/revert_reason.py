@@ -8,7 +8,7 @@ of the exchanges for the names of errors.
 from eth_abi.abi import decode
 from eth_abi.exceptions import DecodingError
 
-from analysis.reads.abi_encoding import argument_types, selector_of
+from core.abi import argument_types, selector_of
 
 _ERROR = bytes.fromhex(selector_of("Error(string)")[2:])
 _PANIC = bytes.fromhex(selector_of("Panic(uint256)")[2:])

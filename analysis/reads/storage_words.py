@@ -6,9 +6,9 @@ from typing import Final
 
 from analysis.reads.eth_reads import read_word, word_at
 from analysis.reads.node import Node
-from config.errors import UpstreamError
-from config.jsonrpc import RpcFault
-from config.primitives import Address, Hash32
+from core.errors import UpstreamError
+from core.primitives import Address, Hash32
+from core.rpc.messages import RpcFault
 
 WAIT_S: Final = 2.0
 """Seconds to wait for the slots, as for those of the owner."""

@@ -9,11 +9,11 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from analysis.reads.abi_encoding import call_data
 from analysis.scenarios.attack_setup import AttackSetup
 from analysis.scenarios.theft_attempts import Act, TheftAttempt, TheftOutcome, transfer_from
 from analysis.scenarios.transfer import Wallet
-from config.primitives import Address
+from core.abi import call_data
+from core.primitives import Address
 
 _STRANGERS = 3
 _MOST_RECIPIENTS = 8

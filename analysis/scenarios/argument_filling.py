@@ -14,11 +14,11 @@ from eth_abi.abi import encode
 from eth_abi.exceptions import EncodingError, ParseError
 from eth_abi.grammar import ABIType, BasicType, TupleType, parse
 
-from analysis.reads.abi_encoding import call_data
 from analysis.scenarios.transfer import Wallet
 from analysis.static.custody.simulation_hints import DebitingFunction, KeyArgument
 from analysis.static.token_model.contract_model import TRANSFER
-from config.primitives import Address
+from core.abi import call_data
+from core.primitives import Address
 
 Amount = Literal["part", "all", "one", "none", "more"]
 """Amount relative to the wallet's balance; `more` is twice the balance."""

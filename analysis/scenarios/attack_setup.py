@@ -8,7 +8,7 @@ import msgspec
 from analysis.scenarios.transfer import Wallet, sent_share
 from analysis.scenarios.victim_purchase import Prologue
 from analysis.simulation.disguise import Disguise
-from config.primitives import Address, BlockRef, RawAmount
+from core.primitives import Address, BlockRef, RawAmount
 
 _NEXT_BLOCK_S = 12
 _LATER_S = 2 * 3_600 + 60

@@ -18,7 +18,7 @@ from analysis.scenarios.trade_setup import (
     staged,
 )
 from analysis.simulation.simulate_v1 import SimBlock, SimCall, Simulation, SimulationResult
-from config.primitives import Address, Hash32, RawAmount
+from core.primitives import Address, Hash32, RawAmount
 
 ACT_GAS = 4_000_000
 """Gas of one trade or transfer where a simulation has many: above what the dearest honest token

@@ -16,7 +16,7 @@ from analysis.scenarios.buy import part_of_reserve
 from analysis.scenarios.trade_setup import TradeSetup, balance_call
 from analysis.simulation.block_schedule import SimulatedBlock
 from analysis.simulation.simulate_v1 import NotSimulated, SimCall, Simulation, SimulationResult
-from config.primitives import RawAmount
+from core.primitives import RawAmount
 
 MOMENTS: Final = ("next block", "+5 minutes", "+1 hour", "+1 day", "+30 days")
 """Moments of sales. Each has two sellers, an ordinary and a small one."""

@@ -27,7 +27,7 @@ from analysis.simulation.simulate_v1 import (
     Simulation,
     SimulationResult,
 )
-from config.primitives import RawAmount
+from core.primitives import RawAmount
 
 VERSION: Final = 1
 

@@ -21,7 +21,7 @@ from analysis.scenarios.theft_attempts import (
 )
 from analysis.scenarios.transfer import Wallet
 from analysis.static.custody.simulation_hints import DebitingFunction
-from config.primitives import Address
+from core.primitives import Address
 
 _MOST_BY_STRANGERS = ATTEMPTS_A_PLAY
 _MOST_BY_SUSPECTS = 2 * ATTEMPTS_A_PLAY

@@ -16,7 +16,7 @@ from analysis.scenarios.trade_outcome import read_sale
 from analysis.scenarios.trade_setup import TradeSetup
 from analysis.scenarios.transfer import Wallet, real_holders
 from analysis.simulation.simulate_v1 import Passed, Refused, Simulation, SimulationResult
-from config.primitives import Address, RawAmount
+from core.primitives import Address, RawAmount
 
 VERSION = 2
 

@@ -26,7 +26,7 @@ from analysis.simulation.simulate_v1 import (
     Simulation,
     SimulationResult,
 )
-from config.primitives import BlockRef, RawAmount
+from core.primitives import BlockRef, RawAmount
 
 VERSION = 1
 

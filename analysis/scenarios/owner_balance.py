@@ -12,7 +12,7 @@ from analysis.scenarios.argument_filling import call_templates, fill
 from analysis.scenarios.attack_setup import AttackSetup
 from analysis.scenarios.theft_attempts import ATTEMPTS_A_PLAY, Act, TheftAttempt, TheftOutcome
 from analysis.static.custody.simulation_hints import DebitingFunction
-from config.primitives import Address
+from core.primitives import Address
 
 
 def write_attempts(

@@ -21,7 +21,7 @@ from analysis.scenarios.trade_setup import (
     staged,
 )
 from analysis.simulation.simulate_v1 import Passed, SimCall, Simulation, SimulationResult
-from config.primitives import RawAmount
+from core.primitives import RawAmount
 
 VERSION: Final = 1
 

@@ -22,7 +22,7 @@ from analysis.scenarios.trade_setup import (
     staged,
 )
 from analysis.simulation.simulate_v1 import Outcome, SimCall, Simulation, SimulationResult
-from config.primitives import Address, RawAmount
+from core.primitives import Address, RawAmount
 
 VERSION: Final = 1
 

@@ -5,14 +5,11 @@ Sends no request.
 
 from collections.abc import Iterable, Sequence
 
-from analysis.reads.eth_reads import address_of
 from analysis.static.custody.simulation_hints import SimulationHints, StoredAddress
 from config.burn import BURN_ADDRESSES
-from config.primitives import Address
+from core.primitives import ADDRESS_MASK, Address, address_of
 
 MOST_SUSPECTS = 20
-
-_ADDRESS_MASK = 2**160 - 1
 
 
 def stored_addresses(
@@ -21,7 +18,7 @@ def stored_addresses(
     """Return the addresses in the storage slots that the code compares callers with. `words`: one
     value per slot; None where the node did not answer."""
     held = (
-        (place, address_of(word >> place.shift & _ADDRESS_MASK))
+        (place, address_of(word >> place.shift & ADDRESS_MASK))
         for place, word in zip(stored, words, strict=True)
         if word is not None
     )

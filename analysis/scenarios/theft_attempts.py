@@ -11,7 +11,6 @@ from typing import Literal
 
 import msgspec
 
-from analysis.reads.abi_encoding import call_data
 from analysis.reads.revert_reason import decode_revert
 from analysis.scenarios.attack_setup import AttackSetup
 from analysis.scenarios.transfer import Wallet
@@ -27,8 +26,9 @@ from analysis.simulation.simulate_v1 import (
     Simulation,
     SimulationResult,
 )
-from config.primitives import Address, Hash32, RawAmount
-from sql.rows import EvidenceRow
+from core.abi import call_data
+from core.primitives import Address, Hash32, RawAmount
+from core.report import EvidenceRow
 
 VERSION = 1
 

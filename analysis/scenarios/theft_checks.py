@@ -29,9 +29,9 @@ from analysis.simulation.eth_call_backend import SimulationJob
 from analysis.simulation.simulate_v1 import NotSimulated, SimulationResult
 from analysis.static.custody.simulation_hints import SimulationHints, StoredAddress
 from analysis.static.token_model.contract_model import TRANSFER_FROM
-from config.jsonrpc import RpcFault
-from config.primitives import Address, Hash32
-from sql.rows import EvidenceRow
+from core.primitives import Address, Hash32
+from core.report import EvidenceRow
+from core.rpc.messages import RpcFault
 
 
 class TheftFindings(msgspec.Struct, frozen=True, kw_only=True):

@@ -20,7 +20,7 @@ from analysis.simulation.simulate_v1 import (
     SimResult,
     SimulationResult,
 )
-from config.primitives import RawAmount
+from core.primitives import RawAmount
 
 MORE_GAS: Final = "with more gas "
 """Label prefix of an attempt with more gas than wallets send."""

@@ -9,7 +9,6 @@ import msgspec
 
 from analysis.market.venues.pool import Candidate
 from analysis.market.venues.trade_route import Moved, Swap, TradeRoute
-from analysis.reads.abi_encoding import call_data
 from analysis.simulation.balance_slot import balance_override
 from analysis.simulation.disguise import Disguise
 from analysis.simulation.simulate_v1 import (
@@ -20,7 +19,8 @@ from analysis.simulation.simulate_v1 import (
     SimLog,
     Simulation,
 )
-from config.primitives import ZERO_ADDRESS, Address, BlockRef, Hash32, RawAmount
+from core.abi import call_data
+from core.primitives import ZERO_ADDRESS, Address, BlockRef, Hash32, RawAmount
 
 UNLIMITED = 2**256 - 1
 _WALLET_GAS = RawAmount(800_000)

@@ -8,7 +8,6 @@ from collections.abc import Collection, Sequence
 
 import msgspec
 
-from analysis.reads.abi_encoding import call_data
 from analysis.reads.revert_reason import decode_revert
 from analysis.simulation.balance_slot import balance_override
 from analysis.simulation.disguise import Disguise
@@ -20,7 +19,8 @@ from analysis.simulation.simulate_v1 import (
     Simulation,
     SimulationResult,
 )
-from config.primitives import Address, BlockRef, RawAmount
+from core.abi import call_data
+from core.primitives import Address, BlockRef, RawAmount
 
 VERSION = 2
 

@@ -10,8 +10,8 @@ import msgspec
 from analysis.static.custody.custody_report import PrivilegedParty
 from analysis.static.custody.simulation_hints import SimulationHints, StoredAddress
 from config.burn import BURN_ADDRESSES
-from config.primitives import Address
-from sql.rows import EvidenceRow
+from core.primitives import Address
+from core.report import EvidenceRow
 
 
 class Doubt(msgspec.Struct, frozen=True, kw_only=True):

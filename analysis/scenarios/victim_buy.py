@@ -7,7 +7,6 @@ from collections.abc import Sequence
 
 import msgspec
 
-from analysis.reads.abi_encoding import call_data
 from analysis.scenarios.buy import Bought
 from analysis.scenarios.combined_plays import ACT_GAS
 from analysis.scenarios.trade_setup import TradeSetup, buy_calls, staged
@@ -15,7 +14,8 @@ from analysis.scenarios.transfer import Wallet
 from analysis.scenarios.victim_purchase import Prologue
 from analysis.simulation.disguise import Disguise
 from analysis.simulation.simulate_v1 import SimCall
-from config.primitives import RawAmount
+from core.abi import call_data
+from core.primitives import RawAmount
 
 _PARTS = 4
 """Divisor of the amount bought: attackers try to take one part."""

@@ -4,7 +4,7 @@ import msgspec
 
 from analysis.scenarios.transfer import Wallet
 from analysis.simulation.simulate_v1 import SimCall, Simulation
-from config.primitives import Address
+from core.primitives import Address
 
 
 class Prologue(msgspec.Struct, frozen=True, kw_only=True):

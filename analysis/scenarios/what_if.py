@@ -34,7 +34,7 @@ from analysis.simulation.simulate_v1 import (
     Simulation,
     SimulationResult,
 )
-from config.primitives import Address, Hash32, RawAmount, to_hash32
+from core.primitives import Address, Hash32, RawAmount, to_hash32
 
 VERSION: Final = 1
 

@@ -20,7 +20,7 @@ from analysis.simulation.simulate_v1 import (
     SimulationResult,
     read_simulation,
 )
-from config.jsonrpc import RpcAnswer, RpcFault
+from core.rpc.messages import RpcAnswer, RpcFault
 
 _METHOD_NOT_FOUND = -32601
 _UNKNOWN_WORDS = (

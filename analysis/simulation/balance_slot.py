@@ -10,11 +10,11 @@ from itertools import islice
 
 from eth_hash.auto import keccak
 
-from analysis.reads.abi_encoding import call_data
 from analysis.reads.eth_reads import decode_uint, read_reply
 from analysis.simulation.simulate_v1 import READ_GAS
-from config.jsonrpc import RpcAnswer, RpcFault, RpcRequest
-from config.primitives import Address, Hash32, RawAmount, to_hash32
+from core.abi import call_data
+from core.primitives import Address, Hash32, RawAmount, to_hash32
+from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
 
 _LOWEST_MARK = 10**15
 """Lowest of the consecutive marks: small enough for packed balances, unlike any real answer for a

@@ -14,7 +14,6 @@ import msgspec
 from eth_hash.auto import keccak
 
 from analysis import probes
-from analysis.reads.abi_encoding import selector_of, topic_of
 from analysis.reads.eth_reads import WORD, code_at, decode_uint, read_code, read_reply
 from analysis.reads.multicall import pushed_address
 from analysis.reads.node import Node
@@ -31,9 +30,10 @@ from analysis.static.analyse_code import analyse_code
 from analysis.static.evm.disassembly import split, strip_metadata
 from analysis.static.evm.opcodes import NUMBER, OPCODES
 from analysis.token.proxy_resolution import STANDARD_SLOTS
-from config.errors import UpstreamError
-from config.jsonrpc import RpcAnswer, RpcFault, RpcRequest
-from config.primitives import Address, Hash32
+from core.abi import selector_of, topic_of
+from core.errors import UpstreamError
+from core.primitives import Address, Hash32
+from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
 
 _METHOD = "eth_call"
 _GAS = 15_000_000

@@ -17,8 +17,8 @@ from analysis.simulation.simulate_v1 import (
     Simulation,
     SimulationResult,
 )
-from config.jsonrpc import RpcAnswer, RpcFault, RpcRequest
-from config.primitives import Address
+from core.primitives import Address
+from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
 
 REMEMBERED_S = 60.0
 """Seconds after which fees are read again."""

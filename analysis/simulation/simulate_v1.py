@@ -12,8 +12,8 @@ from typing import Literal
 import msgspec
 
 from analysis.simulation.disguise import Disguise
-from config.jsonrpc import RpcAnswer, RpcFault, RpcRequest
-from config.primitives import Address, BlockRef, Hash32
+from core.primitives import Address, BlockRef, Hash32
+from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
 
 CALL_GAS = 5_000_000
 """Gas of one simulated transaction: five times the dearest honest swap, far below block limits."""

@@ -26,9 +26,9 @@ from analysis.simulation.simulate_v1 import (
     SimulationResult,
     merge_overrides,
 )
-from config.errors import UpstreamError
-from config.jsonrpc import RpcAnswer, RpcFault, RpcRequest
-from config.primitives import Address, BlockRef, Hash32
+from core.errors import UpstreamError
+from core.primitives import Address, BlockRef, Hash32
+from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
 
 _METHOD = "debug_traceCall"
 _CALLS: dict[str, object] = {"tracer": "callTracer", "tracerConfig": {"withLog": True}}

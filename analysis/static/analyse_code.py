@@ -35,8 +35,8 @@ from analysis.static.token_model.condition_finder import find_trade_conditions
 from analysis.static.token_model.contract_model import ContractModel
 from analysis.static.token_model.deadlines import clock_limits
 from analysis.static.token_model.trade_conditions import TradeConditions
-from config.primitives import Hash32, Selector, to_hash32
-from sql.rows import EvidenceRow, StaticFindings
+from core.primitives import Hash32, Selector, to_hash32
+from core.report import EvidenceRow, StaticFindings
 
 _FALLBACK: Final = Selector("0x00000000")
 """Selector used for code that runs without a matched selector: fallback and receive."""

@@ -18,14 +18,14 @@ from analysis.static.analyse_code import CodeAnalysis
 _ROOT: Final = Path(__file__).resolve().parents[2]
 
 SOURCES: Final = (
-    "analysis/reads/abi_encoding.py",
     "analysis/static/**/*.py",
     "config/burn.py",
-    "config/errors.py",
-    "config/primitives.py",
     "config/toml.py",
+    "core/abi.py",
+    "core/errors.py",
+    "core/primitives.py",
 )
-"""All project files that `analyse_code` runs. sql/rows is covered by the schema of the results."""
+"""All project files that `analyse_code` runs. The schema of the results covers `core.report`."""
 
 _LIBRARIES: Final = ("evmole", "pyevmasm", "eth-hash")
 _LENGTH: Final = 16

@@ -33,7 +33,7 @@ from analysis.static.evm.opaque_immutables import (
     ValueInspectedError,
     width_of,
 )
-from config.primitives import Hash32
+from core.primitives import Hash32
 
 _FEWEST_DIFFERENT: Final = 10
 """Distinct bytes in a number that looks random. Masks, powers of ten and times have fewer."""

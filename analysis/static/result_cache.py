@@ -28,8 +28,8 @@ from analysis.static.immutable_families import (
     shape_of,
 )
 from analysis.static.worker_pool import process_pool
-from config.errors import StoreError
-from config.primitives import Hash32
+from core.errors import StoreError
+from core.primitives import Hash32
 
 T = TypeVar("T")
 

@@ -8,9 +8,9 @@ from analysis.reads.eth_reads import code_at, read_code
 from analysis.token import metadata
 from analysis.token.metadata import Metadata
 from config.burn import BURN_ADDRESSES
-from config.errors import TokenRefusedError
-from config.jsonrpc import RpcAnswer, RpcRequest
-from config.primitives import Address, Hash32, parse_address
+from core.errors import TokenRefusedError
+from core.primitives import Address, Hash32, parse_address
+from core.rpc.messages import RpcAnswer, RpcRequest
 
 _DELEGATION_PREFIX = bytes.fromhex("ef0100")
 _DELEGATION_LENGTH = 23

@@ -6,9 +6,9 @@ import msgspec
 
 from analysis.reads.eth_reads import call, decode_uint, read_reply
 from config.burn import BURN_ADDRESSES
-from config.jsonrpc import RpcAnswer, RpcRequest
-from config.primitives import Address, Hash32, RawAmount
-from sql.rows import HolderRow
+from core.primitives import Address, Hash32, RawAmount
+from core.report import HolderRow
+from core.rpc.messages import RpcAnswer, RpcRequest
 
 _ASKED = tuple(sorted(BURN_ADDRESSES))
 _MOST = 2**256 - 1

@@ -3,7 +3,7 @@
 from analysis.reads.node import Node
 from analysis.reads.storage_words import read_words
 from analysis.static.token_model.cap_rules import CapRules
-from config.primitives import Address, Hash32
+from core.primitives import Address, Hash32
 
 
 async def read_cap_words(

@@ -7,8 +7,8 @@ number, not the chain's own.
 import msgspec
 
 from analysis.reads.eth_reads import CALL_GAS, WORD, read_reply
-from config.jsonrpc import RpcAnswer, RpcFault, RpcRequest
-from config.primitives import Hash32
+from core.primitives import Hash32
+from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
 
 _CODE = "0x436000524260205260406000f3"
 """NUMBER, TIMESTAMP: both words returned. Sent as creation code, whose result an eth_call returns,

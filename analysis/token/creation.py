@@ -12,9 +12,9 @@ from eth_hash.auto import keccak
 
 from analysis.reads.eth_reads import read_code
 from analysis.reads.node import Node
-from config.errors import UpstreamError
-from config.jsonrpc import RpcFault, RpcRequest
-from config.primitives import Address, Hash32, parse_address
+from core.errors import UpstreamError
+from core.primitives import Address, Hash32, parse_address
+from core.rpc.messages import RpcFault, RpcRequest
 
 _AT_ONCE = 15
 """Heights read in one trip: the range shrinks to a sixteenth each time."""

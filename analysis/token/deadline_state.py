@@ -11,10 +11,10 @@ from analysis.reads.node import Node
 from analysis.static.token_model.clock_limits import ClockLimit
 from analysis.token import contract_clock
 from analysis.token.contract_clock import Reading
-from config.errors import UpstreamError
-from config.jsonrpc import RpcAnswer, RpcFault
-from config.primitives import Address, Hash32
-from sql.rows import ClockLimitRow
+from core.errors import UpstreamError
+from core.primitives import Address, Hash32
+from core.report import ClockLimitRow
+from core.rpc.messages import RpcAnswer, RpcFault
 
 CLOCK_WAIT_S: Final = 5.0
 """Seconds to wait for the chain. Source: the specification, "Other constants"."""

@@ -14,9 +14,9 @@ from analysis.reads.indexed_facts import IndexedFacts, TransferHistory
 from analysis.reads.read_batch import ReadBatch
 from analysis.token.admission import DELEGATION_BYTES, is_delegated_account
 from config.burn import BURN_ADDRESSES
-from config.jsonrpc import RpcAnswer
-from config.primitives import ZERO_ADDRESS, Address, RawAmount
-from sql.rows import EvidenceRow, HolderRow
+from core.primitives import ZERO_ADDRESS, Address, RawAmount
+from core.report import EvidenceRow, HolderRow
+from core.rpc.messages import RpcAnswer
 
 _MOST_TOP = 10
 """Source: the specification, "Other constants"."""

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Sequence
 
 import msgspec
 
-from analysis.reads.eth_reads import address_of, code_at, read_code, read_word, word_at
+from analysis.reads.eth_reads import code_at, read_code, read_word, word_at
 from analysis.reads.node import Node
 from analysis.static.analyse_code import CodeAnalysis
 from analysis.static.custody.simulation_hints import UNKNOWN_LEADS, SimulationHints, StoredAddress
@@ -16,9 +16,9 @@ from analysis.static.token_model.cap_rules import CapRules
 from analysis.static.token_model.clock_limits import ClockLimit
 from analysis.static.token_model.trade_conditions import TradeConditions
 from analysis.token import proxy_findings, proxy_resolution
-from config.jsonrpc import RpcAnswer
-from config.primitives import ZERO_ADDRESS, Address, Hash32
-from sql.rows import EvidenceRow, StaticFindings
+from core.primitives import ADDRESS_MASK, ZERO_ADDRESS, Address, Hash32, address_of
+from core.report import EvidenceRow, StaticFindings
+from core.rpc.messages import RpcAnswer
 
 
 class CodeVerdict(msgspec.Struct, frozen=True, kw_only=True):
@@ -128,7 +128,7 @@ async def _other_targets(
     unread = [slot for slot in delegation.slots if slot not in trail.words]
     answers = await node.batch([word_at(trail.token, slot, block=block) for slot in unread])
     words = trail.words | dict(zip(unread, map(read_word, answers), strict=True))
-    held = (address_of(words[slot] & _ADDRESS_MASK) for slot in delegation.slots)
+    held = (address_of(words[slot] & ADDRESS_MASK) for slot in delegation.slots)
     named = dict.fromkeys((*delegation.targets, *(each for each in held if each is not None)))
     others = [each for each in named if each not in (*trail.hops, ZERO_ADDRESS)][:_MOST_OTHERS]
     codes = await node.batch([code_at(other, block=block) for other in others]) if others else []
@@ -169,5 +169,4 @@ def _of_proxy(own: CodeAnalysis | None, judged: CodeAnalysis | None) -> tuple[Ev
 
 
 _OF_FRONTS = frozenset({"timebomb"})
-_ADDRESS_MASK = 2**160 - 1
 _MOST_OTHERS = 3

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 import msgspec
 
 from analysis.reads.eth_reads import NoAnswer, Reply, call, decode_text, decode_uint, read_reply
-from config.errors import TokenRefusedError
-from config.jsonrpc import RpcAnswer, RpcRequest
-from config.primitives import Address, Hash32, RawAmount
+from core.errors import TokenRefusedError
+from core.primitives import Address, Hash32, RawAmount
+from core.rpc.messages import RpcAnswer, RpcRequest
 
 GETTERS = ("name()", "symbol()", "decimals()", "totalSupply()")
 

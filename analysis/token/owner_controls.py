@@ -17,8 +17,8 @@ from analysis.static.token_model.trade_conditions import (
     TradeConditions,
 )
 from config.burn import BURN_ADDRESSES
-from config.primitives import Address, Selector
-from sql.rows import EvidenceRow, StaticFindings
+from core.primitives import Address, Selector
+from core.report import EvidenceRow, StaticFindings
 
 _KEY: Final = "hidden_owner_controls"
 _APPROVE: Final = "0x095ea7b3"

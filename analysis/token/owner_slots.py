@@ -17,9 +17,9 @@ from analysis.reads.read_batch import ReadBatch
 from analysis.static.custody.simulation_hints import StoredAddress
 from analysis.token import ownership
 from analysis.token.admission import DELEGATION_BYTES
-from config.errors import UpstreamError
-from config.jsonrpc import RpcAnswer
-from config.primitives import Address, Hash32
+from core.errors import UpstreamError
+from core.primitives import Address, Hash32
+from core.rpc.messages import RpcAnswer
 
 OWNER_SLOTS_WAIT_S: Final = 2.0
 """Seconds to wait for the slots. Source: the specification, "Other constants"."""

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 import msgspec
 
 from analysis.reads.eth_reads import (
-    address_of,
     call,
     code_at,
     decode_address,
@@ -20,10 +19,8 @@ from analysis.reads.eth_reads import (
 )
 from analysis.token.admission import is_delegated_account
 from config.burn import BURN_ADDRESSES
-from config.jsonrpc import RpcAnswer, RpcFault, RpcRequest
-from config.primitives import Address, Hash32
-
-_ADDRESS_MASK = 2**160 - 1
+from core.primitives import ADDRESS_MASK, Address, Hash32, address_of
+from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
 
 OWNER_GETTERS = ("owner()", "getOwner()", "_owner()")
 
@@ -51,9 +48,9 @@ class OwnerSlot(msgspec.Struct, frozen=True, kw_only=True):
 
         *Inferred* without a shift: the code may compare the whole slot, which equals no caller.
         """
-        if self.word is None or not (self.shift or self.word > _ADDRESS_MASK):
+        if self.word is None or not (self.shift or self.word > ADDRESS_MASK):
             return None
-        held = address_of(self.word >> self.shift & _ADDRESS_MASK)
+        held = address_of(self.word >> self.shift & ADDRESS_MASK)
         return None if held in BURN_ADDRESSES else held
 
     @property

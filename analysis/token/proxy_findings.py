@@ -3,8 +3,8 @@
 import msgspec
 
 from analysis.static.custody.simulation_hints import SimulationHints
-from config.primitives import Selector
-from sql.rows import Pending, StaticFindings
+from core.primitives import Selector
+from core.report import Pending, StaticFindings
 
 _Value = bool | None | Pending | tuple[Selector, ...]
 

@@ -12,7 +12,6 @@ import msgspec
 from eth_hash.auto import keccak
 
 from analysis.reads.eth_reads import (
-    address_of,
     call,
     code_at,
     decode_address,
@@ -23,8 +22,8 @@ from analysis.reads.eth_reads import (
 )
 from analysis.static.analyse_code import CodeAnalysis
 from analysis.static.dataflow.delegate_targets import Delegation
-from config.jsonrpc import RpcAnswer, RpcRequest
-from config.primitives import ZERO_ADDRESS, Address, Hash32, to_hash32
+from core.primitives import ADDRESS_MASK, ZERO_ADDRESS, Address, Hash32, address_of, to_hash32
+from core.rpc.messages import RpcAnswer, RpcRequest
 
 
 def _slot(label: str, *, minus_one: bool) -> Hash32:
@@ -50,8 +49,6 @@ _DEEPEST = 4
 
 _GETTER = "implementation()"
 """EIP-897, and the getter of a beacon."""
-
-_ADDRESS_MASK = 2**160 - 1
 
 
 class CodeOf(msgspec.Struct, frozen=True, kw_only=True):
@@ -215,7 +212,7 @@ _WITHOUT_BEACON = (IMPLEMENTATION_SLOT, ZEPPELIN_SLOT, PROXIABLE_SLOT)
 def _held(trail: Trail, slots: Sequence[Hash32]) -> Address | None:
     """Return the first address in these slots; flags may share the word with it."""
     for slot in slots:
-        held = address_of(trail.words[slot] & _ADDRESS_MASK)
+        held = address_of(trail.words[slot] & ADDRESS_MASK)
         if held not in (None, ZERO_ADDRESS):
             return held
     return None

@@ -5,7 +5,7 @@ import asyncio
 import msgspec
 
 from analysis.external.verified_sources import Sources
-from config.primitives import Address
+from core.primitives import Address
 
 
 class Openness(msgspec.Struct, frozen=True, kw_only=True):

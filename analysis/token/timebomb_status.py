@@ -11,8 +11,8 @@ import msgspec
 
 from analysis.static.token_model.clock_limits import ClockKind
 from analysis.token.contract_clock import ContractClock
-from config.primitives import Hash32
-from sql.rows import ClockLimitRow, Pending
+from core.primitives import Hash32
+from core.report import ClockLimitRow, Pending
 
 TimebombState = Literal["armed", "unknown", "resettable", "passed", "unreachable"]
 

@@ -16,8 +16,8 @@ from api.auth.usage_counters import UsageCounters, UsageTally
 from api.deps import ApiDeps
 from api.error_answers import KeyExpiredError, KeyRequiredError, UnknownKeyError
 from api.formats.times import iso_utc
-from config.errors import AssayError, InternalError
 from config.plans import Plan
+from core.errors import AssayError, InternalError
 from sql.ledger import Ledger, digest_of
 from sql.rows import KeyRow
 

@@ -24,7 +24,7 @@ from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 
 from config.plans import Plan
-from config.secret import Secret, mask_url
+from core.secret import Secret, mask_url
 
 REDIS_PATIENCE_S = 0.5
 """Timeout of a command to the shared store."""

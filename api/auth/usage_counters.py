@@ -11,7 +11,7 @@ from weakref import WeakValueDictionary
 
 import structlog
 
-from config.errors import StoreError
+from core.errors import StoreError
 from sql.ledger import Calls, Ledger, Usage, utc_day
 
 VISIT_EVERY_S = 0.4

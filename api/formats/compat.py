@@ -12,8 +12,8 @@ import msgspec
 from api.formats.amounts import decimal_text, number_text
 from api.formats.native import holders_of
 from api.formats.shapes import NativeFeatures, Shape, figure, settled
-from config.primitives import checksum
-from sql.rows import Pending, Report
+from core.primitives import checksum
+from core.report import Pending, Report
 
 Digit = Literal["0", "1"]
 """'1' is true, '0' is false."""

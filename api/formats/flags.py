@@ -12,7 +12,7 @@ from api.formats.compat import either
 from api.formats.native import holders_of
 from api.formats.shapes import NativeFeatures, Shape, figure, settled
 from config.burn import BURN_ADDRESSES
-from sql.rows import Pending, Report
+from core.report import Pending, Report
 
 Severity = Literal["danger", "warning", "info", "notice"]
 Status = Literal["danger", "warning", "info", "notice", "safe", "unknown"]

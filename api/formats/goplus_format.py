@@ -19,8 +19,8 @@ from api.formats.native import holders_of
 from api.formats.shapes import NativeFeatures, Shape, figure
 from api.formats.summary import can_trade
 from config.burn import BURN_ADDRESSES
-from config.primitives import Address
-from sql.rows import HolderRow, PoolResultRow, Report
+from core.primitives import Address
+from core.report import HolderRow, PoolResultRow, Report
 
 _HUNDRED_PCT = 100
 

@@ -11,8 +11,8 @@ from api.formats.amounts import share_pct, truncated_pct, whole_tokens
 from api.formats.shapes import Deadline, Holder, NativeFeatures, Pool
 from api.formats.times import iso_utc
 from config.chains import DexKind
-from config.primitives import checksum
-from sql.rows import (
+from core.primitives import checksum
+from core.report import (
     HolderRow,
     Pending,
     PoolResultRow,

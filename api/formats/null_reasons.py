@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from api.formats.shapes import NativeFeatures, Pool
-from sql.rows import PoolResultRow, Report, StaticFindings
+from core.report import PoolResultRow, Report, StaticFindings
 
 _NOT_FOLLOWED: Final = "the bytecode was not followed to its end, so neither answer is proved"
 _NOT_PLAYED: Final = "the node did not play what would settle it"

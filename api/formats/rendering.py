@@ -14,9 +14,9 @@ from api.formats.null_reasons import unknowns
 from api.formats.shapes import Envelope, Features, NativeFeatures, Shape
 from api.formats.summary import refuse_summary, render_summary
 from config.chains import Chain
-from config.errors import InvalidAddressError, TokenRefusedError
-from config.primitives import checksum, parse_address
-from sql.rows import Report, ReportRow
+from core.errors import InvalidAddressError, TokenRefusedError
+from core.primitives import checksum, parse_address
+from core.report import Report, ReportRow
 
 Format = Literal["native", "compat", "summary", "goplus", "evidence"]
 

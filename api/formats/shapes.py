@@ -10,7 +10,7 @@ from typing import Generic, Literal, TypeVar
 import msgspec
 
 from analysis.token.timebomb_status import TimebombState as TimebombStatus
-from sql.rows import Pending
+from core.report import Pending
 
 
 def settled(value: bool | Pending | msgspec.UnsetType | None) -> bool | None:

@@ -20,7 +20,7 @@ from api.formats.flags import (
 )
 from api.formats.native import has_more_than
 from api.formats.shapes import NativeFeatures, Pool, Shape, figure, settled
-from sql.rows import Pending, Report
+from core.report import Pending, Report
 
 Verdict = Literal["danger", "warning", "safe", "not_tested"]
 

@@ -26,8 +26,8 @@ from api.error_answers import (
 )
 from api.formats.shapes import Shape
 from api.formats.times import iso_utc
-from config.errors import ConfigError
 from config.plans import Plan
+from core.errors import ConfigError
 from sql.ledger import AlreadyIssued, NewKey, TrialEnded
 
 ATTEMPTS_PER_HOUR = 5

@@ -33,8 +33,8 @@ from api.routes.token import chain_of, coding_for, require_chain, respond
 from api.serving.answer_cache import CachedAnswer
 from api.serving.batch_service import MOST_TOKENS, BatchOutcome, BatchService, tell
 from api.serving.packing import pack_once
-from config.errors import InvalidAddressError, StoreError
-from config.primitives import parse_address
+from core.errors import InvalidAddressError, StoreError
+from core.primitives import parse_address
 
 _log = structlog.get_logger(__name__)
 

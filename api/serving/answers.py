@@ -13,9 +13,9 @@ from api.formats.rendering import FORMATS, Format, render_failure, render_refusa
 from api.serving.answer_cache import AnswerCache, CachedAnswer, SharedRuns
 from api.serving.packing import CODINGS, Coding, compress, is_worth_compressing, pack
 from config.chains import Chain
-from config.errors import AssayError, InternalError, TokenRefusedError
-from config.primitives import Address
-from sql.rows import Report
+from core.errors import AssayError, InternalError, TokenRefusedError
+from core.primitives import Address
+from core.report import Report
 
 MAX_CACHE_S = 120.0
 """The specification's bound on the age of a cached answer, in seconds."""

@@ -22,8 +22,8 @@ from api.error_answers import (
 from api.formats.rendering import Format
 from api.serving.answer_cache import CachedAnswer
 from api.serving.answers import Answers
-from config.errors import StoreError
-from sql.rows import Pending
+from core.errors import StoreError
+from core.report import Pending
 
 MOST_TOKENS = 50
 """Maximum addresses in one call."""

@@ -24,7 +24,7 @@ from api.serving.answers import Answers
 from api.serving.cors import CorsPolicy
 from api.serving.methods import as_get, without_body
 from api.serving.packing import Coding, choose_coding, pack, unless_known
-from config.errors import StoreError
+from core.errors import StoreError
 
 _ANSWERED = Counter(
     "assay_api_cached_answers", "Calls answered from memory, before the router", ["status"]

@@ -12,7 +12,7 @@ from granian.log import LogLevels
 from granian.server.embed import Server
 from litestar.types import ASGIApp
 
-from config.errors import ConfigError, InternalError
+from core.errors import ConfigError, InternalError
 
 GRACE_S = 15.0
 """Seconds for calls under way to end after the stop."""

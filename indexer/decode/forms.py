@@ -3,7 +3,7 @@
 import msgspec
 from eth_utils.crypto import keccak
 
-from config.primitives import Hash32
+from core.primitives import Hash32
 from indexer.decode.words import WordPlace
 
 

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 import msgspec
 import polars as pl
 
-from config.events import EventPlace
 from config.launchpads import CreationEvent, Launchpad
-from config.primitives import Hash32
+from core.event_signatures import EventPlace
+from core.primitives import Hash32
 from indexer.decode.undecoded import undecoded_columns
 from indexer.decode.words import WordPlace, has_words, is_address, to_address
 

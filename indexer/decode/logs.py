@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import msgspec
 import polars as pl
 
-from indexer.failures import IllFormedError
+from core.rpc.failures import IllFormedError
 
 LOG_SCHEMA = {
     "block_number": pl.Int64,

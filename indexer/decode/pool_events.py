@@ -10,7 +10,7 @@ import msgspec
 import polars as pl
 
 from config.chains import Dex, DexKind
-from config.primitives import ZERO_ADDRESS, Hash32
+from core.primitives import ZERO_ADDRESS, Hash32
 from indexer.decode import amm_v2, amm_v3, amm_v4, solid, solid_v3
 from indexer.decode.forms import PoolForm
 from indexer.decode.undecoded import undecoded_columns

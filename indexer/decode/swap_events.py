@@ -11,7 +11,7 @@ import msgspec
 import polars as pl
 
 from config.chains import DexKind
-from config.primitives import BlockRef, Hash32
+from core.primitives import BlockRef, Hash32
 from indexer.decode.forms import event_topic
 from indexer.decode.words import WordPlace, has_shape, to_hash, topic, word
 

@@ -13,8 +13,8 @@ from typing import Final
 
 import msgspec
 
-from analysis.reads.abi_encoding import selector_of
-from sql.rows import StaticFindings
+from core.abi import selector_of
+from core.report import StaticFindings
 
 CASES: Final = Path(__file__).resolve().parents[1] / "cases"
 FIELDS: Final = StaticFindings.__struct_fields__

@@ -16,7 +16,7 @@ from analysis.static.token_model.trade_conditions import (
     TradeCondition,
     TradeConditions,
 )
-from config.primitives import Address, Hash32, Selector
+from core.primitives import Address, Hash32, Selector
 
 TRADER, TOKEN, POOL, ROUTER = (Address("0x" + digit * 40) for digit in "1234")
 STRANGER = Address("0x" + "9" * 40)

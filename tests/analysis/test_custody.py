@@ -21,7 +21,7 @@ from analysis.static.custody.simulation_hints import (
     StoredAddress,
 )
 from config.burn import BURN_ADDRESSES
-from config.primitives import ZERO_ADDRESS, Address, BlockRef, Hash32, RawAmount
+from core.primitives import ZERO_ADDRESS, Address, BlockRef, Hash32, RawAmount
 
 STRANGER, OWNER, ROUTER, VICTIM, TOKEN = (Address("0x" + digit * 40) for digit in "12345")
 WALLET = Wallet(address=VICTIM, balance_raw=RawAmount(400), amount_raw=RawAmount(100), slot_index=0)

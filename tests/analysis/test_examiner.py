@@ -14,8 +14,8 @@ from analysis.static.analyse_code import CodeAnalysis, analyse_code, unanalysed
 from analysis.static.engine_version import analysis_version
 from analysis.static.evm.disassembly import hash_of, strip_metadata
 from analysis.static.result_cache import StaticResultCache
-from config.errors import StoreError
-from config.primitives import Hash32
+from core.errors import StoreError
+from core.primitives import Hash32
 from sql.codes import read_found, write_found
 from sql.store import Store
 from tests.analysis.counted import Counted

@@ -12,7 +12,7 @@ from analysis.market.pool_ranking import PENDING, TradeResult, ValuedPool, pick_
 from analysis.market.venues.pool import Candidate, PoolState
 from analysis.simulation.simulate_v1 import NotSimulated, Outcome, Passed, Refused
 from config.chains import Dex, DexKind
-from config.primitives import Address, RawAmount
+from core.primitives import Address, RawAmount
 
 TOKEN = Address("0x" + "11" * 20)
 QUOTE = Address("0x" + "22" * 20)

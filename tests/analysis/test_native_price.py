@@ -5,10 +5,10 @@ import pytest
 
 from analysis.market.native_price import anchor_prices, read_oracle
 from config.chains import Chain
-from config.errors import UpstreamError
-from config.jsonrpc import RpcFault
 from config.load import load_chains
-from config.primitives import ZERO_ADDRESS
+from core.errors import UpstreamError
+from core.primitives import ZERO_ADDRESS
+from core.rpc.messages import RpcFault
 
 CHAINS = load_chains(None)
 HOUR_S = 3_600

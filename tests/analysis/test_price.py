@@ -8,8 +8,8 @@ from analysis.external.market_data import MarketData
 from analysis.market.token_price import LastTrade, TokenPrice, find_price
 from config.chains import Chain
 from config.load import load_chains
-from config.primitives import Address
-from sql.rows import Report
+from core.primitives import Address
+from core.report import Report
 from tests.api.samples import make_pool, make_report
 
 CHAIN = next(chain for chain in load_chains(None) if chain.slug == "ethereum")

@@ -6,10 +6,10 @@ from eth_abi.abi import encode
 
 from analysis.market import fee_tiers
 from analysis.market.fee_tiers import Tiers
-from analysis.reads.abi_encoding import topic_of
 from config.chains import Dex, DexKind
-from config.jsonrpc import RpcFault
-from config.primitives import Address
+from core.abi import topic_of
+from core.primitives import Address
+from core.rpc.messages import RpcFault
 
 FACTORY, OTHER = Address("0x" + "1a" * 20), Address("0x" + "2b" * 20)
 BY_FEE = topic_of("FeeAmountEnabled(uint24,int24)")

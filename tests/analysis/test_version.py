@@ -8,7 +8,7 @@ from analysis.static import engine_version
 from analysis.static.engine_version import SOURCES, analysis_version
 from tests.house.sources import PACKAGES, ROOT, imported, module_name, python_files
 
-IN_THE_SHAPE = {"sql.rows"}
+IN_THE_SHAPE = {"core.report"}
 """Only its structs are used, and those are part of what is hashed."""
 
 
@@ -28,7 +28,7 @@ def modules_of(start: str) -> set[str]:
 
 def test_every_module_that_examining_needs_is_covered() -> None:
     covered = {module_name(path) for pattern in SOURCES for path in ROOT.glob(pattern)}
-    packages = {"analysis", "config"}
+    packages = {"analysis", "config", "core"}
     needed = modules_of("analysis.static.analyse_code")
     assert len(needed) > len(SOURCES)
     assert needed <= covered | packages

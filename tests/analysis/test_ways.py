@@ -18,10 +18,10 @@ from analysis.market.venues.trade_route import (
     TradeRoute,
     find_forms,
 )
-from analysis.reads.abi_encoding import call_data, selector_of, topic_of
 from analysis.simulation.simulate_v1 import SimLog
 from config.chains import Dex, DexKind
-from config.primitives import ZERO_ADDRESS, Address, Hash32, RawAmount
+from core.abi import call_data, selector_of, topic_of
+from core.primitives import ZERO_ADDRESS, Address, Hash32, RawAmount
 from demo.compile import load_artifacts
 
 FACTORY, ROUTER, FREE, OTHER = (Address("0x" + digit * 40) for digit in "1234")

@@ -22,9 +22,9 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from config.errors import TokenRefusedError, UpstreamError
+from core.errors import TokenRefusedError, UpstreamError
+from core.report import Report
 from sql.ledger import Ledger
-from sql.rows import Report
 from tests.api.routes import ROUTES
 from tests.api.samples import TOKEN, addresses, make_report, reports
 from tests.api.wild import NOBODY, SignedIn, WildCall, check_wild, wild_calls

@@ -11,8 +11,8 @@ import httpx
 import pytest
 
 from api.serving.cached_answer_app import CachedAnswerApp
-from config.secret import Secret
 from config.sign_in import OidcClient
+from core.secret import Secret
 from demo.compile import find_node
 from tests.api.world import CLIENT, World
 

@@ -5,8 +5,8 @@ from typing import Any
 from hypothesis import strategies as st
 
 from analysis.token.contract_clock import ContractClock
-from config.primitives import Address, Hash32, RawAmount
-from sql.rows import (
+from core.primitives import Address, Hash32, RawAmount
+from core.report import (
     ClockLimitRow,
     HolderRow,
     PoolResultRow,

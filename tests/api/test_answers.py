@@ -10,8 +10,8 @@ import pytest
 from analysis.token.contract_clock import ContractClock
 from api.formats.rendering import FORMATS, clock_after
 from api.serving.answers import Answers
-from config.errors import TokenRefusedError, UpstreamError
 from config.settings import ApiSettings
+from core.errors import TokenRefusedError, UpstreamError
 from tests.api.samples import (
     MINED_AT_S,
     TOKEN,

@@ -7,9 +7,9 @@ import httpx
 import pytest
 
 from api.serving.batch_service import AT_ONCE, MOST_TOKENS
-from config.errors import StoreError, TokenRefusedError, UpstreamError
-from config.primitives import Address
-from sql.rows import Report
+from core.errors import StoreError, TokenRefusedError, UpstreamError
+from core.primitives import Address
+from core.report import Report
 from tests.api.samples import DEAD, MINED_AT_S, OWNER, PAIR, TOKEN, TOKEN_SHOWN, make_report
 from tests.api.specified import check
 from tests.api.world import PLANS, World, headers_of

@@ -11,8 +11,8 @@ import pytest
 
 from api.auth import usage_counters as module
 from api.auth.usage_counters import UsageCounters
-from config.errors import StoreError
 from config.plans import load_plans
+from core.errors import StoreError
 from sql.ledger import Calls, Ledger, Usage
 from tests.api.world import HandClock
 

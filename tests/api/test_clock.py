@@ -5,7 +5,7 @@ import time
 import msgspec
 
 from analysis.token.contract_clock import ContractClock
-from config.primitives import BlockRef, Hash32
+from core.primitives import BlockRef, Hash32
 from indexer.follower_status import FollowStatus
 from service import clock_of
 from tests.api.samples import MINED_AT_S

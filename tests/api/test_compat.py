@@ -9,8 +9,8 @@ from hypothesis import given
 from api.formats.amounts import decimal_text, number_text
 from api.formats.compat import ALWAYS_NULL, TABLE, CompatFeatures, CompatHolder, render_compat
 from api.formats.native import render_native
-from config.primitives import RawAmount
-from sql.rows import Report
+from core.primitives import RawAmount
+from core.report import Report
 from tests.api.samples import (
     CLOCK,
     LIQUID_USD,

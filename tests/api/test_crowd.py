@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 import pytest
 
-from config.errors import UpstreamError
+from core.errors import UpstreamError
 from sql.ledger import Ledger
 from tests.api.samples import OWNER, TOKEN, make_report
 from tests.api.world import PLANS, World

@@ -6,7 +6,7 @@ from typing import Any
 import httpx
 import pytest
 
-from config.errors import TokenRefusedError, UpstreamError
+from core.errors import TokenRefusedError, UpstreamError
 from sql.ledger import NewKey
 from tests.api.routes import ROUTES
 from tests.api.samples import MINED_AT_S, TOKEN

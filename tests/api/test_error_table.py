@@ -7,7 +7,7 @@ import httpx
 import pytest
 
 from api.formats.flags import catalogue
-from config.errors import RefusalCode, TokenRefusedError, UpstreamError
+from core.errors import RefusalCode, TokenRefusedError, UpstreamError
 from sql.ledger import NewKey
 from tests.api.samples import MINED_AT_S, TOKEN
 from tests.api.specified import ERRORS, TABLES, check

@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from api.formats.flags import catalogue
-from config.errors import InternalError, TokenRefusedError, UpstreamError
+from core.errors import InternalError, TokenRefusedError, UpstreamError
 from tests.api.samples import MINED_AT_S, TOKEN, TOKEN_SHOWN
 from tests.api.world import PLANS, Get, World, headers_of
 

@@ -7,8 +7,8 @@ import httpx
 import msgspec
 import pytest
 
-from config.errors import InternalError, TokenRefusedError
-from sql.rows import EvidenceRow
+from core.errors import InternalError, TokenRefusedError
+from core.report import EvidenceRow
 from tests.api.samples import BLOCK_HASH, MINED_AT_S, TOKEN, TOKEN_SHOWN, make_report
 from tests.api.world import PLANS, Get, World, headers_of
 

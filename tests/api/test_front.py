@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from api.serving.cached_answer_app import CachedAnswerApp
-from config.errors import StoreError
+from core.errors import StoreError
 from sql.ledger import Ledger
 from tests.api.samples import MINED_AT_S, TOKEN, make_pool, make_report
 from tests.api.world import CLIENT, PLANS, World

@@ -9,7 +9,7 @@ from hypothesis import given
 
 from api.formats.goplus_format import TABLE, GoPlusToken, render_goplus
 from api.formats.native import render_native
-from sql.rows import PoolResultRow, Report
+from core.report import PoolResultRow, Report
 from tests.api.samples import (
     CLOCK,
     LIQUID_USD,

@@ -9,8 +9,8 @@ from goplus.errorcode import Code
 from goplus.token import Token
 from swagger_client.configuration import Configuration
 
-from config.errors import TokenRefusedError
-from config.primitives import Address
+from core.errors import TokenRefusedError
+from core.primitives import Address
 from tests.api.network import on_network
 from tests.api.samples import (
     DEAD,

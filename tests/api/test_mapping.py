@@ -18,7 +18,7 @@ from api.formats.flags import Status
 from api.formats.native import render_native
 from api.formats.shapes import Deadline, Envelope
 from api.formats.summary import VERDICTS, Verdict, render_summary
-from sql.rows import Report
+from core.report import Report
 from tests.api.samples import CLOCK, LIQUID_USD, TOKEN_SHOWN, reports
 from tests.api.specified import MAPPING, TABLES, VALUES
 

@@ -11,7 +11,7 @@ import pytest
 from mcp.client import Client
 from mcp.client.streamable_http import streamable_http_client
 
-from config.errors import TokenRefusedError
+from core.errors import TokenRefusedError
 from tests.api.network import on_network
 from tests.api.samples import MINED_AT_S, TOKEN, make_report
 from tests.api.specified import check

@@ -9,7 +9,7 @@ from hypothesis import given
 from analysis.token.contract_clock import ContractClock
 from api.formats.native import render_native
 from api.formats.shapes import Deadline, Holder, NativeFeatures
-from sql.rows import LIQUIDITY_UNKNOWN, Report, StaticFindings
+from core.report import LIQUIDITY_UNKNOWN, Report, StaticFindings
 from tests.api.samples import (
     CLOCK,
     DEAD,

@@ -5,7 +5,7 @@ import time
 import msgspec
 import pytest
 
-from config.primitives import BlockRef, Hash32
+from core.primitives import BlockRef, Hash32
 from indexer.follower_status import FollowStatus
 from service import newest_of
 from tests.api.world import make_chain

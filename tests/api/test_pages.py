@@ -5,7 +5,7 @@ import re
 import httpx
 import pytest
 
-from config.errors import TokenRefusedError
+from core.errors import TokenRefusedError
 from tests.api.people import PAGES, PUBLIC, Browser, read
 from tests.api.samples import TOKEN, TOKEN_SHOWN, make_report
 from tests.api.world import World

@@ -7,7 +7,7 @@ import pytest
 
 from analysis.market.token_price import TokenPrice, pool_spot
 from api.formats.rendering import render_report
-from sql.rows import Report
+from core.report import Report
 from tests.api.samples import TOKEN, make_pool, make_report
 from tests.api.world import World, make_chain
 

@@ -8,8 +8,8 @@ import httpx
 import pytest
 
 from config.burn import BURN_ADDRESSES
-from config.primitives import checksum
 from config.settings import ApiSettings
+from core.primitives import checksum
 from tests.api.samples import MINED_AT_S, TOKEN, TOKEN_SHOWN
 from tests.api.world import CLIENT, PLANS, World
 

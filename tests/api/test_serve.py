@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from api.serving.serve import ServerEndedError, serve, stop_on_signals
-from config.errors import ConfigError
+from core.errors import ConfigError
 from tests.api.samples import TOKEN, TOKEN_SHOWN
 from tests.api.world import World
 

@@ -8,8 +8,8 @@ from hypothesis import given
 from api.formats.flags import CATALOGUE, STATUS_ORDER, Flag, catalogue
 from api.formats.native import render_native
 from api.formats.summary import VERDICTS, DominantPool, Summary, refuse_summary, render_summary
-from config.primitives import Address
-from sql.rows import Report
+from core.primitives import Address
+from core.report import Report
 from tests.api.samples import (
     CLOCK,
     DEAD,

@@ -9,7 +9,7 @@ from hypothesis import given
 from api.formats.native import render_native
 from api.formats.null_reasons import unknowns
 from api.formats.shapes import NativeFeatures
-from sql.rows import EvidenceRow, Report
+from core.report import EvidenceRow, Report
 from tests.api.samples import CLOCK, LIQUID_USD, make_pool, make_report, make_static, reports
 
 NOTHING_TO_TELL = {"has_open_source_implementation", "launchpad_name", "timebomb_status"}

@@ -8,7 +8,7 @@ import pytest
 
 from api.auth import rate_windows as module
 from api.auth import usage_counters
-from config.secret import Secret
+from core.secret import Secret
 from tests.api.redis_server import RedisServer
 from tests.api.samples import MINED_AT_S, TOKEN
 from tests.api.world import PLANS, World, headers_of

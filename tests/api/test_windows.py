@@ -14,7 +14,7 @@ from limits.strategies import MovingWindowRateLimiter
 
 from api.auth import rate_windows as module
 from api.auth.rate_windows import LocalWindows, SharedWindows, Window
-from config.secret import Secret
+from core.secret import Secret
 from tests.api.redis_server import RedisServer
 from tests.api.samples import TOKEN
 from tests.api.world import World

@@ -12,10 +12,10 @@ from api.deps import ApiDeps, ChainState
 from api.serving.cached_answer_app import CachedAnswerApp
 from config.chains import Anchor, Chain, Oracle
 from config.plans import load_plans
-from config.primitives import Address
 from config.settings import ApiSettings
+from core.primitives import Address
+from core.report import Report
 from sql.ledger import Calls, Ledger, utc_day
-from sql.rows import Report
 from tests.api.samples import LIQUID_USD, MINED_AT_S, TOKEN, make_report
 
 PLANS = load_plans()

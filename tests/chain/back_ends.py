@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from analysis.reads.node import Node
-from config.jsonrpc import RpcAnswer, RpcFault, RpcRequest
-from config.primitives import BlockRef
+from core.primitives import BlockRef
+from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
 
 LACKING: dict[str, tuple[str, ...]] = {
     "simulate": (),

@@ -13,12 +13,12 @@ from analysis.reads.indexed_facts import NoFactsIndex
 from config.chains import Chain as ChainFacts
 from config.load import load_chains
 from config.settings import AnalysisSettings, RpcSettings
+from core.rpc.client import RpcClient
 from demo.anvil import AnvilNode
 from demo.compile import Artifacts, load_artifacts
 from demo.layout import World
 from demo.overlay import write_overlay
 from demo.world import build_world
-from indexer.rpc import RpcClient
 from tests.chain.verbs import Chain
 
 

@@ -4,8 +4,8 @@ import asyncio
 from collections.abc import Sequence
 
 from analysis.reads.node import Node
-from config.jsonrpc import RpcAnswer, RpcRequest
-from config.primitives import BlockRef
+from core.primitives import BlockRef
+from core.rpc.messages import RpcAnswer, RpcRequest
 
 
 class CountingNode:

@@ -2,8 +2,8 @@
 
 from analysis.pipeline.chain_context import ChainContext
 from analysis.pipeline.scan import scan
-from config.primitives import Address
-from sql.rows import Report
+from core.primitives import Address
+from core.report import Report
 
 
 async def judge(context: ChainContext, token: Address) -> Report:

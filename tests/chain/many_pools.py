@@ -1,6 +1,6 @@
 """A token with a pool on every venue against every anchor."""
 
-from config.primitives import ZERO_ADDRESS
+from core.primitives import ZERO_ADDRESS
 from demo.layout import Pool, Sides, VenueKey, Venues, ZooToken, native_worth
 from demo.pipeline import Pipeline
 from demo.seeding import seed

@@ -6,7 +6,7 @@ the service on purpose.
 
 import msgspec
 
-from config.primitives import Address
+from core.primitives import Address
 from demo.layout import ZooToken, router_of
 from demo.reads import read
 from tests.chain.verbs import Chain, Moved

@@ -5,7 +5,7 @@ from math import sqrt
 
 import msgspec
 
-from config.primitives import ZERO_ADDRESS, Address
+from core.primitives import ZERO_ADDRESS, Address
 from demo.anvil import ETHER
 from demo.concentrated import POOL_KEY, open_concentrated, pool_key
 from demo.layout import FOR_EVER, Pool, Sides, VenueKey, ZooToken, positions_of

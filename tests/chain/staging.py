@@ -7,7 +7,6 @@ import msgspec
 from analysis.market import routers
 from analysis.market.venues.pool import Candidate
 from analysis.market.venues.trade_route import Swap, TradeRoute
-from analysis.reads.abi_encoding import call_data
 from analysis.reads.node import Node
 from analysis.simulation.disguise import Disguise
 from analysis.simulation.simulate_v1 import (
@@ -19,7 +18,8 @@ from analysis.simulation.simulate_v1 import (
     read_simulation,
 )
 from config.chains import Chain as ChainFacts
-from config.primitives import ZERO_ADDRESS, Address, BlockRef, Hash32, RawAmount
+from core.abi import call_data
+from core.primitives import ZERO_ADDRESS, Address, BlockRef, Hash32, RawAmount
 from demo.anvil import quantity
 from demo.layout import ZooToken
 from tests.chain.verbs import Chain

@@ -13,12 +13,13 @@ from analysis.pipeline.chain_context import ChainContext
 from analysis.pipeline.scan import ChainScanner
 from analysis.pipeline.store_adapter import ReportStore
 from analysis.reads.node import Node
-from config.errors import StoreError, TokenRefusedError, UpstreamError
-from config.jsonrpc import RpcAnswer, RpcRequest
-from config.primitives import Address, BlockRef
 from config.settings import AnalysisSettings
+from core.errors import StoreError, TokenRefusedError, UpstreamError
+from core.primitives import Address, BlockRef
+from core.report import Report
+from core.rpc.messages import RpcAnswer, RpcRequest
 from sql.reports import read_refusal, read_report
-from sql.rows import RefusalRow, Report
+from sql.rows import RefusalRow
 from sql.store import Store
 from sql.tokens import track_tokens
 from tests.chain.verbs import Chain

@@ -9,7 +9,7 @@ from analysis.pipeline.chain_context import ChainContext
 from analysis.simulation.eth_call_backend import cannot_tell
 from analysis.simulation.trace_backend import is_possible
 from analysis.static.evm.opcodes import NUMBER
-from config.jsonrpc import RpcAnswer, RpcFault, RpcRequest
+from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
 from tests.analysis.static.test_delegation import CLONES
 from tests.chain.back_ends import LACKING, Lacking
 from tests.chain.counting import CountingNode

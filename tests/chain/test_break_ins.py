@@ -8,8 +8,8 @@ import msgspec
 import pytest
 
 from analysis.pipeline.chain_context import ChainContext
-from analysis.reads.abi_encoding import call_data
-from config.primitives import Address
+from core.abi import call_data
+from core.primitives import Address
 from demo.animal import Animal
 from demo.layout import named_account
 from tests.chain.judging import judge

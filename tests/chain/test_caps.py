@@ -18,13 +18,13 @@ from analysis.static.analyse_code import CodeAnalysis, analyse_code
 from analysis.token.cap_evaluation import with_caps
 from analysis.token.cap_state import read_cap_words
 from analysis.token.deadline_state import read_clock_state
-from config.errors import UpstreamError
-from config.jsonrpc import RpcAnswer, RpcFault, RpcRequest
-from config.primitives import Address, BlockRef, Hash32, RawAmount
-from demo.abi import call_data
+from core.abi import call_data
+from core.errors import UpstreamError
+from core.primitives import Address, BlockRef, Hash32, RawAmount
+from core.report import StaticFindings
+from core.rpc.client import RpcClient
+from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
 from demo.layout import named_account
-from indexer.rpc import RpcClient
-from sql.rows import StaticFindings
 from tests.analysis.cases_compile import BUILDS, Build, filled, run_compiler
 from tests.chain.verbs import Chain
 

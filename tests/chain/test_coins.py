@@ -7,8 +7,8 @@ from analysis.market import routers
 from analysis.market.venues import probe_router
 from analysis.market.venues.trade_route import TradeRoute
 from config.chains import Chain as ChainFacts
-from config.primitives import Address
-from indexer.rpc import RpcClient
+from core.primitives import Address
+from core.rpc.client import RpcClient
 from tests.chain.matrix import animal_of
 from tests.chain.staging import candidate_of, read_routers, trade_for_coins
 from tests.chain.verbs import Chain

@@ -13,11 +13,11 @@ from analysis.pipeline.chain_context import ChainContext
 from analysis.pipeline.store_adapter import ReportStore
 from analysis.token.creation import find_creation
 from config.chains import Chain as ChainFacts
-from config.errors import UpstreamError
-from config.jsonrpc import RpcAnswer, RpcFault, RpcRequest
 from config.load import load_chains
-from config.primitives import Address, Hash32
-from demo.abi import call_data
+from core.abi import call_data
+from core.errors import UpstreamError
+from core.primitives import Address, Hash32
+from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
 from demo.anvil import ETHER, AnvilNode, quantity
 from demo.compile import Artifacts
 from demo.launchpads import DIRECT_PAD

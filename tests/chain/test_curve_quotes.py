@@ -6,10 +6,10 @@ import pytest
 
 from analysis.pipeline.chain_context import ChainContext
 from api.formats.native import render_native
-from config.primitives import ZERO_ADDRESS, Address
+from core.primitives import ZERO_ADDRESS, Address
+from core.report import PoolResultRow, Report
 from demo.anvil import ETHER
 from demo.layout import NATIVE_USD
-from sql.rows import PoolResultRow, Report
 from tests.chain.judging import judge
 from tests.chain.test_curves import pad_of
 from tests.chain.test_pools import asking, desk_with, shown

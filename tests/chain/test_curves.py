@@ -15,12 +15,12 @@ from analysis.pipeline.chain_context import ChainContext
 from analysis.reads.node import Node
 from config.launchpads import Launchpad, Registry
 from config.load import load_chains
-from config.primitives import ZERO_ADDRESS, Address
-from demo.abi import call_data
+from core.abi import call_data
+from core.primitives import ZERO_ADDRESS, Address
+from core.rpc.client import RpcClient
 from demo.anvil import ETHER
 from demo.layout import named_account
 from demo.reads import read
-from indexer.rpc import RpcClient
 from tests.chain.judging import judge
 from tests.chain.test_scan import with_chain
 from tests.chain.verbs import Chain

@@ -11,11 +11,11 @@ import msgspec
 import pytest
 
 from analysis.pipeline.chain_context import ChainContext
-from analysis.reads.abi_encoding import call_data
 from analysis.reads.indexed_facts import IndexedFacts, NoFactsIndex
-from config.primitives import Address, RawAmount
+from core.abi import call_data
+from core.primitives import Address, RawAmount
+from core.report import Report, ReportRow
 from demo.layout import named_account
-from sql.rows import Report, ReportRow
 from tests.chain.judging import judge
 from tests.chain.test_scan import Knowing, NoOverrides
 from tests.chain.verbs import Chain

@@ -17,9 +17,11 @@ from api.formats.native import render_native
 from api.formats.summary import render_summary
 from config.chains import Chain as ChainFacts
 from config.load import load_chains
-from config.primitives import Address
 from config.settings import AnalysisSettings, IndexerSettings, RpcSettings
-from demo.abi import call_data
+from core.abi import call_data
+from core.primitives import Address
+from core.report import Report
+from core.rpc.client import RpcClient
 from demo.animal import Animal
 from demo.anvil import AnvilNode
 from demo.compile import Artifacts
@@ -28,10 +30,8 @@ from demo.overlay import write_overlay
 from demo.swaps import Call
 from demo.world import build_world
 from indexer.follower import Follower
-from indexer.rpc import RpcClient
 from indexer.transfer_history import Histories
 from sql.reports import write_report
-from sql.rows import Report
 from sql.store import Store
 from tests.chain.judging import judge
 from tests.chain.test_holders import TRANSFER, ranked, replay, top_of

@@ -11,20 +11,21 @@ from analysis.pipeline.store_adapter import ReportStore
 from analysis.reads.indexed_facts import IndexedFacts
 from api.formats.native import render_native
 from config.burn import BURN_ADDRESSES
-from config.primitives import ZERO_ADDRESS, Address, RawAmount
 from config.settings import IndexerSettings
-from demo.abi import topic
+from core.abi import topic_of
+from core.primitives import ZERO_ADDRESS, Address, RawAmount
+from core.report import Report
+from core.rpc.client import RpcClient
 from demo.animal import Animal
 from indexer.backfill import backfill
-from indexer.rpc import RpcClient
-from sql.rows import LaunchRow, Report
+from sql.rows import LaunchRow
 from sql.store import Store
 from tests.chain.judging import judge
 from tests.chain.test_scan import Knowing
 from tests.chain.verbs import Chain, Log
 
 DEAD = Address("0x000000000000000000000000000000000000dead")
-TRANSFER = topic("Transfer(address,address,uint256)")
+TRANSFER = topic_of("Transfer(address,address,uint256)")
 
 
 def replay(chain: Chain, token: Address) -> dict[Address, int]:

@@ -5,10 +5,10 @@ import pytest
 
 from analysis.pipeline.chain_context import ChainContext
 from analysis.reads.indexed_facts import IndexedFacts
-from config.primitives import Address, RawAmount
+from core.primitives import Address, RawAmount
+from core.report import PoolResultRow, Report
 from demo.animal import Animal
 from demo.layout import VenueKey, ZooToken
-from sql.rows import PoolResultRow, Report
 from tests.chain.back_ends import LACKING, Lacking
 from tests.chain.counting import CountingNode
 from tests.chain.judging import judge

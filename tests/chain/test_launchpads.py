@@ -9,15 +9,16 @@ from analysis.pipeline.chain_context import ChainContext
 from analysis.reads.indexed_facts import IndexedFacts
 from api.formats.native import render_native
 from config.chains import Chain as ChainFacts
-from config.jsonrpc import RpcFault
 from config.launchpads import Launchpad
 from config.load import load_chains
-from config.primitives import ZERO_ADDRESS, Address, BlockRef
+from core.primitives import ZERO_ADDRESS, Address, BlockRef
+from core.report import PoolResultRow, Report
+from core.rpc.messages import RpcFault
 from demo.anvil import ETHER
 from demo.launchpads import CURVE_PAD, DIRECT_PAD
 from demo.layout import NATIVE_USD
 from demo.reads import balance_of
-from sql.rows import LaunchRow, PoolResultRow, Report
+from sql.rows import LaunchRow
 from tests.chain.judging import judge
 from tests.chain.test_scan import Hindered, with_chain, with_node
 from tests.chain.verbs import Chain

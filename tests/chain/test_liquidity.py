@@ -10,7 +10,7 @@ import pytest
 from eth_utils.crypto import keccak
 
 from analysis.pipeline.chain_context import ChainContext
-from config.primitives import ZERO_ADDRESS
+from core.primitives import ZERO_ADDRESS
 from demo.anvil import ETHER
 from demo.concentrated import POOL_KEY, pool_key
 from demo.layout import FOR_EVER, ZooToken, positions_of

@@ -7,7 +7,8 @@ import pytest
 
 from analysis.pipeline.chain_context import ChainContext
 from config.chains import Dex
-from config.primitives import ZERO_ADDRESS
+from core.primitives import ZERO_ADDRESS
+from core.report import PoolResultRow, Report
 from demo.animal import Animal
 from demo.anvil import ETHER
 from demo.compile import Artifacts
@@ -16,7 +17,6 @@ from demo.layout import FOR_EVER, Sides, ZooToken, positions_of
 from demo.pipeline import Pipeline
 from demo.seeding import UNLIMITED, fetch_addresses
 from demo.swaps import sell_call, spender_of
-from sql.rows import PoolResultRow, Report
 from tests.chain.forks import fork_v2
 from tests.chain.judging import judge
 from tests.chain.matrix import BEHAVIOURS, CASES, KINDS, animal_of

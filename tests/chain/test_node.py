@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from config.errors import ConfigError, UpstreamError
+from core.errors import ConfigError, UpstreamError
 from demo.anvil import ETHER, AnvilNode, locate_anvil, quantity
 from demo.layout import named_account
 from demo.wire import NodeRefusedError

@@ -11,8 +11,8 @@ import pytest
 
 from analysis.pipeline.chain_context import ChainContext
 from analysis.reads.node import Node
-from config.jsonrpc import RpcAnswer, RpcFault, RpcRequest
-from config.primitives import BlockRef
+from core.primitives import BlockRef
+from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
 from tests.chain.judging import judge
 from tests.chain.verbs import Chain
 

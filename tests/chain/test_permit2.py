@@ -13,12 +13,12 @@ from analysis.market.routers import RouterFacts
 from analysis.market.venues.trade_route import TradeRoute
 from analysis.pipeline.chain_context import ChainContext
 from config.chains import Chain as ChainFacts
-from config.primitives import Address
+from core.primitives import Address
+from core.rpc.client import RpcClient
 from demo.animal import Animal
 from demo.compile import compile_runtime
 from demo.layout import FOR_EVER, ZooToken, router_of
 from demo.seeding import UNLIMITED
-from indexer.rpc import RpcClient
 from tests.chain.judging import judge
 from tests.chain.matrix import animal_of
 from tests.chain.staging import candidate_of, read_routers, trade_for_coins

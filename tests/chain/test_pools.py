@@ -20,15 +20,16 @@ from analysis.reads.indexed_facts import IndexedFacts
 from analysis.reads.node import Node
 from benchmarks.pools import crowd
 from config.chains import Chain as ChainFacts
-from config.jsonrpc import RpcAnswer, RpcFault, RpcRequest
-from config.primitives import ZERO_ADDRESS, Address, BlockRef
 from config.settings import MarketDataSettings, SourceSettings
+from core.primitives import ZERO_ADDRESS, Address, BlockRef
+from core.report import PoolResultRow, Report
+from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
 from demo.concentrated import POOL_KEY, fill_concentrated, pool_key
 from demo.layout import NATIVE_USD, Sides, ZooToken, native_worth, router_of
 from demo.pipeline import Pipeline
 from demo.reads import balance_of, read
 from demo.seeding import UNLIMITED, fetch_addresses, seed
-from sql.rows import PoolResultRow, PoolRow, Report
+from sql.rows import PoolRow
 from tests.analysis.external.service import Service, running_service
 from tests.chain.judging import judge
 from tests.chain.verbs import Chain

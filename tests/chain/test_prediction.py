@@ -7,10 +7,10 @@ real, and their outcome is compared. Each way a node can play it has to come to 
 import pytest
 
 from analysis.pipeline.chain_context import ChainContext
-from config.errors import TokenRefusedError
+from core.errors import TokenRefusedError
+from core.report import PoolResultRow, Report
 from demo.layout import World
 from demo.zoo import ZOO
-from sql.rows import PoolResultRow, Report
 from tests.chain.back_ends import LACKING, Lacking
 from tests.chain.judging import judge
 from tests.chain.oracle import RealOutcome, real_trade

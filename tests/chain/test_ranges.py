@@ -6,10 +6,10 @@ import pytest
 from analysis.pipeline.chain_context import ChainContext
 from api.formats.native import render_native
 from api.formats.shapes import NativeFeatures
+from core.report import PoolResultRow, Report
 from demo import concentrated
 from demo.anvil import ETHER
 from demo.layout import VenueKey, ZooToken
-from sql.rows import PoolResultRow, Report
 from tests.chain.back_ends import LACKING, Lacking
 from tests.chain.counting import CountingNode
 from tests.chain.judging import judge

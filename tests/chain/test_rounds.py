@@ -12,9 +12,9 @@ from analysis.reads.node_capabilities import NodeCapabilities
 from analysis.reads.read_batch import ReadBatch
 from analysis.simulation.balance_slot import probe_request, read_probe
 from analysis.token import admission, burned_supply, ownership, proxy_resolution
-from config.errors import TokenRefusedError
-from config.jsonrpc import RpcAnswer, RpcFault, RpcRequest
-from config.primitives import Address, BlockRef, Hash32
+from core.errors import TokenRefusedError
+from core.primitives import Address, BlockRef, Hash32
+from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
 from demo.layout import World, named_account
 from tests.analysis.state.answers import raw
 from tests.analysis.static.test_delegation import CLONES

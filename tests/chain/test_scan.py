@@ -11,10 +11,10 @@ from analysis.pipeline.scan import scan
 from analysis.reads.indexed_facts import IndexedFacts
 from analysis.reads.node import Node
 from config.chains import Chain as ChainFacts
-from config.errors import UpstreamError
-from config.jsonrpc import RpcAnswer, RpcFault, RpcRequest
-from config.primitives import Address, BlockRef, RawAmount
-from sql.rows import PoolResultRow, Report
+from core.errors import UpstreamError
+from core.primitives import Address, BlockRef, RawAmount
+from core.report import PoolResultRow, Report
+from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
 from tests.chain.back_ends import LACKING, Lacking
 from tests.chain.judging import judge
 from tests.chain.verbs import Chain

@@ -11,7 +11,7 @@ import httpx
 import msgspec
 import pytest
 
-from config.primitives import checksum
+from core.primitives import checksum
 from demo.anvil import AnvilNode
 from demo.layout import World
 from demo.outside import run_outside

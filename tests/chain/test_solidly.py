@@ -2,7 +2,7 @@
 
 import pytest
 
-from config.primitives import Address
+from core.primitives import Address
 from demo.reads import read, read_address
 from tests.chain.verbs import Chain, revert_reason
 

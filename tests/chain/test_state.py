@@ -7,9 +7,9 @@ import pytest
 from analysis.reads.eth_reads import code_at, read_code
 from analysis.static.analyse_code import analyse_code
 from analysis.token import admission, burned_supply, ownership, proxy_resolution
-from config.errors import TokenRefusedError, UpstreamError
-from config.jsonrpc import RpcAnswer, RpcRequest
-from config.primitives import Address, BlockRef, Hash32
+from core.errors import TokenRefusedError, UpstreamError
+from core.primitives import Address, BlockRef, Hash32
+from core.rpc.messages import RpcAnswer, RpcRequest
 from demo.anvil import AnvilNode, quantity
 from demo.layout import World, named_account
 from demo.wire import NodeRefusedError

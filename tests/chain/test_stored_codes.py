@@ -13,13 +13,13 @@ from analysis.static.analyse_code import CodeAnalysis, analyse_code
 from analysis.static.engine_version import analysis_version
 from analysis.static.evm.disassembly import hash_of, strip_metadata
 from analysis.static.result_cache import StaticResultCache
-from config.primitives import Address
-from demo.abi import call_data
+from core.abi import call_data
+from core.primitives import Address
+from core.report import StaticFindings
 from demo.anvil import AnvilNode
 from demo.compile import compile_runtime
 from demo.layout import named_account
 from sql.codes import read_found, write_found
-from sql.rows import StaticFindings
 from sql.store import Store
 from tests.chain.verbs import Chain
 

@@ -6,7 +6,7 @@ import pytest
 
 from analysis.pipeline.chain_context import ChainContext
 from config.chains import Dex
-from config.primitives import Address
+from core.primitives import Address
 from demo.anvil import ETHER
 from demo.layout import FOR_EVER, positions_of
 from demo.pipeline import Pipeline

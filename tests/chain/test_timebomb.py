@@ -20,11 +20,11 @@ from api.formats.native import render_native
 from api.formats.rendering import clock_after
 from api.formats.shapes import NativeFeatures
 from config.chains import Chain as ChainFacts
-from config.primitives import Address, Hash32
+from core.primitives import Address, Hash32
+from core.report import Report
+from core.rpc.client import RpcClient
 from demo.layout import ZooToken
 from demo.reads import read
-from indexer.rpc import RpcClient
-from sql.rows import Report
 from tests.api.samples import LIQUID_USD
 from tests.chain.verbs import Chain
 

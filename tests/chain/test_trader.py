@@ -5,8 +5,8 @@ import time
 from collections.abc import Callable
 
 from config.load import load_chains
-from config.primitives import Address
-from demo.abi import topic
+from core.abi import topic_of
+from core.primitives import Address
 from demo.anvil import AnvilNode
 from demo.embedded import run_embedded_chain
 from demo.layout import World
@@ -17,11 +17,11 @@ from tests.chain.verbs import Chain
 
 PATIENCE_S = 20.0
 SWAPS = [
-    topic("Swap(address,uint256,uint256,uint256,uint256,address)"),
-    topic("Swap(address,address,int256,int256,uint160,uint128,int24)"),
-    topic("Swap(bytes32,address,int128,int128,uint160,uint128,int24,uint24)"),
+    topic_of("Swap(address,uint256,uint256,uint256,uint256,address)"),
+    topic_of("Swap(address,address,int256,int256,uint160,uint128,int24)"),
+    topic_of("Swap(bytes32,address,int128,int128,uint160,uint128,int24,uint24)"),
 ]
-PAIR_CREATED = topic("PairCreated(address,address,address,uint256)")
+PAIR_CREATED = topic_of("PairCreated(address,address,address,uint256)")
 
 
 def logs_since(node: AnvilNode, block: int, *topics: str) -> list[dict[str, object]]:

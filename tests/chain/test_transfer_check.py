@@ -12,7 +12,7 @@ from analysis.pipeline.scan import ChainScanner
 from analysis.pipeline.store_adapter import ReportStore
 from analysis.reads.indexed_facts import IndexedFacts
 from config.chains import Chain as ChainFacts
-from config.primitives import Address, BlockRef, RawAmount
+from core.primitives import Address, BlockRef, RawAmount
 from sql.store import Store
 from tests.chain.judging import judge
 from tests.chain.test_custody import KEEPER, with_wallets

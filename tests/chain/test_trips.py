@@ -9,8 +9,8 @@ import pytest
 from analysis.pipeline.chain_context import ChainContext
 from analysis.static.analyse_code import analyse_code
 from analysis.token.owner_slots import OwnerSlots, read_owner_slots
-from config.jsonrpc import RpcAnswer, RpcRequest
 from config.settings import AnalysisSettings
+from core.rpc.messages import RpcAnswer, RpcRequest
 from tests.chain.counting import CountingNode
 from tests.chain.judging import judge
 from tests.chain.many_pools import seed_nine_more

@@ -8,7 +8,7 @@ from analysis.pipeline.chain_context import ChainContext
 from api.formats.native import render_native
 from api.formats.summary import render_summary
 from config.chains import Dex
-from config.primitives import Address, Hash32
+from core.primitives import Address, Hash32
 from sql.rows import PoolRow
 from tests.chain.judging import judge
 from tests.chain.test_pools import asking, desk_with, shown

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from config.load import load_chains
-from config.primitives import ZERO_ADDRESS, Address
-from demo.abi import call_data
+from core.abi import call_data
+from core.primitives import ZERO_ADDRESS, Address
 from demo.anvil import AnvilNode
 from demo.layout import NATIVE_USD, Pool, World
 from demo.overlay import write_overlay

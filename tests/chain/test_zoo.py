@@ -6,8 +6,8 @@ from eth_utils.crypto import keccak
 from msgspec.structs import asdict
 
 from config.burn import BURN_ADDRESSES
-from config.primitives import ZERO_ADDRESS, Address
-from demo.abi import call_data
+from core.abi import call_data
+from core.primitives import ZERO_ADDRESS, Address
 from demo.reads import read, read_address
 from demo.wire import NodeRefusedError
 from demo.zoo import ZOO

@@ -8,8 +8,8 @@ from itertools import count
 
 import msgspec
 
-from config.primitives import Address, Hash32
-from demo.abi import call_data, decode_values, topic
+from core.abi import call_data, decode_values, topic_of
+from core.primitives import Address, Hash32
 from demo.animal import Animal
 from demo.anvil import ETHER, AnvilNode, quantity
 from demo.compile import Artifacts
@@ -23,13 +23,13 @@ from demo.world import Zoo
 _GAS = 3_000_000
 _NUMBERS = count()
 
-_SWAP_V2 = topic("Swap(address,uint256,uint256,uint256,uint256,address)")
-_SWAPS_V3 = {
-    topic(f"Swap(address,address,int256,int256,uint160,uint128,int24{rest})"): rest
+_SWAP_V2 = topic_of("Swap(address,uint256,uint256,uint256,uint256,address)")
+_SWAPS_V3: dict[str, str] = {
+    topic_of(f"Swap(address,address,int256,int256,uint160,uint128,int24{rest})"): rest
     for rest in ("", ",uint128,uint128", ",uint24,uint24")
 }
 """Uniswap's and Slipstream's; PancakeSwap's; Algebra Integral's. By what follows the tick."""
-_SWAP_V4 = topic("Swap(bytes32,address,int128,int128,uint160,uint128,int24,uint24)")
+_SWAP_V4 = topic_of("Swap(bytes32,address,int128,int128,uint160,uint128,int24,uint24)")
 
 
 class Log(msgspec.Struct, frozen=True, kw_only=True):

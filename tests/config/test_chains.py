@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from config.chains import Chain
-from config.errors import ConfigError
 from config.load import BUILT_IN, choose_enabled, load_chains
-from config.primitives import Address, checksum
 from config.settings import load_settings
 from config.toml import decode_address, load_toml, walk
+from core.errors import ConfigError
+from core.primitives import Address, checksum
 
 # The specification's tables "Chains" and "Quote tokens", as (id, slug, clock, anchors).
 CHAINS = [

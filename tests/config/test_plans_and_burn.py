@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from config.burn import BURN_ADDRESSES, load_burn_addresses
-from config.errors import ConfigError
 from config.plans import load_plans
+from core.errors import ConfigError
 
 # The specification, "Trial key limits", and decisions.md, "Keys, plans, sign-in", as
 # (burst in 10 s, minute, day, month, lifetime, days, may refresh).

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from config.errors import ConfigError
-from config.secret import Secret
 from config.settings import BUILT_IN, load_setting_rows, load_settings
+from core.errors import ConfigError
+from core.secret import Secret
 
 
 def overlay(folder: Path, text: str) -> dict[str, str]:

@@ -2,8 +2,8 @@
 
 import pytest
 
-from config.errors import ConfigError
 from config.settings import load_settings
+from core.errors import ConfigError
 
 WHOLE = {
     "ASSAY_OIDC_ISSUER": "https://issuer.example/realm/",

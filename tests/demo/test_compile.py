@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import demo.compile
-from config.errors import ConfigError
+from core.errors import ConfigError
 from demo.compile import CompileError, load_artifacts
 from demo.zoo import ZOO
 

@@ -1,7 +1,7 @@
 """Every detector is registered under the field it answers, and says what it is about."""
 
 from analysis.static.detectors import registry
-from sql.rows import StaticFindings
+from core.report import StaticFindings
 from tests.house.sources import ROOT
 
 SHARED = {"detector", "registry", "storage_guards"}

@@ -6,10 +6,10 @@ from pathlib import Path
 
 from config.load import load_chains
 from config.settings import IndexerSettings, RpcSettings
+from core.rpc.client import RpcClient
 from indexer.backfill import BackfillProgress, backfill
 from indexer.follow import follow
 from indexer.follower_status import FollowStatus
-from indexer.rpc import RpcClient
 from indexer.transfer_history import Histories
 from sql.store import Store
 

@@ -12,7 +12,7 @@ from eth_abi.abi import decode
 from eth_utils.crypto import keccak
 
 from config.chains import Chain
-from config.primitives import ZERO_ADDRESS, Address
+from core.primitives import ZERO_ADDRESS, Address
 from demo.anvil import AnvilNode
 from tests.indexer.ledger_of_chain import Cells, Tables
 from tests.indexer.wire_logs import Event, parse_event

@@ -11,11 +11,11 @@ import msgspec
 from eth_utils.crypto import keccak
 
 from config.chains import Anchor, Chain, Dex, Oracle
-from config.errors import UpstreamError
-from config.primitives import ZERO_ADDRESS, Address
 from config.settings import RpcSettings
-from indexer.endpoint import Endpoint
-from indexer.rpc import RpcClient
+from core.errors import UpstreamError
+from core.primitives import ZERO_ADDRESS, Address
+from core.rpc.client import RpcClient
+from core.rpc.endpoint import Endpoint
 from tests.indexer.misbehaving_node import encode_all
 from tests.indexer.wire_logs import encode_log, parse_event, wire_log
 

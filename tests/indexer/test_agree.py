@@ -8,7 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from config.primitives import Address, BlockRef, Hash32
+from core.primitives import Address, BlockRef, Hash32
+from core.rpc.failures import DisagreementError
+from core.rpc.headers import Header, LogsBloom
 from indexer.answer_checks import (
     check_block_logs,
     check_link,
@@ -18,8 +20,6 @@ from indexer.answer_checks import (
     may_contain,
 )
 from indexer.decode.logs import decode_logs
-from indexer.failures import DisagreementError
-from indexer.headers import Header, LogsBloom
 from indexer.reads import TOPICS
 from tests.indexer.scripted_node import (
     Block,

@@ -6,8 +6,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from config.errors import UpstreamError
 from config.settings import IndexerSettings
+from core.errors import UpstreamError
 from indexer.backfill import BackfillProgress, BackfillResult, BeyondHeadError, backfill
 from indexer.follower import Follower
 from sql.blocks import read_checkpoint

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from config.chains import Dex, DexKind
-from config.primitives import ZERO_ADDRESS, Address
+from core.primitives import ZERO_ADDRESS, Address
 from indexer.decode.logs import decode_logs
 from indexer.decode.pool_events import CREATION_TOPICS, PoolDecoder
 from tests.indexer.wire_logs import Argument, encode_log, parse_event, wire_log

@@ -16,10 +16,10 @@ from hypothesis.stateful import (
     rule,
 )
 
-from config.errors import UpstreamError
 from config.settings import IndexerSettings
+from core.errors import UpstreamError
+from core.rpc.client import RpcClient
 from indexer.follower import Follower
-from indexer.rpc import RpcClient
 from sql.store import Store
 from tests.indexer.ledger_of_chain import assert_window, expect, read
 from tests.indexer.scripted_node import (

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from config.jsonrpc import RpcFault
-from indexer.ranges import LogRange, is_range_refusal, parse_suggestion
+from core.rpc.messages import RpcFault
+from core.rpc.ranges import LogRange, is_range_refusal, parse_suggestion
 
 # Error texts of nodes and gateways, as their users report them; (first, last) asked from block 100.
 REFUSALS = [

@@ -18,11 +18,11 @@ import pytest
 
 from config.chains import DexKind
 from config.settings import IndexerSettings, RpcSettings
+from core.rpc.client import RpcClient
 from indexer.backfill import backfill
 from indexer.follow import follow
 from indexer.follower_status import FollowStatus
 from indexer.ingest import TRANSFERS
-from indexer.rpc import RpcClient
 from sql.pool_tables import coverage_of
 from sql.store import Store
 from tests.indexer.conftest import LiveChain

@@ -10,15 +10,15 @@ import msgspec
 import pytest
 from aiohttp import web
 
-from config.errors import ConfigError, UpstreamError, WrongChainError
-from config.jsonrpc import RpcAnswer, RpcFault, RpcRequest
-from indexer.failures import (
+from core.errors import ConfigError, UpstreamError, WrongChainError
+from core.rpc.client import RpcClient
+from core.rpc.failures import (
     AnswerTimeoutError,
     AnswerTooLargeError,
     DisagreementError,
     RateLimitedError,
 )
-from indexer.rpc import RpcClient
+from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
 from tests.indexer.misbehaving_node import (
     SETTINGS,
     Node,

@@ -13,11 +13,11 @@ from analysis.market.native_price import anchor_prices
 from analysis.market.token_price import find_price
 from analysis.pipeline.chain_context import ChainContext
 from analysis.pipeline.store_adapter import ReportStore
-from config.primitives import Address
 from config.settings import AnalysisSettings, IndexerSettings, RpcSettings
+from core.primitives import Address
+from core.rpc.client import RpcClient
 from demo.compile import load_artifacts
 from indexer.backfill import backfill
-from indexer.rpc import RpcClient
 from sql.store import Store
 from tests.chain.judging import judge
 from tests.chain.verbs import Chain

@@ -10,8 +10,8 @@ import polars as pl
 import pytest
 import structlog
 
-from config.errors import StoreError
 from config.settings import IndexerSettings
+from core.errors import StoreError
 from indexer.backfill import backfill
 from indexer.decode.swap_events import SWAP_TOPICS
 from indexer.maintenance import keep_up

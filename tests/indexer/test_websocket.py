@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from config.errors import UpstreamError
-from indexer.failures import AnswerTimeoutError, AnswerTooLargeError
+from core.errors import UpstreamError
+from core.rpc.failures import AnswerTimeoutError, AnswerTooLargeError
 from indexer.heads import HeadFeed
 from tests.indexer.misbehaving_node import SETTINGS, Node, encode, running
 from tests.indexer.scripted_node import make_block

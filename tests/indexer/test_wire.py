@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from config.jsonrpc import RpcFault, RpcRequest
-from indexer.failures import BatchRefusedError, MalformedAnswerError, RateLimitedError
-from indexer.wire import decode_answers, encode_requests, is_passing
+from core.rpc.failures import BatchRefusedError, MalformedAnswerError, RateLimitedError
+from core.rpc.messages import RpcFault, RpcRequest
+from core.rpc.wire import decode_answers, encode_requests, is_passing
 
 
 def answer(number: object, **more: object) -> dict[str, object]:

@@ -8,9 +8,9 @@ from analysis.launchpads import origin, verdict
 from analysis.launchpads.verdict import IssuerOrigin
 from analysis.reads.node import Node
 from analysis.token.metadata import Metadata
-from config.jsonrpc import RpcAnswer, RpcFault, RpcRequest
 from config.launchpads import Launchpad
-from config.primitives import Address, BlockRef, Hash32, RawAmount
+from core.primitives import Address, BlockRef, Hash32, RawAmount
+from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
 from sql.rows import LaunchRow
 
 METADATA = Metadata(name="Any", symbol="ANY", decimals=18, supply_raw=RawAmount(10**27))

@@ -8,15 +8,15 @@ import pytest
 from analysis.launchpads import catalogues, origin
 from analysis.launchpads.catalogues import Walk
 from analysis.launchpads.verdict import IssuerOrigin
-from analysis.reads.abi_encoding import selector_of
-from config.jsonrpc import RpcAnswer, RpcFault
 from config.launchpads import Catalogue, Launchpad
-from config.primitives import Address
 from config.settings import RpcSettings
+from core.abi import selector_of
+from core.primitives import Address
+from core.rpc.client import RpcClient
+from core.rpc.messages import RpcAnswer, RpcFault
 from demo.anvil import AnvilNode
 from demo.compile import load_artifacts
 from demo.pipeline import Pipeline
-from indexer.rpc import RpcClient
 from tests.launchpads.asking import REFUSAL, conclude
 from tests.launchpads.platforms import Catalogued, other_address
 

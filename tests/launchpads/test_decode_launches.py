@@ -4,7 +4,7 @@ import msgspec
 import polars as pl
 import pytest
 
-from config.primitives import Address, Hash32
+from core.primitives import Address, Hash32
 from indexer.decode.launch_events import DecodedLaunches, LaunchDecoder
 from indexer.decode.logs import decode_logs
 from tests.indexer.wire_logs import wire_log

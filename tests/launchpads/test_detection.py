@@ -8,15 +8,15 @@ import pytest
 
 from analysis.pipeline.store_adapter import ReportStore
 from config.chains import Chain
-from config.jsonrpc import RpcRequest
 from config.launchpads import Launchpad
-from config.primitives import Address
 from config.settings import IndexerSettings, RpcSettings
+from core.primitives import Address
+from core.rpc.client import RpcClient
+from core.rpc.messages import RpcRequest
 from demo.anvil import AnvilNode
 from demo.compile import load_artifacts
 from demo.pipeline import Pipeline
 from indexer.backfill import backfill
-from indexer.rpc import RpcClient
 from sql.connection import MEMORY
 from sql.rows import LaunchRow
 from sql.store import Store

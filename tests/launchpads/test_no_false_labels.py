@@ -7,10 +7,10 @@ from collections.abc import Callable
 import msgspec
 import pytest
 
-from analysis.reads.abi_encoding import selector_of
-from config.jsonrpc import RpcAnswer, RpcRequest
 from config.launchpads import Launchpad
-from config.primitives import Address
+from core.abi import selector_of
+from core.primitives import Address
+from core.rpc.messages import RpcAnswer, RpcRequest
 from indexer.decode.launch_events import LaunchDecoder
 from indexer.decode.logs import decode_logs
 from sql.rows import LaunchRow

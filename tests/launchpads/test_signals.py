@@ -7,9 +7,9 @@ import pytest
 from eth_hash.auto import keccak
 
 from analysis.launchpads.verdict import UNNAMED
-from config.jsonrpc import RpcAnswer, RpcFault, RpcRequest
 from config.launchpads import CreationEvent, Launchpad, Registry
-from config.primitives import Address, RawAmount
+from core.primitives import Address, RawAmount
+from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
 from sql.rows import LaunchRow
 from tests.launchpads.asking import METADATA, REFUSAL, REVERT, called, conclude, told
 from tests.launchpads.platforms import CHAINS, other_address, word

@@ -6,10 +6,10 @@ from analysis.pipeline.chain_context import ChainContext
 from analysis.reads.indexed_facts import NoFactsIndex
 from config.chains import Chain as ChainFacts
 from config.settings import AnalysisSettings
+from core.rpc.client import RpcClient
 from demo.anvil import AnvilNode
 from demo.layout import World
 from demo.world import build_market
-from indexer.rpc import RpcClient
 from tests.chain.conftest import anvil_node, artifacts, client, facts
 from tests.redteam.people import People
 

@@ -12,7 +12,7 @@ from api.formats.native import render_native
 from api.formats.rendering import clock_after
 from api.formats.shapes import NativeFeatures, settled
 from api.formats.summary import Summary, render_summary
-from config.errors import TokenRefusedError
+from core.errors import TokenRefusedError
 from demo.layout import World
 from tests.redteam.people import People
 from tests.redteam.place import Placed

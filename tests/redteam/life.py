@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import msgspec
 
-from config.primitives import Address
-from demo.abi import call_data, decode_values, topic
+from core.abi import call_data, decode_values, topic_of
+from core.primitives import Address
 from demo.anvil import ETHER
 from demo.layout import Venues, ZooToken, router_of
 from demo.reads import read
@@ -14,7 +14,7 @@ from demo.swaps import Call, approve_call, buy_call, sell_call, spender_of
 from demo.wire import NodeRefusedError
 from tests.redteam.people import People, Receipt
 
-_SWAP_V4 = topic("Swap(bytes32,address,int128,int128,uint160,uint128,int24,uint24)")
+_SWAP_V4 = topic_of("Swap(bytes32,address,int128,int128,uint160,uint128,int24,uint24)")
 _OPEN_FEE = 3_000
 """Of the traps' V4 pools, in hundredths of a basis point: what is above it is a tax."""
 

@@ -4,9 +4,9 @@ import random
 
 import msgspec
 
-from config.errors import InternalError
-from config.jsonrpc import RpcRequest
-from config.primitives import Address
+from core.errors import InternalError
+from core.primitives import Address
+from core.rpc.messages import RpcRequest
 from demo.anvil import ETHER, AnvilNode, quantity
 from demo.layout import named_account
 from demo.swaps import Call

@@ -6,8 +6,8 @@ from pathlib import Path
 import msgspec
 from eth_utils.crypto import keccak
 
-from config.primitives import ZERO_ADDRESS, Address
-from demo.abi import call_data
+from core.abi import call_data
+from core.primitives import ZERO_ADDRESS, Address
 from demo.anvil import ETHER, AnvilNode
 from demo.compile import Artifacts, compile_sources
 from demo.layout import Pool, Sides, World, ZooToken, named_account

@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from config.primitives import ZERO_ADDRESS
+from core.primitives import ZERO_ADDRESS
 from demo.layout import Pool, ZooToken
 from tests.redteam.judge import Said, compare
 from tests.redteam.life import Deal

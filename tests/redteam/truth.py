@@ -4,8 +4,8 @@ import msgspec
 from eth_abi.abi import encode
 from eth_utils.crypto import keccak
 
-from config.primitives import Address
-from demo.abi import call_data
+from core.abi import call_data
+from core.primitives import Address
 from demo.anvil import ETHER
 from demo.layout import World
 from demo.reads import read, read_address

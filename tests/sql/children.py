@@ -6,8 +6,8 @@ import signal
 import sys
 from pathlib import Path
 
-from config.errors import StoreError
 from config.plans import load_plans
+from core.errors import StoreError
 from sql.blocks import list_checkpoints, write_checkpoint
 from sql.ledger import Ledger
 from sql.ledger_file import LedgerFile

@@ -5,19 +5,17 @@ from typing import Any, TypeVar
 from hypothesis import strategies as st
 from msgspec import structs
 
-from config.primitives import Address, Hash32, RawAmount, Selector
-from sql.rows import (
-    BlockRow,
+from core.primitives import Address, Hash32, RawAmount, Selector
+from core.report import (
     ClockLimitRow,
     EvidenceRow,
     HolderRow,
-    LaunchRow,
     PoolResultRow,
-    PoolRow,
     Report,
     ReportRow,
     StaticFindings,
 )
+from sql.rows import BlockRow, LaunchRow, PoolRow
 
 
 def address(number: int) -> Address:

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from config.primitives import Address
+from core.primitives import Address
 from sql.store import Store
 
 

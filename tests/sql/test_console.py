@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from config.errors import QueryError, StoreError
+from core.errors import QueryError, StoreError
 from sql.blocks import list_blocks
 from sql.console import run_sql, serve_console, socket_path
 from sql.query import Bounds, QueryResult

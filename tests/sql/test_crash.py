@@ -6,7 +6,7 @@ import msgspec
 import polars as pl
 import pytest
 
-from config.errors import StoreError
+from core.errors import StoreError
 from sql.blocks import list_checkpoints
 from sql.query import Bounds, run_query
 from sql.store import Store

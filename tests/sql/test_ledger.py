@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from config.errors import StoreError
 from config.plans import Plan, load_plans
+from core.errors import StoreError
 from sql.ledger import AlreadyIssued, Calls, Ledger, NewKey, TrialEnded, Usage, digest_of
 from sql.ledger_file import LedgerFile
 from sql.statements import LEDGER_SCHEMA, load_migrations

@@ -6,7 +6,8 @@ import msgspec
 import zstandard
 from hypothesis import HealthCheck, given, settings
 
-from config.primitives import Address, RawAmount
+from core.primitives import Address, RawAmount
+from core.report import PoolResultRow, Report
 from sql.reports import (
     MOST_POOLS_IN_TABLE,
     list_due,
@@ -16,7 +17,7 @@ from sql.reports import (
     write_refusal,
     write_report,
 )
-from sql.rows import PoolResultRow, RefusalRow, Report
+from sql.rows import RefusalRow
 from sql.store import Store
 from sql.tokens import read_token, track_tokens
 from tests.sql.samples import address, bare_report, evidence_of, pool_result, reports

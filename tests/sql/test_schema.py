@@ -8,7 +8,8 @@ import duckdb
 import pytest
 from msgspec import structs
 
-from config.errors import StoreError
+from core import report
+from core.errors import StoreError
 from sql import rows
 from sql.columns import ADDED, NARROWED, TABLES, columns_of
 from sql.statements import load_migrations
@@ -95,7 +96,7 @@ def test_reports_outlive_the_step_that_brought_the_contracts_clock(
         )
         file.execute("insert into report_deadline values (7, 0, 'constant', null, 'block', '5')")
     store = Store.open(path)
-    head = store.fetch_one("reports/find_head", rows.ReportRow, token_id=7)
+    head = store.fetch_one("reports/find_head", report.ReportRow, token_id=7)
     assert head is not None
     assert (head.name, head.owner_slots_vacant, head.clock_block) == ("n", None, None)
     store.close()

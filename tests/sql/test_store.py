@@ -7,7 +7,7 @@ import msgspec
 import polars as pl
 import pytest
 
-from config.errors import StoreError
+from core.errors import StoreError
 from sql.blocks import list_blocks, list_checkpoints, write_checkpoint
 from sql.codes import delete_other_versions, read_found, write_found
 from sql.columns import encode

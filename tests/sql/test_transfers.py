@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from config.errors import StoreError
-from config.primitives import ZERO_ADDRESS, Address
+from core.errors import StoreError
+from core.primitives import ZERO_ADDRESS, Address
 from sql.connection import MEMORY
 from sql.query import Bounds, run_query
 from sql.store import Store

@@ -7,9 +7,9 @@ import msgspec
 
 from analysis.launchpads.registries import Record
 from analysis.reads.eth_reads import Reply, decode_uint
-from config.jsonrpc import RpcRequest
 from config.launchpads import CurveKind
-from config.primitives import Address, Hash32, RawAmount
+from core.primitives import Address, Hash32, RawAmount
+from core.rpc.messages import RpcRequest
 
 
 class CurveState(msgspec.Struct, frozen=True, kw_only=True):

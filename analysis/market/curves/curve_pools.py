@@ -14,10 +14,10 @@ from analysis.launchpads.verdict import IssuerOrigin
 from analysis.market.curves import flap, four_meme, pons_v2, printr, virtuals
 from analysis.market.curves.curve import Curve, CurveState, Standing
 from analysis.market.liquidity_value import PoolValue, Price, value_pool
-from config.jsonrpc import RpcAnswer, RpcRequest
 from config.launchpads import CurveKind
-from config.primitives import Address, Hash32
-from sql.rows import PoolResultRow
+from core.primitives import Address, Hash32
+from core.report import PoolResultRow
+from core.rpc.messages import RpcAnswer, RpcRequest
 
 CURVES: Mapping[CurveKind, Curve] = {
     module.CURVE.key: module.CURVE for module in (four_meme, flap, pons_v2, virtuals, printr)

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 
 from analysis.launchpads.registries import Record
 from analysis.market.curves.curve import Curve, CurveState, Standing, no_requests
-from analysis.reads.eth_reads import Reply, address_of
-from config.primitives import Address, RawAmount
+from analysis.reads.eth_reads import Reply
+from core.primitives import Address, RawAmount, address_of
 
 _MANAGERS_WORDS = 13
 """Length of the manager's record. The helper's record, recognised by its manager field, has one

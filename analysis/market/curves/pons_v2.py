@@ -8,9 +8,9 @@ from collections.abc import Sequence
 
 from analysis.launchpads.registries import Record
 from analysis.market.curves.curve import Curve, CurveState, Standing, word_of
-from analysis.reads.eth_reads import Reply, address_of, call
-from config.jsonrpc import RpcRequest
-from config.primitives import Hash32, RawAmount
+from analysis.reads.eth_reads import Reply, call
+from core.primitives import Hash32, RawAmount, address_of
+from core.rpc.messages import RpcRequest
 
 _CURVE, _QUOTE, _PHASE = 1, 4, 10
 _SELLING = 0

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 
 from analysis.launchpads.registries import Record
 from analysis.market.curves.curve import Curve, CurveState, Standing, no_requests
-from analysis.reads.eth_reads import Reply, address_of
-from config.primitives import RawAmount
+from analysis.reads.eth_reads import Reply
+from core.primitives import RawAmount, address_of
 
 
 def _read(record: Record, _replies: Sequence[Reply]) -> Standing:

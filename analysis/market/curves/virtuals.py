@@ -9,9 +9,9 @@ from collections.abc import Sequence
 
 from analysis.launchpads.registries import Record
 from analysis.market.curves.curve import Curve, CurveState, Standing, word_of
-from analysis.reads.eth_reads import Reply, address_of, call, decode_address
-from config.jsonrpc import RpcRequest
-from config.primitives import Hash32, RawAmount
+from analysis.reads.eth_reads import Reply, call, decode_address
+from core.primitives import Hash32, RawAmount, address_of
+from core.rpc.messages import RpcRequest
 
 _PAIR, _TRADING, _ON_UNISWAP = 2, 11, 12
 

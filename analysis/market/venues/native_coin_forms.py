@@ -12,9 +12,9 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from analysis.market.venues.trade_route import CoinForm, RouterFunction, Swap
-from analysis.reads.abi_encoding import call_data, selector_of, topic_of
 from analysis.simulation.simulate_v1 import SimLog
-from config.primitives import ZERO_ADDRESS, Address, RawAmount
+from core.abi import call_data, selector_of, topic_of
+from core.primitives import ZERO_ADDRESS, Address, RawAmount
 
 _COIN_NAMES = ("ETH", "AVAX", "BNB")
 """Forks name the functions after their chain's coin."""

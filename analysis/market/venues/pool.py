@@ -3,7 +3,7 @@
 import msgspec
 
 from config.chains import Dex
-from config.primitives import Address, Hash32, RawAmount
+from core.primitives import Address, Hash32, RawAmount
 
 ALGEBRA = frozenset({"algebra", "algebra_directional", "algebra_integral"})
 """Variants whose pools are keyed by their two tokens alone."""

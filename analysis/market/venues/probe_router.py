@@ -13,10 +13,10 @@ import msgspec
 from analysis import probes
 from analysis.market.venues import native_coin_forms, uniswap_v2, uniswap_v3, uniswap_v4_swap
 from analysis.market.venues.trade_route import Reach, ReadMoved, Swap, TradeRoute
-from analysis.reads.abi_encoding import call_data
 from analysis.reads.eth_reads import WORD
 from analysis.simulation.simulate_v1 import SimLog
-from config.primitives import ZERO_ADDRESS, Address, RawAmount
+from core.abi import call_data
+from core.primitives import ZERO_ADDRESS, Address, RawAmount
 
 _COMMON_FEES_BP = (30, 50, 100, 300, 1_000)
 """Fees tried in turn on pairs whose fee is not known: one that is too high costs the trader a

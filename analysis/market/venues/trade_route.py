@@ -8,9 +8,9 @@ from typing import Protocol
 import msgspec
 
 from analysis.market.venues.pool import Candidate
-from analysis.reads.abi_encoding import call_data, selector_of
 from analysis.simulation.simulate_v1 import SimLog
-from config.primitives import Address, RawAmount
+from core.abi import call_data, selector_of
+from core.primitives import ADDRESS_MASK, Address, RawAmount
 
 _APPROVE = "approve(address,uint256)"
 _UNLIMITED = 2**256 - 1
@@ -117,7 +117,7 @@ class TradeRoute(msgspec.Struct, frozen=True, kw_only=True):
         """
         if self.permit2 is None:
             return ((token, call_data(_APPROVE, self.router, amount)),)
-        asked = (token, self.router, min(amount, _MOST_PERMITTED), FOREVER_S)
+        asked = (token, self.router, min(amount, ADDRESS_MASK), FOREVER_S)
         return (
             (token, call_data(_APPROVE, self.permit2, _UNLIMITED)),
             (self.permit2, call_data("approve(address,address,uint160,uint48)", *asked)),

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from analysis.market.venues.native_coin_forms import pair_forms
 from analysis.market.venues.pool import Candidate
 from analysis.market.venues.trade_route import FOREVER_S, Moved, RouterForm, RouterFunction, Swap
-from analysis.reads.abi_encoding import topic_of
 from analysis.simulation.simulate_v1 import SimLog
-from config.primitives import ZERO_ADDRESS, RawAmount
+from core.abi import topic_of
+from core.primitives import ZERO_ADDRESS, RawAmount
 
 _SWAPS = frozenset(
     {

@@ -22,9 +22,9 @@ from analysis.market.venues.trade_route import (
     Swap,
     signed,
 )
-from analysis.reads.abi_encoding import call_data, topic_of
 from analysis.simulation.simulate_v1 import SimLog
-from config.primitives import ZERO_ADDRESS, RawAmount
+from core.abi import call_data, topic_of
+from core.primitives import ZERO_ADDRESS, RawAmount
 
 _EVENT = "Swap(address,address,int256,int256,uint160,uint128,int24"
 _SWAPS = frozenset(

@@ -13,11 +13,11 @@ import msgspec
 from eth_hash.auto import keccak
 
 from analysis.market.venues.pool import Candidate, PoolState, spot_price
-from analysis.reads.abi_encoding import topic_of
 from analysis.reads.eth_reads import Log, NoAnswer, call, read_logs, read_reply
 from config.chains import Dex
-from config.jsonrpc import RpcAnswer, RpcFault, RpcRequest
-from config.primitives import ZERO_ADDRESS, Address, Hash32, RawAmount
+from core.abi import topic_of
+from core.primitives import ZERO_ADDRESS, Address, Hash32, RawAmount
+from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
 
 _INITIALIZE = topic_of("Initialize(bytes32,address,address,uint24,int24,address,uint160,int24)")
 _MODIFY_LIQUIDITY = topic_of("ModifyLiquidity(bytes32,address,int24,int24,int256,bytes32)")

@@ -11,9 +11,9 @@ from eth_hash.auto import keccak
 
 from analysis.market.venues.pool import Candidate
 from analysis.market.venues.trade_route import Moved, signed
-from analysis.reads.abi_encoding import topic_of
 from analysis.simulation.simulate_v1 import SimLog
-from config.primitives import ZERO_ADDRESS, Address, RawAmount
+from core.abi import topic_of
+from core.primitives import ZERO_ADDRESS, Address, RawAmount
 
 KEY_TYPE = "(address,address,uint24,int24,address)"
 

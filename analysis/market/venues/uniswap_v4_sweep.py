@@ -9,11 +9,11 @@ from collections.abc import Iterator, Sequence
 
 from analysis.market.venues import uniswap_v4
 from analysis.market.venues.pool import Candidate, PoolState
-from analysis.reads.abi_encoding import selector_of
 from analysis.reads.eth_reads import WORD, call_raw, read_reply
 from config.chains import Dex
-from config.jsonrpc import RpcAnswer, RpcFault, RpcRequest
-from config.primitives import Hash32
+from core.abi import selector_of
+from core.primitives import Hash32
+from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
 
 MOST_SWEPT = 30_000
 """Most pools of one token and manager that are read; of more, the first made and the newest."""

@@ -19,9 +19,8 @@ from analysis.static.evm.expressions import Expr, Value, address_in, lowest_bit
 from analysis.static.evm.path_state import rank
 from analysis.static.token_model.contract_model import ContractModel
 from config.burn import BURN_ADDRESSES
-from config.primitives import Address, Hash32, to_hash32
+from core.primitives import Address, Hash32, low_address, to_hash32
 
-_ADDRESS_BITS: Final = 160
 _MOST_WRITES: Final = 16
 _MOST_CONDITIONS: Final = 4
 _TELLING: Final = frozenset({"CALLER", "ORIGIN", "CALLDATALOAD", "CALLDATASIZE", "result", "SLOAD"})
@@ -116,7 +115,7 @@ def _asked(found: UnprovedStore) -> str:
 def _party(code: ContractModel, word: Value) -> PrivilegedParty:
     bare = address_in(word)
     if isinstance(bare, int):
-        return PrivilegedParty(address=Address(f"0x{bare & (2**_ADDRESS_BITS - 1):040x}"))
+        return PrivilegedParty(address=low_address(bare))
     for slot, bits in code.dependencies.reads(bare):
         if isinstance(slot, int):
             return PrivilegedParty(slot=to_hash32(slot), shift=lowest_bit(bits))

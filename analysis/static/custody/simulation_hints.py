@@ -26,11 +26,9 @@ from analysis.static.evm.expressions import MASK, Expr, Value, address_in, lowes
 from analysis.static.evm.opaque_immutables import is_opaque
 from analysis.static.token_model.contract_model import TRANSFER_FROM, ContractModel
 from config.burn import BURN_ADDRESSES
-from config.primitives import Address, Hash32, to_hash32
+from core.primitives import ADDRESS_BITS, ADDRESS_MASK, Address, Hash32, low_address, to_hash32
 
 _EQUALITIES: Final = frozenset({"EQ", "XOR", "SUB"})
-_ADDRESS_BITS: Final = 160
-_ADDRESS_MASK: Final = 2**_ADDRESS_BITS - 1
 _LOWEST_ADDRESS: Final = 2**64
 """Smaller numbers compared with a caller are no addresses: those of contracts are hashes."""
 
@@ -155,7 +153,7 @@ def _named(code: ContractModel) -> Iterator[Address | StoredAddress]:
 
 def _meant_by_sum(code: ContractModel, term: Expr) -> Iterator[Address | StoredAddress]:
     number, word = term.arguments
-    if not isinstance(number, int) or is_opaque(number) or -number & MASK > _ADDRESS_MASK:
+    if not isinstance(number, int) or is_opaque(number) or -number & MASK > ADDRESS_MASK:
         return
     if _person_in(code, word, is_equality=False) is not None:
         yield from _meant(code, term, 0)
@@ -178,7 +176,7 @@ def _meant(code: ContractModel, person: Value, other: Value) -> Iterator[Address
         if isinstance(word, int):
             solved = solve(person, word)
             if solved is not None:
-                address = Address(f"0x{solved & _ADDRESS_MASK:040x}")
+                address = low_address(solved)
                 if solved >= _LOWEST_ADDRESS and address not in BURN_ADDRESSES:
                     yield address
         else:
@@ -241,6 +239,6 @@ def _key_places(code: ContractModel, slot: Value) -> Iterator[KeyArgument]:
 
 def _is_left(word: Value) -> bool:
     return any(
-        term.operation in ("SHR", "DIV") and term.arguments[0] == MASK.bit_length() - _ADDRESS_BITS
+        term.operation in ("SHR", "DIV") and term.arguments[0] == MASK.bit_length() - ADDRESS_BITS
         for term in subterms(word)
     )

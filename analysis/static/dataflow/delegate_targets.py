@@ -13,11 +13,10 @@ from analysis.static.evm.disassembly import Program
 from analysis.static.evm.expressions import Expr, Value, address_in, subterms
 from analysis.static.evm.opcodes import NUMBER
 from analysis.static.evm.path_state import Note, Notes
-from config.primitives import Address, Hash32, to_hash32
+from core.primitives import ADDRESS_BITS, Address, Hash32, to_hash32
 
 _LAST_PRECOMPILE: Final = 0x11
 _P256_PRECOMPILE: Final = 0x100
-_ADDRESS_BITS: Final = 160
 _DELEGATING = frozenset({NUMBER["DELEGATECALL"], NUMBER["CALLCODE"]})
 
 
@@ -85,7 +84,7 @@ def is_precompile(target: Value) -> bool:
 
 
 def _literals(words: list[Value]) -> tuple[Address, ...]:
-    numbers = {word for word in words if isinstance(word, int) and not word >> _ADDRESS_BITS}
+    numbers = {word for word in words if isinstance(word, int) and not word >> ADDRESS_BITS}
     return tuple(Address(f"0x{number:040x}") for number in sorted(numbers) if number)
 
 

@@ -19,6 +19,7 @@ from analysis.static.dataflow.storage_layout import (
 )
 from analysis.static.evm.expressions import FOLDED, MASK, Expr, Value, address_in
 from analysis.static.evm.function_cfg import BranchCondition
+from core.primitives import ADDRESS_BITS
 
 FROM: Final = "from"
 TO: Final = "to"
@@ -31,7 +32,6 @@ PEOPLE: Final = frozenset({FROM, TO, CALLER, ORIGIN})
 _SENDERS: Final = frozenset({FROM, CALLER, ORIGIN})
 
 _ANSWERS: Final = frozenset({"result", "success", "RETURNDATASIZE", "EXTCODESIZE", "EXTCODEHASH"})
-_ADDRESS_BITS: Final = 160
 _DEEPEST_HASH: Final = 3
 _PAIR: Final = 2
 
@@ -199,7 +199,7 @@ class PredicateAnalyser:
     ) -> None:
         variable = (place.root, bits)
         if not place.keys:
-            is_address = bits.bit_count() == _ADDRESS_BITS
+            is_address = bits.bit_count() == ADDRESS_BITS
             (found.addresses if is_address else found.globals).add(variable)
             return
         parties = [self.party(key, parameters) for key in place.keys]

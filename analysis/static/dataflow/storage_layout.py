@@ -14,6 +14,7 @@ from eth_hash.auto import keccak
 from analysis.static.dataflow.dependencies import DependencyAnalysis
 from analysis.static.evm.expressions import MASK, Expr, ExprPool, Value, is_power_of_two, lowest_bit
 from config.burn import BURN_ADDRESSES
+from core.primitives import ADDRESS_MASK
 
 VariableId = tuple["VariableId", ...] | int | str
 """Identifies one variable: a slot number, or a hash expression with its keys left out."""
@@ -269,7 +270,7 @@ def _zeros(word: Value) -> int:
         case (name, _) if name in _ONE_BIT:
             zeros = MASK & ~1
         case (name, _) if name in _ADDRESSES:
-            zeros = MASK & ~(2**160 - 1)
+            zeros = MASK & ~ADDRESS_MASK
     return zeros
 
 

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from analysis.reads.abi_encoding import selector_of
 from analysis.static.detectors.detector import Detector, DetectorAnswer, Evidence
 from analysis.static.token_model.contract_model import ContractModel
+from core.abi import selector_of
 
 _VIEWS = frozenset(
     int(selector_of(signature), 16)

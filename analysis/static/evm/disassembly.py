@@ -8,7 +8,7 @@ import msgspec
 from eth_hash.auto import keccak
 
 from analysis.static.evm.opcodes import NUMBER, OPCODES
-from config.primitives import Hash32
+from core.primitives import Hash32
 
 JUMPDEST = NUMBER["JUMPDEST"]
 PUSH0 = NUMBER["PUSH0"]

@@ -10,9 +10,10 @@ from typing import Final
 
 from eth_hash.auto import keccak
 
+from core.primitives import ADDRESS_BITS, ADDRESS_MASK
+
 MASK: Final = 2**256 - 1
 _SIGN: Final = 2**255
-_ADDRESS_MASK: Final = 2**160 - 1
 _LARGEST = 120
 """Nodes of one expression; in a larger one, large arguments become `top`. Real slots and conditions
 are far smaller; the bound limits the memory that hostile code can cost."""
@@ -233,7 +234,7 @@ class ExprPool:
             return self.selector_high
         if word is self.selector and mask == _SELECTOR_MASK:
             return word
-        if mask == _ADDRESS_MASK and word.operation in ("CALLER", "ORIGIN", "ADDRESS"):
+        if mask == ADDRESS_MASK and word.operation in ("CALLER", "ORIGIN", "ADDRESS"):
             return word
         if word.operation == "AND" and word.arguments[0] == mask:
             return word
@@ -275,4 +276,4 @@ def address_in(word: Value) -> Value:
     return word
 
 
-_ADDRESS_WRAPPINGS = (("AND", (_ADDRESS_MASK,)), ("SHL", (256 - 160,)))
+_ADDRESS_WRAPPINGS = (("AND", (ADDRESS_MASK,)), ("SHL", (256 - ADDRESS_BITS,)))

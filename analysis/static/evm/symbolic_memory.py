@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from analysis.static.evm.expressions import MASK, Expr, ExprPool, Value
+from core.primitives import ADDRESS_BITS, ADDRESS_MASK
 
 _WORD: Final = 32
 _SELECTOR: Final = 4
@@ -19,8 +20,6 @@ _LOW_BITS: Final = _WORD - 1
 _MOST_CELLS: Final = 160
 """Cells of one memory; beyond this the oldest are dropped."""
 
-_ADDRESS_BITS: Final = 160
-_ADDRESS_MASK: Final = 2**_ADDRESS_BITS - 1
 
 _MOST_HASHED: Final = 512
 """Bytes of one hash whose content is tracked; mapping keys and array roots need 64."""
@@ -338,8 +337,8 @@ def _halves(word: Value) -> tuple[int, Value, Value] | None:
             if isinstance(bits, int) and bits % 8 == 0 and not low >> bits:
                 return bits, low, high
         case Expr(operation="OR", arguments=(int(number), Expr() as low)):
-            if _fits_an_address(low) and not number & _ADDRESS_MASK:
-                return _ADDRESS_BITS, low, number >> _ADDRESS_BITS
+            if _fits_an_address(low) and not number & ADDRESS_MASK:
+                return ADDRESS_BITS, low, number >> ADDRESS_BITS
     return None
 
 
@@ -347,9 +346,9 @@ def _fits_an_address(word: Expr) -> bool:
     """True if all bits above the 160 of an address are surely zero."""
     match (word.operation, word.arguments):
         case ("AND", (int(mask), _)):
-            return mask <= _ADDRESS_MASK
+            return bool(mask <= ADDRESS_MASK)
         case ("SHR", (int(shift), _)):
-            return shift >= _WORD * 8 - _ADDRESS_BITS
+            return shift >= _WORD * 8 - ADDRESS_BITS
     return word.operation in ("CALLER", "ORIGIN", "ADDRESS")
 
 

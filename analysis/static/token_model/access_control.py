@@ -21,6 +21,7 @@ from analysis.static.evm.opaque_immutables import is_opaque
 from analysis.static.token_model.atomic_comparisons import atomic_comparisons
 from analysis.static.token_model.contract_model import MOVERS, ContractModel
 from analysis.static.token_model.memoize import cached_on_model
+from core.primitives import ADDRESS_MASK
 
 _SELVES: Final = frozenset({CALLER, FROM, ORIGIN})
 _EQUALITIES: Final = frozenset({"EQ", "XOR", "SUB"})
@@ -29,7 +30,6 @@ _TELLING: Final = HASHES | {"ADD", "AND", "MUL", "NOT", "OR", "SHL", "SUB", "XOR
 """Operations whose result differs for different callers, the other operands being fixed."""
 _SETTLED: Final = frozenset({"SLOAD", "ADDRESS", "CHAINID", "memory"})
 """Leaves that the caller does not choose."""
-_ADDRESS_MASK: Final = 2**160 - 1
 _DEEPEST: Final = 8
 _EFFECTS: Final = frozenset({"SSTORE", "CALL", "DELEGATECALL"})
 
@@ -146,7 +146,7 @@ def _is_named(code: ContractModel, one: Value, other: Value, *, is_unequal: bool
     who = solve(one, word)
     if who == 0:
         return is_unequal and code.program.has_blank_words
-    return who is None or who <= _ADDRESS_MASK
+    return who is None or who <= ADDRESS_MASK
 
 
 def _is_caller(code: ContractModel, word: Value, depth: int = _DEEPEST) -> bool:

@@ -22,7 +22,7 @@ from analysis.static.token_model.cap_rules import (
 )
 from analysis.static.token_model.contract_model import MOVERS, ContractModel
 from analysis.static.token_model.transfer_guards import Cap, position_caps, trading_caps
-from config.primitives import to_hash32
+from core.primitives import to_hash32
 
 _MOST_CHOICES: Final = 400
 _MOST_STEPS: Final = 2_000

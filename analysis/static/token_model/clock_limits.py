@@ -4,7 +4,7 @@ from typing import Literal
 
 import msgspec
 
-from config.primitives import Hash32
+from core.primitives import Hash32
 
 ClockKind = Literal["block", "timestamp"]
 

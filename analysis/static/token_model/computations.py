@@ -25,7 +25,7 @@ from analysis.static.evm.path_state import ALLOWANCE, APPROVE, BALANCE_OF, TOTAL
 from analysis.static.token_model.cap_rules import ComputationStep
 from analysis.static.token_model.contract_model import MOVERS, ContractModel
 from analysis.static.token_model.trade_conditions import Source
-from config.primitives import to_hash32
+from core.primitives import ADDRESS_MASK, to_hash32
 
 _MOST_STEPS: Final = 300
 _MOST_MEANINGS: Final = 4
@@ -33,7 +33,6 @@ _MOST_PHIS: Final = 3000
 _MOST_TOLD: Final = 64
 _DEEPEST: Final = 60
 _PRECOMPILES: Final = 0x200
-_ADDRESS_MASK: Final = 2**160 - 1
 _PARTIES: Final = frozenset({FROM, TO, CALLER, ORIGIN})
 _SPENDER: Final = 4
 """Calldata offset of the spender in `approve`."""
@@ -260,7 +259,7 @@ class _Writer:
         slot does not matter."""
         target = address_in(self._code.dependencies.single_value(word))
         if isinstance(target, Expr):
-            self._bits.setdefault(target, _ADDRESS_MASK)
+            self._bits.setdefault(target, ADDRESS_MASK)
         return self.write(target, depth)
 
     def _hash(self, word: Expr, depth: int) -> int:

@@ -4,7 +4,6 @@ As sound as `guarded_stores` and `caller_checks` are in recognising owner checks
 """
 
 from collections.abc import Iterator
-from typing import Final
 
 from analysis.static.dataflow.predicates import Variable
 from analysis.static.dataflow.storage_writes import StorageWrite
@@ -12,9 +11,7 @@ from analysis.static.evm.expressions import lowest_bit
 from analysis.static.token_model.access_control import caller_checks
 from analysis.static.token_model.contract_model import ContractModel
 from analysis.static.token_model.guarded_stores import is_guarded
-from config.primitives import Hash32, to_hash32
-
-_ADDRESS_BITS: Final = 160
+from core.primitives import ADDRESS_BITS, Hash32, to_hash32
 
 
 def is_owned(code: ContractModel, variable: Variable) -> bool:
@@ -25,7 +22,7 @@ def is_owned(code: ContractModel, variable: Variable) -> bool:
     root, bits = variable
     if root in code.roles.balances or root in code.roles.allowances:
         return False
-    is_address = bits.bit_count() == _ADDRESS_BITS and not isinstance(root, tuple)
+    is_address = bits.bit_count() == ADDRESS_BITS and not isinstance(root, tuple)
     return not is_address and any(is_guarded(code, write) for write in writes_of(code, variable))
 
 

@@ -10,7 +10,7 @@ import pytest
 from aiohttp import web
 
 from analysis.external.host import Host
-from config.errors import UpstreamError
+from core.errors import UpstreamError
 from tests.analysis.external.service import Service
 
 

@@ -10,8 +10,8 @@ from aiohttp import web
 from analysis.external.market_data import MarketData
 from config.chains import Chain
 from config.load import load_chains
-from config.primitives import Address, Hash32
 from config.settings import MarketDataSettings
+from core.primitives import Address, Hash32
 from tests.analysis.external.service import Service
 
 ETHEREUM = next(chain for chain in load_chains(None) if chain.slug == "ethereum")

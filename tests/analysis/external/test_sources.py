@@ -6,9 +6,9 @@ import pytest
 from aiohttp import web
 
 from analysis.external.verified_sources import Sources
-from config.primitives import Address
-from config.secret import Secret
 from config.settings import SourceSettings
+from core.primitives import Address
+from core.secret import Secret
 from tests.analysis.external.service import Service
 
 CONTRACT = Address("0x" + "ab" * 20)

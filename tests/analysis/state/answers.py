@@ -3,7 +3,7 @@
 import msgspec
 from eth_abi.abi import encode
 
-from config.jsonrpc import RpcFault
+from core.rpc.messages import RpcFault
 
 REVERTED = RpcFault(code=3, message="execution reverted", data="0x")
 LOST_BLOCK = RpcFault(code=-32000, message="header not found")

@@ -3,8 +3,8 @@
 import asyncio
 from collections.abc import Callable, Sequence
 
-from config.jsonrpc import RpcAnswer, RpcRequest
-from config.primitives import BlockRef
+from core.primitives import BlockRef
+from core.rpc.messages import RpcAnswer, RpcRequest
 
 Answerer = Callable[[RpcRequest], RpcAnswer]
 

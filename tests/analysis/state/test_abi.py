@@ -17,9 +17,9 @@ from analysis.reads.eth_reads import (
     read_reply,
     read_word,
 )
-from config.errors import UpstreamError
-from config.jsonrpc import RpcFault
-from config.primitives import Address, Hash32
+from core.errors import UpstreamError
+from core.primitives import Address, Hash32
+from core.rpc.messages import RpcFault
 
 TOKEN = Address("0x" + "11" * 20)
 BLOCK = Hash32("0x" + "22" * 32)

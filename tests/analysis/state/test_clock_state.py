@@ -11,10 +11,10 @@ from analysis.token import contract_clock, deadline_state, owner_slots, ownershi
 from analysis.token.contract_clock import ContractClock, Reading, clock_at
 from analysis.token.deadline_state import ClockState, read_clock_state
 from analysis.token.owner_slots import OwnerSlots, read_owner_slots
-from config.errors import UpstreamError
-from config.jsonrpc import RpcAnswer, RpcFault, RpcRequest
-from config.primitives import Address, Hash32
-from sql.rows import ClockLimitRow
+from core.errors import UpstreamError
+from core.primitives import Address, Hash32
+from core.report import ClockLimitRow
+from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
 from tests.analysis.state.answers import LOST_BLOCK, REVERTED, address, raw, sent, word
 from tests.analysis.state.scripted import ScriptedNode
 

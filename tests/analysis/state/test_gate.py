@@ -5,8 +5,8 @@ import pytest
 
 from analysis.token import admission
 from config.burn import BURN_ADDRESSES
-from config.errors import TokenRefusedError, UpstreamError
-from config.jsonrpc import RpcAnswer, RpcFault
+from core.errors import TokenRefusedError, UpstreamError
+from core.rpc.messages import RpcAnswer, RpcFault
 from tests.analysis.state.answers import LOST_BLOCK, REVERTED, sent, string, word
 
 CODE = sent(b"\x60\x80")

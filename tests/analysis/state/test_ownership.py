@@ -4,9 +4,9 @@ import pytest
 
 from analysis.token import ownership
 from analysis.token.ownership import Ownership
-from config.errors import UpstreamError
-from config.jsonrpc import RpcAnswer
-from config.primitives import Address, Hash32
+from core.errors import UpstreamError
+from core.primitives import Address, Hash32
+from core.rpc.messages import RpcAnswer
 from tests.analysis.state.answers import LOST_BLOCK, REVERTED, address, sent, word
 
 BURNED = Address("0x" + "00" * 18 + "dead")

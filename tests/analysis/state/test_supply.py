@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from analysis.token import burned_supply
 from config.burn import BURN_ADDRESSES
-from config.primitives import Address, Hash32
+from core.primitives import Address, Hash32
 from tests.analysis.state.answers import REVERTED, sent, word
 
 TOKEN = Address("0x" + "11" * 20)

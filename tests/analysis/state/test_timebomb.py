@@ -18,8 +18,8 @@ from analysis.token.timebomb_status import (
     place,
     storage_can_change,
 )
-from config.primitives import Hash32
-from sql.rows import ClockLimitRow
+from core.primitives import Hash32
+from core.report import ClockLimitRow
 
 NOW_S = 1_790_000_000
 BLOCK = 20_000_000

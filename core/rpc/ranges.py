@@ -4,7 +4,7 @@ import re
 
 import msgspec
 
-from config.jsonrpc import RpcFault
+from core.rpc.messages import RpcFault
 
 _GROWTH = 2
 _REST_AFTER_REFUSAL = 8

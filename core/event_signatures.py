@@ -10,7 +10,7 @@ from typing import Literal
 import msgspec
 from eth_hash.auto import keccak
 
-from config.primitives import Hash32
+from core.primitives import Hash32
 
 _DECLARED = re.compile(r"(?P<name>\w+)\((?P<arguments>.*)\)")
 _STATIC = re.compile(r"address|bool|u?int\d+|bytes\d+")

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import msgspec
 
-from config.jsonrpc import RpcAnswer, RpcFault, RpcRequest
-from indexer.failures import BatchRefusedError, MalformedAnswerError, RateLimitedError
-from indexer.ranges import is_range_refusal
+from core.rpc.failures import BatchRefusedError, MalformedAnswerError, RateLimitedError
+from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
+from core.rpc.ranges import is_range_refusal
 
 _RATE_CODES = frozenset({429, -32005, -32016, -32029, -32097})
 """Codes that nodes and gateways use for "too many requests"; -32005 also for "too many results"."""

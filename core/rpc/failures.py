@@ -12,7 +12,7 @@ UpstreamError
 RangeRefusedError is no UpstreamError: the node is healthy, the query was too large.
 """
 
-from config.errors import AssayError, UpstreamError
+from core.errors import AssayError, UpstreamError
 
 
 class AnswerTimeoutError(UpstreamError):

@@ -6,7 +6,7 @@ from typing import NewType
 import msgspec
 from eth_utils.address import to_checksum_address
 
-from config.errors import InvalidAddressError
+from core.errors import InvalidAddressError
 
 Address = NewType("Address", str)
 """0x and 40 lower-case hex digits. Rendered with `checksum` in output for people only."""
@@ -22,6 +22,10 @@ RawAmount = NewType("RawAmount", int)
 
 ZERO_ADDRESS = Address("0x" + "0" * 40)
 """Means "no address" in ABI results, and the native coin in V4 pool keys."""
+
+ADDRESS_BITS = 160
+ADDRESS_MASK = 2**ADDRESS_BITS - 1
+"""The low bits of a word that hold an address."""
 
 _ADDRESS_LENGTH = 42
 
@@ -39,6 +43,16 @@ class BlockRef(msgspec.Struct, frozen=True, kw_only=True):
 def to_hash32(number: int) -> Hash32:
     """Return a word, a storage slot or a storage value as JSON-RPC takes it."""
     return Hash32(f"0x{number:064x}")
+
+
+def address_of(word: int) -> Address | None:
+    """Return the address a word holds. None: its upper twelve bytes are not zero."""
+    return None if word >> ADDRESS_BITS else Address(f"0x{word:040x}")
+
+
+def low_address(word: int) -> Address:
+    """Return the address in the low 160 bits of a word, whatever is above."""
+    return Address(f"0x{word & ADDRESS_MASK:040x}")
 
 
 def parse_address(text: str) -> Address:

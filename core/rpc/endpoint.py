@@ -3,9 +3,9 @@
 import asyncio
 from collections.abc import Iterable
 
-from indexer.backoff import backoff_s
-from indexer.failures import RateLimitedError
-from indexer.transport import Transport
+from core.rpc.backoff import backoff_s
+from core.rpc.failures import RateLimitedError
+from core.rpc.transport import Transport
 
 _MEMORY = 0.8
 """Weight of the past in the moving averages: about the last five answers count."""

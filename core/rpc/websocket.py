@@ -15,11 +15,11 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, WebSocketException
 from websockets.frames import CloseCode
 
-from config.errors import UpstreamError
-from config.jsonrpc import RpcFault, RpcRequest
-from indexer.failures import AnswerTimeoutError, AnswerTooLargeError, MalformedAnswerError
-from indexer.transport import TransportLimits, describe
-from indexer.wire import decode_answers, encode_requests
+from core.errors import UpstreamError
+from core.rpc.failures import AnswerTimeoutError, AnswerTooLargeError, MalformedAnswerError
+from core.rpc.messages import RpcFault, RpcRequest
+from core.rpc.transport import TransportLimits, describe
+from core.rpc.wire import decode_answers, encode_requests
 
 _PING_S = 15.0
 _ANNOUNCEMENTS_KEPT = 256

@@ -1,13 +1,17 @@
-"""ABI encoding of calldata and event topics from canonical signatures."""
+"""ABI encoding and decoding by canonical signatures: calldata, event topics, tuples of values.
 
+A signature is `transfer(address,uint256)`, with structs as `(address,uint24)`.
+"""
+
+from collections.abc import Sequence
 from functools import cache, lru_cache
 from typing import cast
 
-from eth_abi.abi import encode
+from eth_abi.abi import decode, encode
 from eth_abi.grammar import TupleType, parse
 from eth_hash.auto import keccak
 
-from config.primitives import Hash32, Selector
+from core.primitives import Hash32, Selector
 
 
 @cache
@@ -46,3 +50,16 @@ def argument_types(signature: str) -> tuple[str, ...]:
         return ()
     parsed = cast("TupleType", parse(arguments))
     return tuple(component.to_type_str() for component in parsed.components)
+
+
+def encode_values(types: Sequence[str], values: Sequence[object]) -> str:
+    """Return ABI-encoded values as hex without 0x, as constructors take them after their code."""
+    return encode(types, values).hex()
+
+
+def decode_values(types: str, data: str) -> tuple[object, ...]:
+    """Return the values in 0x hex data. `types` in brackets: `(uint256,address)`.
+
+    Raises eth_abi's DecodingError when the data is too short or malformed.
+    """
+    return tuple(decode(argument_types(types), bytes.fromhex(data.removeprefix("0x"))))

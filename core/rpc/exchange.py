@@ -3,16 +3,16 @@
 import asyncio
 from collections.abc import Iterator, Sequence
 
-from config.errors import UpstreamError
-from config.jsonrpc import RpcAnswer, RpcFault, RpcRequest
-from indexer.endpoint import Endpoint
-from indexer.failures import (
+from core.errors import UpstreamError
+from core.rpc.endpoint import Endpoint
+from core.rpc.failures import (
     AnswerTooLargeError,
     BatchRefusedError,
     HttpStatusError,
     RateLimitedError,
 )
-from indexer.wire import decode_answers, encode_requests, is_passing
+from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
+from core.rpc.wire import decode_answers, encode_requests, is_passing
 
 _METHOD_NOT_FOUND = -32601
 _STATUSES_OF_REFUSED_BATCHES = frozenset({400, 405, 413, 415, 422, 501})

@@ -4,9 +4,9 @@ from typing import NewType
 
 import msgspec
 
-from config.jsonrpc import RpcAnswer, RpcFault, RpcRequest
-from config.primitives import BlockRef, Hash32
-from indexer.failures import IllFormedError, MalformedAnswerError
+from core.primitives import BlockRef, Hash32
+from core.rpc.failures import IllFormedError, MalformedAnswerError
+from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
 
 LogsBloom = NewType("LogsBloom", int)
 """The 2,048-bit filter of a block's log addresses and topics, as a number."""

@@ -4,10 +4,10 @@ import pytest
 from eth_abi.abi import encode
 from eth_utils.abi import event_signature_to_log_topic
 
-from config.events import EventPlace, parse_event
 from config.launchpads import CreationEvent, Launchpad, Registry
 from config.load import load_chains
-from config.primitives import Address
+from core.event_signatures import EventPlace, parse_event
+from core.primitives import Address
 
 PLAIN = "Made(address indexed token,address by,string name,uint256 at)"
 NESTED = (

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from config.primitives import Address
-from demo.abi import argument_types, call_data, decode_values, encode_values, topic
+from core.abi import argument_types, call_data, decode_values, encode_values, topic_of
+from core.primitives import Address
 from demo.pipeline import created2_address, created_address
 
 SENDER = Address("0x6ac7ea33f8831ea9dcc53393aaa88b25a785dbf0")
@@ -15,18 +15,18 @@ def test_selectors_and_topics_are_the_published_ones() -> None:
     assert call_data("totalSupply()") == "0x18160ddd"
     assert call_data("transfer(address,uint256)", SENDER, 1)[:10] == "0xa9059cbb"
     transfer = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef"
-    assert topic("Transfer(address,address,uint256)") == transfer
+    assert topic_of("Transfer(address,address,uint256)") == transfer
 
 
 @pytest.mark.parametrize(
     ("signature", "types"),
     [
-        ("f()", []),
-        ("f(uint256)", ["uint256"]),
-        ("f((address,bool)[],bytes)", ["(address,bool)[]", "bytes"]),
+        ("f()", ()),
+        ("f(uint256)", ("uint256",)),
+        ("f((address,bool)[],bytes)", ("(address,bool)[]", "bytes")),
     ],
 )
-def test_a_signature_says_its_types(signature: str, types: list[str]) -> None:
+def test_a_signature_says_its_types(signature: str, types: tuple[str, ...]) -> None:
     assert argument_types(signature) == types
 
 

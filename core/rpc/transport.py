@@ -11,8 +11,8 @@ from urllib.parse import urlsplit
 import aiohttp
 from msgspec import Struct
 
-from config.errors import ConfigError, UpstreamError
-from indexer.failures import (
+from core.errors import ConfigError, UpstreamError
+from core.rpc.failures import (
     AnswerTimeoutError,
     AnswerTooLargeError,
     HttpStatusError,

@@ -16,22 +16,22 @@ import aiohttp
 import msgspec
 import structlog
 
-from config.errors import UpstreamError, WrongChainError
-from config.jsonrpc import RpcAnswer, RpcFault, RpcRequest
-from config.primitives import BlockRef
-from config.settings import RpcSettings
-from indexer.backoff import SleepClock, SystemClock, backoff_s
-from indexer.endpoint import Endpoint
-from indexer.exchange import RpcQuestion, exchange
-from indexer.failures import (
+from core.errors import UpstreamError, WrongChainError
+from core.primitives import BlockRef
+from core.rpc.backoff import SleepClock, SystemClock, backoff_s
+from core.rpc.endpoint import Endpoint
+from core.rpc.exchange import RpcQuestion, exchange
+from core.rpc.failures import (
     AnswerTimeoutError,
     AnswerTooLargeError,
     MalformedAnswerError,
     RateLimitedError,
 )
-from indexer.headers import LATEST, Header, decode_header
-from indexer.transport import HttpTransport, TransportLimits, name_endpoint, open_session
-from indexer.websocket import WebSocketTransport
+from core.rpc.headers import LATEST, Header, decode_header
+from core.rpc.limits import RpcLimits
+from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
+from core.rpc.transport import HttpTransport, TransportLimits, name_endpoint, open_session
+from core.rpc.websocket import WebSocketTransport
 
 _FIRST_BACKOFF_S = 0.25
 _MOST_BACKOFF_S = 8.0
@@ -54,7 +54,7 @@ class RpcClient:
         endpoints: Sequence[Endpoint],
         *,
         chain_id: int,
-        settings: RpcSettings,
+        settings: RpcLimits,
         session: aiohttp.ClientSession | None = None,
         clock: SleepClock | None = None,
     ) -> None:
@@ -74,7 +74,7 @@ class RpcClient:
         cls,
         urls: Sequence[str],
         chain_id: int,
-        settings: RpcSettings,
+        settings: RpcLimits,
         *,
         clock: SleepClock | None = None,
     ) -> Self:

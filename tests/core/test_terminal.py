@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from config.log import configure_log
-from config.terminal import printable
+from core.terminal import printable
 
 ESCAPES = [
     ("plain, äöü 漢字 €", "plain, äöü 漢字 €"),

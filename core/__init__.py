@@ -1,0 +1,1 @@
+"""Shared bottom layer: domain types, errors, ABI encoding, the report model and JSON-RPC."""

@@ -1,0 +1,1 @@
+"""JSON-RPC over HTTP and WebSocket: messages, transports, and a client over several endpoints."""
