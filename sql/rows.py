@@ -163,14 +163,12 @@ class CoverageRow(Row, frozen=True, kw_only=True):
 
 
 class CodeAnswerRow(Row, frozen=True, kw_only=True):
-    """Result of one version of the static analysis for one distinct runtime code, or for all codes
-    that differ only in immutables."""
+    """Result of one version of the static analysis for one distinct runtime code."""
 
     code_key: int
     """The first 64 bits of a hash of the next two fields."""
     code_hash: Hash32
-    """keccak256 of the code without compiler metadata; for several codes, a name of their shared
-    part."""
+    """keccak256 of the code without compiler metadata."""
     version: str
     """Version of everything that determines the result."""
     size: int

@@ -46,7 +46,7 @@ _SELECTOR_LISTS: Final = ("balance_update_function", "allowance_update_function"
 
 _MOST_OWNER_SLOTS: Final = 16
 
-Functions = dict[int, str | None]
+_Functions = dict[int, str | None]
 """ABI types of each function's arguments, by selector, separated by commas. None: not known."""
 
 
@@ -88,7 +88,8 @@ def analyse_code(runtime: bytes, *, budget: Budget | None = None) -> CodeAnalysi
     Accepts any bytes. Findings that the budget cut off are None.
     """
     stripped = strip_metadata(runtime)
-    return analyse_program(split(stripped), functions_of(stripped), ExprPool(), budget or Budget())
+    with _without_garbage_collection():
+        return _read(split(stripped), _functions_of(stripped), budget or Budget())
 
 
 @contextmanager
@@ -104,40 +105,32 @@ def _without_garbage_collection() -> Iterator[None]:
             gc.enable()
 
 
-def functions_of(stripped: bytes) -> Functions:
+def _functions_of(stripped: bytes) -> _Functions:
     """Return the functions that evmole finds in the dispatcher. It is fast, and bounds itself."""
     listed = evmole.contract_info(stripped, selectors=True, arguments=True).functions or []
     return {int(found.selector, 16): found.arguments for found in listed}
 
 
-def analyse_program(
-    program: Program, functions: Functions, pool: ExprPool, budget: Budget
-) -> CodeAnalysis:
-    """Analyse disassembled code. The pool receives its expressions."""
-    with _without_garbage_collection():
-        return _read(program, functions, pool, budget)
-
-
 def build_model(runtime: bytes, *, budget: Budget | None = None) -> ContractModel:
     """Explore the code and return its model, for printers and tools that look inside."""
     stripped = strip_metadata(runtime)
-    functions = functions_of(stripped)
-    code, _ = _explore(split(stripped), functions, ExprPool(), budget or Budget())
+    functions = _functions_of(stripped)
+    code, _ = _explore(split(stripped), functions, budget or Budget())
     return code
 
 
 def _explore(
-    program: Program, functions: Functions, pool: ExprPool, budget: Budget
+    program: Program, functions: _Functions, budget: Budget
 ) -> tuple[ContractModel, Exploration]:
     listed = set(functions)
-    exploration = explore(program, selectors=listed, budget=budget, pool=pool)
+    exploration = explore(program, selectors=listed, budget=budget, pool=ExprPool())
     delegation = find_delegation(program, exploration.notes)
     selectors = listed | exploration.notes.selectors
     return ContractModel(program, exploration, selectors, delegation), exploration
 
 
-def _read(program: Program, functions: Functions, pool: ExprPool, budget: Budget) -> CodeAnalysis:
-    code, exploration = _explore(program, functions, pool, budget)
+def _read(program: Program, functions: _Functions, budget: Budget) -> CodeAnalysis:
+    code, exploration = _explore(program, functions, budget)
     delegation = code.delegation
     answers = {detector.key: detector.look(code) for detector in DETECTORS}
     is_front = delegation.is_proxy and not code.answers_holders

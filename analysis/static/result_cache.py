@@ -1,9 +1,8 @@
 """Cache of static analysis results, by code hash without metadata: each code is analysed once.
 
-Lookup order: memory (LRU), analyses under way, the database, codes that differ only in immutables
-without influence on the result (`immutable_families`). An analysis takes a second of processor time
-at worst, so a service runs it in worker processes: in a thread it would hold the interpreter lock
-and delay requests.
+Lookup order: memory (LRU), analyses under way, the database. An analysis takes a second of
+processor time at worst, so a service runs it in worker processes: in a thread it would hold the
+interpreter lock and delay requests.
 """
 
 import asyncio
@@ -20,13 +19,6 @@ import structlog
 from analysis.static.analyse_code import CodeAnalysis, analyse_code, unanalysed
 from analysis.static.engine_version import analysis_version
 from analysis.static.evm.disassembly import hash_of, strip_metadata
-from analysis.static.immutable_families import (
-    Family,
-    extend_proof,
-    instantiate,
-    new_family,
-    shape_of,
-)
 from analysis.static.worker_pool import process_pool
 from core.errors import StoreError
 from core.primitives import Hash32
@@ -46,7 +38,7 @@ _MOST_PROCESSES: Final = 4
 
 
 class StoredResults(Protocol):
-    """Persistent store of results by hash and engine version. Families are stored like codes."""
+    """Persistent store of results by hash and engine version."""
 
     async def find_code(self, code_hash: Hash32, version: str) -> str | None:
         """Return the stored JSON. None: nothing is stored."""
@@ -120,57 +112,30 @@ class StaticResultCache:
 
     async def _find(self, stripped: bytes, *, anew: bool) -> CodeAnalysis:
         is_kept = len(stripped) > _SMALL
-        found = await self._look_up(stripped) if is_kept and not anew else None
+        found = await self._read(hash_of(stripped)) if is_kept and not anew else None
         if found is None:
             found = await self._work_out(analyse_code, stripped) or unanalysed(stripped)
             if is_kept and not found.is_timed_out:
-                await self._keep(found.code_hash, len(stripped), found)
-                await self._introduce(stripped, found, anew=anew)
+                await self._keep(len(stripped), found)
         self._recent[stripped] = found
         while len(self._recent) > _MOST_IN_MEMORY:
             self._recent.popitem(last=False)
         return found
 
-    async def _look_up(self, stripped: bytes) -> CodeAnalysis | None:
-        found = await self._read(hash_of(stripped), CodeAnalysis)
-        shape = shape_of(stripped) if found is None else None
-        if shape is None:
-            return found
-        family = await self._read(shape.family, Family)
-        if family is None or family.proof is None:
-            return None
-        return await self._work_out(instantiate, family, stripped, shape)
-
-    async def _introduce(self, stripped: bytes, found: CodeAnalysis, *, anew: bool) -> None:
-        """Add the code to its family: create the family, or extend its proof.
-
-        With `anew`, the stored family is replaced: its next code is analysed again as well.
-        """
-        shape = shape_of(stripped)
-        if shape is None:
-            return
-        known = None if anew else await self._read(shape.family, Family)
-        if known is None:
-            family: Family | None = new_family(shape)
-        else:
-            family = await self._work_out(extend_proof, known, stripped, shape, found)
-        if family is not None:
-            await self._keep(shape.family, len(stripped), family)
-
-    async def _read(self, name: Hash32, shape: type[T]) -> T | None:
+    async def _read(self, code_hash: Hash32) -> CodeAnalysis | None:
         try:
-            kept = await self._codes.find_code(name, analysis_version())
-            return None if kept is None else msgspec.json.decode(kept, type=shape)
+            kept = await self._codes.find_code(code_hash, analysis_version())
+            return None if kept is None else msgspec.json.decode(kept, type=CodeAnalysis)
         except (StoreError, msgspec.DecodeError) as error:
-            _LOG.warning("code not looked up", code=name, why=str(error))
+            _LOG.warning("code not looked up", code=code_hash, why=str(error))
             return None
 
-    async def _keep(self, name: Hash32, size: int, known: CodeAnalysis | Family) -> None:
-        text = msgspec.json.encode(known).decode()
+    async def _keep(self, size: int, found: CodeAnalysis) -> None:
+        text = msgspec.json.encode(found).decode()
         try:
-            await self._codes.keep_code(name, analysis_version(), size=size, found=text)
+            await self._codes.keep_code(found.code_hash, analysis_version(), size=size, found=text)
         except StoreError as error:
-            _LOG.warning("what a code tells not stored", code=name, why=str(error))
+            _LOG.warning("what a code tells not stored", code=found.code_hash, why=str(error))
 
     async def _work_out(self, work: Callable[..., T | None], *given: object) -> T | None:
         """Run the work in a worker. None: two workers died of it."""

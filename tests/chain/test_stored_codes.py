@@ -13,11 +13,9 @@ from analysis.static.analyse_code import CodeAnalysis, analyse_code
 from analysis.static.engine_version import analysis_version
 from analysis.static.evm.disassembly import hash_of, strip_metadata
 from analysis.static.result_cache import StaticResultCache
-from core.abi import call_data
 from core.primitives import Address
 from core.report import StaticFindings
 from demo.anvil import AnvilNode
-from demo.compile import compile_runtime
 from demo.layout import named_account
 from sql.codes import read_found, write_found
 from sql.store import Store
@@ -90,59 +88,6 @@ async def test_clones_share_one_row_and_redecompile_replaces_it(
     kept = read_found(store, code_hash=key, version=analysis_version())
     assert kept is not None
     assert msgspec.json.decode(kept, type=CodeAnalysis) == analyse_code(code)
-
-
-async def test_tokens_that_differ_in_immutables_share_an_answer(
-    chain: Chain, context: ChainContext, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    store = Store.open(Path(":memory:"))
-    tokens = permit_tokens(chain, count=4)
-    codes = [code_of(chain, token) for token in tokens]
-    assert len(set(codes)) == len(tokens)
-    done: list[bytes] = []
-
-    def counted(stripped: bytes) -> CodeAnalysis:
-        done.append(stripped)
-        return analyse_code(stripped)
-
-    monkeypatch.setattr(module, "analyse_code", counted)
-    for token, code in zip(tokens[:3], codes, strict=False):
-        assert await static_of(context, store, token) == analyse_code(code).findings
-    assert done == [strip_metadata(code) for code in codes[:2]]
-
-    # each keeper is the one that the token itself has
-    examiner = StaticResultCache(ReportStore(store))
-    found = await examiner.analyse(codes[2])
-    assert found == analyse_code(codes[2])
-    assert found.hints.addresses == (keeper_of(2),)
-
-    # looked at again, one of them speaks for the family, and the others have to be looked at
-    done.clear()
-    await static_of(context, store, tokens[2], redecompile=True)
-    await static_of(context, store, tokens[3])
-    await static_of(context, store, tokens[0])
-    assert done == [strip_metadata(code) for code in codes[2:]]
-
-
-def keeper_of(number: int) -> Address:
-    return named_account(f"keeper {number}")
-
-
-def permit_tokens(chain: Chain, *, count: int) -> list[Address]:
-    """Deployed by a contract, which has their creation code in its own."""
-    maker = named_account("maker of permit tokens")
-    source = Path(__file__).parent / "permit" / "Maker.sol"
-    chain.node.rpc("anvil_setCode", maker, "0x" + compile_runtime(source))
-    sender = chain.fresh_account()
-    made = []
-    for number in range(count):
-        name = f"Permit {number}"
-        make = "make(uint256,string,address)"
-        assert chain.send(sender, maker, make, number, name, keeper_of(number)).success
-        call = {"to": maker, "data": call_data("made(uint256)", number)}
-        answer = str(chain.node.rpc("eth_call", call, "latest"))
-        made.append(Address("0x" + answer[-40:]))
-    return made
 
 
 def code_of(chain: Chain, address: Address) -> bytes:

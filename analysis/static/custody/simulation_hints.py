@@ -23,7 +23,6 @@ from analysis.static.dataflow.inversion import solve
 from analysis.static.dataflow.storage_layout import UNKNOWN
 from analysis.static.evm.cfg import FunctionId
 from analysis.static.evm.expressions import MASK, Expr, Value, address_in, lowest_bit, subterms
-from analysis.static.evm.opaque_immutables import is_opaque
 from analysis.static.token_model.contract_model import TRANSFER_FROM, ContractModel
 from config.burn import BURN_ADDRESSES
 from core.primitives import ADDRESS_BITS, ADDRESS_MASK, Address, Hash32, low_address, to_hash32
@@ -153,7 +152,7 @@ def _named(code: ContractModel) -> Iterator[Address | StoredAddress]:
 
 def _meant_by_sum(code: ContractModel, term: Expr) -> Iterator[Address | StoredAddress]:
     number, word = term.arguments
-    if not isinstance(number, int) or is_opaque(number) or -number & MASK > ADDRESS_MASK:
+    if not isinstance(number, int) or -number & MASK > ADDRESS_MASK:
         return
     if _person_in(code, word, is_equality=False) is not None:
         yield from _meant(code, term, 0)

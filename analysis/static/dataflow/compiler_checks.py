@@ -10,7 +10,6 @@ from typing import Final
 
 from analysis.static.dataflow.dependencies import DependencyAnalysis
 from analysis.static.evm.expressions import MASK, Expr, ExprPool, Value
-from analysis.static.evm.opaque_immutables import is_opaque
 
 _ORDERED: Final = frozenset({"LT", "GT"})
 _SIGNED: Final = frozenset({"SLT", "SGT"})
@@ -236,7 +235,7 @@ def _is_rest(a: Value, b: Value) -> bool:
 
 def _is_lowest(number: Value) -> bool:
     """True for -2^n, the minimum of a signed type, whose negation overflows."""
-    if not isinstance(number, int) or is_opaque(number):
+    if not isinstance(number, int):
         return False
     least = -number & MASK
     return least > _LARGEST_PLAIN and not least & (least - 1) and number >= _SIGN

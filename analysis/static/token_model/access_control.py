@@ -17,7 +17,6 @@ from analysis.static.dataflow.predicates import CALLER, FROM, ORIGIN, Predicate,
 from analysis.static.evm.cfg import Effect, FunctionId
 from analysis.static.evm.expressions import MASK, Expr, Value, address_in
 from analysis.static.evm.function_cfg import BranchCondition
-from analysis.static.evm.opaque_immutables import is_opaque
 from analysis.static.token_model.atomic_comparisons import atomic_comparisons
 from analysis.static.token_model.contract_model import MOVERS, ContractModel
 from analysis.static.token_model.memoize import cached_on_model
@@ -141,8 +140,6 @@ def _is_named(code: ContractModel, one: Value, other: Value, *, is_unequal: bool
     word = code.dependencies.single_value(other)
     if not isinstance(word, int):
         return any(True for _ in _named_by(code, word, _DEEPEST))
-    if is_opaque(word):
-        return True
     who = solve(one, word)
     if who == 0:
         return is_unequal and code.program.has_blank_words
