@@ -22,6 +22,7 @@ from analysis.static.evm.disassembly import hash_of, strip_metadata
 from analysis.static.worker_pool import process_pool
 from core.errors import StoreError
 from core.primitives import Hash32
+from core.single_flight import SingleFlight
 
 T = TypeVar("T")
 
@@ -74,7 +75,7 @@ class StaticResultCache:
         self._in_processes = in_processes
         self._workers = self._new_workers()
         self._recent: OrderedDict[bytes, CodeAnalysis] = OrderedDict()
-        self._under_way: dict[bytes, asyncio.Task[CodeAnalysis]] = {}
+        self._under_way = SingleFlight[bytes, CodeAnalysis]()
 
     async def analyse(self, code: bytes, *, anew: bool = False) -> CodeAnalysis:
         """Return the analysis of the code. `anew`: analyse again, and replace cached results.
@@ -86,12 +87,9 @@ class StaticResultCache:
         if known is not None:
             self._recent.move_to_end(stripped)
             return known
-        task = self._under_way.get(stripped)
-        if task is None or anew:
-            task = asyncio.create_task(self._find(stripped, anew=anew))
-            self._under_way[stripped] = task
-            task.add_done_callback(lambda done: self._forget(stripped, done))
-        return await asyncio.shield(task)
+        return await self._under_way.run(
+            stripped, lambda: self._find(stripped, anew=anew), anew=anew
+        )
 
     async def start(self) -> None:
         """Delete results of other engine versions, and start a worker, so that the first request
@@ -105,10 +103,6 @@ class StaticResultCache:
     def close(self) -> None:
         """Shut the workers down without waiting; pending analyses are cancelled."""
         self._workers.shutdown(wait=False, cancel_futures=True)
-
-    def _forget(self, stripped: bytes, done: asyncio.Task[CodeAnalysis]) -> None:
-        if self._under_way.get(stripped) is done:
-            del self._under_way[stripped]
 
     async def _find(self, stripped: bytes, *, anew: bool) -> CodeAnalysis:
         is_kept = len(stripped) > _SMALL

@@ -1,14 +1,12 @@
-"""LRU cache of encoded answers, bounded in bytes and age; and deduplication of concurrent runs."""
+"""LRU cache of encoded answers, bounded in bytes and age."""
 
-import asyncio
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Hashable
+from collections.abc import Callable, Hashable
 from typing import Generic, TypeVar
 
 import msgspec
 
 Key = TypeVar("Key", bound=Hashable)
-Cached = TypeVar("Cached")
 
 
 _OVERHEAD_BYTES = 1_000
@@ -91,39 +89,3 @@ class AnswerCache(Generic[Key]):
         kept = self._kept.pop(key, None)
         if kept is not None:
             self._bytes -= kept.answer.held_bytes
-
-
-class SharedRuns(Generic[Key, Cached]):
-    """Deduplicates concurrent runs: callers with the same key await the same task."""
-
-    def __init__(self) -> None:
-        self._running: dict[Key, asyncio.Task[Cached]] = {}
-
-    async def run(self, key: Key, start: Callable[[], Awaitable[Cached]]) -> Cached:
-        """Return the result of the running task of the key, or of a new one.
-
-        Cancelling a caller does not cancel the task; it goes on for the others, and for later
-        callers.
-        """
-        task = self._running.get(key)
-        if task is None:
-            task = asyncio.ensure_future(_awaited(start))
-            self._running[key] = task
-            task.add_done_callback(lambda done: self._ended(key, done))
-        return await asyncio.shield(task)
-
-    def _ended(self, key: Key, task: asyncio.Task[Cached]) -> None:
-        del self._running[key]
-        if not task.cancelled():
-            task.exception()  # retrieved, so asyncio does not warn when every caller has left
-
-    async def aclose(self) -> None:
-        """Cancel all running tasks and wait for their end."""
-        tasks = list(self._running.values())
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-
-
-async def _awaited(start: Callable[[], Awaitable[Cached]]) -> Cached:
-    return await start()

@@ -10,12 +10,13 @@ from analysis.market.token_price import TokenPrice
 from analysis.token.admission import admit_address
 from api.deps import ApiDeps
 from api.formats.rendering import FORMATS, Format, render_failure, render_refusal, render_report
-from api.serving.answer_cache import AnswerCache, CachedAnswer, SharedRuns
+from api.serving.answer_cache import AnswerCache, CachedAnswer
 from api.serving.packing import CODINGS, Coding, compress, is_worth_compressing, pack
 from config.chains import Chain
 from core.errors import AssayError, InternalError, TokenRefusedError
 from core.primitives import Address
 from core.report import Report
+from core.single_flight import SingleFlight
 
 MAX_CACHE_S = 120.0
 """The specification's bound on the age of a cached answer, in seconds."""
@@ -51,7 +52,6 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True):
 
 CachePlace = tuple[str, str, Format, bool, Coding | None]
 """Cache key: chain, address, format, whether with a price, coding."""
-ReportPlace = tuple[str, Address, bool, bool]
 
 
 class Answers:
@@ -64,9 +64,8 @@ class Answers:
         self._cache = AnswerCache[CachePlace](
             max_bytes=deps.settings.max_cached_bytes, now_s=deps.monotonic_s
         )
-        self._answers = SharedRuns[Ask, CachedAnswer]()
-        self._compressed = SharedRuns[tuple[bytes | None, Coding], CachedAnswer]()
-        self._reports = SharedRuns[ReportPlace, Report]()
+        self._answers = SingleFlight[Ask, CachedAnswer]()
+        self._compressed = SingleFlight[tuple[bytes | None, Coding], CachedAnswer]()
 
     def cached(
         self, chain: str, address: str, form: Format, coding: Coding | None
@@ -119,7 +118,6 @@ class Answers:
         """Cancel all running analyses and compressions."""
         await self._answers.aclose()
         await self._compressed.aclose()
-        await self._reports.aclose()
 
     async def _in_coding(self, ask: Ask, plain: CachedAnswer, coding: Coding) -> CachedAnswer:
         """Return the compressed answer; one thread compresses for all concurrent callers."""
@@ -189,15 +187,11 @@ class Answers:
         return await self._deps.read_price(ask.chain, report)
 
     async def _report(self, ask: Ask) -> Report:
-        """Return the report, shared by the callers of all formats. Raises TimeoutError."""
-        place = (ask.chain, ask.address, ask.refresh, ask.redecompile)
-        run = self._reports.run(
-            place,
-            lambda: self._deps.analysis.report(
-                ask.chain, ask.address, refresh=ask.refresh, redecompile=ask.redecompile
-            ),
+        """Return the report; the analysis goes on where it takes too long. Raises TimeoutError."""
+        report = self._deps.analysis.report(
+            ask.chain, ask.address, refresh=ask.refresh, redecompile=ask.redecompile
         )
-        return await asyncio.wait_for(run, self._deps.answer_within_s)
+        return await asyncio.wait_for(report, self._deps.answer_within_s)
 
 
 def is_final(report: Report) -> bool:

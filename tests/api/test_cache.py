@@ -1,10 +1,6 @@
 """Protects the cache of answers: fresh, within its bound, one run for all who wait."""
 
-import asyncio
-
-import pytest
-
-from api.serving.answer_cache import AnswerCache, CachedAnswer, SharedRuns
+from api.serving.answer_cache import AnswerCache, CachedAnswer
 
 
 class Watch:
@@ -80,62 +76,3 @@ def test_another_form_of_what_is_gone_is_not_kept() -> None:
     cache.put("a", new, for_s=120)
     cache.put_beside("a.gz", answer(5), of="a", made_from=old)
     assert cache.get("a.gz") is None
-
-
-async def test_callers_share_one_run_and_the_next_call_starts_another() -> None:
-    runs = SharedRuns[str, int]()
-    gate, starts = asyncio.Event(), 0
-
-    async def work() -> int:
-        nonlocal starts
-        starts += 1
-        mine = starts
-        await gate.wait()
-        return mine
-
-    callers = [asyncio.create_task(runs.run("a", work)) for _ in range(5)]
-    other = asyncio.create_task(runs.run("b", work))
-    await asyncio.sleep(0)
-    gate.set()
-    assert await asyncio.gather(*callers) == [1] * 5
-    assert await other == 2
-    assert await runs.run("a", work) == 3
-
-
-async def test_a_caller_who_leaves_does_not_end_the_run() -> None:
-    runs = SharedRuns[str, int]()
-    gate = asyncio.Event()
-
-    async def work() -> int:
-        await gate.wait()
-        return 7
-
-    leaving = asyncio.create_task(runs.run("a", work))
-    staying = asyncio.create_task(runs.run("a", work))
-    await asyncio.sleep(0)
-    leaving.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await leaving
-    gate.set()
-    assert await staying == 7
-
-
-async def test_every_caller_sees_the_failure() -> None:
-    runs = SharedRuns[str, int]()
-
-    async def work() -> int:
-        raise LookupError
-
-    outcomes = await asyncio.gather(
-        *(runs.run("a", work) for _ in range(3)), return_exceptions=True
-    )
-    assert [type(outcome) for outcome in outcomes] == [LookupError] * 3
-
-
-async def test_closing_ends_what_still_runs() -> None:
-    runs = SharedRuns[str, bool]()
-    caller = asyncio.create_task(runs.run("a", asyncio.Event().wait))
-    await asyncio.sleep(0)
-    await runs.aclose()
-    with pytest.raises(asyncio.CancelledError):
-        await caller
