@@ -16,7 +16,7 @@ from eth_abi.grammar import ABIType, BasicType, TupleType, parse
 
 from analysis.scenarios.transfer import Wallet
 from analysis.static.custody.simulation_hints import DebitingFunction, KeyArgument
-from analysis.static.token_model.contract_model import TRANSFER
+from analysis.static.evm.path_state import TRANSFER
 from core.abi import call_data
 from core.primitives import Address
 

@@ -16,7 +16,7 @@ from analysis.scenarios.theft_attempts import ATTEMPTS_A_PLAY, Act, TheftAttempt
 from analysis.scenarios.transfer import Wallet
 from analysis.static.custody.argument_solving import SolvedArgument, SolvedArguments
 from analysis.static.custody.simulation_hints import DebitingFunction
-from analysis.static.token_model.contract_model import TRANSFER_FROM
+from analysis.static.evm.path_state import TRANSFER_FROM
 from core.primitives import Address
 
 _MOST_SUSPECTS = 6

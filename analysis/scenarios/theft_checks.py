@@ -28,7 +28,7 @@ from analysis.simulation.backends import perform
 from analysis.simulation.eth_call_backend import SimulationJob
 from analysis.simulation.simulate_v1 import NotSimulated, SimulationResult
 from analysis.static.custody.simulation_hints import SimulationHints, StoredAddress
-from analysis.static.token_model.contract_model import TRANSFER_FROM
+from analysis.static.evm.path_state import TRANSFER_FROM
 from core.primitives import Address, Hash32
 from core.report import EvidenceRow
 from core.rpc.messages import RpcFault

@@ -13,8 +13,8 @@ from analysis.static.analyse_code import analyse_code, build_model
 from analysis.static.dataflow.storage_layout import VariableId
 from analysis.static.evm.cfg import CfgNode, FunctionId
 from analysis.static.evm.expression_text import render, render_condition
-from analysis.static.evm.path_state import rank
-from analysis.static.token_model.contract_model import MOVERS, ContractModel
+from analysis.static.evm.path_state import MOVERS, rank
+from analysis.static.token_model.contract_model import ContractModel
 
 
 def _text(lines: Iterator[str]) -> str:
@@ -33,10 +33,10 @@ def _name(entry: FunctionId) -> str:
 
 def _functions(code: ContractModel) -> Iterator[tuple[FunctionId, list[CfgNode]]]:
     """Yield each function with its nodes, depth first from its entry."""
-    for entry in sorted(code.entries, key=rank):
+    for entry in sorted(code.functions.entries, key=rank):
         # The CFG's own order takes the false side first; people read the true side first.
         found: dict[CfgNode, None] = {}
-        waiting = list(reversed(code.roots(entry)))
+        waiting = list(reversed(code.functions.roots(entry)))
         while waiting:
             node = waiting.pop()
             if node not in found and node.entry == entry:
@@ -58,7 +58,7 @@ def _effects(node: CfgNode) -> Iterator[str]:
 
 def _cfg_lines(code: ContractModel) -> Iterator[str]:
     for entry, nodes in _functions(code):
-        is_cut = not code.is_followed([entry]) if entry is not None else False
+        is_cut = not code.functions.is_followed([entry]) if entry is not None else False
         yield f"function {_name(entry)}{' (cut by the budget)' if is_cut else ''}"
         for node in nodes:
             yield f"  n{node.number} @{node.pc}"
@@ -102,10 +102,10 @@ def _escaped(text: str) -> str:
 
 
 def _storage_lines(code: ContractModel) -> Iterator[str]:
-    roles = code.roles
+    roles = code.storage.roles
     supply = {root for root, _ in roles.supply}
     writers: dict[VariableId, set[FunctionId]] = {}
-    for write in code.writes:
+    for write in code.writes.all:
         writers.setdefault(write.place.root, set()).add(write.entry)
     for root in sorted(writers, key=str):
         named = (("balances", roles.balances), ("allowances", roles.allowances), ("supply", supply))
@@ -126,7 +126,7 @@ def _variable(root: VariableId) -> str:
 def _guard_lines(code: ContractModel) -> Iterator[str]:
     for entry in MOVERS:
         yield f"function {_name(entry)}"
-        for guard in code.guards(entry):
+        for guard in code.guards.of(entry):
             test = guard.test.literal
             yield f"  {guard.pc} reverts if {render_condition(test.condition, holds=test.holds)}"
             for predicate in guard.context:

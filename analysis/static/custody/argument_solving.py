@@ -235,11 +235,11 @@ def _preludes(code: ContractModel, found: UnprovedStore) -> Iterator[int]:
             for slot, _ in code.dependencies.reads(condition):
                 for place in code.layout.of(slot):
                     asked.setdefault(place.root)
-    roles = code.roles
+    roles = code.storage.roles
     for root in asked:
         if root in roles.balances or root in roles.allowances:
             continue
-        for write in code.writes:
+        for write in code.writes.all:
             if write.place.root == root and write.entry not in (None, found.entry):
                 entry: FunctionId = write.entry
                 if entry is not None:

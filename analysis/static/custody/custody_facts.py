@@ -103,7 +103,7 @@ class FactReader:
             target = term.arguments[0]
             return isinstance(target, Expr) or target == ECRECOVER
         return term.operation == "SLOAD" and any(
-            place.root in self._code.roles.allowances or any(map(is_caller, place.keys))
+            place.root in self._code.storage.roles.allowances or any(map(is_caller, place.keys))
             for place in self._code.layout.of(term.arguments[0])
         )
 
@@ -138,7 +138,7 @@ class FactReader:
             return
 
     def _is_account(self, root: VariableId) -> bool:
-        roles = self._code.roles
+        roles = self._code.storage.roles
         return root in roles.balances or root in roles.allowances
 
 

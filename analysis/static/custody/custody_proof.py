@@ -91,7 +91,7 @@ class CustodyProver:
         return any(self._matters(place, slot) for place in self.code.layout.of(slot))
 
     def _matters(self, place: StorageLocation, slot: Value) -> bool:
-        roles = self.code.roles
+        roles = self.code.storage.roles
         if place.root == UNKNOWN:
             return self.may_be_anywhere(slot)
         return place.root in roles.balances or place.root in roles.allowances
@@ -122,7 +122,7 @@ class CustodyProver:
                     yield word
 
     def _is_held(self, base: Value) -> bool:
-        roles = self.code.roles
+        roles = self.code.storage.roles
         return any(
             place.root == UNKNOWN or place.root in roles.balances or place.root in roles.allowances
             for place in self.code.layout.of(base)
@@ -142,7 +142,7 @@ class CustodyProver:
     def _place_owes(
         self, entry: FunctionId, place: StorageLocation, slot: Value, value: Value
     ) -> bool:
-        roles = self.code.roles
+        roles = self.code.storage.roles
         if place.root not in roles.balances and place.root not in roles.allowances:
             return place.root == UNKNOWN and self.may_be_anywhere(slot)
         whose = self.holder_of(place)
@@ -196,7 +196,7 @@ class CustodyProver:
         return word.operation in _SHARES
 
     def _find_checked(self, entry: FunctionId) -> Iterator[tuple[Value, Value]]:
-        flow = self.code.flow(entry)
+        flow = self.code.functions.cfg(entry)
         for _, branch in flow.branching():
             for holds, after in ((True, branch.if_true), (False, branch.if_false)):
                 if after not in flow.can_succeed:
@@ -234,12 +234,14 @@ class CustodyProver:
         return any(key in holders for key in keys)
 
     def _is_allowance(self, slot: Value) -> bool:
-        return any(place.root in self.code.roles.allowances for place in self.code.layout.of(slot))
+        return any(
+            place.root in self.code.storage.roles.allowances for place in self.code.layout.of(slot)
+        )
 
     def is_allowance_of(self, slot: Value, whose: Value) -> bool:
         """True if the slot is the allowance of this account for the caller."""
         for place in self.code.layout.of(slot):
-            if place.root in self.code.roles.allowances and self.holder_of(place) is whose:
+            if place.root in self.code.storage.roles.allowances and self.holder_of(place) is whose:
                 spender = self.spender_of(place)
                 return spender is not None and is_caller(spender)
         return False
@@ -268,7 +270,7 @@ class CustodyProver:
         for place in self.code.layout.of(slot):
             keys = [party(key) for key in place.keys]
             if whose in keys and any(map(is_caller, keys)):
-                writes = [w for w in self.code.writes if w.place.root == place.root]
+                writes = [w for w in self.code.writes.all if w.place.root == place.root]
                 at = keys.index(whose)
                 return bool(writes) and all(
                     at < len(w.place.keys)

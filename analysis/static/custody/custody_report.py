@@ -73,7 +73,7 @@ def find_custody(code: ContractModel, prover: CustodyProver) -> CustodyReport:
     """Run the proof on every function and collect what it leaves unproved."""
     opens = [
         found
-        for entry in sorted(code.entries, key=rank)
+        for entry in sorted(code.functions.entries, key=rank)
         for found in prove(prover, entry).found.values()
     ]
     opens.sort(key=lambda each: (bool(each.parties or each.lists), str(each.entry), each.debt.pc))
@@ -123,8 +123,8 @@ def _party(code: ContractModel, word: Value) -> PrivilegedParty:
 
 
 def _third_parties(code: ContractModel, prover: CustodyProver) -> Iterator[ThirdPartyGrant]:
-    for write in code.writes:
-        if write.place.root not in code.roles.allowances or write.value == 0:
+    for write in code.writes.all:
+        if write.place.root not in code.storage.roles.allowances or write.value == 0:
             continue
         whose, spender = prover.holder_of(write.place), prover.spender_of(write.place)
         if whose is None or spender is None or not prover.is_holders(whose):

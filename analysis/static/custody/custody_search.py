@@ -89,7 +89,7 @@ class PathSearch:
         self.slice.measure()
         waiting = [
             SearchState(node)
-            for root in self.code.roots(self.entry)
+            for root in self.code.functions.roots(self.entry)
             if root in self.flow.can_succeed
             for node in self.slice.first_from(root)
         ]
@@ -216,7 +216,7 @@ class PathSearch:
     def _store(
         self, pc: int, slot: Value, value: Value, status: ObligationState
     ) -> ObligationState:
-        roles = self.code.roles
+        roles = self.code.storage.roles
         for place in self.code.layout.of(slot):
             if place.root in roles.balances:
                 status = self._balance(pc, self.prover.holder_of(place), slot, value, status)
@@ -318,7 +318,9 @@ class PathSearch:
         while at is not None:
             before, literal, first = self._from.get(at, (None, None, None))
             if in_full:
-                starts = [first] if first is not None else list(self.code.roots(self.entry))
+                starts = (
+                    [first] if first is not None else list(self.code.functions.roots(self.entry))
+                )
                 found += reversed(self._skipped(starts, at))
             if literal is not None:
                 found.append(literal)

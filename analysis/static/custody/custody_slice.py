@@ -38,7 +38,7 @@ class CustodySlice:
         self.code = prover.code
         self.gates = prover.gates
         self.depth = depth
-        self.flow = self.code.flow(entry)
+        self.flow = self.code.functions.cfg(entry)
         self.events: dict[CfgNode, list[Effect]] = {}
         """Stores and calls that may change balances or allowances of holders, by node."""
         self.owing: set[int] = set()
@@ -142,7 +142,7 @@ class CustodySlice:
     def _is_counted(self, effect: Effect) -> bool:
         """True if the amount of a store is needed: it is an obligation or sets an allowance."""
         return id(effect) in self.owing or any(
-            place.root in self.code.roles.allowances
+            place.root in self.code.storage.roles.allowances
             for place in self.code.layout.of(effect.words[0])
         )
 

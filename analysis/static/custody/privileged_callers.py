@@ -78,7 +78,7 @@ class PrivilegedCallers:
             # assumed while it is computed: roles are granted by those who hold them
             self._closed[root] = True
             writers: dict[FunctionId, set[int]] = {}
-            for write in self._code.writes:
+            for write in self._code.writes.all:
                 if write.place.root == root:
                     writers.setdefault(write.entry, set()).add(write.pc)
             known = self._closed[root] = all(
@@ -89,7 +89,7 @@ class PrivilegedCallers:
 
     def is_gated(self, entry: FunctionId, pcs: set[int]) -> bool:
         """True if every path to these stores requires a privileged caller."""
-        flow = self._code.flow(entry)
+        flow = self._code.functions.cfg(entry)
         barred = set()
         for node, branch in flow.branching():
             for holds, after in ((True, branch.if_true), (False, branch.if_false)):
@@ -101,4 +101,4 @@ class PrivilegedCallers:
                     barred.add((node, after))
         targets = [node for node, effect in flow.effects() if effect.pc in pcs]
         reaching = flow.leading_to(targets, barred)
-        return not any(root in reaching for root in self._code.roots(entry))
+        return not any(root in reaching for root in self._code.functions.roots(entry))

@@ -23,7 +23,8 @@ from analysis.static.dataflow.inversion import solve
 from analysis.static.dataflow.storage_layout import UNKNOWN
 from analysis.static.evm.cfg import FunctionId
 from analysis.static.evm.expressions import MASK, Expr, Value, address_in, lowest_bit, subterms
-from analysis.static.token_model.contract_model import TRANSFER_FROM, ContractModel
+from analysis.static.evm.path_state import TRANSFER_FROM
+from analysis.static.token_model.contract_model import ContractModel
 from config.burn import BURN_ADDRESSES
 from core.primitives import ADDRESS_BITS, ADDRESS_MASK, Address, Hash32, low_address, to_hash32
 
@@ -120,7 +121,7 @@ def find_simulation_hints(
         grants=custody.grants,
         openings=solve_arguments(code, custody.opens, arguments),
         creates_balances=creates_balances(code, prover, shown=shown),
-        is_proved=bool(code.roles.balances) or not code.answers_holders,
+        is_proved=bool(code.storage.roles.balances) or not code.answers_holders,
     )
 
 
@@ -193,12 +194,15 @@ def _movers(code: ContractModel, arguments: Mapping[int, str]) -> Iterator[Debit
 
     If the storage of balances is not known, yield every function that stores anything.
     """
-    plain = {TRANSFER_FROM, *(_ALLOWANCE_FUNCTIONS - {note.entry for note in code.balances.notes})}
+    plain = {
+        TRANSFER_FROM,
+        *(_ALLOWANCE_FUNCTIONS - {note.entry for note in code.storage.balances.notes}),
+    }
     keys: dict[FunctionId, dict[KeyArgument, None]] = {}
-    for note in (*code.balances.notes, *code.allowances.notes):
+    for note in (*code.storage.balances.notes, *code.storage.allowances.notes):
         keys.setdefault(note.entry, {}).update(dict.fromkeys(_key_places(code, note.words[0])))
-    for write in code.writes:
-        if write.place.root in code.roles.balances or not code.roles.balances:
+    for write in code.writes.all:
+        if write.place.root in code.storage.roles.balances or not code.storage.roles.balances:
             keys.setdefault(write.entry, {})
     for entry in sorted(_hiding(code), key=str):
         keys.setdefault(entry, {})
@@ -212,7 +216,7 @@ def _hiding(code: ContractModel) -> set[FunctionId]:
     """Return functions that store to unknown locations, or run foreign code on this storage."""
     if code.delegation.is_proxy is not False:
         return set()
-    unknown = {write.entry for write in code.writes if write.place.root == UNKNOWN}
+    unknown = {write.entry for write in code.writes.all if write.place.root == UNKNOWN}
     return unknown | {
         entry
         for entry, effect in code.calls()

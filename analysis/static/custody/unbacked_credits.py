@@ -25,10 +25,10 @@ def creates_balances(
 
     None: the CFG is incomplete, or the result of another contract or of a hash check decides.
     """
-    if not code.roles.balances:
+    if not code.storage.roles.balances:
         return None
-    found: bool | None = False if code.is_followed() else None
-    for entry in code.entries:
+    found: bool | None = False if code.functions.is_followed() else None
+    for entry in code.functions.entries:
         pcs = unpaid_credits(code, entry)
         if not pcs or is_one_shot(code, entry) or _is_paid_in_coins(code, entry):
             continue
@@ -44,11 +44,11 @@ def creates_balances(
 
 def unpaid_credits(code: ContractModel, entry: FunctionId) -> set[int]:
     """Return the pcs of credits on a successful path that debits nobody."""
-    flow = code.flow(entry)
+    flow = code.functions.cfg(entry)
     credited: dict[CfgNode, set[int]] = {}
     debiting: set[CfgNode] = set()
     for node, effect in flow.effects():
-        if code.is_balance_store(effect):
+        if code.storage.is_balance_store(effect):
             if _is_credit(code, effect):
                 credited.setdefault(node, set()).add(effect.pc)
             else:
@@ -60,7 +60,7 @@ def unpaid_credits(code: ContractModel, entry: FunctionId) -> set[int]:
     }
     if not ends:
         return set()
-    reached = _free_from(flow.can_succeed, code.roots(entry), debiting)
+    reached = _free_from(flow.can_succeed, code.functions.roots(entry), debiting)
     return {pc for node in credited if node in reached for pc in credited[node]}
 
 
@@ -86,10 +86,12 @@ def _is_credit(code: ContractModel, effect: Effect) -> bool:
 
 def _is_paid_in_coins(code: ContractModel, entry: FunctionId) -> bool:
     """True if native coins decide whether the function succeeds, or what it credits."""
-    flow = code.flow(entry)
-    words = [effect.words[1] for _, effect in flow.effects() if code.is_balance_store(effect)]
-    words += [literal.condition for literal in code.decisions(entry)]
-    words += [guard.test.literal.condition for guard in code.guards(entry)]
+    flow = code.functions.cfg(entry)
+    words = [
+        effect.words[1] for _, effect in flow.effects() if code.storage.is_balance_store(effect)
+    ]
+    words += [literal.condition for literal in code.guards.decisions(entry)]
+    words += [guard.test.literal.condition for guard in code.guards.of(entry)]
     return any(code.dependencies.has(word, _PAYMENTS) for word in words)
 
 
@@ -101,5 +103,5 @@ def _asks_others(code: ContractModel, entry: FunctionId) -> bool:
             term.operation in _ANSWERS
             for term in code.dependencies.subexpressions(guard.test.literal.condition)
         )
-        for guard in code.guards(entry)
+        for guard in code.guards.of(entry)
     )

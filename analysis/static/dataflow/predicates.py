@@ -5,7 +5,7 @@ storage layout. Output: a `Predicate` with the variables, parties and other inpu
 on. A phi contributes the dependencies of all its operands: an over-approximation.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
 
 import msgspec
@@ -19,6 +19,7 @@ from analysis.static.dataflow.storage_layout import (
 )
 from analysis.static.evm.expressions import FOLDED, MASK, Expr, Value, address_in
 from analysis.static.evm.function_cfg import BranchCondition
+from analysis.static.evm.path_state import TRANSFER, TRANSFER_FROM
 from core.primitives import ADDRESS_BITS
 
 FROM: Final = "from"
@@ -52,10 +53,16 @@ class ParameterRoles(msgspec.Struct, frozen=True, kw_only=True):
 
 
 ERC20_PARAMETERS: Final = {
-    0xA9059CBB: ParameterRoles(caller_is_sender=True, recipient=4, amount=36),
-    0x23B872DD: ParameterRoles(sender=4, recipient=36, amount=68),
+    TRANSFER: ParameterRoles(caller_is_sender=True, recipient=4, amount=36),
+    TRANSFER_FROM: ParameterRoles(sender=4, recipient=36, amount=68),
 }
 _NO_ROLES: Final = ParameterRoles()
+
+
+def declared_slots(variables: Iterable[Variable]) -> set[int]:
+    """Return the declared slots of variables, where they are plain numbers."""
+    slots = (StorageLocation(root=root).slot for root, _ in variables)
+    return {slot for slot in slots if slot is not None}
 
 
 def parameters_of(entry: int | None) -> ParameterRoles:

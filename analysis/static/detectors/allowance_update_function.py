@@ -5,7 +5,7 @@ from analysis.static.token_model.contract_model import ContractModel
 
 
 def _look(code: ContractModel) -> DetectorAnswer:
-    writers = code.allowances
+    writers = code.storage.allowances
     hits = (
         Evidence(entry=note.entry, pc=note.pc, slots=frozenset(writers.roots))
         for note in writers.notes

@@ -56,7 +56,7 @@ class DetectorAnswer(msgspec.Struct, frozen=True, kw_only=True):
         if code.delegation.is_proxy is not False and not code.answers_holders:
             return DetectorAnswer(value=None, reason="the code that holders meet is elsewhere")
         is_cut = bool(evidence) or (hangs_on_writers and bool(code.notes.cut))
-        is_followed = code.is_followed(functions) and not is_cut
+        is_followed = code.functions.is_followed(functions) and not is_cut
         if is_followed or (instructions and not code.has_any(instructions)):
             return DetectorAnswer(value=False)
         return DetectorAnswer(

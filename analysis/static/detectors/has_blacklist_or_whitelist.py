@@ -2,22 +2,24 @@
 
 from collections.abc import Iterator
 
+from analysis.static.dataflow.predicates import declared_slots
 from analysis.static.detectors.detector import Detector, DetectorAnswer, Evidence
+from analysis.static.evm.path_state import MOVERS
 from analysis.static.token_model.amount_factors import scalings
-from analysis.static.token_model.contract_model import MOVERS, ContractModel
+from analysis.static.token_model.contract_model import ContractModel
 from analysis.static.token_model.pauses_and_lists import lists
 
 
 def _hits(code: ContractModel) -> Iterator[Evidence]:
     for guard, variables in lists(code):
         yield Evidence(
-            entry=guard.refusal.entry, pc=guard.pc, slots=frozenset(code.slots_of(variables))
+            entry=guard.refusal.entry, pc=guard.pc, slots=frozenset(declared_slots(variables))
         )
     for scaling in scalings(code):
         yield Evidence(
             entry=scaling.write.entry,
             pc=scaling.write.pc,
-            slots=frozenset(code.slots_of(scaling.variables)),
+            slots=frozenset(declared_slots(scaling.variables)),
         )
 
 

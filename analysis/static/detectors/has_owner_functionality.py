@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from analysis.static.dataflow.predicates import declared_slots
 from analysis.static.detectors.detector import Detector, DetectorAnswer, Evidence
 from analysis.static.token_model.access_control import caller_checks
 from analysis.static.token_model.contract_model import ContractModel
@@ -10,7 +11,7 @@ from analysis.static.token_model.contract_model import ContractModel
 def _hits(code: ContractModel) -> Iterator[Evidence]:
     for check in caller_checks(code):
         yield Evidence(
-            entry=check.entry, pc=check.pc, slots=frozenset(code.slots_of(check.variables))
+            entry=check.entry, pc=check.pc, slots=frozenset(declared_slots(check.variables))
         )
 
 

@@ -2,15 +2,17 @@
 
 from collections.abc import Iterator
 
+from analysis.static.dataflow.predicates import declared_slots
 from analysis.static.detectors.detector import Detector, DetectorAnswer, Evidence
+from analysis.static.evm.path_state import MOVERS
 from analysis.static.token_model.balance_changes import taxes
-from analysis.static.token_model.contract_model import MOVERS, ContractModel
+from analysis.static.token_model.contract_model import ContractModel
 
 
 def _hits(code: ContractModel) -> Iterator[Evidence]:
     for tax in taxes(code):
         yield Evidence(
-            entry=tax.write.entry, pc=tax.write.pc, slots=frozenset(code.slots_of(tax.rates))
+            entry=tax.write.entry, pc=tax.write.pc, slots=frozenset(declared_slots(tax.rates))
         )
 
 

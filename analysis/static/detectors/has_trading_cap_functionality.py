@@ -2,8 +2,10 @@
 
 from collections.abc import Iterator
 
+from analysis.static.dataflow.predicates import declared_slots
 from analysis.static.detectors.detector import Detector, DetectorAnswer, Evidence
-from analysis.static.token_model.contract_model import MOVERS, ContractModel
+from analysis.static.evm.path_state import MOVERS
+from analysis.static.token_model.contract_model import ContractModel
 from analysis.static.token_model.transfer_guards import trading_caps
 
 
@@ -12,7 +14,7 @@ def _hits(code: ContractModel) -> Iterator[Evidence]:
         yield Evidence(
             entry=cap.guard.refusal.entry,
             pc=cap.guard.pc,
-            slots=frozenset(code.slots_of(cap.limits | cap.switches)),
+            slots=frozenset(declared_slots(cap.limits | cap.switches)),
         )
 
 

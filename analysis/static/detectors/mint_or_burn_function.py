@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from analysis.static.dataflow.predicates import declared_slots
 from analysis.static.detectors.detector import Detector, DetectorAnswer, Evidence
 from analysis.static.token_model.balance_changes import lasting_changes
 from analysis.static.token_model.contract_model import ContractModel
@@ -9,11 +10,11 @@ from analysis.static.token_model.initializers import is_initializer
 
 
 def _hits(code: ContractModel) -> Iterator[Evidence]:
-    if code.roles.is_supply_own_coins:
+    if code.storage.roles.is_supply_own_coins:
         for entry, effect in code.calls():
             yield Evidence(entry=entry, pc=effect.pc)
-    for variable in code.roles.supply:
-        slots = frozenset(code.slots_of([variable]))
+    for variable in code.storage.roles.supply:
+        slots = frozenset(declared_slots([variable]))
         changes = list(lasting_changes(code, variable))
         entries = {write.entry for write in changes}
         once = {entry for entry in entries if is_initializer(code, entry)}

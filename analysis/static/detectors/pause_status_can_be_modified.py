@@ -2,8 +2,10 @@
 
 from collections.abc import Iterator
 
+from analysis.static.dataflow.predicates import declared_slots
 from analysis.static.detectors.detector import Detector, DetectorAnswer, Evidence
-from analysis.static.token_model.contract_model import MOVERS, ContractModel
+from analysis.static.evm.path_state import MOVERS
+from analysis.static.token_model.contract_model import ContractModel
 from analysis.static.token_model.pauses_and_lists import pauses
 from analysis.static.token_model.transfer_guards import is_modifiable
 
@@ -11,7 +13,7 @@ from analysis.static.token_model.transfer_guards import is_modifiable
 def _hits(code: ContractModel) -> Iterator[Evidence]:
     for _, variables in pauses(code):
         for entry, pc in is_modifiable(code, variables, by_transfers=True):
-            yield Evidence(entry=entry, pc=pc, slots=frozenset(code.slots_of(variables)))
+            yield Evidence(entry=entry, pc=pc, slots=frozenset(declared_slots(variables)))
 
 
 def _look(code: ContractModel) -> DetectorAnswer:

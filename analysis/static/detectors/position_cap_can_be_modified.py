@@ -2,8 +2,10 @@
 
 from collections.abc import Iterator
 
+from analysis.static.dataflow.predicates import declared_slots
 from analysis.static.detectors.detector import Detector, DetectorAnswer, Evidence
-from analysis.static.token_model.contract_model import MOVERS, ContractModel
+from analysis.static.evm.path_state import MOVERS
+from analysis.static.token_model.contract_model import ContractModel
 from analysis.static.token_model.transfer_guards import is_modifiable, position_caps
 
 
@@ -14,7 +16,7 @@ def _hits(code: ContractModel) -> Iterator[Evidence]:
             *is_modifiable(code, cap.switches),
             *is_modifiable(code, cap.limits, by_transfers=True),
         ):
-            yield Evidence(entry=entry, pc=pc, slots=frozenset(code.slots_of(variables)))
+            yield Evidence(entry=entry, pc=pc, slots=frozenset(declared_slots(variables)))
 
 
 def _look(code: ContractModel) -> DetectorAnswer:

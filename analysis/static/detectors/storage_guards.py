@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from analysis.static.dataflow.predicates import declared_slots
 from analysis.static.detectors.detector import Evidence
 from analysis.static.token_model.amount_factors import scalings
 from analysis.static.token_model.contract_model import ContractModel
@@ -14,12 +15,12 @@ def find_storage_guards(code: ContractModel, entry: int) -> Iterator[Evidence]:
     for guard in storage_guards(code, entry):
         variables = [each for reading in guard.all() for each in reading.globals]
         yield Evidence(
-            entry=guard.refusal.entry, pc=guard.pc, slots=frozenset(code.slots_of(variables))
+            entry=guard.refusal.entry, pc=guard.pc, slots=frozenset(declared_slots(variables))
         )
     for scaling in scalings(code):
         if scaling.write.entry == entry:
             yield Evidence(
                 entry=entry,
                 pc=scaling.write.pc,
-                slots=frozenset(code.slots_of(scaling.variables)),
+                slots=frozenset(declared_slots(scaling.variables)),
             )

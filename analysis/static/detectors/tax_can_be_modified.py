@@ -2,16 +2,18 @@
 
 from collections.abc import Iterator
 
+from analysis.static.dataflow.predicates import declared_slots
 from analysis.static.detectors.detector import Detector, DetectorAnswer, Evidence
+from analysis.static.evm.path_state import MOVERS
 from analysis.static.token_model.balance_changes import taxes
-from analysis.static.token_model.contract_model import MOVERS, ContractModel
+from analysis.static.token_model.contract_model import ContractModel
 from analysis.static.token_model.transfer_guards import is_modifiable
 
 
 def _hits(code: ContractModel) -> Iterator[Evidence]:
     for tax in taxes(code):
         for entry, pc in is_modifiable(code, tax.rates):
-            yield Evidence(entry=entry, pc=pc, slots=frozenset(code.slots_of(tax.rates)))
+            yield Evidence(entry=entry, pc=pc, slots=frozenset(declared_slots(tax.rates)))
 
 
 def _look(code: ContractModel) -> DetectorAnswer:

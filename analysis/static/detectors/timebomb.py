@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from analysis.static.dataflow.predicates import declared_slots
 from analysis.static.detectors.detector import Detector, DetectorAnswer, Evidence
 from analysis.static.token_model.clock_comparisons import clock_comparisons
 from analysis.static.token_model.contract_model import ContractModel
@@ -12,7 +13,7 @@ def _hits(code: ContractModel) -> Iterator[Evidence]:
         yield Evidence(
             entry=comparison.entry,
             pc=comparison.pc,
-            slots=frozenset(code.slots_of(comparison.variables)),
+            slots=frozenset(declared_slots(comparison.variables)),
         )
 
 

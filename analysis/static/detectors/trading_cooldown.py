@@ -2,15 +2,17 @@
 
 from collections.abc import Iterator
 
+from analysis.static.dataflow.predicates import declared_slots
 from analysis.static.detectors.detector import Detector, DetectorAnswer, Evidence
-from analysis.static.token_model.contract_model import MOVERS, ContractModel
+from analysis.static.evm.path_state import MOVERS
+from analysis.static.token_model.contract_model import ContractModel
 from analysis.static.token_model.cooldowns import cooldowns
 
 
 def _hits(code: ContractModel) -> Iterator[Evidence]:
     for guard, variables in cooldowns(code):
         yield Evidence(
-            entry=guard.refusal.entry, pc=guard.pc, slots=frozenset(code.slots_of(variables))
+            entry=guard.refusal.entry, pc=guard.pc, slots=frozenset(declared_slots(variables))
         )
 
 

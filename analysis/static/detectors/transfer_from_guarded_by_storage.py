@@ -2,7 +2,8 @@
 
 from analysis.static.detectors.detector import Detector, DetectorAnswer
 from analysis.static.detectors.storage_guards import find_storage_guards
-from analysis.static.token_model.contract_model import TRANSFER_FROM, ContractModel
+from analysis.static.evm.path_state import TRANSFER_FROM
+from analysis.static.token_model.contract_model import ContractModel
 
 
 def _look(code: ContractModel) -> DetectorAnswer:

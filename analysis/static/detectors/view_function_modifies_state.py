@@ -22,7 +22,7 @@ _VIEWS = frozenset(
 
 
 def _hits(code: ContractModel) -> Iterator[Evidence]:
-    for write in (*code.writes, *code.writes_inside):
+    for write in (*code.writes.all, *code.writes.inside):
         if write.entry in _VIEWS:
             yield Evidence(entry=write.entry, pc=write.pc)
 

@@ -15,7 +15,10 @@ ALLOWANCE: Final = 0xDD62ED3E
 TOTAL_SUPPLY: Final = 0x18160DDD
 
 APPROVE: Final = 0x095EA7B3
-HOLDER_FUNCTIONS: Final = frozenset({0xA9059CBB, 0x23B872DD, APPROVE})
+TRANSFER: Final = 0xA9059CBB
+TRANSFER_FROM: Final = 0x23B872DD
+MOVERS: Final = (TRANSFER, TRANSFER_FROM)
+HOLDER_FUNCTIONS: Final = frozenset({*MOVERS, APPROVE})
 """Selectors of `transfer`, `transferFrom` and `approve`, which every holder calls."""
 
 _MOST_NOTES: Final = 4096

@@ -17,8 +17,9 @@ from analysis.static.dataflow.predicates import CALLER, FROM, ORIGIN, Predicate,
 from analysis.static.evm.cfg import Effect, FunctionId
 from analysis.static.evm.expressions import MASK, Expr, Value, address_in
 from analysis.static.evm.function_cfg import BranchCondition
+from analysis.static.evm.path_state import MOVERS
 from analysis.static.token_model.atomic_comparisons import atomic_comparisons
-from analysis.static.token_model.contract_model import MOVERS, ContractModel
+from analysis.static.token_model.contract_model import ContractModel
 from analysis.static.token_model.memoize import cached_on_model
 from core.primitives import ADDRESS_MASK
 
@@ -55,7 +56,7 @@ def caller_checks(code: ContractModel) -> Iterator[CallerCheck]:
 def _checks(
     code: ContractModel, readings_of: Callable[[ContractModel, FunctionId], Iterator[Predicate]]
 ) -> Iterator[CallerCheck]:
-    for entry in code.entries:
+    for entry in code.functions.entries:
         for reading in readings_of(code, entry):
             variables = _asked(code, reading)
             if variables is not None:
@@ -64,21 +65,21 @@ def _checks(
 
 def _decisions(code: ContractModel, entry: FunctionId) -> Iterator[Predicate]:
     """Yield the conditions that lead to a guard on another contract's answer, outside transfers."""
-    for guard in code.guards(entry):
+    for guard in code.guards.of(entry):
         if guard.test.has_answer and entry not in MOVERS:
-            yield from code.context_of(entry, guard.refusal.test)
+            yield from code.guards.context_of(entry, guard.refusal.test)
 
 
 def _tests(code: ContractModel, entry: FunctionId) -> Iterator[Predicate]:
-    for guard in code.guards(entry):
+    for guard in code.guards.of(entry):
         yield guard.test
     if entry in MOVERS:
         return
     seen: set[BranchCondition] = set()
-    for refusal in code.flow(entry).no_op_branches(_is_effect):
+    for refusal in code.functions.cfg(entry).no_op_branches(_is_effect):
         if refusal.test not in seen:
             seen.add(refusal.test)
-            yield code.predicates.read(refusal.test, entry)
+            yield code.storage.predicates.read(refusal.test, entry)
 
 
 def _is_effect(effect: Effect) -> bool:
@@ -97,7 +98,7 @@ def _asked(code: ContractModel, reading: Predicate) -> frozenset[Variable] | Non
         variable
         for variable, party in reading.lists
         if party in _SELVES
-        and not code.written_only_by_key_owner(variable)
+        and not code.writes.are_callers_own(variable)
         and not _is_left_by_transfers(code, variable)
     )
     return listed or None
@@ -105,7 +106,7 @@ def _asked(code: ContractModel, reading: Predicate) -> frozenset[Variable] | Non
 
 def _is_left_by_transfers(code: ContractModel, variable: Variable) -> bool:
     """True if only transfers write it, as they do the time of the last transfer."""
-    writes = list(code.writes_to(variable))
+    writes = list(code.writes.to(variable))
     return bool(writes) and all(write.entry in MOVERS for write in writes)
 
 

@@ -8,11 +8,12 @@ from collections.abc import Iterator
 import msgspec
 
 from analysis.static.dataflow.predicates import ERC20_PARAMETERS, FROM, PEOPLE, Variable
-from analysis.static.dataflow.storage_writes import StorageWrite
 from analysis.static.evm.expressions import Value
+from analysis.static.evm.path_state import MOVERS
 from analysis.static.token_model.balance_changes import BalanceChange, changes
-from analysis.static.token_model.contract_model import MOVERS, ContractModel
+from analysis.static.token_model.contract_model import ContractModel
 from analysis.static.token_model.memoize import cached_on_model
+from analysis.static.token_model.write_index import StorageWrite
 
 
 class Scaling(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,15 +45,15 @@ def _listed(code: ContractModel, word: Value, write: StorageWrite) -> Iterator[V
     parameters = ERC20_PARAMETERS[write.entry or 0]
     for slot, bits in code.dependencies.reads(word):
         for place in code.layout.of(slot):
-            parties = {code.predicates.party(key, parameters) for key in place.keys}
+            parties = {code.storage.predicates.party(key, parameters) for key in place.keys}
             variable = (place.root, bits)
-            is_own = place.root in code.roles.balances | code.roles.allowances
+            is_own = place.root in code.storage.roles.balances | code.storage.roles.allowances
             if parties & PEOPLE and not is_own and _is_set_by_others(code, variable):
                 yield variable
 
 
 def _is_set_by_others(code: ContractModel, variable: Variable) -> bool:
     return any(
-        write.entry not in MOVERS and not code.is_callers_own(write)
-        for write in code.writes_to(variable)
+        write.entry not in MOVERS and not code.writes.is_callers_own(write)
+        for write in code.writes.to(variable)
     )

@@ -12,12 +12,13 @@ from typing import Final
 import msgspec
 
 from analysis.static.dataflow.predicates import ERC20_PARAMETERS, FROM, PEOPLE, TO, Variable
-from analysis.static.dataflow.storage_writes import StorageWrite
 from analysis.static.evm.cfg import CfgNode, FunctionId
 from analysis.static.evm.expressions import Expr, Value
 from analysis.static.evm.function_cfg import BranchCondition
-from analysis.static.token_model.contract_model import MOVERS, ContractModel
+from analysis.static.evm.path_state import MOVERS
+from analysis.static.token_model.contract_model import ContractModel
 from analysis.static.token_model.memoize import cached_on_model
+from analysis.static.token_model.write_index import StorageWrite
 
 _MOST_SUMMANDS: Final = 24
 _MOST_FORMS: Final = 12
@@ -53,12 +54,14 @@ class Tax(msgspec.Struct, frozen=True, kw_only=True):
 
 def changes(code: ContractModel) -> Iterator[BalanceChange]:
     """Yield every change of a balance by `transfer` and `transferFrom`."""
-    for write in code.writes:
+    for write in code.writes.all:
         if write.entry not in MOVERS or write.entry in code.notes.cut:
             continue
-        if write.place.root not in code.roles.balances:
+        if write.place.root not in code.storage.roles.balances:
             continue
-        party = code.predicates.party(write.place.keys[0], ERC20_PARAMETERS[write.entry or 0])
+        party = code.storage.predicates.party(
+            write.place.keys[0], ERC20_PARAMETERS[write.entry or 0]
+        )
         for value in code.dependencies.phi_values(write.value)[:_MOST_FORMS]:
             by = difference(code, value, write.slot)
             if by is not None:
@@ -179,12 +182,13 @@ def _forms(code: ContractModel, by: Sum) -> Iterator[Sum]:
 def _is_reduced(code: ContractModel, by: Sum, write: StorageWrite, debits: set[Sum]) -> bool:
     """True if something is subtracted from an amount, or only a quotient of it is credited."""
     parameters = ERC20_PARAMETERS[write.entry or 0]
-    if not any(code.predicates.has_amount(word, parameters) for word, _ in by):
+    if not any(code.storage.predicates.has_amount(word, parameters) for word, _ in by):
         return False
     if any(count < 0 for _, count in by):
         return True
     return by not in debits and any(
-        term.operation == "DIV" and code.predicates.has_amount(term.arguments[0], parameters)
+        term.operation == "DIV"
+        and code.storage.predicates.has_amount(term.arguments[0], parameters)
         for word, _ in by
         for term in code.dependencies.subexpressions(word)
     )
@@ -199,11 +203,11 @@ def _rates(
         found |= {
             variable
             for known in found
-            for copied in code.writes_to(known)
+            for copied in code.writes.to(known)
             if copied.entry in MOVERS
             for variable in _variables(code, copied.value, write)
         }
-    found -= code.roles.supply | code.roles.scale
+    found -= code.storage.roles.supply | code.storage.roles.scale
     return frozenset(variable for variable in found if not _is_total(code, variable))
 
 
@@ -211,8 +215,8 @@ def _is_total(code: ContractModel, variable: Variable) -> bool:
     """True if transfers store amounts to it: a reflection total, or collected fees."""
     return any(
         write.entry in MOVERS
-        and code.predicates.has_amount(write.value, ERC20_PARAMETERS[write.entry or 0])
-        for write in code.writes_to(variable)
+        and code.storage.predicates.has_amount(write.value, ERC20_PARAMETERS[write.entry or 0])
+        for write in code.writes.to(variable)
     )
 
 
@@ -224,9 +228,14 @@ def _variables(code: ContractModel, word: Value, write: StorageWrite) -> Iterato
     for each in (word, *targets):
         for slot, bits in code.dependencies.reads(each):
             for place in code.layout.of(slot):
-                if place.root in code.roles.balances or code.is_length(place):
+                if place.root in code.storage.roles.balances or code.guards.checks.is_array(
+                    place.root
+                ):
                     continue
-                if all(code.predicates.party(key, parameters) not in PEOPLE for key in place.keys):
+                if all(
+                    code.storage.predicates.party(key, parameters) not in PEOPLE
+                    for key in place.keys
+                ):
                     yield place.root, bits
 
 
@@ -237,7 +246,7 @@ def _switches(
 
     A branch with the same tax on both sides decides something else, such as a sale of fees.
     """
-    flow = code.flow(entry)
+    flow = code.functions.cfg(entry)
     marks: dict[Sum, int] = {}
     taken: dict[CfgNode, int] = {}
     for node, effect in flow.effects():
@@ -262,23 +271,23 @@ def _switches(
 
 def _settable(code: ContractModel, entry: FunctionId, literal: BranchCondition) -> set[Variable]:
     """Return the variables in a condition that transfers do not set."""
-    reading = code.predicates.read(literal, entry)
+    reading = code.storage.predicates.read(literal, entry)
     if reading.has_answer or reading.depends_on_time or reading.has_amount:
         return set()
     return {
         variable
         for variable in reading.globals
-        if all(write.entry not in MOVERS for write in code.writes_to(variable))
+        if all(write.entry not in MOVERS for write in code.writes.to(variable))
     }
 
 
 def lasting_changes(code: ContractModel, variable: Variable) -> Iterator[StorageWrite]:
     """Yield stores to a total, without those of functions whose changes cancel out."""
     if isinstance(variable[0], tuple):
-        yield from code.writes_to(variable)
+        yield from code.writes.to(variable)
         return
     by_entry: dict[int | None, list[StorageWrite]] = {}
-    for write in code.writes_to(variable):
+    for write in code.writes.to(variable):
         by_entry.setdefault(write.entry, []).append(write)
     for writes in by_entry.values():
         sums = {difference(code, write.value, write.slot) for write in writes}

@@ -13,6 +13,7 @@ from analysis.static.dataflow.predicates import ERC20_PARAMETERS, TO, ParameterR
 from analysis.static.evm.cfg import Branch, CfgNode
 from analysis.static.evm.expressions import FOLDED, Expr, Value
 from analysis.static.evm.function_cfg import FunctionCfg
+from analysis.static.evm.path_state import MOVERS
 from analysis.static.token_model.cap_rules import (
     REFUSED,
     CapRule,
@@ -20,7 +21,7 @@ from analysis.static.token_model.cap_rules import (
     Choice,
     ComputationStep,
 )
-from analysis.static.token_model.contract_model import MOVERS, ContractModel
+from analysis.static.token_model.contract_model import ContractModel
 from analysis.static.token_model.transfer_guards import Cap, position_caps, trading_caps
 from core.primitives import to_hash32
 
@@ -41,13 +42,13 @@ def cap_rules(code: ContractModel) -> CapRules:
 
 
 def _rule(code: ContractModel, caps: list[Cap]) -> CapRule | None:
-    if not caps or not code.is_followed(MOVERS):
+    if not caps or not code.functions.is_followed(MOVERS):
         return None
     writer = _Writer(code)
     for entry in MOVERS:
         mine = [cap for cap in caps if cap.guard.refusal.entry == entry]
         if mine:
-            writer.add(code.flow(entry), mine)
+            writer.add(code.functions.cfg(entry), mine)
     constants = [cap.constant for cap in caps if cap.constant is not None]
     rule = CapRule(
         steps=tuple(writer.steps),
@@ -249,8 +250,8 @@ class _Words:
         place = places[0]
         if isinstance(place.root, int) and not place.keys:
             return self._writer.step("slot", word=place.root)
-        if place.root in self._code.roles.balances and place.keys:
+        if place.root in self._code.storage.roles.balances and place.keys:
             # a new recipient's balance is zero, whatever unit the token counts in
-            is_newcomers = self._code.predicates.party(place.keys[0], self._voice) == TO
+            is_newcomers = self._code.storage.predicates.party(place.keys[0], self._voice) == TO
             return self._writer.step("number", word=0) if is_newcomers else self._unknown
         return self._unknown

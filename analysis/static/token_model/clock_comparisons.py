@@ -33,7 +33,7 @@ def clock_comparisons(code: ContractModel) -> Iterator[ClockComparison]:
     deciding = _deciding(code)
     for note in code.notes.clocks.values():
         condition, a, b = note.words
-        if condition not in deciding and code.checks.is_check(condition):
+        if condition not in deciding and code.guards.checks.is_check(condition):
             continue
         found = _comparison(code, note, a, b)
         if found is not None:
@@ -44,11 +44,11 @@ def _deciding(code: ContractModel) -> set[Value]:
     """Return the parts of time-dependent conditions of branches whose sides can both succeed."""
     return {
         term
-        for entry in code.entries
-        for branch in code.flow(entry).branches()
+        for entry in code.functions.entries
+        for branch in code.functions.cfg(entry).branches()
         if branch.condition.depends_on_time
-        and branch.if_true in code.flow(entry).can_succeed
-        and branch.if_false in code.flow(entry).can_succeed
+        and branch.if_true in code.functions.cfg(entry).can_succeed
+        and branch.if_false in code.functions.cfg(entry).can_succeed
         for term in code.dependencies.subexpressions(branch.condition)
     }
 

@@ -30,8 +30,8 @@ def _is_past(code: ContractModel, word: Value, clock: str) -> bool:
 
 def _holds(code: ContractModel, variable: Variable, clock: str) -> bool:
     root, bits = variable
-    writes = list(code.writes_to(variable))
-    inside = [write for write in code.writes_inside if write.place.root == root]
+    writes = list(code.writes.to(variable))
+    inside = [write for write in code.writes.inside if write.place.root == root]
     return bool(writes) and all(
         _clock(field_of(value, bits)) == clock
         for write in (*writes, *inside)

@@ -21,9 +21,9 @@ from analysis.static.dataflow.predicates import (
 from analysis.static.dataflow.storage_layout import StorageLocation
 from analysis.static.evm.cfg import FunctionId
 from analysis.static.evm.expressions import FOLDED, Expr, Value, address_in
-from analysis.static.evm.path_state import ALLOWANCE, APPROVE, BALANCE_OF, TOTAL_SUPPLY
+from analysis.static.evm.path_state import ALLOWANCE, APPROVE, BALANCE_OF, MOVERS, TOTAL_SUPPLY
 from analysis.static.token_model.cap_rules import ComputationStep
-from analysis.static.token_model.contract_model import MOVERS, ContractModel
+from analysis.static.token_model.contract_model import ContractModel
 from analysis.static.token_model.trade_conditions import Source
 from core.primitives import ADDRESS_MASK, to_hash32
 
@@ -241,7 +241,7 @@ class _Writer:
         """True if the function's calls to its own contract are all to getters (`_GETTERS`)."""
         heads = [
             self._code.dependencies.single_value(effect.words[1])
-            for _, effect in self._code.flow(self._entry).effects()
+            for _, effect in self._code.functions.cfg(self._entry).effects()
             if effect.kind in _CALLS
             and is_own_address(self._code.dependencies.single_value(effect.words[0]))
         ]
@@ -283,7 +283,7 @@ class _Writer:
         if len(places) != 1:
             return self._step("unknown")
         place = places[0]
-        roles = self._code.roles
+        roles = self._code.storage.roles
         if not place.keys and isinstance(place.root, int):
             return self._step("slot", word=place.root)
         if place.root in roles.balances:
@@ -293,17 +293,17 @@ class _Writer:
             slot = self._slot(word.arguments[0], depth)
             return self._step("mark", slot, *keys, word=place.slot)
         is_partys = any(
-            self._code.predicates.party(key, self._voice) in _PARTIES for key in place.keys
+            self._code.storage.predicates.party(key, self._voice) in _PARTIES for key in place.keys
         )
         return self._step("entry" if is_partys else "unknown", *keys)
 
     def _role(self, place: StorageLocation, bits: int) -> None:
-        roles = self._code.roles
+        roles = self._code.storage.roles
         if place.root in roles.balances:
-            is_payer = self._code.predicates.party(place.keys[0], self._voice) == FROM
+            is_payer = self._code.storage.predicates.party(place.keys[0], self._voice) == FROM
             self._add(source="amount" if is_payer else "balance")
         elif place.root in roles.allowances:
-            parties = [self._code.predicates.party(key, self._voice) for key in place.keys]
+            parties = [self._code.storage.predicates.party(key, self._voice) for key in place.keys]
             if self._entry == APPROVE and parties[:1] == [CALLER] and self._is_spender(place):
                 return  # the allowance that this call sets
             if is_own_address(place.keys[0]):

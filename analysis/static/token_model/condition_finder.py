@@ -23,13 +23,13 @@ from analysis.static.dataflow.predicates import (
 from analysis.static.evm.cfg import Branch, CfgNode, Effect, FunctionId
 from analysis.static.evm.expressions import MASK, Expr, Value, subterms
 from analysis.static.evm.function_cfg import FunctionCfg
-from analysis.static.evm.path_state import APPROVE
+from analysis.static.evm.path_state import APPROVE, MOVERS
 from analysis.static.token_model.computations import (
     Computation,
     ComputationInput,
     ComputationWriter,
 )
-from analysis.static.token_model.contract_model import MOVERS, ContractModel
+from analysis.static.token_model.contract_model import ContractModel
 from analysis.static.token_model.owned_variables import askers_of, is_owned
 from analysis.static.token_model.trade_conditions import (
     ConditionEffect,
@@ -93,12 +93,12 @@ def find_trade_conditions(code: ContractModel) -> TradeConditions:
     return TradeConditions(
         conditions=distinct[:_MOST_CONDITIONS],
         owned=tuple(finder.owned)[:_MOST_CONDITIONS],
-        is_complete=code.is_followed(entries) and len(distinct) <= _MOST_CONDITIONS,
+        is_complete=code.functions.is_followed(entries) and len(distinct) <= _MOST_CONDITIONS,
     )
 
 
 def _entries(code: ContractModel) -> tuple[FunctionId, ...]:
-    hooks = tuple(entry for entry in HOOKS if code.roots(entry))
+    hooks = tuple(entry for entry in HOOKS if code.functions.roots(entry))
     if hooks and not code.answers_holders:
         return hooks
     if code.delegation.is_proxy and not code.answers_holders:
@@ -115,7 +115,7 @@ class _Finder:
 
     def conditions(self, entry: FunctionId) -> Iterator[TradeCondition]:
         """Yield the conditions of one function."""
-        flow = self._code.flow(entry)
+        flow = self._code.functions.cfg(entry)
         is_met = self._met(flow)
         sites = [site for site in dict.fromkeys(self._sites(flow)) if is_met(site)]
         read = {variable for site in sites for variable in self._read(site.condition)}
@@ -128,7 +128,7 @@ class _Finder:
     # --- sites --------------------------------------------------------------------------------
 
     def _sites(self, flow: FunctionCfg) -> Iterator[_Site]:
-        for guard in self._code.guards(flow.entry):
+        for guard in self._code.guards.of(flow.entry):
             test = guard.refusal.test
             yield _Site(
                 entry=flow.entry,
@@ -137,7 +137,7 @@ class _Finder:
                 effect="refuses",
                 fails_when=test.holds,
             )
-            for reading in self._code.context_of(flow.entry, test):
+            for reading in self._code.guards.context_of(flow.entry, test):
                 literal = reading.literal
                 yield _Site(
                     entry=flow.entry, pc=literal.pc, condition=literal.condition, effect="leads"
@@ -147,7 +147,7 @@ class _Finder:
         refusing = dict.fromkeys((test.pc, test.condition) for test in tests)
         yield from self._deciding(flow, self._refusing(flow, refusing), "leads")
         for pc, condition in refusing:
-            if self._code.is_check(pc, condition):
+            if self._code.guards.is_check(pc, condition):
                 yield _Site(entry=flow.entry, pc=pc, condition=condition, effect="overruns")
         is_wanted = self._books(flow.entry)
         yield from self._deciding(flow, self._marked(flow, is_wanted), "writes")
@@ -169,12 +169,12 @@ class _Finder:
     def _books(self, entry: FunctionId) -> Callable[[Effect], bool]:
         """Return the test for the stores or effects that matter in this function."""
         if entry in MOVERS:
-            return self._code.is_balance_store
+            return self._code.storage.is_balance_store
         return self._is_allowance_store if entry == APPROVE else _is_any_effect
 
     def _is_allowance_store(self, effect: Effect) -> bool:
         return effect.kind == "SSTORE" and any(
-            place.root in self._code.roles.allowances
+            place.root in self._code.storage.roles.allowances
             for place in self._code.layout.of(effect.words[0])
         )
 
@@ -245,7 +245,7 @@ class _Finder:
         ahead = flow.ahead(marks)
         for _, branch in flow.decisions():
             if ahead[branch.if_true] != ahead[branch.if_false] and not (
-                effect == "leads" and self._code.is_check(branch.pc, branch.condition)
+                effect == "leads" and self._code.guards.is_check(branch.pc, branch.condition)
             ):
                 yield _Site(
                     entry=flow.entry, pc=branch.pc, condition=branch.condition, effect=effect
@@ -253,7 +253,7 @@ class _Finder:
 
     def _amounts(self, flow: FunctionCfg) -> Iterator[_Site]:
         for _, effect in flow.effects():
-            if self._code.is_balance_store(effect):
+            if self._code.storage.is_balance_store(effect):
                 yield _Site(
                     entry=flow.entry, pc=effect.pc, condition=effect.words[1], effect="value"
                 )
@@ -291,7 +291,9 @@ class _Finder:
         places = self._code.layout.of(slot)
         return bool(places) and all(
             self._variables.source((place.root, MASK)) == "own"
-            and all(self._code.predicates.party(key, parameters) in PEOPLE for key in place.keys)
+            and all(
+                self._code.storage.predicates.party(key, parameters) in PEOPLE for key in place.keys
+            )
             for place in places
         )
 
@@ -331,7 +333,9 @@ class _Finder:
             bare = bare.arguments[0]
         is_zero_test = isinstance(bare, Expr) and bare.operation not in _COMPARED
         return (
-            is_zero_test and isinstance(condition, Expr) and self._code.is_check(site.pc, condition)
+            is_zero_test
+            and isinstance(condition, Expr)
+            and self._code.guards.is_check(site.pc, condition)
         )
 
     def _note_owned(self, leaves: Computation, site: _Site) -> None:

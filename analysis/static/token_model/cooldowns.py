@@ -6,7 +6,8 @@ Recognised by a comparison of the clock with a per-address variable that transfe
 from collections.abc import Iterator
 
 from analysis.static.dataflow.predicates import PEOPLE, Predicate, Variable
-from analysis.static.token_model.contract_model import MOVERS, ContractModel
+from analysis.static.evm.path_state import MOVERS
+from analysis.static.token_model.contract_model import ContractModel
 from analysis.static.token_model.guard import Guard
 from analysis.static.token_model.memoize import cached_on_model
 from analysis.static.token_model.transfer_guards import trading_caps
@@ -16,7 +17,7 @@ from analysis.static.token_model.transfer_guards import trading_caps
 def cooldowns(code: ContractModel) -> Iterator[tuple[Guard, frozenset[Variable]]]:
     """Yield guards that compare the clock with variables that transfers store per address."""
     yield from _windows(code)
-    for guard in code.move_guards():
+    for guard in code.guards.of_moves():
         variables = _stamps(code, guard.test) or stamps_before(code, guard)
         if variables:
             yield guard, variables
@@ -29,7 +30,7 @@ def _stamps(code: ContractModel, reading: Predicate) -> frozenset[Variable]:
         for variable, party in reading.lists
         if reading.depends_on_time
         and party in PEOPLE
-        and any(write.entry in MOVERS for write in code.writes_to(variable))
+        and any(write.entry in MOVERS for write in code.writes.to(variable))
     )
 
 
@@ -37,12 +38,12 @@ def stamps_before(code: ContractModel, guard: Guard) -> frozenset[Variable]:
     """Return such variables in the context of a guard whose test is a list of exempt addresses."""
     test = guard.test
     is_exemption = (
-        code.predicates.holds_for_unlisted_address(test)
+        code.storage.predicates.holds_for_unlisted_address(test)
         and bool(test.lists)
         and not any(
             write.entry in MOVERS
             for variable, _ in test.lists
-            for write in code.writes_to(variable)
+            for write in code.writes.to(variable)
         )
     )
     if not is_exemption:
@@ -56,10 +57,10 @@ def _windows(code: ContractModel) -> Iterator[tuple[Guard, frozenset[Variable]]]
         entry = cap.guard.refusal.entry
         sums = {
             variable for variable, party in cap.guard.test.lists if party in PEOPLE
-        } - code.roles.supply
-        if not any(write.entry in MOVERS for each in sums for write in code.writes_to(each)):
+        } - code.storage.roles.supply
+        if not any(write.entry in MOVERS for each in sums for write in code.writes.to(each)):
             continue
-        for literal in code.decisions(entry):
-            kept = _stamps(code, code.predicates.read(literal, entry))
+        for literal in code.guards.decisions(entry):
+            kept = _stamps(code, code.storage.predicates.read(literal, entry))
             if kept:
                 yield cap.guard, kept | sums

@@ -6,13 +6,13 @@ that is not recognised leaves the store unguarded.
 
 from collections.abc import Iterator
 
-from analysis.static.dataflow.storage_writes import StorageWrite
 from analysis.static.evm.cfg import Branch, CfgNode, Effect, FunctionId
 from analysis.static.evm.expressions import Expr, Value
 from analysis.static.evm.function_cfg import FunctionCfg
 from analysis.static.token_model.access_control import caller_checks
 from analysis.static.token_model.contract_model import ContractModel
 from analysis.static.token_model.memoize import cached_on_model
+from analysis.static.token_model.write_index import StorageWrite
 
 _DIFFERENCES = frozenset({"XOR", "SUB"})
 
@@ -31,11 +31,11 @@ def _unguarded(code: ContractModel) -> Iterator[StoreSite]:
     checks: dict[FunctionId, set[int]] = {}
     for check in caller_checks(code):
         checks.setdefault(check.entry, set()).add(check.pc)
-    for entry in code.entries:
+    for entry in code.functions.entries:
         pcs = checks.get(entry, set())
         yield from dict.fromkeys(
             (entry, effect.pc)
-            for effect in _unchecked(code.flow(entry), pcs)
+            for effect in _unchecked(code.functions.cfg(entry), pcs)
             if effect.kind == "SSTORE"
         )
 

@@ -6,11 +6,11 @@ As sound as `guarded_stores` and `caller_checks` are in recognising owner checks
 from collections.abc import Iterator
 
 from analysis.static.dataflow.predicates import Variable
-from analysis.static.dataflow.storage_writes import StorageWrite
 from analysis.static.evm.expressions import lowest_bit
 from analysis.static.token_model.access_control import caller_checks
 from analysis.static.token_model.contract_model import ContractModel
 from analysis.static.token_model.guarded_stores import is_guarded
+from analysis.static.token_model.write_index import StorageWrite
 from core.primitives import ADDRESS_BITS, Hash32, to_hash32
 
 
@@ -20,7 +20,7 @@ def is_owned(code: ContractModel, variable: Variable) -> bool:
     False for balances, allowances and a variable that is one address, as it identifies a party.
     """
     root, bits = variable
-    if root in code.roles.balances or root in code.roles.allowances:
+    if root in code.storage.roles.balances or root in code.storage.roles.allowances:
         return False
     is_address = bits.bit_count() == ADDRESS_BITS and not isinstance(root, tuple)
     return not is_address and any(is_guarded(code, write) for write in writes_of(code, variable))
@@ -47,8 +47,8 @@ def askers_of(code: ContractModel, variable: Variable) -> tuple[tuple[Hash32, in
 
 def writes_of(code: ContractModel, variable: Variable) -> Iterator[StorageWrite]:
     """Yield all stores to it, those in functions called on their own contract as the callers'."""
-    yield from code.writes_to(variable)
+    yield from code.writes.to(variable)
     root, bits = variable
-    for write in code.writes_inside:
+    for write in code.writes.inside:
         if write.place.root == root and write.bits & bits:
             yield write

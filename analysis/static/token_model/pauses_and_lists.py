@@ -8,9 +8,10 @@ from typing import Final
 
 from analysis.static.dataflow.predicates import PEOPLE, Predicate, Variable
 from analysis.static.dataflow.storage_layout import VariableId, is_element
+from analysis.static.evm.path_state import MOVERS
 from analysis.static.token_model.access_control import caller_checks
 from analysis.static.token_model.atomic_comparisons import atomic_comparisons
-from analysis.static.token_model.contract_model import MOVERS, ContractModel
+from analysis.static.token_model.contract_model import ContractModel
 from analysis.static.token_model.cooldowns import cooldowns, stamps_before
 from analysis.static.token_model.guard import Guard
 from analysis.static.token_model.memoize import cached_on_model
@@ -23,7 +24,7 @@ _UNEQUAL: Final = frozenset({"XOR", "SUB"})
 def _refuses_only_some(code: ContractModel, reading: Predicate) -> bool:
     """True if the literal holds only for addresses listed or named in storage."""
     if reading.lists and not reading.globals:
-        return code.predicates.holds_for_unlisted_address(reading) is False
+        return code.storage.predicates.holds_for_unlisted_address(reading) is False
     if reading.addresses and not reading.globals:
         for term, holds in atomic_comparisons(
             code, reading.literal.condition, holds=reading.literal.holds
@@ -37,7 +38,7 @@ def _refuses_only_some(code: ContractModel, reading: Predicate) -> bool:
 def pauses(code: ContractModel) -> Iterator[tuple[Guard, frozenset[Variable]]]:
     """Yield guards that revert for everybody in one setting of a variable, and these variables."""
     capped = capped_guards(code)
-    for guard in code.move_guards():
+    for guard in code.guards.of_moves():
         test = guard.test
         if guard in capped or test.has_answer or test.has_amount or is_funds_check(test):
             continue
@@ -57,8 +58,8 @@ def pauses(code: ContractModel) -> Iterator[tuple[Guard, frozenset[Variable]]]:
             each
             for each in variables
             if not _is_lock(code, each)
-            and not code.checks.is_array(each[0])
-            and (each not in addresses or any(code.writes_to(each)))
+            and not code.guards.checks.is_array(each[0])
+            and (each not in addresses or any(code.writes.to(each)))
         )
         if variables:
             yield guard, variables
@@ -81,7 +82,7 @@ def _switches_before(guard: Guard) -> frozenset[Variable]:
 
 def _is_lock(code: ContractModel, variable: Variable) -> bool:
     """True if transfers store more than one value to it: a reentrancy lock, set and reset."""
-    writes = list(code.writes_to(variable))
+    writes = list(code.writes.to(variable))
     values = {write.value for write in writes if write.entry in MOVERS}
     return len(values) > 1
 
@@ -94,7 +95,7 @@ def lists(code: ContractModel) -> Iterator[tuple[Guard, frozenset[Variable]]]:
     """
     capped = capped_guards(code)
     waiting = {guard for guard, _ in cooldowns(code)}
-    for guard in code.move_guards():
+    for guard in code.guards.of_moves():
         test = guard.test
         if guard in capped or test.has_answer or is_funds_check(test) or is_zero_test(test):
             continue
@@ -120,7 +121,7 @@ def _exemptions(code: ContractModel, guard: Guard) -> Iterator[Predicate]:
     if guard.test.has_amount or guard.test.lists:
         return
     for reading in guard.context:
-        if code.predicates.holds_for_unlisted_address(reading):
+        if code.storage.predicates.holds_for_unlisted_address(reading):
             yield reading
 
 
@@ -130,13 +131,15 @@ def _is_list(code: ContractModel, variable: Variable, reading: Predicate) -> boo
     A part of a balance that is set aside counts only if a caller check guards a writer.
     """
     root, _ = variable
-    is_part_of_balance = any(_contains(balances, root) for balances in code.roles.balances)
+    is_part_of_balance = any(_contains(balances, root) for balances in code.storage.roles.balances)
     is_in_array = code.layout.has_elements(root) and not is_element(root)
     if is_part_of_balance or (is_in_array and not reading.balances_of):
         return False
-    writes = list(code.writes_to(variable))
+    writes = list(code.writes.to(variable))
     by_others = [
-        write for write in writes if write.entry not in MOVERS and not code.is_callers_own(write)
+        write
+        for write in writes
+        if write.entry not in MOVERS and not code.writes.is_callers_own(write)
     ]
     if by_others and reading.balances_of:
         privileged = {check.entry for check in caller_checks(code)}

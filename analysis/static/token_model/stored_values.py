@@ -10,13 +10,13 @@ from typing import Literal
 
 from analysis.static.dataflow.predicates import Variable
 from analysis.static.dataflow.storage_layout import StorageLocation
-from analysis.static.dataflow.storage_writes import StorageWrite
 from analysis.static.evm.cfg import CfgNode, Effect, FunctionId
 from analysis.static.evm.expressions import MASK, Expr, Value
 from analysis.static.evm.function_cfg import FunctionCfg
 from analysis.static.token_model.contract_model import ContractModel
 from analysis.static.token_model.memoize import cached_on_model
 from analysis.static.token_model.trade_conditions import StoredValues
+from analysis.static.token_model.write_index import StorageWrite
 from core.primitives import to_hash32
 
 StoreKey = tuple[FunctionId, int, Value, Value]
@@ -69,13 +69,13 @@ def written_to(
 def _is_overwritten(code: ContractModel, write: StorageWrite, bits: int) -> bool:
     """True if every path from the store to the end of the call stores to the variable again: a lock
     that is set and released."""
-    flow = code.flow(write.entry)
+    flow = code.functions.cfg(write.entry)
     starts = _places(code).get((write.entry, write.pc, write.slot, write.value), ())
     if len(starts) > _MOST_PLACES:
         return False
     later = {
         (other.pc, other.slot, other.value)
-        for other in code.writes_to((write.place.root, bits))
+        for other in code.writes.to((write.place.root, bits))
         if other.entry == write.entry and (other.pc, other.value) != (write.pc, write.value)
     }
     if not starts or not later:
@@ -92,8 +92,8 @@ def _places(code: ContractModel) -> dict[StoreKey, list[tuple[CfgNode, int]]]:
 @cached_on_model
 def _all_places(code: ContractModel) -> Iterator[dict[StoreKey, list[tuple[CfgNode, int]]]]:
     found: dict[StoreKey, list[tuple[CfgNode, int]]] = {}
-    for entry in code.entries:
-        for node in dict.fromkeys(node for node, _ in code.flow(entry).effects()):
+    for entry in code.functions.entries:
+        for node in dict.fromkeys(node for node, _ in code.functions.cfg(entry).effects()):
             for at, effect in enumerate(node.effects):
                 if effect.kind == "SSTORE":
                     key = (entry, effect.pc, effect.words[0], effect.words[1])

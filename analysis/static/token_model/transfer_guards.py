@@ -17,12 +17,13 @@ from analysis.static.dataflow.predicates import (
     Predicate,
     Variable,
 )
-from analysis.static.dataflow.storage_writes import StorageWrite
 from analysis.static.evm.expressions import Expr, Value, address_in
+from analysis.static.evm.path_state import MOVERS
 from analysis.static.token_model.atomic_comparisons import atomic_comparisons
-from analysis.static.token_model.contract_model import MOVERS, ContractModel
+from analysis.static.token_model.contract_model import ContractModel
 from analysis.static.token_model.guard import Guard
 from analysis.static.token_model.memoize import cached_on_model
+from analysis.static.token_model.write_index import StorageWrite
 
 _ORDERED: Final = frozenset({"LT", "GT"})
 _EQUAL: Final = frozenset({"EQ"})
@@ -67,12 +68,12 @@ def _balances_in(code: ContractModel, word: Value, entry: int | None) -> set[str
         ERC20_PARAMETERS[entry] if entry in ERC20_PARAMETERS else ERC20_PARAMETERS[MOVERS[0]]
     )
     found = {
-        code.predicates.party(place.keys[0], parameters)
+        code.storage.predicates.party(place.keys[0], parameters)
         for slot, _ in code.dependencies.reads(word)
         for place in code.layout.of(slot)
-        if place.keys and place.root in code.roles.balances
+        if place.keys and place.root in code.storage.roles.balances
     }
-    if code.predicates.has_amount(word, parameters) and any(
+    if code.storage.predicates.has_amount(word, parameters) and any(
         atom.operation == "result" and is_own_address(atom.arguments[0])
         for atom in code.dependencies.sources(word)
     ):
@@ -86,7 +87,7 @@ def _variables(code: ContractModel, word: Value) -> frozenset[Variable]:
         (place.root, bits)
         for slot, bits in code.dependencies.reads(word)
         for place in code.layout.of(slot)
-        if place.root not in code.roles.balances
+        if place.root not in code.storage.roles.balances
     )
 
 
@@ -96,9 +97,9 @@ def _cap(code: ContractModel, guard: Guard, large: Value, small: Value) -> Cap |
     constant = number if isinstance(number, int) else None
     if not limits and (constant is None or small == 0):
         return None
-    if any(root in code.roles.allowances for root, _ in limits):
+    if any(root in code.storage.roles.allowances for root, _ in limits):
         return None
-    if limits and limits <= code.roles.scale - code.roles.supply:
+    if limits and limits <= code.storage.roles.scale - code.storage.roles.supply:
         return None  # reflection: no share exceeds the total; a consistency check
     switches = {
         variable
@@ -108,7 +109,7 @@ def _cap(code: ContractModel, guard: Guard, large: Value, small: Value) -> Cap |
     }
     return Cap(
         guard=guard,
-        limits=limits - code.roles.supply,
+        limits=limits - code.storage.roles.supply,
         switches=frozenset(switches) - limits,
         constant=constant,
     )
@@ -117,12 +118,14 @@ def _cap(code: ContractModel, guard: Guard, large: Value, small: Value) -> Cap |
 @cached_on_model
 def trading_caps(code: ContractModel) -> Iterator[Cap]:
     """Yield caps on the amount of one transfer, or on the sum of an address's transfers."""
-    supply = code.roles.supply
-    for guard in code.move_guards():
+    supply = code.storage.roles.supply
+    for guard in code.guards.of_moves():
         entry = guard.refusal.entry
         parameters = ERC20_PARAMETERS[entry or 0]
         for large, small in _refused(code, guard):
-            if not _grows(code, large, entry) or code.predicates.has_amount(small, parameters):
+            if not _grows(code, large, entry) or code.storage.predicates.has_amount(
+                small, parameters
+            ):
                 continue
             if _balances_in(code, large, entry) - {FROM} or _variables(code, large) & supply:
                 continue
@@ -136,15 +139,18 @@ def trading_caps(code: ContractModel) -> Iterator[Cap]:
 def _grows(code: ContractModel, word: Value, entry: int | None) -> bool:
     """True if the value is the amount, or a stored sum that the transfer adds to."""
     parameters = ERC20_PARAMETERS[entry or 0]
-    if code.predicates.has_amount(word, parameters):
+    if code.storage.predicates.has_amount(word, parameters):
         return True
     slots = {slot for slot, _ in code.dependencies.reads(word)}
     return any(
         write.entry == entry
         and write.slot in slots
-        and write.place.root not in code.roles.balances | code.roles.allowances
-        and (code.predicates.has_amount(write.value, parameters) or _adds_an_answer(code, write))
-        for write in code.writes
+        and write.place.root not in code.storage.roles.balances | code.storage.roles.allowances
+        and (
+            code.storage.predicates.has_amount(write.value, parameters)
+            or _adds_an_answer(code, write)
+        )
+        for write in code.writes.all
     )
 
 
@@ -160,7 +166,7 @@ def _adds_an_answer(code: ContractModel, write: StorageWrite) -> bool:
 @cached_on_model
 def position_caps(code: ContractModel) -> Iterator[Cap]:
     """Yield caps on the balance that the recipient would have."""
-    for guard in code.move_guards():
+    for guard in code.guards.of_moves():
         entry = guard.refusal.entry
         for large, small in _refused(code, guard):
             if TO not in _balances_in(code, large, entry):
@@ -181,7 +187,7 @@ def is_modifiable(
     return [
         (write.entry, write.pc)
         for variable in variables
-        for write in code.writes_to(variable)
+        for write in code.writes.to(variable)
         if by_transfers or write.entry not in MOVERS
     ]
 
@@ -194,7 +200,9 @@ def capped_guards(code: ContractModel) -> set[Guard]:
     """
     caps = {cap.guard for found in (trading_caps(code), position_caps(code)) for cap in found}
     exempt = {(cap.pc, cap.test.lists) for cap in caps if cap.test.lists}
-    return caps | {guard for guard in code.move_guards() if (guard.pc, guard.test.lists) in exempt}
+    return caps | {
+        guard for guard in code.guards.of_moves() if (guard.pc, guard.test.lists) in exempt
+    }
 
 
 def is_funds_check(reading: Predicate) -> bool:
@@ -205,7 +213,7 @@ def is_funds_check(reading: Predicate) -> bool:
 
 def storage_guards(code: ContractModel, entry: int) -> Iterator[Guard]:
     """Yield the guards of a transfer function that depend on storage other than funds."""
-    for guard in code.move_guards():
+    for guard in code.guards.of_moves():
         if guard.refusal.entry != entry:
             continue
         test = guard.test

@@ -10,14 +10,14 @@ import msgspec
 
 from analysis.static.dataflow.addresses import party, recovered
 from analysis.static.dataflow.predicates import Variable
-from analysis.static.dataflow.storage_writes import StorageWrite
 from analysis.static.evm.expressions import address_in
-from analysis.static.evm.path_state import APPROVE
-from analysis.static.token_model.contract_model import MOVERS, ContractModel
+from analysis.static.evm.path_state import APPROVE, MOVERS
+from analysis.static.token_model.contract_model import ContractModel
 from analysis.static.token_model.guarded_stores import is_guarded
 from analysis.static.token_model.owned_variables import writes_of
 from analysis.static.token_model.stored_values import written_to
 from analysis.static.token_model.trade_conditions import Source, StoredValues
+from analysis.static.token_model.write_index import StorageWrite
 
 _TRADES: Final = frozenset({*MOVERS, APPROVE})
 
@@ -49,8 +49,13 @@ class WrittenVariables:
         code, root = self._code, variable[0]
         # Length of a party's own list: compilers check it before each access.
         is_list = isinstance(root, tuple) and code.layout.has_elements(root)
-        is_held = root in code.roles.balances or root in code.roles.allowances
-        return is_list or is_held or variable in code.roles.supply or variable in code.roles.scale
+        is_held = root in code.storage.roles.balances or root in code.storage.roles.allowances
+        return (
+            is_list
+            or is_held
+            or variable in code.storage.roles.supply
+            or variable in code.storage.roles.scale
+        )
 
     def _mover(self, variable: Variable) -> Source | None:
         code, is_entry = self._code, isinstance(variable[0], tuple)
@@ -59,7 +64,7 @@ class WrittenVariables:
             return None
         if is_entry and all(map(self._is_own_act, writes_of(code, variable))):
             return "own"
-        if all(write.entry in _TRADES or code.is_callers_own(write) for write in open_):
+        if all(write.entry in _TRADES or code.writes.is_callers_own(write) for write in open_):
             return "mark" if is_entry else "counter"
         return "unguarded"
 
@@ -73,7 +78,9 @@ class WrittenVariables:
         code = self._code
         return write.entry not in _TRADES and any(
             all(
-                code.names_caller(meaning) or recovered(party(meaning)) is not None or meaning == 0
+                code.writes.names_caller(meaning)
+                or recovered(party(meaning)) is not None
+                or meaning == 0
                 for meaning in code.dependencies.phi_values(key)
             )
             for key in map(address_in, write.place.keys)

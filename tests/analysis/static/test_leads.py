@@ -5,7 +5,7 @@ from typing import Final
 import pytest
 
 from analysis.static.analyse_code import analyse_code
-from analysis.static.token_model.contract_model import TRANSFER_FROM
+from analysis.static.evm.path_state import TRANSFER_FROM
 from tests.analysis.cases import Case, load_cases
 from tests.analysis.cases_compile import BUILDS, HAS_VYPER, Build, builds_of, runtime_of
 

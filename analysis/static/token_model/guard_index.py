@@ -1,0 +1,136 @@
+"""Guards of each function: conditions that revert or skip a transfer, without compiler checks."""
+
+from collections import Counter
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Final
+
+from analysis.static.dataflow.compiler_checks import CompilerChecks
+from analysis.static.dataflow.dependencies import DependencyAnalysis
+from analysis.static.dataflow.panics import panics
+from analysis.static.dataflow.predicates import Predicate
+from analysis.static.evm.cfg import FunctionId
+from analysis.static.evm.disassembly import Program
+from analysis.static.evm.expressions import Expr, ExprPool
+from analysis.static.evm.function_cfg import BranchCondition, RevertBranch
+from analysis.static.evm.function_cfgs import FunctionCfgs
+from analysis.static.evm.path_state import MOVERS
+from analysis.static.token_model.guard import Guard
+from analysis.static.token_model.token_storage import TokenStorage
+
+_MOSTLY: Final = 3
+"""Ratio of check uses to other uses above which every use of a shared branch counts as a check."""
+
+_SELECTOR_LEAVES: Final = frozenset({"selector", "selector_high", "CALLDATASIZE", "CALLVALUE"})
+
+
+class GuardIndex:
+    """The guards of one contract, found function by function when first asked for."""
+
+    def __init__(
+        self,
+        program: Program,
+        pool: ExprPool,
+        functions: FunctionCfgs,
+        dependencies: DependencyAnalysis,
+        storage: TokenStorage,
+        *,
+        cut: set[FunctionId],
+    ) -> None:
+        """`cut`: functions that the budget ended before all paths were explored."""
+        self._program = program
+        self._functions = functions
+        self._dependencies = dependencies
+        self._storage = storage
+        self._cut = cut
+        self._guards: dict[FunctionId, list[Guard]] = {}
+        self.checks = CompilerChecks(pool, dependencies)
+        """Recogniser of conditions that a compiler or SafeMath adds."""
+
+    def of(self, entry: FunctionId) -> list[Guard]:
+        """Return the guards of a function."""
+        if entry not in self._guards:
+            self._guards[entry] = list(self._find(entry))
+        return self._guards[entry]
+
+    def of_moves(self) -> Iterator[Guard]:
+        """Yield the guards of `transfer` and `transferFrom`. A function that the budget cut yields
+        none, as unexplored paths may bypass them."""
+        for entry in MOVERS:
+            if entry not in self._cut:
+                yield from self.of(entry)
+
+    def decisions(self, entry: FunctionId) -> Iterator[BranchCondition]:
+        """Yield the branches of which both sides can succeed."""
+        flow = self._functions.cfg(entry)
+        for branch in flow.branches():
+            if branch.if_true in flow.can_succeed and branch.if_false in flow.can_succeed:
+                yield BranchCondition(pc=branch.pc, condition=branch.condition, holds=True)
+
+    def context_of(self, entry: FunctionId, test: BranchCondition) -> tuple[Predicate, ...]:
+        """Return the control dependences of a test as predicates, without compiler checks."""
+        flow = self._functions.cfg(entry)
+        literals = flow.control_dependencies((test.pc, test.condition))
+        found = {(literal.condition, literal.holds): literal for literal in literals}
+        return tuple(
+            self._storage.predicates.read(literal, flow.entry)
+            for literal in found.values()
+            if not self.is_check(literal.pc, literal.condition)
+        )
+
+    def is_check(self, pc: int, condition: Expr) -> bool:
+        """True if the branch is a compiler check."""
+        return pc in self._check_pcs or self.checks.is_check(condition)
+
+    @cached_property
+    def _check_pcs(self) -> frozenset[int]:
+        """Pcs of branches that are compiler checks; in a shared function, for all its callers."""
+        found: Counter[int] = Counter()
+        others: Counter[int] = Counter()
+        tests = {
+            (branch.pc, branch.condition)
+            for entry in self._functions.entries
+            for branch in self._functions.cfg(entry).branches()
+        }
+        for pc, condition in tests:
+            if self.checks.is_check(condition):
+                found[pc] += 1
+            elif not self._dependencies.is_merged(condition):
+                others[pc] += 1
+        return frozenset(pc for pc in found if found[pc] > _MOSTLY * others[pc])
+
+    def _find(self, entry: FunctionId) -> Iterator[Guard]:
+        seen = set()
+        for refusal in self._refusals(entry):
+            test = refusal.test
+            key = (test.pc, test.condition, test.holds)
+            if key in seen:
+                continue
+            seen.add(key)
+            if self.is_check(test.pc, test.condition) or self._is_about_call(test.condition):
+                continue
+            if self._is_decrement(refusal):
+                continue
+            reading = self._storage.predicates.read(test, entry)
+            context = self.context_of(entry, test) if entry in MOVERS else ()
+            if not any(each.literal.contradicts(test) for each in context):
+                yield Guard(refusal=refusal, test=reading, context=context)
+
+    def _refusals(self, entry: FunctionId) -> list[RevertBranch]:
+        flow, storage = self._functions.cfg(entry), self._storage
+        refusals = list(flow.revert_branches())
+        if entry in MOVERS:
+            refusals += flow.no_op_branches(storage.is_balance_store)
+            refusals += flow.void_moves(storage.is_balance_store, storage.moves_balance)
+        return refusals
+
+    def _is_decrement(self, refusal: RevertBranch) -> bool:
+        """True if a value must not be zero because one is subtracted from it (else it panics)."""
+        test = refusal.test
+        is_lowered = not test.holds and self.checks.is_lowered(test.condition)
+        return is_lowered and refusal.at is not None and panics(self._program, refusal.at)
+
+    def _is_about_call(self, condition: Expr) -> bool:
+        """True if only the form of the call decides: selector, calldata size, call value."""
+        atoms = self._dependencies.sources(condition)
+        return all(atom.operation in _SELECTOR_LEAVES for atom in atoms)
