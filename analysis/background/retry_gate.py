@@ -4,6 +4,7 @@ token."""
 from collections.abc import Awaitable, Callable, Iterable
 
 from apscheduler.schedulers.asyncio import AsyncIOScheduler
+from cachetools import FIFOCache
 
 from core.primitives import Address
 
@@ -35,8 +36,7 @@ class RetryGate:
     def __init__(self, now_s: Callable[[], float], *, at_most: int) -> None:
         """`at_most`: tokens remembered; the oldest are dropped first."""
         self._now_s = now_s
-        self._at_most = at_most
-        self._not_before: dict[tuple[str, Address], float] = {}
+        self._not_before = FIFOCache[tuple[str, Address], float](at_most)
 
     def is_over(self, slug: str, token: Address) -> bool:
         """True if the token may be tried."""
@@ -44,6 +44,4 @@ class RetryGate:
 
     def begin(self, slug: str, token: Address, *, for_s: float) -> None:
         """Start the pause of a token, in seconds from now."""
-        while len(self._not_before) >= self._at_most:
-            del self._not_before[next(iter(self._not_before))]
         self._not_before[slug, token] = self._now_s() + for_s

@@ -7,7 +7,6 @@ interpreter lock and delay requests.
 
 import asyncio
 import os
-from collections import OrderedDict
 from collections.abc import Callable
 from concurrent.futures import Executor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -15,6 +14,7 @@ from typing import Final, Protocol, TypeVar
 
 import msgspec
 import structlog
+from cachetools import LRUCache
 
 from analysis.static.analyse_code import CodeAnalysis, analyse_code, unanalysed
 from analysis.static.engine_version import analysis_version
@@ -74,7 +74,7 @@ class StaticResultCache:
         self._codes = NoStoredResults() if codes is None else codes
         self._in_processes = in_processes
         self._workers = self._new_workers()
-        self._recent: OrderedDict[bytes, CodeAnalysis] = OrderedDict()
+        self._recent = LRUCache[bytes, CodeAnalysis](_MOST_IN_MEMORY)
         self._under_way = SingleFlight[bytes, CodeAnalysis]()
 
     async def analyse(self, code: bytes, *, anew: bool = False) -> CodeAnalysis:
@@ -85,7 +85,6 @@ class StaticResultCache:
         stripped = strip_metadata(code)
         known = None if anew else self._recent.get(stripped)
         if known is not None:
-            self._recent.move_to_end(stripped)
             return known
         return await self._under_way.run(
             stripped, lambda: self._find(stripped, anew=anew), anew=anew
@@ -112,8 +111,6 @@ class StaticResultCache:
             if is_kept and not found.is_timed_out:
                 await self._keep(len(stripped), found)
         self._recent[stripped] = found
-        while len(self._recent) > _MOST_IN_MEMORY:
-            self._recent.popitem(last=False)
         return found
 
     async def _read(self, code_hash: Hash32) -> CodeAnalysis | None:

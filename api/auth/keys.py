@@ -6,6 +6,7 @@ from functools import lru_cache
 from typing import Any
 
 import msgspec
+from cachetools import FIFOCache
 from litestar.connection import ASGIConnection
 from litestar.datastructures import Headers
 from litestar.handlers import BaseRouteHandler
@@ -79,7 +80,7 @@ class Keyring:
         self._ledger = ledger
         self._plans = plans
         self._books = books
-        self._callers: dict[str, Caller] = {}
+        self._callers = FIFOCache[str, Caller](_MOST_CALLERS)
         self._revision = ledger.key_revision
 
     def known(self, digest: str) -> Caller | None:
@@ -109,8 +110,6 @@ class Keyring:
         tally = await self._books.tally(key.key_id)
         caller = Caller(key=key, plan=plan, tally=tally, windows=windows_of(plan))
         if self._ledger.key_revision == revision:
-            if len(self._callers) >= _MOST_CALLERS:
-                del self._callers[next(iter(self._callers))]
             self._callers[digest] = caller
         return caller
 
