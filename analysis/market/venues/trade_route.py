@@ -14,7 +14,6 @@ from core.primitives import ADDRESS_MASK, Address, RawAmount
 
 _APPROVE = "approve(address,uint256)"
 _UNLIMITED = 2**256 - 1
-_MOST_PERMITTED = 2**160 - 1
 
 FOREVER_S = 2**40
 """A deadline no simulated block reaches."""

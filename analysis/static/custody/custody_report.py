@@ -13,7 +13,6 @@ from analysis.static.custody.custody_proof import CustodyProver
 from analysis.static.custody.custody_search import prove
 from analysis.static.custody.custody_state import UnprovedStore
 from analysis.static.dataflow.linear_amounts import delta_of
-from analysis.static.evm.cfg import FunctionId
 from analysis.static.evm.expression_text import render, render_condition
 from analysis.static.evm.expressions import Expr, Value, address_in, lowest_bit
 from analysis.static.evm.path_state import rank
@@ -138,8 +137,3 @@ def _third_parties(code: ContractModel, prover: CustodyProver) -> Iterator[Third
 def _lowers(code: ContractModel, value: Value, slot: Value) -> bool:
     deltas = [delta_of(meaning, slot) for meaning in code.dependencies.phi_values(value)]
     return all(delta is not None and not delta.added for delta in deltas)
-
-
-def functions_of(writes: tuple[UnprovedWrite, ...]) -> set[FunctionId]:
-    """Return the selectors of the functions that make these writes."""
-    return {write.selector for write in writes}

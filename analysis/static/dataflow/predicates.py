@@ -30,7 +30,6 @@ THIS: Final = "this"
 STORED: Final = "stored"
 OTHER: Final = "other"
 PEOPLE: Final = frozenset({FROM, TO, CALLER, ORIGIN})
-_SENDERS: Final = frozenset({FROM, CALLER, ORIGIN})
 
 _ANSWERS: Final = frozenset({"result", "success", "RETURNDATASIZE", "EXTCODESIZE", "EXTCODEHASH"})
 _DEEPEST_HASH: Final = 3

@@ -271,15 +271,6 @@ class FunctionCfg:
                 waiting.extend(after for after in ahead if after not in seen)
         return tuple(found)
 
-    def leading_literals(self, here: Iterable[CfgNode]) -> list[BranchCondition]:
-        """Return the literals of decisions of which exactly one side can reach these nodes."""
-        leading = self.leading_to(here)
-        return [
-            _literal(branch, holds=hints)
-            for _, branch in self._decisions
-            if (hints := branch.if_true in leading) is not (branch.if_false in leading)
-        ]
-
 
 _GOOD_ENDS = frozenset({RETURNS, DESTRUCTS, UNRESOLVED})
 _LARGEST_ADDED = 2**128

@@ -18,7 +18,6 @@ _EQUALITIES: Final = ("EQ", "SUB", "XOR")
 COMPARISONS: Final = frozenset({*_EQUALITIES, "LT", "GT", "SLT", "SGT"})
 """Instructions that may compare the caller with a slot, or the clock with anything."""
 
-_WITH_VALUE: Final = ("CALL", "CALLCODE")
 _DELEGATING: Final = ("DELEGATECALL", "CALLCODE")
 
 _MOST_RETURNED: Final = 4

@@ -34,11 +34,6 @@ class ClockLimit(msgspec.Struct, frozen=True, kw_only=True):
     compared_with: ClockKind | None = None
     """None: not known, or both."""
 
-    @property
-    def is_out_of_reach(self) -> bool:
-        """True for a value in no one known slot: in a mapping, an array, or several slots."""
-        return self.source == "storage" and self.slot is None
-
     def value_in(self, word: int) -> int:
         """Return the value compared if the slot holds this word."""
         return (word >> self.bit_offset & (1 << self.bit_width) - 1) + self.addend

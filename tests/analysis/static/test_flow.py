@@ -116,5 +116,3 @@ def test_a_condition_is_context_where_one_side_alone_leads_to_the_site(shapes: l
                 expected.add((branch.pc, branch.condition, hints))
         found = {(each.pc, each.condition, each.holds) for each in flow.control_dependencies(site)}
         assert found == expected
-        leading = {(each.pc, each.condition, each.holds) for each in flow.leading_literals(here)}
-        assert leading == expected
