@@ -11,7 +11,8 @@ from apscheduler.schedulers.asyncio import AsyncIOScheduler
 
 from analysis.background.retry_gate import RetryGate, schedule_by_chain
 from analysis.pipeline.chain_context import ChainContext
-from analysis.reads.eth_reads import call, decode_uint, read_reply
+from analysis.reads.eth_reads import decode_uint
+from analysis.reads.read_batch import ReadBatch
 from analysis.token.creation import ContractCreation, find_creation, find_launch
 from config.settings import AnalysisSettings
 from core.errors import StoreError, UpstreamError
@@ -115,10 +116,11 @@ async def _balance_of(
 ) -> RawAmount | None:
     """Return the balance at the report's block. None: the call or the node fails, or its state is
     pruned."""
-    request = call(one.address, "balanceOf(address)", creator, block=one.block_hash)
-    (answer,) = await context.node.batch([request])
+    batch = ReadBatch(one.block_hash)
+    balance = batch.call(one.address, "balanceOf(address)", creator, returns=decode_uint)
+    await batch.send(context.node)
     try:
-        held = decode_uint(read_reply(answer))
+        held = batch[balance]
     except UpstreamError:
         return None
     return None if held is None else RawAmount(held)

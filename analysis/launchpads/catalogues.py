@@ -12,12 +12,13 @@ from typing import Literal
 import msgspec
 
 from analysis import probes
-from analysis.launchpads.registries import told
+from analysis.launchpads.registries import reply_to
+from analysis.reads.chain_reads import CallRead, call_of
 from analysis.reads.eth_reads import WORD, NoAnswer, decode_uint
+from analysis.reads.read_batch import ReadBatch
 from config.launchpads import Catalogue, Launchpad
-from core.abi import call_data, selector_of
-from core.primitives import Address, Hash32
-from core.rpc.messages import RpcAnswer, RpcRequest
+from core.abi import selector_of
+from core.primitives import Address
 
 _GAS = 15_000_000
 """Gas of one search: nodes with EIP-7825 refuse more than 2**24. Several hundred entries fit."""
@@ -45,12 +46,32 @@ def walks_through(pads: Iterable[Launchpad]) -> tuple[Walk, ...]:
     )
 
 
-def request(walk: Walk, token: Address, *, block: Hash32) -> RpcRequest:
-    """Return the read that searches the list for the token, with `Walker.sol` at a random
-    address."""
-    stage = Address("0x" + secrets.token_hex(20))
+class CatalogueRead:
+    """The read that searches a list for the token, with `Walker.sol` at a random address."""
+
+    def __init__(self, batch: ReadBatch, walk: Walk, token: Address) -> None:
+        self._batch = batch
+        self._reply = batch.add(_search(walk, token))
+
+    def read(self) -> Finding:
+        """Decode the answer."""
+        reply = reply_to(self._batch, self._reply)
+        if isinstance(reply, str):
+            return "unread"
+        if isinstance(reply, NoAnswer):
+            return "silent"
+        found, left = decode_uint(reply), decode_uint(reply[WORD:])
+        if found is None or left is None:
+            return "unread"
+        if found:
+            return "listed"
+        return "unseen" if left else "absent"
+
+
+def _search(walk: Walk, token: Address) -> CallRead:
     catalogue = walk.catalogue
-    data = call_data(
+    search = call_of(
+        Address("0x" + secrets.token_hex(20)),
         "find(address,bytes4,bytes4,uint256,address)",
         walk.at,
         bytes.fromhex(selector_of(catalogue.count)[2:]),
@@ -58,21 +79,4 @@ def request(walk: Walk, token: Address, *, block: Hash32) -> RpcRequest:
         catalogue.token_word,
         token,
     )
-    transaction = {"to": stage, "data": data, "gas": hex(_GAS)}
-    code = {stage: {"code": probes.runtime("Walker")}}
-    return RpcRequest("eth_call", (transaction, {"blockHash": block}, code))
-
-
-def read(answer: RpcAnswer) -> Finding:
-    """Decode the answer to `request`."""
-    reply = told(answer)
-    if isinstance(reply, str):
-        return "unread"
-    if isinstance(reply, NoAnswer):
-        return "silent"
-    found, left = decode_uint(reply), decode_uint(reply[WORD:])
-    if found is None or left is None:
-        return "unread"
-    if found:
-        return "listed"
-    return "unseen" if left else "absent"
+    return msgspec.structs.replace(search, gas=_GAS, code=probes.runtime("Walker"))

@@ -1,7 +1,7 @@
 """First read batch of a token's issuer: creation events, registries, lists, and the issuer that the
 token itself names.
 
-`begin` chooses the reads, `requests` returns them, and `read` decodes the answers to a `Lead`, from
+`begin` chooses the reads, and `OriginReads` makes them and decodes the answers to a `Lead`, from
 which `verdict.py` concludes.
 """
 
@@ -11,13 +11,13 @@ from typing import Literal
 import msgspec
 
 from analysis.launchpads import catalogues, registries, sightings
-from analysis.launchpads.catalogues import Walk
-from analysis.launchpads.registries import Record, RegistryQuestion, Word
-from analysis.launchpads.sightings import Search, Sighting
-from analysis.reads.eth_reads import Reply, call, decode_address
+from analysis.launchpads.catalogues import CatalogueRead, Walk
+from analysis.launchpads.registries import Record, RegistryQuestion, RegistryReads, reply_to
+from analysis.launchpads.sightings import Search, Sighting, SightingRead
+from analysis.reads.eth_reads import Reply, decode_address
+from analysis.reads.read_batch import ReadBatch
 from config.launchpads import Launchpad
-from core.primitives import ZERO_ADDRESS, Address, Hash32
-from core.rpc.messages import RpcAnswer, RpcRequest
+from core.primitives import ZERO_ADDRESS, Address
 from sql.rows import LaunchRow
 
 Signal = Literal["event", "registry", "code", "getter", "address"]
@@ -114,71 +114,71 @@ def begin(
     )
 
 
-def requests(inquiry: Inquiry, *, block: Hash32, to_block: int | None) -> tuple[RpcRequest, ...]:
-    """Return the reads of the first batch. `to_block` None: logs up to the newest block."""
-    token = inquiry.token
-    return (
-        *(
-            one
-            for question in inquiry.questions
-            for one in registries.requests(question, token, block=block)
-        ),
-        *(call(token, pad.getter or "", block=block) for pad in inquiry.claims),
-        *(catalogues.request(walk, token, block=block) for walk in inquiry.walks),
-        *(sightings.request(search, token, to_block=to_block) for search in inquiry.searches),
-    )
+class OriginReads:
+    """The reads of the first batch."""
 
+    def __init__(self, batch: ReadBatch, inquiry: Inquiry, *, to_block: int | None) -> None:
+        """`to_block` None: logs up to the newest block."""
+        token = inquiry.token
+        self._batch = batch
+        self._inquiry = inquiry
+        self._registries = [
+            (question, RegistryReads(batch, question, token)) for question in inquiry.questions
+        ]
+        self._claims = [(pad, batch.call(token, pad.getter or "")) for pad in inquiry.claims]
+        self._walks = [(walk, CatalogueRead(batch, walk, token)) for walk in inquiry.walks]
+        self._searches = [
+            (search, SightingRead(batch, search, token, to_block=to_block))
+            for search in inquiry.searches
+        ]
 
-def read(inquiry: Inquiry, answers: Sequence[RpcAnswer], *, height: int) -> Lead:
-    """Decode the answers to `requests`, as of the block at this height."""
-    rest = iter(answers)
-    words: list[tuple[RegistryQuestion, Word]] = []
-    for question in inquiry.questions:
-        own = [next(rest) for _ in range(2 if question.needs_proof else 1)]
-        words.append((question, registries.read(question, inquiry.token, own)))
-    unread = [
-        f"{question.pad.slug}: {question.registry.read}"
-        for question, word in words
-        if word == "unread"
-    ]
-    claims: list[RegistryQuestion] = []
-    for pad in inquiry.claims:
-        named = registries.told(next(rest))
-        if named == "unread":
-            unread.append(f"{pad.slug}: {pad.getter} of the token")
-        elif (claim := _claim(inquiry, pad, named)) is not None:
-            claims.append(claim)
-    exploration = [(walk, catalogues.read(next(rest))) for walk in inquiry.walks]
-    unread += [
-        f"{walk.pad.slug}: {walk.catalogue.entry}"
-        for walk, finding in exploration
-        if finding == "unread"
-    ]
-    found = list(inquiry.seen)
-    for search in inquiry.searches:
-        told = sightings.read(search, inquiry.token, next(rest), height=height)
-        if told is None:
-            unread.append(f"creation events: {_names(search)}")
-        else:
-            found += told
-    return Lead(
-        token=inquiry.token,
-        pads=inquiry.pads,
-        sightings=tuple(sorted(found, key=lambda one: inquiry.pads.index(one.pad))),
-        records=tuple(word for _, word in words if isinstance(word, Record)),
-        listed=tuple(walk for walk, finding in exploration if finding == "listed"),
-        denied=tuple(question.pad for question, word in words if word == "denied"),
-        unread=tuple(unread),
-        unasked=(
-            *inquiry.unasked,
-            *(walk.pad.slug for walk, finding in exploration if finding == "unseen"),
-        ),
-        unread_pads=(
-            *(question.pad for question, word in words if word == "unread"),
-            *(walk.pad for walk, finding in exploration if finding == "unread"),
-        ),
-        claims=tuple(claims),
-    )
+    def read(self, *, height: int) -> Lead:
+        """Decode the answers, as of the block at this height."""
+        inquiry = self._inquiry
+        words = [(question, registry.read()) for question, registry in self._registries]
+        unread = [
+            f"{question.pad.slug}: {question.registry.read}"
+            for question, word in words
+            if word == "unread"
+        ]
+        claims: list[RegistryQuestion] = []
+        for pad, getter in self._claims:
+            named = reply_to(self._batch, getter)
+            if named == "unread":
+                unread.append(f"{pad.slug}: {pad.getter} of the token")
+            elif (claim := _claim(inquiry, pad, named)) is not None:
+                claims.append(claim)
+        exploration = [(walk, catalogue.read()) for walk, catalogue in self._walks]
+        unread += [
+            f"{walk.pad.slug}: {walk.catalogue.entry}"
+            for walk, finding in exploration
+            if finding == "unread"
+        ]
+        found = list(inquiry.seen)
+        for search, events in self._searches:
+            sightings = events.read(height=height)
+            if sightings is None:
+                unread.append(f"creation events: {_names(search)}")
+            else:
+                found += sightings
+        return Lead(
+            token=inquiry.token,
+            pads=inquiry.pads,
+            sightings=tuple(sorted(found, key=lambda one: inquiry.pads.index(one.pad))),
+            records=tuple(word for _, word in words if isinstance(word, Record)),
+            listed=tuple(walk for walk, finding in exploration if finding == "listed"),
+            denied=tuple(question.pad for question, word in words if word == "denied"),
+            unread=tuple(unread),
+            unasked=(
+                *inquiry.unasked,
+                *(walk.pad.slug for walk, finding in exploration if finding == "unseen"),
+            ),
+            unread_pads=(
+                *(question.pad for question, word in words if word == "unread"),
+                *(walk.pad for walk, finding in exploration if finding == "unread"),
+            ),
+            claims=tuple(claims),
+        )
 
 
 def _claim(inquiry: Inquiry, pad: Launchpad, named: Reply) -> RegistryQuestion | None:

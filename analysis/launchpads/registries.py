@@ -10,11 +10,12 @@ from typing import Literal
 
 import msgspec
 
-from analysis.reads.eth_reads import WORD, NoAnswer, Reply, call, read_reply
+from analysis.reads.chain_reads import Handle
+from analysis.reads.eth_reads import WORD, NoAnswer, Reply
+from analysis.reads.read_batch import ReadBatch
 from config.launchpads import Launchpad, Registry
 from core.errors import UpstreamError
-from core.primitives import Address, Hash32
-from core.rpc.messages import RpcAnswer, RpcRequest
+from core.primitives import Address
 
 _OFFSET_TO_STRUCT = WORD
 
@@ -63,38 +64,42 @@ def questions_to(pads: Iterable[Launchpad]) -> tuple[RegistryQuestion, ...]:
     )
 
 
-def requests(
-    question: RegistryQuestion, token: Address, *, block: Hash32
-) -> tuple[RpcRequest, ...]:
-    """Return the read, and where proof is needed the same read about the registry itself."""
-    asked = (token, question.at) if question.needs_proof else (token,)
-    return tuple(call(question.at, question.registry.read, one, block=block) for one in asked)
+class RegistryReads:
+    """The read of a registry, and where proof is needed the same read about the registry itself."""
+
+    def __init__(self, batch: ReadBatch, question: RegistryQuestion, token: Address) -> None:
+        self._batch = batch
+        self._question = question
+        self._token = token
+        asked = (token, question.at) if question.needs_proof else (token,)
+        self._replies = [batch.call(question.at, question.registry.read, one) for one in asked]
+
+    def read(self) -> Word:
+        """Decode the answers."""
+        question = self._question
+        replies = [reply_to(self._batch, reply) for reply in self._replies]
+        word = _decode(question, self._token, replies[0])
+        if len(replies) > 1 and isinstance(word, Record):
+            decoy = replies[1]
+            if decoy == "unread":
+                return "unread"
+            if decoy == replies[0] or isinstance(_decode(question, question.at, decoy), Record):
+                return "silent"  # it has such a record of every address
+        return word
 
 
-def read(question: RegistryQuestion, token: Address, answers: Sequence[RpcAnswer]) -> Word:
-    """Decode the answers to `requests`."""
-    said = [_read(question, token, told(answer)) for answer in answers]
-    if len(said) > 1 and isinstance(said[0], Record):
-        decoy = told(answers[1])
-        if decoy == "unread":
-            return "unread"
-        if decoy == told(answers[0]) or isinstance(_read(question, question.at, decoy), Record):
-            return "silent"  # it has such a record of every address
-    return said[0]
-
-
-def told(answer: RpcAnswer) -> Reply | Literal["unread"]:
+def reply_to(batch: ReadBatch, handle: Handle[Reply]) -> Reply | Literal["unread"]:
     """Return the contract's reply, or "unread" for a fault of the node.
 
     A fault is no error here, as an unknown issuer does not justify losing the whole analysis.
     """
     try:
-        return read_reply(answer)
+        return batch[handle]
     except UpstreamError:
         return "unread"
 
 
-def _read(question: RegistryQuestion, token: Address, reply: Reply | Literal["unread"]) -> Word:
+def _decode(question: RegistryQuestion, token: Address, reply: Reply | Literal["unread"]) -> Word:
     registry = question.registry
     if isinstance(reply, str):
         return "unread"

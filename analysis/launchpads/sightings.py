@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
+from analysis.reads.read_batch import ReadBatch
 from config.launchpads import CreationEvent, Launchpad
 from core.primitives import Address
 from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
@@ -81,12 +82,45 @@ def is_for_the_index(pad: Launchpad) -> bool:
     return bool(in_data) and not pad.registry
 
 
-def request(search: Search, token: Address, *, to_block: int | None) -> RpcRequest:
-    """Return the query for logs of these emitters with the token in the topic. A node may refuse
-    the range.
+class SightingRead:
+    """The query for logs of the emitters of a search with the token in the topic. A node may refuse
+    the range."""
 
-    `to_block` None: up to the newest block.
-    """
+    def __init__(
+        self, batch: ReadBatch, search: Search, token: Address, *, to_block: int | None
+    ) -> None:
+        """`to_block` None: up to the newest block."""
+        self._batch = batch
+        self._search = search
+        self._token = token
+        request = _logs_request(search, token, to_block=to_block)
+        self._logs = batch.request(request, returns=_decode_logs)
+
+    def read(self, *, height: int) -> tuple[Sighting, ...] | None:
+        """Decode the creation events of the token. None: the node did not return them.
+
+        Empty where the emitters begin above `height` (this chain is not the public one).
+        """
+        search = self._search
+        if search.from_block > height:
+            return ()
+        logs = self._batch[self._logs]
+        if logs is None:
+            return None
+        return tuple(
+            Sighting(
+                pad=pad,
+                emitter=Address(log.address.lower()),
+                block_number=None if log.block_number is None else int(log.block_number, 16),
+            )
+            for pad, event in search.told
+            for log in logs
+            if log.address.lower() in pad.contracts
+            and _is_of(event, log, topic=search.topic, token=self._token)
+        )
+
+
+def _logs_request(search: Search, token: Address, *, to_block: int | None) -> RpcRequest:
     topics = sorted({event.topic for _, event in search.told})
     skipped: list[None] = [None] * (search.topic - 1)
     where = {
@@ -98,32 +132,13 @@ def request(search: Search, token: Address, *, to_block: int | None) -> RpcReque
     return RpcRequest("eth_getLogs", (where,))
 
 
-def read(
-    search: Search, token: Address, answer: RpcAnswer, *, height: int
-) -> tuple[Sighting, ...] | None:
-    """Decode the creation events of the token. None: the node did not return them.
-
-    Empty where the emitters begin above `height` (this chain is not the public one).
-    """
-    if search.from_block > height:
-        return ()
+def _decode_logs(answer: RpcAnswer) -> tuple[_Log, ...] | None:
     if isinstance(answer, RpcFault):
         return None
     try:
-        logs = msgspec.json.decode(answer, type=tuple[_Log, ...])
+        return msgspec.json.decode(answer, type=tuple[_Log, ...])
     except msgspec.DecodeError:
         return None
-    return tuple(
-        Sighting(
-            pad=pad,
-            emitter=Address(log.address.lower()),
-            block_number=None if log.block_number is None else int(log.block_number, 16),
-        )
-        for pad, event in search.told
-        for log in logs
-        if log.address.lower() in pad.contracts
-        and _is_of(event, log, topic=search.topic, token=token)
-    )
 
 
 def _is_of(event: CreationEvent, log: _Log, *, topic: int, token: Address) -> bool:

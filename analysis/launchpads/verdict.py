@@ -11,13 +11,13 @@ from collections.abc import Sequence
 
 import msgspec
 
-from analysis.launchpads import address_pattern, code_identity, registries
+from analysis.launchpads import address_pattern, code_identity
 from analysis.launchpads.origin import Lead, Signal
-from analysis.launchpads.registries import Record
+from analysis.launchpads.registries import Record, RegistryQuestion, RegistryReads, Word
+from analysis.reads.read_batch import ReadBatch
 from analysis.token.metadata import Metadata
-from core.primitives import Address, Hash32
+from core.primitives import Address
 from core.report import EvidenceRow
-from core.rpc.messages import RpcAnswer, RpcRequest
 
 UNNAMED = "launchpad"
 """Name for an issuer that is provably a launch platform, but not configured. Source: the
@@ -52,27 +52,28 @@ class IssuerOrigin(msgspec.Struct, frozen=True, kw_only=True):
         return EvidenceRow(key="is_launchpad_token", body=body.decode())
 
 
-def confirm_requests(lead: Lead, *, block: Hash32) -> tuple[RpcRequest, ...]:
-    """Return the reads of the second batch: does the issuer that the token names know it? Empty
-    where another signal has decided."""
-    if lead.proof is not None:
-        return ()
-    return tuple(
-        one
-        for question in lead.claims
-        for one in registries.requests(question, lead.token, block=block)
-    )
+class ConfirmationReads:
+    """The reads of the second batch: does the issuer that the token names know it? None where
+    another signal has decided."""
+
+    def __init__(self, batch: ReadBatch, lead: Lead) -> None:
+        claims = lead.claims if lead.proof is None else ()
+        self._registries = [(claim, RegistryReads(batch, claim, lead.token)) for claim in claims]
+
+    def read(self) -> tuple[tuple[RegistryQuestion, Word], ...]:
+        """Return what each issuer says of the token."""
+        return tuple((claim, registry.read()) for claim, registry in self._registries)
 
 
 def conclude(
     lead: Lead,
-    answers: Sequence[RpcAnswer],
+    confirmed: Sequence[tuple[RegistryQuestion, Word]],
     *,
     code: bytes,
     metadata: Metadata,
     has_pool: bool,
 ) -> IssuerOrigin:
-    """Conclude the verdict. `answers` are those to `confirm_requests`; `has_pool` is about ordinary
+    """Conclude the verdict. `confirmed` is from `ConfirmationReads`; `has_pool` is about ordinary
     pools.
 
     Analyses the code where it may be that of a minimal clone.
@@ -84,9 +85,7 @@ def conclude(
     for pad in code_identity.platforms_of(code, undenied):
         return _yes(lead, pad.slug, "code", None)
     unread = list(lead.unread)
-    rest = iter(answers)
-    for question in lead.claims:
-        word = registries.read(question, lead.token, [next(rest), next(rest)])
+    for question, word in confirmed:
         if isinstance(word, Record):
             return _yes(lead, UNNAMED, "getter", question.at)
         if word == "unread":

@@ -13,11 +13,12 @@ from eth_abi.exceptions import DecodingError
 
 from analysis.market.pool_discovery import BY_SPACING, tiers_of
 from analysis.market.venues.pool import ALGEBRA
-from analysis.reads.eth_reads import Log, call, read_logs, read_reply
+from analysis.reads.eth_reads import Log, Reply, decode_logs
+from analysis.reads.read_batch import ReadBatch
 from config.chains import Dex
 from core.abi import topic_of
-from core.primitives import Address, Hash32
-from core.rpc.messages import RpcAnswer, RpcRequest
+from core.primitives import Address
+from core.rpc.messages import RpcRequest
 
 _FEE_ENABLED = topic_of("FeeAmountEnabled(uint24,int24)")
 _SPACING_ENABLED = topic_of("TickSpacingEnabled(int24,uint24)")
@@ -55,16 +56,40 @@ def unread(
     )
 
 
-def requests(
-    dexes: Sequence[Dex], *, block: Hash32, to_block: int | None
-) -> tuple[RpcRequest, ...]:
-    """Return the reads: the events of all factories in one, then the lists of the factories that
-    have one.
+class TierReads:
+    """Reads of what factories have enabled: the events of all in one, then the lists of those that
+    have one."""
 
-    `to_block` None: up to the newest.
-    """
-    if not dexes:
-        return ()
+    def __init__(self, batch: ReadBatch, dexes: Sequence[Dex], *, to_block: int | None) -> None:
+        """`to_block` None: up to the newest."""
+        self._batch = batch
+        self._dexes = dexes
+        self._logs = (
+            batch.request(_events_request(dexes, to_block=to_block), returns=decode_logs)
+            if dexes
+            else None
+        )
+        self._lists = {
+            dex.factory: batch.call(dex.factory, "tickSpacings()", returns=_decode_list)
+            for dex in _with_lists(dexes)
+        }
+
+    def read(self, *, now_s: int) -> dict[Address, Tiers]:
+        """Decode the answers, by factory. Raises UpstreamError."""
+        listed = {factory: self._batch[each] for factory, each in self._lists.items()}
+        logs = None if self._logs is None else self._batch[self._logs]
+        return {
+            dex.factory: Tiers(
+                enabled=tuple(
+                    sorted({*listed.get(dex.factory, ()), *_announced(dex, logs or ())})[:_MOST]
+                ),
+                asked_at_s=now_s,
+            )
+            for dex in self._dexes
+        }
+
+
+def _events_request(dexes: Sequence[Dex], *, to_block: int | None) -> RpcRequest:
     query = {
         "address": list(dict.fromkeys(dex.factory for dex in dexes)),
         "topics": [[_FEE_ENABLED, _SPACING_ENABLED]],
@@ -72,26 +97,7 @@ def requests(
         "fromBlock": hex(min(dex.from_block or 0 for dex in dexes)),
         "toBlock": "latest" if to_block is None else hex(to_block),
     }
-    lists = (call(dex.factory, "tickSpacings()", block=block) for dex in _with_lists(dexes))
-    return RpcRequest("eth_getLogs", (query,)), *lists
-
-
-def read(dexes: Sequence[Dex], answers: Sequence[RpcAnswer], *, now_s: int) -> dict[Address, Tiers]:
-    """Decode the answers, by factory. Raises UpstreamError."""
-    if not dexes:
-        return {}
-    listed = {
-        dex.factory: _listed(answer)
-        for dex, answer in zip(_with_lists(dexes), answers[1:], strict=True)
-    }
-    logs = read_logs(answers[0])
-    return {
-        dex.factory: Tiers(
-            enabled=tuple(sorted({*listed.get(dex.factory, ()), *_announced(dex, logs)})[:_MOST]),
-            asked_at_s=now_s,
-        )
-        for dex in dexes
-    }
+    return RpcRequest("eth_getLogs", (query,))
 
 
 def _with_lists(dexes: Sequence[Dex]) -> list[Dex]:
@@ -127,8 +133,7 @@ def _with(dex: Dex, tiers: Iterable[int]) -> Dex:
     return msgspec.structs.replace(dex, fee_tiers=tuple(dict.fromkeys(tiers)))
 
 
-def _listed(answer: RpcAnswer) -> tuple[int, ...]:
-    reply = read_reply(answer)
+def _decode_list(reply: Reply) -> tuple[int, ...]:
     try:
         (spacings,) = decode(["int24[]"], reply) if isinstance(reply, bytes) else ((),)
     except DecodingError:

@@ -3,15 +3,14 @@
 Source: Chainlink AggregatorV3Interface, latestRoundData.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
-from analysis.market import pool_reserves
 from analysis.market.liquidity_value import Price
-from analysis.market.venues.pool import Candidate
-from analysis.reads.eth_reads import NoAnswer, call, read_reply
+from analysis.market.venues.pool import Candidate, PoolState
+from analysis.reads.eth_reads import NoAnswer
+from analysis.reads.read_batch import ReadBatch
 from config.chains import Anchor, Chain, Oracle
-from core.primitives import ZERO_ADDRESS, Address, Hash32
-from core.rpc.messages import RpcAnswer, RpcRequest
+from core.primitives import ZERO_ADDRESS, Address
 
 _GRACE_S = 3_600
 """Delay past its heartbeat after which a feed's answer is stale."""
@@ -20,41 +19,43 @@ _ROUND_BYTES = 160
 _HIGHEST_ANSWER = 2**255
 
 
-def oracle_request(oracle: Oracle, *, block: Hash32) -> RpcRequest:
-    """Return the read of the feed's latest round."""
-    return call(oracle.native_usd, "latestRoundData()", block=block)
+class OracleRead:
+    """Read of the feed's latest round."""
 
+    def __init__(self, batch: ReadBatch, oracle: Oracle) -> None:
+        self._batch = batch
+        self._oracle = oracle
+        self._round = batch.call(oracle.native_usd, "latestRoundData()")
 
-def read_oracle(oracle: Oracle, answer: RpcAnswer, *, time_s: int) -> float | None:
-    """Return USD of one native coin. None: no such feed, an answer out of range, or one stale at
-    `time_s`.
+    def read(self, *, time_s: int) -> float | None:
+        """Return USD of one native coin. None: no such feed, an answer out of range, or one stale
+        at `time_s`.
 
-    Raises UpstreamError.
-    """
-    reply = read_reply(answer)
-    if isinstance(reply, NoAnswer) or len(reply) < _ROUND_BYTES:
-        return None
-    price = int.from_bytes(reply[32:64], "big")
-    updated_at_s = int.from_bytes(reply[96:128], "big")
-    if not 0 < price < _HIGHEST_ANSWER or time_s - updated_at_s > oracle.heartbeat_s + _GRACE_S:
-        return None
-    return float(price / 10**oracle.decimals)
+        Raises UpstreamError.
+        """
+        oracle, reply = self._oracle, self._batch[self._round]
+        if isinstance(reply, NoAnswer) or len(reply) < _ROUND_BYTES:
+            return None
+        price = int.from_bytes(reply[32:64], "big")
+        updated_at_s = int.from_bytes(reply[96:128], "big")
+        if not 0 < price < _HIGHEST_ANSWER or time_s - updated_at_s > oracle.heartbeat_s + _GRACE_S:
+            return None
+        return float(price / 10**oracle.decimals)
 
 
 def price_from_pools(
-    chain: Chain, pools: Iterable[tuple[Candidate, Sequence[RpcAnswer]]]
+    chain: Chain, pools: Iterable[tuple[Candidate, PoolState | None]]
 ) -> float | None:
     """Return USD of one native coin by the native/stable pool with most stables. None: no such
     pool.
 
-    `pools` pair the wrapped coin (as token) with a stable (as quote), each with the answers to
-    `pool_reserves.requests`. Raises UpstreamError.
+    `pools` pair the wrapped coin (as token) with a stable (as quote). A state is None where the
+    pool did not answer.
     """
     native_unit = 10**chain.wrapped_native.decimals
     units = {stable.address: 10**stable.decimals for stable in chain.stables}
     deepest: tuple[float, float] | None = None
-    for candidate, answers in pools:
-        state = pool_reserves.read(candidate, answers)
+    for candidate, state in pools:
         if state is None or state.price is None or state.in_range_liquidity == 0:
             continue
         unit = units[candidate.quote]

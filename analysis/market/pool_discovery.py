@@ -10,10 +10,11 @@ import msgspec
 from eth_hash.auto import keccak
 
 from analysis.market.venues.pool import ALGEBRA, Candidate
-from analysis.reads.eth_reads import call
+from analysis.reads.chain_reads import Handle
+from analysis.reads.eth_reads import decode_address
+from analysis.reads.read_batch import ReadBatch
 from config.chains import Dex, DexKind
 from core.primitives import ZERO_ADDRESS, Address, Hash32
-from core.rpc.messages import RpcRequest
 from sql.rows import PoolRow
 
 STANDARD_V3_FEES = (100, 500, 3000, 10000)
@@ -44,9 +45,10 @@ class Lookup(msgspec.Struct, frozen=True, kw_only=True):
     tick_spacing: int | None = None
     stable: bool | None = None
 
-    def request(self, *, block: Hash32) -> RpcRequest:
-        """Return the read at one block."""
-        return call(self.dex.factory, self.getter, self.token, self.quote, *self.key, block=block)
+    def ask(self, batch: ReadBatch) -> Handle[Address | None]:
+        """Add the read of the pool's address."""
+        arguments = (self.token, self.quote, *self.key)
+        return batch.call(self.dex.factory, self.getter, *arguments, returns=decode_address)
 
     def candidate(self, pool: Address | None) -> Candidate | None:
         """Return the pool at the address that the factory returned. None: there is none."""

@@ -9,16 +9,17 @@ from collections.abc import Sequence
 
 import msgspec
 
-from analysis.market import pool_reserves
 from analysis.market.pool_discovery import candidates_of, find_lookups, standard_v4
+from analysis.market.pool_reserves import READABLE_KINDS, ReserveReads
 from analysis.market.venues import uniswap_v4, uniswap_v4_sweep
 from analysis.market.venues.pool import UNKNOWN, Candidate, PoolState
-from analysis.reads.eth_reads import decode_uint, read_reply
+from analysis.market.venues.uniswap_v4 import CreationReads, V4StateReads
+from analysis.market.venues.uniswap_v4_sweep import SweepReads
+from analysis.reads.chain_reads import AnswerAddress
 from analysis.reads.indexed_facts import IndexedFacts
 from analysis.reads.read_batch import ReadBatch
 from config.chains import Dex
 from core.primitives import Address
-from core.rpc.messages import RpcFault
 
 
 class PoolsFound(msgspec.Struct, frozen=True, kw_only=True):
@@ -33,38 +34,45 @@ class PoolsFound(msgspec.Struct, frozen=True, kw_only=True):
     """False: a node refused a query for pools, so there may be more of them."""
 
 
-class PoolQuestions:
+class PoolReads:
     """The reads of one token's pools in a read batch, and the decoding of their answers."""
 
     def __init__(
         self,
-        trip: ReadBatch,
+        batch: ReadBatch,
         dexes: Sequence[Dex],
         token: Address,
         quotes: Sequence[Address],
         known: IndexedFacts,
     ) -> None:
-        self._trip = trip
+        self._batch = batch
         self._token = token
         self._quotes = quotes
-        unasked = [dex for dex in dexes if dex.factory not in known.covered_factories]
+        self._unasked = [dex for dex in dexes if dex.factory not in known.covered_factories]
         indexed = candidates_of(known.pools, token=token, dexes=dexes)
-        self._indexed = [pool for pool in indexed if pool.dex.kind in pool_reserves.READABLE_KINDS]
-        self._lookups = find_lookups(unasked, token, quotes)
-        self._found = trip.ask([lookup.request(block=trip.block) for lookup in self._lookups])
+        lookups = find_lookups(self._unasked, token, quotes)
+        self._found = [(lookup, lookup.ask(batch)) for lookup in lookups]
+        self._indexed = [pool for pool in indexed if pool.dex.kind in READABLE_KINDS]
         by_id = [pool for pool in indexed if pool.dex.kind == "AmmV4"]
         self._indexed_v4 = [pool for pool in by_id if pool.dex.variant is None]
         self._unreadable = [pool for pool in by_id if pool.dex.variant is not None]
         self._managers = [dex for dex in dexes if dex.kind == "AmmV4" and dex.variant is None]
-        self._unasked = unasked
-        self._asked: list[slice] = []
-        self.places: list[Address] = []
-        """Addresses that hold the pools' tokens: pools, some of them promised by a factory's
-        answer, and managers."""
-        self._asked_v4: list[tuple[Sequence[Candidate], slice]] = []
-        self._swept: list[tuple[Sequence[Candidate], slice]] = []
+        self._indexed_reads: list[ReserveReads] = []
+        self._found_reads: list[ReserveReads] = []
+        self._v4: list[V4StateReads] = []
+        self._sweeps: list[SweepReads] = []
         self._is_bounded = False
-        self._created: list[tuple[Dex, slice]] = []
+        self._creations: list[CreationReads] = []
+
+    @property
+    def places(self) -> list[Address | AnswerAddress]:
+        """Return the addresses that hold the pools' tokens: pools, some of them in a factory's
+        answer, and managers."""
+        return [
+            *(pool.pool for pool in self._indexed),
+            *(AnswerAddress(address) for _, address in self._found),
+            *(dex.factory for dex in self._managers),
+        ]
 
     def ask_states(self, *, to_block: int | None) -> None:
         """Add the reads of what the pools hold, including pools that the factories have yet to
@@ -73,32 +81,21 @@ class PoolQuestions:
         They call the token's `balanceOf`, and the token may be hostile, so they come after the
         trusted reads. `to_block` None: the batch's block is not known yet.
         """
-        trip = self._trip
-        named = [
-            lookup.candidate(promised)
-            for lookup, promised in zip(self._lookups, self._promises(), strict=True)
+        batch = self._batch
+        self._indexed_reads = [ReserveReads(batch, pool, pool.pool) for pool in self._indexed]
+        self._found_reads = [
+            ReserveReads(batch, lookup, AnswerAddress(address)) for lookup, address in self._found
         ]
-        single = [pool for pool in (*self._indexed, *named) if pool is not None]
-        self.places = [pool.pool for pool in single] + [dex.factory for dex in self._managers]
-        self._asked = [trip.ask(pool_reserves.requests(pool, block=trip.block)) for pool in single]
         for dex in self._managers:
             pools = self._pools_by_id(dex)
             if len(pools) > uniswap_v4.MOST_POOLS:
                 swept = uniswap_v4_sweep.within_bound(pools)
                 self._is_bounded |= len(swept) < len(pools)
-                self._swept.append(
-                    (swept, trip.ask(uniswap_v4_sweep.requests(dex, swept, block=trip.block)))
-                )
+                self._sweeps.append(SweepReads(batch, dex, swept))
             elif pools:
-                asked = uniswap_v4.state_requests(dex, pools, block=trip.block, to_block=to_block)
-                self._asked_v4.append((pools, trip.ask(asked)))
+                self._v4.append(V4StateReads(batch, dex, pools, to_block=to_block))
             if dex in self._unasked:
-                asked = uniswap_v4.find_requests(dex, self._token, to_block=to_block)
-                self._created.append((dex, trip.ask(asked)))
-
-    def _promises(self) -> list[Address]:
-        """Return placeholders for the addresses that the factories will return."""
-        return [self._trip.promise(at) for at in range(self._found.start, self._found.stop)]
+                self._creations.append(CreationReads(batch, dex, self._token, to_block=to_block))
 
     def _pools_by_id(self, dex: Dex) -> Sequence[Candidate]:
         """Return the indexed pools, and the standard ones that may exist where the index has no
@@ -111,45 +108,35 @@ class PoolQuestions:
 
     def read(self) -> PoolsFound:
         """Decode the answers. Raises UpstreamError."""
-        trip = self._trip
-        for answer in trip[self._found]:
-            read_reply(answer)  # raises where it was the node that failed
-        found = [
-            lookup.candidate(trip.kept(promised))
-            for lookup, promised in zip(self._lookups, self._promises(), strict=True)
-        ]
+        found = [lookup.candidate(self._batch[address]) for lookup, address in self._found]
+        single = (
+            *zip(self._indexed, self._indexed_reads, strict=True),
+            *zip(found, self._found_reads, strict=True),
+        )
         states = {
-            pool.key: (pool, pool_reserves.read(pool, trip[at]))
-            for pool, at in zip((*self._indexed, *found), self._asked, strict=True)
-            if pool is not None
+            pool.key: (pool, reserves.read(pool)) for pool, reserves in single if pool is not None
         }
         states |= {pool.key: (pool, UNKNOWN) for pool in self._unreadable}
         indexed = {pool.key for pool in self._indexed_v4}
-        for pools, at in self._asked_v4:
-            told = uniswap_v4.read_states(pools, trip[at])
-            for (pool, state), word in zip(told, trip[at][1::2], strict=True):
-                if pool.key in indexed or decode_uint(read_reply(word)):
-                    states[pool.key] = pool, state
+        for reads in self._v4:
+            existing = indexed | reads.read_existing()
+            states |= {
+                pool.key: (pool, state) for pool, state in reads.read() if pool.key in existing
+            }
         deepest: list[Candidate] = []
-        for pools, at in self._swept:
-            swept = uniswap_v4_sweep.read(pools, trip[at])
+        for sweep in self._sweeps:
+            swept = sweep.read()
             states |= {
                 pool.key: (pool, state)
                 for pool, state in swept
                 if state is not None or pool.key in indexed
             }
             deepest += uniswap_v4_sweep.pick(swept, at_most=uniswap_v4.MOST_POOLS)
-        created = [
-            pool
-            for dex, at in self._created
-            for pool in uniswap_v4.read_found(dex, self._token, self._quotes, trip[at])
-        ]
+        created = [pool for events in self._creations for pool in events.read(self._quotes)]
         unread = {pool.key: pool for pool in created if pool.key not in states}
         return PoolsFound(
             states=tuple(states.values()),
             unread=(*deepest, *unread.values()),
             is_all_asked=not self._is_bounded
-            and not any(
-                isinstance(answer, RpcFault) for _, at in self._created for answer in trip[at]
-            ),
+            and not any(events.is_refused for events in self._creations),
         )

@@ -6,7 +6,7 @@ So a pool is traded through its venue's router only where that router was seen t
 pool's factory, and otherwise through our own probe router.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from functools import partial
 
 import msgspec
@@ -22,10 +22,10 @@ from analysis.market.venues import (
 )
 from analysis.market.venues.pool import Candidate
 from analysis.market.venues.trade_route import CoinForm, Reach, RouterForm, TradeRoute, find_forms
-from analysis.reads.eth_reads import call, code_at, decode_address, read_code, read_reply
+from analysis.reads.eth_reads import decode_address
+from analysis.reads.read_batch import ReadBatch
 from config.chains import Chain, Dex
-from core.primitives import Address, Hash32
-from core.rpc.messages import RpcAnswer, RpcRequest
+from core.primitives import Address
 
 _ALL_FORMS = (
     *uniswap_v2.FORMS,
@@ -56,23 +56,25 @@ def unread(chain: Chain, facts: Mapping[Address, RouterFacts]) -> tuple[Address,
     return tuple(dict.fromkeys(router for router in routers if router not in facts))
 
 
-def requests(router: Address, *, block: Hash32) -> tuple[RpcRequest, ...]:
-    """Return the reads of one router: its code and `factory()`."""
-    return code_at(router, block=block), call(router, "factory()", block=block)
+class RouterReads:
+    """Reads of one router: its code and `factory()`."""
 
+    def __init__(self, batch: ReadBatch, router: Address) -> None:
+        self._batch = batch
+        self._code = batch.code(router)
+        self._factory = batch.call(router, "factory()", returns=decode_address)
 
-def read(answers: Sequence[RpcAnswer], *, wrapped: Address) -> RouterFacts:
-    """Decode the answers to `requests`. `wrapped` is the chain's wrapped coin. Raises
-    UpstreamError."""
-    code = read_code(answers[0])
-    forms = find_forms(code, _ALL_FORMS)
-    coins = [one for form in forms for one in form.coins]
-    return RouterFacts(
-        has_code=bool(code),
-        factory=decode_address(read_reply(answers[1])),
-        forms=forms,
-        coins=native_coin_forms.find_coin_forms(code, coins, wrapped=wrapped),
-    )
+    def read(self, *, wrapped: Address) -> RouterFacts:
+        """Decode the answers. `wrapped` is the chain's wrapped coin. Raises UpstreamError."""
+        code = self._batch[self._code]
+        forms = find_forms(code, _ALL_FORMS)
+        coins = [one for form in forms for one in form.coins]
+        return RouterFacts(
+            has_code=bool(code),
+            factory=self._batch[self._factory],
+            forms=forms,
+            coins=native_coin_forms.find_coin_forms(code, coins, wrapped=wrapped),
+        )
 
 
 def way_of(

@@ -2,7 +2,7 @@
 
 import secrets
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from time import monotonic
 
 import msgspec
@@ -10,19 +10,21 @@ import msgspec
 from analysis.external.connect import ExternalServices
 from analysis.market.fee_tiers import Tiers
 from analysis.market.routers import RouterFacts
+from analysis.reads.block_reader import BlockReader
+from analysis.reads.chain_reads import ContractRead, RequestHandle
 from analysis.reads.indexed_facts import FactsIndex
 from analysis.reads.node import Node
 from analysis.reads.node_capabilities import NodeCapabilities
-from analysis.reads.pinned_block import PinnedHeader
-from analysis.reads.read_batch import BatchingNode
+from analysis.reads.read_batch import ReadBatch
+from analysis.reads.rpc_reads import ReadAnswer
 from analysis.simulation import fee_market
 from analysis.simulation.disguise import Disguise
 from analysis.simulation.simulate_v1 import NotSimulated, Simulation, SimulationResult
 from analysis.static.result_cache import StaticResultCache
 from config.chains import Chain
 from config.settings import AnalysisSettings
-from core.primitives import Address, BlockRef
-from core.rpc.messages import RpcAnswer, RpcRequest
+from core.primitives import Address, BlockRef, Hash32
+from core.rpc.headers import Header
 
 _PROPOSERS_KEPT = 16
 
@@ -72,20 +74,21 @@ class ChainContext:
         self._fees_until_s = 0.0
         self._proposers: deque[Address] = deque(maxlen=_PROPOSERS_KEPT)
 
-    def fee_questions(self) -> tuple[RpcRequest, ...]:
-        """Return the fee requests of the first round trip. Empty: the last answers are recent
-        enough."""
-        return () if monotonic() < self._fees_until_s else (fee_market.history_request(),)
+    def ask_fees(self, batch: ReadBatch) -> RequestHandle[tuple[int, int]] | None:
+        """Add the request for recent fees. None: the last ones are recent enough."""
+        if monotonic() < self._fees_until_s:
+            return None
+        return batch.request(fee_market.history_request(), returns=fee_market.read_tips)
 
-    def learn_fees(self, answers: Sequence[RpcAnswer], *, proposer: Address) -> None:
-        """Keep the answers to `fee_questions`, and the proposer of the newest block seen."""
-        if answers:
-            self._tips_wei = fee_market.read_tips(answers[0])
+    def learn_fees(self, tips_wei: tuple[int, int] | None, *, proposer: Address) -> None:
+        """Keep the fees, if they were requested, and the proposer of the newest block seen."""
+        if tips_wei is not None:
+            self._tips_wei = tips_wei
             self._fees_until_s = monotonic() + fee_market.REMEMBERED_S
         if proposer not in self._proposers:
             self._proposers.append(proposer)
 
-    def disguise(self, header: PinnedHeader, token: Address) -> Disguise:
+    def disguise(self, header: Header, token: Address) -> Disguise:
         """Return the accounts, fees and block fields of simulations in one token's analysis."""
         return Disguise(
             secret=f"{self._secret}:{header.ref.hash}:{token}",
@@ -110,9 +113,11 @@ class ChainContext:
         """Return the disguise with what was learnt of the base fee since it was made."""
         return msgspec.structs.replace(disguise, is_validated=self._keeps_base_fee is False)
 
-    def reads(self, memory: Mapping[bytes, RpcAnswer] | None = None) -> BatchingNode:
-        """Return a batching node, for steps that send batches of reads by themselves.
+    def reader(
+        self, block: Hash32, *, memory: Mapping[ContractRead, ReadAnswer] | None = None
+    ) -> BlockReader:
+        """Return a reader of one block, for steps that send batches of reads by themselves.
 
-        `memory`: answers that are known already, by `memory_key`.
+        `memory`: answers that are known already.
         """
-        return BatchingNode(self.node, self.capabilities, memory=memory or {})
+        return BlockReader(self.node, block=block, capabilities=self.capabilities, memory=memory)

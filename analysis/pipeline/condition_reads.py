@@ -7,14 +7,13 @@ from typing import Final
 from analysis.conditions.condition_plan import slots_of
 from analysis.market.pool_ranking import ValuedPool
 from analysis.pipeline.chain_context import ChainContext
-from analysis.reads.eth_reads import code_at, read_code
+from analysis.reads.read_batch import ReadBatch
 from analysis.reads.storage_words import read_words
 from analysis.scenarios.condition_check import CodeConditions
 from analysis.static.token_model.trade_conditions import TradeConditions
 from analysis.token.judge_code import CodeVerdict
 from core.errors import UpstreamError
 from core.primitives import Address, Hash32
-from core.rpc.messages import RpcFault
 
 _MOST_SLOTS: Final = 64
 _MOST_CALLEES: Final = 16
@@ -43,10 +42,10 @@ async def read_hook_conditions(
 
 async def _hook(context: ChainContext, hook: Address, *, block: Hash32) -> CodeConditions:
     try:
-        [answer] = await context.node.batch([code_at(hook, block=block)])
-        if isinstance(answer, RpcFault):
-            return CodeConditions(contract=hook, conditions=TradeConditions(), words={})
-        found = await context.examiner.analyse(read_code(answer))
+        batch = ReadBatch(block)
+        code = batch.code(hook)
+        await batch.send(context.node)
+        found = await context.examiner.analyse(batch[code])
     except UpstreamError:
         return CodeConditions(contract=hook, conditions=TradeConditions(), words={})
     return await _with_words(context, hook, found.conditions, block=block)
@@ -56,7 +55,7 @@ async def _with_words(
     context: ChainContext, contract: Address, conditions: TradeConditions, *, block: Hash32
 ) -> CodeConditions:
     slots = slots_of(conditions)[:_MOST_SLOTS]
-    words = await read_words(context.reads(), contract, slots, block=block)
+    words = await read_words(context.reader(block), contract, slots)
     return CodeConditions(contract=contract, conditions=conditions, words=words)
 
 
@@ -65,15 +64,10 @@ async def read_codeless(
 ) -> frozenset[Address]:
     """Return those of these contracts that have no code. Never raises; one that could not be read
     is left out."""
-    asked = list(dict.fromkeys(callees))[:_MOST_CALLEES]
-    if not asked:
-        return frozenset()
+    batch = ReadBatch(block)
+    codes = {callee: batch.code(callee) for callee in list(dict.fromkeys(callees))[:_MOST_CALLEES]}
     try:
-        answers = await context.node.batch([code_at(callee, block=block) for callee in asked])
+        await batch.send(context.node)
     except UpstreamError:
         return frozenset()
-    return frozenset(
-        callee
-        for callee, answer in zip(asked, answers, strict=True)
-        if not isinstance(answer, RpcFault) and not read_code(answer)
-    )
+    return frozenset(callee for callee, code in codes.items() if batch.get(code) == b"")

@@ -11,27 +11,36 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from analysis.launchpads import origin
-from analysis.launchpads.origin import Lead
-from analysis.market import fee_tiers, native_price, routers
+from analysis.launchpads.origin import Lead, OriginReads
+from analysis.market import fee_tiers, routers
+from analysis.market.fee_tiers import TierReads
 from analysis.market.native_pools import NativePools
-from analysis.market.pool_queries import PoolQuestions, PoolsFound
-from analysis.market.routers import RouterFacts
+from analysis.market.native_price import OracleRead
+from analysis.market.pool_queries import PoolReads, PoolsFound
+from analysis.market.routers import RouterFacts, RouterReads
 from analysis.market.venues.pool import Candidate, PoolState
 from analysis.pipeline.chain_context import ChainContext
 from analysis.pipeline.offload import in_thread_if_large
-from analysis.reads.eth_reads import call, code_at, decode_uint, read_code, read_reply
+from analysis.reads.chain_reads import AnswerAddress, ContractRead
+from analysis.reads.eth_reads import decode_uint
 from analysis.reads.indexed_facts import IndexedFacts
 from analysis.reads.read_batch import ReadBatch
-from analysis.simulation.balance_slot import probe_request, read_probe
+from analysis.reads.rpc_reads import ReadAnswer
+from analysis.simulation.balance_slot import BalanceProbe
 from analysis.simulation.disguise import Disguise
-from analysis.token import admission, burned_supply, ownership, proxy_resolution
-from analysis.token.admission import DELEGATION_BYTES, Admitted, is_delegated_account
-from analysis.token.burned_supply import Burned
-from analysis.token.holders import HolderQuestions, TopHolders, creators_named
+from analysis.token.admission import (
+    DELEGATION_BYTES,
+    AdmissionReads,
+    Admitted,
+    is_delegated_account,
+)
+from analysis.token.burned_supply import Burned, BurnReads
+from analysis.token.holders import HolderReads, TopHolders, creators_named
+from analysis.token.ownership import OwnerReads
+from analysis.token.proxy_resolution import ProxyReads, StandardSlots
 from config.burn import BURN_ADDRESSES
 from config.chains import Dex
 from core.primitives import Address, BlockRef
-from core.rpc.messages import RpcAnswer, RpcFault
 
 _HOLDERS_ASKED = 20
 """Holders read. Some will turn out to be pools or owners, which is not known yet."""
@@ -52,11 +61,10 @@ class FirstRound(msgspec.Struct, frozen=True, kw_only=True):
     pin: BlockRef
     disguise: Disguise
     admitted: Admitted
-    proxy_answers: tuple[RpcAnswer, ...]
-    """To `proxy_resolution.first_requests`; reading them needs the static analysis, which takes a
-    while."""
-    memory: Mapping[bytes, RpcAnswer]
-    """Answers to reads that proxy resolution may need next, by `memory_key`."""
+    standard_slots: StandardSlots
+    """What proxy resolution starts from."""
+    memory: Mapping[ContractRead, ReadAnswer]
+    """Answers to reads that proxy resolution may need next."""
     codes: tuple[bytes, ...]
     """The token's own, and those found behind it."""
     burned: Burned
@@ -89,33 +97,26 @@ async def run_first_round(
     """
     chain = context.chain
     quotes = [anchor.address for anchor in chain.anchors if anchor.address != token]
-    holders = _possible_holders(token, known)
-
-    trip = ReadBatch.opening(newest.hash if newest else None)
-    block = trip.block
+    batch = ReadBatch(newest.hash if newest else None, needs_header=True)
+    height = newest.number if newest else None
     many = len(known.pools)
     dexes = fee_tiers.with_enabled(chain.dexes, context.tiers)
     pools = await in_thread_if_large(
-        lambda: PoolQuestions(trip, dexes, token, quotes, known), pools=many
+        lambda: PoolReads(batch, dexes, token, quotes, known), pools=many
     )
-    native = None if context.has_oracle else NativePools(trip, chain, block=block)
-    asked_oracle = trip.ask((native_price.oracle_request(chain.oracle, block=block),))
-    new_routers = routers.unread(chain, context.routers)
-    asked_routers = [trip.ask(routers.requests(router, block=block)) for router in new_routers]
-    height = newest.number if newest else None
-    factories = _TierQuestions(trip, context, known, to_block=height)
-    slots = _SlotProbes(trip, context, token)
-    asked_gate = trip.ask(admission.requests(token, block=block))
-    asked_proxy = trip.ask(proxy_resolution.first_requests(token, block=block))
-    behind = _ask_behind(trip, code=asked_gate.start, proxied=asked_proxy)
-    asked_burns = trip.ask(burned_supply.requests(token, block=block))
-    asked_owners = trip.ask(ownership.requests(token, block=block))
-    asked_balances = trip.ask(
-        [call(token, "balanceOf(address)", holder, block=block) for holder in holders]
-    )
-    asked_codes = trip.ask(
-        [code_at(holder, block=block) for holder in holders], first_bytes=DELEGATION_BYTES
-    )
+    native = None if context.has_oracle else NativePools(batch, chain)
+    oracle = OracleRead(batch, chain.oracle)
+    new_routers = {
+        router: RouterReads(batch, router) for router in routers.unread(chain, context.routers)
+    }
+    factories = _NewTiers(batch, context, known, to_block=height)
+    slots = _BalanceSlots(batch, context, token)
+    admission = AdmissionReads(batch, token)
+    proxy = ProxyReads(batch, token)
+    proxy.follow(admission.code)
+    burns = BurnReads(batch, token)
+    owners = OwnerReads(batch, token)
+    accounts = _AccountReads(batch, token, _possible_holders(token, known))
     inquiry = origin.begin(
         chain.launchpads,
         token,
@@ -123,98 +124,77 @@ async def run_first_round(
         known.covered_launches,
         can_walk=context.capabilities.packs.is_worth_trying,
     )
-    asked_origin = trip.ask(origin.requests(inquiry, block=block, to_block=height))
+    issuer = OriginReads(batch, inquiry, to_block=height)
     await in_thread_if_large(lambda: pools.ask_states(to_block=height), pools=many)
-    owners = (trip.promise(at) for at in range(asked_owners.start, asked_owners.stop))
-    issuers = (question.at for question in inquiry.questions)
-    held = HolderQuestions(
-        trip,
+    holders = HolderReads(
+        batch,
         token,
         known,
-        places=(*owners, *pools.places, *issuers),
-        asked_already=holders,
+        places=(
+            *map(AnswerAddress, owners.getters),
+            *pools.places,
+            *(question.at for question in inquiry.questions),
+        ),
+        asked_already=accounts.addresses,
     )
-    asked_fees = trip.ask(context.fee_questions())
-    await trip.send(context.node, context.capabilities)
+    fees = context.ask_fees(batch)
+    await batch.send(context.node, context.capabilities)
 
-    header = trip.header
-    context.learn_fees(trip[asked_fees], proposer=header.proposer)
-    admitted = admission.read(trip[asked_gate])
+    header = batch.header
+    context.learn_fees(None if fees is None else batch[fees], proposer=header.proposer)
+    admitted = admission.read()
+    wrapped = chain.wrapped_native.address
     _remember_routers(
-        context,
-        {
-            router: routers.read(trip[at], wrapped=chain.wrapped_native.address)
-            for router, at in zip(new_routers, asked_routers, strict=True)
-        },
+        context, {router: reads.read(wrapped=wrapped) for router, reads in new_routers.items()}
     )
     found = await in_thread_if_large(pools.read, pools=many)
-    factories.read()
+    factories.remember()
     late = fee_tiers.with_new(chain.dexes, dexes, context.tiers)
     if late:
         found = await _with_late(context, header.ref, late, token, quotes, known, found)
-    native_usd = context.native_usd = await _read_price(
-        context, trip, native, trip[asked_oracle][0]
-    )
-    burned = burned_supply.read(trip[asked_burns])
-    plain = _read_holders(holders, trip[asked_balances], trip[asked_codes])
+    native_usd = context.native_usd = await _read_price(context, header.ref, native, oracle)
+    burned = burns.read()
+    plain = accounts.read()
     return FirstRound(
         pin=header.ref,
         disguise=context.disguise(header, token),
         admitted=admitted,
-        proxy_answers=tuple(trip[asked_proxy]),
-        memory=trip.memory(behind),
-        codes=(admitted.code, *_codes(trip[behind][1:])),
+        standard_slots=proxy.read(),
+        memory=proxy.memory(),
+        codes=(admitted.code, *proxy.read_codes()),
         burned=burned,
-        owners=ownership.read(trip[asked_owners]),
+        owners=owners.read(),
         native_usd=native_usd,
         states=found.states,
         unread=found.unread,
         is_all_asked=found.is_all_asked,
         holders=plain,
-        holdings=held.read(
+        holdings=holders.read(
             {
                 **{row.owner: row.amount_raw for row in burned.holders},
                 **{holder.address: holder.balance_raw for holder in plain},
             },
             supply_raw=admitted.metadata.supply_raw,
         ),
-        token_slot_index=slots.read(trip, context),
-        lead=origin.read(inquiry, trip[asked_origin], height=header.ref.number),
+        token_slot_index=slots.read(),
+        lead=issuer.read(height=header.ref.number),
     )
 
 
 async def _read_price(
-    context: ChainContext, trip: ReadBatch, pools: NativePools | None, oracle: RpcAnswer
+    context: ChainContext, block: BlockRef, pools: NativePools | None, oracle: OracleRead
 ) -> float | None:
     """Return the oracle's price, else that of pools. Pools are read late where the oracle worked
     before."""
-    block = trip.header.ref
-    by_oracle = native_price.read_oracle(context.chain.oracle, oracle, time_s=block.time_s)
+    by_oracle = oracle.read(time_s=block.time_s)
     context.has_oracle = by_oracle is not None
     if by_oracle is not None:
         return by_oracle
     if pools is None:
-        late = ReadBatch()
-        pools = NativePools(late, context.chain, block=block.hash)
+        late = ReadBatch(block.hash)
+        pools = NativePools(late, context.chain)
         await late.send(context.node, context.capabilities)
     return pools.read()
-
-
-def _ask_behind(trip: ReadBatch, *, code: int, proxied: slice) -> slice:
-    """Request the code that resolution of a usual proxy needs: of an address pushed by the proxy's
-    code, in a standard slot, behind a beacon in one, or returned by its getter."""
-    first = proxied.start
-    beacon_at = first + proxy_resolution.STANDARD_SLOTS.index(proxy_resolution.BEACON_SLOT)
-    asked = trip.ask(proxy_resolution.beacon_requests(trip.promise(beacon_at), block=trip.block))
-    targets = [code, *(at for at in range(first, proxied.stop) if at != beacon_at), asked.start]
-    codes = trip.ask([code_at(trip.promise(at), block=trip.block) for at in targets])
-    return slice(asked.start, codes.stop)
-
-
-def _codes(answers: Sequence[RpcAnswer]) -> list[bytes]:
-    """Return each code once; of a zero or missing address the code is empty and left out."""
-    codes = (b"" if isinstance(answer, RpcFault) else read_code(answer) for answer in answers)
-    return [code for code in dict.fromkeys(codes) if code]
 
 
 def _possible_holders(token: Address, known: IndexedFacts) -> list[Address]:
@@ -226,20 +206,32 @@ def _possible_holders(token: Address, known: IndexedFacts) -> list[Address]:
     return [holder for holder, _ in zip(plain, range(_HOLDERS_ASKED), strict=False)]
 
 
-def _read_holders(
-    holders: Sequence[Address], balances: Sequence[RpcAnswer], codes: Sequence[RpcAnswer]
-) -> tuple[HolderAccount, ...]:
-    found = []
-    for holder, balance, answer in zip(holders, balances, codes, strict=True):
-        code = read_code(answer)
-        found.append(
+class _AccountReads:
+    """Reads of the balance and the code of each possible holder."""
+
+    def __init__(self, batch: ReadBatch, token: Address, addresses: Sequence[Address]) -> None:
+        self._batch = batch
+        self.addresses = addresses
+        self._balances = [
+            batch.call(token, "balanceOf(address)", holder, returns=decode_uint)
+            for holder in addresses
+        ]
+        self._codes = [batch.code(holder, first_bytes=DELEGATION_BYTES) for holder in addresses]
+
+    def read(self) -> tuple[HolderAccount, ...]:
+        """Decode the answers; a balance that the token does not return is zero. Raises
+        UpstreamError."""
+        batch = self._batch
+        return tuple(
             HolderAccount(
                 address=holder,
-                balance_raw=decode_uint(read_reply(balance)) or 0,
-                is_account=not code or is_delegated_account(code),
+                balance_raw=batch[balance] or 0,
+                is_account=not batch[code] or is_delegated_account(batch[code]),
+            )
+            for holder, balance, code in zip(
+                self.addresses, self._balances, self._codes, strict=True
             )
         )
-    return tuple(found)
 
 
 async def _with_late(
@@ -252,11 +244,11 @@ async def _with_late(
     found: PoolsFound,
 ) -> PoolsFound:
     """Read in one more round the pools of fees or tick spacings that factories named only now."""
-    trip = ReadBatch.opening(block.hash)
+    batch = ReadBatch(block.hash)
     rest = IndexedFacts(covered_factories=known.covered_factories)
-    pools = PoolQuestions(trip, dexes, token, quotes, rest)
+    pools = PoolReads(batch, dexes, token, quotes, rest)
     pools.ask_states(to_block=block.number)
-    await trip.send(context.node, context.capabilities)
+    await batch.send(context.node, context.capabilities)
     more = pools.read()
     states = {pool.key: (pool, state) for pool, state in (*more.states, *found.states)}
     return PoolsFound(
@@ -266,49 +258,48 @@ async def _with_late(
     )
 
 
-class _TierQuestions:
-    """Reads of the fees and tick spacings that factories support, of those not read lately; the
-    answers are kept in the chain context."""
+class _NewTiers:
+    """Reads of the fees and tick spacings that factories support, of those not read lately."""
 
     def __init__(
-        self, trip: ReadBatch, context: ChainContext, known: IndexedFacts, *, to_block: int | None
+        self, batch: ReadBatch, context: ChainContext, known: IndexedFacts, *, to_block: int | None
     ) -> None:
-        self._trip = trip
-        self._desk = context
+        self._context = context
         self._now_s = int(context.now_s())
-        covered = known.covered_factories
-        self._dexes = fee_tiers.unread(
-            context.chain.dexes, context.tiers, covered=covered, now_s=self._now_s
+        dexes = fee_tiers.unread(
+            context.chain.dexes,
+            context.tiers,
+            covered=known.covered_factories,
+            now_s=self._now_s,
         )
-        asked = fee_tiers.requests(self._dexes, block=trip.block, to_block=to_block)
-        self._asked = trip.ask(asked)
+        self._reads = TierReads(batch, dexes, to_block=to_block)
 
-    def read(self) -> None:
-        """Store the answers in the chain context. Raises UpstreamError."""
-        answers = self._trip[self._asked]
-        self._desk.tiers |= fee_tiers.read(self._dexes, answers, now_s=self._now_s)
+    def remember(self) -> None:
+        """Keep the answers in the chain context. Raises UpstreamError."""
+        self._context.tiers |= self._reads.read(now_s=self._now_s)
 
 
-class _SlotProbes:
+class _BalanceSlots:
     """Probes for the balance slots of the token and of the stables, where not known yet."""
 
-    def __init__(self, trip: ReadBatch, context: ChainContext, token: Address) -> None:
+    def __init__(self, batch: ReadBatch, context: ChainContext, token: Address) -> None:
         prober = Address("0x" + secrets.token_hex(20))
-        new = [
-            one.address for one in context.chain.stables if one.address not in context.quote_slots
-        ]
-        self._assets = (token, *new)
-        self._asked = trip.ask(
-            [probe_request(asset, prober, block=trip.block) for asset in self._assets]
-        )
+        self._context = context
+        self._token = BalanceProbe(batch, token, prober)
+        self._stables = {
+            stable.address: BalanceProbe(batch, stable.address, prober)
+            for stable in context.chain.stables
+            if stable.address not in context.quote_slots
+        }
 
-    def read(self, trip: ReadBatch, context: ChainContext) -> int | None:
+    def read(self) -> int | None:
         """Return the token's slot index, None if not found; keep those of the stables in the
-        context."""
-        token_slot, *stable_slots = map(read_probe, trip[self._asked])
-        for stable, slot in zip(self._assets[1:], stable_slots, strict=True):
+        context. Raises UpstreamError."""
+        token_slot = self._token.read()
+        for stable, probe in self._stables.items():
+            slot = probe.read()
             if slot is not None:
-                context.quote_slots[stable] = slot
+                self._context.quote_slots[stable] = slot
         return token_slot
 
 

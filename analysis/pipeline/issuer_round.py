@@ -3,17 +3,17 @@
 import msgspec
 
 from analysis.launchpads import verdict
-from analysis.launchpads.verdict import IssuerOrigin
+from analysis.launchpads.verdict import ConfirmationReads, IssuerOrigin
 from analysis.market import native_price
 from analysis.market.curves import curve_pools as curves
 from analysis.market.curves.curve import CurveState
-from analysis.market.curves.curve_pools import ValuedCurve
+from analysis.market.curves.curve_pools import CurveReads, ValuedCurve
 from analysis.market.liquidity_value import Price
 from analysis.pipeline.chain_context import ChainContext
 from analysis.pipeline.external_valuation import quote_prices
 from analysis.pipeline.first_round import FirstRound
 from analysis.pipeline.second_round import MOST_DECIMALS
-from analysis.reads.eth_reads import call, decode_uint, read_reply
+from analysis.reads.eth_reads import decode_uint
 from analysis.reads.read_batch import ReadBatch
 from core.primitives import ZERO_ADDRESS, Address, Hash32
 
@@ -33,8 +33,10 @@ async def _price_of(
 ) -> dict[Address, Price]:
     """Return the price of a token that is no anchor. Empty: no external price has enough depth
     behind it."""
-    [answer] = await context.reads().batch([call(quote, "decimals()", block=block)])
-    decimals = decode_uint(read_reply(answer))
+    batch = ReadBatch(block)
+    answer = batch.call(quote, "decimals()", returns=decode_uint)
+    await batch.send(context.node, context.capabilities)
+    decimals = batch[answer]
     if decimals is None or decimals > MOST_DECIMALS:
         return {}
     return await quote_prices(context, {quote: decimals})
@@ -48,15 +50,14 @@ async def read_issue(
 
     `has_pool`: ordinary pools exist. Raises UpstreamError.
     """
-    trip = ReadBatch()
-    block = look.pin.hash
-    asked_origin = trip.ask(verdict.confirm_requests(look.lead, block=block))
-    asked_curve = trip.ask(curves.requests(look.lead, block=block))
-    await trip.send(context.node, context.capabilities)
-    standing = curves.read(look.lead, trip[asked_curve])
+    batch = ReadBatch(look.pin.hash)
+    confirmation = ConfirmationReads(batch, look.lead)
+    curve = CurveReads(batch, look.lead)
+    await batch.send(context.node, context.capabilities)
+    standing = curve.read()
     origin = verdict.conclude(
         look.lead,
-        trip[asked_origin],
+        confirmation.read(),
         code=look.admitted.code,
         metadata=look.admitted.metadata,
         has_pool=has_pool,
@@ -64,7 +65,7 @@ async def read_issue(
     prices = native_price.anchor_prices(context.chain, look.native_usd)
     natives = {context.chain.wrapped_native.address, ZERO_ADDRESS}
     if isinstance(standing, CurveState) and standing.quote not in {*prices, *natives}:
-        prices |= await _price_of(context, standing.quote, block=block)
+        prices |= await _price_of(context, standing.quote, block=look.pin.hash)
     return Issue(
         origin=origin,
         curves=curves.value(look.lead, standing, token, prices),

@@ -31,6 +31,7 @@ from analysis.pipeline.offload import in_thread_if_large
 from analysis.pipeline.pool_plays import can_play
 from analysis.pipeline.second_round import MarketState, run_second_round
 from analysis.pipeline.trade_rounds import Buys, play_buys, play_sales, what_if_blocks
+from analysis.reads.block_reader import BlockReader
 from analysis.scenarios import transfer
 from analysis.scenarios.attack_setup import AttackSetup
 from analysis.scenarios.condition_check import CodeConditions, ConditionPlays, prepare
@@ -83,11 +84,10 @@ async def scan(
     state, judged = await asyncio.gather(
         run_second_round(context, seen, token),
         judge_code(
-            context.reads(seen.memory),
+            context.reader(block, memory=seen.memory),
             token,
             seen.admitted.code,
-            seen.proxy_answers,
-            block=block,
+            seen.standard_slots,
             examine=partial(context.examiner.analyse, anew=redecompile),
         ),
     )
@@ -109,11 +109,12 @@ async def scan(
             read_token_conditions(context, token, judged, block=block),
             read_hook_conditions(context, traded, block=block),
         )
+        reader = context.reader(block)
         owner_slots, clock_state, cap_words, stored, issued = await asyncio.gather(
-            _owner_slots(context, seen, token, judged),
-            read_clock_state(context.reads(), token, judged.clock_limits, block=block),
-            read_cap_words(context.reads(), token, judged.cap_rules, block=block),
-            read_stored(context.reads(), token, judged.hints.stored, block=block),
+            _owner_slots(reader, seen, token, judged),
+            read_clock_state(reader, token, judged.clock_limits),
+            read_cap_words(reader, token, judged.cap_rules),
+            read_stored(reader, token, judged.hints.stored),
             read_issue(context, seen, token, has_pool=bool(state.pools)),
         )
         asked, hooks = await asking
@@ -380,7 +381,7 @@ def _newest(rows: tuple[EvidenceRow, ...]) -> tuple[EvidenceRow, ...]:
 
 
 async def _owner_slots(
-    context: ChainContext, seen: FirstRound, token: Address, judged: CodeVerdict
+    reader: BlockReader, seen: FirstRound, token: Address, judged: CodeVerdict
 ) -> OwnerSlots:
     """Read them where they decide something: no owner getter answers, or the owner is a burn
     address and the code compares the clock with storage."""
@@ -390,11 +391,4 @@ async def _owner_slots(
     has_stored = any(limit.source == "storage" for limit in judged.clock_limits)
     if seen.owners and not (is_gone and has_stored):
         return NOT_READ
-    return await read_owner_slots(
-        context.node,
-        token,
-        judged.owner_slots,
-        packed=judged.packed_owners,
-        block=seen.pin.hash,
-        capabilities=context.capabilities,
-    )
+    return await read_owner_slots(reader, token, judged.owner_slots, packed=judged.packed_owners)

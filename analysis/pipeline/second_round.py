@@ -12,10 +12,12 @@ from analysis.market import native_price
 from analysis.market.pool_ranking import ValuedPool, rank_pools
 from analysis.market.venues import uniswap_v4, uniswap_v4_sweep
 from analysis.market.venues.pool import Candidate, PoolState
+from analysis.market.venues.uniswap_v4 import V4StateReads
+from analysis.market.venues.uniswap_v4_sweep import SweepReads
 from analysis.pipeline.chain_context import ChainContext
 from analysis.pipeline.first_round import FirstRound
 from analysis.pipeline.offload import in_thread_if_large
-from analysis.reads.eth_reads import call, decode_uint, read_reply
+from analysis.reads.eth_reads import decode_uint
 from analysis.reads.read_batch import ReadBatch
 from analysis.scenarios.transfer import Wallet, funded_wallet, holder_wallet
 from core.primitives import ZERO_ADDRESS, Address, RawAmount
@@ -53,35 +55,37 @@ class _Created(msgspec.Struct, frozen=True, kw_only=True):
 async def run_second_round(context: ChainContext, look: FirstRound, token: Address) -> MarketState:
     """Read what pools still lack, rank them, and choose wallets. Raises UpstreamError."""
     created = await _sweep_created(context, look)
-    trip = ReadBatch()
+    batch = ReadBatch(look.pin.hash)
     managers = {pool.dex.factory: pool.dex for pool in created.unread}
-    asked = []
-    for factory, dex in managers.items():
-        pools = [pool for pool in created.unread if pool.dex.factory == factory]
-        requests = uniswap_v4.state_requests(
-            dex, pools, block=look.pin.hash, to_block=look.pin.number
+    positions = [
+        V4StateReads(
+            batch,
+            dex,
+            [pool for pool in created.unread if pool.dex.factory == factory],
+            to_block=look.pin.number,
         )
-        asked.append((pools, trip.ask(requests)))
+        for factory, dex in managers.items()
+    ]
     prices = native_price.anchor_prices(context.chain, look.native_usd)
     anchors = {*native_price.anchor_prices(context.chain, 1.0)}
     others = list(dict.fromkeys(pool.quote for pool, _ in look.states if pool.quote not in anchors))
-    asked_others = trip.ask([call(quote, "decimals()", block=look.pin.hash) for quote in others])
-    if asked or others:
-        await trip.send(context.node, context.capabilities)
+    units = {quote: batch.call(quote, "decimals()", returns=decode_uint) for quote in others}
+    await batch.send(context.node, context.capabilities)
 
     def read() -> MarketState:
         by_key = {pool.key: (pool, state) for pool, state in (*look.states, *created.swept)}
-        for pools, at in asked:
-            told = uniswap_v4.read_states(pools, trip[at])
+        for reads in positions:
             # A pool that was swept before already has a lower bound of its reserves.
             by_key |= {
-                pool.key: (pool, state) for pool, state in told if state or pool.key not in by_key
+                pool.key: (pool, state)
+                for pool, state in reads.read()
+                if state or pool.key not in by_key
             }
         states = tuple(by_key.values())
         decimals = {
             quote: number
-            for quote, answer in zip(others, trip[asked_others], strict=True)
-            if (number := decode_uint(read_reply(answer))) is not None and number <= MOST_DECIMALS
+            for quote, unit in units.items()
+            if (number := batch[unit]) is not None and number <= MOST_DECIMALS
         }
         return MarketState(
             pools=rank_pools(states, prices, decimals=look.admitted.metadata.decimals),
@@ -109,19 +113,18 @@ async def _sweep_created(context: ChainContext, look: FirstRound) -> _Created:
     for pool in look.unread:
         if pool.key not in known:
             by_manager.setdefault(pool.dex.factory, []).append(pool)
-    trip, asked, is_bounded = ReadBatch(), [], False
+    batch, sweeps, is_bounded = ReadBatch(look.pin.hash), list[SweepReads](), False
     for pools in by_manager.values():
         if len(pools) <= uniswap_v4.MOST_POOLS:
             unread += pools
             continue
         swept = uniswap_v4_sweep.within_bound(pools)
         is_bounded |= len(swept) < len(pools)
-        requests = uniswap_v4_sweep.requests(pools[0].dex, swept, block=look.pin.hash)
-        asked.append((swept, trip.ask(requests)))
-    if not asked:
+        sweeps.append(SweepReads(batch, pools[0].dex, swept))
+    if not sweeps:
         return _Created(unread=tuple(unread))
-    await trip.send(context.node, context.capabilities)
-    told = [uniswap_v4_sweep.read(pools, trip[at]) for pools, at in asked]
+    await batch.send(context.node, context.capabilities)
+    told = [sweep.read() for sweep in sweeps]
     picked = [
         pool for one in told for pool in uniswap_v4_sweep.pick(one, at_most=uniswap_v4.MOST_POOLS)
     ]

@@ -1,4 +1,4 @@
-"""JSON-RPC reads pinned to one block, and the decoding of their answers.
+"""Answers to calls and reads: their decoding, and whose failure one without data is.
 
 An answer is one of three: data, a failure of the contract itself (`NoAnswer`: it reverted, ran out
 of gas, met a bad instruction), or a fault of the node, which is raised as UpstreamError.
@@ -7,10 +7,9 @@ of gas, met a bad instruction), or a fault of the node, which is raised as Upstr
 import msgspec
 
 from analysis.reads.revert_reason import decode_revert
-from core.abi import call_data
 from core.errors import UpstreamError
-from core.primitives import Address, Hash32, address_of
-from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
+from core.primitives import Address, address_of
+from core.rpc.messages import RpcAnswer, RpcFault
 
 CALL_GAS = 15_000_000
 """Gas of one read. A Solidity getter that returns a string of 1 MB needs about 11 million (memory
@@ -79,33 +78,8 @@ Reply = bytes | NoAnswer
 """The bytes that a contract returned, or its failure."""
 
 
-def call(to: Address, signature: str, *arguments: object, block: Hash32) -> RpcRequest:
-    """Return a call of `name(type,...)` at `to`, from the zero address, at one block (EIP-1898)."""
-    return call_raw(to, call_data(signature, *arguments), block=block)
-
-
-def call_raw(to: Address, data: str, *, block: Hash32) -> RpcRequest:
-    """Return the request of `call`, for 0x calldata that is encoded already."""
-    transaction = {"to": to, "data": data, "gas": hex(CALL_GAS)}
-    return RpcRequest("eth_call", (transaction, _pinned(block)))
-
-
-def code_at(address: Address, *, block: Hash32) -> RpcRequest:
-    """Return a read of the runtime code of an address at one block."""
-    return RpcRequest("eth_getCode", (address, _pinned(block)))
-
-
-def word_at(address: Address, slot: Hash32, *, block: Hash32) -> RpcRequest:
-    """Return a read of one storage slot of an address at one block."""
-    return RpcRequest("eth_getStorageAt", (address, slot, _pinned(block)))
-
-
-def _pinned(block: Hash32) -> dict[str, str]:
-    return {"blockHash": block}
-
-
 def read_reply(answer: RpcAnswer) -> Reply:
-    """Decode the answer to `call`. Raises UpstreamError when the node failed."""
+    """Decode the answer to `eth_call`. Raises UpstreamError when the node failed."""
     if not isinstance(answer, RpcFault):
         return _hex_bytes(answer)
     if _is_the_contracts_doing(answer):
@@ -114,21 +88,24 @@ def read_reply(answer: RpcAnswer) -> Reply:
 
 
 def read_code(answer: RpcAnswer) -> bytes:
-    """Decode the answer to `code_at`, empty for an account. Raises UpstreamError."""
+    """Decode the answer to `eth_getCode`, empty for an account. Raises UpstreamError."""
     if isinstance(answer, RpcFault):
         raise _upstream(answer)
     return _hex_bytes(answer)
 
 
 def read_word(answer: RpcAnswer) -> int:
-    """Decode the answer to `word_at`. Raises UpstreamError."""
+    """Decode the answer to `eth_getStorageAt`. Raises UpstreamError."""
     if isinstance(answer, RpcFault):
         raise _upstream(answer)
     text = _text(answer)
     try:
-        return int(text, 16)
+        word = int(text, 16)
     except ValueError as error:
         raise UpstreamError(service=_SERVICE, reason="sent storage that is not hex") from error
+    if not 0 <= word < 2 ** (8 * WORD):
+        raise UpstreamError(service=_SERVICE, reason="sent storage that is no word")
+    return word
 
 
 def _is_the_contracts_doing(fault: RpcFault) -> bool:
@@ -213,6 +190,8 @@ class Log(msgspec.Struct, frozen=True):
     data: str
 
 
-def read_logs(answer: RpcAnswer) -> tuple[Log, ...]:
-    """Decode the answer to `eth_getLogs`; empty where the node failed."""
-    return () if isinstance(answer, RpcFault) else msgspec.json.decode(answer, type=tuple[Log, ...])
+def decode_logs(answer: RpcAnswer) -> tuple[Log, ...] | None:
+    """Decode the answer to `eth_getLogs`. None: the node refused the query."""
+    if isinstance(answer, RpcFault):
+        return None
+    return msgspec.json.decode(answer, type=tuple[Log, ...])

@@ -1,4 +1,4 @@
-"""Multicall: encodes many reads as one eth_call through the probe contract Reader. Pure.
+"""Multicall: reads as one eth_call through the probe contract Reader. Pure.
 
 A decoded answer equals the node's answer to that read alone; where it may not (a gas limit was met,
 an answer was cut), the read counts as not made. Source: probes/Reader.sol.
@@ -10,9 +10,11 @@ from enum import IntEnum
 import msgspec
 
 from analysis import probes
-from analysis.reads.eth_reads import WORD, decode_address, decode_uint, read_reply
+from analysis.reads.chain_reads import AnswerAddress, CallRead, CodeRead, ContractRead, SlotRead
+from analysis.reads.eth_reads import WORD, NoAnswer, Reply, read_reply
+from analysis.reads.revert_reason import decode_revert
 from core.errors import UpstreamError
-from core.primitives import ZERO_ADDRESS, Address, Hash32, low_address
+from core.primitives import ZERO_ADDRESS, Address, Hash32
 from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
 
 PACK_GAS = 15_000_000
@@ -31,18 +33,11 @@ _MOST_STEPS = 4_000
 _NONE = 0xFFFF
 _IDENTITY_BYTES = 4 * WORD
 _ENTRY_BYTES = 4
-_LONGEST_CLONE = 128
-_PUSH1, _PUSH32 = 0x60, 0x7F
-_SHORTEST_ADDRESS, _LONGEST_ADDRESS = 14, 20
 _DELEGATED = b"\xef"
 
 
-class ReadKind(IntEnum):
-    """Kind of a step: a call, an address's code, or a storage slot."""
-
-    CALL = 0
-    CODE = 1
-    WORD = 2
+_CALL, _CODE, _SLOT = range(3)
+"""Kinds of a step."""
 
 
 class ReadStatus(IntEnum):
@@ -55,17 +50,12 @@ class ReadStatus(IntEnum):
     NOT_RUN = 4
 
 
-class Read(msgspec.Struct, frozen=True, kw_only=True):
+class PackStep(msgspec.Struct, frozen=True, kw_only=True):
     """One read in a pack."""
 
-    kind: ReadKind
-    to: Address
-    """Of a call or a code. Of a storage slot: its contract."""
-    data: bytes = b""
-    ref: int | None = None
-    """Index in the pack of the earlier step whose address is inserted. None: none is."""
-    place: int | None = None
-    """Offset in `data` of the word that the address replaces. None: it replaces `to`."""
+    read: ContractRead
+    source: int | None = None
+    """Index in the pack of the earlier step whose address is put in. None: none is."""
     first_bytes: int | None = None
     """Bytes of the answer to return. None: all of it."""
 
@@ -87,7 +77,7 @@ class ReadResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def pack_request(
-    steps: Sequence[Read],
+    steps: Sequence[PackStep],
     *,
     at: Address,
     block: object,
@@ -112,87 +102,62 @@ def read_pack(answer: RpcAnswer, *, count: int) -> tuple[ReadIdentity, list[Read
         return None
 
 
-def answer_of(step: Read, told: ReadResult) -> RpcAnswer | None:
-    """Return the node's answer to this read alone. None: not known from the pack.
+def reply_of(step: PackStep, result: ReadResult) -> Reply | None:
+    """Return the reply that the node gives to this read alone. None: not known from the pack.
 
     Code that begins with EF is an account's delegation (EIP-7702), which some EVMs show to a
     contract otherwise than over JSON-RPC.
     """
-    if step.kind is ReadKind.CODE and told.data.startswith(_DELEGATED):
+    if isinstance(step.read, CodeRead) and result.data.startswith(_DELEGATED):
         return None
-    if told.status is ReadStatus.OK or (
-        told.status is ReadStatus.CUT and step.first_bytes is not None
-    ):
-        return msgspec.Raw(f'"0x{told.data.hex()}"'.encode())
-    if told.status is ReadStatus.FAILED:
-        return RpcFault(code=3, message="execution reverted", data="0x" + told.data.hex())
+    is_cut = result.status is ReadStatus.CUT and step.first_bytes is not None
+    if result.status is ReadStatus.OK or is_cut:
+        return result.data
+    if result.status is ReadStatus.FAILED:
+        return NoAnswer(reason=decode_revert(result.data, "execution reverted"))
     return None
 
 
-def address_in(step: Read, answer: RpcAnswer) -> Address | None:
-    """Return the address that a later step takes from this one. None: there is none in it.
-
-    Of a call it is the returned word, of a storage slot its lower twenty bytes, of a short code the
-    first address that it pushes. A fault of the node counts as none: reading the answer will raise
-    it.
-    """
-    try:
-        reply = read_reply(answer)
-    except UpstreamError:
-        return None
-    found: Address | None
-    if step.kind is ReadKind.CALL:
-        found = decode_address(reply)
-    elif step.kind is ReadKind.WORD:
-        word = decode_uint(reply)
-        found = None if word is None else low_address(word)
-    else:
-        found = pushed_address(reply) if isinstance(reply, bytes) else None
-    return None if found == ZERO_ADDRESS else found
-
-
-def pushed_address(code: bytes) -> Address | None:
-    """Return the first address that a short code pushes: the target of a minimal proxy.
-
-    Some are pushed without their leading zeros. None: it pushes none, or is too long for a clone.
-    """
-    if len(code) > _LONGEST_CLONE:
-        return None
-    at = 0
-    while at < len(code):
-        op, at = code[at], at + 1
-        if _PUSH1 <= op <= _PUSH32:
-            size = op - _PUSH1 + 1
-            operand = code[at : at + size]
-            if _SHORTEST_ADDRESS <= size <= _LONGEST_ADDRESS and len(operand) == size:
-                return Address("0x" + operand.hex().rjust(40, "0"))
-            at += size
-    return None
-
-
-def fits(steps: Sequence[Read]) -> bool:
+def fits(steps: Sequence[PackStep]) -> bool:
     """True if one pack may have so many steps."""
     return len(steps) <= _MOST_STEPS
 
 
-def _encode(steps: Sequence[Read]) -> bytes:
+def _encode(steps: Sequence[PackStep]) -> bytes:
     return len(steps).to_bytes(2) + b"".join(map(_encode_step, steps))
 
 
-def _encode_step(step: Read) -> bytes:
+def _encode_step(step: PackStep) -> bytes:
     most = _MOST_BYTES if step.first_bytes is None else step.first_bytes
+    kind, subject, offset, data = _fields(step.read)
     return b"".join(
         (
-            int(step.kind).to_bytes(1),
-            (_NONE if step.ref is None else step.ref).to_bytes(2),
-            (_NONE if step.place is None else step.place).to_bytes(2),
+            kind.to_bytes(1),
+            (_NONE if step.source is None else step.source).to_bytes(2),
+            offset.to_bytes(2),
             READ_GAS.to_bytes(4),
             most.to_bytes(3),
-            bytes.fromhex(step.to[2:]),
-            len(step.data).to_bytes(2),
-            step.data,
+            bytes.fromhex(subject[2:]),
+            len(data).to_bytes(2),
+            data,
         )
     )
+
+
+def _fields(read: ContractRead) -> tuple[int, Address, int, bytes]:
+    """Return kind, subject, offset of the address argument, and data. A subject that an earlier
+    step supplies is zero here."""
+    match read:
+        case CodeRead(address=subject):
+            return _CODE, _known(subject), _NONE, b""
+        case SlotRead(contract=contract, slot=slot):
+            return _SLOT, contract, _NONE, bytes.fromhex(slot[2:])
+        case CallRead(to=subject, argument=argument, data=data):
+            return _CALL, _known(subject), argument.offset if argument else _NONE, data
+
+
+def _known(address: Address | AnswerAddress | None) -> Address:
+    return ZERO_ADDRESS if address is None or isinstance(address, AnswerAddress) else address
 
 
 def _decode(reply: bytes, count: int) -> tuple[ReadIdentity, list[ReadResult]]:

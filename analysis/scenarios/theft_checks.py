@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
-from analysis.reads.eth_reads import read_word, word_at
+from analysis.reads.block_reader import BlockReader
 from analysis.reads.node import Node
 from analysis.reads.node_capabilities import NodeCapabilities
 from analysis.scenarios import allowance_bypass, drain, owner_balance, solved_thefts
@@ -29,9 +29,8 @@ from analysis.simulation.eth_call_backend import SimulationJob
 from analysis.simulation.simulate_v1 import NotSimulated, SimulationResult
 from analysis.static.custody.simulation_hints import SimulationHints, StoredAddress
 from analysis.static.evm.path_state import TRANSFER_FROM
-from core.primitives import Address, Hash32
+from core.primitives import Address
 from core.report import EvidenceRow
-from core.rpc.messages import RpcFault
 
 
 class TheftFindings(msgspec.Struct, frozen=True, kw_only=True):
@@ -210,14 +209,14 @@ async def play_custody(
 
 
 async def read_stored(
-    node: Node, token: Address, stored: Sequence[StoredAddress], *, block: Hash32
+    reader: BlockReader, token: Address, stored: Sequence[StoredAddress]
 ) -> dict[StoredAddress, Address]:
     """Return the addresses in the storage slots that the code compares callers with. A slot that
     the node did not answer is left out. Raises UpstreamError."""
-    asked = [word_at(token, place.slot, block=block) for place in stored]
-    answers = await node.batch(asked) if asked else []
-    words = [None if isinstance(answer, RpcFault) else read_word(answer) for answer in answers]
-    return stored_addresses(stored, words)
+    batch = reader.batch()
+    words = [batch.slot(token, place.slot) for place in stored]
+    await reader.send(batch)
+    return stored_addresses(stored, [batch.get(word) for word in words])
 
 
 def _seen(

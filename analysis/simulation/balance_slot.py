@@ -8,13 +8,14 @@ are found if the balance is the low part of one of the candidate slots.
 from collections.abc import Iterator
 from itertools import islice
 
+import msgspec
 from eth_hash.auto import keccak
 
-from analysis.reads.eth_reads import decode_uint, read_reply
+from analysis.reads.chain_reads import call_of
+from analysis.reads.eth_reads import Reply, decode_uint
+from analysis.reads.read_batch import ReadBatch
 from analysis.simulation.simulate_v1 import READ_GAS
-from core.abi import call_data
 from core.primitives import Address, Hash32, RawAmount, to_hash32
-from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
 
 _LOWEST_MARK = 10**15
 """Lowest of the consecutive marks: small enough for packed balances, unlike any real answer for a
@@ -33,30 +34,29 @@ _SOLADY_SEED = "87a211a2"
 _CANDIDATES = 2 * _PLAIN_SLOTS + 2
 
 
-def probe_request(token: Address, account: Address, *, block: Hash32) -> RpcRequest:
-    """Return a request for `account`'s balance with all candidate slots marked. `account` must be
-    fresh."""
-    marks = {
-        slot: to_hash32(_LOWEST_MARK + index) for index, slot in enumerate(candidate_slots(account))
-    }
-    transaction = {
-        "to": token,
-        "data": call_data("balanceOf(address)", account),
-        "gas": hex(READ_GAS),
-    }
-    return RpcRequest(
-        "eth_call", (transaction, {"blockHash": block}, {token: {"stateDiff": marks}})
-    )
+class BalanceProbe:
+    """The read of `account`'s balance with all candidate slots marked. `account` must be fresh."""
+
+    def __init__(self, batch: ReadBatch, token: Address, account: Address) -> None:
+        marks = tuple(
+            (slot, to_hash32(_LOWEST_MARK + index))
+            for index, slot in enumerate(candidate_slots(account))
+        )
+        read = call_of(token, "balanceOf(address)", account)
+        probe = msgspec.structs.replace(read, gas=READ_GAS, storage=marks)
+        self._batch = batch
+        self._index = batch.add(probe, returns=_decode_index)
+
+    def read(self) -> int | None:
+        """Return the index of the candidate slot that holds balances. None: none of them does.
+
+        A node that cannot override state rejects the request; then nothing was found either.
+        """
+        return self._batch.get(self._index)
 
 
-def read_probe(answer: RpcAnswer) -> int | None:
-    """Return the index of the candidate slot that holds balances. None: none of them does.
-
-    A node that cannot override state rejects the request; then nothing was found either.
-    """
-    if isinstance(answer, RpcFault):
-        return None
-    marked = decode_uint(read_reply(answer))
+def _decode_index(reply: Reply) -> int | None:
+    marked = decode_uint(reply)
     if marked is None:
         return None
     index = marked - _LOWEST_MARK

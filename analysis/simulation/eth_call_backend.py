@@ -14,9 +14,10 @@ import msgspec
 from eth_hash.auto import keccak
 
 from analysis import probes
-from analysis.reads.eth_reads import WORD, code_at, decode_uint, read_code, read_reply
-from analysis.reads.multicall import pushed_address
+from analysis.reads.answer_address import pushed_address
+from analysis.reads.eth_reads import WORD, decode_uint, read_reply
 from analysis.reads.node import Node
+from analysis.reads.read_batch import ReadBatch
 from analysis.simulation.balance_slot import candidate_slots
 from analysis.simulation.simulate_v1 import (
     NotSimulated,
@@ -122,10 +123,11 @@ async def perform(
         return []
     if not codes or not cannot_tell(codes):
         return [_not_run("telling")] * len(turns)
-    pin = turns[0].play.pin
-    pools = tuple(dict.fromkeys(turn.pool for turn in turns if turn.pool and turn.has_witness))
-    answers = await node.batch([code_at(pool, block=pin.hash) for pool in pools]) if pools else []
-    homes = dict(zip(pools, map(read_code, answers), strict=True))
+    batch = ReadBatch(turns[0].play.pin.hash)
+    pools = dict.fromkeys(turn.pool for turn in turns if turn.pool and turn.has_witness)
+    codes_of = {pool: batch.code(pool) for pool in pools}
+    await batch.send(node)
+    homes = {pool: batch[code] for pool, code in codes_of.items()}
     scripts = [_script(turn, homes) for turn in turns]
     asked = [script.request() for script in scripts if script is not None]
     told = iter(await node.batch(asked) if asked else [])

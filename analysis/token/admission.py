@@ -1,16 +1,12 @@
 """Admission check: is there a token at this address? If not, raises TokenRefusedError."""
 
-from collections.abc import Sequence
-
 import msgspec
 
-from analysis.reads.eth_reads import code_at, read_code
-from analysis.token import metadata
-from analysis.token.metadata import Metadata
+from analysis.reads.read_batch import ReadBatch
+from analysis.token.metadata import Metadata, MetadataReads
 from config.burn import BURN_ADDRESSES
 from core.errors import TokenRefusedError
-from core.primitives import Address, Hash32, parse_address
-from core.rpc.messages import RpcAnswer, RpcRequest
+from core.primitives import Address, parse_address
 
 _DELEGATION_PREFIX = bytes.fromhex("ef0100")
 _DELEGATION_LENGTH = 23
@@ -41,27 +37,31 @@ def admit_address(text: str) -> Address:
     return address
 
 
-def requests(token: Address, *, block: Hash32) -> tuple[RpcRequest, ...]:
-    """Return the reads of the code and the four ERC-20 getters."""
-    return (code_at(token, block=block), *metadata.requests(token, block=block))
+class AdmissionReads:
+    """Reads of the code and the four ERC-20 getters."""
 
+    def __init__(self, batch: ReadBatch, token: Address) -> None:
+        self._batch = batch
+        self.code = batch.code(token)
+        self._metadata = MetadataReads(batch, token)
 
-def read(answers: Sequence[RpcAnswer]) -> Admitted:
-    """Return the token, or raise its refusal.
+    def read(self) -> Admitted:
+        """Return the token, or raise its refusal.
 
-    Code of any form is admitted, also a precompile's short marker: the ERC-20 reads decide. Raises
-    TokenRefusedError: `not_a_contract`, `not_a_token`, `invalid_token_data`. Raises UpstreamError.
-    """
-    code = read_code(answers[0])
-    if not code:
-        raise TokenRefusedError(
-            code="not_a_contract", reason="There is no code at this address on this chain"
-        )
-    if is_delegated_account(code):
-        raise TokenRefusedError(
-            code="not_a_contract", reason="This is an account that borrows code (EIP-7702)"
-        )
-    return Admitted(code=code, metadata=metadata.read(answers[1:]))
+        Code of any form is admitted, also a precompile's short marker: the ERC-20 reads decide.
+        Raises TokenRefusedError: `not_a_contract`, `not_a_token`, `invalid_token_data`. Raises
+        UpstreamError.
+        """
+        code = self._batch[self.code]
+        if not code:
+            raise TokenRefusedError(
+                code="not_a_contract", reason="There is no code at this address on this chain"
+            )
+        if is_delegated_account(code):
+            raise TokenRefusedError(
+                code="not_a_contract", reason="This is an account that borrows code (EIP-7702)"
+            )
+        return Admitted(code=code, metadata=self._metadata.read())
 
 
 def is_delegated_account(code: bytes) -> bool:

@@ -1,14 +1,12 @@
 """Burned supply of a token: the sum of the balances of the five burn addresses."""
 
-from collections.abc import Sequence
-
 import msgspec
 
-from analysis.reads.eth_reads import call, decode_uint, read_reply
+from analysis.reads.eth_reads import decode_uint
+from analysis.reads.read_batch import ReadBatch
 from config.burn import BURN_ADDRESSES
-from core.primitives import Address, Hash32, RawAmount
+from core.primitives import Address, RawAmount
 from core.report import HolderRow
-from core.rpc.messages import RpcAnswer, RpcRequest
 
 _ASKED = tuple(sorted(BURN_ADDRESSES))
 _MOST = 2**256 - 1
@@ -23,22 +21,27 @@ class Burned(msgspec.Struct, frozen=True, kw_only=True):
     """Those with a balance above zero, largest first."""
 
 
-def requests(token: Address, *, block: Hash32) -> tuple[RpcRequest, ...]:
-    """Return the reads of every burn address's balance."""
-    return tuple(call(token, "balanceOf(address)", owner, block=block) for owner in _ASKED)
+class BurnReads:
+    """Reads of every burn address's balance."""
 
+    def __init__(self, batch: ReadBatch, token: Address) -> None:
+        self._batch = batch
+        self._balances = {
+            owner: batch.call(token, "balanceOf(address)", owner, returns=decode_uint)
+            for owner in _ASKED
+        }
 
-def read(answers: Sequence[RpcAnswer]) -> Burned:
-    """Sum the balances; one that the token does not return counts as zero. Raises UpstreamError."""
-    balances = [
-        (decode_uint(read_reply(answer)) or 0, owner)
-        for owner, answer in zip(_ASKED, answers, strict=True)
-    ]
-    held = sorted(((-amount, owner) for amount, owner in balances if amount))
-    return Burned(
-        burned_raw=RawAmount(min(_MOST, sum(amount for amount, _ in balances))),
-        holders=tuple(
-            HolderRow(role="burn", ordinal=ordinal, owner=owner, amount_raw=RawAmount(-negative))
-            for ordinal, (negative, owner) in enumerate(held)
-        ),
-    )
+    def read(self) -> Burned:
+        """Sum the balances; one that the token does not return counts as zero. Raises
+        UpstreamError."""
+        balances = [(self._batch[held] or 0, owner) for owner, held in self._balances.items()]
+        held = sorted(((-amount, owner) for amount, owner in balances if amount))
+        return Burned(
+            burned_raw=RawAmount(min(_MOST, sum(amount for amount, _ in balances))),
+            holders=tuple(
+                HolderRow(
+                    role="burn", ordinal=ordinal, owner=owner, amount_raw=RawAmount(-negative)
+                )
+                for ordinal, (negative, owner) in enumerate(held)
+            ),
+        )

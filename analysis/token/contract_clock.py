@@ -6,11 +6,11 @@ number, not the chain's own.
 
 import msgspec
 
-from analysis.reads.eth_reads import CALL_GAS, WORD, read_reply
-from core.primitives import Hash32
-from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
+from analysis.reads.chain_reads import CallRead
+from analysis.reads.eth_reads import WORD, Reply
+from analysis.reads.read_batch import ReadBatch
 
-_CODE = "0x436000524260205260406000f3"
+_CODE = bytes.fromhex("436000524260205260406000f3")
 """NUMBER, TIMESTAMP: both words returned. Sent as creation code, whose result an eth_call returns,
 so that nothing has to be deployed and the node needs no state overrides."""
 
@@ -58,19 +58,22 @@ def clock_at(reading: Reading, *, block_interval_s: float) -> ContractClock:
     )
 
 
-def request(*, block: Hash32) -> RpcRequest:
-    """Return the call that reads both values at one block."""
-    return RpcRequest("eth_call", ({"data": _CODE, "gas": hex(CALL_GAS)}, {"blockHash": block}))
+class ClockRead:
+    """The call that reads both values."""
+
+    def __init__(self, batch: ReadBatch) -> None:
+        self._batch = batch
+        self._words = batch.add(CallRead(to=None, data=_CODE), returns=_decode)
+
+    def read(self) -> Reading | None:
+        """Decode the answer. None: the node failed the call, or returned other than two words.
+
+        Raises UpstreamError for an answer that no call can have.
+        """
+        return self._batch.get(self._words)
 
 
-def read(answer: RpcAnswer) -> Reading | None:
-    """Decode the answer. None: the node failed the call, or returned other than two words.
-
-    Raises UpstreamError for an answer that no call can have.
-    """
-    if isinstance(answer, RpcFault):
-        return None
-    reply = read_reply(answer)
+def _decode(reply: Reply) -> Reading | None:
     if not isinstance(reply, bytes) or len(reply) != 2 * WORD:
         return None
     return Reading(block_number=int.from_bytes(reply[:WORD]), time_s=int.from_bytes(reply[WORD:]))

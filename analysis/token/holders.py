@@ -5,18 +5,18 @@ the pinned block. Where the index lacks old transfers a large holder may be miss
 then under-approximated, never filled up by guesses. A whole history also gives the rest's balance.
 """
 
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping
 
 import msgspec
 
-from analysis.reads.eth_reads import call, code_at, decode_uint, read_code, read_reply
+from analysis.reads.chain_reads import AnswerAddress
+from analysis.reads.eth_reads import decode_uint
 from analysis.reads.indexed_facts import IndexedFacts, TransferHistory
 from analysis.reads.read_batch import ReadBatch
 from analysis.token.admission import DELEGATION_BYTES, is_delegated_account
 from config.burn import BURN_ADDRESSES
 from core.primitives import ZERO_ADDRESS, Address, RawAmount
 from core.report import EvidenceRow, HolderRow
-from core.rpc.messages import RpcAnswer
 
 _MOST_TOP = 10
 """Source: the specification, "Other constants"."""
@@ -39,44 +39,43 @@ class TopHolders(msgspec.Struct, frozen=True, kw_only=True):
     """Extent of the indexed transfers, and number of balances read."""
 
 
-class HolderQuestions:
+class HolderReads:
     """Reads of the balances of possible large holders, in one round, and their evaluation."""
 
     def __init__(
         self,
-        trip: ReadBatch,
+        batch: ReadBatch,
         token: Address,
         known: IndexedFacts,
         *,
-        places: Iterable[Address],
-        asked_already: Sequence[Address],
+        places: Iterable[Address | AnswerAddress],
+        asked_already: Iterable[Address],
     ) -> None:
-        """`places`: pools, owners and issuers; some may be placeholders of the batch."""
-        self._trip = trip
+        """`places`: pools, owners and issuers."""
+        self._batch = batch
         self._known = known
-        self._creators = creators_named(known)
+        creators = creators_named(known)
         indexed = (owner for owner, _ in known.holders)
-        everybody = dict.fromkeys((*self._creators, token, *indexed, *places))
-        self._asked = [one for one in everybody if one not in {*BURN_ADDRESSES, *asked_already}]
-        self._balances = trip.ask(
-            [call(token, "balanceOf(address)", one, block=trip.block) for one in self._asked]
-        )
-        self._codes = trip.ask(
-            [code_at(one, block=trip.block) for one in self._creators],
-            first_bytes=DELEGATION_BYTES,
-        )
+        everybody = dict.fromkeys((*creators, token, *indexed, *places))
+        left_out = {*BURN_ADDRESSES, *asked_already}
+        self._balances = {
+            one: batch.call(token, "balanceOf(address)", one, returns=decode_uint)
+            for one in everybody
+            if one not in left_out
+        }
+        self._codes = {one: batch.code(one, first_bytes=DELEGATION_BYTES) for one in creators}
 
     def read(self, told: Mapping[Address, int], *, supply_raw: RawAmount) -> TopHolders:
         """Return the holders. `told`: balances at the same block from other reads. Raises
         UpstreamError."""
-        trip = self._trip
+        batch = self._batch
         balances = dict(told)
-        for one, answer in zip(self._asked, trip[self._balances], strict=True):
-            owner = trip.settled(one)
-            amount = decode_uint(read_reply(answer))
-            if owner not in (None, ZERO_ADDRESS) and amount is not None:
+        for one, balance in self._balances.items():
+            owner = batch.resolve(one)
+            amount = batch[balance]
+            if owner is not None and owner != ZERO_ADDRESS and amount is not None:
                 balances[owner] = amount
-        creator = _creator(self._creators, trip[self._codes])
+        creator = _only_account({one: batch[code] for one, code in self._codes.items()})
         held = None if creator is None else balances.get(creator)
         top = rank(balances)
         return TopHolders(
@@ -139,12 +138,8 @@ def creators_named(known: IndexedFacts) -> tuple[Address, ...]:
     return tuple(one for one in dict.fromkeys(launched) if one not in BURN_ADDRESSES)
 
 
-def _creator(named: Sequence[Address], codes: Sequence[RpcAnswer]) -> Address | None:
-    """Return the only account among those named. None: there is none, or events contradict each
-    other."""
-    accounts = [
-        one
-        for one, answer in zip(named, codes, strict=True)
-        if not (code := read_code(answer)) or is_delegated_account(code)
-    ]
+def _only_account(codes: Mapping[Address, bytes]) -> Address | None:
+    """Return the only account among the named creators, by their code. None: there is none, or
+    events contradict each other."""
+    accounts = [one for one, code in codes.items() if not code or is_delegated_account(code)]
     return accounts[0] if len(accounts) == 1 else None

@@ -3,12 +3,11 @@
 A proxy's front can choose between targets; at most `_MOST_OTHERS` besides the resolved one count.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 
 import msgspec
 
-from analysis.reads.eth_reads import code_at, read_code, read_word, word_at
-from analysis.reads.node import Node
+from analysis.reads.block_reader import BlockReader
 from analysis.static.analyse_code import CodeAnalysis
 from analysis.static.custody.simulation_hints import UNKNOWN_LEADS, SimulationHints, StoredAddress
 from analysis.static.dataflow.delegate_targets import Delegation
@@ -18,7 +17,6 @@ from analysis.static.token_model.trade_conditions import TradeConditions
 from analysis.token import proxy_findings, proxy_resolution
 from core.primitives import ADDRESS_MASK, ZERO_ADDRESS, Address, Hash32, address_of
 from core.report import EvidenceRow, StaticFindings
-from core.rpc.messages import RpcAnswer
 
 
 class CodeVerdict(msgspec.Struct, frozen=True, kw_only=True):
@@ -48,33 +46,26 @@ Examine = Callable[[bytes], Awaitable[CodeAnalysis]]
 
 
 async def judge_code(
-    node: Node,
+    reader: BlockReader,
     token: Address,
     code: bytes,
-    answers: Sequence[RpcAnswer],
+    standard: proxy_resolution.StandardSlots,
     *,
-    block: Hash32,
     examine: Examine,
 ) -> CodeVerdict:
-    """Follow a proxy to its code and analyse it. `answers`: those to
-    `proxy_resolution.first_requests`.
-
-    Raises UpstreamError.
-    """
-    trail = proxy_resolution.begin(token, code=code, answers=answers)
+    """Follow a proxy to its code and analyse it. Raises UpstreamError."""
+    trail = proxy_resolution.begin(token, code=code, standard=standard)
     while trail.wants is not None:
         if isinstance(trail.wants, proxy_resolution.FactsOf):
             trail = proxy_resolution.learn(trail, await examine(trail.wants.code))
         else:
-            trail = proxy_resolution.read(
-                trail, await node.batch(proxy_resolution.requests(trail, block=block))
-            )
+            trail = await proxy_resolution.take_step(trail, reader)
     own, judged = trail.own, trail.found
     if trail.code is None or judged is None:
         return _unjudged(own, trail)
     if judged is own or own is None:
         return _judged(trail, judged, judged.findings, judged.hints, judged.evidence)
-    others = await _other_targets(node, trail, own.delegation, block=block, examine=examine)
+    others = await _other_targets(reader, trail, own.delegation, examine=examine)
     findings, hints = judged.findings, judged.hints
     for other in others:
         findings = proxy_findings.either(findings, other.findings)
@@ -114,25 +105,29 @@ def _judged(
 
 
 async def _other_targets(
-    node: Node,
+    reader: BlockReader,
     trail: proxy_resolution.Trail,
     delegation: Delegation,
     *,
-    block: Hash32,
     examine: Examine,
 ) -> list[CodeAnalysis]:
     """Return the analyses of targets that a front delegates to at another time, or for other
     callers."""
     if not delegation.has_several:
         return []
-    unread = [slot for slot in delegation.slots if slot not in trail.words]
-    answers = await node.batch([word_at(trail.token, slot, block=block) for slot in unread])
-    words = trail.words | dict(zip(unread, map(read_word, answers), strict=True))
+    batch = reader.batch()
+    unread = {
+        slot: batch.slot(trail.token, slot) for slot in delegation.slots if slot not in trail.words
+    }
+    await reader.send(batch)
+    words = trail.words | {slot: batch[word] for slot, word in unread.items()}
     held = (address_of(words[slot] & ADDRESS_MASK) for slot in delegation.slots)
     named = dict.fromkeys((*delegation.targets, *(each for each in held if each is not None)))
     others = [each for each in named if each not in (*trail.hops, ZERO_ADDRESS)][:_MOST_OTHERS]
-    codes = await node.batch([code_at(other, block=block) for other in others]) if others else []
-    return [await examine(code) for answer in codes if (code := read_code(answer))]
+    batch = reader.batch()
+    codes = [batch.code(other) for other in others]
+    await reader.send(batch)
+    return [await examine(code) for other in codes if (code := batch[other])]
 
 
 def _with_front(behind: CodeAnalysis, front: CodeAnalysis | None) -> TradeConditions:

@@ -1,13 +1,11 @@
 """Token metadata by the four ERC-20 reads that every token must answer."""
 
-from collections.abc import Sequence
-
 import msgspec
 
-from analysis.reads.eth_reads import NoAnswer, Reply, call, decode_text, decode_uint, read_reply
+from analysis.reads.eth_reads import NoAnswer, Reply, decode_text, decode_uint
+from analysis.reads.read_batch import ReadBatch
 from core.errors import TokenRefusedError
-from core.primitives import Address, Hash32, RawAmount
-from core.rpc.messages import RpcAnswer, RpcRequest
+from core.primitives import Address, RawAmount
 
 GETTERS = ("name()", "symbol()", "decimals()", "totalSupply()")
 
@@ -25,27 +23,28 @@ class Metadata(msgspec.Struct, frozen=True, kw_only=True):
     supply_raw: RawAmount
 
 
-def requests(token: Address, *, block: Hash32) -> tuple[RpcRequest, ...]:
-    """Return the four reads."""
-    return tuple(call(token, getter, block=block) for getter in GETTERS)
+class MetadataReads:
+    """Calls of the four getters."""
 
+    def __init__(self, batch: ReadBatch, token: Address) -> None:
+        self._batch = batch
+        self._getters = {getter: batch.call(token, getter) for getter in GETTERS}
 
-def read(answers: Sequence[RpcAnswer]) -> Metadata:
-    """Decode the four answers.
+    def read(self) -> Metadata:
+        """Decode the four answers.
 
-    Raises TokenRefusedError: `not_a_token` where a getter does not answer, `invalid_token_data`
-    where its answer is no valid value. Raises UpstreamError.
-    """
-    name, symbol, decimals, supply = (
-        _answered(getter, read_reply(answer))
-        for getter, answer in zip(GETTERS, answers, strict=True)
-    )
-    return Metadata(
-        name=_text("name()", name),
-        symbol=_text("symbol()", symbol),
-        decimals=_decimals(decimals),
-        supply_raw=RawAmount(int.from_bytes(supply[:32])),
-    )
+        Raises TokenRefusedError: `not_a_token` where a getter does not answer, `invalid_token_data`
+        where its answer is no valid value. Raises UpstreamError.
+        """
+        name, symbol, decimals, supply = (
+            _answered(getter, self._batch[reply]) for getter, reply in self._getters.items()
+        )
+        return Metadata(
+            name=_text("name()", name),
+            symbol=_text("symbol()", symbol),
+            decimals=_decimals(decimals),
+            supply_raw=RawAmount(int.from_bytes(supply[:32])),
+        )
 
 
 def _answered(getter: str, reply: Reply) -> bytes:

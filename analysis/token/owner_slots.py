@@ -10,16 +10,15 @@ from typing import Final
 
 import msgspec
 
-from analysis.reads.eth_reads import code_at
-from analysis.reads.node import Node
-from analysis.reads.node_capabilities import NodeCapabilities
+from analysis.reads.block_reader import BlockReader
+from analysis.reads.chain_reads import AnswerAddress, Handle
 from analysis.reads.read_batch import ReadBatch
 from analysis.static.custody.simulation_hints import StoredAddress
 from analysis.token import ownership
-from analysis.token.admission import DELEGATION_BYTES
+from analysis.token.admission import DELEGATION_BYTES, is_delegated_account
+from analysis.token.ownership import OwnerSlot
 from core.errors import UpstreamError
 from core.primitives import Address, Hash32
-from core.rpc.messages import RpcAnswer
 
 OWNER_SLOTS_WAIT_S: Final = 2.0
 """Seconds to wait for the slots. Source: the specification, "Other constants"."""
@@ -41,64 +40,82 @@ NOT_READ: Final = OwnerSlots(wallets=None, are_vacant=None)
 
 
 async def read_owner_slots(
-    node: Node,
+    reader: BlockReader,
     token: Address,
     slots: Sequence[Hash32],
     *,
-    block: Hash32,
     packed: Sequence[StoredAddress] = (),
-    capabilities: NodeCapabilities | None = None,
 ) -> OwnerSlots:
     """Read the slots and, in the same round, the code of the addresses in them.
 
     An address that shares its slot with other data, as all in `packed` do, counts as a wallet,
-    because its code is not read. Never raises: a chain that does not answer leaves None. Reads are
-    not packed without `capabilities`.
+    because its code is not read. Never raises: a chain that does not answer leaves None.
     """
-    trip = ReadBatch()
-    asked = trip.ask(ownership.slot_requests(token, slots, block=block))
-    codes = trip.ask(
-        [code_at(trip.promise(at), block=block) for at in range(asked.start, asked.stop)],
-        first_bytes=DELEGATION_BYTES,
-    )
-    shared = trip.ask(ownership.slot_requests(token, [place.slot for place in packed], block=block))
+    batch = reader.batch()
+    reads = OwnerSlotReads(batch, token, slots, packed)
     with suppress(TimeoutError, UpstreamError):
         async with asyncio.timeout(OWNER_SLOTS_WAIT_S):
-            await trip.send(node, capabilities)
+            await reader.send(batch)
     with suppress(UpstreamError):
-        if trip.has(asked):
-            held = ownership.read_slots(slots, trip[asked])
-            beside = _packed(packed, trip[shared] if trip.has(shared) else ())
-            hidden = [slot.packed_holder for slot in (*held, *beside)]
-            sharers = tuple(dict.fromkeys(each for each in hidden if each is not None))
-            wallets = _wallets(held, trip[codes]) if trip.has(codes) else None
-            return OwnerSlots(
-                wallets=(*(wallets or ()), *sharers) if sharers else wallets,
-                are_vacant=ownership.are_vacant((*held, *beside)),
-            )
+        return reads.read()
     return NOT_READ
 
 
-def _packed(
-    places: Sequence[StoredAddress], answers: Sequence[RpcAnswer]
-) -> tuple[ownership.OwnerSlot, ...]:
-    """Decode the packed slots. `answers`: empty where none came."""
-    slots = [place.slot for place in places]
-    if not answers:
-        return tuple(
-            ownership.OwnerSlot(slot=place.slot, word=None, shift=place.shift) for place in places
+class OwnerSlotReads:
+    """Reads of the owner-check slots, and of the code of the addresses in them."""
+
+    def __init__(
+        self,
+        batch: ReadBatch,
+        token: Address,
+        slots: Sequence[Hash32],
+        packed: Sequence[StoredAddress] = (),
+    ) -> None:
+        self._batch = batch
+        self._slots = [(slot, batch.slot(token, slot)) for slot in slots]
+        self._codes = [
+            batch.code(AnswerAddress(word), first_bytes=DELEGATION_BYTES) for _, word in self._slots
+        ]
+        self._packed = [(place, batch.slot(token, place.slot)) for place in packed]
+
+    def read(self) -> OwnerSlots:
+        """Return the slots as far as they were read: the batch may have been cancelled.
+
+        A slot, or a code, that the node refuses to read is left out. Raises UpstreamError.
+        """
+        words = [word for _, word in self._slots]
+        if not self._has(words):
+            return NOT_READ
+        held = [OwnerSlot(slot=slot, word=self._batch.get(word)) for slot, word in self._slots]
+        is_packed_read = self._has([word for _, word in self._packed])
+        beside = [
+            OwnerSlot(
+                slot=place.slot,
+                word=self._batch.get(word) if is_packed_read else None,
+                shift=place.shift,
+            )
+            for place, word in self._packed
+        ]
+        hidden = [slot.packed_holder for slot in (*held, *beside)]
+        sharers = tuple(dict.fromkeys(each for each in hidden if each is not None))
+        wallets = self._wallets(held) if self._has(self._codes) else None
+        return OwnerSlots(
+            wallets=(*(wallets or ()), *sharers) if sharers else wallets,
+            are_vacant=ownership.are_vacant((*held, *beside)),
         )
-    return tuple(
-        msgspec.structs.replace(slot, shift=place.shift)
-        for slot, place in zip(ownership.read_slots(slots, answers), places, strict=True)
-    )
 
+    def _has(self, handles: Sequence[Handle[object]]) -> bool:
+        return all(handle in self._batch for handle in handles)
 
-def _wallets(
-    held: Sequence[ownership.OwnerSlot], codes: Sequence[RpcAnswer]
-) -> tuple[Address, ...]:
-    """Return the wallets. `codes`: of the address in each slot."""
-    by_holder = {
-        slot.holder: code for slot, code in zip(held, codes, strict=True) if slot.holder is not None
-    }
-    return ownership.read_wallets(held, tuple(by_holder.values()))
+    def _wallets(self, held: Sequence[OwnerSlot]) -> tuple[Address, ...]:
+        """Return those live addresses that are wallets: no code, or delegated code (EIP-7702)."""
+        codes = {
+            slot.holder: self._batch.get(code)
+            for slot, code in zip(held, self._codes, strict=True)
+            if slot.holder is not None
+        }
+        return tuple(
+            holder
+            for holder, code in codes.items()
+            if code is not None and (not code or is_delegated_account(code))
+        )

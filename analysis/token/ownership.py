@@ -8,19 +8,10 @@ from collections.abc import Sequence
 
 import msgspec
 
-from analysis.reads.eth_reads import (
-    call,
-    code_at,
-    decode_address,
-    read_code,
-    read_reply,
-    read_word,
-    word_at,
-)
-from analysis.token.admission import is_delegated_account
+from analysis.reads.eth_reads import decode_address
+from analysis.reads.read_batch import ReadBatch
 from config.burn import BURN_ADDRESSES
 from core.primitives import ADDRESS_MASK, Address, Hash32, address_of
-from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
 
 OWNER_GETTERS = ("owner()", "getOwner()", "_owner()")
 
@@ -72,55 +63,27 @@ class Ownership(msgspec.Struct, frozen=True, kw_only=True):
     """None: no getter answered, but a wallet is in an owner-check slot."""
 
 
-def requests(token: Address, *, block: Hash32) -> tuple[RpcRequest, ...]:
-    """Return the calls of the owner getters."""
-    return tuple(call(token, getter, block=block) for getter in OWNER_GETTERS)
+class OwnerReads:
+    """Calls of the owner getters."""
 
+    def __init__(self, batch: ReadBatch, token: Address) -> None:
+        self._batch = batch
+        self.getters = tuple(
+            batch.call(token, getter, returns=decode_address) for getter in OWNER_GETTERS
+        )
 
-def read(answers: Sequence[RpcAnswer]) -> tuple[Address, ...]:
-    """Return the addresses from the getters, in their order. Raises UpstreamError."""
-    owners = (decode_address(read_reply(answer)) for answer in answers)
-    return tuple(owner for owner in owners if owner is not None)
-
-
-def slot_requests(
-    token: Address, slots: Sequence[Hash32], *, block: Hash32
-) -> tuple[RpcRequest, ...]:
-    """Return the reads of the owner-check slots."""
-    return tuple(word_at(token, slot, block=block) for slot in slots)
-
-
-def read_slots(slots: Sequence[Hash32], answers: Sequence[RpcAnswer]) -> tuple[OwnerSlot, ...]:
-    """Decode the slots; one that the node fails to read has the word None."""
-    return tuple(
-        OwnerSlot(slot=slot, word=None if isinstance(answer, RpcFault) else read_word(answer))
-        for slot, answer in zip(slots, answers, strict=True)
-    )
-
-
-def holder_requests(slots: Sequence[OwnerSlot], *, block: Hash32) -> tuple[RpcRequest, ...]:
-    """Return the reads of the code of every live address in the slots."""
-    return tuple(code_at(holder, block=block) for holder in _holders(slots))
-
-
-def read_wallets(slots: Sequence[OwnerSlot], answers: Sequence[RpcAnswer]) -> tuple[Address, ...]:
-    """Return those live addresses that are wallets: no code, or delegated code (EIP-7702).
-
-    An address whose code the node fails to read is left out, like a slot that was not read.
-    """
-    return tuple(
-        holder
-        for holder, answer in zip(_holders(slots), answers, strict=True)
-        if not isinstance(answer, RpcFault) and _is_wallet(read_code(answer))
-    )
+    def read(self) -> tuple[Address, ...]:
+        """Return the addresses from the getters, in their order. Raises UpstreamError."""
+        owners = [self._batch[getter] for getter in self.getters]
+        return tuple(owner for owner in owners if owner is not None)
 
 
 def judge(owners: Sequence[Address], wallets: Sequence[Address] | None) -> Ownership:
     """Apply the specification's table.
 
-    `owners` from `read`; `wallets` from `read_wallets`, or None when the slots were not read (in
-    time, or at all), which counts as no wallet found. If two getters disagree, the live address
-    wins.
+    `owners` from `OwnerReads`; `wallets` from `OwnerSlotReads`, or None when the slots were not
+    read (in time, or at all), which counts as no wallet found. If two getters disagree, the live
+    address wins.
     """
     live = [owner for owner in owners if owner not in BURN_ADDRESSES]
     if live:
@@ -139,11 +102,3 @@ def are_vacant(slots: Sequence[OwnerSlot]) -> bool | None:
     if False in found:
         return False
     return None if None in found else True
-
-
-def _holders(slots: Sequence[OwnerSlot]) -> tuple[Address, ...]:
-    return tuple(dict.fromkeys(slot.holder for slot in slots if slot.holder is not None))
-
-
-def _is_wallet(code: bytes) -> bool:
-    return not code or is_delegated_account(code)

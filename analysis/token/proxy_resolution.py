@@ -6,24 +6,19 @@ followed. Storage is always the token's: an implementation that delegates on sti
 Bound: `_DEEPEST` implementations.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 from eth_hash.auto import keccak
 
-from analysis.reads.eth_reads import (
-    call,
-    code_at,
-    decode_address,
-    read_code,
-    read_reply,
-    read_word,
-    word_at,
-)
+from analysis.reads.block_reader import BlockReader
+from analysis.reads.chain_reads import AnswerAddress, ContractRead, Handle
+from analysis.reads.eth_reads import decode_address
+from analysis.reads.read_batch import ReadBatch
+from analysis.reads.rpc_reads import ReadAnswer
 from analysis.static.analyse_code import CodeAnalysis
 from analysis.static.dataflow.delegate_targets import Delegation
 from core.primitives import ADDRESS_MASK, ZERO_ADDRESS, Address, Hash32, address_of, to_hash32
-from core.rpc.messages import RpcAnswer, RpcRequest
 
 
 def _slot(label: str, *, minus_one: bool) -> Hash32:
@@ -102,59 +97,80 @@ class Trail(msgspec.Struct, frozen=True, kw_only=True):
         return self.hops[-1] if self.hops and self.code is not None else None
 
 
-def first_requests(token: Address, *, block: Hash32) -> tuple[RpcRequest, ...]:
-    """Return the reads made of every token, so that most need no second round."""
-    slots = (word_at(token, slot, block=block) for slot in STANDARD_SLOTS)
-    return (*slots, call(token, _GETTER, block=block))
+class StandardSlots(msgspec.Struct, frozen=True, kw_only=True):
+    """The reads made of every token, so that most need no second round."""
+
+    words: dict[Hash32, int]
+    """Values of STANDARD_SLOTS."""
+    declared: Address | None
+    """The address that the token's `implementation()` returns."""
 
 
-def beacon_requests(beacon: Address, *, block: Hash32) -> tuple[RpcRequest, ...]:
-    """Return the read of a beacon's implementation."""
-    return (call(beacon, _GETTER, block=block),)
+class ProxyReads:
+    """Reads of the standard slots and the getter, and of the code behind a usual proxy."""
+
+    def __init__(self, batch: ReadBatch, token: Address) -> None:
+        self._batch = batch
+        self._slots = {slot: batch.slot(token, slot) for slot in STANDARD_SLOTS}
+        self._getter = batch.call(token, _GETTER, returns=decode_address)
+        self._beacon: Handle[Address | None] | None = None
+        self._codes: list[Handle[bytes]] = []
+
+    def follow(self, code: Handle[bytes]) -> None:
+        """Add reads of the code behind the proxy, in the same batch: at the address that its own
+        code pushes, in a standard slot, behind a beacon in one, or returned by its getter."""
+        beacon = AnswerAddress(self._slots[BEACON_SLOT])
+        self._beacon = self._batch.call(beacon, _GETTER, returns=decode_address)
+        slots = (word for slot, word in self._slots.items() if slot != BEACON_SLOT)
+        targets = (code, *slots, self._getter, self._beacon)
+        self._codes = [self._batch.code(AnswerAddress(target)) for target in targets]
+
+    def read(self) -> StandardSlots:
+        """Decode the slots and the getter. Raises UpstreamError."""
+        return StandardSlots(
+            words={slot: self._batch[word] for slot, word in self._slots.items()},
+            declared=self._batch[self._getter],
+        )
+
+    def read_codes(self) -> tuple[bytes, ...]:
+        """Return each code behind the proxy once, without empty ones and those that the node
+        refused to read. Raises UpstreamError."""
+        codes = (self._batch.get(code) for code in self._codes)
+        return tuple(code for code in dict.fromkeys(codes) if code)
+
+    def memory(self) -> Mapping[ContractRead, ReadAnswer]:
+        """Return the answers that following the proxy may need again."""
+        beacon = () if self._beacon is None else (self._beacon,)
+        return self._batch.answers((*beacon, *self._codes))
 
 
-def begin(token: Address, *, code: bytes, answers: Sequence[RpcAnswer]) -> Trail:
-    """Start from the token's own code and the answers to `first_requests`.
-
-    Raises UpstreamError.
-    """
-    *slots, getter = answers
-    words = map(read_word, slots)
+def begin(token: Address, *, code: bytes, standard: StandardSlots) -> Trail:
+    """Start from the token's own code and the reads made of every token."""
     trail = Trail(
-        token=token,
-        is_proxy=None,
-        code=code,
-        words=dict(zip(STANDARD_SLOTS, words, strict=True)),
-        declared=decode_address(read_reply(getter)),
+        token=token, is_proxy=None, code=code, words=standard.words, declared=standard.declared
     )
     return _look_into(trail, code)
 
 
-def requests(trail: Trail, *, block: Hash32) -> tuple[RpcRequest, ...]:
-    """Return the reads of the next step; empty at the end."""
+async def take_step(trail: Trail, reader: BlockReader) -> Trail:
+    """Make the reads of the next step, and take it. Raises UpstreamError."""
+    batch = reader.batch()
     match trail.wants:
         case CodeOf(address=address):
-            return (code_at(address, block=block),)
-        case WordsAt(slots=slots):
-            return tuple(word_at(trail.token, slot, block=block) for slot in slots)
-        case AskBeacon(beacon=beacon):
-            return beacon_requests(beacon, block=block)
-        case FactsOf() | None:
-            return ()
-
-
-def read(trail: Trail, answers: Sequence[RpcAnswer]) -> Trail:
-    """Take the answers to `requests`. Raises UpstreamError."""
-    match trail.wants:
-        case CodeOf(address=address):
+            code = batch.code(address)
+            await reader.send(batch)
             found = msgspec.structs.replace(trail, hops=(*trail.hops, address), wants=None)
-            return _look_into(found, read_code(answers[0]))
+            return _look_into(found, batch[code])
         case WordsAt(slots=slots):
-            words = dict(zip(slots, map(read_word, answers), strict=True))
+            reads = {slot: batch.slot(trail.token, slot) for slot in slots}
+            await reader.send(batch)
+            words = {slot: batch[word] for slot, word in reads.items()}
             known = msgspec.structs.replace(trail, words=trail.words | words)
             return _search(known, _delegation(trail))
-        case AskBeacon():
-            return _go_to(trail, decode_address(read_reply(answers[0])))
+        case AskBeacon(beacon=beacon):
+            target = batch.call(beacon, _GETTER, returns=decode_address)
+            await reader.send(batch)
+            return _go_to(trail, batch[target])
         case FactsOf() | None:
             return trail
 

@@ -4,7 +4,7 @@ from typing import NewType
 
 import msgspec
 
-from core.primitives import BlockRef, Hash32
+from core.primitives import Address, BlockRef, Hash32
 from core.rpc.failures import IllFormedError, MalformedAnswerError
 from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
 
@@ -18,10 +18,13 @@ LATEST = RpcRequest("eth_getBlockByNumber", ("latest", False))
 
 
 class Header(msgspec.Struct, frozen=True, kw_only=True):
-    """Header fields that following uses."""
+    """Header fields that following, reads and simulations use."""
 
     ref: BlockRef
     logs_bloom: LogsBloom
+    proposer: Address
+    base_fee_wei: int | None
+    """None: the chain has none (before EIP-1559)."""
 
     @property
     def number(self) -> int:
@@ -35,6 +38,8 @@ class _WireHeader(msgspec.Struct, rename="camel"):
     parent_hash: str
     timestamp: str
     logs_bloom: str
+    miner: str
+    base_fee_per_gas: str | None = None
 
 
 _decoder = msgspec.json.Decoder(_WireHeader | None)
@@ -43,6 +48,11 @@ _decoder = msgspec.json.Decoder(_WireHeader | None)
 def header_request(number: int) -> RpcRequest:
     """Return the request for the canonical block at a height."""
     return RpcRequest("eth_getBlockByNumber", (hex(number), False))
+
+
+def block_request(block: Hash32 | None) -> RpcRequest:
+    """Return the request for a block by its hash. None: for the newest."""
+    return LATEST if block is None else RpcRequest("eth_getBlockByHash", (block, False))
 
 
 def decode_header(answer: RpcAnswer, *, asked: str) -> Header | None:
@@ -69,6 +79,8 @@ def _read(wire: _WireHeader) -> Header:
             time_s=int(wire.timestamp, 16),
         ),
         logs_bloom=_bloom(wire.logs_bloom),
+        proposer=Address(wire.miner.lower()),
+        base_fee_wei=None if wire.base_fee_per_gas is None else int(wire.base_fee_per_gas, 16),
     )
 
 

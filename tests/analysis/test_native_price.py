@@ -3,12 +3,14 @@
 import msgspec
 import pytest
 
-from analysis.market.native_price import anchor_prices, read_oracle
-from config.chains import Chain
+from analysis.market.native_price import OracleRead, anchor_prices
+from analysis.reads.read_batch import ReadBatch
+from config.chains import Chain, Oracle
 from config.load import load_chains
 from core.errors import UpstreamError
 from core.primitives import ZERO_ADDRESS
-from core.rpc.messages import RpcFault
+from core.rpc.messages import RpcAnswer, RpcFault
+from tests.analysis.state.answers import BLOCK, answer_in_turn
 
 CHAINS = load_chains(None)
 HOUR_S = 3_600
@@ -21,14 +23,22 @@ def round_data(answer: int, updated_at_s: int, *, words: int = 5) -> msgspec.Raw
     return msgspec.Raw(f'"0x{"".join(f"{word:064x}" for word in told)}"'.encode())
 
 
+def price_by(oracle: Oracle, answer: RpcAnswer) -> float | None:
+    """What the feed's answer makes of the price, now."""
+    batch = ReadBatch(BLOCK)
+    read = OracleRead(batch, oracle)
+    answer_in_turn(batch, [answer])
+    return read.read(time_s=NOW_S)
+
+
 @pytest.mark.parametrize("chain", CHAINS, ids=lambda chain: chain.slug)
 def test_a_feed_may_be_an_hour_later_than_its_heartbeat_and_no_more(chain: Chain) -> None:
     oracle = chain.oracle
     latest = NOW_S - oracle.heartbeat_s - HOUR_S
     answer = 3_210 * 10**oracle.decimals + 5
     usd = pytest.approx(3_210 + 5 / 10**oracle.decimals, rel=1e-12)
-    assert read_oracle(oracle, round_data(answer, latest), time_s=NOW_S) == usd
-    assert read_oracle(oracle, round_data(answer, latest - 1), time_s=NOW_S) is None
+    assert price_by(oracle, round_data(answer, latest)) == usd
+    assert price_by(oracle, round_data(answer, latest - 1)) is None
 
 
 @pytest.mark.parametrize(
@@ -45,12 +55,12 @@ def test_a_feed_may_be_an_hour_later_than_its_heartbeat_and_no_more(chain: Chain
     ids=["zero", "negative", "lowest", "never updated", "cut", "no contract", "reverts"],
 )
 def test_what_is_no_sane_round_is_no_price(answer: msgspec.Raw | RpcFault) -> None:
-    assert read_oracle(CHAINS[0].oracle, answer, time_s=NOW_S) is None
+    assert price_by(CHAINS[0].oracle, answer) is None
 
 
 def test_a_fault_of_the_node_is_not_taken_for_a_feed_without_price() -> None:
     with pytest.raises(UpstreamError):
-        read_oracle(CHAINS[0].oracle, RpcFault(code=-32000, message="timeout"), time_s=NOW_S)
+        price_by(CHAINS[0].oracle, RpcFault(code=-32000, message="timeout"))
 
 
 @pytest.mark.parametrize("chain", CHAINS, ids=lambda chain: chain.slug)

@@ -5,11 +5,13 @@ import pytest
 from eth_abi.abi import encode
 
 from analysis.market import fee_tiers
-from analysis.market.fee_tiers import Tiers
+from analysis.market.fee_tiers import TierReads, Tiers
+from analysis.reads.read_batch import ReadBatch
 from config.chains import Dex, DexKind
 from core.abi import topic_of
 from core.primitives import Address
 from core.rpc.messages import RpcFault
+from tests.analysis.state.answers import BLOCK, answer_in_turn
 
 FACTORY, OTHER = Address("0x" + "1a" * 20), Address("0x" + "2b" * 20)
 BY_FEE = topic_of("FeeAmountEnabled(uint24,int24)")
@@ -53,9 +55,10 @@ def spacings(*values: int) -> msgspec.Raw:
 def test_what_a_factory_says(
     dex: Dex, answers: tuple[msgspec.Raw | RpcFault, ...], expected: tuple[int, ...]
 ) -> None:
-    assert fee_tiers.read([dex], answers, now_s=NOW_S) == {
-        FACTORY: Tiers(enabled=expected, asked_at_s=NOW_S)
-    }
+    batch = ReadBatch(BLOCK)
+    tiers = TierReads(batch, [dex], to_block=None)
+    answer_in_turn(batch, answers)
+    assert tiers.read(now_s=NOW_S) == {FACTORY: Tiers(enabled=expected, asked_at_s=NOW_S)}
 
 
 def test_what_is_configured_stays() -> None:

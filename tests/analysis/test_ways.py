@@ -7,7 +7,7 @@ from eth_hash.auto import keccak
 
 from analysis import probes
 from analysis.market import routers
-from analysis.market.routers import RouterFacts
+from analysis.market.routers import RouterFacts, RouterReads
 from analysis.market.venues import probe_router, solidly, uniswap_v2, uniswap_v3, uniswap_v4_swap
 from analysis.market.venues.pool import Candidate
 from analysis.market.venues.trade_route import (
@@ -18,11 +18,13 @@ from analysis.market.venues.trade_route import (
     TradeRoute,
     find_forms,
 )
+from analysis.reads.read_batch import ReadBatch
 from analysis.simulation.simulate_v1 import SimLog
 from config.chains import Dex, DexKind
 from core.abi import call_data, selector_of, topic_of
 from core.primitives import ZERO_ADDRESS, Address, Hash32, RawAmount
 from demo.compile import load_artifacts
+from tests.analysis.state.answers import BLOCK, address, answer_in_turn, sent
 
 FACTORY, ROUTER, FREE, OTHER = (Address("0x" + digit * 40) for digit in "1234")
 TOKEN, QUOTE, POOL, TRADER, HOOKS = (Address("0x" + digit * 40) for digit in "56789")
@@ -148,12 +150,10 @@ TAXED = "SupportingFeeOnTransferTokens"
 
 
 def read_router(code: bytes) -> RouterFacts:
-    answers = (encode_answer(code), encode_answer(bytes.fromhex(FACTORY[2:]).rjust(32, b"\0")))
-    return routers.read(answers, wrapped=WRAPPED)
-
-
-def encode_answer(data: bytes) -> msgspec.Raw:
-    return msgspec.Raw(b'"0x' + data.hex().encode() + b'"')
+    batch = ReadBatch(BLOCK)
+    router = RouterReads(batch, FACTORY)
+    answer_in_turn(batch, [sent(code), address(FACTORY)])
+    return router.read(wrapped=WRAPPED)
 
 
 @pytest.mark.parametrize("name", ["ETH", "AVAX"])

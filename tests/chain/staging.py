@@ -5,9 +5,11 @@ import secrets
 import msgspec
 
 from analysis.market import routers
+from analysis.market.routers import RouterReads
 from analysis.market.venues.pool import Candidate
 from analysis.market.venues.trade_route import Swap, TradeRoute
 from analysis.reads.node import Node
+from analysis.reads.read_batch import ReadBatch
 from analysis.simulation.disguise import Disguise
 from analysis.simulation.simulate_v1 import (
     READ_GAS,
@@ -76,12 +78,10 @@ async def read_routers(
     """What the venues' routers are."""
     ref, _ = here(chain)
     wrapped = facts.wrapped_native.address
-    return {
-        router: routers.read(
-            await node.batch(routers.requests(router, block=ref.hash)), wrapped=wrapped
-        )
-        for router in routers.unread(facts, {})
-    }
+    batch = ReadBatch(ref.hash)
+    reads = {router: RouterReads(batch, router) for router in routers.unread(facts, {})}
+    await batch.send(node)
+    return {router: each.read(wrapped=wrapped) for router, each in reads.items()}
 
 
 async def trade_for_coins(

@@ -12,6 +12,7 @@ import pytest
 from analysis.pipeline.chain_context import ChainContext
 from analysis.pipeline.scan import scan
 from analysis.reads import storage_words
+from analysis.reads.block_reader import BlockReader
 from analysis.reads.node import Node
 from analysis.reads.revert_reason import decode_revert
 from analysis.static.analyse_code import CodeAnalysis, analyse_code
@@ -138,8 +139,9 @@ async def refused_for(node: Node, actors: Actors, block: Hash32) -> set[str]:
 
 async def found_now(node: Node, actors: Actors, found: CodeAnalysis) -> StaticFindings:
     pin = await node.fetch_head()
-    clock = await read_clock_state(node, actors.token, found.clock_limits, block=pin.hash)
-    words = await read_cap_words(node, actors.token, found.cap_rules, block=pin.hash)
+    reader = BlockReader(node, block=pin.hash)
+    clock = await read_clock_state(reader, actors.token, found.clock_limits)
+    words = await read_cap_words(reader, actors.token, found.cap_rules)
     return with_caps(
         found.findings,
         found.cap_rules,

@@ -7,12 +7,12 @@ import msgspec
 import pytest
 
 from analysis.launchpads import origin
-from analysis.launchpads.origin import Lead
-from analysis.market.curves import curve_pools
+from analysis.launchpads.origin import Lead, OriginReads
 from analysis.market.curves.curve import CurveState, Standing
-from analysis.market.curves.curve_pools import CURVES
+from analysis.market.curves.curve_pools import CURVES, CurveReads
 from analysis.pipeline.chain_context import ChainContext
 from analysis.reads.node import Node
+from analysis.reads.read_batch import ReadBatch
 from config.launchpads import Launchpad, Registry
 from config.load import load_chains
 from core.abi import call_data
@@ -49,13 +49,14 @@ async def lead_of(node: Node, pad: Launchpad, token: Address) -> tuple[Lead, Sta
     """Both rounds, as an analysis makes them."""
     pin = await node.fetch_head()
     inquiry = origin.begin((pad,), token, (), frozenset())
-    lead = origin.read(
-        inquiry,
-        await node.batch(origin.requests(inquiry, block=pin.hash, to_block=pin.number)),
-        height=pin.number,
-    )
-    asked = curve_pools.requests(lead, block=pin.hash)
-    return lead, curve_pools.read(lead, await node.batch(asked) if asked else [])
+    first = ReadBatch(pin.hash)
+    reads = OriginReads(first, inquiry, to_block=pin.number)
+    await first.send(node)
+    lead = reads.read(height=pin.number)
+    second = ReadBatch(pin.hash)
+    curve = CurveReads(second, lead)
+    await second.send(node)
+    return lead, curve.read()
 
 
 async def standing(node: Node, pad: Launchpad, token: Address = TOKEN) -> Standing | None:

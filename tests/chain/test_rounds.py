@@ -5,13 +5,17 @@ from collections.abc import Sequence
 import pytest
 
 from analysis.pipeline.chain_context import ChainContext
-from analysis.reads.eth_reads import NoAnswer, call, code_at, read_reply, word_at
-from analysis.reads.multicall import pushed_address
+from analysis.reads.answer_address import pushed_address
+from analysis.reads.chain_reads import AnswerAddress, Handle
+from analysis.reads.eth_reads import NoAnswer
 from analysis.reads.node import Node
 from analysis.reads.node_capabilities import NodeCapabilities
 from analysis.reads.read_batch import ReadBatch
-from analysis.simulation.balance_slot import probe_request, read_probe
-from analysis.token import admission, burned_supply, ownership, proxy_resolution
+from analysis.simulation.balance_slot import BalanceProbe
+from analysis.token.metadata import GETTERS
+from analysis.token.ownership import OWNER_GETTERS
+from analysis.token.proxy_resolution import STANDARD_SLOTS
+from config.burn import BURN_ADDRESSES
 from core.errors import TokenRefusedError
 from core.primitives import Address, BlockRef, Hash32
 from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
@@ -50,19 +54,19 @@ class WithoutCodeOverrides:
 UNKNOWN_PARAMETER = RpcFault(code=-32602, message="too many arguments, want at most 2")
 
 
-def questions(token: Address, block: Hash32) -> list[RpcRequest]:
+def add_reads(batch: ReadBatch, token: Address) -> list[Handle[object]]:
     return [
-        *admission.requests(token, block=block),
-        *proxy_resolution.first_requests(token, block=block),
-        *burned_supply.requests(token, block=block),
-        *ownership.requests(token, block=block),
-        code_at(named_account("nobody"), block=block),
-        *(word_at(token, Hash32(f"0x{slot:064x}"), block=block) for slot in range(12)),
+        batch.code(token),
+        *(batch.call(token, getter) for getter in (*GETTERS, *OWNER_GETTERS, "implementation()")),
+        *(batch.slot(token, slot) for slot in STANDARD_SLOTS),
+        *(batch.call(token, "balanceOf(address)", owner) for owner in sorted(BURN_ADDRESSES)),
+        batch.code(named_account("nobody")),
+        *(batch.slot(token, Hash32(f"0x{slot:064x}")) for slot in range(12)),
     ]
 
 
-def told(answer: RpcAnswer) -> bytes | str:
-    reply = read_reply(answer)
+def told(batch: ReadBatch, handle: Handle[object]) -> object:
+    reply = batch[handle]
     return "refused" if isinstance(reply, NoAnswer) else reply
 
 
@@ -73,11 +77,12 @@ async def test_packed_answers_are_the_plain_ones(
     head = await context.node.fetch_head()
     for token in world.tokens:
         node = CountingNode(context.node)
-        trip = ReadBatch()
-        asked = trip.ask(questions(token.address, head.hash))
-        await trip.send(node, NodeCapabilities())
-        plain = await context.node.batch(questions(token.address, head.hash))
-        assert [told(one) for one in trip[asked]] == [told(one) for one in plain], token.key
+        packed, plain = ReadBatch(head.hash), ReadBatch(head.hash)
+        reads, again = add_reads(packed, token.address), add_reads(plain, token.address)
+        await packed.send(node, NodeCapabilities())
+        await plain.send(context.node)
+        found = [told(packed, one) for one in reads]
+        assert found == [told(plain, one) for one in again], token.key
         assert node.calls <= (4 if token.key.startswith("symbol_") else 2), token.key
 
 
@@ -87,56 +92,58 @@ async def test_reads_that_write_leave_no_trace(
     """Anybody may move this token's holders' balances, so a read can too."""
     head = await context.node.fetch_head()
     token, friend = world.token("bypass_universal"), chain.fresh_account()
-    moving = call(
-        token.address,
-        "transferFrom(address,address,uint256)",
-        token.holders[0],
-        friend,
-        1,
-        block=head.hash,
-    )
-    reading = call(token.address, "balanceOf(address)", friend, block=head.hash)
-    trip = ReadBatch()
-    asked = trip.ask([moving, reading, moving, reading])
+    transfer = ("transferFrom(address,address,uint256)", token.holders[0], friend, 1)
+    balance = ("balanceOf(address)", friend)
+    batch = ReadBatch(head.hash)
+    reads = [batch.call(token.address, *each) for each in (transfer, balance, transfer, balance)]
     node = CountingNode(context.node)
-    await trip.send(node, NodeCapabilities())
-    moved, before, again, after = map(told, trip[asked])
+    await batch.send(node, NodeCapabilities())
+    moved, before, again, after = (told(batch, one) for one in reads)
     assert moved == again != "refused"
     assert before == after == bytes(32)
     assert node.calls == 1
 
 
-async def test_a_promise_is_kept_packed_and_plain(
+async def test_an_address_of_an_earlier_answer_is_the_same_packed_and_plain(
     chain: Chain, context: ChainContext, world: World
 ) -> None:
     head = await context.node.fetch_head()
     dex, token = world.venues.v2, world.token("honest")
     results = []
     for capabilities in (NodeCapabilities(), None):
-        trip = ReadBatch()
-        quotes = (token.pool.quote, named_account("no quote"))
-        pairs = trip.ask(
-            [
-                call(dex.factory, "getPair(address,address)", token.address, quote, block=head.hash)
-                for quote in quotes
-            ]
-        )
-        promised = [trip.promise(at) for at in range(pairs.start, pairs.stop)]
-        reserves = trip.ask([call(pair, "getReserves()", block=head.hash) for pair in promised])
-        held = trip.ask(
-            [call(token.address, "balanceOf(address)", pair, block=head.hash) for pair in promised]
-        )
-        codes = trip.ask([code_at(pair, block=head.hash) for pair in promised], first_bytes=4)
+        batch = ReadBatch(head.hash)
+        pairs = [
+            AnswerAddress(batch.call(dex.factory, "getPair(address,address)", token.address, quote))
+            for quote in (token.pool.quote, named_account("no quote"))
+        ]
+        reserves = [batch.call(pair, "getReserves()") for pair in pairs]
+        held = [batch.call(token.address, "balanceOf(address)", pair) for pair in pairs]
+        codes = [batch.code(pair, first_bytes=4) for pair in pairs]
         node = CountingNode(context.node)
-        await trip.send(node, capabilities)
-        assert [trip.kept(pair) for pair in promised] == [token.pool.address, None]
+        await batch.send(node, capabilities)
+        assert [batch.resolve(pair) for pair in pairs] == [token.pool.address, None]
         assert node.trips == (1 if capabilities else 2)
-        told_codes = [told(answer)[:4] for answer in trip[codes]]
-        results.append([*map(told, [*trip[reserves], *trip[held]]), *told_codes])
+        told_codes = [batch[code][:4] for code in codes]
+        results.append([*(told(batch, one) for one in (*reserves, *held)), *told_codes])
     packed, plain = results
     assert packed == plain
-    assert int.from_bytes(bytes(packed[2])) == chain.balance(token.address, token.pool.address)  # type: ignore[arg-type]  # bytes, as it was told
+    balance = chain.balance(token.address, token.pool.address)
+    assert packed[2] == balance.to_bytes(32)
     assert packed[1] == packed[3] == "refused"
+
+
+async def test_what_memory_answers_is_not_sent(context: ChainContext, world: World) -> None:
+    head = await context.node.fetch_head()
+    token = world.token("honest").address
+    first = ReadBatch(head.hash)
+    reads = add_reads(first, token)
+    await first.send(context.node)
+    node = CountingNode(context.node)
+    again = ReadBatch(head.hash, memory=first.answers(reads[:-1]))
+    same = add_reads(again, token)
+    await again.send(node, NodeCapabilities())
+    assert [told(again, one) for one in same] == [told(first, one) for one in reads]
+    assert [request.method for request in node.requests] == ["eth_getStorageAt"]
 
 
 @pytest.mark.parametrize("form", CLONES)
@@ -154,13 +161,12 @@ async def test_the_code_behind_every_clone_comes_in_the_same_trip(
     chain.mine()
     head = await context.node.fetch_head()
     assert pushed_address(bytes.fromhex(code.format(bare))) == target
-    trip = ReadBatch()
-    asked = trip.ask([code_at(clone, block=head.hash)])
-    found = trip.ask([code_at(trip.promise(asked.start), block=head.hash)])
-    padding = trip.ask([code_at(target, block=head.hash)])
+    batch = ReadBatch(head.hash)
+    found = batch.code(AnswerAddress(batch.code(clone)))
+    padding = batch.code(target)
     node = CountingNode(context.node)
-    await trip.send(node, NodeCapabilities())
-    assert told(trip[found][0]) == bytes.fromhex(behind[2:]) == told(trip[padding][0])
+    await batch.send(node, NodeCapabilities())
+    assert batch[found] == bytes.fromhex(behind[2:]) == batch[padding]
     assert node.calls == 1
 
 
@@ -170,15 +176,14 @@ async def test_balance_slots_are_found_together(
     head = await context.node.fetch_head()
     prober = chain.fresh_account(native_wei=0)
     assets = [world.token("honest").address, *(one.address for one in world.venues.stables)]
-    alone = await context.node.batch(
-        [probe_request(one, prober, block=head.hash) for one in assets]
-    )
-    trip = ReadBatch()
-    asked = trip.ask([probe_request(asset, prober, block=head.hash) for asset in assets])
+    packed, plain = ReadBatch(head.hash), ReadBatch(head.hash)
+    probes = [BalanceProbe(packed, asset, prober) for asset in assets]
+    alone = [BalanceProbe(plain, asset, prober) for asset in assets]
     node = CountingNode(context.node)
-    await trip.send(node, NodeCapabilities())
-    found = [read_probe(answer) for answer in trip[asked]]
-    assert found == [read_probe(answer) for answer in alone]
+    await packed.send(node, NodeCapabilities())
+    await plain.send(context.node)
+    found = [probe.read() for probe in probes]
+    assert found == [probe.read() for probe in alone]
     assert None not in found
     assert node.calls == 1
 

@@ -1,12 +1,21 @@
 """What is read of a token's state equals what a real node holds, also for hostile tokens."""
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TypeVar
 
 import pytest
 
-from analysis.reads.eth_reads import code_at, read_code
+from analysis.reads.block_reader import BlockReader
+from analysis.reads.read_batch import ReadBatch
 from analysis.static.analyse_code import analyse_code
-from analysis.token import admission, burned_supply, ownership, proxy_resolution
+from analysis.token import ownership, proxy_resolution
+from analysis.token.admission import AdmissionReads, Admitted
+from analysis.token.burned_supply import BurnReads
+from analysis.token.owner_slots import OwnerSlotReads
+from analysis.token.ownership import OwnerReads
+from analysis.token.proxy_resolution import ProxyReads, Trail
 from core.errors import TokenRefusedError, UpstreamError
 from core.primitives import Address, BlockRef, Hash32
 from core.rpc.messages import RpcAnswer, RpcRequest
@@ -16,6 +25,8 @@ from demo.wire import NodeRefusedError
 from tests.analysis.state.answers import raw
 from tests.analysis.static.test_delegation import CLONES
 from tests.chain.verbs import Chain
+
+T = TypeVar("T")
 
 FRONTS = ("proxy_1967", "proxy_beacon", "clone_1167")
 
@@ -34,7 +45,10 @@ class Reader:
             time_s=quantity(head["timestamp"]),
         )
 
-    def batch(self, requests: Sequence[RpcRequest]) -> list[RpcAnswer]:
+    async def fetch_head(self) -> BlockRef:
+        return self.block
+
+    async def batch(self, requests: Sequence[RpcRequest]) -> list[RpcAnswer]:
         return [self._answer(request) for request in requests]
 
     def _answer(self, request: RpcRequest) -> RpcAnswer:
@@ -43,22 +57,33 @@ class Reader:
         except NodeRefusedError as refused:
             return refused.fault
 
-    def admit(self, token: Address) -> admission.Admitted:
-        return admission.read(self.batch(admission.requests(token, block=self.block.hash)))
+    def read(self, reads: Callable[[ReadBatch], T], *, block: Hash32 | None = None) -> T:
+        """Reads that were sent and answered."""
+        batch = ReadBatch(block or self.block.hash)
+        added = reads(batch)
+        asyncio.run(batch.send(self))
+        return added
+
+    def admit(self, token: Address) -> Admitted:
+        return self.read(lambda batch: AdmissionReads(batch, token)).read()
 
     def owners(self, token: Address) -> tuple[Address, ...]:
-        return ownership.read(self.batch(ownership.requests(token, block=self.block.hash)))
+        return self.read(lambda batch: OwnerReads(batch, token)).read()
 
-    def trail(self, token: Address) -> proxy_resolution.Trail:
-        [code] = self.batch([code_at(token, block=self.block.hash)])
-        answers = self.batch(proxy_resolution.first_requests(token, block=self.block.hash))
-        trail = proxy_resolution.begin(token, code=read_code(code), answers=answers)
+    def trail(self, token: Address) -> Trail:
+        return asyncio.run(self._trail(token))
+
+    async def _trail(self, token: Address) -> Trail:
+        reader = BlockReader(self, block=self.block.hash)
+        batch = reader.batch()
+        code, proxy = batch.code(token), ProxyReads(batch, token)
+        await reader.send(batch)
+        trail = proxy_resolution.begin(token, code=batch[code], standard=proxy.read())
         while trail.wants is not None:
             if isinstance(trail.wants, proxy_resolution.FactsOf):
                 trail = proxy_resolution.learn(trail, analyse_code(trail.wants.code))
-                continue
-            asked = proxy_resolution.requests(trail, block=self.block.hash)
-            trail = proxy_resolution.read(trail, self.batch(asked))
+            else:
+                trail = await proxy_resolution.take_step(trail, reader)
         return trail
 
 
@@ -112,9 +137,9 @@ def test_an_unknown_block_is_the_nodes_fault(reader: Reader, world: World) -> No
     lost = Hash32("0x" + "77" * 32)
     token = world.token("honest").address
     with pytest.raises(UpstreamError):
-        admission.read(reader.batch(admission.requests(token, block=lost)))
+        reader.read(lambda batch: AdmissionReads(batch, token), block=lost).read()
     with pytest.raises(UpstreamError):
-        ownership.read(reader.batch(ownership.requests(token, block=lost)))
+        reader.read(lambda batch: OwnerReads(batch, token), block=lost).read()
 
 
 def test_owners(reader: Reader, world: World) -> None:
@@ -130,18 +155,14 @@ def test_an_owner_without_a_getter_is_found_in_its_slot(reader: Reader, world: W
     token = world.token("mintable").address
     slots = analyse_code(reader.admit(token).code).owner_slots
     assert slots
-    asked = ownership.slot_requests(token, slots, block=reader.block.hash)
-    held = ownership.read_slots(slots, reader.batch(asked))
-    codes = reader.batch(ownership.holder_requests(held, block=reader.block.hash))
-    assert ownership.read_wallets(held, codes) == (world.owner,)
+    found = reader.read(lambda batch: OwnerSlotReads(batch, token, slots)).read()
+    assert found.wallets == (world.owner,)
 
 
 def test_burned_supply(reader: Reader, world: World, chain: Chain) -> None:
     for key in ("honest", "burned"):
         token = world.token(key).address
-        burned = burned_supply.read(
-            reader.batch(burned_supply.requests(token, block=reader.block.hash))
-        )
+        burned = reader.read(partial(BurnReads, token=token)).read()
         held = sum(chain.balance(token, row.owner) for row in burned.holders)
         assert burned.burned_raw == held
         assert (burned.burned_raw > 0) is (key == "burned")

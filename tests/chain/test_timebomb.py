@@ -11,16 +11,17 @@ from msgspec import structs
 
 from analysis.pipeline.chain_context import ChainContext
 from analysis.pipeline.scan import scan
+from analysis.reads.block_reader import BlockReader
+from analysis.reads.read_batch import ReadBatch
 from analysis.static.token_model.clock_limits import ClockLimit
-from analysis.token import contract_clock
-from analysis.token.contract_clock import ContractClock, Reading, clock_at
+from analysis.token.contract_clock import ClockRead, ContractClock, Reading, clock_at
 from analysis.token.deadline_state import read_clock_state
 from analysis.token.judge_code import CodeVerdict, judge_code
 from api.formats.native import render_native
 from api.formats.rendering import clock_after
 from api.formats.shapes import NativeFeatures
 from config.chains import Chain as ChainFacts
-from core.primitives import Address, Hash32
+from core.primitives import Address, BlockRef, Hash32
 from core.report import Report
 from core.rpc.client import RpcClient
 from demo.layout import ZooToken
@@ -88,19 +89,26 @@ def course(report: Report, facts: ChainFacts, waits_s: Sequence[int]) -> list[An
     return [(features.timebomb, features.timebomb_status) for features in answers]
 
 
+async def clock_of(client: RpcClient, block: BlockRef) -> Reading | None:
+    batch = ReadBatch(block.hash)
+    clock = ClockRead(batch)
+    await batch.send(client)
+    return clock.read()
+
+
 async def test_the_clock_is_what_contracts_read(chain: Chain, client: RpcClient) -> None:
     for _ in range(3):
         chain.node.increase_time(1_000)
         head = await client.fetch_head()
-        [told] = await client.batch([contract_clock.request(block=head.hash)])
-        assert contract_clock.read(told) == Reading(block_number=head.number, time_s=head.time_s)
+        assert await clock_of(client, head) == Reading(block_number=head.number, time_s=head.time_s)
 
 
 async def test_a_former_block_has_its_own_clock(chain: Chain, client: RpcClient) -> None:
     former = await client.fetch_head()
     chain.node.increase_time(1_000)
-    [told] = await client.batch([contract_clock.request(block=former.hash)])
-    assert contract_clock.read(told) == Reading(block_number=former.number, time_s=former.time_s)
+    assert await clock_of(client, former) == Reading(
+        block_number=former.number, time_s=former.time_s
+    )
 
 
 async def test_a_stored_deadline_is_read_at_the_pinned_block(
@@ -110,11 +118,11 @@ async def test_a_stored_deadline_is_read_at_the_pinned_block(
     limit, until_s = stored_limit(chain, token), deadline_of(chain, token)
     pin = await client.fetch_head()
     chain.send(token.owner, token.address, "setDeadline(uint256)", until_s + 5)
-    state = await read_clock_state(client, token.address, [limit], block=pin.hash)
+    state = await read_clock_state(BlockReader(client, block=pin.hash), token.address, [limit])
     assert state.reading == Reading(block_number=pin.number, time_s=pin.time_s)
     assert [row.value for row in state.limits] == [until_s]
     head = await client.fetch_head()
-    state = await read_clock_state(client, token.address, [limit], block=head.hash)
+    state = await read_clock_state(BlockReader(client, block=head.hash), token.address, [limit])
     assert [row.value for row in state.limits] == [until_s + 5]
 
 

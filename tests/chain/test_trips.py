@@ -7,6 +7,7 @@ import msgspec
 import pytest
 
 from analysis.pipeline.chain_context import ChainContext
+from analysis.reads.block_reader import BlockReader
 from analysis.static.analyse_code import analyse_code
 from analysis.token.owner_slots import OwnerSlots, read_owner_slots
 from config.settings import AnalysisSettings
@@ -124,12 +125,12 @@ async def test_owner_slots_and_who_is_in_them_take_one_trip(
     code = str(chain.node.rpc("eth_getCode", token.address, "latest"))
     slots = analyse_code(bytes.fromhex(code[2:])).owner_slots
     node = CountingNode(context.node)
-    packed = await read_owner_slots(
-        node, token.address, slots, block=head.hash, capabilities=context.capabilities
-    )
+    reader = BlockReader(node, block=head.hash, capabilities=context.capabilities)
+    packed = await read_owner_slots(reader, token.address, slots)
     assert packed == OwnerSlots(wallets=(token.owner,), are_vacant=False)
     assert (node.trips, node.calls) == (1, 1)
-    assert await read_owner_slots(node, token.address, slots, block=head.hash) == packed
+    plain = BlockReader(node, block=head.hash)
+    assert await read_owner_slots(plain, token.address, slots) == packed
 
 
 async def test_a_chain_with_thirty_exchanges_takes_three_trips(

@@ -265,6 +265,7 @@ class ScriptedNode:
             "parentHash": block.parent_hash,
             "timestamp": block_time(block),
             "logsBloom": f"0x{bloom_of(block.logs):0512x}",
+            "miner": ZERO_ADDRESS,
             "transactions": [],
         }
 

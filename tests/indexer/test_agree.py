@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.primitives import Address, BlockRef, Hash32
+from core.primitives import ZERO_ADDRESS, Address, BlockRef, Hash32
 from core.rpc.failures import DisagreementError
 from core.rpc.headers import Header, LogsBloom
 from indexer.answer_checks import (
@@ -46,6 +46,8 @@ def header_of(block: Block, bloom: int | None = None) -> Header:
             time_s=0,
         ),
         logs_bloom=LogsBloom(bloom_of(block.logs) if bloom is None else bloom),
+        proposer=ZERO_ADDRESS,
+        base_fee_wei=None,
     )
 
 

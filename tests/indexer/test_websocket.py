@@ -22,6 +22,7 @@ def head(number: int) -> dict[str, Any]:
         "parentHash": block.parent_hash,
         "timestamp": "0x1",
         "logsBloom": "0x" + "00" * 256,
+        "miner": "0x" + "00" * 20,
     }
 
 

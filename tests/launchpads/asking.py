@@ -5,13 +5,16 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from analysis.launchpads import origin, verdict
-from analysis.launchpads.verdict import IssuerOrigin
+from analysis.launchpads.origin import OriginReads
+from analysis.launchpads.verdict import ConfirmationReads, IssuerOrigin
 from analysis.reads.node import Node
+from analysis.reads.read_batch import ReadBatch
 from analysis.token.metadata import Metadata
 from config.launchpads import Launchpad
 from core.primitives import Address, BlockRef, Hash32, RawAmount
 from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
 from sql.rows import LaunchRow
+from tests.analysis.state.answers import answer_each
 
 METADATA = Metadata(name="Any", symbol="ANY", decimals=18, supply_raw=RawAmount(10**27))
 PIN = BlockRef(
@@ -36,11 +39,16 @@ async def ask(
     """As an analysis asks a node."""
     pin = await node.fetch_head()
     inquiry = origin.begin(pads, token, launches, covered)
-    asked = origin.requests(inquiry, block=pin.hash, to_block=pin.number)
-    lead = origin.read(inquiry, await node.batch(asked) if asked else [], height=pin.number)
-    more = verdict.confirm_requests(lead, block=pin.hash)
-    answers = await node.batch(more) if more else []
-    return verdict.conclude(lead, answers, code=PLAIN_CODE, metadata=METADATA, has_pool=True)
+    first = ReadBatch(pin.hash)
+    reads = OriginReads(first, inquiry, to_block=pin.number)
+    await first.send(node)
+    lead = reads.read(height=pin.number)
+    second = ReadBatch(pin.hash)
+    confirmation = ConfirmationReads(second, lead)
+    await second.send(node)
+    return verdict.conclude(
+        lead, confirmation.read(), code=PLAIN_CODE, metadata=METADATA, has_pool=True
+    )
 
 
 def conclude(
@@ -56,14 +64,15 @@ def conclude(
 ) -> IssuerOrigin:
     """As `ask`, each request answered by a function."""
     inquiry = origin.begin(pads, token, launches, covered)
-    lead = origin.read(
-        inquiry,
-        [answer(one) for one in origin.requests(inquiry, block=PIN.hash, to_block=PIN.number)],
-        height=PIN.number,
-    )
-    more = verdict.confirm_requests(lead, block=PIN.hash)
+    first = ReadBatch(PIN.hash)
+    reads = OriginReads(first, inquiry, to_block=PIN.number)
+    answer_each(first, answer)
+    lead = reads.read(height=PIN.number)
+    second = ReadBatch(PIN.hash)
+    confirmation = ConfirmationReads(second, lead)
+    answer_each(second, answer)
     return verdict.conclude(
-        lead, [answer(one) for one in more], code=code, metadata=metadata, has_pool=has_pool
+        lead, confirmation.read(), code=code, metadata=metadata, has_pool=has_pool
     )
 
 

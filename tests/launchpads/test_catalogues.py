@@ -5,9 +5,10 @@ from collections.abc import AsyncIterator, Iterator
 import msgspec
 import pytest
 
-from analysis.launchpads import catalogues, origin
-from analysis.launchpads.catalogues import Walk
+from analysis.launchpads import origin
+from analysis.launchpads.catalogues import CatalogueRead, Walk
 from analysis.launchpads.verdict import IssuerOrigin
+from analysis.reads.read_batch import ReadBatch
 from config.launchpads import Catalogue, Launchpad
 from config.settings import RpcSettings
 from core.abi import selector_of
@@ -81,8 +82,10 @@ def pad_at(at: Address) -> Launchpad:
 async def find(client: RpcClient, at: Address, token: Address) -> str:
     walk = Walk(pad=pad_at(at), catalogue=LIST, at=at)
     head = await client.fetch_head()
-    (answer,) = await client.batch([catalogues.request(walk, token, block=head.hash)])
-    return catalogues.read(answer)
+    batch = ReadBatch(head.hash)
+    search = CatalogueRead(batch, walk, token)
+    await batch.send(client)
+    return search.read()
 
 
 @pytest.mark.parametrize("entry", [FLAT, f"20 {FLAT}"], ids=["values", "struct"])

@@ -6,10 +6,10 @@ from typing import Literal
 import msgspec
 
 from analysis.launchpads.registries import Record
+from analysis.reads.chain_reads import CallRead
 from analysis.reads.eth_reads import Reply, decode_uint
 from config.launchpads import CurveKind
-from core.primitives import Address, Hash32, RawAmount
-from core.rpc.messages import RpcRequest
+from core.primitives import Address, RawAmount
 
 
 class CurveState(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,13 +36,14 @@ class Curve(msgspec.Struct, frozen=True, kw_only=True):
     key: CurveKind
     words: int
     """Least length of the record, in words; a shorter one is not of this kind."""
-    requests: Callable[[Record, Hash32], tuple[RpcRequest, ...]]
-    """Reads at one block. Empty: the record contains everything."""
-    read: Callable[[Record, Sequence[Reply]], Standing]
+    calls: Callable[[Record], tuple[CallRead, ...]]
+    """Empty: the record contains everything."""
+    decode: Callable[[Record, Sequence[Reply]], Standing]
+    """Decodes the replies to `calls`."""
 
 
-def no_requests(_record: Record, _block: Hash32) -> tuple[RpcRequest, ...]:
-    """Return no reads, for curves whose record contains everything."""
+def no_calls(_record: Record) -> tuple[CallRead, ...]:
+    """Return no calls, for curves whose record contains everything."""
     return ()
 
 

@@ -9,15 +9,15 @@ from collections.abc import Collection, Mapping, Sequence
 import msgspec
 
 from analysis.launchpads.origin import Lead
-from analysis.launchpads.registries import Record, told
+from analysis.launchpads.registries import Record, reply_to
 from analysis.launchpads.verdict import IssuerOrigin
 from analysis.market.curves import flap, four_meme, pons_v2, printr, virtuals
 from analysis.market.curves.curve import Curve, CurveState, Standing
 from analysis.market.liquidity_value import PoolValue, Price, value_pool
+from analysis.reads.read_batch import ReadBatch
 from config.launchpads import CurveKind
-from core.primitives import Address, Hash32
+from core.primitives import Address
 from core.report import PoolResultRow
-from core.rpc.messages import RpcAnswer, RpcRequest
 
 CURVES: Mapping[CurveKind, Curve] = {
     module.CURVE.key: module.CURVE for module in (four_meme, flap, pons_v2, virtuals, printr)
@@ -34,26 +34,31 @@ class ValuedCurve(msgspec.Struct, frozen=True, kw_only=True):
     value: PoolValue
 
 
-def requests(lead: Lead, *, block: Hash32) -> tuple[RpcRequest, ...]:
-    """Return the reads of the token's curve that its registry's record does not answer."""
-    found = _curve_of(lead)
-    return () if found is None else found[0].requests(found[1], block)
+class CurveReads:
+    """The reads of the token's curve that its registry's record does not answer."""
 
+    def __init__(self, batch: ReadBatch, lead: Lead) -> None:
+        self._batch = batch
+        self._lead = lead
+        self._found = _curve_of(lead)
+        calls = () if self._found is None else self._found[0].calls(self._found[1])
+        self._replies = [batch.add(each) for each in calls]
 
-def read(lead: Lead, answers: Sequence[RpcAnswer]) -> Standing | None:
-    """Return the state of the token's curve. None: it has none, as far as known.
+    def read(self) -> Standing | None:
+        """Return the state of the token's curve. None: it has none, as far as known.
 
-    `unread` also where a platform with curves issued the token and its curve cannot be read, or
-    where a fault of the node prevented the read.
-    """
-    found = _curve_of(lead)
-    if found is not None:
-        replies = [told(answer) for answer in answers]
-        heard = [reply for reply in replies if not isinstance(reply, str)]
-        return found[0].read(found[1], heard) if len(heard) == len(replies) else "unread"
-    if lead.proof is not None:
-        return "unread" if lead.proof[0].kind == "curve" else None
-    return "unread" if any(pad.kind == "curve" for pad in lead.unread_pads) else None
+        `unread` also where a platform with curves issued the token and its curve cannot be read, or
+        where a fault of the node prevented the read.
+        """
+        lead = self._lead
+        if self._found is not None:
+            curve, record = self._found
+            replies = [reply_to(self._batch, reply) for reply in self._replies]
+            heard = [reply for reply in replies if not isinstance(reply, str)]
+            return curve.decode(record, heard) if len(heard) == len(replies) else "unread"
+        if lead.proof is not None:
+            return "unread" if lead.proof[0].kind == "curve" else None
+        return "unread" if any(pad.kind == "curve" for pad in lead.unread_pads) else None
 
 
 def value(

@@ -7,7 +7,7 @@ getTokenV8Safe.
 from collections.abc import Sequence
 
 from analysis.launchpads.registries import Record
-from analysis.market.curves.curve import Curve, CurveState, Standing, no_requests
+from analysis.market.curves.curve import Curve, CurveState, Standing, no_calls
 from analysis.reads.eth_reads import Reply
 from core.primitives import RawAmount, address_of
 
@@ -18,7 +18,7 @@ _SUPPLY_RAW = 10**9 * 10**18
 """Supply of every token, in smallest units."""
 
 
-def _read(record: Record, _replies: Sequence[Reply]) -> Standing:
+def _decode(record: Record, _replies: Sequence[Reply]) -> Standing:
     status, reserve, sold, *_ = record.words
     for_pool, quote = record.words[8], address_of(record.words[9])
     if status != _TRADABLE or sold >= for_pool:
@@ -33,4 +33,4 @@ def _read(record: Record, _replies: Sequence[Reply]) -> Standing:
     )
 
 
-CURVE = Curve(key="curve_b", words=18, requests=no_requests, read=_read)
+CURVE = Curve(key="curve_b", words=18, calls=no_calls, decode=_decode)

@@ -8,23 +8,23 @@ from collections.abc import Sequence
 
 from analysis.launchpads.registries import Record
 from analysis.market.curves.curve import Curve, CurveState, Standing, word_of
-from analysis.reads.eth_reads import Reply, call
-from core.primitives import Hash32, RawAmount, address_of
-from core.rpc.messages import RpcRequest
+from analysis.reads.chain_reads import CallRead, call_of
+from analysis.reads.eth_reads import Reply
+from core.primitives import RawAmount, address_of
 
 _CURVE, _QUOTE, _PHASE = 1, 4, 10
 _SELLING = 0
 
 
-def _requests(record: Record, block: Hash32) -> tuple[RpcRequest, ...]:
+def _calls(record: Record) -> tuple[CallRead, ...]:
     curve = address_of(record.words[_CURVE])
     if record.words[_PHASE] != _SELLING or curve is None:
         return ()
     getters = ("getReserves()", "realQuoteReserve()", "graduated()")
-    return tuple(call(curve, getter, block=block) for getter in getters)
+    return tuple(call_of(curve, getter) for getter in getters)
 
 
-def _read(record: Record, replies: Sequence[Reply]) -> Standing:
+def _decode(record: Record, replies: Sequence[Reply]) -> Standing:
     if record.words[_PHASE] != _SELLING:
         return "closed"
     curve, quote = address_of(record.words[_CURVE]), address_of(record.words[_QUOTE])
@@ -43,4 +43,4 @@ def _read(record: Record, replies: Sequence[Reply]) -> Standing:
     )
 
 
-CURVE = Curve(key="curve_c", words=15, requests=_requests, read=_read)
+CURVE = Curve(key="curve_c", words=15, calls=_calls, decode=_decode)

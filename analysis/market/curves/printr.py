@@ -7,12 +7,12 @@ Source: Printr getCurve. A known token whose threshold is 0 has graduated.
 from collections.abc import Sequence
 
 from analysis.launchpads.registries import Record
-from analysis.market.curves.curve import Curve, CurveState, Standing, no_requests
+from analysis.market.curves.curve import Curve, CurveState, Standing, no_calls
 from analysis.reads.eth_reads import Reply
 from core.primitives import RawAmount, address_of
 
 
-def _read(record: Record, _replies: Sequence[Reply]) -> Standing:
+def _decode(record: Record, _replies: Sequence[Reply]) -> Standing:
     quote, curves, supply, virtual, paid, threshold = record.words[:6]
     if threshold == 0:
         return "closed"
@@ -27,4 +27,4 @@ def _read(record: Record, _replies: Sequence[Reply]) -> Standing:
     )
 
 
-CURVE = Curve(key="curve_e", words=6, requests=no_requests, read=_read)
+CURVE = Curve(key="curve_e", words=6, calls=no_calls, decode=_decode)

@@ -9,22 +9,22 @@ from collections.abc import Sequence
 
 from analysis.launchpads.registries import Record
 from analysis.market.curves.curve import Curve, CurveState, Standing, word_of
-from analysis.reads.eth_reads import Reply, call, decode_address
-from core.primitives import Hash32, RawAmount, address_of
-from core.rpc.messages import RpcRequest
+from analysis.reads.chain_reads import CallRead, call_of
+from analysis.reads.eth_reads import Reply, decode_address
+from core.primitives import RawAmount, address_of
 
 _PAIR, _TRADING, _ON_UNISWAP = 2, 11, 12
 
 
-def _requests(record: Record, block: Hash32) -> tuple[RpcRequest, ...]:
+def _calls(record: Record) -> tuple[CallRead, ...]:
     pair = address_of(record.words[_PAIR])
     if pair is None or not _is_selling(record):
         return ()
     getters = ("getReserves()", "assetBalance()", "tokenB()")
-    return tuple(call(pair, getter, block=block) for getter in getters)
+    return tuple(call_of(pair, getter) for getter in getters)
 
 
-def _read(record: Record, replies: Sequence[Reply]) -> Standing:
+def _decode(record: Record, replies: Sequence[Reply]) -> Standing:
     if not _is_selling(record):
         return "closed"
     pair = address_of(record.words[_PAIR])
@@ -45,4 +45,4 @@ def _is_selling(record: Record) -> bool:
     return bool(record.words[_TRADING]) and not record.words[_ON_UNISWAP]
 
 
-CURVE = Curve(key="curve_d", words=13, requests=_requests, read=_read)
+CURVE = Curve(key="curve_d", words=13, calls=_calls, decode=_decode)

@@ -7,21 +7,24 @@ Pool (storage layout), StateLibrary; v3-core SqrtPriceMath.
 """
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from math import sqrt
 
 import msgspec
 from eth_hash.auto import keccak
 
 from analysis.market.venues.pool import Candidate, PoolState, spot_price
-from analysis.reads.eth_reads import Log, NoAnswer, call, read_logs, read_reply
+from analysis.reads.eth_reads import Log, NoAnswer, Reply, decode_logs, decode_uint
+from analysis.reads.read_batch import ReadBatch
 from config.chains import Dex
 from core.abi import topic_of
 from core.primitives import ZERO_ADDRESS, Address, Hash32, RawAmount
-from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
+from core.rpc.messages import RpcRequest
 
 _INITIALIZE = topic_of("Initialize(bytes32,address,address,uint24,int24,address,uint160,int24)")
 _MODIFY_LIQUIDITY = topic_of("ModifyLiquidity(bytes32,address,int24,int24,int256,bytes32)")
 
+_LOAD = "extsload(bytes32)"
 _POOLS_SLOT = 6
 _LIQUIDITY_OFFSET = 3
 _PRICE_BITS = 160
@@ -41,79 +44,103 @@ class Position(msgspec.Struct, frozen=True, kw_only=True):
     liquidity: int
 
 
-def find_requests(dex: Dex, token: Address, *, to_block: int | None) -> tuple[RpcRequest, ...]:
-    """Return the log queries for creation events with the token on either side. A node may refuse
-    the range.
+class CreationReads:
+    """Log queries for creation events with the token on either side."""
 
-    `to_block` None: up to the newest.
-    """
-    word = "0x" + token[2:].rjust(64, "0")
-    return tuple(
-        _logs(dex, [_INITIALIZE, None, *sides], to_block=to_block)
-        for sides in ([word], [None, word])
-    )
+    def __init__(self, batch: ReadBatch, dex: Dex, token: Address, *, to_block: int | None) -> None:
+        """`to_block` None: up to the newest."""
+        word = "0x" + token[2:].rjust(64, "0")
+        self._batch = batch
+        self._dex = dex
+        self._token = token
+        self._logs = [
+            batch.request(
+                _logs(dex, [_INITIALIZE, None, *sides], to_block=to_block), returns=decode_logs
+            )
+            for sides in ([word], [None, word])
+        ]
 
+    @cached_property
+    def _events(self) -> list[tuple[Log, ...] | None]:
+        return [self._batch[logs] for logs in self._logs]
 
-def read_found(
-    dex: Dex, token: Address, quotes: Sequence[Address], answers: Sequence[RpcAnswer]
-) -> tuple[Candidate, ...]:
-    """Decode the token's pools against `quotes` and the native coin. Refused ranges contribute
-    none."""
-    wanted = {*quotes, ZERO_ADDRESS}
-    found = []
-    for answer in answers:
-        for log in read_logs(answer):
-            sides = tuple(Address("0x" + topic[-40:]) for topic in log.topics[2:4])
-            quote = sides[1] if sides[0] == token else sides[0]
-            if quote in wanted:
-                words = _words(log.data)
-                found.append(
-                    Candidate(
-                        dex=dex,
-                        pool=dex.factory,
-                        token=token,
-                        quote=quote,
-                        pool_id=Hash32(log.topics[1]),
-                        fee=words[0],
-                        tick_spacing=_signed(words[1]),
-                        hooks=Address(f"0x{words[2]:040x}") if words[2] else None,
-                    )
-                )
-    return tuple(found)
+    @property
+    def is_refused(self) -> bool:
+        """True if the node refused one of the ranges."""
+        return None in self._events
 
-
-def state_requests(
-    dex: Dex, pools: Sequence[Candidate], *, block: Hash32, to_block: int | None
-) -> tuple[RpcRequest, ...]:
-    """Return the reads: the changes of all pools' positions in one, then two words of storage a
-    pool."""
-    ids = [pool.pool_id for pool in pools]
-    words = [
-        call(dex.factory, "extsload(bytes32)", slot, block=block)
-        for pool in pools
-        for slot in state_slots(pool)
-    ]
-    return (_logs(dex, [_MODIFY_LIQUIDITY, ids], to_block=to_block), *words)
-
-
-def read_states(
-    pools: Sequence[Candidate], answers: Sequence[RpcAnswer]
-) -> list[tuple[Candidate, PoolState | None]]:
-    """Decode the state of each pool; where the node refused the logs, a lower bound of it.
-
-    None: the node did not return enough. Raises UpstreamError.
-    """
-    is_refused = isinstance(answers[0], RpcFault)
-    positions = _read_positions(read_logs(answers[0]))
-    return [
-        (
-            pool,
-            _read_state(
-                pool, None if is_refused else positions.get(pool.key, ()), answers[at : at + 2]
-            ),
+    def read(self, quotes: Sequence[Address]) -> tuple[Candidate, ...]:
+        """Decode the token's pools against `quotes` and the native coin. Refused ranges contribute
+        none."""
+        wanted = {*quotes, ZERO_ADDRESS}
+        return tuple(
+            self._created(log, quote)
+            for logs in self._events
+            for log in logs or ()
+            if (quote := self._quote_in(log)) in wanted
         )
-        for pool, at in zip(pools, range(1, len(answers), 2), strict=True)
-    ]
+
+    def _quote_in(self, log: Log) -> Address:
+        first, second = (Address("0x" + topic[-40:]) for topic in log.topics[2:4])
+        return second if first == self._token else first
+
+    def _created(self, log: Log, quote: Address) -> Candidate:
+        words = _words(log.data)
+        return Candidate(
+            dex=self._dex,
+            pool=self._dex.factory,
+            token=self._token,
+            quote=quote,
+            pool_id=Hash32(log.topics[1]),
+            fee=words[0],
+            tick_spacing=_signed(words[1]),
+            hooks=Address(f"0x{words[2]:040x}") if words[2] else None,
+        )
+
+
+class V4StateReads:
+    """Reads of pools' states: the changes of all positions in one, then two words of storage a
+    pool."""
+
+    def __init__(
+        self, batch: ReadBatch, dex: Dex, pools: Sequence[Candidate], *, to_block: int | None
+    ) -> None:
+        """`to_block` None: up to the newest."""
+        ids = [pool.pool_id for pool in pools]
+        self._batch = batch
+        self._logs = batch.request(
+            _logs(dex, [_MODIFY_LIQUIDITY, ids], to_block=to_block), returns=decode_logs
+        )
+        self._pools = [
+            (pool, [batch.call(dex.factory, _LOAD, slot) for slot in state_slots(pool)])
+            for pool in pools
+        ]
+
+    def read(self) -> list[tuple[Candidate, PoolState | None]]:
+        """Decode the state of each pool; where the node refused the logs, a lower bound of it.
+
+        None: the node did not return enough. Raises UpstreamError.
+        """
+        logs = self._batch[self._logs]
+        positions = None if logs is None else _read_positions(logs)
+        return [
+            (
+                pool,
+                _read_state(
+                    pool,
+                    None if positions is None else positions.get(pool.key, ()),
+                    [self._batch[word] for word in words],
+                ),
+            )
+            for pool, words in self._pools
+        ]
+
+    def read_existing(self) -> frozenset[str]:
+        """Return the keys of the pools that have a price, so that they exist. Raises
+        UpstreamError."""
+        return frozenset(
+            pool.key for pool, words in self._pools if decode_uint(self._batch[words[0]])
+        )
 
 
 def held_amounts(positions: Sequence[Position], *, sqrt_price: float) -> tuple[float, float]:
@@ -131,11 +158,10 @@ def held_amounts(positions: Sequence[Position], *, sqrt_price: float) -> tuple[f
 
 
 def _read_state(
-    pool: Candidate, positions: Sequence[Position] | None, answers: Sequence[RpcAnswer]
+    pool: Candidate, positions: Sequence[Position] | None, replies: Sequence[Reply]
 ) -> PoolState | None:
     """Decode one pool's state. `positions` None: not known, so the state is bounded by the
     liquidity in range."""
-    replies = [read_reply(answer) for answer in answers]
     words = [int.from_bytes(reply, "big") for reply in replies if not isinstance(reply, NoAnswer)]
     if len(words) != len(replies) or (positions is None and not words[1]):
         return None

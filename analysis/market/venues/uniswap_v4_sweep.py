@@ -9,11 +9,11 @@ from collections.abc import Iterator, Sequence
 
 from analysis.market.venues import uniswap_v4
 from analysis.market.venues.pool import Candidate, PoolState
-from analysis.reads.eth_reads import WORD, call_raw, read_reply
+from analysis.reads.chain_reads import CallRead
+from analysis.reads.eth_reads import WORD, Reply
+from analysis.reads.read_batch import ReadBatch
 from config.chains import Dex
 from core.abi import selector_of
-from core.primitives import Hash32
-from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
 
 MOST_SWEPT = 30_000
 """Most pools of one token and manager that are read; of more, the first made and the newest."""
@@ -32,29 +32,31 @@ def within_bound(pools: Sequence[Candidate]) -> Sequence[Candidate]:
     return (*pools[:half], *pools[-half:])
 
 
-def requests(dex: Dex, pools: Sequence[Candidate], *, block: Hash32) -> tuple[RpcRequest, ...]:
-    """Return the reads of both words of all pools' states, `_POOLS_A_CALL` pools each."""
-    return tuple(call_raw(dex.factory, _read_all(part), block=block) for part in _parts(pools))
+class SweepReads:
+    """Reads of both words of all pools' states, `_POOLS_A_CALL` pools each."""
 
+    def __init__(self, batch: ReadBatch, dex: Dex, pools: Sequence[Candidate]) -> None:
+        self._batch = batch
+        self._parts = [
+            (part, batch.add(CallRead(to=dex.factory, data=_read_all(part)), returns=_words))
+            for part in _parts(pools)
+        ]
 
-def read(
-    pools: Sequence[Candidate], answers: Sequence[RpcAnswer]
-) -> list[tuple[Candidate, PoolState | None]]:
-    """Decode a lower bound of each pool's reserves. None: there is no such pool, or the node
-    returned no data.
+    def read(self) -> list[tuple[Candidate, PoolState | None]]:
+        """Decode a lower bound of each pool's reserves. None: there is no such pool, or the node
+        returned no data.
 
-    Raises UpstreamError for an answer that cannot be used.
-    """
-    found: list[tuple[Candidate, PoolState | None]] = []
-    for part, answer in zip(_parts(pools), answers, strict=True):
-        # A node may reject so large a read: then only these pools are unread, not the token.
-        reply = None if isinstance(answer, RpcFault) else read_reply(answer)
-        words = reply[_ARRAY_HEAD_BYTES:] if isinstance(reply, bytes) else b""
-        found += (
-            (pool, _floor(pool, words[at : at + 32], words[at + 32 : at + 64]))
-            for pool, at in zip(part, range(0, 64 * len(part), 64), strict=True)
-        )
-    return found
+        Raises UpstreamError for an answer that cannot be used.
+        """
+        found: list[tuple[Candidate, PoolState | None]] = []
+        for part, answer in self._parts:
+            # A node may reject so large a read: then only these pools are unread, not the token.
+            words = self._batch.get(answer) or b""
+            found += (
+                (pool, _floor(pool, words[at : at + 32], words[at + 32 : at + 64]))
+                for pool, at in zip(part, range(0, 64 * len(part), 64), strict=True)
+            )
+        return found
 
 
 def pick(
@@ -88,11 +90,15 @@ def _floor(pool: Candidate, first: bytes, second: bytes) -> PoolState | None:
     )
 
 
-def _read_all(pools: Sequence[Candidate]) -> str:
+def _words(reply: Reply) -> bytes:
+    return reply[_ARRAY_HEAD_BYTES:] if isinstance(reply, bytes) else b""
+
+
+def _read_all(pools: Sequence[Candidate]) -> bytes:
     """Return calldata, encoded here because a general encoder takes a second for so many words."""
     slots = [slot for pool in pools for slot in uniswap_v4.state_slots(pool)]
     head = WORD.to_bytes(WORD) + len(slots).to_bytes(WORD)
-    return selector_of("extsload(bytes32[])") + (head + b"".join(slots)).hex()
+    return bytes.fromhex(selector_of("extsload(bytes32[])")[2:]) + head + b"".join(slots)
 
 
 def _parts(pools: Sequence[Candidate]) -> Iterator[Sequence[Candidate]]:

@@ -6,10 +6,10 @@ from eth_abi.abi import encode
 from hypothesis import given
 from hypothesis import strategies as st
 
+from analysis.reads.chain_reads import AnswerAddress, Handle, call_of, source_of, with_address
 from analysis.reads.eth_reads import (
     TEXT_LIMIT,
     NoAnswer,
-    call,
     decode_address,
     decode_text,
     decode_uint,
@@ -17,6 +17,7 @@ from analysis.reads.eth_reads import (
     read_reply,
     read_word,
 )
+from analysis.reads.rpc_reads import read_request
 from core.errors import UpstreamError
 from core.primitives import Address, Hash32
 from core.rpc.messages import RpcFault
@@ -89,7 +90,7 @@ def test_nonsense_from_a_node_is_its_fault(answer: bytes) -> None:
 
 
 def test_reads_are_pinned_to_a_block_hash_and_bounded_in_gas() -> None:
-    request = call(TOKEN, "balanceOf(address)", TOKEN, block=BLOCK)
+    request = read_request(call_of(TOKEN, "balanceOf(address)", TOKEN), block=BLOCK)
     transaction, pin = request.params
     assert pin == {"blockHash": BLOCK}
     assert transaction == {
@@ -97,6 +98,19 @@ def test_reads_are_pinned_to_a_block_hash_and_bounded_in_gas() -> None:
         "data": "0x70a08231" + "0" * 24 + "11" * 20,
         "gas": "0xe4e1c0",
     }
+
+
+def test_an_argument_of_an_earlier_answer_is_put_in_where_it_belongs() -> None:
+    known, found = "transferFrom(address,address,uint256)", Address("0x" + "33" * 20)
+    earlier = AnswerAddress(Handle(4, decode_address))
+    read = call_of(TOKEN, known, TOKEN, earlier, 7)
+    assert source_of(read) == earlier
+    assert with_address(read, found) == call_of(TOKEN, known, TOKEN, found, 7)
+    to = call_of(earlier, known, TOKEN, TOKEN, 7)
+    assert (source_of(to), with_address(to, TOKEN)) == (
+        earlier,
+        call_of(TOKEN, known, TOKEN, TOKEN, 7),
+    )
 
 
 @given(st.text(st.characters(exclude_characters="\0", codec="utf-8"), max_size=400))

@@ -5,25 +5,39 @@ import asyncio
 import pytest
 from msgspec import structs
 
+from analysis.reads.block_reader import BlockReader
+from analysis.reads.read_batch import ReadBatch
 from analysis.static.custody.simulation_hints import StoredAddress
 from analysis.static.token_model.clock_limits import ClockLimit
-from analysis.token import contract_clock, deadline_state, owner_slots, ownership
-from analysis.token.contract_clock import ContractClock, Reading, clock_at
+from analysis.token import deadline_state, owner_slots, ownership
+from analysis.token.contract_clock import ClockRead, ContractClock, Reading, clock_at
 from analysis.token.deadline_state import ClockState, read_clock_state
 from analysis.token.owner_slots import OwnerSlots, read_owner_slots
 from core.errors import UpstreamError
 from core.primitives import Address, Hash32
 from core.report import ClockLimitRow
 from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
-from tests.analysis.state.answers import LOST_BLOCK, REVERTED, address, raw, sent, word
+from tests.analysis.state.answers import (
+    BLOCK,
+    LOST_BLOCK,
+    REVERTED,
+    address,
+    answer_in_turn,
+    raw,
+    sent,
+    word,
+)
 from tests.analysis.state.scripted import ScriptedNode
 
 TOKEN = Address("0x" + "11" * 20)
-BLOCK = Hash32("0x" + "22" * 32)
 CONTRACT, WALLET = Address("0x" + "aa" * 20), Address("0x" + "bb" * 20)
 DEAD = Address("0x" + "00" * 18 + "dead")
 BOTH = sent((20_000_000).to_bytes(32) + (1_790_000_000).to_bytes(32))
 READING = Reading(block_number=20_000_000, time_s=1_790_000_000)
+
+
+def at_block(node: ScriptedNode) -> BlockReader:
+    return BlockReader(node, block=BLOCK)
 
 
 def slot(number: int) -> Hash32:
@@ -53,7 +67,10 @@ def row(at: int | None, value: int | None) -> ClockLimitRow:
     ],
 )
 def test_the_clock_is_two_words(answer: RpcAnswer, reading: Reading | None) -> None:
-    assert contract_clock.read(answer) == reading
+    batch = ReadBatch(BLOCK)
+    clock = ClockRead(batch)
+    answer_in_turn(batch, [answer])
+    assert clock.read() == reading
 
 
 def test_a_clock_moves_on_by_whole_blocks() -> None:
@@ -79,7 +96,7 @@ def telling(words: dict[int, RpcAnswer], *, clock_answer: RpcAnswer = BOTH) -> S
 
 
 async def read(node: ScriptedNode, *limits: ClockLimit) -> ClockState:
-    return await read_clock_state(node, TOKEN, limits, block=BLOCK)
+    return await read_clock_state(at_block(node), TOKEN, limits)
 
 
 async def test_clock_and_slots_come_in_one_round_trip() -> None:
@@ -194,7 +211,7 @@ def holding(held: RpcAnswer) -> ScriptedNode:
     ],
 )
 async def test_what_owner_slots_tell(held: RpcAnswer, expected: OwnerSlots) -> None:
-    found = await read_owner_slots(holding(held), TOKEN, [slot(1)], block=BLOCK)
+    found = await read_owner_slots(at_block(holding(held)), TOKEN, [slot(1)])
     assert found == expected
 
 
@@ -213,7 +230,7 @@ PACKED = 1 + (int(WALLET, 16) << 40) + (7 << 200)
 )
 async def test_an_owner_who_shares_a_slot_is_found(held: RpcAnswer, expected: OwnerSlots) -> None:
     places = [StoredAddress(slot=slot(1), shift=40)]
-    found = await read_owner_slots(holding(held), TOKEN, [], packed=places, block=BLOCK)
+    found = await read_owner_slots(at_block(holding(held)), TOKEN, [], packed=places)
     assert found == expected
     assert ownership.judge((), found.wallets).ownership_renounced is (
         None if found.wallets else True
@@ -222,7 +239,7 @@ async def test_an_owner_who_shares_a_slot_is_found(held: RpcAnswer, expected: Ow
 
 async def test_an_owner_below_another_field_is_found() -> None:
     low = word(int(WALLET, 16) + (1 << 160))
-    found = await read_owner_slots(holding(low), TOKEN, [slot(1)], block=BLOCK)
+    found = await read_owner_slots(at_block(holding(low)), TOKEN, [slot(1)])
     assert found == OwnerSlots(wallets=(WALLET,), are_vacant=False)
 
 
@@ -233,6 +250,6 @@ async def test_owner_slots_are_waited_for_two_seconds(
     assert owner_slots.OWNER_SLOTS_WAIT_S == 2.0
     monkeypatch.setattr(owner_slots, "OWNER_SLOTS_WAIT_S", 0.01)
     node = ScriptedNode(lambda _: address(CONTRACT)) if words_come else ScriptedNode()
-    reading = read_owner_slots(node, TOKEN, [slot(1)], block=BLOCK)
+    reading = read_owner_slots(at_block(node), TOKEN, [slot(1)])
     found = await asyncio.wait_for(reading, 1)
     assert found == OwnerSlots(wallets=None, are_vacant=False if words_come else None)

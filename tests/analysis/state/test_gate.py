@@ -3,26 +3,43 @@
 import msgspec
 import pytest
 
-from analysis.token import admission
+from analysis.reads.read_batch import ReadBatch
+from analysis.token.admission import AdmissionReads, Admitted, admit_address
 from config.burn import BURN_ADDRESSES
 from core.errors import TokenRefusedError, UpstreamError
+from core.primitives import Address
 from core.rpc.messages import RpcAnswer, RpcFault
-from tests.analysis.state.answers import LOST_BLOCK, REVERTED, sent, string, word
+from tests.analysis.state.answers import (
+    BLOCK,
+    LOST_BLOCK,
+    REVERTED,
+    answer_in_turn,
+    sent,
+    string,
+    word,
+)
 
 CODE = sent(b"\x60\x80")
 NAME, SYMBOL, DECIMALS, SUPPLY = string("Some Token"), string("SOME"), word(18), word(10**24)
 OUT_OF_GAS = RpcFault(code=-32000, message="out of gas")
 
 
+def read(*answers: RpcAnswer) -> Admitted:
+    batch = ReadBatch(BLOCK)
+    reads = AdmissionReads(batch, Address("0x" + "11" * 20))
+    answer_in_turn(batch, answers)
+    return reads.read()
+
+
 def refusal(*answers: RpcAnswer) -> TokenRefusedError:
     with pytest.raises(TokenRefusedError) as caught:
-        admission.read(answers)
+        read(*answers)
     assert caught.value.reason
     return caught.value
 
 
 def test_a_token_is_admitted_with_what_it_says() -> None:
-    admitted = admission.read((CODE, NAME, SYMBOL, DECIMALS, SUPPLY))
+    admitted = read(CODE, NAME, SYMBOL, DECIMALS, SUPPLY)
     assert admitted.code == b"\x60\x80"
     assert msgspec.structs.asdict(admitted.metadata) == {
         "name": "Some Token",
@@ -34,11 +51,11 @@ def test_a_token_is_admitted_with_what_it_says() -> None:
 
 def test_bytes32_names_are_text() -> None:
     old = sent(b"OLD".ljust(32, b"\0"))
-    assert admission.read((CODE, old, old, DECIMALS, SUPPLY)).metadata.symbol == "OLD"
+    assert read(CODE, old, old, DECIMALS, SUPPLY).metadata.symbol == "OLD"
 
 
 def test_a_precompiles_marker_is_code_enough() -> None:
-    assert admission.read((sent(b"\xef"), NAME, SYMBOL, DECIMALS, SUPPLY)).code == b"\xef"
+    assert read(sent(b"\xef"), NAME, SYMBOL, DECIMALS, SUPPLY).code == b"\xef"
 
 
 @pytest.mark.parametrize(
@@ -64,23 +81,23 @@ def test_a_node_that_fails_is_not_a_refusal(broken: int) -> None:
     answers: list[RpcAnswer] = [CODE, NAME, SYMBOL, DECIMALS, SUPPLY]
     answers[broken] = LOST_BLOCK
     with pytest.raises(UpstreamError):
-        admission.read(answers)
+        read(*answers)
 
 
 @pytest.mark.parametrize("burned", sorted(BURN_ADDRESSES))
 @pytest.mark.parametrize("form", [str.lower, str.upper])
 def test_burn_addresses_in_any_letter_case(burned: str, form: type[str]) -> None:
     with pytest.raises(TokenRefusedError) as caught:
-        admission.admit_address("0x" + form(burned[2:]))
+        admit_address("0x" + form(burned[2:]))
     assert caught.value.code == "burn_address"
 
 
 def test_a_near_burn_address_is_an_address() -> None:
-    assert admission.admit_address("0x" + "00" * 19 + "02") == "0x" + "00" * 19 + "02"
+    assert admit_address("0x" + "00" * 19 + "02") == "0x" + "00" * 19 + "02"
 
 
 @pytest.mark.parametrize("text", ["", "0x", "0x" + "g" * 40, " 0x" + "1" * 40, "1" * 40])
 def test_no_address(text: str) -> None:
     with pytest.raises(TokenRefusedError) as caught:
-        admission.admit_address(text)
+        admit_address(text)
     assert caught.value.code == "invalid_address"

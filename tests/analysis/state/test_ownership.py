@@ -2,18 +2,29 @@
 
 import pytest
 
+from analysis.reads.read_batch import ReadBatch
 from analysis.token import ownership
-from analysis.token.ownership import Ownership
+from analysis.token.owner_slots import OwnerSlotReads
+from analysis.token.ownership import OwnerReads, Ownership
 from core.errors import UpstreamError
 from core.primitives import Address, Hash32
-from core.rpc.messages import RpcAnswer
-from tests.analysis.state.answers import LOST_BLOCK, REVERTED, address, sent, word
+from core.rpc.messages import RpcAnswer, RpcRequest
+from tests.analysis.state.answers import (
+    BLOCK,
+    LOST_BLOCK,
+    REVERTED,
+    address,
+    answer_each,
+    answer_in_turn,
+    requests_of,
+    sent,
+    word,
+)
 
 BURNED = Address("0x" + "00" * 18 + "dead")
 LIVE = Address("0x" + "aa" * 20)
 OTHER = Address("0x" + "bb" * 20)
 TOKEN = Address("0x" + "11" * 20)
-BLOCK = Hash32("0x" + "22" * 32)
 SLOTS = (Hash32("0x" + "00" * 32), Hash32("0x" + "00" * 31 + "05"))
 
 
@@ -51,12 +62,19 @@ def test_table(
     ],
 )
 def test_getters(answers: tuple[RpcAnswer, ...], owners: tuple[Address, ...]) -> None:
-    assert ownership.read(answers) == owners
+    assert read(answers) == owners
+
+
+def read(answers: tuple[RpcAnswer, ...]) -> tuple[Address, ...]:
+    batch = ReadBatch(BLOCK)
+    getters = OwnerReads(batch, TOKEN)
+    answer_in_turn(batch, answers)
+    return getters.read()
 
 
 def test_a_getter_the_node_lost_is_not_a_getter_without_answer() -> None:
     with pytest.raises(UpstreamError):
-        ownership.read((REVERTED, LOST_BLOCK, REVERTED))
+        read((REVERTED, LOST_BLOCK, REVERTED))
 
 
 @pytest.mark.parametrize(
@@ -68,7 +86,7 @@ def test_a_getter_the_node_lost_is_not_a_getter_without_answer() -> None:
         (address(LIVE), LOST_BLOCK, ()),
         (address(BURNED), None, ()),
         (word(0), None, ()),
-        (word(2**160 + int(LIVE, 16)), None, ()),
+        (word(2**160 + int(LIVE, 16)), sent(b"\x60\x80"), (LIVE,)),
         (LOST_BLOCK, None, ()),
     ],
     ids=[
@@ -85,14 +103,20 @@ def test_a_getter_the_node_lost_is_not_a_getter_without_answer() -> None:
 def test_owner_slots(
     in_slot: RpcAnswer, code: RpcAnswer | None, wallets: tuple[Address, ...]
 ) -> None:
-    slots = ownership.read_slots(SLOTS, (in_slot, word(0)))
-    asked = ownership.holder_requests(slots, block=BLOCK)
-    assert len(asked) == (code is not None)
-    assert ownership.read_wallets(slots, () if code is None else (code,)) == wallets
+    def answer(request: RpcRequest) -> RpcAnswer:
+        if request.method == "eth_getCode":
+            return sent(b"") if code is None else code
+        return in_slot if request.params[1] == SLOTS[0] else word(0)
+
+    batch = ReadBatch(BLOCK)
+    slots = OwnerSlotReads(batch, TOKEN, SLOTS)
+    answer_each(batch, answer)
+    assert slots.read().wallets == wallets
 
 
 def test_slots_are_read_at_the_token() -> None:
-    asked = ownership.slot_requests(TOKEN, SLOTS, block=BLOCK)
-    assert [request.params for request in asked] == [
+    batch = ReadBatch(BLOCK)
+    OwnerSlotReads(batch, TOKEN, SLOTS)
+    assert [request.params for request in requests_of(batch)] == [
         (TOKEN, slot, {"blockHash": BLOCK}) for slot in SLOTS
     ]

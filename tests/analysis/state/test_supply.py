@@ -3,25 +3,42 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.token import burned_supply
+from analysis.reads.read_batch import ReadBatch
+from analysis.token.burned_supply import Burned, BurnReads
 from config.burn import BURN_ADDRESSES
-from core.primitives import Address, Hash32
-from tests.analysis.state.answers import REVERTED, sent, word
+from core.primitives import Address
+from core.rpc.messages import RpcAnswer
+from tests.analysis.state.answers import (
+    BLOCK,
+    REVERTED,
+    answer_in_turn,
+    requests_of,
+    sent,
+    word,
+)
 
 TOKEN = Address("0x" + "11" * 20)
-BLOCK = Hash32("0x" + "22" * 32)
 ASKED = sorted(BURN_ADDRESSES)
 
 
+def read(*answers: RpcAnswer) -> Burned:
+    batch = ReadBatch(BLOCK)
+    burns = BurnReads(batch, TOKEN)
+    answer_in_turn(batch, answers)
+    return burns.read()
+
+
 def test_every_burn_address_is_asked() -> None:
-    asked = [str(request.params[0]) for request in burned_supply.requests(TOKEN, block=BLOCK)]
+    batch = ReadBatch(BLOCK)
+    BurnReads(batch, TOKEN)
+    asked = [str(request.params[0]) for request in requests_of(batch)]
     assert len(asked) == 5
     for request, owner in zip(asked, ASKED, strict=True):
         assert "0x70a08231" + "0" * 24 + owner[2:] in request
 
 
 def test_balances_are_summed_and_listed_largest_first() -> None:
-    burned = burned_supply.read((word(0), REVERTED, word(5), word(70), sent(b"")))
+    burned = read(word(0), REVERTED, word(5), word(70), sent(b""))
     assert burned.burned_raw == 75
     assert [(row.role, row.ordinal, row.owner, row.amount_raw) for row in burned.holders] == [
         ("burn", 0, ASKED[3], 70),
@@ -31,6 +48,6 @@ def test_balances_are_summed_and_listed_largest_first() -> None:
 
 @given(st.lists(st.integers(0, 2**256 - 1), min_size=5, max_size=5))
 def test_no_balance_breaks_the_sum(balances: list[int]) -> None:
-    burned = burned_supply.read([word(balance) for balance in balances])
+    burned = read(*map(word, balances))
     assert burned.burned_raw == min(sum(balances), 2**256 - 1)
     assert len(burned.holders) == sum(balance > 0 for balance in balances)

@@ -1,0 +1,36 @@
+"""Block reader: sends batches of reads on one pinned block."""
+
+from collections.abc import Mapping
+
+from analysis.reads.chain_reads import ContractRead
+from analysis.reads.node import Node
+from analysis.reads.node_capabilities import NodeCapabilities
+from analysis.reads.read_batch import ReadBatch
+from analysis.reads.rpc_reads import ReadAnswer
+from core.primitives import Hash32
+
+
+class BlockReader:
+    """A node at one block, for steps that send reads by themselves."""
+
+    def __init__(
+        self,
+        node: Node,
+        *,
+        block: Hash32,
+        capabilities: NodeCapabilities | None = None,
+        memory: Mapping[ContractRead, ReadAnswer] | None = None,
+    ) -> None:
+        """`capabilities` None: reads are not packed. `memory`: answers that are known already."""
+        self._node = node
+        self._block = block
+        self._capabilities = capabilities
+        self._memory = memory
+
+    def batch(self) -> ReadBatch:
+        """Return an empty batch on the block."""
+        return ReadBatch(self._block, memory=self._memory)
+
+    async def send(self, batch: ReadBatch) -> None:
+        """Send the batch, packed where the node accepts packs. Raises UpstreamError."""
+        await batch.send(self._node, self._capabilities)
