@@ -19,7 +19,12 @@ from analysis.reads.read_batch import ReadBatch
 from analysis.reads.rpc_reads import ReadAnswer
 from analysis.simulation import fee_market
 from analysis.simulation.disguise import Disguise
-from analysis.simulation.simulate_v1 import NotSimulated, Simulation, SimulationResult
+from analysis.simulation.simulate_v1 import (
+    CallHandle,
+    NotSimulated,
+    Simulation,
+    SimulationResult,
+)
 from analysis.static.result_cache import StaticResultCache
 from config.chains import Chain
 from config.settings import AnalysisSettings
@@ -103,9 +108,11 @@ class ChainContext:
         """True if a simulation is still to probe whether simulated blocks keep the base fee."""
         return self._keeps_base_fee is None
 
-    def learn_base_fee(self, play: Simulation, played: SimulationResult | NotSimulated) -> None:
-        """Keep the result of a simulation with `fee_market.with_probe`, if it has one."""
-        kept = fee_market.keeps_base_fee(play, played)
+    def learn_base_fee(
+        self, simulation: Simulation, probe: CallHandle, result: SimulationResult | NotSimulated
+    ) -> None:
+        """Keep the result of `probe`, of `fee_market.with_probe`."""
+        kept = fee_market.keeps_base_fee(simulation, probe, result)
         if kept is not None:
             self._keeps_base_fee = kept
 

@@ -5,7 +5,8 @@ real holders in the deepest pool goes to the evidence only, because today's hold
 later buyers.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from typing import Protocol, TypeVar
 
 import msgspec
 
@@ -16,48 +17,69 @@ from analysis.scenarios import (
     crowd_sales,
     holder_sell_census,
     later_sales,
+    later_sales_steps,
     partial_sales,
     permit2_sale,
 )
 from analysis.scenarios.buy import Bought
-from analysis.scenarios.crowd import Crowd
-from analysis.scenarios.crowd_sales import CrowdSales
+from analysis.scenarios.crowd import Crowd, CrowdOpening
+from analysis.scenarios.crowd_sales import CrowdSales, CrowdSalesSimulation
+from analysis.scenarios.holder_sell_census import CensusSimulation
 from analysis.scenarios.later_sales import LaterSales
+from analysis.scenarios.later_sales_steps import LaterSalesSimulation
+from analysis.scenarios.partial_sales import PartialSales
+from analysis.scenarios.permit2_sale import Permit2Sale
 from analysis.scenarios.trade_setup import TradeSetup
 from analysis.scenarios.transfer import Wallet
 from analysis.simulation.block_schedule import SimulatedBlock, blocks_after, next_blocks
 from analysis.simulation.eth_call_backend import SimulationJob
 from analysis.simulation.evidence import simulation_evidence
-from analysis.simulation.simulate_v1 import NotSimulated, Outcome, Simulation, SimulationResult
+from analysis.simulation.simulate_v1 import (
+    CallHandle,
+    NotSimulated,
+    Outcome,
+    Simulation,
+    SimulationResult,
+)
 from core.primitives import Address
 from core.report import EvidenceRow
 
-_SHOWN = ("sell at sale", ": buy", ": transfer")
+
+class _Written(Protocol):
+    """A simulation with the handles of its calls."""
+
+    @property
+    def simulation(self) -> Simulation: ...
+
+    @property
+    def shown(self) -> tuple[CallHandle, ...]: ...
+
+
+_W = TypeVar("_W", bound=_Written)
 
 
 class PoolPlays(msgspec.Struct, frozen=True, kw_only=True):
     """The simulations of one pool, ready to be sent. None: the state to simulate from is
     missing."""
 
-    ground: TradeSetup
+    setup: TradeSetup
     bought: Bought
-    held: Crowd | None
-    parts: Simulation | None
-    later: Simulation | None
-    crowd: Simulation | None
-    permit2: Simulation | None = None
-    """Sales through Permit2."""
-    census: Simulation | None = None
-    sellers: tuple[Wallet, ...] = ()
-    """Of the census."""
-    later_blocks: tuple[SimulatedBlock, ...] = ()
+    parts: PartialSales | None = None
+    later: LaterSalesSimulation | None = None
+    crowd: CrowdSalesSimulation | None = None
+    permit2: Permit2Sale | None = None
+    census: CensusSimulation | None = None
 
     @property
-    def turns(self) -> list[SimulationJob]:
+    def jobs(self) -> list[SimulationJob]:
         """The jobs, in the order in which `read_plays` expects their results."""
-        plays = (self.parts, self.later, self.crowd, self.permit2, self.census)
-        pool = self.ground.candidate.pool
-        return [SimulationJob(play=play, pool=pool) for play in plays if play is not None]
+        written = (self.parts, self.later, self.crowd, self.permit2, self.census)
+        pool = self.setup.candidate.pool
+        return [
+            SimulationJob(simulation=each.simulation, pool=pool)
+            for each in written
+            if each is not None
+        ]
 
 
 class PoolFindings(msgspec.Struct, frozen=True, kw_only=True):
@@ -76,48 +98,48 @@ def can_play(context: ChainContext) -> bool:
 
 
 def write_opening(
-    context: ChainContext, look: FirstRound, ground: TradeSetup
-) -> SimulationJob | None:
+    context: ChainContext, look: FirstRound, setup: TradeSetup
+) -> CrowdOpening | None:
     """Return the crowd's buys, simulated beside the first buys. None: the node does not
     simulate."""
     if not can_play(context):
         return None
-    play = crowd.write_opening(
-        ground.with_coin(), _blocks(context, look, later_sales.WAITS_S)[: crowd.BLOCKS]
+    return crowd.write_opening(
+        setup.with_coin(), _blocks(context, look, later_sales_steps.WAITS_S)[: crowd.BLOCKS]
     )
-    return SimulationJob(play=play, pool=ground.candidate.pool)
 
 
 def write_plays(
     context: ChainContext,
     look: FirstRound,
-    ground: TradeSetup,
+    setup: TradeSetup,
     bought: Bought,
-    held: Crowd | None,
+    holdings: Crowd | None,
     *,
     has_size_limit: bool,
 ) -> PoolPlays:
     """Return the simulations of one pool; `has_size_limit`: code may revert a sale for its size, so
     it is tried in parts."""
+    plays = PoolPlays(setup=setup, bought=bought)
     if not can_play(context):
-        return PoolPlays(
-            ground=ground, bought=bought, held=held, parts=None, later=None, crowd=None
-        )
-    way = ground.permit2_way
-    later_blocks = _blocks(context, look, later_sales.WAITS_S)
+        return plays
+    route = setup.permit2_route
+    later_blocks = _blocks(context, look, later_sales_steps.WAITS_S)
     crowd_blocks = _blocks(context, look, crowd_sales.WAITS_S)
     part_blocks = [
         (block.number, block.time_s) for block in _blocks(context, look, partial_sales.WAITS_S)
     ]
-    return PoolPlays(
-        ground=ground,
-        bought=bought,
-        held=held,
-        parts=partial_sales.write_play(ground, bought, part_blocks) if has_size_limit else None,
-        later=later_sales.write_play(ground.with_coin(), held, later_blocks) if held else None,
-        crowd=crowd_sales.write_play(ground.with_coin(), held, crowd_blocks) if held else None,
-        permit2=permit2_sale.write_play(ground, way, bought) if way else None,
-        later_blocks=later_blocks,
+    in_coin = setup.with_coin()
+    return msgspec.structs.replace(
+        plays,
+        parts=partial_sales.write_simulation(setup, bought, part_blocks)
+        if has_size_limit
+        else None,
+        later=later_sales_steps.write_simulation(in_coin, holdings, later_blocks)
+        if holdings
+        else None,
+        crowd=crowd_sales.write_simulation(in_coin, holdings, crowd_blocks) if holdings else None,
+        permit2=permit2_sale.write_simulation(setup, route, bought) if route else None,
     )
 
 
@@ -139,60 +161,52 @@ def with_census(
         now_s=int(context.now_s()),
         waits_s=[0] * len(sellers),
     )
-    play = holder_sell_census.write_play(plays.ground, sellers, blocks)
-    return msgspec.structs.replace(plays, census=play, sellers=sellers)
+    census = holder_sell_census.write_simulation(plays.setup, sellers, blocks)
+    return msgspec.structs.replace(plays, census=census)
 
 
-def read_plays(plays: PoolPlays, played: Sequence[SimulationResult | NotSimulated]) -> PoolFindings:
+def read_plays(
+    plays: PoolPlays, results: Sequence[SimulationResult | NotSimulated]
+) -> PoolFindings:
     """Judge the results; a simulation that was not run leaves None."""
-    results = iter(played)
-    in_parts, later, after, permitted, counted = (
-        _played(next(results)) if play is not None else None
-        for play in (plays.parts, plays.later, plays.crowd, plays.permit2, plays.census)
-    )
-    ground, held, key = plays.ground, plays.held, plays.ground.candidate.key
+    rest, key = iter(results), plays.setup.candidate.key
+    parts, later = _with_result(plays.parts, rest), _with_result(plays.later, rest)
+    others, permit2 = _with_result(plays.crowd, rest), _with_result(plays.permit2, rest)
+    census = _with_result(plays.census, rest)
+    in_parts = by_moment = after_others = by_permit2 = None
     rows: list[EvidenceRow] = []
-    sells_in_parts = swept = crowded = by_permit2 = None
-    if in_parts is not None and plays.parts is not None:
-        sells_in_parts = partial_sales.read_play(ground, plays.bought, in_parts)
-        rows.append(
-            _row(
-                f"sell_in_parts:{key}", partial_sales.VERSION, plays.parts, in_parts, sells_in_parts
-            )
-        )
-    if later is not None and plays.later is not None and held is not None:
-        swept = later_sales.read_play(ground.with_coin(), held, plays.later_blocks, later)
-        rows.append(_row(f"sell_later:{key}", later_sales.VERSION, plays.later, later, swept))
-    if after is not None and plays.crowd is not None and held is not None:
-        crowded = crowd_sales.read_play(ground.with_coin(), held, after)
-        rows.append(
-            _row(f"sell_after_others:{key}", crowd_sales.VERSION, plays.crowd, after, crowded)
-        )
-    if permitted is not None and plays.permit2 is not None and ground.permit2_way is not None:
-        by_permit2 = permit2_sale.read_play(ground, ground.permit2_way, plays.bought, permitted)
-        rows.append(
-            _row(
-                f"sell_by_permit2:{key}",
-                permit2_sale.VERSION,
-                plays.permit2,
-                permitted,
-                by_permit2,
-            )
-        )
-    if counted is not None and plays.census is not None:
-        counts = holder_sell_census.read_play(ground, plays.sellers, counted)
-        rows.append(_row("sell_census", holder_sell_census.VERSION, plays.census, counted, counts))
+    if parts is not None:
+        in_parts = partial_sales.read_result(*parts)
+        rows.append(_row(f"sell_in_parts:{key}", partial_sales.VERSION, parts, in_parts))
+    if later is not None:
+        by_moment = later_sales.read_result(*later)
+        rows.append(_row(f"sell_later:{key}", later_sales.VERSION, later, by_moment))
+    if others is not None:
+        after_others = crowd_sales.read_result(*others)
+        rows.append(_row(f"sell_after_others:{key}", crowd_sales.VERSION, others, after_others))
+    if permit2 is not None:
+        by_permit2 = permit2_sale.read_result(*permit2)
+        rows.append(_row(f"sell_by_permit2:{key}", permit2_sale.VERSION, permit2, by_permit2))
+    if census is not None:
+        counts = holder_sell_census.read_result(*census)
+        rows.append(_row("sell_census", holder_sell_census.VERSION, census, counts))
     return PoolFindings(
-        sells_in_parts=sells_in_parts,
-        later=swept,
-        crowd=crowded,
+        sells_in_parts=in_parts,
+        later=by_moment,
+        crowd=after_others,
         by_permit2=by_permit2,
         evidence=tuple(rows),
     )
 
 
-def _played(result: SimulationResult | NotSimulated) -> SimulationResult | None:
-    return result if isinstance(result, SimulationResult) else None
+def _with_result(
+    written: _W | None, rest: Iterator[SimulationResult | NotSimulated]
+) -> tuple[_W, SimulationResult] | None:
+    """Return the simulation with the next result. None: it was not written, or not run."""
+    if written is None:
+        return None
+    result = next(rest)
+    return (written, result) if isinstance(result, SimulationResult) else None
 
 
 def _blocks(
@@ -207,7 +221,9 @@ def _blocks(
 
 
 def _row(
-    key: str, version: int, play: Simulation, played: SimulationResult, outcome: object
+    key: str, version: int, run: tuple[_Written, SimulationResult], outcome: object
 ) -> EvidenceRow:
-    shown = [label for label in played.by_label if label.endswith(_SHOWN)]
-    return simulation_evidence(key, version, play, played, outcome, shown=shown)
+    written, result = run
+    return simulation_evidence(
+        key, version, written.simulation, result, outcome, shown=written.shown
+    )

@@ -12,7 +12,6 @@ from analysis.market import routers
 from analysis.market.pool_ranking import TradeResult, ValuedPool, either
 from analysis.market.pool_reserves import READABLE_KINDS
 from analysis.market.venues.pool import Candidate
-from analysis.market.venues.trade_route import Reach
 from analysis.pipeline import pool_plays
 from analysis.pipeline.chain_context import ChainContext
 from analysis.pipeline.condition_reads import read_codeless
@@ -22,11 +21,11 @@ from analysis.scenarios import buy, condition_check, crowd, liquidity_reach, sal
 from analysis.scenarios.buy import Bought
 from analysis.scenarios.condition_check import ConditionFindings, ConditionPlays
 from analysis.scenarios.crowd import Crowd
-from analysis.scenarios.liquidity_reach import Reached
+from analysis.scenarios.liquidity_reach import Reached, ReachSimulation
 from analysis.scenarios.sale import Sold
 from analysis.scenarios.trade_outcome import HEAVY_TAX_PCT
 from analysis.scenarios.trade_setup import TradeSetup
-from analysis.scenarios.transfer import TransferResult, Wallet
+from analysis.scenarios.transfer import TransferResult, TransferSimulation, Wallet
 from analysis.simulation import fee_market
 from analysis.simulation.backends import perform
 from analysis.simulation.block_schedule import next_blocks
@@ -46,7 +45,7 @@ from core.report import EvidenceRow, StaticFindings
 class Buys(msgspec.Struct, frozen=True, kw_only=True):
     """Results of the first simulation round: transfers and buys."""
 
-    sendings: tuple[tuple[Wallet, Simulation, SimulationResult | NotSimulated], ...]
+    transfers: tuple[tuple[TransferSimulation, SimulationResult | NotSimulated], ...]
     """The transfer check by each wallet, not judged yet."""
     bought: tuple[tuple[TradeSetup, Bought], ...]
     crowds: tuple[Crowd | None, ...]
@@ -78,54 +77,64 @@ async def play_buys(
     wallets: Sequence[Wallet],
 ) -> Buys:
     """Simulate transfers, and buys in every pool, in one round trip. Raises UpstreamError."""
-    grounds, refused = _grounds(context, look, pools)
-    buys = [buy.write_buys(ground) for ground in grounds]
+    setups, refused = _setups(context, look, pools)
+    buys = [list(buy.write_buys(setup)) for setup in setups]
+    probe = None
     if buys and context.is_base_fee_open:
-        buys[0] = (fee_market.with_probe(buys[0][0]), *buys[0][1:])
+        probed, probe = fee_market.with_probe(buys[0][0].simulation)
+        buys[0][0] = msgspec.structs.replace(buys[0][0], simulation=probed)
     block = what_if_blocks(context, look)[0]
     transfers = [
-        transfer.write_play(look.pin, look.disguise, token, wallet, block=block)
+        transfer.write_simulation(look.pin, look.disguise, token, wallet, block=block)
         for wallet in wallets
     ]
-    turns = [
-        [_turn(ground, play) for play in plays] for ground, plays in zip(grounds, buys, strict=True)
-    ]
-    openings = [pool_plays.write_opening(context, look, ground) for ground in grounds]
-    asking = _asking(context, look, pools)
-    sent, opened, asked, *played = await _send(
+    openings = [pool_plays.write_opening(context, look, setup) for setup in setups]
+    reaches = _write_reaches(context, look, pools)
+    transferred, opened, reached_results, *bought_results = await _send(
         context,
         look,
         [
-            [SimulationJob(play=play) for play in transfers],
-            [turn for turn in openings if turn is not None],
-            [turn for _, _, turn in asking],
-            *turns,
+            [SimulationJob(simulation=each.simulation) for each in transfers],
+            [
+                SimulationJob(simulation=opening.simulation, pool=setup.candidate.pool)
+                for setup, opening in zip(setups, openings, strict=True)
+                if opening is not None
+            ],
+            [_job(each.pool.candidate, each.simulation) for each in reaches],
+            *(
+                [_job(setup.candidate, each.simulation) for each in written]
+                for setup, written in zip(setups, buys, strict=True)
+            ),
         ],
     )
-    if buys:
-        context.learn_base_fee(buys[0][0], played[0][0])
+    if probe is not None:
+        context.learn_base_fee(buys[0][0].simulation, probe, bought_results[0][0])
     results_of_openings = iter(opened)
     crowds = tuple(
-        None if turn is None else crowd.read_opening(turn.play, next(results_of_openings))
-        for turn in openings
+        None if opening is None else crowd.read_opening(opening, next(results_of_openings))
+        for opening in openings
     )
     bought, evidence, reached = [], list[EvidenceRow](), {}
-    for (pool, way, turn), result in zip(asking, asked, strict=True):
-        key = pool.candidate.key
-        reached[key] = liquidity_reach.read_play(way, pool, result)
+    for reach, result in zip(reaches, reached_results, strict=True):
+        key = reach.pool.candidate.key
+        reached[key] = liquidity_reach.read_result(reach, result)
         evidence += _evidence(
-            f"reach:{key}", liquidity_reach.VERSION, [turn.play], [result], reached[key]
+            f"reach:{key}", liquidity_reach.VERSION, [reach.simulation], [result], reached[key]
         )
-    for ground, plays, results in zip(grounds, buys, played, strict=True):
-        settled = buy.read_buys(ground, results)
+    for setup, written, results in zip(setups, buys, bought_results, strict=True):
+        settled = buy.read_buys(written, results)
         # Later simulations use what the probe learnt of the base fee; the buys could not yet.
-        disguise = context.checked(ground.disguise)
-        bought.append((msgspec.structs.replace(ground, disguise=disguise), settled))
+        disguise = context.checked(setup.disguise)
+        bought.append((msgspec.structs.replace(setup, disguise=disguise), settled))
         evidence += _evidence(
-            f"buy:{ground.candidate.key}", buy.VERSION, plays, results, settled.outcome
+            f"buy:{setup.candidate.key}",
+            buy.VERSION,
+            [each.simulation for each in written],
+            results,
+            settled.outcome,
         )
     return Buys(
-        sendings=tuple(zip(wallets, transfers, sent, strict=True)),
+        transfers=tuple(zip(transfers, transferred, strict=True)),
         bought=tuple(bought),
         crowds=crowds,
         refused=refused,
@@ -153,24 +162,24 @@ async def play_sales(
     """
     supply_raw = look.admitted.metadata.supply_raw
     sales = [
-        sale.write_sales(ground, bought, supply_raw=supply_raw) for ground, bought in buys.bought
+        sale.write_sales(setup, bought, supply_raw=supply_raw) for setup, bought in buys.bought
     ]
-    sendings = (
-        (_turn(ground, written[0]), written[1])
-        for ground, bought in buys.bought
-        if (written := sale.write_sending(ground, bought)) is not None
+    transfers = (
+        (setup, written)
+        for setup, bought in buys.bought
+        if (written := sale.write_sending(setup, bought)) is not None
     )
-    sending = next(sendings, None)
+    by_buyer = next(transfers, None)
     further = [
         pool_plays.write_plays(
             context,
             look,
-            ground,
+            setup,
             bought,
-            held,
-            has_size_limit=not at or _has_size_limit(static) or ground.candidate.hooks is not None,
+            holdings,
+            has_size_limit=not at or _has_size_limit(static) or setup.candidate.hooks is not None,
         )
-        for at, ((ground, bought), held) in enumerate(zip(buys.bought, buys.crowds, strict=True))
+        for at, ((setup, bought), holdings) in enumerate(zip(buys.bought, buys.crowds, strict=True))
     ]
     if further:
         further[0] = pool_plays.with_census(
@@ -178,54 +187,49 @@ async def play_sales(
         )
     groups = [
         [
-            *(_turn(plays.ground, one.play) for one in each),
-            *plays.turns,
-            *(check.turns if check else ()),
+            *(_job(plays.setup.candidate, one.simulation) for one in each),
+            *plays.jobs,
+            *(check.jobs if check else ()),
         ]
         for each, plays, check in zip(sales, further, checks, strict=True)
     ]
     callees = [callee for check in checks if check for callee in check.callees]
-    (sent, *played), codeless = await asyncio.gather(
-        _send(context, look, [[sending[0]] if sending else [], *groups]),
+    sending = [_job(by_buyer[0].candidate, by_buyer[1].simulation)] if by_buyer else []
+    (sent, *of_pools), codeless = await asyncio.gather(
+        _send(context, look, [sending, *groups]),
         read_codeless(context, callees, block=look.pin.hash),
     )
     trades = dict(buys.refused)
-    senders = transfer.choose([wallet for wallet, _, _ in buys.sendings], special)
-    result, evidence = _judge_transfers(
-        [sending for sending in buys.sendings if sending[0] in senders]
+    senders = transfer.choose([written.wallet for written, _ in buys.transfers], special)
+    transferred, evidence = _judge_transfers(
+        [each for each in buys.transfers if each[0].wallet in senders]
     )
     untested: list[bool | None] = []
-    for (ground, bought), each, plays, check, results in zip(
-        buys.bought, sales, further, checks, played, strict=True
+    for (setup, bought), each, plays, check, results in zip(
+        buys.bought, sales, further, checks, of_pools, strict=True
     ):
-        key = ground.candidate.key
-        start, end = len(each), len(each) + len(plays.turns)
+        key = setup.candidate.key
+        start, end = len(each), len(each) + len(plays.jobs)
         found = pool_plays.read_plays(plays, results[start:end])
-        sold = sale.read_sales(
-            ground, bought, each, results[: len(each)], sells_in_parts=found.sells_in_parts
-        )
+        sold = sale.read_sales(bought, each, results[:start], sells_in_parts=found.sells_in_parts)
         asked = ConditionFindings()
         if check is not None and isinstance(sold.outcome, Passed):
             asked = condition_check.judge(check, results[end:], codeless)
-        if plays is further[0] or ground.candidate.hooks is not None:
+        if plays is further[0] or setup.candidate.hooks is not None:
             untested.append(asked.untested)
         trades[key] = judge_pool(bought, sold, found, asked)
-        evidence += _evidence(
-            f"sell:{key}",
-            sale.VERSION,
-            [one.play for one in each],
-            results[: len(each)],
-            sold,
-        )
+        simulations = [one.simulation for one in each]
+        evidence += _evidence(f"sell:{key}", sale.VERSION, simulations, results[:start], sold)
         evidence += (*found.evidence, *asked.evidence)
-    if sending is not None:
-        by_buyer = transfer.read_result(sending[1], sent[0])
-        if by_buyer.success is not None:
-            result = by_buyer
-            evidence += _evidence("transfer", transfer.VERSION, [sending[0].play], sent, by_buyer)
+    if by_buyer is not None:
+        written = by_buyer[1]
+        result = transfer.read_result(written, sent[0])
+        if result.success is not None:
+            transferred = result
+            evidence += _evidence("transfer", transfer.VERSION, [written.simulation], sent, result)
     return Sales(
         trades=liquidity_reach.settle(trades, buys.reached),
-        transfer=result,
+        transfer=transferred,
         untested_conditions=either(*untested),
         evidence=tuple(evidence),
     )
@@ -276,61 +280,61 @@ def what_if_blocks(context: ChainContext, look: FirstRound) -> tuple[tuple[int, 
     )
 
 
-def _grounds(
+def _setups(
     context: ChainContext, look: FirstRound, pools: Sequence[ValuedPool]
 ) -> tuple[list[TradeSetup], dict[str, TradeResult]]:
-    grounds, refused = [], {}
+    setups, refused = [], {}
     wrapped = context.chain.wrapped_native.address
     knows_permit2 = routers.knows_permit2(look.codes, context.chain)
     for at, pool in enumerate(pools):
         candidate = pool.candidate
         slot = context.quote_slots.get(candidate.quote)
-        ways = routers.ways_of(
+        routes = routers.ways_of(
             candidate,
             context.routers,
             context.chain,
             free=look.disguise.account(f"{candidate.key}:router"),
         )
         if slot is None and candidate.quote not in (wrapped, ZERO_ADDRESS):
-            ways = "the quote token's balances could not be found"
-        if isinstance(ways, str):
-            missing = NotSimulated(missing="POOL", reason=ways)
+            routes = "the quote token's balances could not be found"
+        if isinstance(routes, str):
+            missing = NotSimulated(missing="POOL", reason=routes)
             refused[candidate.key] = TradeResult(buy=missing, sell=missing)
             continue
-        grounds.append(
+        setups.append(
             TradeSetup(
                 pin=look.pin,
                 disguise=look.disguise,
                 blocks=what_if_blocks(context, look),
                 candidate=candidate,
                 quote_reserve_raw=pool.trade_reference_raw,
-                way=ways[0],
-                permit2_way=ways[1] if len(ways) > 1 and (knows_permit2 or at == 0) else None,
+                route=routes[0],
+                permit2_route=routes[1] if len(routes) > 1 and (knows_permit2 or at == 0) else None,
                 quote_slot_index=None if candidate.quote == wrapped else slot,
                 token_slot_index=look.token_slot_index,
             )
         )
-    return grounds, refused
+    return setups, refused
 
 
-def _asking(
+def _write_reaches(
     context: ChainContext, look: FirstRound, pools: Sequence[ValuedPool]
-) -> list[tuple[ValuedPool, Reach, SimulationJob]]:
-    """Return the pools whose liquidity reach is to be simulated, with route and job."""
+) -> list[ReachSimulation]:
+    """Return the simulations of liquidity reach, of the pools where it is due."""
     least_usd = context.settings.min_liquidity_usd
     due = [pool for pool in pools if liquidity_reach.is_due(pool, min_liquidity_usd=least_usd)]
-    asking = []
+    written = []
     for pool in due:
         key = pool.candidate.key
-        way = routers.reach_of(
+        reach = routers.reach_of(
             pool.candidate,
             free=look.disguise.account(f"{key}:reach router"),
             mark=look.disguise.account(f"{key}:reach mark"),
         )
-        if way is None:
+        if reach is None:
             continue
-        play = liquidity_reach.write_play(
-            way,
+        simulation = liquidity_reach.write_simulation(
+            reach,
             pool,
             pin=look.pin,
             disguise=look.disguise,
@@ -339,33 +343,26 @@ def _asking(
             supply_raw=look.admitted.metadata.supply_raw,
             min_liquidity_usd=least_usd,
         )
-        turn = SimulationJob(
-            play=play, pool=pool.candidate.pool, has_witness=_has_witness(pool.candidate)
-        )
-        asking.append((pool, way, turn))
-    return asking
+        written.append(simulation)
+    return written
 
 
-def _turn(ground: TradeSetup, play: Simulation) -> SimulationJob:
-    candidate = ground.candidate
-    return SimulationJob(play=play, pool=candidate.pool, has_witness=_has_witness(candidate))
-
-
-def _has_witness(candidate: Candidate) -> bool:
-    return candidate.dex.kind in READABLE_KINDS
+def _job(candidate: Candidate, simulation: Simulation) -> SimulationJob:
+    has_witness = candidate.dex.kind in READABLE_KINDS
+    return SimulationJob(simulation=simulation, pool=candidate.pool, has_witness=has_witness)
 
 
 async def _send(
     context: ChainContext, look: FirstRound, groups: Sequence[Sequence[SimulationJob]]
 ) -> list[list[SimulationResult | NotSimulated]]:
     """Simulate all groups together; return the results grouped as the jobs were."""
-    turns = [turn for group in groups for turn in group]
-    results = iter(await perform(context.node, context.capabilities, turns, codes=look.codes))
+    jobs = [job for group in groups for job in group]
+    results = iter(await perform(context.node, context.capabilities, jobs, codes=look.codes))
     return [[next(results) for _ in group] for group in groups]
 
 
 def _judge_transfers(
-    sendings: Sequence[tuple[Wallet, Simulation, SimulationResult | NotSimulated]],
+    transfers: Sequence[tuple[TransferSimulation, SimulationResult | NotSimulated]],
 ) -> tuple[TransferResult | None, list[EvidenceRow]]:
     """Return the result of the first wallet whose check settled; wallets come in order of
     preference.
@@ -373,27 +370,28 @@ def _judge_transfers(
     A pass is unsettled if another wallet's transfer reverts: the code treats one of them
     differently.
     """
-    if not sendings:
+    if not transfers:
         return None, []
-    judged = [transfer.read_result(wallet, result) for wallet, _, result in sendings]
-    plays, results = [play for _, play, _ in sendings], [result for *_, result in sendings]
+    judged = [transfer.read_result(written, result) for written, result in transfers]
+    simulations = [written.simulation for written, _ in transfers]
+    results = [result for _, result in transfers]
     at = next((at for at, result in enumerate(judged) if result.success is not None), 0)
     chosen = judged[at]
     if chosen.success and any(result.success is False for result in judged):
         chosen = transfer.unsettled("one wallet can send and another cannot")
-    return chosen, _evidence("transfer", transfer.VERSION, plays[at:], results[at:], chosen)
+    return chosen, _evidence("transfer", transfer.VERSION, simulations[at:], results[at:], chosen)
 
 
 def _evidence(
     key: str,
     version: int,
-    plays: Sequence[Simulation],
+    simulations: Sequence[Simulation],
     results: Sequence[SimulationResult | NotSimulated],
     outcome: object,
 ) -> list[EvidenceRow]:
     """Return one row for each simulation of one check, numbered where there are several."""
     return [
-        simulation_evidence(f"{key}#{at}" if at else key, version, play, result, outcome)
-        for at, (play, result) in enumerate(zip(plays, results, strict=True))
+        simulation_evidence(f"{key}#{at}" if at else key, version, simulation, result, outcome)
+        for at, (simulation, result) in enumerate(zip(simulations, results, strict=True))
         if isinstance(result, SimulationResult)
     ]

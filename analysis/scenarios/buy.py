@@ -10,17 +10,19 @@ from collections.abc import Sequence
 
 import msgspec
 
-from analysis.scenarios import combined_plays
+from analysis.scenarios.token_calls import UNLIMITED, balance_call
 from analysis.scenarios.trade_outcome import (
     BROUGHT_NOTHING,
+    exceeds_rounding,
     highest_taxed,
-    is_told,
     read_buy,
     unlearnt,
 )
-from analysis.scenarios.trade_setup import TradeSetup, buy_play, little_gas, wallet_gas
+from analysis.scenarios.trade_setup import TradeSetup, build_simulation, little_gas, wallet_gas
+from analysis.scenarios.trade_steps import ApprovalSteps, BuySteps, write_approval, write_buy
 from analysis.simulation.simulate_v1 import (
     CALL_GAS,
+    CallHandle,
     NotSimulated,
     Outcome,
     Passed,
@@ -28,7 +30,8 @@ from analysis.simulation.simulate_v1 import (
     Simulation,
     SimulationResult,
 )
-from core.primitives import RawAmount
+from analysis.simulation.simulation_builder import SimulationBuilder
+from core.primitives import Address, RawAmount
 
 VERSION = 4
 
@@ -42,13 +45,34 @@ _ESTIMATED_SHARE = 110
 estimate: the gas used in the first step, and a margin."""
 
 _CRUMB_SHARE = 23_000
-_RESORTS = ("more gas", "crumb")
-"""Label prefixes of the buys used only if ordinary ones fail."""
 _MARGIN_PCT = 35
 """Percent that estimates and wallets add to the gas used: refunds, gas withheld from calls, and 20
 to 30 percent."""
 _FLAT_MARGIN = 30_000
 """Gas of a slot written for the first time, which a low gas limit may lead to."""
+
+
+class SizedBuy(msgspec.Struct, frozen=True, kw_only=True):
+    """The calls of one size of buy, and of what follows it."""
+
+    setup: TradeSetup
+    """With the means of payment."""
+    gas: int
+    """Gas limit of the buy."""
+    steps: BuySteps
+    approval: ApprovalSteps | None
+    """Approval of the sale, so that the gas it takes is known. None: not approved."""
+    at_sale: CallHandle
+    """The trader's token balance in the block where a sale would be."""
+    later: CallHandle
+    """Balance in the block of the late sale."""
+
+
+class BuySimulation(msgspec.Struct, frozen=True, kw_only=True):
+    """One simulation of one size, or of the two last resorts."""
+
+    simulation: Simulation
+    buys: tuple[SizedBuy, ...]
 
 
 class BuyTry(msgspec.Struct, frozen=True, kw_only=True):
@@ -82,37 +106,83 @@ class Bought(msgspec.Struct, frozen=True, kw_only=True):
         return self.passed[0] if self.passed else None
 
 
-def write_buys(ground: TradeSetup) -> tuple[Simulation, ...]:
-    """Return one independent simulation for each ordinary size. The two last resorts share one, and
-    its buyer: a reverted buy does not change the next, and after one that passes the next is not
-    used."""
-    sizes = _sizes(ground)
-    ordinary, resorts = sizes[: len(_BUY_SHARES)], sizes[len(_BUY_SHARES) :]
-    buyer = ground.buyer(resorts[0].amount_in)
-    shared = {
-        name: buy_play(size.ground, size.amount_in, gas=size.gas, trader=buyer)
-        for name, size in zip(_RESORTS, resorts, strict=True)
-    }
-    return (
-        *(
-            buy_play(size.ground, size.amount_in, gas=size.gas, approves=size.is_estimated)
-            for size in ordinary
-        ),
-        combined_plays.together(shared),
+def write_buys(setup: TradeSetup) -> tuple[BuySimulation, ...]:
+    """Return one independent simulation for each ordinary size, and one of the last resorts. The
+    largest buyer pays and receives the wrapped coin, the others the native coin."""
+    plenty = wallet_gas(setup)
+    gases = (plenty, plenty, little_gas(setup))
+    ordinary = (
+        _write_ordinary(setup.with_coin(is_wanted=share != _BUY_SHARES[0]), share, gas)
+        for share, gas in zip(_BUY_SHARES, gases, strict=True)
+    )
+    return (*ordinary, _write_last_resorts(setup.with_coin()))
+
+
+def _write_ordinary(setup: TradeSetup, share: int, gas: int) -> BuySimulation:
+    amount_in = part_of_reserve(setup, share)
+    buyer = setup.buyer(amount_in)
+    builder = SimulationBuilder(setup.blocks)
+    buy = _write_size(builder, setup, buyer, amount_in, gas=gas, approves=share == _ESTIMATED_SHARE)
+    simulation = build_simulation(setup, builder.blocks(), payers={buyer: amount_in})
+    return BuySimulation(simulation=simulation, buys=(buy,))
+
+
+def _write_last_resorts(setup: TradeSetup) -> BuySimulation:
+    """Return an ordinary buy with more gas than wallets usually send, and a very small buy, for
+    where the larger sizes do not pass. They share a simulation and its buyer: a reverted buy does
+    not change the next, and after one that passes the next is not used."""
+    ordinary = part_of_reserve(setup, _ESTIMATED_SHARE)
+    crumb = part_of_reserve(setup, _CRUMB_SHARE)
+    buyer = setup.buyer(ordinary)
+    builder = SimulationBuilder(setup.blocks)
+    buys = (
+        _write_size(builder, setup, buyer, ordinary, gas=CALL_GAS, prefix="more gas: "),
+        _write_size(builder, setup, buyer, crumb, gas=wallet_gas(setup), prefix="crumb: "),
+    )
+    simulation = build_simulation(setup, builder.blocks(), payers={buyer: ordinary})
+    return BuySimulation(simulation=simulation, buys=buys)
+
+
+def _write_size(
+    builder: SimulationBuilder,
+    setup: TradeSetup,
+    trader: Address,
+    amount_in: RawAmount,
+    *,
+    gas: int,
+    approves: bool = False,
+    prefix: str = "",
+) -> SizedBuy:
+    """Write a buy, and reads of the balance in the blocks where a sale would be. `approves`: the
+    sale is approved as well."""
+    token = setup.candidate.token
+    opening, approving, selling, last = (builder[at].named(prefix) for at in range(4))
+    steps = write_buy(opening, setup, trader, amount_in, gas=gas)
+    approval = None
+    if approves:
+        approval = write_approval(approving, setup, trader, "at sale", UNLIMITED)
+    else:
+        approving.add(balance_call(token, trader, "balance at approval"))
+    at_sale = selling.add(balance_call(token, trader, "balance at sale"))
+    return SizedBuy(
+        setup=setup,
+        gas=gas,
+        steps=msgspec.structs.replace(steps, at_sale=at_sale),
+        approval=approval,
+        at_sale=at_sale,
+        later=last.add(balance_call(token, trader, "balance later")),
     )
 
 
-def read_buys(ground: TradeSetup, played: Sequence[SimulationResult | NotSimulated]) -> Bought:
+def read_buys(
+    written: Sequence[BuySimulation], results: Sequence[SimulationResult | NotSimulated]
+) -> Bought:
     """Return the sizes that passed, with the highest tax. Refused if every size reverted, or an
     ordinary one was paid for and brought nothing."""
-    *each, last = played
-    resorts = [
-        last if isinstance(last, NotSimulated) else combined_plays.part(last, name)
-        for name in _RESORTS
-    ]
     tries = [
-        _read_try(size, result)
-        for size, result in zip(_sizes(ground), (*each, *resorts), strict=True)
+        _read_try(buy, result)
+        for each, result in zip(written, results, strict=True)
+        for buy in each.buys
     ]
     ordinary, (with_more_gas, crumb) = tries[: len(_BUY_SHARES)], tries[len(_BUY_SHARES) :]
     passed = tuple(each for each in ordinary if isinstance(each.outcome, Passed))
@@ -127,70 +197,50 @@ def read_buys(ground: TradeSetup, played: Sequence[SimulationResult | NotSimulat
         if is_needed and isinstance(resort.outcome, Passed):
             passed = (resort, *passed)
     if passed:
-        told = [each.outcome for each in passed[1:] if each.held and is_told(each.held[0])]
-        return Bought(outcome=highest_taxed([passed[0].outcome, *told]), passed=passed)
+        clear = [
+            each.outcome for each in passed[1:] if each.held and exceeds_rounding(each.held[0])
+        ]
+        return Bought(outcome=highest_taxed([passed[0].outcome, *clear]), passed=passed)
     outcomes = [each.outcome for each in ordinary]
     # The smallest size is the least likely to have reverted for its size.
     return Bought(outcome=unlearnt(outcomes) or outcomes[-1], passed=())
 
 
-class _Size(msgspec.Struct, frozen=True, kw_only=True):
-    ground: TradeSetup
-    """Setup with the means of payment."""
-    amount_in: RawAmount
-    gas: int
-    is_estimated: bool
-    """True if its gas is measured for the sale."""
-
-
-def _sizes(ground: TradeSetup) -> tuple[_Size, ...]:
-    """Return the ordinary sizes, and the last resorts where the larger of these do not pass: an
-    ordinary buy with more gas than wallets usually send, and a very small buy. The largest buyer
-    pays and receives the wrapped coin, the others the native coin."""
-    plenty = wallet_gas(ground)
-    gases = (plenty, plenty, little_gas(ground), CALL_GAS, plenty)
-    shares = (*_BUY_SHARES, _ESTIMATED_SHARE, _CRUMB_SHARE)
-    return tuple(
-        _Size(
-            ground=ground.with_coin(is_wanted=share != _BUY_SHARES[0]),
-            amount_in=part_of_reserve(ground, share),
-            gas=gas,
-            is_estimated=share == _ESTIMATED_SHARE and gas == plenty,
-        )
-        for share, gas in zip(shares, gases, strict=True)
+def _read_try(buy: SizedBuy, result: SimulationResult | NotSimulated) -> BuyTry:
+    tried = BuyTry(
+        amount_in=buy.steps.amount_in,
+        gas=buy.gas,
+        in_coin=buy.setup.in_coin,
+        outcome=result
+        if isinstance(result, NotSimulated)
+        else read_buy(buy.setup, result, buy.steps),
+        held=None,
     )
-
-
-def _read_try(size: _Size, played: SimulationResult | NotSimulated) -> BuyTry:
-    outcome = read_buy(size.ground, played, size.amount_in)
-    is_bought = isinstance(outcome, Passed)
-    results = played.by_label if isinstance(played, SimulationResult) and is_bought else {}
-    approval = results.get("approve at sale")
-    return BuyTry(
-        amount_in=size.amount_in,
-        gas=size.gas,
-        gas_used=results["buy"].gas_used if results else None,
+    if isinstance(result, NotSimulated) or not isinstance(tried.outcome, Passed):
+        return tried
+    approval = None if buy.approval is None else result[buy.approval.approve]
+    return msgspec.structs.replace(
+        tried,
+        gas_used=result[buy.steps.buy].gas_used,
         approval_gas_used=approval.gas_used if approval is not None and approval.ok else None,
-        in_coin=size.ground.in_coin,
-        outcome=outcome,
-        held=_held(played) if isinstance(played, SimulationResult) and is_bought else None,
+        held=_read_held(buy, result),
     )
 
 
-def part_of_reserve(ground: TradeSetup, share: int) -> RawAmount:
+def _read_held(buy: SizedBuy, result: SimulationResult) -> tuple[RawAmount, RawAmount] | None:
+    at_sale, later = result.word(buy.at_sale), result.word(buy.later)
+    if at_sale is None or later is None:
+        return None
+    return RawAmount(at_sale), RawAmount(later)
+
+
+def part_of_reserve(setup: TradeSetup, share: int) -> RawAmount:
     """Return about 1/`share` of the pool's quote reserve."""
-    amount = RawAmount(ground.quote_reserve_raw // share)
-    return ground.disguise.about(amount, f"{ground.candidate.key}:size {share}")
+    amount = RawAmount(setup.quote_reserve_raw // share)
+    return setup.disguise.about(amount, f"{setup.candidate.key}:size {share}")
 
 
 def estimated_gas(gas_used: int | None) -> int | None:
     """Return the gas limit that a wallet sets after an estimate. None: the gas used is not
     known."""
     return None if gas_used is None else gas_used * (100 + _MARGIN_PCT) // 100 + _FLAT_MARGIN
-
-
-def _held(played: SimulationResult) -> tuple[RawAmount, RawAmount] | None:
-    at_sale, later = played["balance at sale"].word, played["balance later"].word
-    if at_sale is None or later is None:
-        return None
-    return RawAmount(at_sale), RawAmount(later)

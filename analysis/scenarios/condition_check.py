@@ -93,16 +93,16 @@ class ConditionReport(msgspec.Struct, frozen=True, kw_only=True):
 class ConditionPlays(msgspec.Struct, frozen=True, kw_only=True):
     """The what-if simulations of one pool."""
 
-    ground: TradeSetup
+    setup: TradeSetup
     buyer: BuyTry
     asked: tuple[tuple[CodeConditions, OrdinaryTrade, ConditionPlan], ...]
     directed: tuple[Directed, ...]
 
     @property
-    def turns(self) -> list[SimulationJob]:
+    def jobs(self) -> list[SimulationJob]:
         """Return the simulation jobs, in the order in which `judge` expects their results."""
-        pool = self.ground.candidate.pool
-        return [SimulationJob(play=each.play, pool=pool) for each in self.directed]
+        pool = self.setup.candidate.pool
+        return [SimulationJob(simulation=each.simulation, pool=pool) for each in self.directed]
 
     @property
     def callees(self) -> tuple[Address, ...]:
@@ -119,7 +119,7 @@ class ConditionPlays(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def prepare(
-    ground: TradeSetup,
+    setup: TradeSetup,
     bought: Bought,
     codes: Sequence[CodeConditions],
     *,
@@ -133,56 +133,56 @@ def prepare(
     buyer = bought.passed[1] if len(bought.passed) > 1 else bought.largest
     if buyer is None or buyer.held is None or not codes:
         return None
-    number, time_s = ground.blocks[3]
-    base_fee = ground.disguise.base_fee_wei or 0
-    trader = ground.buyer(buyer.amount_in)
+    number, time_s = setup.blocks[3]
+    base_fee = setup.disguise.base_fee_wei or 0
+    trader = setup.buyer(buyer.amount_in)
     asked = []
     for code in codes:
         setting = OrdinaryTrade(
             time_s=time_s,
             block=number,
             base_fee_wei=base_fee,
-            gas_price_wei=base_fee + ground.disguise.tips_wei[0],
+            gas_price_wei=base_fee + setup.disguise.tips_wei[0],
             gas=500_000,
-            coins_wei=ground.disguise.purse(trader),
+            coins_wei=setup.disguise.purse(trader),
             amount_raw=buyer.held[0],
             supply_raw=supply_raw,
             trader=trader,
-            token=ground.candidate.token,
+            token=setup.candidate.token,
             contract=code.contract,
-            pool=ground.candidate.pool,
-            router=ground.way.router,
-            proposer=ground.disguise.proposers[0],
+            pool=setup.candidate.pool,
+            router=setup.route.router,
+            proposer=setup.disguise.proposers[0],
             pool_balance_raw=pool_balance_raw,
             words=code.words,
             known=frozenset(
                 (
-                    *(*known, ground.candidate.pool, ground.way.router),
-                    *(ground.candidate.token, code.contract),
+                    *(*known, setup.candidate.pool, setup.route.router),
+                    *(setup.candidate.token, code.contract),
                 )
             ),
         )
         asked.append((code, setting, make_plan(code.conditions, setting, ())))
     what_ifs = dict.fromkeys(each for _, _, plan in asked for each in plan.what_ifs)
-    directed = what_if.write_plays(ground, buyer, tuple(what_ifs), block_time_s=block_time_s)
-    return ConditionPlays(ground=ground, buyer=buyer, asked=tuple(asked), directed=directed)
+    directed = what_if.write_simulations(setup, buyer, tuple(what_ifs), block_time_s=block_time_s)
+    return ConditionPlays(setup=setup, buyer=buyer, asked=tuple(asked), directed=directed)
 
 
 def judge(
     plays: ConditionPlays,
-    played: Sequence[SimulationResult | NotSimulated],
+    results: Sequence[SimulationResult | NotSimulated],
     codeless: Collection[Address],
 ) -> ConditionFindings:
     """Return the findings. `codeless`: called contracts without code."""
     seen: list[WhatIfOutcome] = []
-    unplayed: set[WhatIf] = set()
-    for directed, result in zip(plays.directed, played, strict=True):
+    not_simulated: set[WhatIf] = set()
+    for directed, result in zip(plays.directed, results, strict=True):
         if isinstance(result, NotSimulated):
-            unplayed.add(directed.what_if)
+            not_simulated.add(directed.what_if)
         else:
-            seen.append(what_if.read_play(plays.ground, plays.buyer, directed, result))
+            seen.append(what_if.read_result(directed, result))
     harmful = [each for each in seen if each.is_harmful and not _is_crumb(plays.buyer, each)]
-    untested = _untested(plays, unplayed, codeless)
+    untested = _untested(plays, not_simulated, codeless)
     is_complete = all(code.conditions.is_complete for code, _, _ in plays.asked)
     real = [each for each in harmful if _is_ordinary(plays, each)]
     later = [each for each in real if each.what_if.input in ("time", "block")]
@@ -194,19 +194,19 @@ def judge(
         depends_on_conditions=any(
             each.what_if.input not in ("time", "block", "price") for each in real
         ),
-        evidence=_evidence(plays, played, untested, harmful, is_complete=is_complete),
+        evidence=_evidence(plays, results, untested, harmful, is_complete=is_complete),
     )
 
 
 def _untested(
-    plays: ConditionPlays, unplayed: set[WhatIf], codeless: Collection[Address]
+    plays: ConditionPlays, not_simulated: set[WhatIf], codeless: Collection[Address]
 ) -> list[Checked]:
     found = []
     for code, setting, _ in plays.asked:
         plan = make_plan(code.conditions, setting, codeless)
         why = dict(plan.open)
         for number, wanted in plan.wanted:
-            if unplayed.intersection(wanted):
+            if not_simulated.intersection(wanted):
                 why.setdefault(number, "the node did not play it")
         for number, reason in sorted(why.items()):
             condition = code.conditions.conditions[number]
@@ -229,9 +229,9 @@ def _is_crumb(buyer: BuyTry, seen: WhatIfOutcome) -> bool:
 
 def _is_ordinary(plays: ConditionPlays, seen: WhatIfOutcome) -> bool:
     """True if ordinary traders meet the input within a month."""
-    disguise, what = plays.ground.disguise, seen.what_if
+    disguise, what = plays.setup.disguise, seen.what_if
     base_fee = disguise.base_fee_wei or 0
-    number, time_s = plays.ground.blocks[3]
+    number, time_s = plays.setup.blocks[3]
     month = (time_s + _MONTH_S, number + _MONTH_S // 12)
     ranges: dict[str, tuple[int, int]] = {
         "time": (0, month[0]),
@@ -249,7 +249,7 @@ def _is_ordinary(plays: ConditionPlays, seen: WhatIfOutcome) -> bool:
 
 def _evidence(
     plays: ConditionPlays,
-    played: Sequence[SimulationResult | NotSimulated],
+    results: Sequence[SimulationResult | NotSimulated],
     untested: Sequence[Checked],
     harmful: Sequence[WhatIfOutcome],
     *,
@@ -259,7 +259,7 @@ def _evidence(
     outcome = ConditionReport(
         conditions=sum(len(code.conditions.conditions) for code, _, _ in plays.asked),
         is_complete=is_complete,
-        played=sum(isinstance(result, SimulationResult) for result in played),
+        played=sum(isinstance(result, SimulationResult) for result in results),
         untested=tuple(untested[:_MOST_SHOWN]),
         harmful=tuple(
             Harmful(
@@ -277,10 +277,12 @@ def _evidence(
             for each in harmful[:_MOST_SHOWN]
         ),
     )
-    key = f"untested_conditions:{plays.ground.candidate.key}"
+    key = f"untested_conditions:{plays.setup.candidate.key}"
     chosen = {(each.what_if, each.extent) for each in harmful[:1]}
-    for directed, result in zip(plays.directed, played, strict=True):
+    for directed, result in zip(plays.directed, results, strict=True):
         if isinstance(result, SimulationResult) and (directed.what_if, directed.extent) in chosen:
-            return (simulation_evidence(key, what_if.VERSION, directed.play, result, outcome),)
+            return (
+                simulation_evidence(key, what_if.VERSION, directed.simulation, result, outcome),
+            )
     body = msgspec.json.encode({"outcome": outcome}).decode()
     return (EvidenceRow(key=key, body=body),)

@@ -6,118 +6,149 @@ simulations that build on it repeat it, so each account holds exactly what was s
 request.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Final
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final, Literal
 
 import msgspec
 
-from analysis.scenarios import combined_plays
+from analysis.scenarios.account_calls import account_calls
 from analysis.scenarios.buy import part_of_reserve
-from analysis.scenarios.trade_setup import TradeSetup, balance_call
+from analysis.scenarios.token_calls import balance_call
+from analysis.scenarios.trade_setup import TradeSetup, build_simulation
+from analysis.scenarios.trade_steps import write_unread_buy
 from analysis.simulation.block_schedule import SimulatedBlock
-from analysis.simulation.simulate_v1 import NotSimulated, SimCall, Simulation, SimulationResult
-from core.primitives import RawAmount
+from analysis.simulation.simulate_v1 import (
+    CallHandle,
+    NotSimulated,
+    Simulation,
+    SimulationResult,
+)
+from analysis.simulation.simulation_builder import CallWriter, SimulationBuilder
+from core.primitives import Address, RawAmount
 
 MOMENTS: Final = ("next block", "+5 minutes", "+1 hour", "+1 day", "+30 days")
 """Moments of sales. Each has two sellers, an ordinary and a small one."""
 
-ORDINARY: Final = "seller"
-SMALL: Final = "small seller"
-TWICE: Final = "second buyer"
-SENDER: Final = "sender"
+Role = Literal["seller", "small seller", "second buyer", "sender"]
 
-_SHARES: Final = {ORDINARY: 170, SMALL: 2_700, TWICE: 450, SENDER: 310}
+_SHARES: Final[dict[Role, int]] = {
+    "seller": 170,
+    "small seller": 2_700,
+    "second buyer": 450,
+    "sender": 310,
+}
 """Divisors of the pool's quote reserve. None of the drawn amounts is a round share."""
 
 BLOCKS: Final = 4
 """Number of blocks of the opening, with the one in which balances are read."""
 
 
+class Member(msgspec.Struct, frozen=True):
+    """One account of the crowd."""
+
+    role: Role
+    moment: str = ""
+    """When it sells. Empty: not one of the sellers of a moment."""
+
+    @property
+    def name(self) -> str:
+        """Return its name in the evidence, from which its address is derived too."""
+        return f"{self.role} {self.moment}".rstrip()
+
+
+TWICE: Final = Member("second buyer")
+SENDER: Final = Member("sender")
+MEMBERS: Final = (
+    *(Member(role, moment) for moment in MOMENTS for role in ("seller", "small seller")),
+    TWICE,
+    SENDER,
+)
+
+
 class Crowd(msgspec.Struct, frozen=True, kw_only=True):
-    """The opening, and what each account holds after it."""
+    """What each account holds after the opening."""
 
-    opening: Simulation
-    held: Mapping[str, RawAmount]
-    """Nearly all of the balance, by name; only of accounts that hold something."""
-
-
-def seller(moment: str, size: str) -> str:
-    """Return the name of the seller of that moment and size."""
-    return f"{size} {moment}"
+    held: Mapping[Member, RawAmount]
+    """Nearly all of the balance; only of accounts that hold something."""
 
 
-def members() -> tuple[str, ...]:
-    """Return the names of all accounts."""
-    return (
-        *(seller(moment, size) for moment in MOMENTS for size in (ORDINARY, SMALL)),
-        TWICE,
-        SENDER,
+class CrowdOpening(msgspec.Struct, frozen=True, kw_only=True):
+    """One simulation of the opening by itself."""
+
+    simulation: Simulation
+    held: tuple[tuple[Member, CallHandle], ...]
+    """Balance of each account."""
+
+
+def trader(setup: TradeSetup, member: Member) -> Address:
+    """Return the account of a member."""
+    return setup.trader(member.name)
+
+
+def paid(setup: TradeSetup, role: Role) -> RawAmount:
+    """Return the amount that an account pays in for one buy."""
+    return part_of_reserve(setup, _SHARES[role])
+
+
+def payments(setup: TradeSetup) -> dict[Address, RawAmount]:
+    """Return the amount that each account needs for all its buys."""
+    return {
+        trader(setup, each): RawAmount(paid(setup, each.role) * (2 if each == TWICE else 1))
+        for each in MEMBERS
+    }
+
+
+def builder_of(blocks: Iterable[SimulatedBlock]) -> SimulationBuilder:
+    """Return a builder of these blocks."""
+    return SimulationBuilder((block.number, block.time_s) for block in blocks)
+
+
+def write_buys(builder: SimulationBuilder, setup: TradeSetup) -> tuple[CallHandle, ...]:
+    """Write the first buy of every member, in the first three blocks; return the buys."""
+    groups = (MEMBERS[:4], MEMBERS[4:8], MEMBERS[8:])
+    return tuple(
+        write_unread_buy(
+            account_calls(builder[at], each.name),
+            setup,
+            trader(setup, each),
+            paid(setup, each.role),
+        )
+        for at, group in enumerate(groups)
+        for each in group
     )
 
 
-def paid(ground: TradeSetup, who: str) -> RawAmount:
-    """Return the amount that an account pays in for one buy."""
-    size = next(size for size in (SMALL, ORDINARY, TWICE, SENDER) if who.startswith(size))
-    return part_of_reserve(ground, _SHARES[size])
+def write_second_buy(calls: CallWriter, setup: TradeSetup) -> None:
+    """Write the second buy of one account."""
+    own = account_calls(calls, TWICE.name).named("again ")
+    write_unread_buy(own, setup, trader(setup, TWICE), paid(setup, TWICE.role))
 
 
-def payments(ground: TradeSetup) -> dict[str, RawAmount]:
-    """Return the amount that each account needs for all its buys."""
-    return {who: RawAmount(paid(ground, who) * (2 if who == TWICE else 1)) for who in members()}
-
-
-def opening(ground: TradeSetup, blocks: Sequence[SimulatedBlock]) -> list[combined_plays.Scene]:
-    """Return the buys, in the first three blocks."""
-    names = members()
-    groups = (names[:4], names[4:8], names[8:])
-    scenes = []
-    for block, group in zip(blocks, groups, strict=False):
-        calls = [call for who in group for call in _buying(ground, who)]
-        scenes.append(scene(block, calls))
-    return scenes
-
-
-def scene(block: SimulatedBlock, calls: Sequence[SimCall]) -> combined_plays.Scene:
-    """Return one simulated block with its calls."""
-    return combined_plays.Scene(number=block.number, time_s=block.time_s, calls=tuple(calls))
-
-
-def write_opening(ground: TradeSetup, blocks: Sequence[SimulatedBlock]) -> Simulation:
+def write_opening(setup: TradeSetup, blocks: Sequence[SimulatedBlock]) -> CrowdOpening:
     """Return a simulation of the buys, and in the next block the second buy and a read of every
     balance."""
-    token = ground.candidate.token
-    reads = [
-        msgspec.structs.replace(
-            balance_call(token, ground.trader(who), "held"), label=_held_label(who)
-        )
-        for who in members()
-    ]
-    last = scene(blocks[BLOCKS - 1], [*second_buy(ground), *reads])
-    return combined_plays.stage(ground, [*opening(ground, blocks), last], buyers=payments(ground))
+    token = setup.candidate.token
+    builder = builder_of(blocks[:BLOCKS])
+    write_buys(builder, setup)
+    last = builder[BLOCKS - 1]
+    write_second_buy(last, setup)
+    held = tuple(
+        (each, last.add(balance_call(token, trader(setup, each), f"{each.name}: held")))
+        for each in MEMBERS
+    )
+    simulation = build_simulation(setup, builder.blocks(), payers=payments(setup))
+    return CrowdOpening(simulation=simulation, held=held)
 
 
-def second_buy(ground: TradeSetup) -> tuple[SimCall, ...]:
-    """Return the second buy of one account."""
-    return combined_plays.buying(ground, TWICE, paid(ground, TWICE), prefix="again ")
-
-
-def read_opening(play: Simulation, played: SimulationResult | NotSimulated) -> Crowd | None:
+def read_opening(opening: CrowdOpening, result: SimulationResult | NotSimulated) -> Crowd | None:
     """Return what each account holds. None: the node did not simulate, or nobody could buy."""
-    if isinstance(played, NotSimulated):
+    if isinstance(result, NotSimulated):
         return None
-    words = {who: played[_held_label(who)].word for who in members()}
-    held = {who: nearly_all(word) for who, word in words.items() if word}
-    return Crowd(opening=play, held=held) if held else None
+    words = {member: result.word(handle) for member, handle in opening.held}
+    held = {member: nearly_all(word) for member, word in words.items() if word}
+    return Crowd(held=held) if held else None
 
 
 def nearly_all(held: int) -> RawAmount:
     """Return the amount sold of a holding: some wallets may not be emptied."""
     return RawAmount(max(1, held - held // 33))
-
-
-def _buying(ground: TradeSetup, who: str) -> tuple[SimCall, ...]:
-    return combined_plays.buying(ground, who, paid(ground, who))
-
-
-def _held_label(who: str) -> str:
-    return f"{who}: held"

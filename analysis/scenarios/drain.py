@@ -13,7 +13,7 @@ from analysis.scenarios.allowance_bypass import disallowed
 from analysis.scenarios.argument_filling import CallTemplate, call_templates, fill
 from analysis.scenarios.attack_setup import AttackSetup
 from analysis.scenarios.theft_attempts import (
-    ATTEMPTS_A_PLAY,
+    MOST_ATTEMPTS,
     Act,
     TheftAttempt,
     TheftOutcome,
@@ -23,8 +23,8 @@ from analysis.scenarios.transfer import Wallet
 from analysis.static.custody.simulation_hints import DebitingFunction
 from core.primitives import Address
 
-_MOST_BY_STRANGERS = ATTEMPTS_A_PLAY
-_MOST_BY_SUSPECTS = 2 * ATTEMPTS_A_PLAY
+_MOST_BY_STRANGERS = MOST_ATTEMPTS
+_MOST_BY_SUSPECTS = 2 * MOST_ATTEMPTS
 
 
 def write_attempts(

@@ -11,11 +11,19 @@ from statistics import median
 
 import msgspec
 
-from analysis.scenarios import combined_plays
+from analysis.scenarios.account_calls import account_calls
 from analysis.scenarios.trade_outcome import read_sale
-from analysis.scenarios.trade_setup import TradeSetup
+from analysis.scenarios.trade_setup import TradeSetup, build_simulation
+from analysis.scenarios.trade_steps import Order, SaleSteps, write_approval, write_sale
 from analysis.scenarios.transfer import Wallet, real_holders
-from analysis.simulation.simulate_v1 import Passed, Refused, Simulation, SimulationResult
+from analysis.simulation.simulate_v1 import (
+    CallHandle,
+    Passed,
+    Refused,
+    Simulation,
+    SimulationResult,
+)
+from analysis.simulation.simulation_builder import SimulationBuilder
 from core.primitives import Address, RawAmount
 
 VERSION = 2
@@ -54,44 +62,51 @@ class SellCensus(msgspec.Struct, frozen=True, kw_only=True):
     sellers: tuple[CensusSale, ...]
 
 
+class CensusSimulation(msgspec.Struct, frozen=True, kw_only=True):
+    """One simulation of all sales."""
+
+    simulation: Simulation
+    setup: TradeSetup
+    sales: tuple[tuple[Address, SaleSteps], ...]
+    """By holder."""
+
+    @property
+    def shown(self) -> tuple[CallHandle, ...]:
+        """Return the calls whose results the evidence includes."""
+        return tuple(steps.sell for _, steps in self.sales)
+
+
 def choose(wallets: Sequence[Wallet], special: frozenset[Address]) -> tuple[Wallet, ...]:
     """Return real holders that are not special to the code, in the given order: largest first."""
     return real_holders(wallets, special)[:MOST_SELLERS]
 
 
-def write_play(
-    ground: TradeSetup, sellers: Sequence[Wallet], blocks: Sequence[tuple[int, int]]
-) -> Simulation:
+def write_simulation(
+    setup: TradeSetup, sellers: Sequence[Wallet], blocks: Sequence[tuple[int, int]]
+) -> CensusSimulation:
     """Return the simulation. `blocks`: number and time of the approvals, and of one sale per
     seller."""
-    approvals = [
-        call
-        for seller in sellers
-        for call in combined_plays.approving(
-            ground, seller.address, amount=seller.amount_raw, seller=seller.address
-        )
-    ]
-    scenes = [
-        combined_plays.Scene(number=blocks[0][0], time_s=blocks[0][1], calls=tuple(approvals))
-    ]
-    for seller, (number, time_s) in zip(sellers, blocks[1:], strict=True):
-        calls = combined_plays.selling(
-            ground, seller.address, seller.amount_raw, seller=seller.address
-        )
-        scenes.append(combined_plays.Scene(number=number, time_s=time_s, calls=calls))
-    return combined_plays.stage(
-        ground, scenes, buyers={}, others=[seller.address for seller in sellers]
+    builder = SimulationBuilder(blocks)
+    sales = []
+    for at, wallet in enumerate(sellers, 1):
+        seller, amount = wallet.address, wallet.amount_raw
+        approving = account_calls(builder[0], seller)
+        approval = write_approval(approving, setup, seller, "at sale", amount)
+        order = Order(label="at sale", amount=amount)
+        selling = account_calls(builder[at], seller)
+        sales.append((seller, write_sale(selling, setup, seller, order, approval=approval)))
+    simulation = build_simulation(
+        setup, builder.blocks(), others=[wallet.address for wallet in sellers]
     )
+    return CensusSimulation(simulation=simulation, setup=setup, sales=tuple(sales))
 
 
-def read_play(
-    ground: TradeSetup, sellers: Sequence[Wallet], played: SimulationResult
-) -> SellCensus:
+def read_result(written: CensusSimulation, result: SimulationResult) -> SellCensus:
     """Return the census."""
-    sold = tuple(_read(ground, seller, played) for seller in sellers)
+    sold = tuple(_read(written.setup, result, *each) for each in written.sales)
     taxes = [each.tax for each in sold if each.tax is not None]
     return SellCensus(
-        pool=ground.candidate.key,
+        pool=written.setup.candidate.key,
         could=sum(each.can_sell is True for each in sold),
         could_not=sum(each.can_sell is False for each in sold),
         not_learnt=sum(each.can_sell is None for each in sold),
@@ -103,15 +118,14 @@ def read_play(
     )
 
 
-def _read(ground: TradeSetup, seller: Wallet, played: SimulationResult) -> CensusSale:
-    amount = seller.amount_raw
-    outcome = read_sale(
-        ground, combined_plays.part(played, seller.address), "at sale", asked=amount
-    )
+def _read(
+    setup: TradeSetup, result: SimulationResult, holder: Address, steps: SaleSteps
+) -> CensusSale:
+    outcome = read_sale(setup, result, steps)
     is_passed = isinstance(outcome, Passed)
     return CensusSale(
-        holder=seller.address,
-        amount_raw=amount,
+        holder=holder,
+        amount_raw=steps.order.amount,
         can_sell=True if is_passed else False if isinstance(outcome, Refused) else None,
         tax=outcome.tax if isinstance(outcome, Passed) else None,
         reason="" if isinstance(outcome, Passed) else outcome.reason,

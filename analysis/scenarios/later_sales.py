@@ -1,8 +1,7 @@
 """Time-dependent sales: the crowd sells minutes, an hour, a day and thirty days after it bought.
 
-One simulation. At each moment an ordinary and a small buyer sell all they hold, and retry in the
-next block: all of it, then half. At some moments others buy and one transfers. A later revert, or a
-tax of half or more, that did not occur earlier is a finding. Sends no request.
+One simulation, written by `later_sales_steps`. A later revert, or a tax of half or more, that did
+not occur earlier is a finding. Sends no request.
 """
 
 from collections.abc import Iterator, Sequence
@@ -10,47 +9,23 @@ from typing import Final
 
 import msgspec
 
-from analysis.scenarios import combined_plays, crowd
-from analysis.scenarios.crowd import MOMENTS, ORDINARY, SENDER, SMALL, Crowd
+from analysis.scenarios.later_sales_steps import LaterSalesSimulation, MomentSteps
 from analysis.scenarios.trade_outcome import HEAVY_TAX_PCT, read_buy, read_sale
-from analysis.scenarios.trade_setup import TradeSetup, balance_call
-from analysis.scenarios.transfer import TransferResult, Wallet, read_result, unsettled
-from analysis.simulation.block_schedule import SimulatedBlock
+from analysis.scenarios.trade_setup import TradeSetup
+from analysis.scenarios.trade_steps import SaleSteps
+from analysis.scenarios.transfer import TransferResult, read_transfer, unsettled
 from analysis.simulation.simulate_v1 import (
     NotSimulated,
     Outcome,
     Passed,
     Refused,
-    SimCall,
-    Simulation,
     SimulationResult,
 )
-from core.primitives import RawAmount
 
 VERSION: Final = 2
 
-_HOUR_S: Final = 3_600
-_DAY_S: Final = 86_400
-
-WAITS_S: Final = (
-    *(0, 0, 0, 0),  # opening and approvals
-    *(0, 0),  # two blocks per moment
-    *(300, 0),
-    *(_HOUR_S - 300, 0),
-    *(_DAY_S - _HOUR_S, 0),
-    *(29 * _DAY_S, 0, 0),  # the newcomer sells in the last block
-)
-"""Seconds to wait before each block but the first."""
-
-_FIRST: Final = crowd.BLOCKS + 1
-_NEWCOMERS: Final = ("next block", "+1 day", "+30 days")
-"""Moments at which a new account buys, and SENDER transfers a part."""
-
-_SENT_PARTS: Final = 16
 _TAX_POINTS: Final = 0.01
 """Taxes that differ by no more than this are equal. Percentage points."""
-
-_TRIES: Final = ("", "again ", "half ")
 
 
 class Moment(msgspec.Struct, frozen=True, kw_only=True):
@@ -86,44 +61,11 @@ class LaterSales(msgspec.Struct, frozen=True, kw_only=True):
     """True if the tax of a later moment is half or more. None: not determined."""
 
 
-def write_play(ground: TradeSetup, held: Crowd, blocks: Sequence[SimulatedBlock]) -> Simulation:
-    """Return the simulation. `blocks`: one more than WAITS_S has entries."""
-    reads = crowd.second_buy(ground)
-    approvals = [
-        call
-        for who in crowd.members()
-        if who in held.held
-        for call in combined_plays.approving(
-            ground,
-            who,
-            amount=held.held[who],
-            is_unlimited=not who.startswith(ORDINARY),
-        )
-    ]
-    scenes = [
-        *crowd.opening(ground, blocks),
-        crowd.scene(blocks[crowd.BLOCKS - 1], reads),
-        crowd.scene(blocks[crowd.BLOCKS], approvals),
-    ]
-    for at, moment in enumerate(MOMENTS):
-        first = _FIRST + 2 * at
-        scenes.append(crowd.scene(blocks[first], list(_first_tries(ground, held, moment))))
-        scenes.append(crowd.scene(blocks[first + 1], list(_second_tries(ground, held, moment))))
-    scenes.append(crowd.scene(blocks[-1], list(_sale_of_newcomer(ground, held))))
-    newcomers = {_newcomer(moment): _paid_by_newcomer(ground) for moment in _NEWCOMERS}
-    return combined_plays.stage(ground, scenes, buyers={**crowd.payments(ground), **newcomers})
-
-
-def read_play(
-    ground: TradeSetup, held: Crowd, blocks: Sequence[SimulatedBlock], played: SimulationResult
-) -> LaterSales:
+def read_result(written: LaterSalesSimulation, result: SimulationResult) -> LaterSales:
     """Return the outcomes of all moments, compared with the first."""
-    moments = tuple(
-        _moment(ground, held, moment, blocks[_FIRST + 2 * at], played)
-        for at, moment in enumerate(MOMENTS)
-    )
+    moments = tuple(_read_moment(written.setup, result, steps) for steps in written.moments)
     return LaterSales(
-        pool=ground.candidate.key,
+        pool=written.setup.candidate.key,
         changes=tuple(
             f"{moment.when}: {change}"
             for moment in moments[1:]
@@ -135,119 +77,51 @@ def read_play(
     )
 
 
-# --- writing -----------------------------------------------------------------------------------
-
-
-def _sellers(moment: str) -> tuple[str, str]:
-    return crowd.seller(moment, ORDINARY), crowd.seller(moment, SMALL)
-
-
-def _first_tries(ground: TradeSetup, held: Crowd, moment: str) -> Iterator[SimCall]:
-    for who in _sellers(moment):
-        if who in held.held:
-            yield from combined_plays.selling(ground, who, held.held[who])
-    sent = held.held.get(SENDER, 0) // _SENT_PARTS
-    if moment in _NEWCOMERS and sent:
-        for call in combined_plays.sending(
-            ground, SENDER, RawAmount(sent), friend=f"friend {moment}"
-        ):
-            yield msgspec.structs.replace(call, label=f"{moment} {call.label}")
-
-
-def _second_tries(ground: TradeSetup, held: Crowd, moment: str) -> Iterator[SimCall]:
-    """Yield retried sales, then purchases: some tokens block all sales in a block with a buy."""
-    for who in _sellers(moment):
-        amount = held.held.get(who, RawAmount(0))
-        if amount:
-            yield from combined_plays.selling(ground, who, amount, when="again ")
-            yield from combined_plays.selling(ground, who, _half(amount), when="half ")
-    if moment in _NEWCOMERS:
-        who, token = _newcomer(moment), ground.candidate.token
-        yield from combined_plays.buying(ground, who, _paid_by_newcomer(ground), is_read=True)
-        later = balance_call(token, ground.trader(who), "balance at sale")
-        yield msgspec.structs.replace(later, label=f"{who}: {later.label}")
-        if moment == MOMENTS[-1]:
-            yield from combined_plays.approving(
-                ground, who, amount=_sold_by_newcomer(held), is_unlimited=True
-            )
-
-
-def _sale_of_newcomer(ground: TradeSetup, held: Crowd) -> Iterator[SimCall]:
-    """Yield the newcomer's sale. The amount bought is not known in advance, so about three quarters
-    of an ordinary purchase are sold."""
-    yield from combined_plays.selling(ground, _newcomer(MOMENTS[-1]), _sold_by_newcomer(held))
-
-
-def _sold_by_newcomer(held: Crowd) -> RawAmount:
-    some = next((held.held[who] for who in _sellers(MOMENTS[-1]) if who in held.held), 4)
-    return RawAmount(max(1, some * 3 // 4))
-
-
-def _newcomer(moment: str) -> str:
-    return f"buyer {moment}"
-
-
-def _paid_by_newcomer(ground: TradeSetup) -> RawAmount:
-    return crowd.paid(ground, ORDINARY)
-
-
-def _half(amount: RawAmount) -> RawAmount:
-    return RawAmount(max(1, amount // 2))
-
-
-# --- reading -----------------------------------------------------------------------------------
-
-
-def _moment(
-    ground: TradeSetup, held: Crowd, moment: str, block: SimulatedBlock, played: SimulationResult
-) -> Moment:
-    sales = [
-        sale_of(ground, combined_plays.part(played, who), held.held[who])
-        for who in _sellers(moment)
-        if who in held.held
-    ]
-    newcomer = _newcomer(moment)
-    if moment == MOMENTS[-1]:
-        amount = _sold_by_newcomer(held)
-        part = combined_plays.part(played, newcomer)
-        bought = read_buy(ground, part, _paid_by_newcomer(ground))
-        sold = read_sale(ground, part, "at sale", asked=amount)
-        if isinstance(bought, Passed) and isinstance(sold, Passed):
-            sales.append(sold)
+def _read_moment(setup: TradeSetup, result: SimulationResult, steps: MomentSteps) -> Moment:
+    sales = [_read_seller(setup, result, attempts) for attempts in steps.sales]
+    newcomer, bought = steps.newcomer, None
+    if newcomer is not None:
+        bought = read_buy(setup, result, newcomer.buy)
+        if newcomer.sale is not None:
+            sold = read_sale(setup, result, newcomer.sale)
+            if isinstance(bought, Passed) and isinstance(sold, Passed):
+                sales.append(sold)
     return Moment(
-        when=moment,
-        block_number=block.number,
-        time_s=block.time_s,
-        blocks_left_out=block.left_out,
+        when=steps.when,
+        block_number=steps.block.number,
+        time_s=steps.block.time_s,
+        blocks_left_out=steps.block.left_out,
         sale=worst(sales),
         sales=tuple(sales),
-        buy=read_buy(ground, combined_plays.part(played, newcomer), _paid_by_newcomer(ground))
-        if moment in _NEWCOMERS
-        else None,
-        transfer=_transfer(ground, held, moment, played),
+        buy=bought,
+        transfer=_read_transfer(result, steps),
     )
 
 
-def sale_of(ground: TradeSetup, part: SimulationResult, amount: RawAmount) -> Outcome:
+def _read_seller(
+    setup: TradeSetup, result: SimulationResult, attempts: Sequence[SaleSteps]
+) -> Outcome:
     """Return the outcome of one seller's attempts. A balance that shrank by itself counts as a tax.
     Half that sells where all of it does not is no sale, unless the balance had shrunk."""
-    amounts = {"": amount, "again ": amount, "half ": _half(amount)}
-    tries = {
-        name: read_sale(ground, part, f"{name}at sale", asked=amounts[name])
-        for name in _TRIES
-        if f"sell {name}at sale" in part.by_label
-    }
-    before = part["balance before sale at sale"].word
+    outcomes = [read_sale(setup, result, each) for each in attempts]
+    before, amount = result.word(attempts[0].before), attempts[0].order.amount
     kept = 1.0 if before is None else min(before, amount) / amount
-    for name, outcome in tries.items():
-        if isinstance(outcome, Passed) and (name != "half " or kept < 1):
+    for each, outcome in zip(attempts, outcomes, strict=True):
+        if isinstance(outcome, Passed) and (each.order.share != "half" or kept < 1):
             if outcome.tax is None:
                 return outcome
             return Passed(tax=round(100 - (100 - outcome.tax) * kept, 4))
     if before is not None and not before:
         return Refused(reason="what was bought is gone")
-    refused = [outcome for outcome in tries.values() if isinstance(outcome, Refused)]
-    return refused[0] if refused else next(iter(tries.values()))
+    return next((each for each in outcomes if isinstance(each, Refused)), outcomes[0])
+
+
+def _read_transfer(result: SimulationResult, steps: MomentSteps) -> TransferResult | None:
+    if steps.newcomer is None:
+        return None
+    if steps.transfer is None:
+        return unsettled("there was nothing to send")
+    return read_transfer(result, steps.transfer)
 
 
 def worst(outcomes: Sequence[Outcome]) -> Outcome:
@@ -261,23 +135,6 @@ def worst(outcomes: Sequence[Outcome]) -> Outcome:
         return max(passed, key=lambda outcome: -1.0 if outcome.tax is None else outcome.tax)
     missing = NotSimulated(missing="FUNDS", reason="nobody held anything to sell")
     return next(iter(outcomes), missing)
-
-
-def _transfer(
-    ground: TradeSetup, held: Crowd, moment: str, played: SimulationResult
-) -> TransferResult | None:
-    sent = held.held.get(SENDER, 0) // _SENT_PARTS
-    if moment not in _NEWCOMERS:
-        return None
-    if not sent:
-        return unsettled("there was nothing to send")
-    wallet = Wallet(
-        address=ground.trader(SENDER),
-        balance_raw=RawAmount(sent),
-        amount_raw=RawAmount(sent),
-        slot_index=None,
-    )
-    return read_result(wallet, combined_plays.part(played, f"{moment} {SENDER}"))
 
 
 def _is_blocked(moments: Sequence[Moment]) -> bool | None:

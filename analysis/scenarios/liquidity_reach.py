@@ -18,15 +18,16 @@ from analysis.market.venues import probe_router
 from analysis.market.venues.trade_route import Reach, Swap
 from analysis.simulation.disguise import Disguise
 from analysis.simulation.simulate_v1 import (
+    CallHandle,
     NotSimulated,
     Passed,
     Refused,
-    SimBlock,
     SimCall,
     Simulation,
     SimulationResult,
 )
-from core.primitives import BlockRef, RawAmount
+from analysis.simulation.simulation_builder import SimulationBuilder
+from core.primitives import Address, BlockRef, RawAmount
 
 VERSION = 1
 
@@ -40,7 +41,16 @@ _MARGIN = 2
 _SHARE_SOLD = 1_000
 """Divisor of the supply that the pool is offered."""
 
-_BUY, _SALE = "reach of a buy", "reach of a sale"
+
+class ReachSimulation(msgspec.Struct, frozen=True, kw_only=True):
+    """One simulation of both directions, each from the pinned state of the pool."""
+
+    simulation: Simulation
+    pool: ValuedPool
+    has_hooks: bool
+    """See Reach.has_hooks."""
+    buy: CallHandle
+    sale: CallHandle
 
 
 class Reached(msgspec.Struct, frozen=True, kw_only=True):
@@ -65,7 +75,7 @@ def is_due(pool: ValuedPool, *, min_liquidity_usd: float) -> bool:
     )
 
 
-def write_play(
+def write_simulation(
     reach: Reach,
     pool: ValuedPool,
     *,
@@ -75,68 +85,62 @@ def write_play(
     token_code: bytes,
     supply_raw: RawAmount,
     min_liquidity_usd: float,
-) -> Simulation:
-    """Return one simulation of both directions, each from the pinned state of the pool.
-
-    `token_code` is the runtime code at the token's own address.
-    """
+) -> ReachSimulation:
+    """Return the simulation. `token_code` is the runtime code at the token's own address."""
     candidate = pool.candidate
+    token, quote = candidate.token, candidate.quote
     trader = disguise.account(f"{candidate.key}:reach")
     home = disguise.account(f"{candidate.key}:home of the token")
     offered_usd = _MARGIN * min_liquidity_usd
     offered = offered_usd / pool.quote_unit_usd if pool.quote_unit_usd else 0
-    amounts = {_BUY: RawAmount(max(1, int(offered))), _SALE: max(1, supply_raw // _SHARE_SOLD)}
-    sides = {
-        _BUY: (candidate.quote, candidate.token),
-        _SALE: (candidate.token, candidate.quote),
-    }
-    calls = tuple(
-        SimCall(
-            label=label,
-            sender=trader,
-            to=reach.router,
-            data=reach.data(
-                Swap(
-                    candidate=candidate,
-                    router=reach.router,
-                    trader=trader,
-                    token_in=token_in,
-                    token_out=token_out,
-                    amount_in=RawAmount(amounts[label]),
-                )
-            ),
-            gas=_GAS,
+
+    def reach_call(label: str, token_in: Address, token_out: Address, amount_in: int) -> SimCall:
+        swap = Swap(
+            candidate=candidate,
+            router=reach.router,
+            trader=trader,
+            token_in=token_in,
+            token_out=token_out,
+            amount_in=RawAmount(max(1, amount_in)),
         )
-        for label, (token_in, token_out) in sides.items()
-    )
-    return Simulation(
+        return SimCall(label=label, sender=trader, to=reach.router, data=reach.data(swap), gas=_GAS)
+
+    builder = SimulationBuilder([block])
+    buy = builder[0].add(reach_call("reach of a buy", quote, token, int(offered)))
+    sold = supply_raw // _SHARE_SOLD
+    sale = builder[0].add(reach_call("reach of a sale", token, quote, sold))
+    simulation = Simulation(
         pin=pin,
         disguise=disguise,
-        blocks=(SimBlock(number=block[0], time_s=block[1], calls=calls),),
+        blocks=builder.blocks(),
         purses={trader: disguise.purse(trader)},
         storage={},
         code={
             reach.router: reach.code,
-            candidate.token: probes.runtime("Quiet") + home[2:],
+            token: probes.runtime("Quiet") + home[2:],
             home: "0x" + token_code.hex(),
         },
     )
+    return ReachSimulation(
+        simulation=simulation, pool=pool, has_hooks=reach.has_hooks, buy=buy, sale=sale
+    )
 
 
-def read_play(reach: Reach, pool: ValuedPool, played: SimulationResult | NotSimulated) -> Reached:
+def read_result(written: ReachSimulation, result: SimulationResult | NotSimulated) -> Reached:
     """Return what a buy and a sale reach. A hook may do a trade by itself, or prevent one: where
     one acts, absence of liquidity is accepted only for both directions at once."""
-    if isinstance(played, NotSimulated):
+    if isinstance(result, NotSimulated):
         return Reached(has_buy=None, has_sale=None, absorbed_raw=None)
-    buy, sale = (_read(played, label) for label in (_BUY, _SALE))
-    has_buy, has_sale = (None if told is None else any(told) for told in (buy, sale))
-    if reach.has_hooks and has_buy is not has_sale:
+    buy, sale = (_read(result, call) for call in (written.buy, written.sale))
+    has_buy, has_sale = (None if amounts is None else any(amounts) for amounts in (buy, sale))
+    if written.has_hooks and has_buy is not has_sale:
         has_buy, has_sale = has_buy or None, has_sale or None
+    is_empty = written.pool.state.in_range_liquidity == 0
     return Reached(
         has_buy=has_buy,
         has_sale=has_sale,
         absorbed_raw=None if buy is None else buy[0],
-        is_doubtful=pool.state.in_range_liquidity == 0 and buy is None and not reach.has_hooks,
+        is_doubtful=is_empty and buy is None and not written.has_hooks,
     )
 
 
@@ -170,6 +174,6 @@ def _settled(trade: TradeResult, reached: Reached) -> TradeResult:
 _DOUBTFUL = "how far the next liquidity lies was not learnt"
 
 
-def _read(played: SimulationResult, label: str) -> tuple[RawAmount, RawAmount] | None:
-    result = played[label]
-    return probe_router.read_reach(result.data) if result.ok else None
+def _read(result: SimulationResult, call: CallHandle) -> tuple[RawAmount, RawAmount] | None:
+    answer = result[call]
+    return probe_router.read_reach(answer.data) if answer.ok else None

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from analysis.scenarios.argument_filling import call_templates, fill
 from analysis.scenarios.attack_setup import AttackSetup
-from analysis.scenarios.theft_attempts import ATTEMPTS_A_PLAY, Act, TheftAttempt, TheftOutcome
+from analysis.scenarios.theft_attempts import MOST_ATTEMPTS, Act, TheftAttempt, TheftOutcome
 from analysis.static.custody.simulation_hints import DebitingFunction
 from core.primitives import Address
 
@@ -28,7 +28,7 @@ def write_attempts(
     ]
     ranked.sort(key=lambda each: each[0])
     found = []
-    chosen = ranked[:ATTEMPTS_A_PLAY]
+    chosen = ranked[:MOST_ATTEMPTS]
     for (_, owner, recipe), wallet in zip(chosen, attack.wallets("owner's"), strict=False):
         data = fill(recipe, wallet, owner)
         if data is not None and wallet.address != owner:

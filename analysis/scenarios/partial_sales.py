@@ -9,18 +9,20 @@ Sends no request.
 from collections.abc import Sequence
 from typing import Final
 
-from analysis.scenarios.buy import Bought, BuyTry
+import msgspec
+
+from analysis.scenarios.buy import Bought
 from analysis.scenarios.trade_outcome import read_sale
-from analysis.scenarios.trade_setup import (
+from analysis.scenarios.trade_setup import TradeSetup, build_simulation
+from analysis.scenarios.trade_steps import (
     Order,
-    TradeSetup,
-    approval_calls,
-    buy_calls,
-    in_blocks,
-    sale_calls,
-    staged,
+    SaleSteps,
+    write_approval,
+    write_buy,
+    write_sale,
 )
-from analysis.simulation.simulate_v1 import Passed, SimCall, Simulation, SimulationResult
+from analysis.simulation.simulate_v1 import CallHandle, Passed, Simulation, SimulationResult
+from analysis.simulation.simulation_builder import SimulationBuilder
 from core.primitives import RawAmount
 
 VERSION: Final = 1
@@ -33,40 +35,46 @@ _MOST_REFUSED: Final = 2
 """Number of parts that may revert, as those that follow soonest after another: a waiting time."""
 
 
-def write_play(
-    ground: TradeSetup, bought: Bought, blocks: Sequence[tuple[int, int]]
-) -> Simulation | None:
+class PartialSales(msgspec.Struct, frozen=True, kw_only=True):
+    """One simulation of the sale in parts."""
+
+    simulation: Simulation
+    setup: TradeSetup
+    """With the means of payment."""
+    parts: tuple[SaleSteps, ...]
+
+    @property
+    def shown(self) -> tuple[CallHandle, ...]:
+        """Return the calls whose results the evidence includes: none, the outcome says it all."""
+        return ()
+
+
+def write_simulation(
+    setup: TradeSetup, bought: Bought, blocks: Sequence[tuple[int, int]]
+) -> PartialSales | None:
     """Return the simulation. `blocks`: number and time of the buy, the approval, and each part.
     None: nothing to sell."""
     buyer = bought.largest
     if buyer is None or buyer.held is None or buyer.held[0] < PARTS:
         return None
-    ground = ground.with_coin(is_wanted=buyer.in_coin)
-    trader = ground.buyer(buyer.amount_in)
-    calls: list[tuple[SimCall, ...]] = [
-        buy_calls(ground, trader, buyer.amount_in, gas=buyer.gas),
-        approval_calls(ground, trader, "parts", buyer.held[0]),
-        *(sale_calls(ground, trader, order) for order in _orders(buyer)),
-    ]
-    return staged(ground, in_blocks(blocks, calls), payers={trader: buyer.amount_in})
-
-
-def read_play(ground: TradeSetup, bought: Bought, played: SimulationResult) -> bool:
-    """True if the parts could be sold, except for a few that came too soon."""
-    buyer = bought.largest
-    if buyer is None:
-        return False
-    ground = ground.with_coin(is_wanted=buyer.in_coin)
-    outcomes = [
-        read_sale(ground, played, order.when, asked=order.amount) for order in _orders(buyer)
-    ]
-    refused = [at for at, outcome in enumerate(outcomes) if not isinstance(outcome, Passed)]
-    return len(refused) <= _MOST_REFUSED and PARTS - 1 not in refused
-
-
-def _orders(buyer: BuyTry) -> tuple[Order, ...]:
-    held = buyer.held[0] if buyer.held is not None else 0
-    return tuple(
-        Order(when=f"part {number}", amount=RawAmount(held // PARTS))
+    setup, held = setup.with_coin(is_wanted=buyer.in_coin), buyer.held[0]
+    trader = setup.buyer(buyer.amount_in)
+    builder = SimulationBuilder(blocks)
+    write_buy(builder[0], setup, trader, buyer.amount_in, gas=buyer.gas)
+    write_approval(builder[1], setup, trader, "parts", held)
+    orders = (
+        Order(label=f"part {number}", amount=RawAmount(held // PARTS))
         for number in range(1, PARTS + 1)
     )
+    parts = tuple(
+        write_sale(builder[at], setup, trader, order) for at, order in enumerate(orders, 2)
+    )
+    simulation = build_simulation(setup, builder.blocks(), payers={trader: buyer.amount_in})
+    return PartialSales(simulation=simulation, setup=setup, parts=parts)
+
+
+def read_result(written: PartialSales, result: SimulationResult) -> bool:
+    """True if the parts could be sold, except for a few that came too soon."""
+    outcomes = [read_sale(written.setup, result, part) for part in written.parts]
+    refused = [at for at, outcome in enumerate(outcomes) if not isinstance(outcome, Passed)]
+    return len(refused) <= _MOST_REFUSED and PARTS - 1 not in refused

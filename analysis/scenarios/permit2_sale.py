@@ -10,61 +10,64 @@ from typing import Final
 import msgspec
 
 from analysis.market.venues.trade_route import TradeRoute
-from analysis.scenarios.buy import Bought, BuyTry
-from analysis.scenarios.sale import read_tries
-from analysis.scenarios.trade_setup import (
-    UNLIMITED,
-    Order,
-    TradeSetup,
-    buy_calls,
-    in_blocks,
-    sale_calls,
-    staged,
+from analysis.scenarios.buy import Bought
+from analysis.scenarios.sale import read_attempts
+from analysis.scenarios.token_calls import UNLIMITED
+from analysis.scenarios.trade_setup import TradeSetup, build_simulation
+from analysis.scenarios.trade_steps import Order, SaleSteps, write_buy, write_sale
+from analysis.simulation.simulate_v1 import (
+    CallHandle,
+    Outcome,
+    SimCall,
+    Simulation,
+    SimulationResult,
 )
-from analysis.simulation.simulate_v1 import Outcome, SimCall, Simulation, SimulationResult
-from core.primitives import Address, RawAmount
+from analysis.simulation.simulation_builder import SimulationBuilder
 
 VERSION: Final = 1
 
 
-def write_play(ground: TradeSetup, way: TradeRoute, bought: Bought) -> Simulation | None:
-    """Return the simulation. `way`: the route through Permit2. None: there is nothing to sell."""
+class Permit2Sale(msgspec.Struct, frozen=True, kw_only=True):
+    """One simulation of sales through Permit2."""
+
+    simulation: Simulation
+    setup: TradeSetup
+    """With the route through Permit2."""
+    at_sale: SaleSteps
+    later: SaleSteps
+
+    @property
+    def shown(self) -> tuple[CallHandle, ...]:
+        """Return the calls whose results the evidence includes."""
+        return (self.at_sale.sell,)
+
+
+def write_simulation(setup: TradeSetup, route: TradeRoute, bought: Bought) -> Permit2Sale | None:
+    """Return the simulation. `route`: through Permit2. None: there is nothing to sell."""
     buyer = bought.largest
     if buyer is None or buyer.held is None or not any(buyer.held):
         return None
-    trader = ground.buyer(buyer.amount_in)
-    other = msgspec.structs.replace(ground, way=way)
-    (at_sale, later) = _orders(buyer)
-    calls = (
-        buy_calls(ground, trader, buyer.amount_in, gas=buyer.gas),
-        _approvals(other, trader),
-        sale_calls(other, trader, at_sale),
-        sale_calls(other, trader, later),
+    trader = setup.buyer(buyer.amount_in)
+    by_permit2 = msgspec.structs.replace(setup, route=route)
+    builder = SimulationBuilder(setup.blocks)
+    write_buy(builder[0], setup, trader, buyer.amount_in, gas=buyer.gas)
+    for at, (to, data) in enumerate(route.approvals(setup.candidate.token, UNLIMITED)):
+        builder[1].add(SimCall(label=f"approval {at}", sender=trader, to=to, data=data))
+    at_sale, later = (
+        write_sale(builder[at], by_permit2, trader, Order(label=label, amount=amount))
+        for at, label, amount in zip((2, 3), ("at sale", "later"), buyer.held, strict=True)
     )
-    play = staged(ground, in_blocks(ground.blocks, calls), payers={trader: buyer.amount_in})
-    code = {way.router: way.code} if way.code else {}
-    return msgspec.structs.replace(play, code={**play.code, **code})
-
-
-def read_play(
-    ground: TradeSetup, way: TradeRoute, bought: Bought, played: SimulationResult
-) -> Outcome | None:
-    """Return the outcome of the sale. None: nothing was bought."""
-    buyer = bought.largest
-    if buyer is None:
-        return None
-    orders = [(order,) for order in _orders(buyer)]
-    return read_tries(msgspec.structs.replace(ground, way=way), played, orders)
-
-
-def _orders(buyer: BuyTry) -> tuple[Order, Order]:
-    at_sale, later = buyer.held or (RawAmount(0), RawAmount(0))
-    return Order(when="at sale", amount=at_sale), Order(when="later", amount=later)
-
-
-def _approvals(ground: TradeSetup, trader: Address) -> tuple[SimCall, ...]:
-    approvals = ground.way.approvals(ground.candidate.token, UNLIMITED)
-    return tuple(
-        SimCall(label=f"approval {at}", sender=trader, to=to, data=data)
-        for at, (to, data) in enumerate(approvals)
+    simulation = build_simulation(setup, builder.blocks(), payers={trader: buyer.amount_in})
+    code = {route.router: route.code} if route.code else {}
+    return Permit2Sale(
+        simulation=msgspec.structs.replace(simulation, code={**simulation.code, **code}),
+        setup=by_permit2,
+        at_sale=at_sale,
+        later=later,
     )
+
+
+def read_result(written: Permit2Sale, result: SimulationResult) -> Outcome:
+    """Return the outcome of the sale."""
+    attempts = [(written.at_sale,), (written.later,)]
+    return read_attempts(written.setup, result, attempts)

@@ -14,24 +14,25 @@ from collections.abc import Sequence
 import msgspec
 
 from analysis.scenarios.buy import Bought, BuyTry, estimated_gas
+from analysis.scenarios.token_calls import UNLIMITED, balance_call
 from analysis.scenarios.trade_outcome import (
-    HALF,
     HEAVY_TAX_PCT,
-    MORE_GAS,
-    NEARLY_ALL,
+    exceeds_rounding,
     highest_taxed,
-    is_told,
     read_sale,
     unlearnt,
 )
-from analysis.scenarios.trade_setup import (
+from analysis.scenarios.trade_setup import TradeSetup, build_simulation
+from analysis.scenarios.trade_steps import (
+    ApprovalSteps,
     Order,
-    TradeSetup,
-    funded_sale_play,
-    sale_play,
-    sending_play,
+    SaleSteps,
+    write_approval,
+    write_buy,
+    write_sale,
 )
-from analysis.scenarios.transfer import Wallet, sent_share
+from analysis.scenarios.transfer import TransferSimulation, Wallet, sent_share, write_transfer
+from analysis.simulation.balance_slot import balance_override
 from analysis.simulation.simulate_v1 import (
     CALL_GAS,
     NotSimulated,
@@ -41,7 +42,8 @@ from analysis.simulation.simulate_v1 import (
     Simulation,
     SimulationResult,
 )
-from core.primitives import RawAmount
+from analysis.simulation.simulation_builder import CallWriter, SimulationBuilder
+from core.primitives import Address, RawAmount
 
 VERSION = 4
 
@@ -52,10 +54,12 @@ PATIENCE_S = 3_600
 class Sale(msgspec.Struct, frozen=True, kw_only=True):
     """The attempts of one buyer to sell: one simulation."""
 
-    play: Simulation
-    orders: tuple[tuple[Order, ...], tuple[Order, ...]]
-    """Attempts in the block of the sale, and in that of the late sale."""
-    share: int
+    simulation: Simulation
+    setup: TradeSetup
+    """With the means of payment."""
+    attempts: tuple[tuple[SaleSteps, ...], tuple[SaleSteps, ...]]
+    """In the block of the sale, and in that of the late sale."""
+    size: int
     """Index of the size among those that passed, largest first; 0 for a funded seller."""
 
 
@@ -76,7 +80,7 @@ class Sold(msgspec.Struct, frozen=True, kw_only=True):
     than two sizes were determined."""
 
 
-def write_sales(ground: TradeSetup, bought: Bought, *, supply_raw: RawAmount) -> tuple[Sale, ...]:
+def write_sales(setup: TradeSetup, bought: Bought, *, supply_raw: RawAmount) -> tuple[Sale, ...]:
     """Return one simulation of sales for each size of buy that passed. Empty: there is nothing to
     sell.
 
@@ -85,42 +89,87 @@ def write_sales(ground: TradeSetup, bought: Bought, *, supply_raw: RawAmount) ->
     """
     if bought.passed:
         return tuple(
-            _sale(ground, each, share)
-            for share, each in enumerate(bought.passed)
+            _write_bought_sale(setup.with_coin(is_wanted=each.in_coin), each, each.held, size=size)
+            for size, each in enumerate(bought.passed)
             if each.held is not None and any(each.held)
         )
-    slot = ground.token_slot_index
-    if not isinstance(bought.outcome, Refused) or slot is None:
+    slot_index = setup.token_slot_index
+    if not isinstance(bought.outcome, Refused) or slot_index is None:
         return ()
-    amount = sent_share(supply_raw, ground.disguise)
-    orders = _orders((amount, amount))
-    play = funded_sale_play(ground, amount, orders, slot_index=slot)
-    return (Sale(play=play, orders=orders, share=0),)
+    amount = sent_share(supply_raw, setup.disguise)
+    return (_write_funded_sale(setup, amount, slot_index=slot_index),)
 
 
-def _sale(ground: TradeSetup, bought: BuyTry, share: int) -> Sale:
-    """Return the sales of one size. The first approval is of the amount sold, that of the late sale
-    is unlimited: both are common."""
-    held = bought.held or (RawAmount(0), RawAmount(0))
+def _write_bought_sale(
+    setup: TradeSetup, bought: BuyTry, held: tuple[RawAmount, RawAmount], *, size: int
+) -> Sale:
+    """Return a simulation that buys as before, from the same account, approves in the next block,
+    and sells in the two blocks after that."""
     is_estimated = bought.approval_gas_used is not None
     gas = estimated_gas(bought.gas_used) if is_estimated else None
-    orders = _orders(held, gas=gas)
-    play = sale_play(
-        ground.with_coin(is_wanted=bought.in_coin),
-        bought.amount_in,
-        orders,
-        gas=gas or bought.gas,
-        approval_gas=estimated_gas(bought.approval_gas_used),
+    seller = setup.buyer(bought.amount_in)
+    builder = SimulationBuilder(setup.blocks)
+    write_buy(builder[0], setup, seller, bought.amount_in, gas=gas or bought.gas)
+    attempts = _write_approved_sales(
+        builder,
+        setup,
+        seller,
+        _orders(held, gas=gas),
         allowed=held[0],
+        gas=estimated_gas(bought.approval_gas_used),
     )
-    return Sale(play=play, orders=orders, share=share)
+    simulation = build_simulation(setup, builder.blocks(), payers={seller: bought.amount_in})
+    return Sale(simulation=simulation, setup=setup, attempts=attempts, size=size)
+
+
+def _write_funded_sale(setup: TradeSetup, amount: RawAmount, *, slot_index: int) -> Sale:
+    """Return a simulation that sells from an account funded by state override."""
+    seller, token = setup.trader(f"funded {amount}"), setup.candidate.token
+    builder = SimulationBuilder(setup.blocks)
+    builder[0].add(balance_call(token, seller, "balance given"))
+    attempts = _write_approved_sales(
+        builder, setup, seller, _orders((amount, amount)), allowed=amount
+    )
+    given = {token: balance_override(seller, amount, index=slot_index)}
+    simulation = build_simulation(setup, builder.blocks(), others=(seller,), given=given)
+    return Sale(simulation=simulation, setup=setup, attempts=attempts, size=0)
+
+
+def _write_approved_sales(
+    builder: SimulationBuilder,
+    setup: TradeSetup,
+    seller: Address,
+    orders: tuple[Sequence[Order], Sequence[Order]],
+    *,
+    allowed: int,
+    gas: int | None = None,
+) -> tuple[tuple[SaleSteps, ...], tuple[SaleSteps, ...]]:
+    """Write the approval in a block of its own, as wallets do it, and then the sales.
+
+    The first approval is of `allowed`, that of the late sale is unlimited: both are common. `gas`:
+    limit of the approvals; None: CALL_GAS.
+    """
+    approval = write_approval(builder[1], setup, seller, "at sale", allowed, gas=gas)
+    at_sale = _write_attempts(builder[2], setup, seller, orders[0], approval)
+    unlimited = write_approval(builder[2], setup, seller, "later", UNLIMITED, gas=gas)
+    return at_sale, _write_attempts(builder[3], setup, seller, orders[1], unlimited)
+
+
+def _write_attempts(
+    calls: CallWriter,
+    setup: TradeSetup,
+    seller: Address,
+    orders: Sequence[Order],
+    approval: ApprovalSteps,
+) -> tuple[SaleSteps, ...]:
+    first = write_sale(calls, setup, seller, orders[0], approval=approval)
+    return (first, *(write_sale(calls, setup, seller, order, first=first) for order in orders[1:]))
 
 
 def read_sales(
-    ground: TradeSetup,
     bought: Bought,
     sales: Sequence[Sale],
-    played: Sequence[SimulationResult | NotSimulated],
+    results: Sequence[SimulationResult | NotSimulated],
     *,
     sells_in_parts: bool | None,
 ) -> Sold:
@@ -129,38 +178,38 @@ def read_sales(
     if not sales:
         return Sold(outcome=_nothing_to_sell(bought))
     outcomes = [
-        read_tries(_ground_of(ground, bought, sale), result, sale.orders)
-        for sale, result in zip(sales, played, strict=True)
+        read_attempts(sale.setup, result, sale.attempts)
+        for sale, result in zip(sales, results, strict=True)
     ]
     if not bought.passed:
         return Sold(outcome=outcomes[0])
     sizes = tuple(
-        SoldSize(amount_in=bought.passed[sale.share].amount_in, outcome=outcome)
+        SoldSize(amount_in=bought.passed[sale.size].amount_in, outcome=outcome)
         for sale, outcome in zip(sales, outcomes, strict=True)
     )
-    told = [
+    settled = [
         outcome
         for sale, outcome in zip(sales, outcomes, strict=True)
         if not isinstance(outcome, NotSimulated)
-        and (sale.share == 0 or is_told(sale.orders[0][0].amount))
+        and (sale.size == 0 or exceeds_rounding(sale.attempts[0][0].order.amount))
     ]
-    if not told:
+    if not settled:
         return Sold(outcome=unlearnt(outcomes) or outcomes[0], sizes=sizes)
-    return judge_sizes(told, sizes, sells_in_parts=sells_in_parts)
+    return judge_sizes(settled, sizes, sells_in_parts=sells_in_parts)
 
 
 def judge_sizes(
-    told: Sequence[Outcome], sizes: tuple[SoldSize, ...], *, sells_in_parts: bool | None
+    settled: Sequence[Outcome], sizes: tuple[SoldSize, ...], *, sells_in_parts: bool | None
 ) -> Sold:
-    """Return the result from the determined outcomes `told`, largest size first. A limit that
+    """Return the result from the outcomes that are determined, largest size first. A limit that
     reverts only the larger sizes, and not their sale in parts, is a limit and no trap."""
-    passed = [outcome for outcome in told if isinstance(outcome, Passed)]
-    refused = [outcome for outcome in told if isinstance(outcome, Refused)]
+    passed = [outcome for outcome in settled if isinstance(outcome, Passed)]
+    refused = [outcome for outcome in settled if isinstance(outcome, Refused)]
     if not refused:
         taxes = [outcome.tax for outcome in passed if outcome.tax is not None]
         depends = len(taxes) > 1 and min(taxes) < HEAVY_TAX_PCT <= max(taxes)
         return Sold(outcome=highest_taxed(passed), sizes=sizes, depends_on_size=depends)
-    is_only_larger = all(isinstance(outcome, Refused) for outcome in told[: len(refused)])
+    is_only_larger = all(isinstance(outcome, Refused) for outcome in settled[: len(refused)])
     if passed and is_only_larger and sells_in_parts:
         return Sold(outcome=highest_taxed(passed), sizes=sizes, depends_on_size=False)
     return Sold(outcome=refused[-1], sizes=sizes, depends_on_size=bool(passed))
@@ -176,16 +225,20 @@ def _nothing_to_sell(bought: Bought) -> Outcome:
     )
 
 
-def read_tries(
-    ground: TradeSetup, played: SimulationResult | NotSimulated, orders: Sequence[Sequence[Order]]
+def read_attempts(
+    setup: TradeSetup,
+    result: SimulationResult | NotSimulated,
+    attempts: Sequence[Sequence[SaleSteps]],
 ) -> Outcome:
     """Return the outcome of the first attempt that passed, those of the next block before the late
     ones."""
+    if isinstance(result, NotSimulated):
+        return result
     outcomes = [
-        read_sale(ground, played, order.when, asked=order.amount)
-        for block in orders
-        for order in block
-        if _counts(played, order, block[0])
+        read_sale(setup, result, each)
+        for block in attempts
+        for each in block
+        if _counts(result, each, block[0])
     ]
     passed = next((outcome for outcome in outcomes if isinstance(outcome, Passed)), None)
     # A balance that is gone by the late sale does not cancel a revert seen before.
@@ -197,34 +250,38 @@ def read_tries(
     return passed or unlearnt(learnt) or learnt[0]
 
 
-def _counts(played: SimulationResult | NotSimulated, order: Order, whole: Order) -> bool:
+def _counts(result: SimulationResult, attempt: SaleSteps, whole: SaleSteps) -> bool:
     """True unless the attempt is to sell half and the seller still holds all: that half sells says
     nothing about the rest."""
-    if isinstance(played, NotSimulated) or not order.when.startswith(HALF):
+    if attempt.order.share != "half":
         return True
-    held = played[f"balance before sale {order.when}"].word
-    return held is not None and held < whole.amount
+    held = result.word(attempt.before)
+    return held is not None and held < whole.order.amount
 
 
-def write_sending(ground: TradeSetup, bought: Bought) -> tuple[Simulation, Wallet] | None:
+def write_sending(setup: TradeSetup, bought: Bought) -> TransferSimulation | None:
     """Return a simulation in which the buyer transfers half after the longest wait. None: nothing
     was bought."""
     buyer = bought.largest
     if buyer is None or buyer.held is None or not buyer.held[1]:
         return None
-    amount = RawAmount(max(1, buyer.held[1] // 2))
+    setup, token = setup.with_coin(is_wanted=buyer.in_coin), setup.candidate.token
     wallet = Wallet(
-        address=ground.buyer(buyer.amount_in),
+        address=setup.buyer(buyer.amount_in),
         balance_raw=buyer.held[1],
-        amount_raw=amount,
+        amount_raw=RawAmount(max(1, buyer.held[1] // 2)),
         slot_index=None,
     )
-    paying = ground.with_coin(is_wanted=buyer.in_coin)
-    return sending_play(paying, buyer.amount_in, amount), wallet
-
-
-def _ground_of(ground: TradeSetup, bought: Bought, sale: Sale) -> TradeSetup:
-    return ground.with_coin(is_wanted=bool(bought.passed) and bought.passed[sale.share].in_coin)
+    sender = wallet.address
+    builder = SimulationBuilder(setup.blocks)
+    write_buy(builder[0], setup, sender, buyer.amount_in)
+    builder[1].add(balance_call(token, sender, "balance at approval"))
+    builder[2].add(balance_call(token, sender, "balance at sale"))
+    steps = write_transfer(
+        builder[3], token, sender, setup.trader("friend"), wallet.amount_raw, asker=sender
+    )
+    simulation = build_simulation(setup, builder.blocks(), payers={sender: buyer.amount_in})
+    return TransferSimulation(wallet=wallet, simulation=simulation, attempts=(steps,))
 
 
 def _orders(
@@ -235,12 +292,16 @@ def _orders(
     part."""
     at_sale, later = (
         (
-            Order(when=when, amount=amount, gas=gas),
-            Order(when=f"{MORE_GAS}{when}", amount=amount, gas=CALL_GAS),
-            Order(when=f"{NEARLY_ALL}{when}", amount=RawAmount(max(1, amount - amount // 100 - 1))),
-            Order(when=f"{HALF}{when}", amount=RawAmount(max(1, amount // 2))),
+            Order(label=label, amount=amount, gas=gas),
+            Order(label=f"with more gas {label}", amount=amount, gas=CALL_GAS),
+            Order(
+                label=f"nearly all {label}",
+                amount=RawAmount(max(1, amount - amount // 100 - 1)),
+                share="nearly all",
+            ),
+            Order(label=f"half {label}", amount=RawAmount(max(1, amount // 2)), share="half"),
         )
-        for when, amount in zip(
+        for label, amount in zip(
             ("at sale", "later"), (RawAmount(max(1, each)) for each in held), strict=True
         )
     )

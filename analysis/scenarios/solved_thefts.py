@@ -12,7 +12,7 @@ import msgspec
 from analysis.scenarios.allowance_bypass import disallowed
 from analysis.scenarios.argument_filling import CallTemplate, call_templates, fill
 from analysis.scenarios.attack_setup import AttackSetup
-from analysis.scenarios.theft_attempts import ATTEMPTS_A_PLAY, Act, TheftAttempt, transfer_from
+from analysis.scenarios.theft_attempts import MOST_ATTEMPTS, Act, TheftAttempt, transfer_from
 from analysis.scenarios.transfer import Wallet
 from analysis.static.custody.argument_solving import SolvedArgument, SolvedArguments
 from analysis.static.custody.simulation_hints import DebitingFunction
@@ -40,7 +40,7 @@ def write_attempts(
         for recipe in _recipes(opening):
             for is_late in (False, True) if opening.preludes else (False,):
                 wallet = next(wallets, None)
-                if wallet is None or len(found) >= ATTEMPTS_A_PLAY:
+                if wallet is None or len(found) >= MOST_ATTEMPTS:
                     return found
                 attempt = _attempt(wallet, attacker, opening, recipe, is_late=is_late)
                 if attempt is not None and wallet.address != attacker:

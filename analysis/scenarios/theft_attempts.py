@@ -6,7 +6,7 @@ where wallets can be funded by state override, so that none affects another. Onl
 balance counts: neither logs nor return values are trusted.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 import msgspec
@@ -19,13 +19,14 @@ from analysis.simulation.balance_slot import balance_override
 from analysis.simulation.evidence import simulation_evidence
 from analysis.simulation.simulate_v1 import (
     READ_GAS,
+    CallHandle,
     NotSimulated,
-    SimBlock,
     SimCall,
     SimResult,
     Simulation,
     SimulationResult,
 )
+from analysis.simulation.simulation_builder import CallWriter, SimulationBuilder
 from core.abi import call_data
 from core.primitives import Address, Hash32, RawAmount
 from core.report import EvidenceRow
@@ -35,7 +36,7 @@ VERSION = 1
 _ATTEMPT_GAS = 600_000
 """Gas of one call, above READ_GAS. Nodes bound the gas of one simulation, 50 million at Geth."""
 
-ATTEMPTS_A_PLAY = 50
+MOST_ATTEMPTS = 50
 """Most attempts of one simulation. With their reads, even attempts that burn all their gas stay
 under that bound."""
 
@@ -92,15 +93,37 @@ class TheftOutcome(msgspec.Struct, frozen=True, kw_only=True):
     """Revert reason of the last act; empty when it succeeded."""
 
 
-Watched = tuple[Literal["wallet", "bystander", "thief", "token", "supply"], ...]
-"""Balances, and the supply, that are read before and after each attempt."""
+Quantity = Literal["wallet", "bystander", "thief", "token", "supply"]
+"""A balance, or the supply."""
+
+Watched = tuple[Quantity, ...]
+"""What is read before and after each attempt."""
+
+
+class AttemptSteps(msgspec.Struct, frozen=True, kw_only=True):
+    """The calls of one attempt."""
+
+    gift: CallHandle | None
+    """Transfer of tokens to the wallet. None: funded by state override, or a real holder."""
+    before: Mapping[Quantity, CallHandle]
+    acts: tuple[CallHandle, ...]
+    """In the order of `TheftAttempt.acts`."""
+    after: Mapping[Quantity, CallHandle]
+
+    @property
+    def calls(self) -> tuple[CallHandle, ...]:
+        """Return all of them."""
+        gift = () if self.gift is None else (self.gift,)
+        return (*gift, *self.before.values(), *self.acts, *self.after.values())
 
 
 class Case(msgspec.Struct, frozen=True, kw_only=True):
     """One simulation of several attempts."""
 
     attempts: tuple[TheftAttempt, ...]
-    play: Simulation
+    steps: tuple[AttemptSteps, ...]
+    """One for each attempt."""
+    simulation: Simulation
 
 
 def write_cases(
@@ -108,32 +131,38 @@ def write_cases(
 ) -> tuple[Case, ...]:
     """Return the attempts in as few simulations as they fit in. Attempts on a real holder share its
     balance."""
-    starts = range(0, len(attempts), ATTEMPTS_A_PLAY)
-    return tuple(_case(attack, attempts[at : at + ATTEMPTS_A_PLAY], watched) for at in starts)
+    starts = range(0, len(attempts), MOST_ATTEMPTS)
+    return tuple(_case(attack, attempts[at : at + MOST_ATTEMPTS], watched) for at in starts)
 
 
-def read_case(case: Case, played: SimulationResult | NotSimulated) -> tuple[TheftOutcome, ...]:
+def read_case(case: Case, result: SimulationResult | NotSimulated) -> tuple[TheftOutcome, ...]:
     """Return the outcome of each attempt. Empty when the node did not simulate."""
-    if isinstance(played, NotSimulated):
+    if isinstance(result, NotSimulated):
         return ()
-    return tuple(_seen(attempt, f"{at} ", played) for at, attempt in enumerate(case.attempts))
+    return tuple(
+        _read_attempt(attempt, result, steps)
+        for attempt, steps in zip(case.attempts, case.steps, strict=True)
+    )
 
 
 def case_evidence(
-    key: str, cases: Sequence[Case], played: Sequence[SimulationResult | NotSimulated]
+    key: str, cases: Sequence[Case], results: Sequence[SimulationResult | NotSimulated]
 ) -> list[EvidenceRow]:
     """Return one evidence row per simulation of a question. Its outcome lists every attempt, its
     calls only those of attempts that changed the wallet's balance."""
     rows: list[EvidenceRow] = []
-    for case, result in zip(cases, played, strict=True):
+    for case, result in zip(cases, results, strict=True):
         if isinstance(result, NotSimulated):
             continue
         seen = read_case(case, result)
-        told = {f"{at} " for at, each in enumerate(seen) if each.has_moved or each.has_grown}
-        labels = (call.label for block in case.play.blocks for call in block.calls)
-        shown = {label for label in labels if label[: label.index(" ") + 1] in told}
+        shown = {
+            handle
+            for steps, each in zip(case.steps, seen, strict=True)
+            if each.has_moved or each.has_grown
+            for handle in steps.calls
+        }
         name = f"{key}#{len(rows)}" if rows else key
-        rows.append(simulation_evidence(name, VERSION, case.play, result, seen, shown=shown))
+        rows.append(simulation_evidence(name, VERSION, case.simulation, result, seen, shown=shown))
     return rows
 
 
@@ -149,47 +178,77 @@ def transfer_from(attacker: Address, wallet: Address, recipient: Address, amount
 def _case(attack: AttackSetup, attempts: Sequence[TheftAttempt], watched: Watched) -> Case:
     bystander = _bystander(attack) if "bystander" in watched else None
     asker = attack.account("asker")
-    calls: list[SimCall] = []
-    late: list[SimCall] = []
-    for at, attempt in enumerate(attempts):
-        reads = _reads(attack, attempt, bystander, watched)
-        calls += _given(attack, attempt.wallet, f"{at} ")
-        # Other attempts may drain the same wallet in between, so the balances of a late attempt are
-        # read in the late block.
-        here = late if any(act.is_late for act in attempt.acts) else calls
-        here += _asked(asker, reads, f"{at} ", "before")
-        calls += _acted(attack, attempt, f"{at} ", is_late=False)
-        here += _acted(attack, attempt, f"{at} ", is_late=True)
-        here += _asked(asker, reads, f"{at} ", "after")
+    builder, now, late = _blocks(attack, attempts)
+    steps = tuple(
+        _write_attempt(
+            attack,
+            attempt,
+            (now.named(f"{at} "), late.named(f"{at} ")),
+            _reads(attack, attempt, bystander, watched),
+            asker=asker,
+        )
+        for at, attempt in enumerate(attempts)
+    )
     people = {asker, *(act.sender for attempt in attempts for act in attempt.acts)}
     if attack.giver is not None:
         people.add(attack.giver)
-    play = Simulation(
+    simulation = Simulation(
         pin=attack.pin,
         disguise=attack.disguise,
-        blocks=_blocks(attack, calls, late),
+        blocks=builder.blocks(),
         purses={person: attack.disguise.purse(person) for person in people},
         storage=_funds(attack, attempts, bystander),
         code={each.attacker: _CODE for each in attempts if each.has_code},
     )
-    return Case(attempts=tuple(attempts), play=_after(attack.prologue, play))
+    return Case(
+        attempts=tuple(attempts), steps=steps, simulation=_after(attack.prologue, simulation)
+    )
 
 
 def _blocks(
-    attack: AttackSetup, calls: Sequence[SimCall], late: Sequence[SimCall]
-) -> tuple[SimBlock, ...]:
-    """Return the blocks of the attempts, with one for the victim's purchase before them and one for
-    late acts after them, where there are any."""
+    attack: AttackSetup, attempts: Sequence[TheftAttempt]
+) -> tuple[SimulationBuilder, CallWriter, CallWriter]:
+    """Return a builder with the victim's purchase, if there is one, and writers of the block of the
+    attempts and of that of late acts; the same block if nothing is late."""
     first, second, third = attack.blocks()
+    has_late = any(act.is_late for attempt in attempts for act in attempt.acts)
     prologue = attack.prologue
-    if prologue is None:
-        found = [(first, tuple(calls))]
-    else:
-        found = [(first, prologue.buying), (second, (*prologue.approving, *calls))]
-    if late:
-        found.append((third, tuple(late)))
-    return tuple(
-        SimBlock(number=number, time_s=time_s, calls=each) for (number, time_s), each in found
+    times = [*((first,) if prologue is None else (first, second)), *((third,) if has_late else ())]
+    builder = SimulationBuilder(times)
+    at = 0 if prologue is None else 1
+    if prologue is not None:
+        for call in prologue.buying:
+            builder[0].add(call)
+        builder[at].add(prologue.approving)
+    return builder, builder[at], builder[at + 1] if has_late else builder[at]
+
+
+def _write_attempt(
+    attack: AttackSetup,
+    attempt: TheftAttempt,
+    blocks: tuple[CallWriter, CallWriter],
+    reads: Mapping[Quantity, tuple[Address, str]],
+    *,
+    asker: Address,
+) -> AttemptSteps:
+    """Write one attempt, with the `reads` before and after it. `blocks`: of the attempts, and of
+    late acts."""
+    now, late = blocks
+    # Other attempts may drain the same wallet in between, so the balances of a late attempt are
+    # read in the late block.
+    reading = late if any(act.is_late for act in attempt.acts) else now
+    gift = _write_gift(now, attack, attempt.wallet)
+    before = _write_reads(reading, asker, reads, "before")
+    acts = {
+        step: _write_act(late if act.is_late else now, attack, act, step)
+        for step, act in sorted(enumerate(attempt.acts), key=lambda each: each[1].is_late)
+    }
+    after = _write_reads(reading, asker, reads, "after")
+    return AttemptSteps(
+        gift=gift,
+        before=before,
+        acts=tuple(acts[step] for step in range(len(attempt.acts))),
+        after=after,
     )
 
 
@@ -209,16 +268,16 @@ def _funds(
     return {attack.token: slots} if slots else {}
 
 
-def _after(prologue: Prologue | None, play: Simulation) -> Simulation:
+def _after(prologue: Prologue | None, simulation: Simulation) -> Simulation:
     """Return the simulation with the coins, slots and code that the prologue needs."""
     if prologue is None:
-        return play
-    before = prologue.play
+        return simulation
+    before = prologue.overrides
     return msgspec.structs.replace(
-        play,
-        purses={**play.purses, **before.purses},
-        storage={**play.storage, **before.storage},
-        code={**play.code, **before.code},
+        simulation,
+        purses={**simulation.purses, **before.purses},
+        storage={**simulation.storage, **before.storage},
+        code={**simulation.code, **before.code},
     )
 
 
@@ -233,13 +292,13 @@ def _bystander(attack: AttackSetup) -> Wallet | None:
 
 def _reads(
     attack: AttackSetup, attempt: TheftAttempt, bystander: Wallet | None, watched: Watched
-) -> dict[str, tuple[Address, str]]:
-    """Return address and calldata of each watched read, by name."""
+) -> dict[Quantity, tuple[Address, str]]:
+    """Return address and calldata of each watched read."""
 
     def balance(account: Address) -> tuple[Address, str]:
         return attack.token, call_data("balanceOf(address)", account)
 
-    every = {
+    every: dict[Quantity, tuple[Address, str]] = {
         "wallet": balance(attempt.wallet.address),
         "thief": balance(attempt.attacker),
         "token": balance(attack.token),
@@ -250,55 +309,58 @@ def _reads(
     return {name: read for name, read in every.items() if name in watched}
 
 
-def _asked(
-    asker: Address, reads: Mapping[str, tuple[Address, str]], label: str, when: str
-) -> Iterator[SimCall]:
-    for name, (to, data) in reads.items():
-        yield SimCall(label=f"{label}{name} {when}", sender=asker, to=to, data=data, gas=READ_GAS)
-
-
-def _given(attack: AttackSetup, wallet: Wallet, label: str) -> Iterator[SimCall]:
-    """Yield a transfer of tokens from the pool to the wallet, as if it had bought, where no balance
-    slot is known."""
-    if attack.slot_index is None and attack.giver is not None:
-        data = call_data("transfer(address,uint256)", wallet.address, wallet.balance_raw)
-        yield SimCall(
-            label=f"{label}gift", sender=attack.giver, to=attack.token, data=data, gas=_ATTEMPT_GAS
+def _write_reads(
+    calls: CallWriter, asker: Address, reads: Mapping[Quantity, tuple[Address, str]], when: str
+) -> dict[Quantity, CallHandle]:
+    return {
+        name: calls.add(
+            SimCall(label=f"{name} {when}", sender=asker, to=to, data=data, gas=READ_GAS)
         )
+        for name, (to, data) in reads.items()
+    }
 
 
-def _acted(
-    attack: AttackSetup, attempt: TheftAttempt, label: str, *, is_late: bool
-) -> Iterator[SimCall]:
-    for step, act in enumerate(attempt.acts):
-        if act.is_late is is_late:
-            yield SimCall(
-                label=f"{label}act {step}",
-                sender=act.sender,
-                to=attack.token,
-                data=act.data,
-                value=act.value_wei,
-                gas=_ATTEMPT_GAS,
-            )
+def _write_gift(calls: CallWriter, attack: AttackSetup, wallet: Wallet) -> CallHandle | None:
+    """Write a transfer of tokens from the pool to the wallet, as if it had bought, where no balance
+    slot is known."""
+    if attack.slot_index is not None or attack.giver is None:
+        return None
+    data = call_data("transfer(address,uint256)", wallet.address, wallet.balance_raw)
+    return calls.add(
+        SimCall(label="gift", sender=attack.giver, to=attack.token, data=data, gas=_ATTEMPT_GAS)
+    )
+
+
+def _write_act(calls: CallWriter, attack: AttackSetup, act: Act, step: int) -> CallHandle:
+    return calls.add(
+        SimCall(
+            label=f"act {step}",
+            sender=act.sender,
+            to=attack.token,
+            data=act.data,
+            value=act.value_wei,
+            gas=_ATTEMPT_GAS,
+        )
+    )
 
 
 # --- reading -----------------------------------------------------------------------------------
 
 
-def _seen(attempt: TheftAttempt, label: str, played: SimulationResult) -> TheftOutcome:
-    def told(what: str) -> tuple[int, int] | None:
+def _read_attempt(
+    attempt: TheftAttempt, result: SimulationResult, steps: AttemptSteps
+) -> TheftOutcome:
+    def values(what: Quantity) -> tuple[int, int] | None:
         """Return the value before and after. None: not read, or no answer."""
-        pair = [played.by_label.get(f"{label}{what} {when}") for when in ("before", "after")]
-        words = [result.word for result in pair if result is not None]
-        before, after = words or (None, None)
+        before, after = result.word(steps.before.get(what)), result.word(steps.after.get(what))
         return None if before is None or after is None else (before, after)
 
-    def change(what: str) -> int:
-        before, after = told(what) or (0, 0)
+    def change(what: Quantity) -> int:
+        before, after = values(what) or (0, 0)
         return after - before
 
-    wallet = told("wallet")
-    results = [played[f"{label}act {step}"] for step in range(len(attempt.acts))]
+    wallet = values("wallet")
+    results = [result[act] for act in steps.acts]
     is_fair = wallet is not None and _is_set_up(attempt, results, wallet[0])
     explained = max(0, -change("thief"), -change("token"), change("supply"))
     return TheftOutcome(
@@ -307,7 +369,7 @@ def _seen(attempt: TheftAttempt, label: str, played: SimulationResult) -> TheftO
         what=attempt.what,
         before_raw=wallet[0] if wallet else None,
         after_raw=wallet[1] if wallet else None,
-        has_moved=_has_moved(wallet, told("bystander")) if wallet and is_fair else None,
+        has_moved=_has_moved(wallet, values("bystander")) if wallet and is_fair else None,
         has_grown=is_fair and change("wallet") > explained,
         reason="" if results[-1].ok else decode_revert(results[-1].data, results[-1].message),
     )

@@ -153,7 +153,7 @@ def read_plays(
         ("funds_can_be_drained", plays.drain, [next(rest) for _ in plays.drain]),
         ("owner_can_change_balance", plays.owner, [next(rest) for _ in plays.owner]),
     ]
-    by_bypass, by_drain, by_owner = (_seen(cases, played) for _, cases, played in groups)
+    by_bypass, by_drain, by_owner = (_seen(cases, of_cases) for _, cases, of_cases in groups)
     bypassed = allowance_bypass.judge(by_bypass, inquiry.suspects)
     doubts = open_custody(inquiry.hints, inquiry.parties, trusted=inquiry.trusted)
     on_spending = [each for each in doubts if each.selector == TRANSFER_FROM]
@@ -179,7 +179,7 @@ def read_plays(
         ),
         is_unproved=_is_unproved(inquiry.hints, doubts),
         evidence=(
-            *(row for key, cases, played in groups for row in case_evidence(key, cases, played)),
+            *(row for group in groups for row in case_evidence(*group)),
             *doubt_evidence("allowance_bypass", bypassed.value, on_spending),
             *doubt_evidence("funds_can_be_drained", drained, doubts),
         ),
@@ -204,8 +204,8 @@ async def play_custody(
     Raises UpstreamError.
     """
     plays = write_plays(inquiry)
-    turns = [SimulationJob(play=case.play) for case in plays.cases]
-    return read_plays(inquiry, plays, await perform(node, capabilities, turns, codes=codes))
+    jobs = [SimulationJob(simulation=case.simulation) for case in plays.cases]
+    return read_plays(inquiry, plays, await perform(node, capabilities, jobs, codes=codes))
 
 
 async def read_stored(
@@ -220,12 +220,14 @@ async def read_stored(
 
 
 def _seen(
-    cases: Sequence[Case], played: Sequence[SimulationResult | NotSimulated]
+    cases: Sequence[Case], results: Sequence[SimulationResult | NotSimulated]
 ) -> list[TheftOutcome]:
     return [
-        seen for case, result in zip(cases, played, strict=True) for seen in read_case(case, result)
+        seen
+        for case, result in zip(cases, results, strict=True)
+        for seen in read_case(case, result)
     ]
 
 
-def _has_failed(played: Sequence[SimulationResult | NotSimulated]) -> bool:
-    return any(isinstance(result, NotSimulated) for result in played)
+def _has_failed(results: Sequence[SimulationResult | NotSimulated]) -> bool:
+    return any(isinstance(result, NotSimulated) for result in results)

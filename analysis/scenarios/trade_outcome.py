@@ -11,6 +11,7 @@ from analysis.market.venues.trade_route import Moved
 from analysis.reads.eth_reads import WORD
 from analysis.reads.revert_reason import decode_revert
 from analysis.scenarios.trade_setup import TradeSetup
+from analysis.scenarios.trade_steps import BuySteps, SaleSteps
 from analysis.scenarios.transfer import percent
 from analysis.simulation.simulate_v1 import (
     NotSimulated,
@@ -22,122 +23,105 @@ from analysis.simulation.simulate_v1 import (
 )
 from core.primitives import RawAmount
 
-MORE_GAS: Final = "with more gas "
-"""Label prefix of an attempt with more gas than wallets send."""
-
-NEARLY_ALL: Final = "nearly all "
-"""Label prefix of an attempt that leaves a hundredth."""
-
-HALF: Final = "half "
-
 BROUGHT_NOTHING: Final = "the buy went through and brought nothing"
 TOO_LITTLE: Final = "the buy was too small to bring anything"
 
 HEAVY_TAX_PCT: Final = 50.0
 """Percent from which a tax is a trap."""
 
-_LEAST_TOLD_RAW: Final = 1_000
+_LEAST_AMOUNT_RAW: Final = 1_000
 """Smallest units. Of fewer, rounding takes shares that look like a tax, or all."""
 
 _FEE_OR_TAX: Final = 0.5
 """Share of the input from which a pool's fee counts as tax."""
 
 
-def read_buy(
-    ground: TradeSetup, played: SimulationResult | NotSimulated, size: RawAmount
-) -> Outcome:
-    """Return the outcome of a buy of that size."""
-    if isinstance(played, NotSimulated):
-        return played
-    if not ground.pays_coins and (played["quote balance"].word or 0) < size:
+def read_buy(setup: TradeSetup, result: SimulationResult, steps: BuySteps) -> Outcome:
+    """Return the outcome of a buy."""
+    paid_with = steps.quote_balance
+    if paid_with is not None and (result.word(paid_with) or 0) < steps.amount_in:
         return NotSimulated(missing="FUNDS", reason="the trader could not be given the quote token")
-    if ground.way.must_quote and not played["router knows pool"].ok:
+    if steps.router_check is not None and not result[steps.router_check].ok:
         return NotSimulated(missing="POOL", reason="the router does not know this pool")
-    buy = played["buy"]
-    moved = ground.moved(buy.logs, is_buy=True)
+    buy = result[steps.buy]
+    moved = setup.moved(buy.logs, is_buy=True)
     if not buy.ok or moved is None:
         return _not_traded(buy)
-    return _judge_buy(ground, played, moved)
+    return _judge_buy(setup, result, steps, moved)
 
 
-def _judge_buy(ground: TradeSetup, played: SimulationResult, moved: Moved) -> Outcome:
-    before, after = played["balance before buy"].word, played["balance after buy"].word
+def _judge_buy(
+    setup: TradeSetup, result: SimulationResult, steps: BuySteps, moved: Moved
+) -> Outcome:
+    before, after = result.word(steps.before), result.word(steps.after)
     if before is None or after is None:
         return Passed(tax=None)
     # A balance that shrinks by the block of the sale counts as not received.
-    later = played.by_label.get("balance at sale")
-    at_sale = None if later is None else later.word
+    at_sale = result.word(steps.at_sale)
     arrived = (after if at_sale is None else min(after, at_sale)) - before
     if arrived <= 0:
-        is_rounding = 0 < moved.sent < _LEAST_TOLD_RAW
+        is_rounding = 0 < moved.sent < _LEAST_AMOUNT_RAW
         return Refused(reason=TOO_LITTLE if is_rounding else BROUGHT_NOTHING)
     if moved.sent <= 0:
         return Passed(tax=None)
-    paid = _told(played["buy"])[0] if ground.way.is_hooked else moved.received
+    paid = _router_amounts(result[steps.buy])[0] if setup.route.is_hooked else moved.received
     return Passed(
         tax=_taken((paid, moved.received), (moved.sent, arrived), fee_share=moved.fee_share)
     )
 
 
-def read_sale(
-    ground: TradeSetup, played: SimulationResult | NotSimulated, when: str, *, asked: RawAmount
-) -> Outcome:
-    """Return the outcome of the attempt labelled `when`, which tried to sell `asked`."""
-    if isinstance(played, NotSimulated):
-        return played
-    before = played[f"balance before sale {when}"].word
-    if not before:
+def read_sale(setup: TradeSetup, result: SimulationResult, steps: SaleSteps) -> Outcome:
+    """Return the outcome of one attempt to sell."""
+    if not result.word(steps.before):
         return NotSimulated(missing="FUNDS", reason="the seller does not hold the token")
-    sell = played[f"sell {when}"]
-    moved = ground.moved(sell.logs, is_buy=False)
+    sell = result[steps.sell]
+    moved = setup.moved(sell.logs, is_buy=False)
     if not sell.ok or moved is None:
         return _not_traded(sell)
-    tax = _sale_tax(ground, played, when, moved, asked=asked)
-    return Passed(tax=None if tax is None else _with_approval(played, when, tax))
+    tax = _sale_tax(setup, result, steps, moved)
+    return Passed(tax=None if tax is None else _with_approval(result, steps, tax))
 
 
-def _with_approval(played: SimulationResult, when: str, tax: float) -> float:
+def _with_approval(result: SimulationResult, steps: SaleSteps, tax: float) -> float:
     """Return the tax, increased by the share of tokens that the approval before the first attempt
     took."""
-    first = when.removeprefix(MORE_GAS).removeprefix(NEARLY_ALL).removeprefix(HALF)
-    approval = played.by_label.get(f"balance before approval {first}")
-    left = played[f"balance before sale {first}"].word
-    held = None if approval is None else approval.word
+    first = steps.first or steps
+    held = None if first.approval is None else result.word(first.approval.before)
+    left = result.word(first.before)
     if held is None or left is None or left >= held:
         return tax
     return round(100 - (100 - tax) * left / held, 4)
 
 
 def _sale_tax(
-    ground: TradeSetup, played: SimulationResult, when: str, moved: Moved, *, asked: RawAmount
+    setup: TradeSetup, result: SimulationResult, steps: SaleSteps, moved: Moved
 ) -> float | None:
-    got = int(moved.sent)
-    if ground.way.is_hooked:
-        got = _got(ground, played, when)
+    asked, got = steps.order.amount, int(moved.sent)
+    if setup.route.is_hooked:
+        got = _got(setup, result, steps)
         if not got:
             return 100.0
-    before = played[f"balance before sale {when}"].word
-    after = played[f"balance after sale {when}"].word
+    before, after = result.word(steps.before), result.word(steps.after)
     if before is None or after is None:
         return None
-    base = max(before - after, asked) if ground.way.takes_all else before - after
+    base = max(before - after, asked) if setup.route.takes_all else before - after
     # No amounts: a hook made the whole trade itself, so the pool has nothing to compare with.
     if base <= 0 or not (moved.received or moved.sent):
         return None
-    loss = _quote_loss(ground, played, when, share=moved.received / asked)
+    loss = _quote_loss(setup, result, steps, share=moved.received / asked)
     if loss is not None:
         return loss
     return _taken((base, moved.received), (moved.sent, got), fee_share=moved.fee_share)
 
 
-def _got(ground: TradeSetup, played: SimulationResult, when: str) -> int:
+def _got(setup: TradeSetup, result: SimulationResult, steps: SaleSteps) -> int:
     """Return the seller's proceeds in quote units, never below 0."""
-    if ground.is_native:
-        return _told(played[f"sell {when}"])[1]
-    return max(0, _quote_got(ground, played, when) or 0)
+    if setup.is_native:
+        return _router_amounts(result[steps.sell])[1]
+    return max(0, _quote_got(setup, result, steps) or 0)
 
 
-def _told(swap: SimResult) -> tuple[int, int]:
+def _router_amounts(swap: SimResult) -> tuple[int, int]:
     """Return the two amounts that our own router returns; see TradeRoute.is_hooked."""
     return int.from_bytes(swap.data[:WORD], "big"), int.from_bytes(swap.data[WORD:], "big")
 
@@ -154,20 +138,16 @@ def _taken(*losses: tuple[int, int], fee_share: float) -> float:
     return round((1 - left) * 100, 4)
 
 
-def _quote_got(ground: TradeSetup, played: SimulationResult, when: str) -> int | None:
+def _quote_got(setup: TradeSetup, result: SimulationResult, steps: SaleSteps) -> int | None:
     """Return the seller's proceeds in quote units, which may be below 0. None: not visible."""
-    if ground.in_coin and ground.way.read_coins is not None:
-        return ground.way.read_coins(played[f"sell {when}"].logs)
-    before = played.by_label.get(f"quote before sale {when}")
-    after = played.by_label.get(f"quote after sale {when}")
-    words = [result.word for result in (before, after) if result is not None]
-    if len(words) != 2 or None in words:  # noqa: PLR2004 - both of them
-        return None
-    return (words[1] or 0) - (words[0] or 0)
+    if setup.in_coin and setup.route.read_coins is not None:
+        return setup.route.read_coins(result[steps.sell].logs)
+    before, after = result.word(steps.quote_before), result.word(steps.quote_after)
+    return None if before is None or after is None else after - before
 
 
 def _quote_loss(
-    ground: TradeSetup, played: SimulationResult, when: str, *, share: float
+    setup: TradeSetup, result: SimulationResult, steps: SaleSteps, *, share: float
 ) -> float | None:
     """Return the percent of the sale's value that did not reach the seller, where that cannot be
     slippage.
@@ -176,10 +156,10 @@ def _quote_loss(
     no amount is lost before or after the pool, yet the proceeds are near zero. None: the seller got
     at least half of what the pool would have paid for the `share` of the order that it received.
     """
-    expected = played.by_label.get(f"expected {when}")
+    expected = None if steps.expected is None else result[steps.expected]
     if expected is None or not expected.ok:
         return None
-    got = _quote_got(ground, played, when)
+    got = _quote_got(setup, result, steps)
     if got is None:
         return None
     worth = int.from_bytes(expected.data[-32:], "big")  # the last of the router's amounts
@@ -193,9 +173,9 @@ def _not_traded(swap: SimResult) -> Outcome:
     return NotSimulated(missing="POOL", reason="the router did not trade in this pool")
 
 
-def is_told(amount: RawAmount) -> bool:
+def exceeds_rounding(amount: RawAmount) -> bool:
     """True if the amount is large enough that reverts and taxes are not rounding."""
-    return amount >= _LEAST_TOLD_RAW
+    return amount >= _LEAST_AMOUNT_RAW
 
 
 def highest_taxed(outcomes: Sequence[Outcome]) -> Outcome:

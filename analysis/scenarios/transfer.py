@@ -9,16 +9,17 @@ from collections.abc import Collection, Sequence
 import msgspec
 
 from analysis.reads.revert_reason import decode_revert
+from analysis.scenarios.token_calls import balance_call
 from analysis.simulation.balance_slot import balance_override
 from analysis.simulation.disguise import Disguise
 from analysis.simulation.simulate_v1 import (
-    READ_GAS,
+    CallHandle,
     NotSimulated,
-    SimBlock,
     SimCall,
     Simulation,
     SimulationResult,
 )
+from analysis.simulation.simulation_builder import CallWriter, SimulationBuilder
 from core.abi import call_data
 from core.primitives import Address, BlockRef, RawAmount
 
@@ -48,6 +49,25 @@ class Wallet(msgspec.Struct, frozen=True, kw_only=True):
     """Amount that it sends."""
     slot_index: int | None
     """Index of the balance slot to fund it by. None: a real holder with that balance."""
+
+
+class TransferSteps(msgspec.Struct, frozen=True, kw_only=True):
+    """One attempt to transfer, with both balances read before and after."""
+
+    amount_raw: RawAmount
+    sender_before: CallHandle
+    recipient_before: CallHandle
+    transfer: CallHandle
+    sender_after: CallHandle
+    recipient_after: CallHandle
+
+
+class TransferSimulation(msgspec.Struct, frozen=True, kw_only=True):
+    """The attempts of one wallet, largest amount first: one simulation."""
+
+    wallet: Wallet
+    simulation: Simulation
+    attempts: tuple[TransferSteps, ...]
 
 
 class TransferResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -139,92 +159,102 @@ def checked_at_s(
     return now_s if is_due(no_wallet_at_s, now_s=now_s) else no_wallet_at_s
 
 
-def write_play(
+def write_simulation(
     pin: BlockRef, disguise: Disguise, token: Address, wallet: Wallet, *, block: tuple[int, int]
-) -> Simulation:
-    """Return a simulation of one block that, for each attempt, reads both balances, sends a part
-    and reads both again."""
+) -> TransferSimulation:
+    """Return the attempts in one block: a transfer that reverts for its size may pass with a
+    smaller amount."""
     recipient = disguise.account(f"{token}:recipient")
-    number, time_s = block
-
-    def read(label: str, owner: Address) -> SimCall:
-        return SimCall(
-            label=label,
-            sender=recipient,
-            to=token,
-            data=call_data("balanceOf(address)", owner),
-            gas=READ_GAS,
+    builder = SimulationBuilder([block])
+    attempts = tuple(
+        write_transfer(
+            builder[0].named(prefix),
+            token,
+            wallet.address,
+            recipient,
+            RawAmount(max(1, wallet.amount_raw // share)),
+            asker=recipient,
         )
-
-    def tried(words: str, amount: RawAmount) -> tuple[SimCall, ...]:
-        return (
-            read(f"{words}sender before", wallet.address),
-            read(f"{words}recipient before", recipient),
-            SimCall(
-                label=f"{words}transfer",
-                sender=wallet.address,
-                to=token,
-                data=call_data("transfer(address,uint256)", recipient, amount),
-            ),
-            read(f"{words}sender after", wallet.address),
-            read(f"{words}recipient after", recipient),
-        )
-
-    calls = tuple(
-        call for words, each in _tries(wallet).items() for call in tried(words, each.amount_raw)
+        for prefix, share in _TRIED_SHARES
     )
     funding = (
         {}
         if wallet.slot_index is None
         else {token: balance_override(wallet.address, wallet.balance_raw, index=wallet.slot_index)}
     )
-    return Simulation(
+    simulation = Simulation(
         pin=pin,
         disguise=disguise,
-        blocks=(SimBlock(number=number, time_s=time_s, calls=calls),),
+        blocks=builder.blocks(),
         purses={account: disguise.purse(account) for account in (wallet.address, recipient)},
         storage=funding,
     )
+    return TransferSimulation(wallet=wallet, simulation=simulation, attempts=attempts)
 
 
-def _tries(wallet: Wallet) -> dict[str, Wallet]:
-    """Return the wallet with the amount of each attempt, by label prefix: a transfer that reverts
-    for its size may pass with a smaller amount."""
-    amounts = {
-        words: RawAmount(max(1, wallet.amount_raw // share)) for words, share in _TRIED_SHARES
-    }
-    return {
-        words: msgspec.structs.replace(wallet, amount_raw=amount)
-        for words, amount in amounts.items()
-    }
+def write_transfer(
+    calls: CallWriter,
+    token: Address,
+    sender: Address,
+    recipient: Address,
+    amount: RawAmount,
+    *,
+    asker: Address,
+) -> TransferSteps:
+    """Write a transfer. `asker`: the account that reads the balances, which needs coins for gas."""
+
+    def write_balances(when: str) -> tuple[CallHandle, CallHandle]:
+        return (
+            calls.add(balance_call(token, sender, f"sender {when}", asker=asker)),
+            calls.add(balance_call(token, recipient, f"recipient {when}", asker=asker)),
+        )
+
+    before = write_balances("before")
+    data = call_data("transfer(address,uint256)", recipient, amount)
+    transfer = calls.add(SimCall(label="transfer", sender=sender, to=token, data=data))
+    after = write_balances("after")
+    return TransferSteps(
+        amount_raw=amount,
+        sender_before=before[0],
+        recipient_before=before[1],
+        transfer=transfer,
+        sender_after=after[0],
+        recipient_after=after[1],
+    )
 
 
-def read_result(wallet: Wallet, played: SimulationResult | NotSimulated) -> TransferResult:
+def read_result(
+    written: TransferSimulation, result: SimulationResult | NotSimulated
+) -> TransferResult:
     """Return the result, from balances. The first attempt that passes counts. If all revert, or
     move nothing, `success` is False."""
-    if isinstance(played, NotSimulated):
-        return unsettled(played.reason)
+    if isinstance(result, NotSimulated):
+        return unsettled(result.reason)
+    wallet = written.wallet
+    given_raw = None if wallet.slot_index is None else wallet.balance_raw
+    first, *smaller = written.attempts
     results = [
-        _read_try(each, played, words)
-        for words, each in _tries(wallet).items()
-        if f"{words}transfer" in played.by_label
+        read_transfer(result, first, given_raw=given_raw),
+        *(read_transfer(result, each) for each in smaller),
     ]
-    return next((result for result in results if result.success), results[0])
+    return next((each for each in results if each.success), results[0])
 
 
-def _read_try(wallet: Wallet, played: SimulationResult, words: str) -> TransferResult:
-    before, after = played[f"{words}sender before"].word, played[f"{words}sender after"].word
-    there, then = played[f"{words}recipient before"].word, played[f"{words}recipient after"].word
+def read_transfer(
+    result: SimulationResult, steps: TransferSteps, *, given_raw: RawAmount | None = None
+) -> TransferResult:
+    """Return the result of one attempt. `given_raw`: balance of a wallet funded by state override;
+    None: not checked."""
+    before, after = result.word(steps.sender_before), result.word(steps.sender_after)
+    there, then = result.word(steps.recipient_before), result.word(steps.recipient_after)
     if before is None or after is None or there is None or then is None:
         return unsettled("balanceOf did not answer on stage")
-    if before < wallet.amount_raw or (
-        wallet.slot_index is not None and not words and before != wallet.balance_raw
-    ):
+    if before < steps.amount_raw or (given_raw is not None and before != given_raw):
         return unsettled("the wallet could not be funded")
-    transfer = played[f"{words}transfer"]
+    transfer = result[steps.transfer]
     if not transfer.ok:
         return _refused(decode_revert(transfer.data, transfer.message))
-    amount, left, arrived = wallet.amount_raw, before - after, then - there
+    amount, left, arrived = steps.amount_raw, before - after, then - there
     if arrived <= 0 and left <= 0:
         return _refused("the call succeeded but moved nothing")
     return TransferResult(

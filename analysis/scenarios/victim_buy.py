@@ -5,16 +5,16 @@ Sends no request.
 
 from collections.abc import Sequence
 
-import msgspec
-
+from analysis.scenarios.account_calls import ACT_GAS
 from analysis.scenarios.buy import Bought
-from analysis.scenarios.combined_plays import ACT_GAS
-from analysis.scenarios.trade_setup import TradeSetup, buy_calls, staged
+from analysis.scenarios.token_calls import approve_call
+from analysis.scenarios.trade_setup import TradeSetup, build_simulation
+from analysis.scenarios.trade_steps import write_buy
 from analysis.scenarios.transfer import Wallet
 from analysis.scenarios.victim_purchase import Prologue
 from analysis.simulation.disguise import Disguise
 from analysis.simulation.simulate_v1 import SimCall
-from core.abi import call_data
+from analysis.simulation.simulation_builder import CallWriter
 from core.primitives import RawAmount
 
 _PARTS = 4
@@ -27,31 +27,20 @@ def find_buyer(bought: Sequence[tuple[TradeSetup, Bought]], disguise: Disguise) 
 
     `bought`: the deepest pool first. None: nothing could be bought.
     """
-    for ground, settled in bought:
+    for setup, settled in bought:
         largest = settled.largest
         if largest is not None and largest.held and largest.held[0] > 0:
-            return _prologue(ground, largest.amount_in, largest.held[0], disguise)
+            return _prologue(setup, largest.amount_in, largest.held[0], disguise)
     return None
 
 
 def _prologue(
-    ground: TradeSetup, amount_in: RawAmount, held: RawAmount, disguise: Disguise
+    setup: TradeSetup, amount_in: RawAmount, held: RawAmount, disguise: Disguise
 ) -> Prologue:
-    token = ground.candidate.token
+    token, router = setup.candidate.token, setup.route.router
     victim = disguise.account(f"{token}:buyer")
-    approve = SimCall(
-        label="buyer approves",
-        sender=victim,
-        to=token,
-        data=call_data("approve(address,uint256)", ground.way.router, held),
-        gas=ACT_GAS,
-    )
-    buying = tuple(
-        msgspec.structs.replace(
-            call, label=f"buyer {call.label}", gas=call.gas if call.is_read else ACT_GAS
-        )
-        for call in buy_calls(ground, victim, amount_in)
-    )
+    buying: list[SimCall] = []
+    write_buy(CallWriter(0, buying, prefix="buyer ", gas=ACT_GAS), setup, victim, amount_in)
     return Prologue(
         wallet=Wallet(
             address=victim,
@@ -59,8 +48,8 @@ def _prologue(
             amount_raw=RawAmount(max(1, held // _PARTS)),
             slot_index=None,
         ),
-        buying=buying,
-        approving=(approve,),
-        spender=ground.way.router,
-        play=staged(ground, (), payers={victim: amount_in}),
+        buying=tuple(buying),
+        approving=approve_call(token, victim, router, "buyer approves", amount=held, gas=ACT_GAS),
+        spender=router,
+        overrides=build_simulation(setup, (), payers={victim: amount_in}),
     )

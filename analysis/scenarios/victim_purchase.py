@@ -13,9 +13,9 @@ class Prologue(msgspec.Struct, frozen=True, kw_only=True):
     wallet: Wallet
     buying: tuple[SimCall, ...]
     """Calls of the first block."""
-    approving: tuple[SimCall, ...]
-    """Calls of the second block."""
-    play: Simulation
-    """State overrides that the buy needs; its blocks are not used."""
+    approving: SimCall
+    """First call of the second block."""
+    overrides: Simulation
+    """Coins, slots and code that the buy needs; it has no blocks."""
     spender: Address
     """The approved router."""

@@ -12,28 +12,31 @@ from typing import Final, Literal
 import msgspec
 
 from analysis.conditions.condition_inputs import WhatIf
-from analysis.scenarios import combined_plays
+from analysis.scenarios.account_calls import account_calls
 from analysis.scenarios.buy import BuyTry
 from analysis.scenarios.trade_outcome import BROUGHT_NOTHING, HEAVY_TAX_PCT, read_buy, read_sale
-from analysis.scenarios.trade_setup import (
+from analysis.scenarios.trade_setup import TradeSetup, build_simulation
+from analysis.scenarios.trade_steps import (
+    BuySteps,
     Order,
-    TradeSetup,
-    approval_calls,
-    buy_calls,
-    sale_calls,
-    staged,
+    SaleSteps,
+    write_approval,
+    write_buy,
+    write_sale,
+    write_unread_buy,
 )
 from analysis.simulation.balance_slot import balance_override
 from analysis.simulation.simulate_v1 import (
+    CallHandle,
     NotSimulated,
     Outcome,
     Passed,
     Refused,
     SimBlock,
-    SimCall,
     Simulation,
     SimulationResult,
 )
+from analysis.simulation.simulation_builder import SimulationBuilder
 from core.primitives import Address, Hash32, RawAmount, to_hash32
 
 VERSION: Final = 1
@@ -44,10 +47,6 @@ Extent = Literal["all", "approval", "sale"]
 _FROM_SALE_ONLY: Final = frozenset({"amount", "price"})
 _STORED: Final = frozenset({"slot", "mark"})
 _MOVED_ON: Final = frozenset({"time", "block"})
-_SHARES: Final = (("", 1, 1), ("most ", 3, 4), ("tenth ", 1, 10))
-"""Shares of an ordinary purchase that are tried to be sold: a buy under the input may bring
-less."""
-
 _GAS_LADDER: Final = (160_000, 240_000, 340_000, 480_000, 680_000, 1_000_000, 2_500_000)
 """Gas limits that a sale is tried with, least first."""
 
@@ -61,7 +60,12 @@ class Directed(msgspec.Struct, frozen=True, kw_only=True):
 
     what_if: WhatIf
     extent: Extent
-    play: Simulation
+    simulation: Simulation
+    setup: TradeSetup
+    """With the means of payment."""
+    buy: BuySteps
+    sales: tuple[SaleSteps, ...]
+    """Attempts to sell."""
 
 
 class WhatIfOutcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -86,8 +90,8 @@ class WhatIfOutcome(msgspec.Struct, frozen=True, kw_only=True):
         return isinstance(self.sale, Refused) or any(tax >= HEAVY_TAX_PCT for tax in taxes)
 
 
-def write_plays(
-    ground: TradeSetup,
+def write_simulations(
+    setup: TradeSetup,
     buyer: BuyTry,
     what_ifs: Sequence[WhatIf],
     *,
@@ -97,11 +101,7 @@ def write_plays(
     if buyer.held is None or not buyer.held[0]:
         return ()
     return tuple(
-        Directed(
-            what_if=what_if,
-            extent=extent,
-            play=_Writer(ground, buyer, what_if, extent, block_time_s).play(),
-        )
+        _Writer(setup, buyer, what_if, extent, block_time_s).write(buyer.held[0])
         for what_if in what_ifs
         for extent in _extents(what_if)
     )
@@ -115,18 +115,15 @@ def _extents(what_if: WhatIf) -> tuple[Extent, ...]:
     return ("all", "approval", "sale") if what_if.input in _STORED else ("all", "sale")
 
 
-def read_play(
-    ground: TradeSetup, buyer: BuyTry, directed: Directed, played: SimulationResult
-) -> WhatIfOutcome:
+def read_result(directed: Directed, result: SimulationResult) -> WhatIfOutcome:
     """Return the outcome of the first sale that passes. An attempt to sell more than was held is
     left out."""
-    ground = ground.with_coin(is_wanted=buyer.in_coin)
     outcomes: list[Outcome] = []
-    for order in _orders(buyer, directed.what_if):
-        before = played[f"balance before sale {order.when}"].word
-        if before is None or before < order.amount:
+    for steps in directed.sales:
+        before = result.word(steps.before)
+        if before is None or before < steps.order.amount:
             continue
-        outcomes.append(read_sale(ground, played, order.when, asked=order.amount))
+        outcomes.append(read_sale(directed.setup, result, steps))
     passed = [outcome for outcome in outcomes if isinstance(outcome, Passed)]
     refused = [outcome for outcome in outcomes if isinstance(outcome, Refused)]
     nothing = NotSimulated(missing="FUNDS", reason="nothing could be bought to be sold")
@@ -134,83 +131,93 @@ def read_play(
     return WhatIfOutcome(
         what_if=directed.what_if,
         extent=directed.extent,
-        buy=read_buy(ground, played, buyer.amount_in),
+        buy=read_buy(directed.setup, result, directed.buy),
         sale=sale,
     )
 
 
-def _held(buyer: BuyTry) -> RawAmount:
-    return buyer.held[0] if buyer.held is not None else RawAmount(0)
+def _gas_orders(held: RawAmount, gas: int) -> Iterator[Order]:
+    """Yield sales with more and more gas: the least that suffices is what a node estimates and
+    wallets send."""
+    highest = (gas,) if gas > _GAS_LADDER[-1] else ()
+    for each in (*_GAS_LADDER, *highest):
+        yield Order(label=f"with {each} gas at sale", amount=held, gas=each)
 
 
-def _orders(buyer: BuyTry, what_if: WhatIf) -> tuple[Order, ...]:
-    held = _held(buyer)
-    if what_if.input == "gas":
-        # The least gas that suffices is what a node estimates and wallets send.
-        return tuple(
-            Order(when=f"with {gas} gas at sale", amount=RawAmount(held), gas=gas)
-            for gas in (
-                *_GAS_LADDER,
-                *((what_if.value,) if what_if.value > _GAS_LADDER[-1] else ()),
-            )
-        )
-    if what_if.input == "amount":
-        return (Order(when="asked", amount=RawAmount(min(held, what_if.value))),)
-    return tuple(
-        Order(when=f"{words}at sale", amount=RawAmount(max(1, held * part // whole)))
-        for words, part, whole in _SHARES
+def _share_orders(held: RawAmount) -> tuple[Order, Order, Order]:
+    """Return sales of several shares of an ordinary purchase: a buy under the input may bring
+    less."""
+    return (
+        Order(label="at sale", amount=held),
+        Order(
+            label="most at sale", amount=RawAmount(max(1, held * 3 // 4)), share="three quarters"
+        ),
+        Order(label="tenth at sale", amount=RawAmount(max(1, held // 10)), share="tenth"),
     )
 
 
 class _Writer:
     def __init__(
         self,
-        ground: TradeSetup,
+        setup: TradeSetup,
         buyer: BuyTry,
         what_if: WhatIf,
         extent: Extent,
         block_time_s: float,
     ) -> None:
-        self._ground = ground.with_coin(is_wanted=buyer.in_coin)
+        self._setup = setup.with_coin(is_wanted=buyer.in_coin)
         self._buyer = buyer
         self._what_if = what_if
         self._extent = extent
         self._block_time_s = block_time_s
-        self._trader = ground.buyer(buyer.amount_in)
+        self._trader = setup.buyer(buyer.amount_in)
 
-    def play(self) -> Simulation:
-        ground, trader, buyer = self._ground, self._trader, self._buyer
-        calls: list[tuple[SimCall, ...]] = [
-            buy_calls(ground, trader, buyer.amount_in, gas=buyer.gas),
-            approval_calls(ground, trader, "at sale", _held(buyer)),
-            tuple(
-                call
-                for order in _orders(buyer, self._what_if)
-                for call in sale_calls(ground, trader, order)
-            ),
-        ]
-        payers = {trader: buyer.amount_in}
+    def write(self, held: RawAmount) -> Directed:
+        """Return the simulation. `held`: what an ordinary purchase brings."""
+        setup, trader, amount_in = self._setup, self._trader, self._buyer.amount_in
+        builder = SimulationBuilder(self._times())
+        buy = write_buy(builder[0], setup, trader, amount_in, gas=self._buyer.gas)
+        sales = self._write_sales(builder, held)
+        payers = {trader: amount_in}
         if self._what_if.input == "price":
-            payers[ground.trader(_WHALE)] = self._whale_pays()
-            calls[1] = (
-                *calls[1],
-                *combined_plays.buying(ground, _WHALE, self._whale_pays()),
-            )
+            whale, whale_pays = setup.trader(_WHALE), self._whale_pays()
+            payers[whale] = whale_pays
+            write_unread_buy(account_calls(builder[1], _WHALE), setup, whale, whale_pays)
         blocks = tuple(
-            self._block(at, number, time_s, block_calls)
-            for at, ((number, time_s), block_calls) in enumerate(
-                zip(self._times(), calls, strict=True)
-            )
+            self._changed(block, at, buy.buy) if at >= _FIRST[self._extent] else block
+            for at, block in enumerate(builder.blocks())
         )
-        return staged(ground, blocks, payers=payers)
+        return Directed(
+            what_if=self._what_if,
+            extent=self._extent,
+            simulation=build_simulation(setup, blocks, payers=payers),
+            setup=setup,
+            buy=buy,
+            sales=sales,
+        )
+
+    def _write_sales(self, builder: SimulationBuilder, held: RawAmount) -> tuple[SaleSteps, ...]:
+        setup, trader, what_if = self._setup, self._trader, self._what_if
+        approval = write_approval(builder[1], setup, trader, "at sale", held)
+        if what_if.input == "gas":
+            orders = tuple(_gas_orders(held, what_if.value))
+        elif what_if.input == "amount":
+            orders = (Order(label="asked", amount=RawAmount(min(held, what_if.value))),)
+        else:
+            whole, *less = _share_orders(held)
+            return (
+                write_sale(builder[2], setup, trader, whole, approval=approval),
+                *(write_sale(builder[2], setup, trader, order) for order in less),
+            )
+        return tuple(write_sale(builder[2], setup, trader, order) for order in orders)
 
     def _whale_pays(self) -> RawAmount:
         more = self._what_if.value - _WHOLE_PCT
-        return RawAmount(max(1, self._ground.quote_reserve_raw * more // _WHOLE_PCT))
+        return RawAmount(max(1, self._setup.quote_reserve_raw * more // _WHOLE_PCT))
 
     def _times(self) -> Iterator[tuple[int, int]]:
         """Yield number and time of the buy, the approval and the sale."""
-        first, second, _, patient = self._ground.blocks
+        first, second, _, patient = self._setup.blocks
         if self._what_if.input not in _MOVED_ON:
             yield from (first, second, patient)
             return
@@ -232,14 +239,8 @@ class _Writer:
         wanted = max(number, self._what_if.value)
         return wanted, time_s + round((wanted - number) * self._block_time_s)
 
-    def _block(self, at: int, number: int, time_s: int, calls: tuple[SimCall, ...]) -> SimBlock:
-        block = SimBlock(number=number, time_s=time_s, calls=calls)
-        first = _FIRST[self._extent]
-        return block if at < first else self._changed(block, is_first=at == first)
-
-    def _changed(self, block: SimBlock, *, is_first: bool) -> SimBlock:
-        """Return the block with the input set. `is_first`: it is the first in which the input
-        holds."""
+    def _changed(self, block: SimBlock, at: int, buy: CallHandle) -> SimBlock:
+        """Return the block with index `at`, with the input set."""
         what_if, change = self._what_if, msgspec.structs.replace
         value = what_if.value
         match what_if.input:
@@ -248,7 +249,7 @@ class _Writer:
                 return change(block, calls=calls)
             case "base_fee":
                 calls = tuple(
-                    change(call, gas_price_wei=value + self._ground.disguise.tips_wei[0])
+                    change(call, gas_price_wei=value + self._setup.disguise.tips_wei[0])
                     for call in block.calls
                 )
                 return change(block, calls=calls, overrides={"baseFeePerGas": hex(value)})
@@ -256,13 +257,13 @@ class _Writer:
                 return change(block, overrides={"feeRecipient": f"0x{value:040x}"})
             case "randomness":
                 return change(block, overrides={"prevRandao": f"0x{value:064x}"})
-            case "gas" if any(call.label == "buy" for call in block.calls):
+            case "gas" if at == buy.block:
                 calls = tuple(
-                    change(call, gas=max(value, _GAS_LADDER[1])) if call.label == "buy" else call
-                    for call in block.calls
+                    change(call, gas=max(value, _GAS_LADDER[1])) if index == buy.index else call
+                    for index, call in enumerate(block.calls)
                 )
                 return change(block, calls=calls)
-        return self._overridden(block) if is_first else block
+        return self._overridden(block) if at == _FIRST[self._extent] else block
 
     def _overridden(self, block: SimBlock) -> SimBlock:
         """Return the block with state overrides for all inputs."""
@@ -273,27 +274,27 @@ class _Writer:
                 case "coins":
                     purses |= self._purse(what_if)
                 case "slot" | "mark" if what_if.slot is not None:
-                    contract = what_if.contract or self._ground.candidate.token
+                    contract = what_if.contract or self._setup.candidate.token
                     storage.setdefault(contract, {})[what_if.slot] = to_hash32(what_if.value)
                 case "balance":
-                    token = self._ground.candidate.token
+                    token = self._setup.candidate.token
                     storage.setdefault(token, {}).update(self._own_balance(what_if.value))
         return msgspec.structs.replace(block, purses=purses, storage=storage)
 
     def _purse(self, what_if: WhatIf) -> dict[Address, int]:
         if what_if.account is not None:
             return {what_if.account: what_if.value}
-        ground = self._ground
-        gas = ground.disguise.highest_fee_wei * _GAS_OF_OTHERS
-        coins = 0 if ground.quote_slot_index is not None else self._buyer.amount_in
+        setup = self._setup
+        gas = setup.disguise.highest_fee_wei * _GAS_OF_OTHERS
+        coins = 0 if setup.quote_slot_index is not None else self._buyer.amount_in
         return {self._trader: what_if.value + gas + coins}
 
     def _own_balance(self, amount_raw: int) -> Mapping[Hash32, Hash32]:
-        ground = self._ground
-        if ground.token_slot_index is None:
+        setup = self._setup
+        if setup.token_slot_index is None:
             return {}
-        token, amount = ground.candidate.token, RawAmount(amount_raw)
-        return balance_override(token, amount, index=ground.token_slot_index)
+        token, amount = setup.candidate.token, RawAmount(amount_raw)
+        return balance_override(token, amount, index=setup.token_slot_index)
 
 
 _FIRST: Final[dict[Extent, int]] = {"all": 0, "approval": 1, "sale": 2}

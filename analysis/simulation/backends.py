@@ -32,7 +32,7 @@ _UNKNOWN_WORDS = (
 async def perform(
     node: Node,
     capabilities: NodeCapabilities,
-    turns: Sequence[SimulationJob],
+    jobs: Sequence[SimulationJob],
     *,
     codes: Sequence[bytes] = (),
 ) -> list[SimulationResult | NotSimulated]:
@@ -42,34 +42,34 @@ async def perform(
     of eth_call can be trusted. Raises UpstreamError.
     """
     results: dict[int, SimulationResult | NotSimulated] = {}
-    if turns and capabilities.simulation.is_worth_trying:
-        answers = await _simulate(node, [turn.play for turn in turns])
-        for index, (turn, answer) in enumerate(zip(turns, answers, strict=True)):
+    if jobs and capabilities.simulation.is_worth_trying:
+        answers = await _simulate(node, [job.simulation for job in jobs])
+        for index, (job, answer) in enumerate(zip(jobs, answers, strict=True)):
             if not _is_unknown(answer):
-                results[index] = read_simulation(turn.play, answer)
-        if len(results) < len(turns):
+                results[index] = read_simulation(job.simulation, answer)
+        if len(results) < len(jobs):
             capabilities.simulation.note_refusal()
-    rest = [index for index in range(len(turns)) if index not in results]
+    rest = [index for index in range(len(jobs)) if index not in results]
     if rest:
-        left = [turns[index] for index in rest]
+        left = [jobs[index] for index in rest]
         results.update(
             zip(rest, await _perform_otherwise(node, capabilities, left, codes), strict=True)
         )
-    return [results[index] for index in range(len(turns))]
+    return [results[index] for index in range(len(jobs))]
 
 
-async def _simulate(node: Node, plays: Sequence[Simulation]) -> list[RpcAnswer]:
+async def _simulate(node: Node, simulations: Sequence[Simulation]) -> list[RpcAnswer]:
     """Return the answers. A simulation that a node rejects with validation on is sent again without
     it."""
-    answers = list(await node.batch([play.request() for play in plays]))
+    answers = list(await node.batch([simulation.request() for simulation in simulations]))
     again = [
         index
-        for index, (play, answer) in enumerate(zip(plays, answers, strict=True))
-        if play.is_validated and isinstance(answer, RpcFault) and not _is_unknown(answer)
+        for index, (simulation, answer) in enumerate(zip(simulations, answers, strict=True))
+        if simulation.is_validated and isinstance(answer, RpcFault) and not _is_unknown(answer)
     ]
     if again:
-        plain = [msgspec.structs.replace(plays[index], is_validated=False) for index in again]
-        retried = await node.batch([play.request() for play in plain])
+        plain = [msgspec.structs.replace(simulations[index], is_validated=False) for index in again]
+        retried = await node.batch([simulation.request() for simulation in plain])
         for index, answer in zip(again, retried, strict=True):
             answers[index] = answer
     return answers
@@ -78,13 +78,13 @@ async def _simulate(node: Node, plays: Sequence[Simulation]) -> list[RpcAnswer]:
 async def _perform_otherwise(
     node: Node,
     capabilities: NodeCapabilities,
-    turns: Sequence[SimulationJob],
+    jobs: Sequence[SimulationJob],
     codes: Sequence[bytes],
 ) -> list[SimulationResult | NotSimulated]:
-    plays = [turn.play for turn in turns]
-    if await trace_backend.is_possible(node, capabilities.traces, plays[0].pin):
-        return await trace_backend.perform(node, plays)
-    return await eth_call_backend.perform(node, turns, codes)
+    simulations = [job.simulation for job in jobs]
+    if await trace_backend.is_possible(node, capabilities.traces, simulations[0].pin):
+        return await trace_backend.perform(node, simulations)
+    return await eth_call_backend.perform(node, jobs, codes)
 
 
 def _is_unknown(answer: RpcAnswer) -> bool:

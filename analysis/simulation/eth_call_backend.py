@@ -69,7 +69,7 @@ _NONE_LEARNT = {
 class SimulationJob(msgspec.Struct, frozen=True, kw_only=True):
     """A simulation, and the pool whose swaps decide its outcome."""
 
-    play: Simulation
+    simulation: Simulation
     pool: Address | None = None
     """None: no pool is traded in."""
     has_witness: bool = True
@@ -116,22 +116,22 @@ def _count(code: bytes, opcode: int) -> int:
 
 
 async def perform(
-    node: Node, turns: Sequence[SimulationJob], codes: Sequence[bytes]
+    node: Node, jobs: Sequence[SimulationJob], codes: Sequence[bytes]
 ) -> list[SimulationResult | NotSimulated]:
     """Return the result of each simulation. Raises UpstreamError."""
-    if not turns:
+    if not jobs:
         return []
     if not codes or not cannot_tell(codes):
-        return [_not_run("telling")] * len(turns)
-    batch = ReadBatch(turns[0].play.pin.hash)
-    pools = dict.fromkeys(turn.pool for turn in turns if turn.pool and turn.has_witness)
+        return [_not_run("telling")] * len(jobs)
+    batch = ReadBatch(jobs[0].simulation.pin.hash)
+    pools = dict.fromkeys(job.pool for job in jobs if job.pool and job.has_witness)
     codes_of = {pool: batch.code(pool) for pool in pools}
     await batch.send(node)
     homes = {pool: batch[code] for pool, code in codes_of.items()}
-    scripts = [_script(turn, homes) for turn in turns]
+    scripts = [_script(job, homes) for job in jobs]
     asked = [script.request() for script in scripts if script is not None]
-    told = iter(await node.batch(asked) if asked else [])
-    return [_not_run("odd") if script is None else script.read(next(told)) for script in scripts]
+    rest = iter(await node.batch(asked) if asked else [])
+    return [_not_run("odd") if script is None else script.read(next(rest)) for script in scripts]
 
 
 def _not_run(why: str) -> NotSimulated:
@@ -141,26 +141,25 @@ def _not_run(why: str) -> NotSimulated:
 class _Script:
     """One simulation as one eth_call."""
 
-    def __init__(self, turn: SimulationJob, acting: Address, home: bytes | None) -> None:
-        play = turn.play
-        self._play = play
-        self._pool = turn.pool
+    def __init__(self, job: SimulationJob, acting: Address, home: bytes | None) -> None:
+        self._simulation = job.simulation
+        self._pool = job.pool
         self._home = home
-        self._creator = play.disguise.account(f"creator of {acting}")
+        self._creator = job.simulation.disguise.account(f"creator of {acting}")
         self._actor = _created(self._creator)
         self._acting = acting
-        self._calls = [call for block in play.blocks for call in block.calls]
 
     def request(self) -> RpcRequest:
+        simulation = self._simulation
         script = b"".join(self._steps())
         code = bytes.fromhex(probes.runtime("Actor")[2:]) + script + len(script).to_bytes(2)
         transaction = {
             "from": self._creator,
             "data": "0x" + code.hex(),
             "gas": hex(_GAS),
-            "gasPrice": hex(self._play.disguise.gas_price_wei),
+            "gasPrice": hex(simulation.disguise.gas_price_wei),
         }
-        block = {"blockHash": self._play.pin.hash}
+        block = {"blockHash": simulation.pin.hash}
         return RpcRequest(_METHOD, (transaction, block, self._overrides()))
 
     def read(self, answer: RpcAnswer) -> SimulationResult | NotSimulated:
@@ -172,9 +171,9 @@ class _Script:
             steps = list(_decode(reply if isinstance(reply, bytes) else b"", self._actor))
         except (UpstreamError, ValueError) as error:
             return NotSimulated(missing="NODE", reason=f"{_METHOD}: {error}")
-        results: dict[str, SimResult] = {}
+        blocks: list[list[SimResult]] = [[] for _ in self._simulation.blocks]
         swaps, rest = 0, iter(steps)
-        for call in self._calls:
+        for handle, call in self._simulation.calls():
             result = next(rest, None)
             if result is None:
                 return NotSimulated(missing="NODE", reason=f"{_METHOD}: ran out of gas")
@@ -182,11 +181,11 @@ class _Script:
                 record = next(rest, None)
                 swaps, log = self._witnessed(record, swaps)
                 result = msgspec.structs.replace(result, logs=log)
-            results[call.label] = result
-        return SimulationResult(results, _METHOD)
+            blocks[handle.block].append(result)
+        return SimulationResult(tuple(map(tuple, blocks)), _METHOD)
 
     def _steps(self) -> Iterator[bytes]:
-        for call in self._calls:
+        for _, call in self._simulation.calls():
             yield _step(call, self._named)
             if self._home is not None and not call.is_read:
                 yield _step(
@@ -199,15 +198,15 @@ class _Script:
         return text.replace(self._acting[2:], self._actor[2:])
 
     def _overrides(self) -> dict[str, dict[str, object]]:
-        play = self._play
-        state = play.state_overrides()
-        state[self._actor] = {"balance": hex(play.purses.get(self._acting, 0))}
-        state[self._creator] = {"balance": hex(play.disguise.purse(self._creator))}
+        simulation = self._simulation
+        state = simulation.state_overrides()
+        state[self._actor] = {"balance": hex(simulation.purses.get(self._acting, 0))}
+        state[self._creator] = {"balance": hex(simulation.disguise.purse(self._creator))}
         slots = _slots(self._acting, self._actor)
-        for contract, held in play.storage.items():
+        for contract, held in simulation.storage.items():
             state[contract]["stateDiff"] = {slots[slot]: word for slot, word in held.items()}
         if self._home is not None and self._pool is not None:
-            home = play.disguise.account(f"home of {self._pool}")
+            home = simulation.disguise.account(f"home of {self._pool}")
             state[home] = {"code": "0x" + self._home.hex()}
             pool = state.setdefault(self._pool, {})
             pool["code"] = probes.runtime("Witness")
@@ -228,19 +227,19 @@ class _Script:
         return count, (SimLog(address=self._pool, topics=(topic,), data="0x" + moved.hex()),)
 
 
-def _script(turn: SimulationJob, homes: Mapping[Address, bytes]) -> _Script | None:
+def _script(job: SimulationJob, homes: Mapping[Address, bytes]) -> _Script | None:
     """Return the script. None: more than one account acts, or one that cannot be funded by
     override."""
-    calls = [call for block in turn.play.blocks for call in block.calls]
-    acting = {call.sender for call in calls if not call.is_read}
-    if len(acting) != 1 or not turn.has_witness:
+    storage = job.simulation.storage
+    acting = {call.sender for _, call in job.simulation.calls() if not call.is_read}
+    if len(acting) != 1 or not job.has_witness:
         return None
     [account] = acting
     ours = _slots(account, account)
-    is_funded = all(slot in ours for held in turn.play.storage.values() for slot in held)
-    if not is_funded or not (turn.play.storage or turn.pool):
+    is_funded = all(slot in ours for held in storage.values() for slot in held)
+    if not is_funded or not (storage or job.pool):
         return None
-    return _Script(turn, account, homes.get(turn.pool) if turn.pool else None)
+    return _Script(job, account, homes.get(job.pool) if job.pool else None)
 
 
 def _slots(account: Address, other: Address) -> dict[Hash32, Hash32]:

@@ -6,7 +6,7 @@ from collections.abc import Collection
 import msgspec
 
 from analysis.reads.revert_reason import decode_revert
-from analysis.simulation.simulate_v1 import Outcome, Simulation, SimulationResult
+from analysis.simulation.simulate_v1 import CallHandle, Outcome, Simulation, SimulationResult
 from core.report import EvidenceRow
 
 _SHOWN_BYTES = 256
@@ -44,15 +44,15 @@ class SimulationEvidence(msgspec.Struct, frozen=True, kw_only=True):
 def simulation_evidence(
     key: str,
     version: int,
-    play: Simulation,
-    played: SimulationResult,
+    simulation: Simulation,
+    result: SimulationResult,
     outcome: Outcome | object,
     *,
-    shown: Collection[str] | None = None,
+    shown: Collection[CallHandle] | None = None,
 ) -> EvidenceRow:
     """Return one row of evidence for the finding `key`.
 
-    `shown`: labels of the calls whose results are included. None: all of them.
+    `shown`: the calls whose results are included. None: all of them.
     """
     calls = tuple(
         CallEvidence(
@@ -61,20 +61,19 @@ def simulation_evidence(
             to=call.to,
             data=call.data,
             value=hex(call.value),
-            ok=(result := played[call.label]).ok,
-            returned="0x" + result.data[:_SHOWN_BYTES].hex(),
-            reason="" if result.ok else decode_revert(result.data, result.message),
+            ok=(seen := result[handle]).ok,
+            returned="0x" + seen.data[:_SHOWN_BYTES].hex(),
+            reason="" if seen.ok else decode_revert(seen.data, seen.message),
         )
-        for block in play.blocks
-        for call in block.calls
-        if shown is None or call.label in shown
+        for handle, call in simulation.calls()
+        if shown is None or handle in shown
     )
     body = SimulationEvidence(
-        block_number=play.pin.number,
-        block_hash=play.pin.hash,
+        block_number=simulation.pin.number,
+        block_hash=simulation.pin.hash,
         scenario_version=version,
-        request=play.request().params,
-        played_by=played.by,
+        request=simulation.request().params,
+        played_by=result.method,
         calls=calls,
         outcome=outcome,
     )

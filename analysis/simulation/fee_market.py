@@ -12,6 +12,7 @@ import msgspec
 
 from analysis.simulation.simulate_v1 import (
     READ_GAS,
+    CallHandle,
     NotSimulated,
     SimCall,
     Simulation,
@@ -35,7 +36,6 @@ _BASE_FEE_CODE = "0x485f5260205ff3"
 
 _PROBE = Address("0x" + "b5" * 20)
 _ASKER = Address("0x" + "b6" * 20)
-_LABEL = "base fee"
 _PURSE_WEI = 10**18
 
 
@@ -48,17 +48,18 @@ def history_request() -> RpcRequest:
     return RpcRequest("eth_feeHistory", (hex(_BLOCKS), "latest", _PERCENTILES))
 
 
-def with_probe(play: Simulation) -> Simulation:
+def with_probe(simulation: Simulation) -> tuple[Simulation, CallHandle]:
     """Return the simulation with a call to a contract that returns the base fee of the first
-    block."""
-    first = play.blocks[0]
-    asking = SimCall(label=_LABEL, sender=_ASKER, to=_PROBE, data="0x", gas=READ_GAS)
-    return msgspec.structs.replace(
-        play,
-        blocks=(msgspec.structs.replace(first, calls=(*first.calls, asking)), *play.blocks[1:]),
-        code={**play.code, _PROBE: _BASE_FEE_CODE},
-        purses={**play.purses, _ASKER: _PURSE_WEI},
+    block, and that call."""
+    first, *later = simulation.blocks
+    probe = SimCall(label="base fee", sender=_ASKER, to=_PROBE, data="0x", gas=READ_GAS)
+    probed = msgspec.structs.replace(
+        simulation,
+        blocks=(msgspec.structs.replace(first, calls=(*first.calls, probe)), *later),
+        code={**simulation.code, _PROBE: _BASE_FEE_CODE},
+        purses={**simulation.purses, _ASKER: _PURSE_WEI},
     )
+    return probed, CallHandle(0, len(first.calls))
 
 
 def read_tips(answer: RpcAnswer) -> tuple[int, int]:
@@ -79,11 +80,12 @@ def read_tips(answer: RpcAnswer) -> tuple[int, int]:
     return low, max(high, low + _LEAST_SPREAD_WEI)
 
 
-def keeps_base_fee(play: Simulation, played: SimulationResult | NotSimulated) -> bool | None:
+def keeps_base_fee(
+    simulation: Simulation, probe: CallHandle, result: SimulationResult | NotSimulated
+) -> bool | None:
     """True if simulated blocks have the base fee they are given although nothing is validated.
-    None: not determined."""
-    given = play.disguise.block_overrides(play.blocks[0].number).get("baseFeePerGas")
-    told = None if isinstance(played, NotSimulated) else played.by_label.get(_LABEL)
-    if given is None or told is None or not told.ok:
+    None: not determined. `probe`: of `with_probe`."""
+    given = simulation.disguise.block_overrides(simulation.blocks[0].number).get("baseFeePerGas")
+    if given is None or isinstance(result, NotSimulated) or not result[probe].ok:
         return None
-    return told.word == int(given, 16)
+    return result.word(probe) == int(given, 16)

@@ -5,8 +5,7 @@ and time are always given: without them some nodes repeat the pinned block. Sour
 eth_simulateV1.
 """
 
-from collections.abc import Mapping
-from itertools import chain
+from collections.abc import Iterator, Mapping
 from typing import Literal
 
 import msgspec
@@ -51,11 +50,20 @@ class NotSimulated(msgspec.Struct, frozen=True, kw_only=True):
 Outcome = Passed | Refused | NotSimulated
 
 
+class CallHandle(msgspec.Struct, frozen=True):
+    """Position of a call in its simulation, by which its result is read."""
+
+    block: int
+    """Index of the simulated block."""
+    index: int
+    """Index of the call in that block."""
+
+
 class SimCall(msgspec.Struct, frozen=True, kw_only=True):
     """One transaction, or one read (a transaction whose effects do not matter)."""
 
     label: str
-    """Name of the call's result within its simulation."""
+    """Text for the evidence only; results are read by `CallHandle`."""
     sender: Address
     to: Address
     data: str
@@ -140,14 +148,20 @@ class _WireBlock(msgspec.Struct):
 
 
 class SimulationResult(msgspec.Struct, frozen=True):
-    """The results of a simulation, by the labels of its calls."""
+    """The results of a simulation, by the handles of its calls."""
 
-    by_label: Mapping[str, SimResult]
-    by: str = "eth_simulateV1"
+    blocks: tuple[tuple[SimResult, ...], ...]
+    """One result a call, in the order of the simulation."""
+    method: str = "eth_simulateV1"
     """The RPC method that it was run with."""
 
-    def __getitem__(self, label: str) -> SimResult:
-        return self.by_label[label]
+    def __getitem__(self, handle: CallHandle) -> SimResult:
+        return self.blocks[handle.block][handle.index]
+
+    def word(self, handle: CallHandle | None) -> int | None:
+        """Return the first 32 bytes that the call returned, as an unsigned integer. None: there is
+        no such call, or it failed or returned less."""
+        return None if handle is None else self[handle].word
 
 
 class Simulation(msgspec.Struct, frozen=True, kw_only=True):
@@ -166,6 +180,12 @@ class Simulation(msgspec.Struct, frozen=True, kw_only=True):
     """Nonces of accounts that have sent transactions before."""
     is_validated: bool = False
     """The node checks balances and fees as in a real block."""
+
+    def calls(self) -> Iterator[tuple[CallHandle, SimCall]]:
+        """Yield all calls, with their handles, in order."""
+        for at, block in enumerate(self.blocks):
+            for index, call in enumerate(block.calls):
+                yield CallHandle(at, index), call
 
     def state_overrides(self) -> dict[str, dict[str, object]]:
         """Return the state overrides before the first block."""
@@ -187,12 +207,11 @@ class Simulation(msgspec.Struct, frozen=True, kw_only=True):
         its transactions, and the whole limit of the largest, which nodes require as balance."""
         spent: dict[Address, int] = {}
         largest: dict[Address, int] = {}
-        for block in self.blocks:
-            for call in block.calls:
-                price = max(self.disguise.highest_fee_wei, call.gas_price_wei or 0)
-                usual = _USUAL_READ_GAS if call.is_read else _USUAL_GAS
-                spent[call.sender] = spent.get(call.sender, 0) + min(call.gas, usual) * price
-                largest[call.sender] = max(largest.get(call.sender, 0), call.gas * price)
+        for _, call in self.calls():
+            price = max(self.disguise.highest_fee_wei, call.gas_price_wei or 0)
+            usual = _USUAL_READ_GAS if call.is_read else _USUAL_GAS
+            spent[call.sender] = spent.get(call.sender, 0) + min(call.gas, usual) * price
+            largest[call.sender] = max(largest.get(call.sender, 0), call.gas * price)
         return {account: wei + largest[account] for account, wei in spent.items()}
 
     def block_overrides(self, block: SimBlock) -> dict[str, str]:
@@ -216,13 +235,13 @@ class Simulation(msgspec.Struct, frozen=True, kw_only=True):
         for before, block in zip((None, *self.blocks), self.blocks, strict=False):
             if before is not None:
                 state += _between(before, block)
-            played: dict[str, object] = {
+            simulated: dict[str, object] = {
                 "blockOverrides": self.block_overrides(block),
                 "calls": [self.transaction(call) for call in block.calls],
             }
             if block.storage or block.purses:
-                played["stateOverrides"] = block.state_overrides()
-            state.append(played)
+                simulated["stateOverrides"] = block.state_overrides()
+            state.append(simulated)
         state[0]["stateOverrides"] = self.state_overrides()
         options = {
             "blockStateCalls": state,
@@ -247,22 +266,22 @@ def merge_overrides(
                 held[field] = value
 
 
-def read_simulation(play: Simulation, answer: RpcAnswer) -> SimulationResult | NotSimulated:
+def read_simulation(simulation: Simulation, answer: RpcAnswer) -> SimulationResult | NotSimulated:
     """Return the results; NotSimulated when the node could not run it, which is never taken for a
     revert."""
     if isinstance(answer, RpcFault):
         return NotSimulated(missing="NODE", reason=f"eth_simulateV1: {answer.message}")
     try:
         blocks = msgspec.json.decode(answer, type=tuple[_WireBlock, ...])
-        # Geth fills skipped block numbers with empty blocks; ours all have calls.
-        played = [[_result(call) for call in block.calls] for block in blocks if block.calls]
+        # Geth fills skipped block numbers with empty blocks, and some of ours are empty too.
+        results = [tuple(map(_result, block.calls)) for block in blocks if block.calls]
     except (msgspec.DecodeError, ValueError) as error:
         return NotSimulated(missing="NODE", reason=f"eth_simulateV1 answered nonsense: {error}")
-    asked = [len(block.calls) for block in play.blocks if block.calls]
-    if [len(results) for results in played] != asked:
+    asked = [len(block.calls) for block in simulation.blocks if block.calls]
+    if [len(each) for each in results] != asked:
         return NotSimulated(missing="NODE", reason="eth_simulateV1 answered for other calls")
-    labels = [call.label for block in play.blocks for call in block.calls]
-    return SimulationResult(dict(zip(labels, chain.from_iterable(played), strict=True)))
+    rest = iter(results)
+    return SimulationResult(tuple(next(rest) if block.calls else () for block in simulation.blocks))
 
 
 _FILLER_STEP_S = 12

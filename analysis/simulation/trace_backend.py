@@ -85,30 +85,33 @@ async def is_possible(node: Node, power: Capability, pin: BlockRef) -> bool:
     return power.is_proven
 
 
-async def perform(node: Node, plays: Sequence[Simulation]) -> list[SimulationResult | NotSimulated]:
+async def perform(
+    node: Node, simulations: Sequence[Simulation]
+) -> list[SimulationResult | NotSimulated]:
     """Run the simulations concurrently. Raises UpstreamError."""
-    return list(await asyncio.gather(*(_play(node, play) for play in plays)))
+    return list(await asyncio.gather(*(_run(node, simulation) for simulation in simulations)))
 
 
-async def _play(node: Node, play: Simulation) -> SimulationResult | NotSimulated:
-    state = play.state_overrides()
-    results: dict[str, SimResult] = {}
-    for number, block in enumerate(play.blocks):
+async def _run(node: Node, simulation: Simulation) -> SimulationResult | NotSimulated:
+    state = simulation.state_overrides()
+    results: list[tuple[SimResult, ...]] = []
+    for number, block in enumerate(simulation.blocks):
         if number:
             merge_overrides(state, block.state_overrides())
+        of_block: list[SimResult] = []
         for calls in _steps(block):
-            asked = [_request(play, block, call, state, _CALLS) for call in calls]
+            asked = [_request(simulation, block, call, state, _CALLS) for call in calls]
             if not calls[-1].is_read:
-                asked.append(_request(play, block, calls[-1], state, _CHANGES))
+                asked.append(_request(simulation, block, calls[-1], state, _CHANGES))
             answers = await node.batch(asked)
             try:
-                for call, answer in zip(calls, answers, strict=False):
-                    results[call.label] = _result(_decode(answer, _Frame))
+                of_block += [_result(_decode(answer, _Frame)) for answer in answers[: len(calls)]]
                 if len(answers) > len(calls):
                     _carry(state, _decode(answers[-1], _Changes))
             except UpstreamError as error:
                 return NotSimulated(missing="NODE", reason=str(error))
-    return SimulationResult(results, _METHOD)
+        results.append(tuple(of_block))
+    return SimulationResult(tuple(results), _METHOD)
 
 
 def _steps(block: SimBlock) -> Iterator[list[SimCall]]:
@@ -124,7 +127,7 @@ def _steps(block: SimBlock) -> Iterator[list[SimCall]]:
 
 
 def _request(
-    play: Simulation,
+    simulation: Simulation,
     block: SimBlock,
     call: SimCall,
     state: dict[str, dict[str, object]],
@@ -134,9 +137,10 @@ def _request(
         **tracer,
         # Encoded now: later changes of the state must not change a request made before.
         "stateOverrides": msgspec.Raw(msgspec.json.encode(state)),
-        "blockOverrides": play.block_overrides(block),
+        "blockOverrides": simulation.block_overrides(block),
     }
-    return RpcRequest(_METHOD, (play.transaction(call), {"blockHash": play.pin.hash}, options))
+    pinned = {"blockHash": simulation.pin.hash}
+    return RpcRequest(_METHOD, (simulation.transaction(call), pinned, options))
 
 
 def _carry(state: dict[str, dict[str, object]], changes: _Changes) -> None:

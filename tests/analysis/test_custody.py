@@ -198,7 +198,7 @@ def test_a_fallback_is_given_people_where_it_reads_them() -> None:
     assert data.startswith(VICTIM + (100).to_bytes(32).hex())
 
 
-def test_everything_fits_eight_plays_each_within_a_nodes_gas() -> None:
+def test_everything_fits_eight_simulations_each_within_a_nodes_gas() -> None:
     secret = Disguise(secret="s", base_fee_wei=1, proposers=(ROUTER,))
     pin = BlockRef(number=1, hash=Hash32("0x"), parent_hash=Hash32("0x"), time_s=1)
     attack = AttackSetup(
@@ -226,7 +226,7 @@ def test_everything_fits_eight_plays_each_within_a_nodes_gas() -> None:
     cases = write_plays(inquiry).cases
     assert len(cases) <= 8
     assert max(len(case.attempts) for case in cases) * 600_000 < 50_000_000
-    assert all(len(case.play.blocks) == 1 for case in cases)
+    assert all(len(case.simulation.blocks) == 1 for case in cases)
     wallets = [each.wallet.address for each in cases[0].attempts]
     assert len(set(wallets)) > len(wallets) // 2  # hardly any attempt in another's way
 

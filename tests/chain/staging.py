@@ -1,4 +1,4 @@
-"""Plays one way of trading on stage, as scenarios do, for tests to compare with real trades."""
+"""Simulates one route of trading, as scenarios do, for tests to compare with real trades."""
 
 import secrets
 
@@ -10,17 +10,16 @@ from analysis.market.venues.pool import Candidate
 from analysis.market.venues.trade_route import Swap, TradeRoute
 from analysis.reads.node import Node
 from analysis.reads.read_batch import ReadBatch
+from analysis.scenarios.token_calls import balance_call
 from analysis.simulation.disguise import Disguise
 from analysis.simulation.simulate_v1 import (
-    READ_GAS,
-    SimBlock,
     SimCall,
     Simulation,
     SimulationResult,
     read_simulation,
 )
+from analysis.simulation.simulation_builder import SimulationBuilder
 from config.chains import Chain as ChainFacts
-from core.abi import call_data
 from core.primitives import ZERO_ADDRESS, Address, BlockRef, Hash32, RawAmount
 from demo.anvil import quantity
 from demo.layout import ZooToken
@@ -33,8 +32,7 @@ class Staged(msgspec.Struct, frozen=True, kw_only=True):
     arrived: int
     """Smallest units of the token."""
     coins: int | None
-    """Wei that the seller received, by the way's own reading. None: the sale failed."""
-    played: SimulationResult
+    """Wei that the seller received, by the route's own reading. None: the sale failed."""
 
 
 def candidate_of(facts: ChainFacts, token: ZooToken) -> Candidate:
@@ -85,73 +83,72 @@ async def read_routers(
 
 
 async def trade_for_coins(
-    chain: Chain, node: Node, candidate: Candidate, way: TradeRoute, *, paid_wei: int
+    chain: Chain, node: Node, candidate: Candidate, route: TradeRoute, *, paid_wei: int
 ) -> Staged:
     """A fresh account buys with the coin, and sells all for the coin in a later block."""
-    assert way.coin_buy_data is not None
-    assert way.coin_sell_data is not None
-    assert way.read_coins is not None
+    assert route.coin_buy_data is not None
+    assert route.coin_sell_data is not None
+    assert route.read_coins is not None
     ref, disguise = here(chain)
     trader = disguise.account("trader")
     token, quote = candidate.token, candidate.quote
     buy = Swap(
         candidate=candidate,
-        router=way.router,
+        router=route.router,
         trader=trader,
         token_in=quote,
         token_out=token,
         amount_in=RawAmount(paid_wei),
     )
-    buying = [
-        SimCall(
-            label="buy", sender=trader, to=way.router, data=way.coin_buy_data(buy), value=paid_wei
-        ),
-        _balance(token, trader),
-    ]
-    bought = await _play(node, ref, disguise, way, [buying], trader)
-    arrived = bought["balance"].word
+    buying = SimCall(
+        label="buy",
+        sender=trader,
+        to=route.router,
+        data=route.coin_buy_data(buy),
+        value=paid_wei,
+    )
+    builder = SimulationBuilder([_next(ref, 1)])
+    builder[0].add(buying)
+    balance = builder[0].add(balance_call(token, trader, "balance"))
+    bought = await _run(node, ref, disguise, route, builder, trader)
+    arrived = bought.word(balance)
     assert arrived is not None
     sale = msgspec.structs.replace(
         buy, token_in=token, token_out=quote, amount_in=RawAmount(arrived)
     )
-    selling = [
-        *(
-            SimCall(label=f"approve {at}", sender=trader, to=to, data=data)
-            for at, (to, data) in enumerate(way.approvals(token, arrived))
-        ),
-        SimCall(label="sell", sender=trader, to=way.router, data=way.coin_sell_data(sale)),
-    ]
-    played = await _play(node, ref, disguise, way, [buying, selling], trader)
-    sold = played["sell"]
-    coins = way.read_coins(sold.logs) if sold.ok else None
-    return Staged(arrived=arrived, coins=coins, played=played)
+    builder = SimulationBuilder([_next(ref, 1), _next(ref, 2)])
+    builder[0].add(buying)
+    for at, (to, data) in enumerate(route.approvals(token, arrived)):
+        builder[1].add(SimCall(label=f"approve {at}", sender=trader, to=to, data=data))
+    sell = builder[1].add(
+        SimCall(label="sell", sender=trader, to=route.router, data=route.coin_sell_data(sale))
+    )
+    result = await _run(node, ref, disguise, route, builder, trader)
+    sold = result[sell]
+    return Staged(arrived=arrived, coins=route.read_coins(sold.logs) if sold.ok else None)
 
 
-async def _play(
+def _next(ref: BlockRef, at: int) -> tuple[int, int]:
+    return ref.number + at, ref.time_s + at
+
+
+async def _run(
     node: Node,
     ref: BlockRef,
     disguise: Disguise,
-    way: TradeRoute,
-    blocks: list[list[SimCall]],
+    route: TradeRoute,
+    builder: SimulationBuilder,
     trader: Address,
 ) -> SimulationResult:
-    play = Simulation(
+    simulation = Simulation(
         pin=ref,
         disguise=disguise,
-        blocks=tuple(
-            SimBlock(number=ref.number + at, time_s=ref.time_s + at, calls=tuple(calls))
-            for at, calls in enumerate(blocks, 1)
-        ),
+        blocks=builder.blocks(),
         purses={trader: 10**21},
         storage={},
-        code={way.router: way.code} if way.code else {},
+        code={route.router: route.code} if route.code else {},
     )
-    (answer,) = await node.batch([play.request()])
-    played = read_simulation(play, answer)
-    assert isinstance(played, SimulationResult), played
-    return played
-
-
-def _balance(token: Address, owner: Address) -> SimCall:
-    data = call_data("balanceOf(address)", owner)
-    return SimCall(label="balance", sender=owner, to=token, data=data, gas=READ_GAS)
+    (answer,) = await node.batch([simulation.request()])
+    result = read_simulation(simulation, answer)
+    assert isinstance(result, SimulationResult), result
+    return result
