@@ -12,7 +12,7 @@ from apscheduler.schedulers.asyncio import AsyncIOScheduler
 
 from analysis.background.creator_search import Creators
 from analysis.background.due_tokens import DueTokenJob
-from analysis.external.connect import ExternalServices, connect_services
+from analysis.external.connect import connect_services
 from analysis.market.last_trade_price import StoredTrades
 from analysis.market.native_price import anchor_prices
 from analysis.market.token_price import TokenPrice, find_price
@@ -20,7 +20,6 @@ from analysis.pipeline.analyser import Analyser
 from analysis.pipeline.chain_context import ChainContext
 from analysis.pipeline.scan import ChainScanner
 from analysis.pipeline.store_adapter import ReportStore
-from analysis.reads.indexed_facts import FactsIndex
 from analysis.static.result_cache import StaticResultCache
 from analysis.token.contract_clock import ContractClock
 from api.app import create_app
@@ -75,19 +74,21 @@ async def run_service(
         examiner = StaticResultCache(shelf, in_processes=True)
         stack.callback(examiner.close)
         await examiner.start()
-        desks = {
-            chain.slug: desk_of(
-                chain,
-                client,
-                shelf,
-                settings,
+        contexts = {
+            chain.slug: ChainContext(
+                chain=chain,
+                node=client,
+                index=shelf,
+                settings=settings.analysis,
+                now_s=time.time,
                 newest=partial(newest_of, chain, statuses),
-                outside=outside,
-                examiner=examiner,
+                external=outside,
+                static_results=examiner,
             )
             for chain, client in clients
         }
-        scanners = {slug: ChainScanner(context) for slug, context in desks.items()}
+        scanners = {slug: ChainScanner(context) for slug, context in contexts.items()}
+        memories = {slug: context.memory for slug, context in contexts.items()}
         analyser = Analyser(scanners, shelf, settings.analysis, time.time)
         stack.push_async_callback(analyser.aclose)
         scheduler = AsyncIOScheduler()
@@ -99,7 +100,9 @@ async def run_service(
             now_s=time.time,
         )
         rounds.schedule(scheduler)
-        creators = Creators(desks=desks, store=store, settings=settings.analysis, now_s=time.time)
+        creators = Creators(
+            contexts=contexts, store=store, settings=settings.analysis, now_s=time.time
+        )
         creators.schedule(scheduler)
         scheduler.start()
         stack.callback(scheduler.shutdown, wait=False)
@@ -120,7 +123,7 @@ async def run_service(
             )
 
         trades = StoredTrades(
-            store, lambda chain: anchor_prices(chain, desks[chain.slug].native_usd)
+            store, lambda chain: anchor_prices(chain, memories[chain.slug].recall_native_usd())
         )
         app = create_app(
             ApiDeps(
@@ -208,28 +211,6 @@ async def _connect_all(
         reason = "no chain can be served; set ASSAY_RPC_<chain id> to a node of that chain"
         raise ConfigError(source="environment", key="ASSAY_RPC_<chain id>", reason=reason)
     return clients
-
-
-def desk_of(
-    chain: Chain,
-    client: RpcClient,
-    knowledge: FactsIndex,
-    settings: Settings,
-    *,
-    newest: Callable[[], BlockRef | None] = lambda: None,
-    outside: ExternalServices | None = None,
-    examiner: StaticResultCache | None = None,
-) -> ChainContext:
-    return ChainContext(
-        chain=chain,
-        node=client,
-        knowledge=knowledge,
-        settings=settings.analysis,
-        now_s=time.time,
-        newest=newest,
-        outside=outside,
-        examiner=examiner,
-    )
 
 
 def newest_of(chain: Chain, statuses: Mapping[int, FollowStatus]) -> BlockRef | None:

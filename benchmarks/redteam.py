@@ -55,7 +55,7 @@ async def judge_batch(
         context = ChainContext(
             chain=chain,
             node=client,
-            knowledge=NoFactsIndex(),
+            index=NoFactsIndex(),
             settings=AnalysisSettings(),
             now_s=lambda: head_s,
         )

@@ -55,7 +55,7 @@ async def measure(
         for token in tokens:
             node = CountingNode(client, delay_s=delay_s)
             started = time.perf_counter()
-            if await _is_judged(_desk(chain, node), token.address):
+            if await _is_judged(_context(chain, node), token.address):
                 taken.ms.append(1000 * (time.perf_counter() - started))
                 taken.trips.append(node.trips)
                 taken.calls.append(node.calls)
@@ -71,11 +71,11 @@ async def _is_judged(context: ChainContext, token: Address) -> bool:
     return True
 
 
-def _desk(chain: Chain, node: Node) -> ChainContext:
+def _context(chain: Chain, node: Node) -> ChainContext:
     return ChainContext(
         chain=chain,
         node=node,
-        knowledge=NoFactsIndex(),
+        index=NoFactsIndex(),
         settings=AnalysisSettings(simulated_pools=POOLS),
         now_s=time.time,
     )

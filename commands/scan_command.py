@@ -9,6 +9,7 @@ import click
 
 from analysis.external.connect import connect_services
 from analysis.market.token_price import TokenPrice, find_price
+from analysis.pipeline.chain_context import ChainContext
 from analysis.pipeline.scan import scan
 from analysis.reads.indexed_facts import NoFactsIndex
 from analysis.token.admission import admit_address
@@ -19,7 +20,6 @@ from config.settings import Settings, load_settings
 from core.errors import TokenRefusedError
 from core.report import Report
 from core.terminal import printable
-from service import desk_of
 
 
 @click.command("scan")
@@ -64,7 +64,14 @@ async def _scan(
     async with AsyncExitStack() as stack:
         client = await connect(stack, chain, settings)
         outside = await stack.enter_async_context(connect_services(settings))
-        context = desk_of(chain, client, NoFactsIndex(), settings, outside=outside)
+        context = ChainContext(
+            chain=chain,
+            node=client,
+            index=NoFactsIndex(),
+            settings=settings.analysis,
+            now_s=time.time,
+            external=outside,
+        )
         *_, report = [one async for one in scan(context, token)]
         if not is_priced:
             return report, None

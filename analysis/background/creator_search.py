@@ -40,12 +40,12 @@ class Creators:
     def __init__(
         self,
         *,
-        desks: Mapping[str, ChainContext],
+        contexts: Mapping[str, ChainContext],
         store: Store,
         settings: AnalysisSettings,
         now_s: Callable[[], float],
     ) -> None:
-        self._desks = desks
+        self._contexts = contexts
         self._store = store
         self._settings = settings
         self._patience = RetryGate(now_s, at_most=_MOST_REMEMBERED)
@@ -53,11 +53,11 @@ class Creators:
     def schedule(self, scheduler: AsyncIOScheduler) -> None:
         """Add a job for each chain."""
         every_s = self._settings.rounds_every_s
-        schedule_by_chain(scheduler, self.go, self._desks, every_s=every_s, name="find creators")
+        schedule_by_chain(scheduler, self.go, self._contexts, every_s=every_s, name="find creators")
 
     async def go(self, slug: str) -> None:
         """Look up one token of one chain. Errors are logged."""
-        context = self._desks[slug]
+        context = self._contexts[slug]
         try:
             waiting = await asyncio.to_thread(
                 list_creatorless, self._store, chain_id=context.chain.id, at_most=_LOOKED_AT

@@ -45,7 +45,7 @@ async def _hook(context: ChainContext, hook: Address, *, block: Hash32) -> CodeC
         batch = ReadBatch(block)
         code = batch.code(hook)
         await batch.send(context.node)
-        found = await context.examiner.analyse(batch[code])
+        found = await context.static_results.analyse(batch[code])
     except UpstreamError:
         return CodeConditions(contract=hook, conditions=TradeConditions(), words={})
     return await _with_words(context, hook, found.conditions, block=block)

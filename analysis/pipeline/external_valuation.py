@@ -39,7 +39,7 @@ class Appraisal(msgspec.Struct, frozen=True, kw_only=True):
 async def appraise(context: ChainContext, state: MarketState, *, decimals: int) -> Appraisal:
     """Fetch values of the deepest AmmV4 pools, as many as fit in one request, and prices of the
     quote tokens and of the token. `decimals` are the token's."""
-    if context.outside is None:
+    if context.external is None:
         return Appraisal()
     v4 = [pool for pool in state.pools if pool.candidate.pool_id is not None]
     is_floor = {
@@ -47,7 +47,7 @@ async def appraise(context: ChainContext, state: MarketState, *, decimals: int) 
     }
     own = {pool.token: decimals for pool, _ in state.unpriced}
     figures, prices, own_price = await asyncio.gather(
-        context.outside.market_data.pool_figures(
+        context.external.market_data.pool_figures(
             context.chain,
             list(is_floor),
             totals_of=[pool_id for pool_id in is_floor if is_floor[pool_id]],
@@ -62,11 +62,11 @@ async def quote_prices(
     context: ChainContext, decimals: Mapping[Address, int]
 ) -> dict[Address, Price]:
     """Return prices of quote tokens, those with a market of LEAST_DEPTH_USD behind them."""
-    if context.outside is None:
+    if context.external is None:
         return {}
     asked = list(decimals)[:_MOST_QUOTES]
     told = await asyncio.gather(
-        *(context.outside.market_data.backed_price(context.chain, quote) for quote in asked)
+        *(context.external.market_data.backed_price(context.chain, quote) for quote in asked)
     )
     return {
         quote: Price(usd=price.usd, decimals=decimals[quote], most_usd=price.depth_usd)

@@ -17,7 +17,7 @@ from analysis.market.fee_tiers import TierReads
 from analysis.market.native_pools import NativePools
 from analysis.market.native_price import OracleRead
 from analysis.market.pool_queries import PoolReads, PoolsFound
-from analysis.market.routers import RouterFacts, RouterReads
+from analysis.market.routers import RouterReads
 from analysis.market.venues.pool import Candidate, PoolState
 from analysis.pipeline.chain_context import ChainContext
 from analysis.pipeline.offload import in_thread_if_large
@@ -95,19 +95,20 @@ async def run_first_round(
     `newest` None: the round itself determines the newest block. Raises TokenRefusedError when the
     token is not admitted, UpstreamError when the node fails.
     """
-    chain = context.chain
+    chain, memory = context.chain, context.memory
     quotes = [anchor.address for anchor in chain.anchors if anchor.address != token]
     batch = ReadBatch(newest.hash if newest else None, needs_header=True)
     height = newest.number if newest else None
     many = len(known.pools)
-    dexes = fee_tiers.with_enabled(chain.dexes, context.tiers)
+    dexes = fee_tiers.with_enabled(chain.dexes, memory.recall_tiers())
     pools = await in_thread_if_large(
         lambda: PoolReads(batch, dexes, token, quotes, known), pools=many
     )
-    native = None if context.has_oracle else NativePools(batch, chain)
+    native = None if memory.has_oracle else NativePools(batch, chain)
     oracle = OracleRead(batch, chain.oracle)
     new_routers = {
-        router: RouterReads(batch, router) for router in routers.unread(chain, context.routers)
+        router: RouterReads(batch, router)
+        for router in routers.unread(chain, memory.recall_routers())
     }
     factories = _NewTiers(batch, context, known, to_block=height)
     slots = _BalanceSlots(batch, context, token)
@@ -137,27 +138,29 @@ async def run_first_round(
         ),
         asked_already=accounts.addresses,
     )
-    fees = context.ask_fees(batch)
+    tips = memory.ask_tips(batch)
     await batch.send(context.node, context.capabilities)
 
     header = batch.header
-    context.learn_fees(None if fees is None else batch[fees], proposer=header.proposer)
+    if tips is not None:
+        memory.remember_tips(batch[tips])
+    memory.remember_proposer(header.proposer)
     admitted = admission.read()
     wrapped = chain.wrapped_native.address
-    _remember_routers(
-        context, {router: reads.read(wrapped=wrapped) for router, reads in new_routers.items()}
+    memory.remember_routers(
+        {router: reads.read(wrapped=wrapped) for router, reads in new_routers.items()}
     )
     found = await in_thread_if_large(pools.read, pools=many)
     factories.remember()
-    late = fee_tiers.with_new(chain.dexes, dexes, context.tiers)
+    late = fee_tiers.with_new(chain.dexes, dexes, memory.recall_tiers())
     if late:
         found = await _with_late(context, header.ref, late, token, quotes, known, found)
-    native_usd = context.native_usd = await _read_price(context, header.ref, native, oracle)
+    native_usd = await _read_price(context, header.ref, native, oracle)
     burned = burns.read()
     plain = accounts.read()
     return FirstRound(
         pin=header.ref,
-        disguise=context.disguise(header, token),
+        disguise=memory.disguise(header, token),
         admitted=admitted,
         standard_slots=proxy.read(),
         memory=proxy.memory(),
@@ -186,10 +189,17 @@ async def _read_price(
 ) -> float | None:
     """Return the oracle's price, else that of pools. Pools are read late where the oracle worked
     before."""
-    by_oracle = oracle.read(time_s=block.time_s)
-    context.has_oracle = by_oracle is not None
-    if by_oracle is not None:
-        return by_oracle
+    usd = oracle.read(time_s=block.time_s)
+    has_oracle = usd is not None
+    if usd is None:
+        usd = await _read_pool_price(context, block, pools)
+    context.memory.remember_native_price(usd, has_oracle=has_oracle)
+    return usd
+
+
+async def _read_pool_price(
+    context: ChainContext, block: BlockRef, pools: NativePools | None
+) -> float | None:
     if pools is None:
         late = ReadBatch(block.hash)
         pools = NativePools(late, context.chain)
@@ -264,19 +274,19 @@ class _NewTiers:
     def __init__(
         self, batch: ReadBatch, context: ChainContext, known: IndexedFacts, *, to_block: int | None
     ) -> None:
-        self._context = context
+        self._memory = context.memory
         self._now_s = int(context.now_s())
         dexes = fee_tiers.unread(
             context.chain.dexes,
-            context.tiers,
+            context.memory.recall_tiers(),
             covered=known.covered_factories,
             now_s=self._now_s,
         )
         self._reads = TierReads(batch, dexes, to_block=to_block)
 
     def remember(self) -> None:
-        """Keep the answers in the chain context. Raises UpstreamError."""
-        self._context.tiers |= self._reads.read(now_s=self._now_s)
+        """Keep the answers. Raises UpstreamError."""
+        self._memory.remember_tiers(self._reads.read(now_s=self._now_s))
 
 
 class _BalanceSlots:
@@ -284,25 +294,22 @@ class _BalanceSlots:
 
     def __init__(self, batch: ReadBatch, context: ChainContext, token: Address) -> None:
         prober = Address("0x" + secrets.token_hex(20))
-        self._context = context
+        self._memory = context.memory
         self._token = BalanceProbe(batch, token, prober)
         self._stables = {
             stable.address: BalanceProbe(batch, stable.address, prober)
             for stable in context.chain.stables
-            if stable.address not in context.quote_slots
+            if context.memory.recall_balance_slot(stable.address) is None
         }
 
     def read(self) -> int | None:
-        """Return the token's slot index, None if not found; keep those of the stables in the
-        context. Raises UpstreamError."""
+        """Return the token's slot index, None if not found; keep those of the stables.
+
+        Raises UpstreamError.
+        """
         token_slot = self._token.read()
         for stable, probe in self._stables.items():
             slot = probe.read()
             if slot is not None:
-                self._context.quote_slots[stable] = slot
+                self._memory.remember_balance_slot(stable, slot)
         return token_slot
-
-
-def _remember_routers(context: ChainContext, facts: dict[Address, RouterFacts]) -> None:
-    """Keep routers that have code. One without may be deployed later, so it is read again."""
-    context.routers |= {router: fact for router, fact in facts.items() if fact.has_code}

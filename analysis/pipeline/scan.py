@@ -59,12 +59,12 @@ class ChainScanner:
     """Analyses tokens of one chain; implements `Scanner`."""
 
     def __init__(self, context: ChainContext) -> None:
-        self._desk = context
+        self._context = context
         self.chain_id = context.chain.id
 
     def scan(self, token: Address, *, redecompile: bool) -> AsyncIterator[Report]:
         """Run `scan`; `redecompile`: repeat the static analysis even if its results are stored."""
-        return scan(self._desk, token, redecompile=redecompile)
+        return scan(self._context, token, redecompile=redecompile)
 
 
 async def scan(
@@ -76,7 +76,7 @@ async def scan(
     """
     newest = await _newest_block(context)
     quotes = [anchor.address for anchor in context.chain.anchors if anchor.address != token]
-    known = await context.knowledge.known(context.chain, token, quotes, newest)
+    known = await context.index.known(context.chain, token, quotes, newest)
     seen = await run_first_round(context, token, newest, known)
     no_wallet_at_s = known.no_wallet_at_s
     del known  # rows of very many pools take much memory, and are candidates by now
@@ -88,7 +88,7 @@ async def scan(
             token,
             seen.admitted.code,
             seen.standard_slots,
-            examine=partial(context.examiner.analyse, anew=redecompile),
+            examine=partial(context.static_results.analyse, anew=redecompile),
         ),
     )
     traded = pick_traded(
@@ -234,7 +234,7 @@ async def _newest_block(context: ChainContext) -> BlockRef | None:
 
 async def _openness(context: ChainContext, token: Address, judged: CodeVerdict) -> Openness:
     return await find_openness(
-        context.outside.sources if context.outside else None,
+        context.external.sources if context.external else None,
         chain_id=context.chain.id,
         token=token,
         implementation=judged.implementation,

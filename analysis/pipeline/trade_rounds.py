@@ -80,7 +80,7 @@ async def play_buys(
     setups, refused = _setups(context, look, pools)
     buys = [list(buy.write_buys(setup)) for setup in setups]
     probe = None
-    if buys and context.is_base_fee_open:
+    if buys and context.memory.is_base_fee_open:
         probed, probe = fee_market.with_probe(buys[0][0].simulation)
         buys[0][0] = msgspec.structs.replace(buys[0][0], simulation=probed)
     block = what_if_blocks(context, look)[0]
@@ -108,7 +108,7 @@ async def play_buys(
         ],
     )
     if probe is not None:
-        context.learn_base_fee(buys[0][0].simulation, probe, bought_results[0][0])
+        context.memory.remember_base_fee(buys[0][0].simulation, probe, bought_results[0][0])
     results_of_openings = iter(opened)
     crowds = tuple(
         None if opening is None else crowd.read_opening(opening, next(results_of_openings))
@@ -124,7 +124,7 @@ async def play_buys(
     for setup, written, results in zip(setups, buys, bought_results, strict=True):
         settled = buy.read_buys(written, results)
         # Later simulations use what the probe learnt of the base fee; the buys could not yet.
-        disguise = context.checked(setup.disguise)
+        disguise = context.memory.with_base_fee(setup.disguise)
         bought.append((msgspec.structs.replace(setup, disguise=disguise), settled))
         evidence += _evidence(
             f"buy:{setup.candidate.key}",
@@ -285,13 +285,14 @@ def _setups(
 ) -> tuple[list[TradeSetup], dict[str, TradeResult]]:
     setups, refused = [], {}
     wrapped = context.chain.wrapped_native.address
+    known_routers = context.memory.recall_routers()
     knows_permit2 = routers.knows_permit2(look.codes, context.chain)
     for at, pool in enumerate(pools):
         candidate = pool.candidate
-        slot = context.quote_slots.get(candidate.quote)
+        slot = context.memory.recall_balance_slot(candidate.quote)
         routes = routers.ways_of(
             candidate,
-            context.routers,
+            known_routers,
             context.chain,
             free=look.disguise.account(f"{candidate.key}:router"),
         )

@@ -67,7 +67,7 @@ def context(client: RpcClient, facts: ChainFacts) -> ChainContext:
     return ChainContext(
         chain=facts,
         node=client,
-        knowledge=NoFactsIndex(),
+        index=NoFactsIndex(),
         settings=AnalysisSettings(),
         now_s=time.time,
     )

@@ -81,7 +81,7 @@ async def scene(context: ChainContext) -> AsyncIterator[Scene]:
     clock, node = Clock(), Gated(context.node, "eth_simulateV1")
     settings = AnalysisSettings(wait_s=3.0, refresh_after_s=60.0, serve_stale_s=600.0)
     gated = ChainContext(
-        chain=context.chain, node=node, knowledge=ReportStore(store), settings=settings, now_s=clock
+        chain=context.chain, node=node, index=ReportStore(store), settings=settings, now_s=clock
     )
     analyser = Analyser({SLUG: ChainScanner(gated)}, ReportStore(store), settings, clock)
     yield Scene(analyser=analyser, node=node, store=store, clock=clock, settings=settings)

@@ -23,7 +23,7 @@ METHODS = {"simulate": "eth_simulateV1", "traces": "debug_traceCall", "calls": "
 async def test_the_evidence_names_the_method(
     chain: Chain, context: ChainContext, back_end: str
 ) -> None:
-    context.node = Lacking(context.node, LACKING[back_end])
+    context = msgspec.structs.replace(context, node=Lacking(context.node, LACKING[back_end]))
     report = await judge(context, chain.world.token("honest").address)
     bodies = [msgspec.json.decode(row.body) for row in report.evidence if ":" in row.key]
     played = {body["played_by"] for body in bodies if "played_by" in body}
@@ -34,7 +34,7 @@ async def test_what_a_node_lacks_is_not_asked_again_at_once(
     chain: Chain, context: ChainContext
 ) -> None:
     node = CountingNode(Lacking(context.node, LACKING["traces"]))
-    context.node = node
+    context = msgspec.structs.replace(context, node=node)
     token = chain.world.token("honest").address
     await judge(context, token)
     asked = [request.method for request in node.requests]
@@ -56,7 +56,7 @@ async def test_traces_without_overrides_are_not_believed(
         async def batch(self, requests: Sequence[RpcRequest]) -> list[RpcAnswer]:
             return await super().batch([without(request, option) for request in requests])
 
-    context.node = Deaf(Lacking(context.node, LACKING["traces"]))
+    context = msgspec.structs.replace(context, node=Deaf(Lacking(context.node, LACKING["traces"])))
     report = await judge(context, chain.world.token("melting").address)
     assert report.pools is not None
     assert [(pool.buy, pool.sell) for pool in report.pools] == [(None, None)]
@@ -106,7 +106,7 @@ async def test_a_fault_of_one_play_is_no_lack(chain: Chain, context: ChainContex
                 for request, answer in zip(requests, answers, strict=True)
             ]
 
-    context.node = Failing(context.node)
+    context = msgspec.structs.replace(context, node=Failing(context.node))
     report = await judge(context, chain.world.token("honest").address)
     assert report.pools is not None
     assert [(pool.buy, pool.sell) for pool in report.pools] == [(None, None)]

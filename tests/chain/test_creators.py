@@ -164,13 +164,13 @@ async def test_the_report_is_amended_and_the_next_one_knows(
     known = ChainContext(
         chain=context.chain,
         node=context.node,
-        knowledge=ReportStore(store),
+        index=ReportStore(store),
         settings=context.settings,
         now_s=context.now_s,
     )
     clock = [time.time()]
     creators = Creators(
-        desks={"ethereum": known}, store=store, settings=context.settings, now_s=lambda: clock[0]
+        contexts={"ethereum": known}, store=store, settings=context.settings, now_s=lambda: clock[0]
     )
     write_report(store, await judge(known, token))
     await creators.go("ethereum")
@@ -244,7 +244,7 @@ async def creator_by_launch(
     chain.mine(context.chain.finality_blocks)
     node = Hindered(context.node, refused, answer=RpcFault(code=-32000, message=why))
     creators = Creators(
-        desks={"ethereum": with_node(context, node)},
+        contexts={"ethereum": with_node(context, node)},
         store=store,
         settings=context.settings,
         now_s=time.time,

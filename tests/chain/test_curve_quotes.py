@@ -12,7 +12,7 @@ from demo.anvil import ETHER
 from demo.layout import NATIVE_USD
 from tests.chain.judging import judge
 from tests.chain.test_curves import pad_of
-from tests.chain.test_pools import asking, desk_with, shown
+from tests.chain.test_pools import asking, context_with, shown
 from tests.chain.test_scan import with_chain
 from tests.chain.verbs import Chain
 
@@ -20,7 +20,7 @@ TOKEN_USD = 2.5
 """Of a quote token that is no anchor, as others see it."""
 
 
-def desk_of(context: ChainContext, curve: str, platform: Address) -> ChainContext:
+def context_of(context: ChainContext, curve: str, platform: Address) -> ChainContext:
     """The desk of a chain whose one platform is this contract."""
     facts = msgspec.structs.replace(context.chain, launchpads=(pad_of(curve, platform),))
     return with_chain(context, facts)
@@ -51,7 +51,7 @@ async def judge_with_market(
         weth = chain.world.venues.wrapped_native.address
         pair = shown("0x1", quote, weth, held=depth_eth, usd=str(TOKEN_USD))
         service.says([pair] if depth_eth else [])
-        return await judge(desk_with(context, outside=outside), token)
+        return await judge(context_with(context, outside=outside), token)
 
 
 @pytest.mark.parametrize("kind", ["native", "wrapped", "stable", "token"])
@@ -68,7 +68,7 @@ async def test_a_curve_is_worth_its_quote_coin(
     portal = chain.deploy("Portal")
     put(chain, portal, token, quote, paid)
     report = await judge_with_market(
-        chain, desk_of(context, "curve_b", portal), token, quote, depth_eth=100
+        chain, context_of(context, "curve_b", portal), token, quote, depth_eth=100
     )
     assert report.token.is_launchpad_token is True
     (curve,) = curves_of(report)
@@ -93,7 +93,7 @@ async def test_virtuals_is_worth_what_was_paid_in_of_its_quote_token(
     sender = chain.world.owner
     assert chain.send(sender, bonding, "launch(address,address)", token, quote.address).success
     assert chain.send(sender, bonding, "setStage(address,bool,bool)", token, True, False).success
-    with_virtuals = desk_of(context, "curve_d", bonding)
+    with_virtuals = context_of(context, "curve_d", bonding)
     (fresh,) = curves_of(
         await judge_with_market(chain, with_virtuals, token, quote.address, depth_eth=100)
     )
@@ -117,7 +117,7 @@ async def test_a_curve_whose_quote_coin_has_no_price_is_left_out(
     portal = chain.deploy("Portal")
     put(chain, portal, token, quote.address, 1_000 * ETHER)
     report = await judge_with_market(
-        chain, desk_of(context, "curve_b", portal), token, quote.address, depth_eth=depth_eth
+        chain, context_of(context, "curve_b", portal), token, quote.address, depth_eth=depth_eth
     )
     assert report.pools == ()
     assert report.token.is_launchpad_token is True
@@ -129,7 +129,7 @@ async def test_a_curve_stands_among_the_pools_by_its_depth(
 ) -> None:
     token, portal = chain.world.token("honest").address, chain.deploy("Portal")
     put(chain, portal, token, ZERO_ADDRESS, paid_eth * ETHER)
-    report = await judge(desk_of(context, "curve_b", portal), token)
+    report = await judge(context_of(context, "curve_b", portal), token)
     assert report.pools is not None
     assert [pool.kind for pool in report.pools].index("curve_b") == place
     assert [pool.ordinal for pool in report.pools] == list(range(len(report.pools)))

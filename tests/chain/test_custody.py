@@ -292,7 +292,7 @@ def with_wallets(
     return ChainContext(
         chain=context.chain,
         node=NoOverrides(context.node) if wallets == "holder" else context.node,
-        knowledge=NoFactsIndex() if wallets == "funded" else Knowing(known),
+        index=NoFactsIndex() if wallets == "funded" else Knowing(known),
         settings=msgspec.structs.replace(context.settings, owner_simulation=True),
         now_s=context.now_s,
     )

@@ -124,7 +124,7 @@ async def meet(
     """Follow, then judge the token for the first time; by and by its past is final."""
     token = spread(chain)
     await follow(facts, client, store)
-    first = await judge(desk_of(facts, client, store), token.address)
+    first = await judge(context_of(facts, client, store), token.address)
     write_report(store, first)
     for at in range(facts.finality_blocks + 2):
         give(chain, token, HOLDERS[at], 5 * 10**17)
@@ -133,11 +133,11 @@ async def meet(
     return token, first
 
 
-def desk_of(facts: ChainFacts, client: RpcClient, store: Store) -> ChainContext:
+def context_of(facts: ChainFacts, client: RpcClient, store: Store) -> ChainContext:
     return ChainContext(
         chain=facts,
         node=client,
-        knowledge=ReportStore(store),
+        index=ReportStore(store),
         settings=AnalysisSettings(),
         now_s=time.time,
     )
@@ -189,7 +189,7 @@ async def test_whoever_held_it_before_us_is_found(
     assert len(held) > 80
     assert top_of(first) != ranked(held), "nobody has told of them yet"
     assert (is_concentrated(first), known_of(first)) == (None, "none")
-    context = desk_of(facts, client, store)
+    context = context_of(facts, client, store)
     part = await judge(context, token.address)
     assert (is_concentrated(part), known_of(part)) == (None, "some")
 
@@ -235,7 +235,7 @@ async def test_of_a_giant_the_list_stays_incomplete(
     rows = stored(store, token.address)
     assert rows == logs_of(chain, token.address)[-len(rows) :]
     assert 40 < len(rows) < 40 + 32 * 3 + 20
-    report = await judge(desk_of(facts, client, store), token.address)
+    report = await judge(context_of(facts, client, store), token.address)
     assert (is_concentrated(report), known_of(report)) == (None, "some")
     assert report.token.others_raw is None
     for owner, amount_raw in top_of(report):

@@ -51,7 +51,7 @@ def knowing(context: ChainContext, known: IndexedFacts) -> ChainContext:
     return ChainContext(
         chain=context.chain,
         node=context.node,
-        knowledge=Knowing(known),
+        index=Knowing(known),
         settings=context.settings,
         now_s=context.now_s,
     )
@@ -77,7 +77,7 @@ async def test_the_top_ten_equal_a_replay_of_every_transfer(
         from_block=0,
         to_block=chain.node.head_number(),
     )
-    context.knowledge = ReportStore(store)
+    context = msgspec.structs.replace(context, index=ReportStore(store))
     report = await judge(context, token.address)
     held = replay(chain, token.address)
     assert len(held) > 10

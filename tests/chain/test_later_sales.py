@@ -83,7 +83,7 @@ def knowing(context: ChainContext, holders: list[Address]) -> ChainContext:
     return ChainContext(
         chain=context.chain,
         node=context.node,
-        knowledge=Knowing(known),
+        index=Knowing(known),
         settings=context.settings,
         now_s=context.now_s,
     )
@@ -294,7 +294,7 @@ async def test_it_waits_for_nothing_more(chain: Chain, context: ChainContext) ->
     token = place(chain, "FreezerToken")
     known = knowing(context, given(chain, token, 20))
     node = CountingNode(known.node)
-    known.node = node
+    known = msgspec.structs.replace(known, node=node)
     assert census_of(await judge(known, token.address)).could == 20
     assert (node.trips <= MOST_TRIPS, node.calls <= MOST_CALLS) == (True, True)
 
@@ -303,7 +303,7 @@ async def test_it_waits_for_nothing_more(chain: Chain, context: ChainContext) ->
 async def test_a_node_that_does_not_simulate_is_not_asked(
     chain: Chain, context: ChainContext, back_end: str
 ) -> None:
-    context.node = Lacking(context.node, LACKING[back_end])
+    context = msgspec.structs.replace(context, node=Lacking(context.node, LACKING[back_end]))
     report = await judge(context, chain.world.token("honest").address)
     assert report.token.is_settled
     keys = {row.key.split(":")[0] for row in report.evidence}

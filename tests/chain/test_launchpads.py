@@ -151,7 +151,7 @@ async def test_where_the_index_has_looked_no_logs_are_asked_for(
     indexed = ChainContext(
         chain=without_v4(facts),
         node=Hindered(context.node, "eth_getLogs", answer=refusal),
-        knowledge=Indexed(facts, row),
+        index=Indexed(facts, row),
         settings=context.settings,
         now_s=time.time,
     )

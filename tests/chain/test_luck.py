@@ -39,7 +39,7 @@ async def answered(context: ChainContext, token: Any) -> dict[str, Any]:
     fresh = ChainContext(
         chain=context.chain,
         node=context.node,
-        knowledge=context.knowledge,
+        index=context.index,
         settings=context.settings,
         now_s=context.now_s,
     )

@@ -103,7 +103,7 @@ def with_dexes(context: ChainContext, dexes: tuple[Dex, ...]) -> ChainContext:
     return ChainContext(
         chain=msgspec.structs.replace(context.chain, dexes=dexes),
         node=context.node,
-        knowledge=context.knowledge,
+        index=context.index,
         settings=context.settings,
         now_s=context.now_s,
     )

@@ -58,8 +58,11 @@ class Strict:
 async def test_chains_of_any_pace_are_played_on(
     chain: Chain, context: ChainContext, block_time_s: float
 ) -> None:
-    context.chain = msgspec.structs.replace(context.chain, block_time_s=block_time_s)
-    node = context.node = Strict(context.node)
+    context = msgspec.structs.replace(
+        context, chain=msgspec.structs.replace(context.chain, block_time_s=block_time_s)
+    )
+    node = Strict(context.node)
+    context = msgspec.structs.replace(context, node=node)
     report = await judge(context, chain.world.token("both_tax").address)
     assert report.pools is not None
     (pool,) = report.pools

@@ -66,7 +66,7 @@ class WithoutLogs:
         ]
 
 
-def desk_with(
+def context_with(
     context: ChainContext,
     *,
     rows: Sequence[PoolRow] | None = None,
@@ -76,10 +76,10 @@ def desk_with(
     return ChainContext(
         chain=context.chain,
         node=node or context.node,
-        knowledge=context.knowledge if rows is None else Rows(rows),
+        index=context.index if rows is None else Rows(rows),
         settings=context.settings,
         now_s=context.now_s,
-        outside=outside,
+        external=outside,
     )
 
 
@@ -170,9 +170,11 @@ async def test_without_logs_a_v4_pool_is_worth_what_is_surely_in_it(
     token = chain.world.token("v4_usdc")
     node = WithoutLogs(context.node)
     rows = crowd(chain.node, facts, token, count=1)
-    assert (await judge(desk_with(context, rows=rows, node=node), token.address)).pools is None
-    context.settings = msgspec.structs.replace(context.settings, min_liquidity_usd=1.0)
-    row = own_pool(await judge(desk_with(context, rows=rows, node=node), token.address), token)
+    assert (await judge(context_with(context, rows=rows, node=node), token.address)).pools is None
+    context = msgspec.structs.replace(
+        context, settings=msgspec.structs.replace(context.settings, min_liquidity_usd=1.0)
+    )
+    row = own_pool(await judge(context_with(context, rows=rows, node=node), token.address), token)
     price, liquidity = v4_words(chain, token)
     tick = next(
         at for at in range(-887_220, 887_220, 60) if sqrt_at(at + 60) > Decimal(price) / 2**96
@@ -188,7 +190,7 @@ async def test_a_crowd_of_empty_pools_hides_no_deep_one(
     token = chain.world.token("v4_honest")
     alone = own_pool(await judge(context, token.address), token)
     rows = crowd(chain.node, facts, token, count=5_001)
-    report = await judge(desk_with(context, rows=rows), token.address)
+    report = await judge(context_with(context, rows=rows), token.address)
     assert report.pools is not None
     assert len(report.pools) == 5_001
     deepest, *others = report.pools
@@ -271,7 +273,7 @@ async def test_a_v4_pool_counts_for_twice_the_anchors_that_others_see(
     async with asking() as (service, outside):
         pair = shown(str(token.pool.pool_id), token.address, ZERO_ADDRESS, held=7.5, usd="1")
         service.says({"pairs": [pair]})
-        row = own_pool(await judge(desk_with(context, outside=outside), token.address), token)
+        row = own_pool(await judge(context_with(context, outside=outside), token.address), token)
     assert row.liquidity_usd == pytest.approx(2 * 7.5 * NATIVE_USD)
     assert (row.buy, row.sell) == ("passed", "passed")
 
@@ -284,7 +286,7 @@ async def test_what_others_do_not_tell_changes_nothing(
     alone = own_pool(await judge(context, token.address), token)
     async with asking() as (service, outside):
         service.says(answer)
-        row = own_pool(await judge(desk_with(context, outside=outside), token.address), token)
+        row = own_pool(await judge(context_with(context, outside=outside), token.address), token)
         assert service.asked
     assert row.liquidity_usd == alone.liquidity_usd
 
@@ -297,7 +299,7 @@ async def test_a_total_without_sides_counts_where_positions_are_not_told(
     total = {"attributes": {"address": token.pool.pool_id, "reserve_in_usd": "4321.5"}}
     async with asking() as (service, outside):
         service.says({"pairs": None, "data": [total]})
-        blind = desk_with(context, rows=rows, outside=outside, node=WithoutLogs(context.node))
+        blind = context_with(context, rows=rows, outside=outside, node=WithoutLogs(context.node))
         row = own_pool(await judge(blind, token.address), token)
     assert row.liquidity_usd == 4321.5
 
@@ -310,7 +312,7 @@ async def test_a_total_without_sides_is_no_word_against_positions(
     total = {"attributes": {"address": token.pool.pool_id, "reserve_in_usd": "99999999"}}
     async with asking() as (service, outside):
         service.says({"pairs": None, "data": [total]})
-        row = own_pool(await judge(desk_with(context, outside=outside), token.address), token)
+        row = own_pool(await judge(context_with(context, outside=outside), token.address), token)
     assert row.liquidity_usd == alone.liquidity_usd
 
 
@@ -368,7 +370,7 @@ async def test_pools_against_other_tokens_are_worth_what_a_market_backs(
     async with asking() as (service, outside):
         pair = shown("0x1", quote.address, weth, held=depth or 0, usd=usd)
         service.says([] if depth is None else [pair])
-        report = await judge(desk_with(context, rows=[row], outside=outside), token.address)
+        report = await judge(context_with(context, rows=[row], outside=outside), token.address)
     found = {one.pool: one for one in report.pools or ()}
     if expected is None:
         assert row.pool not in found
@@ -392,7 +394,7 @@ async def test_a_pool_against_a_worthless_token_is_worth_the_side_that_has_a_pri
     weth = chain.world.venues.wrapped_native.address
     async with asking() as (service, outside):
         service.says([shown("0x1", token.address, weth, held=100, usd=usd)])
-        report = await judge(desk_with(context, rows=[row], outside=outside), token.address)
+        report = await judge(context_with(context, rows=[row], outside=outside), token.address)
     found = {one.pool: one for one in report.pools or ()}
     assert found[row.pool].liquidity_usd == pytest.approx(expected)
     assert found[row.pool].quote == quote.address

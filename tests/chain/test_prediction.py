@@ -4,6 +4,7 @@ No expected number is written here. The service judges at one block; then transa
 real, and their outcome is compared. Each way a node can play it has to come to the same.
 """
 
+import msgspec
 import pytest
 
 from analysis.pipeline.chain_context import ChainContext
@@ -48,8 +49,7 @@ def back_end(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def context(context: ChainContext, back_end: str) -> ChainContext:
-    context.node = Lacking(context.node, LACKING[back_end])
-    return context
+    return msgspec.structs.replace(context, node=Lacking(context.node, LACKING[back_end]))
 
 
 def predicted(side: str | None) -> bool | None:

@@ -1,6 +1,7 @@
 """Concentrated pools with no liquidity at the current price are traded as people trade in them: a
 swap crosses to the next tick that has some. What nobody can reach is nobody's refusal."""
 
+import msgspec
 import pytest
 
 from analysis.pipeline.chain_context import ChainContext
@@ -152,7 +153,7 @@ async def test_nodes_that_simulate_nothing_come_to_the_same(
     contract: str,
     positions: tuple[Position, ...],
 ) -> None:
-    context.node = Lacking(context.node, LACKING[back_end])
+    context = msgspec.structs.replace(context, node=Lacking(context.node, LACKING[back_end]))
     token = place(chain, "v3", contract, positions)
     report = await judge(context, token.address)
     assert report.pools is not None
@@ -163,7 +164,8 @@ async def test_nodes_that_simulate_nothing_come_to_the_same(
 
 async def test_asking_a_pool_first_takes_no_round_more(chain: Chain, context: ChainContext) -> None:
     token = place(chain, "v3", "HonestToken", (LAUNCH,))
-    context.node = node = CountingNode(context.node)
+    node = CountingNode(context.node)
+    context = msgspec.structs.replace(context, node=node)
     await judge(context, token.address)
     assert node.trips == 3
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+import msgspec
 import pytest
 
 from analysis.pipeline.chain_context import ChainContext
@@ -195,7 +196,7 @@ async def test_a_node_that_packs_nothing_gives_the_same_report(
     token = chain.world.token("proxy_1967").address
     packed = await judge(context, token)
     node = WithoutCodeOverrides(context.node, answer)
-    context.node, context.capabilities = node, NodeCapabilities()
+    context = msgspec.structs.replace(context, node=node, capabilities=NodeCapabilities())
     plain = await judge(context, token)
     assert plain.pools == packed.pools
     assert plain.static == packed.static
@@ -245,7 +246,7 @@ async def test_one_pack_that_is_refused_says_nothing_of_the_others(
             ]
 
     whole = await judge(context, token)
-    context.node = Native(context.node)
+    context = msgspec.structs.replace(context, node=Native(context.node))
     report = await judge(context, token)
     assert (report.pools, report.static) == (whole.pools, whole.static)
     assert context.capabilities.packs.is_worth_trying

@@ -47,7 +47,7 @@ def with_node(context: ChainContext, node: Node) -> ChainContext:
     return ChainContext(
         chain=context.chain,
         node=node,
-        knowledge=context.knowledge,
+        index=context.index,
         settings=context.settings,
         now_s=context.now_s,
     )
@@ -57,7 +57,7 @@ def with_chain(context: ChainContext, facts: ChainFacts) -> ChainContext:
     return ChainContext(
         chain=facts,
         node=context.node,
-        knowledge=context.knowledge,
+        index=context.index,
         settings=context.settings,
         now_s=context.now_s,
     )
@@ -181,7 +181,7 @@ async def test_a_covered_factory_is_not_asked_again(chain: Chain, context: Chain
     context = ChainContext(
         chain=context.chain,
         node=context.node,
-        knowledge=Knowing(IndexedFacts(covered_factories=factories)),
+        index=Knowing(IndexedFacts(covered_factories=factories)),
         settings=context.settings,
         now_s=context.now_s,
     )
@@ -198,9 +198,7 @@ async def test_a_real_holder_stands_in_where_no_wallet_can_be_funded(
     context = ChainContext(
         chain=context.chain,
         node=NoOverrides(context.node),
-        knowledge=Knowing(
-            IndexedFacts(holders=((token.owner, RawAmount(1)), (holder, RawAmount(1))))
-        ),
+        index=Knowing(IndexedFacts(holders=((token.owner, RawAmount(1)), (holder, RawAmount(1))))),
         # Nor does anybody buy it on stage.
         settings=msgspec.structs.replace(context.settings, simulated_pools=0),
         now_s=context.now_s,

@@ -44,10 +44,10 @@ async def static_of(
     restarted = ChainContext(
         chain=context.chain,
         node=context.node,
-        knowledge=context.knowledge,
+        index=context.index,
         settings=context.settings,
         now_s=context.now_s,
-        examiner=StaticResultCache(ReportStore(store)),
+        static_results=StaticResultCache(ReportStore(store)),
     )
     scanner = ChainScanner(restarted)
     *_, report = [each async for each in scanner.scan(token, redecompile=redecompile)]

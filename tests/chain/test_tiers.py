@@ -93,7 +93,7 @@ async def test_what_factories_say_is_asked_once(chain: Chain, context: ChainCont
     pool = enable_and_open(chain, venues.v3, token)
     await judge(context, token)
     counting = CountingNode(context.node)
-    context.node = counting
+    context = msgspec.structs.replace(context, node=counting)
     report = await judge(context, token)
     assert report.pools is not None
     assert [row.pool for row in report.pools] == [pool]

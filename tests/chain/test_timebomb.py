@@ -198,7 +198,7 @@ async def test_blocks_on_ethereums_clock_go_by_ethereums_block_time(
 ) -> None:
     """As on 42161 and 4663: the chain's own blocks come every quarter second and say nothing."""
     shared = structs.replace(facts, clock="ethereum", block_time_s=0.25)
-    context.chain = shared
+    context = structs.replace(context, chain=shared)
     head = chain.node.head_number()
     ahead = 101 if (head + 101) % 60 else 102
     limits.append(ClockLimit(source="constant", value=head + ahead, compared_with="block"))

@@ -57,7 +57,7 @@ async def test_a_check_without_a_wallet_waits_six_hours_and_not_longer(
     blind = ChainContext(
         chain=context.chain,
         node=NoOverrides(context.node),
-        knowledge=shelf,
+        index=shelf,
         settings=settings,
         now_s=clock,
     )

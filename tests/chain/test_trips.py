@@ -27,7 +27,7 @@ def counted(context: ChainContext, *, pools: int = 5) -> tuple[ChainContext, Cou
     cold = ChainContext(
         chain=context.chain,
         node=node,
-        knowledge=context.knowledge,
+        index=context.index,
         settings=msgspec.structs.replace(AnalysisSettings(), simulated_pools=pools),
         now_s=context.now_s,
     )
@@ -71,7 +71,7 @@ async def test_what_is_gone_with_the_head_takes_one_trip_more(
 
     node = Moving(context.node)
     moving, _ = counted(context)
-    moving.node = node
+    moving = msgspec.structs.replace(moving, node=node)
     head = chain.node.head_number()
     report = await judge(moving, chain.world.token("honest").address)
     assert report.token.block_number == head
@@ -111,7 +111,7 @@ async def test_a_head_that_is_known_is_not_asked_for(chain: Chain, context: Chai
     head = await context.node.fetch_head()
     chain.mine(3)
     known, node = counted(context)
-    known.newest = lambda: head
+    known = msgspec.structs.replace(known, newest=lambda: head)
     report = await judge(known, token)
     assert report.token.block_hash == head.hash
     assert node.trips == MOST_TRIPS
@@ -145,7 +145,9 @@ async def test_a_chain_with_thirty_exchanges_takes_three_trips(
         for dex in context.chain.dexes
     ]
     cold, node = counted(context)
-    cold.chain = msgspec.structs.replace(context.chain, dexes=tuple(many))
+    cold = msgspec.structs.replace(
+        cold, chain=msgspec.structs.replace(context.chain, dexes=tuple(many))
+    )
     report = await judge(cold, token)
     assert report.pools is not None
     assert few.pools is not None

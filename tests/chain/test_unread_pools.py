@@ -11,7 +11,7 @@ from config.chains import Dex
 from core.primitives import Address, Hash32
 from sql.rows import PoolRow
 from tests.chain.judging import judge
-from tests.chain.test_pools import asking, desk_with, shown
+from tests.chain.test_pools import asking, context_with, shown
 from tests.chain.verbs import Chain
 
 LIQUID_USD = 100.0
@@ -26,7 +26,7 @@ def known_to_infinity(context: ChainContext) -> ChainContext:
     return ChainContext(
         chain=msgspec.structs.replace(context.chain, dexes=dexes),
         node=context.node,
-        knowledge=context.knowledge,
+        index=context.index,
         settings=context.settings,
         now_s=context.now_s,
     )
@@ -77,7 +77,7 @@ async def test_a_pool_that_cannot_be_read_is_listed_with_nulls(
                 tick_spacing=None,
             )
         )
-    report = await judge(desk_with(known_to_infinity(context), rows=rows), token)
+    report = await judge(context_with(known_to_infinity(context), rows=rows), token)
     native = render_native(report, clock=None, liquid_above_usd=LIQUID_USD)
     pool = native.dex[-1]
     assert (pool.pool_id, pool.liquidity_type) == (POOL_ID, "AmmV4")
@@ -103,7 +103,7 @@ async def test_what_others_tell_of_it_counts(chain: Chain, context: ChainContext
     row = row_of(token, weth)
     async with asking() as (service, outside):
         service.says({"pairs": [shown(POOL_ID, token, weth, held=5, usd="1")]})
-        asked = desk_with(known_to_infinity(context), rows=[row], outside=outside)
+        asked = context_with(known_to_infinity(context), rows=[row], outside=outside)
         report = await judge(asked, token)
     native = render_native(report, clock=None, liquid_above_usd=LIQUID_USD)
     (pool,) = native.dex

@@ -115,12 +115,14 @@ async def test_the_last_trade_prices_the_token(live: LiveChain, tmp_path: Path, 
         context = ChainContext(
             chain=live.chain,
             node=client,
-            knowledge=ReportStore(store),
+            index=ReportStore(store),
             settings=AnalysisSettings(),
             now_s=time.time,
         )
         report = await judge(context, token.address)
-        trades = StoredTrades(store, lambda facts: anchor_prices(facts, context.native_usd))
+        trades = StoredTrades(
+            store, lambda facts: anchor_prices(facts, context.memory.recall_native_usd())
+        )
         traded_at_s = chain.node.head_time() - (chain.node.head_number() - moved.sent.block_number)
         price = await find_price(
             live.chain,

@@ -34,7 +34,7 @@ def context(client: RpcClient, facts: ChainFacts, anvil_node: AnvilNode) -> Chai
     return ChainContext(
         chain=facts,
         node=client,
-        knowledge=NoFactsIndex(),
+        index=NoFactsIndex(),
         settings=AnalysisSettings(),
         now_s=lambda: now_s,
     )

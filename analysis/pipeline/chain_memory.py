@@ -1,0 +1,154 @@
+"""Chain memory: facts about one chain that its analyses learn and share, each up to its own age.
+
+None of them depends on the token that was analysed. For one event loop.
+"""
+
+import secrets
+from collections import deque
+from collections.abc import Callable, Mapping
+from time import monotonic
+from typing import Final, Literal
+
+import msgspec
+from cachetools import TTLCache
+
+from analysis.market.fee_tiers import Tiers
+from analysis.market.routers import RouterFacts
+from analysis.reads.chain_reads import RequestHandle
+from analysis.reads.read_batch import ReadBatch
+from analysis.simulation import fee_market
+from analysis.simulation.disguise import Disguise
+from analysis.simulation.simulate_v1 import (
+    CallHandle,
+    NotSimulated,
+    Simulation,
+    SimulationResult,
+)
+from core.primitives import Address
+from core.rpc.headers import Header
+
+_PROPOSERS_KEPT: Final = 16
+_MOST_CONTRACTS: Final = 1_024
+
+PRICE_AGE_S: Final = 3_600.0
+"""Most seconds that a native price, and where it came from, is believed."""
+
+CONTRACT_AGE_S: Final = 86_400.0
+"""Most seconds that facts of routers and stables are believed: some are behind proxies."""
+
+_Scalar = Literal["native price", "oracle", "tips", "base fee"]
+_AGES_S: Final[dict[_Scalar, float]] = {
+    "native price": PRICE_AGE_S,
+    "oracle": PRICE_AGE_S,
+    "tips": fee_market.REMEMBERED_S,
+    "base fee": CONTRACT_AGE_S,
+}
+
+
+class ChainMemory:
+    """What analyses of one chain have learnt. A fact that is too old is as one never learnt."""
+
+    def __init__(self, now_s: Callable[[], float] = monotonic) -> None:
+        self._now_s = now_s
+        self._learnt: dict[_Scalar, tuple[float, object]] = {}
+        self._routers = TTLCache[Address, RouterFacts](_MOST_CONTRACTS, CONTRACT_AGE_S, timer=now_s)
+        self._slots = TTLCache[Address, int](_MOST_CONTRACTS, CONTRACT_AGE_S, timer=now_s)
+        self._tiers: dict[Address, Tiers] = {}
+        self._tips_wei = fee_market.TYPICAL_TIPS_WEI
+        self._proposers: deque[Address] = deque(maxlen=_PROPOSERS_KEPT)
+        self._secret = secrets.token_hex(16)
+
+    # --- prices -------------------------------------------------------------------------------
+
+    def remember_native_price(self, usd: float | None, *, has_oracle: bool) -> None:
+        """Keep the price of the native coin, and whether the oracle's answer was usable."""
+        self._remember("native price", usd)
+        self._remember("oracle", has_oracle)
+
+    def recall_native_usd(self) -> float | None:
+        """Return US dollars of the native coin. None: not known, or too old."""
+        usd = self._recall("native price")
+        return usd if isinstance(usd, float) else None
+
+    @property
+    def has_oracle(self) -> bool:
+        """True if the oracle's last price was usable: pools need not be read beside it."""
+        return self._recall("oracle") is True
+
+    # --- contracts ----------------------------------------------------------------------------
+
+    def remember_routers(self, facts: Mapping[Address, RouterFacts]) -> None:
+        """Keep routers that have code. One without may be deployed later, so it is read again."""
+        self._routers.update({router: fact for router, fact in facts.items() if fact.has_code})
+
+    def recall_routers(self) -> dict[Address, RouterFacts]:
+        """Return the routers that have code."""
+        return dict(self._routers)
+
+    def remember_tiers(self, tiers: Mapping[Address, Tiers]) -> None:
+        """Keep fees and tick spacings by factory; `fee_tiers.unread` judges their age."""
+        self._tiers |= tiers
+
+    def recall_tiers(self) -> Mapping[Address, Tiers]:
+        """Return fees and tick spacings by factory."""
+        return self._tiers
+
+    def remember_balance_slot(self, token: Address, index: int) -> None:
+        """Keep the index of a quote token's balance slot."""
+        self._slots[token] = index
+
+    def recall_balance_slot(self, token: Address) -> int | None:
+        """Return the index of a quote token's balance slot. None: not known."""
+        return self._slots.get(token)
+
+    # --- fees and block fields ----------------------------------------------------------------
+
+    def ask_tips(self, batch: ReadBatch) -> RequestHandle[tuple[int, int]] | None:
+        """Add the request for recent fees. None: the last ones are recent enough."""
+        if self._recall("tips") is not None:
+            return None
+        return batch.request(fee_market.history_request(), returns=fee_market.read_tips)
+
+    def remember_tips(self, tips_wei: tuple[int, int]) -> None:
+        """Keep recent priority fees. The last ones are used until newer ones are read."""
+        self._tips_wei = tips_wei
+        self._remember("tips", tips_wei)
+
+    def remember_proposer(self, proposer: Address) -> None:
+        """Keep the proposer of a block."""
+        if proposer not in self._proposers:
+            self._proposers.append(proposer)
+
+    def disguise(self, header: Header, token: Address) -> Disguise:
+        """Return the accounts, fees and block fields of simulations in one token's analysis."""
+        return Disguise(
+            secret=f"{self._secret}:{header.ref.hash}:{token}",
+            base_fee_wei=header.base_fee_wei,
+            proposers=tuple(self._proposers) or (header.proposer,),
+            tips_wei=self._tips_wei,
+            is_validated=self._recall("base fee") is False,
+        )
+
+    @property
+    def is_base_fee_open(self) -> bool:
+        """True if a simulation is still to probe whether simulated blocks keep the base fee."""
+        return self._recall("base fee") is None
+
+    def remember_base_fee(
+        self, simulation: Simulation, probe: CallHandle, result: SimulationResult | NotSimulated
+    ) -> None:
+        """Keep the result of `probe`, of `fee_market.with_probe`."""
+        kept = fee_market.keeps_base_fee(simulation, probe, result)
+        if kept is not None:
+            self._remember("base fee", kept)
+
+    def with_base_fee(self, disguise: Disguise) -> Disguise:
+        """Return the disguise with what was learnt of the base fee since it was made."""
+        return msgspec.structs.replace(disguise, is_validated=self._recall("base fee") is False)
+
+    def _remember(self, name: _Scalar, value: object) -> None:
+        self._learnt[name] = (self._now_s(), value)
+
+    def _recall(self, name: _Scalar) -> object:
+        learnt_at_s, value = self._learnt.get(name, (0.0, None))
+        return value if self._now_s() - learnt_at_s < _AGES_S[name] else None
