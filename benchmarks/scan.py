@@ -48,7 +48,7 @@ class Taken:
 async def measure(
     chain: Chain, tokens: Sequence[ZooToken], client: RpcClient, *, delay_s: float
 ) -> Taken:
-    """Judge every token that passes the gate, ROUNDS times, one after the other, each from a desk
+    """Judge every token that passes the gate, ROUNDS times, one after the other, each in a context
     that knows nothing."""
     taken = Taken()
     for _ in range(ROUNDS):

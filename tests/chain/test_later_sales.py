@@ -78,7 +78,7 @@ def place(chain: Chain, contract: str, venue: VenueKey = "v2") -> ZooToken:
 
 
 def knowing(context: ChainContext, holders: list[Address]) -> ChainContext:
-    """A desk at which these are the indexed holders."""
+    """A context in which these are the indexed holders."""
     known = IndexedFacts(holders=tuple((holder, RawAmount(1)) for holder in holders))
     return ChainContext(
         chain=context.chain,

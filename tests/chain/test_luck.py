@@ -35,7 +35,7 @@ async def test_the_answer_is_the_same_whatever_is_drawn(
 
 
 async def answered(context: ChainContext, token: Any) -> dict[str, Any]:
-    """By a desk with a secret of its own: verdict, flags, and what was found of each pool."""
+    """In a context with a secret of its own: verdict, flags, and what was found of each pool."""
     fresh = ChainContext(
         chain=context.chain,
         node=context.node,

@@ -99,7 +99,7 @@ def without_routers(context: ChainContext) -> tuple[Dex, ...]:
 
 
 def with_dexes(context: ChainContext, dexes: tuple[Dex, ...]) -> ChainContext:
-    """A desk of its own, which has learnt nothing yet."""
+    """A context of its own, which has learnt nothing yet."""
     return ChainContext(
         chain=msgspec.structs.replace(context.chain, dexes=dexes),
         node=context.node,

@@ -1,5 +1,5 @@
 """Protects how often an analysis has to wait for its node, and how much it asks: three round
-trips that depend on each other, and 60 calls, for a token with ten pools and a cold desk."""
+trips that depend on each other, and 60 calls, for a token with ten pools and a cold context."""
 
 from collections.abc import Sequence
 

@@ -21,7 +21,7 @@ INFINITY = Dex(name="Infinity", kind="AmmV4", variant="infinity_cl", factory=MAN
 
 
 def known_to_infinity(context: ChainContext) -> ChainContext:
-    """The desk on a chain that has such an exchange too."""
+    """The context of a chain that has such an exchange too."""
     dexes = (*context.chain.dexes, INFINITY)
     return ChainContext(
         chain=msgspec.structs.replace(context.chain, dexes=dexes),

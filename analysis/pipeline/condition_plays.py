@@ -1,0 +1,45 @@
+"""Simulations of the conditions of trades, by pool: the token's own, and those of hooks."""
+
+from collections.abc import Mapping, Sequence
+
+from analysis.market.pool_ranking import ValuedPool
+from analysis.pipeline.chain_context import ChainContext
+from analysis.pipeline.first_round import FirstRound
+from analysis.pipeline.pool_plays import can_play
+from analysis.pipeline.trade_rounds import Buys
+from analysis.scenarios.condition_check import CodeConditions, ConditionPlays, prepare
+from core.primitives import Address
+
+
+def write_condition_plays(
+    context: ChainContext,
+    seen: FirstRound,
+    pools: Sequence[ValuedPool],
+    buys: Buys,
+    asked: CodeConditions,
+    hooks: Mapping[Address, CodeConditions],
+) -> list[ConditionPlays | None]:
+    """Return condition simulations by pool: the token's in the deepest one, a hook's in its own."""
+    if not can_play(context):
+        return [None] * len(buys.bought)
+    held = {pool.candidate.key: pool.state.token_reserve_raw for pool in pools}
+    known = {
+        *(place for dex in context.chain.dexes for place in (dex.factory, dex.router) if place),
+        *(anchor.address for anchor in context.chain.anchors),
+        *(pool.candidate.pool for pool in pools),
+    }
+    found = []
+    for at, (setup, bought) in enumerate(buys.bought):
+        hook = hooks.get(setup.candidate.hooks) if setup.candidate.hooks else None
+        codes = [*([] if at else [asked]), *([hook] if hook else [])]
+        check = prepare(
+            setup,
+            bought,
+            codes,
+            supply_raw=seen.admitted.metadata.supply_raw,
+            pool_balance_raw=held[setup.candidate.key],
+            known=known,
+            block_time_s=context.chain.block_time_s,
+        )
+        found.append(check)
+    return found

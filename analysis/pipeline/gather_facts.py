@@ -1,0 +1,89 @@
+"""Gathers the facts of a report from the results of the reading stages."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from analysis.market.pool_ranking import ValuedPool, without_doubtful
+from analysis.pipeline.assemble_report import Facts
+from analysis.pipeline.chain_context import ChainContext
+from analysis.pipeline.first_round import FirstRound
+from analysis.pipeline.issuer_round import Issue
+from analysis.pipeline.second_round import MarketState
+from analysis.reads.block_reader import BlockReader
+from analysis.token import ownership
+from analysis.token.contract_clock import clock_at
+from analysis.token.deadline_state import ClockState
+from analysis.token.judge_code import CodeVerdict
+from analysis.token.owner_slots import NO_SLOTS, NOT_READ, OwnerSlots, read_owner_slots
+from analysis.token.source_verification import NOT_ASKED
+from config.burn import BURN_ADDRESSES
+from core.primitives import Address
+
+
+def gather_facts(
+    context: ChainContext,
+    seen: FirstRound,
+    token: Address,
+    judged: CodeVerdict,
+    owner_slots: OwnerSlots,
+    clock_state: ClockState,
+    issued: Issue,
+) -> Facts:
+    """Return what is known before any trade was simulated."""
+    reading = clock_state.reading
+    interval_s = context.chain.clock_block_time_s
+    return Facts(
+        chain_id=context.chain.id,
+        token=token,
+        pin=seen.pin,
+        metadata=seen.admitted.metadata,
+        burned=seen.burned,
+        holdings=seen.holdings,
+        ownership=ownership.judge(seen.owners, owner_slots.wallets),
+        owner_slots_vacant=owner_slots.are_vacant,
+        implementation=judged.implementation,
+        static=judged.findings,
+        clock=None if reading is None else clock_at(reading, block_interval_s=interval_s),
+        clock_limits=clock_state.limits,
+        pools=(),
+        is_every_pool_known=False,
+        trades={},
+        transfer=None,
+        transfer_checked_at_s=None,
+        custody=None,
+        openness=NOT_ASKED,
+        curves=issued.curves,
+        origin=issued.origin,
+        evidence=(*judged.evidence, issued.origin.evidence, seen.holdings.evidence),
+    )
+
+
+def with_pools(
+    context: ChainContext,
+    facts: Facts,
+    state: MarketState,
+    pools: Sequence[ValuedPool],
+    issued: Issue,
+) -> Facts:
+    """Return the facts with these pools, without those that may not be the token's."""
+    sure = without_doubtful(pools, min_liquidity_usd=context.settings.min_liquidity_usd)
+    return msgspec.structs.replace(
+        facts,
+        pools=sure,
+        is_every_pool_known=state.is_complete and issued.is_complete and len(sure) == len(pools),
+    )
+
+
+async def owner_slots_of(
+    reader: BlockReader, seen: FirstRound, token: Address, judged: CodeVerdict
+) -> OwnerSlots:
+    """Read them where they decide something: no owner getter answers, or the owner is a burn
+    address and the code compares the clock with storage."""
+    if not judged.owner_slots and not judged.packed_owners:
+        return NO_SLOTS
+    is_gone = bool(seen.owners) and all(owner in BURN_ADDRESSES for owner in seen.owners)
+    has_stored = any(limit.source == "storage" for limit in judged.clock_limits)
+    if seen.owners and not (is_gone and has_stored):
+        return NOT_READ
+    return await read_owner_slots(reader, token, judged.owner_slots, packed=judged.packed_owners)

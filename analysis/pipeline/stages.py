@@ -1,0 +1,64 @@
+"""Stages: named steps of one job, each started as soon as the steps that it needs are done."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from typing import Generic, TypeVar
+
+import msgspec
+
+State = TypeVar("State")
+
+
+class Stage(msgspec.Struct, Generic[State], frozen=True, kw_only=True):
+    """One step. It reads what earlier stages left in the state, and leaves its own results."""
+
+    name: str
+    run: Callable[[State], Awaitable[None]]
+    needs: tuple[str, ...] = ()
+    """Stages that stand before it in the list."""
+    reads_node: bool = False
+    """True if it waits for one round trip to the node, where nothing is unusual."""
+
+
+def round_trips(stages: Sequence[Stage[State]]) -> dict[int, tuple[str, ...]]:
+    """Return the stages that wait for the node, by the round trip that they are in, from 1."""
+    depth: dict[str, int] = {}
+    for stage in stages:
+        before = max((depth[name] for name in stage.needs), default=0)
+        depth[stage.name] = before + stage.reads_node
+    trips: dict[int, tuple[str, ...]] = {}
+    for stage in stages:
+        if stage.reads_node:
+            at = depth[stage.name]
+            trips[at] = (*trips.get(at, ()), stage.name)
+    return trips
+
+
+@asynccontextmanager
+async def running(
+    stages: Sequence[Stage[State]], state: State
+) -> AsyncIterator[Callable[[str], Awaitable[None]]]:
+    """Run the stages; yield a function that waits for the stage of a name, and raises what it, or a
+    stage that it needs, has raised. What still runs at the end of the block is cancelled."""
+    tasks: dict[str, asyncio.Task[None]] = {}
+    for stage in stages:
+        needed = [tasks[name] for name in stage.needs]
+        tasks[stage.name] = asyncio.create_task(_run_after(needed, stage, state))
+
+    async def finished(name: str) -> None:
+        await tasks[name]
+
+    try:
+        yield finished
+    finally:
+        for task in tasks.values():
+            task.cancel()
+        await asyncio.gather(*tasks.values(), return_exceptions=True)
+
+
+async def _run_after(
+    needed: Sequence[asyncio.Task[None]], stage: Stage[State], state: State
+) -> None:
+    await asyncio.gather(*needed)
+    await stage.run(state)

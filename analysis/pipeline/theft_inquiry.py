@@ -1,0 +1,69 @@
+"""Inputs of the theft simulations, from the results of earlier stages."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from analysis.pipeline.chain_context import ChainContext
+from analysis.pipeline.first_round import FirstRound
+from analysis.pipeline.second_round import MarketState
+from analysis.pipeline.trade_rounds import Buys, what_if_blocks
+from analysis.scenarios.attack_setup import AttackSetup
+from analysis.scenarios.privileged_candidates import suspects
+from analysis.scenarios.theft_checks import TheftInquiry
+from analysis.scenarios.victim_buy import find_buyer
+from analysis.static.custody.simulation_hints import SimulationHints, StoredAddress
+from config.burn import BURN_ADDRESSES
+from core.primitives import Address
+
+
+def theft_inquiry(
+    context: ChainContext,
+    seen: FirstRound,
+    token: Address,
+    state: MarketState,
+    hints: SimulationHints,
+    *,
+    owners: Sequence[Address],
+    stored: Mapping[StoredAddress, Address],
+    buys: Buys,
+) -> TheftInquiry:
+    """Return the inputs of the theft checks, for the first what-if block."""
+    known = suspects(
+        token=token,
+        owners=owners,
+        creator=seen.holdings.creator,
+        hints=hints,
+        stored=stored.values(),
+        venues=_venues(state),
+    )
+    live = tuple(owner for owner in dict.fromkeys(owners) if owner not in BURN_ADDRESSES)
+    return TheftInquiry(
+        attack=AttackSetup(
+            pin=seen.pin,
+            disguise=seen.disguise,
+            token=token,
+            block=what_if_blocks(context, seen)[0],
+            supply_raw=seen.admitted.metadata.supply_raw,
+            slot_index=seen.token_slot_index,
+            holders=tuple(
+                wallet
+                for wallet in state.wallets
+                if wallet.slot_index is None and wallet.address not in known
+            ),
+            giver=next((pool.candidate.pool for pool in state.pools), None),
+        ),
+        hints=hints,
+        suspects=known,
+        owners=live if context.settings.owner_simulation else None,
+        is_owner_known=bool(owners),
+        parties=stored,
+        trusted=frozenset(_venues(state)) | {context.chain.wrapped_native.address},
+        buyer=find_buyer(buys.bought, seen.disguise),
+    )
+
+
+def _venues(state: MarketState) -> Iterator[Address]:
+    """Yield pools and their routers, deepest first. All pools of one V4 manager are one venue."""
+    for at, dex in {pool.candidate.pool: pool.candidate.dex for pool in state.pools}.items():
+        yield at
+        if dex.router is not None:
+            yield dex.router

@@ -1,0 +1,314 @@
+"""State of one token analysis, and the stages that fill it; `scan.STAGES` says what needs what."""
+
+from collections.abc import Mapping
+from functools import partial
+
+import msgspec
+
+from analysis.market.native_price import anchor_prices
+from analysis.market.pool_ranking import PENDING, ValuedPool, pick_traded
+from analysis.pipeline.assemble_report import Facts, combine
+from analysis.pipeline.chain_context import ChainContext
+from analysis.pipeline.condition_plays import write_condition_plays
+from analysis.pipeline.condition_reads import read_hook_conditions, read_token_conditions
+from analysis.pipeline.external_valuation import Appraisal, appraise, appraised
+from analysis.pipeline.first_round import FirstRound, run_first_round
+from analysis.pipeline.gather_facts import gather_facts, owner_slots_of, with_pools
+from analysis.pipeline.issuer_round import Issue, read_issue
+from analysis.pipeline.offload import in_thread_if_large
+from analysis.pipeline.second_round import MarketState, run_second_round
+from analysis.pipeline.theft_inquiry import theft_inquiry
+from analysis.pipeline.trade_rounds import Buys, Sales, play_buys, play_sales
+from analysis.reads.indexed_facts import IndexedFacts
+from analysis.scenarios import transfer
+from analysis.scenarios.condition_check import CodeConditions
+from analysis.scenarios.theft_checks import TheftFindings, play_custody, read_stored
+from analysis.scenarios.transfer import Wallet
+from analysis.static.custody.simulation_hints import StoredAddress
+from analysis.token.cap_evaluation import with_caps
+from analysis.token.cap_state import read_cap_words
+from analysis.token.deadline_state import ClockState, read_clock_state
+from analysis.token.judge_code import CodeVerdict, judge_code
+from analysis.token.owner_controls import find_controls
+from analysis.token.owner_slots import OwnerSlots
+from analysis.token.source_verification import Openness, find_openness
+from core.primitives import Address, BlockRef, Hash32
+from core.report import EvidenceRow, Report
+
+
+class TokenScan:
+    """One analysis under way. An attribute is set by the stage that its method is."""
+
+    newest: BlockRef | None
+    """None: the first round reads it inside a packed call."""
+    known: IndexedFacts | None
+    """None once the first round has used it: rows of very many pools take much memory."""
+    no_wallet_at_s: int | None
+    seen: FirstRound
+    state: MarketState
+    judged: CodeVerdict
+    traded: tuple[ValuedPool, ...]
+    senders: tuple[Wallet, ...]
+    buys: Buys
+    openness: Openness
+    appraisal: Appraisal
+    conditions: CodeConditions
+    hook_conditions: Mapping[Address, CodeConditions]
+    owner_slots: OwnerSlots
+    clock: ClockState
+    cap_words: Mapping[Hash32, int]
+    stored: Mapping[StoredAddress, Address]
+    issue: Issue
+    facts: Facts
+    sales: Sales
+    thefts: TheftFindings
+    now_s: int
+    """Unix seconds when the transfer check was planned."""
+    first_report: Report
+    """Trades are pending."""
+    settled_report: Report
+
+    def __init__(self, context: ChainContext, token: Address, *, redecompile: bool) -> None:
+        """`redecompile`: repeat the static analysis even if its results are stored."""
+        self.context = context
+        self.token = token
+        self.redecompile = redecompile
+
+    # --- first round trip ---------------------------------------------------------------------
+
+    async def read_index(self) -> None:
+        """Read what the index has of the token, and the head where it must be known beforehand."""
+        context = self.context
+        self.newest = await _newest_block(context)
+        anchors = (anchor.address for anchor in context.chain.anchors)
+        quotes = [anchor for anchor in anchors if anchor != self.token]
+        self.known = await context.index.known(context.chain, self.token, quotes, self.newest)
+
+    async def read_first_round(self) -> None:
+        """Read everything that needs only the token's address. Raises TokenRefusedError."""
+        assert self.known is not None  # noqa: S101 - set by `read_index`
+        self.seen = await run_first_round(self.context, self.token, self.newest, self.known)
+        self.no_wallet_at_s = self.known.no_wallet_at_s
+        self.known = None
+
+    async def value_pools(self) -> None:
+        """Value and rank the pools."""
+        self.state = await run_second_round(self.context, self.seen, self.token)
+
+    async def analyse_code(self) -> None:
+        """Analyse the code that holders meet, behind proxies too."""
+        self.judged = await judge_code(
+            self.context.reader(self.seen.pin.hash, memory=self.seen.memory),
+            self.token,
+            self.seen.admitted.code,
+            self.seen.standard_slots,
+            examine=partial(self.context.static_results.analyse, anew=self.redecompile),
+        )
+
+    async def plan(self) -> None:
+        """Choose the pools that are traded in, and the wallets that transfers are made from."""
+        settings = self.context.settings
+        self.traded = pick_traded(
+            self.state.pools,
+            at_most=settings.simulated_pools,
+            min_liquidity_usd=settings.min_liquidity_usd,
+        )
+        self.now_s = int(self.context.now_s())
+        is_due = transfer.is_due(self.no_wallet_at_s, now_s=self.now_s)
+        addresses = self.judged.hints.addresses
+        self.senders = transfer.shortlist(self.state.wallets, addresses) if is_due else ()
+
+    # --- second round trip --------------------------------------------------------------------
+
+    async def simulate_buys(self) -> None:
+        """Simulate transfers, and buys in every traded pool."""
+        self.buys = await play_buys(self.context, self.seen, self.token, self.traded, self.senders)
+
+    async def find_sources(self) -> None:
+        """Ask services whether the source is published."""
+        external = self.context.external
+        self.openness = await find_openness(
+            external.sources if external else None,
+            chain_id=self.context.chain.id,
+            token=self.token,
+            implementation=self.judged.implementation,
+        )
+
+    async def ask_prices(self) -> None:
+        """Ask market-data services for what the chain's own pools do not value."""
+        decimals = self.seen.admitted.metadata.decimals
+        self.appraisal = await appraise(self.context, self.state, decimals=decimals)
+
+    async def read_conditions(self) -> None:
+        """Read what the conditions of trades in the token's code depend on."""
+        self.conditions = await read_token_conditions(
+            self.context, self.token, self.judged, block=self.seen.pin.hash
+        )
+
+    async def read_hooks(self) -> None:
+        """Analyse the hooks of the traded pools, and read what their conditions depend on."""
+        self.hook_conditions = await read_hook_conditions(
+            self.context, self.traded, block=self.seen.pin.hash
+        )
+
+    async def read_owner_slots(self) -> None:
+        """Read the slots that the code compares the caller with, where they decide something."""
+        self.owner_slots = await owner_slots_of(
+            self.context.reader(self.seen.pin.hash), self.seen, self.token, self.judged
+        )
+
+    async def read_clock(self) -> None:
+        """Read the contract's clock, and the slots that the code compares with it."""
+        reader = self.context.reader(self.seen.pin.hash)
+        self.clock = await read_clock_state(reader, self.token, self.judged.clock_limits)
+
+    async def read_caps(self) -> None:
+        """Read the slots that decide caps on trades and positions."""
+        reader = self.context.reader(self.seen.pin.hash)
+        self.cap_words = await read_cap_words(reader, self.token, self.judged.cap_rules)
+
+    async def read_parties(self) -> None:
+        """Read the addresses in storage that the code gives powers to."""
+        reader = self.context.reader(self.seen.pin.hash)
+        self.stored = await read_stored(reader, self.token, self.judged.hints.stored)
+
+    async def read_issuer(self) -> None:
+        """Ask launch platforms whether the token is theirs, and for its bonding curves."""
+        self.issue = await read_issue(
+            self.context, self.seen, self.token, has_pool=bool(self.state.pools)
+        )
+
+    async def report_first(self) -> None:
+        """Make the report whose trades are pending."""
+        static = with_caps(
+            self.judged.findings,
+            self.judged.cap_rules,
+            self.cap_words,
+            supply_raw=self.seen.admitted.metadata.supply_raw,
+            clock=self.clock.reading,
+        )
+        self.judged = msgspec.structs.replace(self.judged, findings=static)
+        found = gather_facts(
+            self.context,
+            self.seen,
+            self.token,
+            self.judged,
+            self.owner_slots,
+            self.clock,
+            self.issue,
+        )
+        controls = find_controls(
+            self.conditions.conditions,
+            [hook.conditions for hook in self.hook_conditions.values()],
+            static,
+            is_renounced=found.ownership.ownership_renounced,
+            stored=self.stored,
+        )
+        self.facts = msgspec.structs.replace(
+            found,
+            trades={pool.candidate.key: PENDING for pool in self.traded},
+            transfer_checked_at_s=self.no_wallet_at_s,
+            hidden_owner_controls=controls.is_hidden,
+            evidence=(*found.evidence, *controls.evidence),
+        )
+        self.first_report = await self._report(self.facts, self.state.pools, is_settled=False)
+
+    # --- third round trip ---------------------------------------------------------------------
+
+    async def simulate_sales(self) -> None:
+        """Simulate sales, now and later, and the conditions that may turn them."""
+        parties = {*self._owners, *self.judged.hints.addresses, *self.stored.values()}
+        self.sales = await play_sales(
+            self.context,
+            self.seen,
+            self.buys,
+            wallets=self.state.wallets,
+            special=parties,
+            static=self.judged.findings,
+            checks=write_condition_plays(
+                self.context,
+                self.seen,
+                self.state.pools,
+                self.buys,
+                self.conditions,
+                self.hook_conditions,
+            ),
+        )
+
+    async def simulate_thefts(self) -> None:
+        """Simulate attempts on a holder's tokens."""
+        inquiry = theft_inquiry(
+            self.context,
+            self.seen,
+            self.token,
+            self.state,
+            self.judged.hints,
+            owners=self._owners,
+            stored=self.stored,
+            buys=self.buys,
+        )
+        self.thefts = await play_custody(
+            self.context.node, self.context.capabilities, inquiry, codes=self.seen.codes
+        )
+
+    async def report_settled(self) -> None:
+        """Make the report that is complete."""
+        pools = appraised(
+            self.state,
+            self.appraisal,
+            anchor_prices(self.context.chain, self.seen.native_usd),
+            decimals=self.seen.admitted.metadata.decimals,
+        )
+        evidence = (
+            *(*self.facts.evidence, *self.buys.evidence),
+            *(*self.sales.evidence, *self.thefts.evidence),
+        )
+        facts = msgspec.structs.replace(
+            self.facts,
+            trades=self.sales.trades,
+            transfer=self.sales.transfer,
+            transfer_checked_at_s=transfer.checked_at_s(
+                self.sales.transfer, no_wallet_at_s=self.no_wallet_at_s, now_s=self.now_s
+            ),
+            custody=self.thefts,
+            creates_balances=self.judged.hints.creates_balances,
+            untested_conditions=self.sales.untested_conditions,
+            openness=self.openness,
+            evidence=_last_of_each_key(evidence),
+        )
+        self.settled_report = await self._report(facts, pools, is_settled=True)
+
+    @property
+    def _owners(self) -> tuple[Address, ...]:
+        return (*self.seen.owners, *(self.owner_slots.wallets or ()))
+
+    async def _report(
+        self, facts: Facts, pools: tuple[ValuedPool, ...], *, is_settled: bool
+    ) -> Report:
+        def make() -> Report:
+            return combine(
+                with_pools(self.context, facts, self.state, pools, self.issue),
+                is_settled=is_settled,
+                now_s=int(self.context.now_s()),
+                min_liquidity_usd=self.context.settings.min_liquidity_usd,
+            )
+
+        return await in_thread_if_large(make, pools=len(self.state.pools))
+
+
+async def _newest_block(context: ChainContext) -> BlockRef | None:
+    """Return the head, if it is known without a read, or must be fetched beforehand.
+
+    None: the first round reads it inside a packed call. That needs packed reads, and a chain whose
+    contracts see its own block numbers.
+    """
+    newest = context.newest()
+    if newest is None and not (
+        context.chain.clock == "own" and context.capabilities.packs.is_worth_trying
+    ):
+        newest = await context.node.fetch_head()
+    return newest
+
+
+def _last_of_each_key(rows: tuple[EvidenceRow, ...]) -> tuple[EvidenceRow, ...]:
+    return tuple({row.key: row for row in rows}.values())
