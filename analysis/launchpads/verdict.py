@@ -53,8 +53,8 @@ class IssuerOrigin(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ConfirmationReads:
-    """The reads of the second batch: does the issuer that the token names know it? None where
-    another signal has decided."""
+    """The reads of the second batch: does the issuer that the token names know it? Nothing is read
+    where another signal has decided."""
 
     def __init__(self, batch: ReadBatch, lead: Lead) -> None:
         claims = lead.claims if lead.proof is None else ()

@@ -1,1 +1,1 @@
-"""Reads of one pinned block: the node's protocol, batches, the multicall, ABI encoding."""
+"""Reads of one block: the node's protocol, typed reads, batches, JSON-RPC and the multicall."""

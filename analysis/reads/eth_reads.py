@@ -1,4 +1,4 @@
-"""Answers to calls and reads: their decoding, and whose failure one without data is.
+"""Decoding of the answers to JSON-RPC reads, and of what contracts return.
 
 An answer is one of three: data, a failure of the contract itself (`NoAnswer`: it reverted, ran out
 of gas, met a bad instruction), or a fault of the node, which is raised as UpstreamError.

@@ -105,8 +105,7 @@ class ReadBatch:
         self, request: RpcRequest, *, returns: Callable[[RpcAnswer], T]
     ) -> RequestHandle[T]:
         """Add a request that is no read of a contract, and names no block hash."""
-        self._exchange.requests.append(request)
-        return RequestHandle(len(self._exchange.requests) - 1, returns)
+        return RequestHandle(self._exchange.add_request(request), returns)
 
     # --- sending ------------------------------------------------------------------------------
 

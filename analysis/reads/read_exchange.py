@@ -40,10 +40,10 @@ class ReadExchange:
         self._first_bytes: dict[int, int] = {}
         self.reads: list[ContractRead] = []
         self.answers: dict[int, ReadAnswer] = {}
-        self.requests: list[RpcRequest] = [block_request(block)] if needs_header else []
+        self._requests: list[RpcRequest] = [block_request(block)] if needs_header else []
         """Requests that are no reads of contracts, and are sent as they are."""
         self.results: dict[int, RpcAnswer] = {}
-        """Answers to `requests`."""
+        """Answers to the requests that are no reads, by their index."""
 
     def add(self, read: ContractRead, *, first_bytes: int | None) -> int:
         """Add a read; return its index."""
@@ -51,6 +51,11 @@ class ReadExchange:
             self._first_bytes[len(self.reads)] = first_bytes
         self.reads.append(read)
         return len(self.reads) - 1
+
+    def add_request(self, request: RpcRequest) -> int:
+        """Add a request that is no read of a contract; return its index."""
+        self._requests.append(request)
+        return len(self._requests) - 1
 
     @property
     def header(self) -> Header:
@@ -85,11 +90,11 @@ class ReadExchange:
         packs = self._packs() if is_packing else []
         alone = self._plain({index for pack in packs for index in pack.indices})
         pack_requests = [pack.request(self._pack_block()) for pack in packs]
-        asked = [*self.requests, *alone.values(), *pack_requests]
+        asked = [*self._requests, *alone.values(), *pack_requests]
         if not asked:
             return
         answers = await node.batch(asked)
-        plain_from, packs_from = len(self.requests), len(asked) - len(packs)
+        plain_from, packs_from = len(self._requests), len(asked) - len(packs)
         self.results.update(enumerate(answers[:plain_from]))
         self._note_plain(alone, answers[plain_from:packs_from])
         left = self._take_all(packs, answers[packs_from:])
