@@ -14,8 +14,8 @@ from analysis.static.engine_version import analysis_version
 from analysis.static.evm.disassembly import hash_of, strip_metadata
 from analysis.static.result_cache import StaticResultCache
 from core.abi import call_data
+from core.fields.static_findings import StaticFindings
 from core.primitives import Address
-from core.report import StaticFindings
 from demo.anvil import AnvilNode
 from demo.compile import compile_runtime
 from demo.layout import named_account
