@@ -181,7 +181,7 @@ HIGH_TAX = SummaryCheck(
     value=_tax_from(HIGH_TAX_PCT),
 )
 
-_COMBINED: tuple[SummaryCheck, ...] = (
+COMBINED: tuple[SummaryCheck, ...] = (
     HIGH_TAX,
     SummaryCheck(
         key="dominant_pool_unsellable",
@@ -249,7 +249,7 @@ _ORDER = (
 
 def _catalogue() -> tuple[SummaryCheck, ...]:
     declared = (_of_field(key, f.check) for key, f in FIELDS.items() if f.check is not None)
-    checks = {check.key: check for check in (*_COMBINED, *declared)}
+    checks = {check.key: check for check in (*COMBINED, *declared)}
     listed = [checks.pop(key) for key in _ORDER]
     severities = get_args(Severity)
     return tuple(sorted((*listed, *checks.values()), key=lambda c: severities.index(c.severity)))
