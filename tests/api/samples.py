@@ -1,11 +1,11 @@
 """Hand-made reports and generated ones."""
 
-from typing import Any
+from typing import Any, get_type_hints
 
 from hypothesis import strategies as st
 
 from analysis.token.contract_clock import ContractClock
-from core.fields.field import list_keys
+from core.fields.field import fields_of, list_keys
 from core.fields.scan_findings import ScanFindings
 from core.fields.static_findings import StaticFindings
 from core.primitives import Address, Hash32, RawAmount
@@ -111,8 +111,9 @@ def make_static(*, everything: bool = False, **changes: Any) -> StaticFindings:
 
 
 def make_scan(**changes: Any) -> ScanFindings:
-    """Every finding settled as false, except for what is named."""
-    return ScanFindings(**{**dict.fromkeys(ScanFindings.__struct_fields__, False), **changes})
+    """Every check settled as false, except for what is named."""
+    checks = [key for key, field in fields_of(ScanFindings).items() if field.check]
+    return ScanFindings(**{**dict.fromkeys(checks, False), **changes})
 
 
 def make_holder(owner: Address, amount_raw: int, *, role: str = "top", at: int = 0) -> HolderRow:
@@ -215,7 +216,7 @@ def reports(draw: st.DrawFn) -> Report:
         creator_address=draw(st.none() | addresses),
         creator_balance_raw=draw(st.none() | amounts),
         others_raw=draw(st.none() | amounts),
-        **{name: draw(flags) for name in ScanFindings.__struct_fields__},
+        **{key: draw(st.from_type(kind)) for key, kind in get_type_hints(ScanFindings).items()},
     )
 
 

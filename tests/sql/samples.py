@@ -1,6 +1,6 @@
 """Made-up rows and strategies for them."""
 
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_type_hints
 
 from hypothesis import strategies as st
 from msgspec import structs
@@ -136,7 +136,9 @@ findings = st.builds(
 )
 
 
-scans = st.builds(ScanFindings, **dict.fromkeys(ScanFindings.__struct_fields__, truths))
+scans = st.builds(
+    ScanFindings, **{key: st.from_type(kind) for key, kind in get_type_hints(ScanFindings).items()}
+)
 
 
 def pool_result(*, ordinal: int) -> PoolResultRow:

@@ -147,9 +147,7 @@ def test_findings_outlive_the_step_that_made_them_rows(
         )
         assert found.scan == ScanFindings(sell_tax_rises=True, creates_balances=False)
         assert set(before) <= set(after)
-        assert {key for key, _ in after} - {key for key, _ in before} == set(
-            ScanFindings.__struct_fields__
-        )
+        assert {("sell_tax_rises", "true"), ("creates_balances", "false")} <= set(after)
 
 
 def test_a_step_that_fails_leaves_the_file_as_it_was(
