@@ -14,7 +14,7 @@ from litestar.exceptions import HTTPException, ValidationException
 from litestar.openapi.datastructures import ResponseSpec
 from litestar.types import ExceptionHandlersMap
 
-from api.formats.shapes import Shape
+from api.formats.shape_building import Shape
 from api.formats.times import iso_utc
 from core.errors import CallerError, StoreError
 

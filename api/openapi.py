@@ -5,7 +5,7 @@ from litestar._openapi.schema_generation.plugins.struct import StructSchemaPlugi
 from litestar.openapi.spec import Schema
 from litestar.typing import FieldDefinition
 
-from api.formats.shapes import Shape
+from api.formats.shape_building import Shape
 
 
 class ClosedShapes(StructSchemaPlugin):

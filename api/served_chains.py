@@ -2,7 +2,7 @@
 
 from api.deps import ApiDeps
 from api.error_answers import ChainNotServedError, InvalidInputError, InvalidItem
-from api.formats.shapes import Shape
+from api.formats.shape_building import Shape
 
 
 class ServedChain(Shape, frozen=True, kw_only=True):

@@ -7,48 +7,16 @@ from typing import Literal
 
 import msgspec
 
-from core.primitives import Address, Hash32, RawAmount, Selector
+from core.fields.scan_findings import ScanFindings
+from core.fields.static_findings import StaticFindings
+from core.primitives import Address, Hash32, RawAmount
 
 TradeOutcome = Literal["passed", "refused", "pending"]
 """Result of one simulated side of one pool. None, not a value, if it was not attempted."""
 
-Pending = Literal["pending"]
-
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
     """Base of the parts of a report. Field order is the column order of their tables."""
-
-
-class StaticFindings(Finding, frozen=True, kw_only=True):
-    """Findings of the static analysis. Definitions: the specification, "Static analysis".
-
-    None: not known. `pending`: the analysis has not run.
-    """
-
-    mint_or_burn_function: bool | None = None
-    can_selfdestruct: bool | None = None
-    transfer_guarded_by_storage: bool | None = None
-    transfer_from_guarded_by_storage: bool | None = None
-    trading_cooldown: bool | None = None
-    view_function_modifies_state: bool | None = None
-    has_trading_cap: bool | None = None
-    has_trading_cap_functionality: bool | None = None
-    trading_cap_can_be_modified: bool | Pending | None = None
-    has_position_cap: bool | None = None
-    has_position_cap_functionality: bool | None = None
-    position_cap_can_be_modified: bool | Pending | None = None
-    has_owner_functionality: bool | None = None
-    has_pause_functionality: bool | None = None
-    pause_status_can_be_modified: bool | Pending | None = None
-    has_blacklist_or_whitelist: bool | None = None
-    external_call: bool | None = None
-    timebomb: bool | Pending | None = "pending"
-    has_tax_functionality: bool | None = None
-    tax_can_be_modified: bool | None = None
-    is_proxy: bool | None = None
-    balance_update_function: tuple[Selector, ...] | None = None
-    """None: not all candidate functions were explored; also for the next field."""
-    allowance_update_function: tuple[Selector, ...] | None = None
 
 
 class ReportRow(Finding, frozen=True, kw_only=True):
@@ -105,28 +73,6 @@ class ReportRow(Finding, frozen=True, kw_only=True):
     others_raw: RawAmount | None
     """Sum of balances of unlisted holders by a complete transfer history. None: the history is
     incomplete."""
-    sell_blocked_later: bool | None
-    """True if in some traded pool a sale that passes today reverts within 30 days. None, as in the
-    next three: no sale passes today, or it was not determined."""
-    sell_tax_rises: bool | None
-    """True if the tax is below half today, and half or more within 30 days or after trades."""
-    sell_depends_on_size: bool | None
-    """True if some buyers can sell, or keep half of the proceeds, and others cannot."""
-    sell_blocked_after_others: bool | None
-    """True if a sale that passes today reverts after others' trades, or a second buy."""
-    sell_depends_on_conditions: bool | None
-    """True if under ordinary values of inputs that the code reads (fees, gas, coins, randomness) a
-    sale reverts, or loses half."""
-    untested_conditions: bool | None
-    """True if the code can revert or tax a trade on a condition that was neither simulated both
-    ways nor proved harmless. None: its conditions are not known."""
-    hidden_owner_controls: bool | None
-    """True if somebody sets on what trades revert, unseen in other fields. None: not known."""
-    unproved_custody: bool | None
-    """True if a balance may fall or an allowance rise without proof of the holder's consent."""
-    creates_balances: bool | None
-    """True if some function adds to a balance without lowering another, hidden from totalSupply or
-    open to anybody. None: not known."""
 
 
 LIQUIDITY_UNKNOWN = "liquidity_unknown"
@@ -200,6 +146,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
 
     token: ReportRow
     static: StaticFindings
+    scan: ScanFindings
     pools: tuple[PoolResultRow, ...] | None
     """None: pools were not resolved (not the same as an empty tuple, no pool found)."""
     holders: tuple[HolderRow, ...]

@@ -4,7 +4,7 @@ Derived from the annotations of `sql.rows` and `core.report`, so that struct, ta
 cannot diverge.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from types import NoneType, UnionType
 from typing import Literal, TypeVar, Union, get_args, get_origin, get_type_hints
@@ -18,9 +18,8 @@ from sql import rows
 
 T = TypeVar("T", bound=msgspec.Struct)
 
-Form = Literal["plain", "amount", "flag"]
-"""Encoding of a column. amount: an exact integer of up to 256 bits, stored as decimal text. flag: a
-boolean that may also be `pending`, stored as text."""
+Form = Literal["plain", "amount"]
+"""Encoding of a column. amount: an exact integer of up to 256 bits, stored as decimal text."""
 
 TABLES: Mapping[str, type[msgspec.Struct]] = {
     "block": rows.BlockRow,
@@ -35,7 +34,7 @@ TABLES: Mapping[str, type[msgspec.Struct]] = {
     "undecoded": rows.UndecodedRow,
     "code_answer": rows.CodeAnswerRow,
     "report": report.ReportRow,
-    "report_static": report.StaticFindings,
+    "report_finding": rows.FindingRow,
     "report_pool": report.PoolResultRow,
     "report_holder": report.HolderRow,
     "report_clock_limit": report.ClockLimitRow,
@@ -47,7 +46,7 @@ TABLES: Mapping[str, type[msgspec.Struct]] = {
 ADDED: Mapping[str, tuple[tuple[str, str], ...]] = {
     "history": (("token_id", "INTEGER"),),
     "report": (("token_id", "INTEGER"), ("pools_resolved", "BOOLEAN")),
-    "report_static": (("token_id", "INTEGER"),),
+    "report_finding": (("token_id", "INTEGER"),),
     "report_pool": (("token_id", "INTEGER"),),
     "report_holder": (("token_id", "INTEGER"),),
     "report_clock_limit": (("token_id", "INTEGER"), ("position", "INTEGER")),
@@ -97,8 +96,7 @@ def encode(structs: Sequence[msgspec.Struct], row: type[msgspec.Struct]) -> pl.D
     for column in columns_of(row):
         values = [getattr(struct, column.name) for struct in structs]
         if column.form != "plain":
-            to_text = _TO_TEXT[column.form]
-            values = [None if value is None else to_text(value) for value in values]
+            values = [None if value is None else str(value) for value in values]
         data[column.name] = pl.Series(column.name, values, _DTYPES[column.sql_type], strict=True)
     return pl.DataFrame(data)
 
@@ -109,15 +107,15 @@ def decode(names: Sequence[str], values: Sequence[tuple[object, ...]], row: type
     Raises msgspec.ValidationError when the result lacks a field or has another type: a bug in the
     statement.
     """
-    forms = {column.name: column.form for column in columns_of(row)}
-    from_text = [(name, _FROM_TEXT[forms[name]]) for name in names if forms.get(name) in _FROM_TEXT]
+    amounts = {column.name for column in columns_of(row) if column.form == "amount"}
+    as_text = amounts.intersection(names)
     structs = []
     for stored in values:
         fields = dict(zip(names, stored, strict=True))
-        for name, read in from_text:
+        for name in as_text:
             text = fields[name]
             if text is not None:
-                fields[name] = read(str(text))
+                fields[name] = int(str(text), 0)
         structs.append(msgspec.convert(fields, row))
     return structs
 
@@ -135,8 +133,6 @@ def _column(row: type[msgspec.Struct], name: str, hint: object) -> Column:
     form: Form = "plain"
     if RawAmount in kinds or (row, name) in _WIDE_INTEGERS:
         sql_type, form = "VARCHAR", "amount"
-    elif kinds == {bool, str}:
-        sql_type, form = "VARCHAR", "flag"
     elif kinds == {int}:
         sql_type = "INTEGER" if name in NARROWED else "BIGINT"
     elif len(kinds) == 1 and (found := _SQL_TYPES.get(next(iter(kinds)))):
@@ -163,27 +159,10 @@ def _alternatives(hint: object) -> set[object]:
     return {getattr(hint, "__supertype__", hint)}
 
 
-def _read_amount(text: str) -> int:
-    return int(text, 0)
-
-
-def _read_flag(text: str) -> bool | str:
-    return text == "true" if text in ("true", "false") else text
-
-
-def _flag_text(value: bool | str) -> str:
-    return value if isinstance(value, str) else str(value).lower()
-
-
 _SQL_TYPES: Mapping[object, str] = {
     bool: "BOOLEAN",
     float: "DOUBLE",
     str: "VARCHAR",
     bytes: "BLOB",
     tuple: "VARCHAR[]",
-}
-_TO_TEXT: Mapping[str, Callable[..., str]] = {"amount": str, "flag": _flag_text}
-_FROM_TEXT: Mapping[Form | None, Callable[[str], object]] = {
-    "amount": _read_amount,
-    "flag": _read_flag,
 }

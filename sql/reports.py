@@ -10,6 +10,8 @@ import msgspec
 import zstandard
 
 from core.errors import StoreError
+from core.fields.scan_findings import ScanFindings
+from core.fields.static_findings import StaticFindings
 from core.primitives import Address, Hash32, RawAmount
 from core.report import (
     ClockLimitRow,
@@ -18,13 +20,13 @@ from core.report import (
     PoolResultRow,
     Report,
     ReportRow,
-    StaticFindings,
 )
-from sql.rows import RefusalRow, TokenRow
+from sql.finding_rows import from_rows, to_rows
+from sql.rows import FindingRow, RefusalRow, TokenRow
 from sql.store import Readable, Reader, Store, Transaction
 from sql.tokens import read_token, track_tokens
 
-_PARTS = ("head", "findings", "pool", "holder", "clock_limit", "evidence", "refusal", "body")
+_PARTS = ("head", "finding", "pool", "holder", "clock_limit", "evidence", "refusal", "body")
 
 MOST_POOLS_IN_TABLE = 1_000
 """The deepest pools of a report; the body has all. Writing tens of thousands of rows with every
@@ -56,7 +58,7 @@ def write_report(store: Store, report: Report) -> None:
         token_id = _tracked_id(tx, head)
         delete_reports(tx, token_id)
         tx.insert("report", [head], token_id=token_id, pools_resolved=report.pools is not None)
-        tx.insert("report_static", [report.static], token_id=token_id)
+        tx.insert("report_finding", to_rows(report.static, report.scan), token_id=token_id)
         tx.insert("report_pool", _deepest(report.pools or ()), token_id=token_id)
         tx.insert("report_holder", report.holders, token_id=token_id)
         tx.insert("report_clock_limit", report.clock_limits, token_id=token_id)
@@ -216,9 +218,9 @@ def _read(reader: Readable, token_id: int) -> Report | None:
     """Read a report from the tables; None if there is none, or the tables may not hold all of its
     pools."""
     head = reader.fetch_one("reports/find_head", ReportRow, token_id=token_id)
-    static = reader.fetch_one("reports/find_findings", StaticFindings, token_id=token_id)
+    findings = reader.fetch("reports/list_findings", FindingRow, token_id=token_id)
     resolved = reader.fetch_one("reports/find_pools_resolved", _Resolved, token_id=token_id)
-    if head is None or static is None or resolved is None:
+    if head is None or not findings or resolved is None:
         return None
     pools = reader.fetch("reports/list_pools", PoolResultRow, token_id=token_id)
     if len(pools) >= MOST_POOLS_IN_TABLE:
@@ -228,7 +230,8 @@ def _read(reader: Readable, token_id: int) -> Report | None:
     evidence = reader.fetch("reports/list_evidence", EvidenceRow, token_id=token_id)
     return Report(
         token=head,
-        static=static,
+        static=from_rows(findings, StaticFindings),
+        scan=from_rows(findings, ScanFindings),
         pools=tuple(pools) if resolved.pools_resolved else None,
         holders=tuple(holders),
         clock_limits=tuple(limits),

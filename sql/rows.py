@@ -180,6 +180,14 @@ class CodeAnswerRow(Row, frozen=True, kw_only=True):
 # --- reports ---------------------------------------------------------------------------------
 
 
+class FindingRow(Row, frozen=True, kw_only=True):
+    """One finding of a report: a field that `core.fields` declares."""
+
+    key: str
+    value: str | None
+    """Text as `finding_rows` writes it. None: unknown."""
+
+
 class RefusalRow(Row, frozen=True, kw_only=True):
     """The latest admission refusal of one tracked token. A later report replaces it."""
 

@@ -21,14 +21,10 @@ from analysis.token.holders import TopHolders
 from analysis.token.metadata import Metadata
 from analysis.token.ownership import Ownership
 from analysis.token.source_verification import Openness
+from core.fields.scan_findings import ScanFindings
+from core.fields.static_findings import StaticFindings
 from core.primitives import Address, BlockRef
-from core.report import (
-    ClockLimitRow,
-    EvidenceRow,
-    Report,
-    ReportRow,
-    StaticFindings,
-)
+from core.report import ClockLimitRow, EvidenceRow, Report, ReportRow
 
 
 class Facts(msgspec.Struct, frozen=True, kw_only=True):
@@ -112,6 +108,9 @@ def combine(facts: Facts, *, is_settled: bool, now_s: int, min_liquidity_usd: fl
             clock_block=facts.clock.block_number if facts.clock else None,
             clock_time_s=facts.clock.time_s if facts.clock else None,
             others_raw=facts.holdings.others_raw,
+        ),
+        static=_with_seen_tax(facts),
+        scan=ScanFindings(
             sell_blocked_later=_of_pools(facts, "sell_blocked_later"),
             sell_tax_rises=_of_pools(facts, "sell_tax_rises"),
             sell_depends_on_size=_of_pools(facts, "sell_depends_on_size"),
@@ -122,7 +121,6 @@ def combine(facts: Facts, *, is_settled: bool, now_s: int, min_liquidity_usd: fl
             unproved_custody=custody.is_unproved if custody else None,
             creates_balances=_creates_unseen(facts),
         ),
-        static=_with_seen_tax(facts),
         pools=(
             with_curves(
                 pool_rows(facts.pools, facts.trades, min_liquidity_usd=min_liquidity_usd),

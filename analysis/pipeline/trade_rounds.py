@@ -38,8 +38,9 @@ from analysis.simulation.simulate_v1 import (
     Simulation,
     SimulationResult,
 )
+from core.fields.static_findings import StaticFindings
 from core.primitives import ZERO_ADDRESS, Address
-from core.report import EvidenceRow, StaticFindings
+from core.report import EvidenceRow
 
 
 class Buys(msgspec.Struct, frozen=True, kw_only=True):

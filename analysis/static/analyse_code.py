@@ -35,14 +35,13 @@ from analysis.static.token_model.condition_finder import find_trade_conditions
 from analysis.static.token_model.contract_model import ContractModel
 from analysis.static.token_model.deadlines import clock_limits
 from analysis.static.token_model.trade_conditions import TradeConditions
+from core.fields.field import list_keys
+from core.fields.static_findings import StaticFindings
 from core.primitives import Hash32, Selector, to_hash32
-from core.report import EvidenceRow, StaticFindings
+from core.report import EvidenceRow
 
 _FALLBACK: Final = Selector("0x00000000")
 """Selector used for code that runs without a matched selector: fallback and receive."""
-
-_SELECTOR_LISTS: Final = ("balance_update_function", "allowance_update_function")
-"""Findings whose value is the list of selectors in their evidence."""
 
 _MOST_OWNER_SLOTS: Final = 16
 
@@ -181,7 +180,7 @@ def _findings(answers: dict[str, DetectorAnswer]) -> StaticFindings:
     values: dict[str, bool | tuple[Selector, ...] | None] = {
         key: answer.value for key, answer in answers.items()
     }
-    for key in _SELECTOR_LISTS:
+    for key in list_keys(StaticFindings):  # those are of the selectors in their evidence
         is_known = answers[key].value is not None
         values[key] = _selectors_of(answers[key].evidence) if is_known else None
     return msgspec.convert(values, StaticFindings)

@@ -14,8 +14,8 @@ import msgspec
 from analysis.static.evm.expressions import FOLDED, MASK
 from analysis.static.token_model.cap_rules import REFUSED, CapRule, CapRules, ComputationStep
 from analysis.token.contract_clock import Reading
+from core.fields.static_findings import StaticFindings
 from core.primitives import Hash32, RawAmount
-from core.report import StaticFindings
 
 _MOST_VALUES: Final = 16
 

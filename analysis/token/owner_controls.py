@@ -17,8 +17,9 @@ from analysis.static.token_model.trade_conditions import (
     TradeConditions,
 )
 from config.burn import BURN_ADDRESSES
+from core.fields.static_findings import StaticFindings
 from core.primitives import Address, Selector
-from core.report import EvidenceRow, StaticFindings
+from core.report import EvidenceRow
 
 _KEY: Final = "hidden_owner_controls"
 _APPROVE: Final = "0x095ea7b3"

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from api.auth.keys import Caller
 from api.auth.limits import KeyLimits
 from api.auth.rate_windows import WindowKind, WindowUse
-from api.formats.shapes import Shape
+from api.formats.shape_building import Shape
 from api.formats.times import iso_utc
 from sql.ledger import Usage
 

@@ -1,19 +1,24 @@
 """The compat format: derived from native features by a table with one row per field.
 
-Booleans become '1' and '0', numbers the shortest exact decimal string, null stays null. Every
-change of scale or direction is a row of `TABLE`.
+Booleans become '1' and '0', numbers the shortest exact decimal string, null stays null. A field
+names its compat keys itself; every change of scale or direction is a row of `TABLE`.
 """
 
-from collections.abc import Callable
-from typing import Any, Literal
+from collections.abc import Callable, Sequence
+from types import NoneType
+from typing import Annotated, Any, Literal
 
 import msgspec
+from msgspec import Meta
 
 from api.formats.amounts import decimal_text, number_text
+from api.formats.field_table import keys_named, named_by, value_of
 from api.formats.native import holders_of
-from api.formats.shapes import NativeFeatures, Shape, figure, settled
+from api.formats.shape_building import Shape, complete
+from api.formats.shapes import NativeFeatures, figure, settled
+from core.fields.field import Pending
 from core.primitives import checksum
-from core.report import Pending, Report
+from core.report import Report
 
 Digit = Literal["0", "1"]
 """'1' is true, '0' is false."""
@@ -29,40 +34,35 @@ class CompatHolder(Shape, frozen=True, kw_only=True):
     """Share of total supply, 0 to 1."""
 
 
+_ORDER = (
+    *("is_open_source", "is_proxy", "is_mintable", "owner_address", "selfdestruct"),
+    *("external_call", "is_in_dex", "buy_tax", "sell_tax", "cannot_buy", "slippage_modifiable"),
+    *("trading_cooldown", "creator_address", "creator_percent", "launchpad_token"),
+    *("transfer_pausable", "is_blacklisted", "is_whitelisted", "is_anti_whale"),
+    *("anti_whale_modifiable", "hidden_owner", "owner_change_balance"),
+    *("token_name", "token_symbol", "total_supply", "holders"),
+)
+"""Keys in the order of the specification; the others stand behind these."""
+
+
+@complete(keys_named("compat", Digit | None), order=_ORDER)
 class CompatFeatures(Shape, frozen=True, kw_only=True):
-    """The feature set of the compat format."""
+    """The feature set of the compat format.
 
-    is_open_source: Digit | None
-    is_proxy: Digit | None
-    is_mintable: Digit | None
+    Besides these, it has the keys that fields name as theirs.
+    """
+
     owner_address: str | None
-    selfdestruct: Digit | None
-    external_call: Digit | None
-    is_in_dex: Digit | None
-    buy_tax: str | None
-    """Percent."""
-    sell_tax: str | None
-    """Percent."""
-    cannot_buy: Digit | None
-    slippage_modifiable: Digit | None
-    trading_cooldown: Digit | None
+    buy_tax: Annotated[str | None, Meta(description="Of the first pool with a figure, in percent.")]
+    sell_tax: Annotated[str | None, Meta(description="As `buy_tax`, of a sale.")]
     creator_address: str | None
-    creator_percent: str | None
-    """Percent."""
-    launchpad_token: Digit | None
-
-    transfer_pausable: Digit | None
-    is_blacklisted: Digit | None
-    is_whitelisted: Digit | None
-    is_anti_whale: Digit | None
-    anti_whale_modifiable: Digit | None
-    hidden_owner: Digit | None
-    owner_change_balance: Digit | None
-
+    creator_percent: Annotated[str | None, Meta(description="Percent of the supply.")]
+    hidden_owner: Annotated[
+        Digit | None, Meta(description="Named addresses can move tokens without approval.")
+    ]
     token_name: str
     token_symbol: str
-    total_supply: str
-    """Whole tokens."""
+    total_supply: Annotated[str, Meta(description="Whole tokens.")]
     holders: tuple[CompatHolder, ...]
 
     cannot_sell_all: None
@@ -78,19 +78,9 @@ class CompatFeatures(Shape, frozen=True, kw_only=True):
     is_honeypot: None
 
 
-ALWAYS_NULL = (
-    "cannot_sell_all",
-    "can_take_back_ownership",
-    "gas_abuse",
-    "personal_slippage_modifiable",
-    "lp_total_supply",
-    "is_airdrop_scam",
-    "trust_list",
-    "holder_count",
-    "owner_balance",
-    "owner_percent",
-    "is_honeypot",
-)
+ALWAYS_NULL = [
+    field.name for field in msgspec.structs.fields(CompatFeatures) if field.type is NoneType
+]
 """Fields of the format that are never filled."""
 
 
@@ -126,50 +116,31 @@ def _hidden_owner(native: NativeFeatures) -> Digit | None:
     return digit(native.allowance_bypass and bool(native.privileged_spenders))
 
 
-CompatRule = Callable[[NativeFeatures], str | None]
+CompatRule = Callable[[Report, NativeFeatures], str | None]
 
 
-def _same(name: str) -> CompatRule:
-    return lambda native: digit(getattr(native, name))
-
-
-def _any_of(*names: str) -> CompatRule:
-    return lambda native: digit(either(*(getattr(native, name) for name in names)))
+def _any_of(keys: Sequence[str]) -> CompatRule:
+    return lambda report, native: digit(either(*(value_of(key, report, native) for key in keys)))
 
 
 TABLE: dict[str, CompatRule] = {
-    "is_open_source": _same("is_open_source"),
-    "is_proxy": _same("is_proxy"),
-    "is_mintable": _same("mint_or_burn_function"),
-    "owner_address": lambda native: native.owner_address,
-    "selfdestruct": _same("can_selfdestruct"),
-    "external_call": _same("external_call"),
-    "is_in_dex": _same("is_in_dex"),
+    **{name: _any_of(keys) for name, keys in named_by("compat").items()},
+    "owner_address": lambda _, native: native.owner_address,
     # In a plain transfer the buyer's loss is the receive tax, the seller's the send tax.
-    "buy_tax": lambda n: _first_figure(*(pool.buy_tax for pool in n.dex), n.receive_tax),
-    "sell_tax": lambda n: _first_figure(*(pool.sell_tax for pool in n.dex), n.send_tax),
-    "cannot_buy": _same("cannot_buy"),
-    "slippage_modifiable": _same("tax_can_be_modified"),
-    "trading_cooldown": _same("trading_cooldown"),
-    "creator_address": lambda native: native.creator_address,
-    "creator_percent": lambda native: _text(native.creator_percent),
-    "launchpad_token": _same("is_launchpad_token"),
-    "transfer_pausable": _any_of("cannot_buy", "pause_status_can_be_modified"),
-    "is_blacklisted": _same("has_blacklist_or_whitelist"),
-    "is_whitelisted": _same("has_blacklist_or_whitelist"),
-    "is_anti_whale": _any_of("has_trading_cap", "has_position_cap"),
-    "anti_whale_modifiable": _any_of("trading_cap_can_be_modified", "position_cap_can_be_modified"),
-    "hidden_owner": _hidden_owner,
-    "owner_change_balance": _same("owner_can_change_balance"),
+    "buy_tax": lambda _, n: _first_figure(*(pool.buy_tax for pool in n.dex), n.receive_tax),
+    "sell_tax": lambda _, n: _first_figure(*(pool.sell_tax for pool in n.dex), n.send_tax),
+    "creator_address": lambda _, native: native.creator_address,
+    "creator_percent": lambda _, native: _text(native.creator_percent),
+    "hidden_owner": lambda _, native: _hidden_owner(native),
 }
-"""Compat field -> its rule over the native features, after the owner gate."""
+"""Compat key -> its rule, after the owner gate."""
 
 
 def render_compat(report: Report, native: NativeFeatures) -> CompatFeatures:
     """Return the compat features. Amounts are taken from the report, where they are exact."""
-    from_native: dict[str, Any] = {name: rule(native) for name, rule in TABLE.items()}
+    by_rule: dict[str, Any] = {name: rule(report, native) for name, rule in TABLE.items()}
     return CompatFeatures(
-        **from_native,
+        **by_rule,
         **dict.fromkeys(ALWAYS_NULL),
         token_name=native.name,
         token_symbol=native.symbol,

@@ -1,20 +1,23 @@
-"""Checks of the summary: a catalogue as data, and evaluation of one check to a flag.
+"""Checks of the summary: the catalogue, from fields and combinations, and evaluation to flags.
 
 No answer gives status `unknown`, never a pass.
 """
 
 from collections.abc import Callable
-from typing import Literal
+from typing import Literal, get_args
 
 import msgspec
 
 from api.formats.compat import either
+from api.formats.field_table import FIELDS, value_of
 from api.formats.native import holders_of
-from api.formats.shapes import NativeFeatures, Shape, figure, settled
+from api.formats.shape_building import Shape
+from api.formats.shapes import NativeFeatures, figure, settled
 from config.burn import BURN_ADDRESSES
-from core.report import Pending, Report
+from core.fields.field import Check, Pending, Severity
+from core.fields.static_findings import StaticFindings
+from core.report import Report
 
-Severity = Literal["danger", "warning", "info", "notice"]
 Status = Literal["danger", "warning", "info", "notice", "safe", "unknown"]
 
 STATUS_ORDER: tuple[Status, ...] = ("danger", "warning", "info", "notice", "safe", "unknown")
@@ -40,7 +43,7 @@ class Flag(Shape, frozen=True, kw_only=True):
     """None: the check has no answer."""
 
 
-class Check(msgspec.Struct, frozen=True, kw_only=True):
+class SummaryCheck(msgspec.Struct, frozen=True, kw_only=True):
     """One row of the check catalogue."""
 
     key: str
@@ -51,6 +54,8 @@ class Check(msgspec.Struct, frozen=True, kw_only=True):
     """Evaluates the check; None makes the flag unknown."""
     finding: bool = True
     """The value that is a finding."""
+    is_reason: bool = False
+    """True if it is also a reason of the verdict."""
 
 
 class Judged(msgspec.Struct, frozen=True, kw_only=True):
@@ -61,7 +66,7 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True):
     has_enough_liquidity: bool | None
 
 
-def resolve(check: Check, judged: Judged) -> Flag:
+def resolve(check: SummaryCheck, judged: Judged) -> Flag:
     """Evaluate one check to a flag. No answer is `unknown`, never a pass."""
     value = check.value(judged)
     status: Status = "unknown"
@@ -79,23 +84,26 @@ def resolve(check: Check, judged: Judged) -> Flag:
 # --- rules -----------------------------------------------------------------------------------
 
 
-def _field(name: str) -> Callable[[Judged], bool | None]:
-    """Return a rule that reads a native field; `pending` and an absent key are no answer."""
+def _of_field(key: str, check: Check) -> SummaryCheck:
+    """Return the check that a field declares; `pending` and an absent key are no answer."""
 
-    return lambda judged: settled(getattr(judged.native, name))
+    def read(judged: Judged) -> bool | None:
+        value = settled(value_of(key, judged.report, judged.native))
+        return not value if check.is_negated and value is not None else value
+
+    return SummaryCheck(
+        key=check.key or key,
+        label=check.label,
+        severity=check.severity,
+        value=read,
+        finding=check.finding,
+        is_reason=check.is_reason,
+    )
 
 
-def _not(rule: Callable[[Judged], bool | None]) -> Callable[[Judged], bool | None]:
-    def negated(judged: Judged) -> bool | None:
-        value = rule(judged)
-        return None if value is None else not value
-
-    return negated
-
-
-def transfer_restrictions(native: NativeFeatures) -> bool | None:
+def transfer_restrictions(static: StaticFindings) -> bool | None:
     """True if the code could cap a trade or a position; None if neither is known to be true."""
-    return either(native.has_trading_cap_functionality, native.has_position_cap_functionality)
+    return either(static.has_trading_cap_functionality, static.has_position_cap_functionality)
 
 
 def _tax_from(low_pct: float) -> Callable[[Judged], bool | None]:
@@ -114,16 +122,6 @@ def _tax_from(low_pct: float) -> Callable[[Judged], bool | None]:
             return True
         is_answered = bought and sold if pools else sent and received
         return False if is_answered else None
-
-    return read
-
-
-def _report_field(name: str) -> Callable[[Judged], bool | None]:
-    """Return a rule that reads a report field which the native format does not have."""
-
-    def read(judged: Judged) -> bool | None:
-        value: bool | None = getattr(judged.report.token, name)
-        return value
 
     return read
 
@@ -176,158 +174,94 @@ def _holder_concentration(judged: Judged) -> bool | None:
 # --- the catalogue ---------------------------------------------------------------------------
 
 
-def _check(
-    severity: Severity,
-    key: str,
-    label: str,
-    value: Callable[[Judged], bool | None] | None = None,
-    *,
-    finding: bool = True,
-) -> Check:
-    return Check(
-        key=key, label=label, severity=severity, value=value or _field(key), finding=finding
-    )
-
-
-def _fields(severity: Severity, **labels: str) -> tuple[Check, ...]:
-    """Return checks of one native field each, True being the finding."""
-    return tuple(_check(severity, key, label) for key, label in labels.items())
-
-
-def _report_fields(severity: Severity, **labels: str) -> tuple[Check, ...]:
-    """Return checks of one report field each that the native format does not have."""
-    return tuple(_check(severity, key, label, _report_field(key)) for key, label in labels.items())
-
-
-ACCESS_RESTRICTIONS = _check(
-    "warning",
-    "access_restrictions",
-    "Addresses can be blocked from trading",
-    _field("has_blacklist_or_whitelist"),
-)
-TRANSFER_RESTRICTIONS = _check(
-    "warning",
-    "transfer_restrictions",
-    "Transfers or holdings can be limited in size",
-    lambda judged: transfer_restrictions(judged.native),
-)
-ENOUGH_LIQUIDITY = _check(
-    "warning",
-    "has_enough_liquidity",
-    "Has a pool with enough liquidity to trade",
-    lambda judged: judged.has_enough_liquidity,
-    finding=False,
+HIGH_TAX = SummaryCheck(
+    key="high_tax",
+    label="Tax of 50% or more",
+    severity="danger",
+    value=_tax_from(HIGH_TAX_PCT),
 )
 
-HIGH_TAX = _check("danger", "high_tax", "Tax of 50% or more", _tax_from(HIGH_TAX_PCT))
-
-TRADE_CHECKS: tuple[Check, ...] = (
-    *_report_fields(
-        "danger",
-        sell_blocked_later="Sales that work today are refused later",
-        sell_tax_rises="Tax on sales rises to 50% or more",
-        sell_blocked_after_others="Sales are refused after other people have traded",
-        sell_depends_on_size="Some buyers cannot sell what others can",
-        sell_depends_on_conditions=(
-            "Sales fail or lose half, depending on fees, gas, balances or luck"
-        ),
-    ),
-    _check(
-        "danger",
-        "dominant_pool_unsellable",
-        "Cannot be sold in its deepest pool",
-        _dominant_pool_unsellable,
-    ),
-)
-"""Each is also a reason of the verdict."""
-
-(UNTESTED_CONDITIONS,) = _report_fields(
-    "warning",
-    untested_conditions="Code can refuse or tax trades on conditions that were not tested",
-)
-
-CATALOGUE: tuple[Check, ...] = (
-    *_fields(
-        "danger",
-        allowance_bypass="Tokens can be moved without approval",
-        funds_can_be_drained="Others can take tokens out of a wallet",
-        owner_can_change_balance="Owner can change balances",
-    ),
-    _check("danger", "transfer_failed", "Transfers fail", _not(_field("transfer_success"))),
-    *_fields("danger", view_function_modifies_state="A read-only function changes state"),
+COMBINED: tuple[SummaryCheck, ...] = (
     HIGH_TAX,
-    *TRADE_CHECKS,
-    ACCESS_RESTRICTIONS,
-    TRANSFER_RESTRICTIONS,
-    *_fields(
-        "warning",
-        pause_status_can_be_modified="Trading can be paused",
-        trading_cooldown="Waiting time between transfers",
-        mint_or_burn_function="Supply can change",
-        tax_can_be_modified="Tax can be changed",
+    SummaryCheck(
+        key="dominant_pool_unsellable",
+        label="Cannot be sold in its deepest pool",
+        severity="danger",
+        value=_dominant_pool_unsellable,
+        is_reason=True,
     ),
-    _check(
-        "warning",
-        "elevated_tax",
-        "Tax of 10% or more",
-        _tax_from(ELEVATED_TAX_PCT),
+    SummaryCheck(
+        key="transfer_restrictions",
+        label="Transfers or holdings can be limited in size",
+        severity="warning",
+        value=lambda judged: transfer_restrictions(judged.report.static),
     ),
-    *_fields(
-        "warning",
-        timebomb="Behaviour depends on the time",
-        is_proxy="Code can be replaced behind a proxy",
-        trading_cap_can_be_modified="Maximum transfer size can be changed",
-        position_cap_can_be_modified="Maximum holding can be changed",
+    SummaryCheck(
+        key="elevated_tax",
+        label="Tax of 10% or more",
+        severity="warning",
+        value=_tax_from(ELEVATED_TAX_PCT),
     ),
-    _check(
-        "warning",
-        "ownership_not_renounced",
-        "Ownership is not renounced",
-        _not(_field("ownership_renounced")),
+    SummaryCheck(
+        key="holder_concentration",
+        label="One holder has over 20% of the supply",
+        severity="warning",
+        value=_holder_concentration,
     ),
-    _check(
-        "warning",
-        "holder_concentration",
-        "One holder has over 20% of the supply",
-        _holder_concentration,
+    SummaryCheck(
+        key="creator_holds_supply",
+        label="Creator holds over 5% of the supply",
+        severity="warning",
+        value=_creator_holds_supply,
     ),
-    _check(
-        "warning",
-        "creator_holds_supply",
-        "Creator holds over 5% of the supply",
-        _creator_holds_supply,
+    SummaryCheck(
+        key="has_enough_liquidity",
+        label="Has a pool with enough liquidity to trade",
+        severity="warning",
+        value=lambda judged: judged.has_enough_liquidity,
+        finding=False,
     ),
-    ENOUGH_LIQUIDITY,
-    UNTESTED_CONDITIONS,
-    *_report_fields(
-        "warning",
-        hidden_owner_controls=(
-            "Somebody with powers can refuse or tax trades in a way that no other check names"
-        ),
-        unproved_custody="Code can move or approve tokens and is not proved to ask their holder",
-        creates_balances="Balances can be created unseen",
+    SummaryCheck(
+        key="privileged_spenders",
+        label="Named addresses need no approval",
+        severity="info",
+        value=_privileged_spenders,
     ),
-    *_fields(
-        "info",
-        transfer_guarded_by_storage="Transfers depend on stored settings",
-        transfer_from_guarded_by_storage=(
-            "Transfers by approved spenders depend on stored settings"
-        ),
-        has_pause_functionality="Contains code that can pause trading",
-        has_tax_functionality="Contains code that can take a tax",
-        has_owner_functionality="Some addresses have special access",
-        external_call="Relies on other contracts",
-        can_selfdestruct="Contains a selfdestruct",
-    ),
-    _check("info", "privileged_spenders", "Named addresses need no approval", _privileged_spenders),
-    _check("notice", "is_open_source", "Source code is published", finding=False),
 )
-"""Every check, in the order of the decisions page."""
+"""Checks of what is not one boolean field. All others are declared by their fields."""
+
+_ORDER = (
+    *("allowance_bypass", "funds_can_be_drained", "owner_can_change_balance", "transfer_failed"),
+    *("view_function_modifies_state", "high_tax", "sell_blocked_later", "sell_tax_rises"),
+    *("sell_blocked_after_others", "sell_depends_on_size", "sell_depends_on_conditions"),
+    *("dominant_pool_unsellable", "access_restrictions", "transfer_restrictions"),
+    *("pause_status_can_be_modified", "trading_cooldown", "mint_or_burn_function"),
+    *("tax_can_be_modified", "elevated_tax", "timebomb", "is_proxy"),
+    *("trading_cap_can_be_modified", "position_cap_can_be_modified", "ownership_not_renounced"),
+    *("holder_concentration", "creator_holds_supply", "has_enough_liquidity"),
+    *("untested_conditions", "hidden_owner_controls", "unproved_custody", "creates_balances"),
+    *("transfer_guarded_by_storage", "transfer_from_guarded_by_storage"),
+    *("has_pause_functionality", "has_tax_functionality", "has_owner_functionality"),
+    *("external_call", "can_selfdestruct", "privileged_spenders", "is_open_source"),
+)
+"""Keys in the order of the decisions page; a new one stands behind those of its severity."""
+
+
+def _catalogue() -> tuple[SummaryCheck, ...]:
+    declared = (_of_field(key, f.check) for key, f in FIELDS.items() if f.check is not None)
+    checks = {check.key: check for check in (*COMBINED, *declared)}
+    listed = [checks.pop(key) for key in _ORDER]
+    severities = get_args(Severity)
+    return tuple(sorted((*listed, *checks.values()), key=lambda c: severities.index(c.severity)))
+
+
+CATALOGUE: tuple[SummaryCheck, ...] = _catalogue()
+"""Every check, by severity."""
 
 _BY_SETTING = "owner_can_change_balance"
 
 
-def catalogue(report: Report | None, *, has_owner_simulation: bool) -> tuple[Check, ...]:
+def catalogue(report: Report | None, *, has_owner_simulation: bool) -> tuple[SummaryCheck, ...]:
     """Return the checks of this deployment; the one disabled by a setting is left out, unless the
     report has its answer."""
     is_answered = report is not None and report.token.owner_can_change_balance is not None
@@ -336,4 +270,6 @@ def catalogue(report: Report | None, *, has_owner_simulation: bool) -> tuple[Che
     return tuple(check for check in CATALOGUE if check.key != _BY_SETTING)
 
 
-HIGHLIGHTS = (ACCESS_RESTRICTIONS, TRANSFER_RESTRICTIONS, ENOUGH_LIQUIDITY)
+_HIGHLIGHTED = ("access_restrictions", "transfer_restrictions", "has_enough_liquidity")
+
+HIGHLIGHTS = tuple(check for check in CATALOGUE if check.key in _HIGHLIGHTED)

@@ -3,20 +3,22 @@
 Differences from our compat format: a share or a tax is a fraction (1 is 100 %), a key with an
 unknown value is absent, addresses are in lower case, and no flag depends on ownership: flags say
 what the code has. A tax is that of a trade, never of a plain transfer, and is 1 where every
-simulated trade failed. Every such rule is a row of `TABLE`. Source: GoPlus Security API, "Token
-Security API" response details, and its Python SDK 0.2.6.
+simulated trade failed. Every such rule is a row of `TABLE`; flags are named by their fields.
+Source: GoPlus Security API, "Token Security API" response details, and its Python SDK 0.2.6.
 """
 
-from collections.abc import Callable
-from typing import Any, Literal
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any, Literal
 
 import msgspec
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET, Meta, UnsetType
 
 from api.formats.amounts import decimal_text, number_text
 from api.formats.compat import Digit, digit, either
+from api.formats.field_table import finding_of, keys_named, named_by
 from api.formats.native import holders_of
-from api.formats.shapes import NativeFeatures, Shape, figure
+from api.formats.shape_building import Shape, complete
+from api.formats.shapes import NativeFeatures, figure
 from api.formats.summary import can_trade
 from config.burn import BURN_ADDRESSES
 from core.primitives import Address
@@ -60,45 +62,51 @@ class GoPlusHolder(Shape, frozen=True, kw_only=True):
     """1: it is a burn address. No lockers are known here, so 0 does not say that it can be sold."""
 
 
+_ORDER = (
+    *("token_name", "token_symbol", "total_supply", "is_open_source", "is_proxy", "is_mintable"),
+    *("owner_address", "owner_change_balance", "hidden_owner", "selfdestruct", "external_call"),
+    *("is_in_dex", "buy_tax", "sell_tax", "cannot_buy", "is_honeypot", "slippage_modifiable"),
+    *("transfer_pausable", "is_blacklisted", "is_whitelisted", "is_anti_whale"),
+    *("anti_whale_modifiable", "trading_cooldown", "creator_address", "creator_balance"),
+    *("creator_percent", "dex", "holders"),
+)
+"""Keys in the order in which they have been sent; a new one stands behind these."""
+
+
+@complete(keys_named("goplus", Digit | UnsetType), order=_ORDER, default=UNSET)
 class GoPlusToken(Shape, frozen=True, kw_only=True):
-    """What is known of one token. Whatever is not known is absent."""
+    """What is known of one token. Whatever is not known is absent.
+
+    Besides these, it has the keys that fields name as theirs.
+    """
 
     token_name: str
     token_symbol: str
-    total_supply: str
-    """Whole tokens."""
-    is_open_source: Digit | UnsetType = UNSET
-    is_proxy: Digit | UnsetType = UNSET
-    is_mintable: Digit | UnsetType = UNSET
-    owner_address: str | UnsetType = UNSET
-    """Empty: there is no owner, or none can be found."""
-    owner_change_balance: Digit | UnsetType = UNSET
-    hidden_owner: Digit | UnsetType = UNSET
-    selfdestruct: Digit | UnsetType = UNSET
-    external_call: Digit | UnsetType = UNSET
-    is_in_dex: Digit | UnsetType = UNSET
-    buy_tax: str | UnsetType = UNSET
-    """Fraction; '1' also where it cannot be bought."""
-    sell_tax: str | UnsetType = UNSET
-    """Fraction; '1' also where it cannot be sold."""
-    cannot_buy: Digit | UnsetType = UNSET
-    is_honeypot: Digit | UnsetType = UNSET
-    slippage_modifiable: Digit | UnsetType = UNSET
-    transfer_pausable: Digit | UnsetType = UNSET
-    is_blacklisted: Digit | UnsetType = UNSET
-    is_whitelisted: Digit | UnsetType = UNSET
-    is_anti_whale: Digit | UnsetType = UNSET
-    anti_whale_modifiable: Digit | UnsetType = UNSET
-    trading_cooldown: Digit | UnsetType = UNSET
+    total_supply: Annotated[str, Meta(description="Whole tokens.")]
+    owner_address: Annotated[
+        str | UnsetType, Meta(description="Empty: there is no owner, or none can be found.")
+    ] = UNSET
+    hidden_owner: Annotated[
+        Digit | UnsetType, Meta(description="Named addresses can move tokens without approval.")
+    ] = UNSET
+    buy_tax: Annotated[
+        str | UnsetType, Meta(description="Fraction; '1' also where it cannot be bought.")
+    ] = UNSET
+    sell_tax: Annotated[
+        str | UnsetType, Meta(description="Fraction; '1' also where it cannot be sold.")
+    ] = UNSET
+    is_honeypot: Annotated[
+        Digit | UnsetType, Meta(description="It can be bought, and it cannot be sold.")
+    ] = UNSET
     creator_address: str | UnsetType = UNSET
-    creator_balance: str | UnsetType = UNSET
-    """Whole tokens."""
-    creator_percent: str | UnsetType = UNSET
-    """Share of total supply, 0 to 1."""
-    dex: tuple[GoPlusDex, ...] | UnsetType = UNSET
-    """Deepest first."""
-    holders: tuple[GoPlusHolder, ...] | UnsetType = UNSET
-    """At most ten, largest first."""
+    creator_balance: Annotated[str | UnsetType, Meta(description="Whole tokens.")] = UNSET
+    creator_percent: Annotated[
+        str | UnsetType, Meta(description="Share of total supply, 0 to 1.")
+    ] = UNSET
+    dex: Annotated[tuple[GoPlusDex, ...] | UnsetType, Meta(description="Deepest first.")] = UNSET
+    holders: Annotated[
+        tuple[GoPlusHolder, ...] | UnsetType, Meta(description="At most ten, largest first.")
+    ] = UNSET
 
 
 class _Known(msgspec.Struct, frozen=True, kw_only=True):
@@ -111,13 +119,10 @@ class _Known(msgspec.Struct, frozen=True, kw_only=True):
 GoplusRule = Callable[[_Known], str | None]
 
 
-def _native(name: str) -> GoplusRule:
-    return lambda known: digit(getattr(known.native, name))
-
-
-def _code_has(*names: str) -> GoplusRule:
-    """Return a rule: true if the code has any of these features, whoever owns the contract."""
-    return lambda known: digit(either(*(getattr(known.report.static, name) for name in names)))
+def _any_of(keys: Sequence[str]) -> GoplusRule:
+    return lambda known: digit(
+        either(*(finding_of(key, known.report, known.native) for key in keys))
+    )
 
 
 def _owner(known: _Known) -> str | None:
@@ -184,34 +189,17 @@ def _creator_share(known: _Known) -> str | None:
 
 
 TABLE: dict[str, GoplusRule] = {
+    **{name: _any_of(keys) for name, keys in named_by("goplus").items()},
     "token_name": lambda known: known.native.name,
     "token_symbol": lambda known: known.native.symbol,
     "total_supply": lambda known: decimal_text(
         known.report.token.supply_raw, decimals=known.report.token.decimals
     ),
-    "is_open_source": _native("is_open_source"),
-    "is_proxy": _native("is_proxy"),
-    "is_mintable": _native("mint_or_burn_function"),
     "owner_address": _owner,
-    "owner_change_balance": _native("owner_can_change_balance"),
     "hidden_owner": _hidden_owner,
-    "selfdestruct": _native("can_selfdestruct"),
-    "external_call": _native("external_call"),
-    "is_in_dex": _native("is_in_dex"),
     "buy_tax": _tax("buy_success", "buy_tax"),
     "sell_tax": _tax("sell_success", "sell_tax"),
-    "cannot_buy": _native("cannot_buy"),
     "is_honeypot": _honeypot,
-    "slippage_modifiable": _native("tax_can_be_modified"),
-    "transfer_pausable": _native("has_pause_functionality"),
-    # Bytecode does not distinguish a blacklist from a whitelist.
-    "is_blacklisted": _native("has_blacklist_or_whitelist"),
-    "is_whitelisted": _native("has_blacklist_or_whitelist"),
-    "is_anti_whale": _code_has("has_trading_cap_functionality", "has_position_cap_functionality"),
-    "anti_whale_modifiable": _code_has(
-        "trading_cap_can_be_modified", "position_cap_can_be_modified"
-    ),
-    "trading_cooldown": _native("trading_cooldown"),
     "creator_address": lambda known: known.report.token.creator_address,
     "creator_balance": _creator_balance,
     "creator_percent": _creator_share,

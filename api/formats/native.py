@@ -11,16 +11,11 @@ from api.formats.amounts import share_pct, truncated_pct, whole_tokens
 from api.formats.shapes import Deadline, Holder, NativeFeatures, Pool
 from api.formats.times import iso_utc
 from config.chains import DexKind
+from core.fields.field import Pending, fields_of, list_keys
+from core.fields.scan_findings import ScanFindings
+from core.fields.static_findings import StaticFindings
 from core.primitives import checksum
-from core.report import (
-    HolderRow,
-    Pending,
-    PoolResultRow,
-    Report,
-    ReportRow,
-    StaticFindings,
-    TradeOutcome,
-)
+from core.report import HolderRow, PoolResultRow, Report, ReportRow, TradeOutcome
 
 TOP_HOLDERS = 10
 
@@ -31,11 +26,9 @@ _OUTCOMES: dict[TradeOutcome | None, bool | Pending | None] = {
     None: None,
 }
 
-_OWNER_GATED = (
-    "trading_cap_can_be_modified",
-    "position_cap_can_be_modified",
-    "pause_status_can_be_modified",
-)
+_OWNER_GATED = [key for key, field in fields_of(StaticFindings).items() if field.is_owner_gated]
+
+_NATIVE_SCAN = [key for key, field in fields_of(ScanFindings).items() if field.is_native]
 
 _DEX_KINDS = get_args(DexKind)
 
@@ -49,6 +42,7 @@ def render_native(
     """
     return NativeFeatures(
         **_static_fields(report, clock),
+        **{key: getattr(report.scan, key) for key in _NATIVE_SCAN},
         **_simulation_fields(report.token),
         **_market_fields(report, liquid_above_usd),
         **_supply_fields(report.token, report.holders),
@@ -64,8 +58,7 @@ def _static_fields(report: Report, clock: ContractClock | None) -> dict[str, Any
     return {
         **msgspec.structs.asdict(report.static),
         # Lists have no null; the evidence says if one is incomplete.
-        "balance_update_function": report.static.balance_update_function or (),
-        "allowance_update_function": report.static.allowance_update_function or (),
+        **{key: getattr(report.static, key) or () for key in list_keys(StaticFindings)},
         **_owner_gate(report.static, ownership_renounced=token.ownership_renounced),
         "owner_address": None if token.owner_address is None else checksum(token.owner_address),
         "ownership_renounced": token.ownership_renounced,
@@ -80,8 +73,8 @@ def _owner_gate(
 ) -> dict[str, bool | Pending | None]:
     """Return the owner-gated flags: a true one becomes false once ownership is renounced."""
     gone = ownership_renounced is True
-    found = {name: getattr(static, name) for name in _OWNER_GATED}
-    return {name: False if gone and flag is True else flag for name, flag in found.items()}
+    found = {key: getattr(static, key) for key in _OWNER_GATED}
+    return {key: False if gone and flag is True else flag for key, flag in found.items()}
 
 
 def _timebomb(report: Report, clock: ContractClock | None) -> dict[str, Any]:

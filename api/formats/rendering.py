@@ -11,7 +11,8 @@ from api.formats.compat import render_compat
 from api.formats.goplus_format import render_goplus
 from api.formats.native import render_native
 from api.formats.null_reasons import unknowns
-from api.formats.shapes import Envelope, Features, NativeFeatures, Shape
+from api.formats.shape_building import Shape
+from api.formats.shapes import Envelope, Features, NativeFeatures
 from api.formats.summary import refuse_summary, render_summary
 from config.chains import Chain
 from core.errors import InvalidAddressError, TokenRefusedError

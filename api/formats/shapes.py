@@ -1,16 +1,28 @@
-"""Structs of the native format: exactly the keys of the specification, in its order.
+"""Structs of the native format: features, the objects inside them, and what stands around them.
 
 The structs are the encoder and the OpenAPI schema. `None` is JSON null, "unknown" unless a field
 says otherwise; `pending` occurs only where the specification has it. Addresses are in the
-checksummed form of EIP-55. `native.py` and `compat.py` compute the values.
+checksummed form of EIP-55. `native.py` computes the values.
 """
 
-from typing import Generic, Literal, TypeVar
+from functools import partial
+from typing import Annotated, Final, Generic, Literal, TypeVar
 
 import msgspec
 
 from analysis.token.timebomb_status import TimebombState as TimebombStatus
-from core.report import Pending
+from api.formats.shape_building import Shape, with_findings
+from core.fields.field import Check, Field, Pending
+from core.primitives import Selector
+
+_static = partial(Field, section="static", source="specification, Static analysis")
+_simulated = partial(Field, section="simulation", source="specification, Simulation")
+_pooled = partial(Field, section="pools", source="specification, Pools and Launchpad")
+_supplied = partial(Field, section="supply", source="specification, Supply and burn", null="")
+_other = partial(Field, section="other", source="specification, Other", null="")
+
+_NO_CREATION: Final = "the transaction that created the token was not found"
+_NOT_SETTLED: Final = "the node did not play what would settle it, or no wallet was at hand"
 
 
 def settled(value: bool | Pending | msgspec.UnsetType | None) -> bool | None:
@@ -21,10 +33,6 @@ def settled(value: bool | Pending | msgspec.UnsetType | None) -> bool | None:
 def figure(value: float | Pending | None) -> float | None:
     """Return the number, or None if it is pending or unknown."""
     return None if isinstance(value, str) else value
-
-
-class Shape(msgspec.Struct, frozen=True):
-    """Base of everything that is encoded into an answer."""
 
 
 class Holder(Shape, frozen=True, kw_only=True):
@@ -76,89 +84,203 @@ class Pool(Shape, frozen=True, kw_only=True, gc=False):
     is_launchpad: bool | None
 
 
+@with_findings
 class NativeFeatures(Shape, frozen=True, kw_only=True):
-    """The feature set of the native format."""
+    """The feature set of the native format.
 
-    mint_or_burn_function: bool | None
-    can_selfdestruct: bool | None
-    transfer_guarded_by_storage: bool | None
-    transfer_from_guarded_by_storage: bool | None
-    trading_cooldown: bool | None
-    view_function_modifies_state: bool | None
-    has_trading_cap: bool | None
-    has_trading_cap_functionality: bool | None
-    trading_cap_can_be_modified: bool | Pending | None
-    """Sent as false once ownership is renounced."""
-    has_position_cap: bool | None
-    has_position_cap_functionality: bool | None
-    position_cap_can_be_modified: bool | Pending | None
-    """Sent as false once ownership is renounced."""
-    has_owner_functionality: bool | None
-    owner_address: str | None
-    """None: no getter answered."""
-    ownership_renounced: bool | None
-    has_pause_functionality: bool | None
-    pause_status_can_be_modified: bool | Pending | None
-    """Sent as false once ownership is renounced."""
-    has_blacklist_or_whitelist: bool | None
-    external_call: bool | None
+    The body declares the keys that are computed when a report is rendered; the findings of
+    `core.fields` are added to them. A finding that the body declares as well is computed too, and
+    has the type given here.
+    """
+
+    owner_address: Annotated[
+        str | None,
+        _static(
+            meaning="What an owner getter returns; no sign of renouncement.",
+            null="no owner getter answered",
+            after="has_owner_functionality",
+        ),
+    ]
+    ownership_renounced: Annotated[
+        bool | None,
+        _static(
+            meaning="The owner is a burn address, or no owner was found.",
+            null="no owner getter answered, and a wallet is in an owner-check slot",
+            check=Check(
+                severity="warning",
+                label="Ownership is not renounced",
+                key="ownership_not_renounced",
+                is_negated=True,
+            ),
+        ),
+    ]
     timebomb: bool | Pending | None
-    timebomb_status: TimebombStatus | None
-    timebomb_deadlines: tuple[Deadline, ...]
-    """Earliest first."""
-    has_tax_functionality: bool | None
-    tax_can_be_modified: bool | None
-    is_open_source: bool | None
-    has_open_source_implementation: bool | None
-    """None: not a proxy, or unknown."""
-    is_proxy: bool | None
-    balance_update_function: tuple[str, ...]
-    """Empty too where not all that may be among them were followed; so for the next."""
-    allowance_update_function: tuple[str, ...]
+    timebomb_status: Annotated[
+        TimebombStatus | None,
+        _static(meaning="Where the deadlines of the code stand now.", after="timebomb"),
+    ]
+    timebomb_deadlines: Annotated[
+        tuple[Deadline, ...],
+        _static(
+            meaning="Deadlines that the code compares with the clock, earliest first.", null=""
+        ),
+    ]
+    is_open_source: Annotated[
+        bool | None,
+        _static(
+            meaning="The source of the contract is published.",
+            null="no service that publishes sources answered",
+            after="tax_can_be_modified",
+            check=Check(severity="notice", label="Source code is published", finding=False),
+            compat=("is_open_source",),
+            goplus=("is_open_source",),
+        ),
+    ]
+    has_open_source_implementation: Annotated[
+        bool | None,
+        _static(
+            meaning="For a proxy: the source of the implementation is published. Null for others.",
+            null="no service answered for the implementation",
+        ),
+    ]
+    balance_update_function: tuple[Selector, ...]
+    allowance_update_function: tuple[Selector, ...]
 
-    transfer_success: bool | None
-    send_tax: float | None
-    """Percent."""
-    receive_tax: float | None
-    """Percent."""
-    allowance_bypass: bool | None
-    privileged_spenders: tuple[str, ...]
-    funds_can_be_drained: bool | None
-    owner_can_change_balance: bool | msgspec.UnsetType = msgspec.UNSET
-    """The key is absent where it was not assessed."""
-    is_liquid: bool | None
+    transfer_success: Annotated[
+        bool | None,
+        _simulated(
+            meaning="A holder's balance can be moved.",
+            null=_NOT_SETTLED,
+            check=Check(
+                severity="danger", label="Transfers fail", key="transfer_failed", is_negated=True
+            ),
+        ),
+    ]
+    send_tax: Annotated[
+        float | None,
+        _simulated(
+            meaning="What a transfer takes from the sender on top of the amount.",
+            unit="percent",
+            null=_NOT_SETTLED,
+        ),
+    ]
+    receive_tax: Annotated[
+        float | None,
+        _simulated(
+            meaning="What of the amount the recipient of a transfer does not receive.",
+            unit="percent",
+            null=_NOT_SETTLED,
+        ),
+    ]
+    allowance_bypass: Annotated[
+        bool | None,
+        _simulated(
+            meaning="Some caller can move a holder's tokens by `transferFrom` without approval.",
+            null=_NOT_SETTLED,
+            check=Check(severity="danger", label="Tokens can be moved without approval"),
+        ),
+    ]
+    privileged_spenders: Annotated[
+        tuple[str, ...],
+        _simulated(meaning="Addresses that can move balances without an allowance.", null=""),
+    ]
+    funds_can_be_drained: Annotated[
+        bool | None,
+        _simulated(
+            meaning="Somebody other than the holder can move tokens out of a wallet.",
+            null=_NOT_SETTLED,
+            check=Check(severity="danger", label="Others can take tokens out of a wallet"),
+        ),
+    ]
+    owner_can_change_balance: Annotated[
+        bool | msgspec.UnsetType,
+        _simulated(
+            meaning="The owner can change any holder's balance. Absent: not assessed.",
+            null="",
+            check=Check(severity="danger", label="Owner can change balances"),
+            compat=("owner_change_balance",),
+            goplus=("owner_change_balance",),
+        ),
+    ] = msgspec.UNSET
+    is_liquid: Annotated[
+        bool | None,
+        _simulated(
+            meaning="Some pool holds more than 100 USD on its quote side.",
+            null="what some pool holds is not known, or pools were not resolved",
+        ),
+    ]
 
-    dex: tuple[Pool, ...]
-    """Deepest first."""
-    cannot_buy: bool | None
-    is_launchpad_token: bool | None
-    launchpad_name: str | None
+    dex: Annotated[tuple[Pool, ...], _pooled(meaning="The pools, deepest first.", null="")]
+    cannot_buy: Annotated[
+        bool | None,
+        _pooled(
+            meaning="Every settled simulation of a buy failed.",
+            null="no buy was settled in any pool",
+            compat=("cannot_buy", "transfer_pausable"),
+            goplus=("cannot_buy",),
+        ),
+    ]
+    is_launchpad_token: Annotated[
+        bool | None,
+        _pooled(
+            meaning="A launch platform issued the token.",
+            null="no launch platform could be asked",
+            compat=("launchpad_token",),
+        ),
+    ]
+    launchpad_name: Annotated[
+        str | None,
+        _pooled(meaning="Slug of that platform.", null="the platform has no name that is known"),
+    ]
 
-    decimals: int
-    supply: float
-    """Whole tokens."""
-    normalized_supply: float
-    """Deprecated; the same as `supply`."""
-    burned_supply: float
-    """Whole tokens."""
-    burned_supply_pct: float
-    """Percent, cut to two decimals."""
-    circulating_supply: float
-    """Whole tokens."""
-    burn_addresses: tuple[Holder, ...]
+    decimals: Annotated[int, _supplied(meaning="Decimals of the token.")]
+    supply: Annotated[float, _supplied(meaning="Total supply.", unit="whole tokens")]
+    normalized_supply: Annotated[
+        float, _supplied(meaning="Deprecated; the same as `supply`.", unit="whole tokens")
+    ]
+    burned_supply: Annotated[
+        float, _supplied(meaning="What the burn addresses hold.", unit="whole tokens")
+    ]
+    burned_supply_pct: Annotated[
+        float, _supplied(meaning="Share of the supply burned, cut to 2 decimals.", unit="percent")
+    ]
+    circulating_supply: Annotated[
+        float, _supplied(meaning="Supply without what is burned.", unit="whole tokens")
+    ]
+    burn_addresses: Annotated[
+        tuple[Holder, ...], _supplied(meaning="The burn addresses with a balance above 0.")
+    ]
 
-    name: str
-    symbol: str
-    creator_address: str | None
-    creator_balance: float | None
-    """Whole tokens."""
-    creator_percent: float | None
-    """Percent of supply, cut to two decimals."""
-    top_holders: tuple[Holder, ...]
-    """At most ten, largest first."""
-    is_in_dex: bool | None
-    last_scanned_at: str
-    """ISO 8601 UTC."""
+    name: Annotated[str, _other(meaning="Name of the token.")]
+    symbol: Annotated[str, _other(meaning="Symbol of the token.")]
+    creator_address: Annotated[
+        str | None, _other(meaning="The wallet that created the token.", null=_NO_CREATION)
+    ]
+    creator_balance: Annotated[
+        float | None,
+        _other(meaning="Balance of the creator.", unit="whole tokens", null=_NO_CREATION),
+    ]
+    creator_percent: Annotated[
+        float | None,
+        _other(
+            meaning="Share of the supply that the creator holds, cut to 2 decimals.",
+            unit="percent",
+            null=_NO_CREATION,
+        ),
+    ]
+    top_holders: Annotated[
+        tuple[Holder, ...], _other(meaning="At most ten holders, largest first.")
+    ]
+    is_in_dex: Annotated[
+        bool | None,
+        _other(
+            meaning="The token is in at least one exchange.",
+            null="pools were not resolved",
+            compat=("is_in_dex",),
+            goplus=("is_in_dex",),
+        ),
+    ]
+    last_scanned_at: Annotated[str, _other(meaning="Time of the last analysis, ISO 8601 UTC.")]
 
 
 Features = TypeVar("Features")

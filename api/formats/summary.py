@@ -5,33 +5,40 @@ from collections.abc import Iterable, Sequence
 from typing import Literal
 
 from api.formats.flags import (
+    CATALOGUE,
     HIGH_TAX,
     HIGHLIGHTS,
     STATUS_ORDER,
-    TRADE_CHECKS,
-    UNTESTED_CONDITIONS,
-    Check,
     Flag,
     Judged,
     Status,
+    SummaryCheck,
     catalogue,
     resolve,
     transfer_restrictions,
 )
 from api.formats.native import has_more_than
-from api.formats.shapes import NativeFeatures, Pool, Shape, figure, settled
-from core.report import Pending, Report
+from api.formats.shape_building import Shape
+from api.formats.shapes import NativeFeatures, Pool, figure, settled
+from core.fields.field import Pending
+from core.report import Report
 
 Verdict = Literal["danger", "warning", "safe", "not_tested"]
+
+
+def _reasons_of(severity: Literal["danger", "warning"]) -> dict[str, Verdict]:
+    """Return the checks of a severity that are reasons, with the verdict."""
+    return {c.key: severity for c in CATALOGUE if c.is_reason and c.severity == severity}
+
 
 VERDICTS: dict[str, Verdict] = {
     "sell_failed": "danger",
     "buy_failed": "danger",
     "danger_flags": "danger",
-    **{check.key: "danger" for check in TRADE_CHECKS},
+    **_reasons_of("danger"),
     "no_liquidity": "warning",
     "warning_flags": "warning",
-    UNTESTED_CONDITIONS.key: "warning",
+    **_reasons_of("warning"),
     "unanswered_danger_checks": "warning",
     "no_trade_simulated": "not_tested",
 }
@@ -130,8 +137,8 @@ def render_summary(
         **_counts(counts),
         flags=flags,
         highlights=tuple(resolve(check, judged) for check in HIGHLIGHTS),
-        access_restrictions=native.has_blacklist_or_whitelist,
-        transfer_restrictions=transfer_restrictions(native),
+        access_restrictions=report.static.has_blacklist_or_whitelist,
+        transfer_restrictions=transfer_restrictions(report.static),
         funds_can_be_drained=native.funds_can_be_drained,
         has_enough_liquidity=judged.has_enough_liquidity,
         total_liquidity_usd=_total_liquidity(native.dex),
@@ -218,14 +225,16 @@ def can_trade(results: Iterable[bool | Pending | None]) -> bool | None:
     return any(answers) if answers else None
 
 
-def _unanswered_dangers(checks: Iterable[Check], flags: Iterable[Flag], *, is_traded: bool) -> bool:
-    """True if a check that could have been a danger has no answer; untested conditions count as
-    one, as any of those might be. Where no trade was simulated, checks that need one are left out,
-    as that is already a reason."""
-    dangers = {check.key for check in checks if check.severity == "danger"}
-    dangers.add(UNTESTED_CONDITIONS.key)
+def _unanswered_dangers(
+    checks: Sequence[SummaryCheck], flags: Iterable[Flag], *, is_traded: bool
+) -> bool:
+    """True if a check that could have been a danger has no answer; a reason that is a warning
+    counts as one, as what it did not settle might be. Where no trade was simulated, checks that
+    need one are left out, as that is already a reason."""
+    reasons = {check.key for check in checks if check.is_reason}
+    dangers = {check.key for check in checks if check.severity == "danger"} | reasons
     if not is_traded:
-        dangers -= {HIGH_TAX.key, UNTESTED_CONDITIONS.key, *(check.key for check in TRADE_CHECKS)}
+        dangers -= {HIGH_TAX.key, *reasons}
     return any(flag.value is None and flag.key in dangers for flag in flags)
 
 

@@ -24,7 +24,7 @@ from api.error_answers import (
     ValidationBody,
     documented,
 )
-from api.formats.shapes import Shape
+from api.formats.shape_building import Shape
 from api.formats.times import iso_utc
 from config.plans import Plan
 from core.errors import ConfigError

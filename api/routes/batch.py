@@ -9,7 +9,8 @@ from litestar.params import JSONBody, Parameter
 from api.auth.keys import caller_of, require_key
 from api.error_answers import DetailBody, RefusalError, ValidationBody, documented
 from api.formats.compat import CompatFeatures
-from api.formats.shapes import Envelope, NativeFeatures, Shape
+from api.formats.shape_building import Shape
+from api.formats.shapes import Envelope, NativeFeatures
 from api.formats.summary import Summary
 from api.routes.agent_keys import MAX_BODY_BYTES, require_json
 from api.routes.token import CALLER_RESPONSES, chain_of, coding_for, require_chain, respond

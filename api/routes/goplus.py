@@ -28,7 +28,7 @@ from api.error_answers import (
     documented,
 )
 from api.formats.goplus_format import GoPlusToken
-from api.formats.shapes import Shape
+from api.formats.shape_building import Shape
 from api.routes.token import chain_of, coding_for, require_chain, respond
 from api.serving.answer_cache import CachedAnswer
 from api.serving.batch_service import MOST_TOKENS, BatchOutcome, BatchService, tell

@@ -7,7 +7,7 @@ from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
 from api.deps import ApiDeps, ChainState
 from api.error_answers import documented
-from api.formats.shapes import Shape
+from api.formats.shape_building import Shape
 
 
 class Health(Shape, frozen=True, kw_only=True):

@@ -23,7 +23,7 @@ from api.formats.rendering import Format
 from api.serving.answer_cache import CachedAnswer
 from api.serving.answers import Answers
 from core.errors import StoreError
-from core.report import Pending
+from core.fields.field import Pending
 
 MOST_TOKENS = 50
 """Maximum addresses in one call."""

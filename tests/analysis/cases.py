@@ -14,7 +14,7 @@ from typing import Final
 import msgspec
 
 from core.abi import selector_of
-from core.report import StaticFindings
+from core.fields.static_findings import StaticFindings
 
 CASES: Final = Path(__file__).resolve().parents[1] / "cases"
 FIELDS: Final = StaticFindings.__struct_fields__

@@ -1,10 +1,13 @@
 """Hand-made reports and generated ones."""
 
-from typing import Any
+from typing import Any, get_type_hints
 
 from hypothesis import strategies as st
 
 from analysis.token.contract_clock import ContractClock
+from core.fields.field import fields_of, list_keys
+from core.fields.scan_findings import ScanFindings
+from core.fields.static_findings import StaticFindings
 from core.primitives import Address, Hash32, RawAmount
 from core.report import (
     ClockLimitRow,
@@ -12,7 +15,6 @@ from core.report import (
     PoolResultRow,
     Report,
     ReportRow,
-    StaticFindings,
     TradeOutcome,
 )
 
@@ -93,15 +95,6 @@ def make_token(**changes: Any) -> ReportRow:
         "creator_address": OWNER,
         "creator_balance_raw": 0,
         "others_raw": None,
-        "sell_blocked_later": False,
-        "sell_tax_rises": False,
-        "sell_depends_on_size": False,
-        "sell_blocked_after_others": False,
-        "sell_depends_on_conditions": False,
-        "untested_conditions": False,
-        "hidden_owner_controls": False,
-        "unproved_custody": False,
-        "creates_balances": False,
         "owner_slots_vacant": True,
         "clock_block": 20_000_000,
         "clock_time_s": MINED_AT_S,
@@ -112,9 +105,15 @@ def make_token(**changes: Any) -> ReportRow:
 def make_static(*, everything: bool = False, **changes: Any) -> StaticFindings:
     """Every finding settled as false (or, with `everything`, true), except for what is named."""
     names = [
-        name for name in StaticFindings.__struct_fields__ if not name.endswith("_update_function")
+        name for name in StaticFindings.__struct_fields__ if name not in list_keys(StaticFindings)
     ]
     return StaticFindings(**{**dict.fromkeys(names, everything), **changes})
+
+
+def make_scan(**changes: Any) -> ScanFindings:
+    """Every check settled as false, except for what is named."""
+    checks = [key for key, field in fields_of(ScanFindings).items() if field.check]
+    return ScanFindings(**{**dict.fromkeys(checks, False), **changes})
 
 
 def make_holder(owner: Address, amount_raw: int, *, role: str = "top", at: int = 0) -> HolderRow:
@@ -134,12 +133,14 @@ def make_report(
     pools: tuple[PoolResultRow, ...] | None = (make_pool(),),
     holders: tuple[HolderRow, ...] = (),
     clock_limits: tuple[ClockLimitRow, ...] = (),
-    **token: Any,
+    **changes: Any,
 ) -> Report:
     """An honest, renounced token with one deep pool, except for what is named."""
+    found = {name: changes.pop(name) for name in ScanFindings.__struct_fields__ if name in changes}
     return Report(
-        token=make_token(**token),
+        token=make_token(**changes),
         static=static or make_static(),
+        scan=make_scan(**found),
         pools=pools,
         holders=holders,
         clock_limits=clock_limits,
@@ -215,15 +216,7 @@ def reports(draw: st.DrawFn) -> Report:
         creator_address=draw(st.none() | addresses),
         creator_balance_raw=draw(st.none() | amounts),
         others_raw=draw(st.none() | amounts),
-        sell_blocked_later=draw(flags),
-        sell_tax_rises=draw(flags),
-        sell_depends_on_size=draw(flags),
-        sell_blocked_after_others=draw(flags),
-        sell_depends_on_conditions=draw(flags),
-        untested_conditions=draw(flags),
-        hidden_owner_controls=draw(flags),
-        unproved_custody=draw(flags),
-        creates_balances=draw(flags),
+        **{key: draw(st.from_type(kind)) for key, kind in get_type_hints(ScanFindings).items()},
     )
 
 

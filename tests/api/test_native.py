@@ -9,7 +9,8 @@ from hypothesis import given
 from analysis.token.contract_clock import ContractClock
 from api.formats.native import render_native
 from api.formats.shapes import Deadline, Holder, NativeFeatures
-from core.report import LIQUIDITY_UNKNOWN, Report, StaticFindings
+from core.fields.static_findings import StaticFindings
+from core.report import LIQUIDITY_UNKNOWN, Report
 from tests.api.samples import (
     CLOCK,
     DEAD,

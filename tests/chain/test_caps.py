@@ -21,8 +21,8 @@ from analysis.token.cap_state import read_cap_words
 from analysis.token.deadline_state import read_clock_state
 from core.abi import call_data
 from core.errors import UpstreamError
+from core.fields.static_findings import StaticFindings
 from core.primitives import Address, BlockRef, Hash32, RawAmount
-from core.report import StaticFindings
 from core.rpc.client import RpcClient
 from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
 from demo.layout import named_account

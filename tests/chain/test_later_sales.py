@@ -203,7 +203,7 @@ async def test_a_fee_that_rises_with_time_is_foreseen(
     can_sell = "tax" in sweep.moments[0].sale
     assert any("sale tax" in change for change in sweep.changes) is can_sell
     # It comes to a third in that time, and half would be a trap.
-    assert report.token.sell_tax_rises is not True
+    assert report.scan.sell_tax_rises is not True
 
 
 @pytest.mark.parametrize("venue", VENUES)
@@ -215,7 +215,7 @@ async def test_trading_that_ends_is_foreseen(
     assert sides(pool_of(report, token)) == ("passed", 0, "passed", 0)
     sweep = sweep_of(report)
     assert sweep.changes == ["+30 days: buy refused", "+30 days: sale refused"]
-    assert (sweep.is_blocked, report.token.sell_blocked_later) == (True, True)
+    assert (sweep.is_blocked, report.scan.sell_blocked_later) == (True, True)
     asked = [moment.transfer for moment in sweep.moments if moment.transfer is not None]
     assert [transfer["success"] for transfer in asked] == [True] * 3
     trader = chain.fresh_account()
@@ -241,12 +241,12 @@ async def test_what_time_does_not_change_is_not_said_to_change(
     sweep = sweep_of(report)
     assert sweep.changes == []
     assert all("tax" in moment.sale for moment in sweep.moments)
-    assert (report.token.sell_blocked_later, report.token.sell_tax_rises) == (False, False)
+    assert (report.scan.sell_blocked_later, report.scan.sell_tax_rises) == (False, False)
 
 
 async def test_who_has_to_wait_can_sell_later(chain: Chain, context: ChainContext) -> None:
     report = await judge(context, place(chain, "SharedCooldownToken").address)
-    assert report.token.sell_blocked_later is not True
+    assert report.scan.sell_blocked_later is not True
 
 
 async def test_a_holder_who_cannot_sell_decides_nothing(
@@ -271,7 +271,7 @@ async def test_everybody_sells_in_their_turn(chain: Chain, context: ChainContext
     crowd = crowd_of(report)
     assert len(crowd.sales) >= 8
     assert all("tax" in sale for sale in crowd.sales.values())
-    assert (crowd.is_blocked, report.token.sell_blocked_after_others) == (False, False)
+    assert (crowd.is_blocked, report.scan.sell_blocked_after_others) == (False, False)
 
 
 async def test_it_can_be_played_again(chain: Chain, context: ChainContext) -> None:
@@ -308,4 +308,4 @@ async def test_a_node_that_does_not_simulate_is_not_asked(
     assert report.token.is_settled
     keys = {row.key.split(":")[0] for row in report.evidence}
     assert not {"sell_census", "sell_later", "sell_after_others"} & keys
-    assert report.token.sell_blocked_later is report.token.sell_blocked_after_others is None
+    assert report.scan.sell_blocked_later is report.scan.sell_blocked_after_others is None

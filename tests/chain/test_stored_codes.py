@@ -13,8 +13,8 @@ from analysis.static.analyse_code import CodeAnalysis, analyse_code
 from analysis.static.engine_version import analysis_version
 from analysis.static.evm.disassembly import hash_of, strip_metadata
 from analysis.static.result_cache import StaticResultCache
+from core.fields.static_findings import StaticFindings
 from core.primitives import Address
-from core.report import StaticFindings
 from demo.anvil import AnvilNode
 from demo.layout import named_account
 from sql.codes import read_found, write_found

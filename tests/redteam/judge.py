@@ -13,6 +13,7 @@ from api.formats.rendering import clock_after
 from api.formats.shapes import NativeFeatures, settled
 from api.formats.summary import Summary, render_summary
 from core.errors import TokenRefusedError
+from core.fields.static_findings import StaticFindings
 from demo.layout import World
 from tests.redteam.people import People
 from tests.redteam.place import Placed
@@ -130,10 +131,10 @@ async def ask(context: ChainContext, placed: Placed) -> Said:
     summary = render_summary(
         report, native, chain=context.chain.slug, address=address, liquid_above_usd=liquid
     )
-    return _said(placed, native, summary)
+    return _said(placed, native, report.static, summary)
 
 
-def _said(placed: Placed, native: NativeFeatures, summary: Summary) -> Said:
+def _said(placed: Placed, native: NativeFeatures, static: StaticFindings, summary: Summary) -> Said:
     mine = placed.token.pool
     keys = {str(key).lower() for key in (mine.address, mine.pool_id) if key}
     pools = [
@@ -153,7 +154,7 @@ def _said(placed: Placed, native: NativeFeatures, summary: Summary) -> Said:
         sell_tax=_number(pool.sell_tax) if pool else None,
         drained=native.funds_can_be_drained,
         bypassed=native.allowance_bypass,
-        mints=native.mint_or_burn_function,
+        mints=static.mint_or_burn_function,
     )
 
 

@@ -1,10 +1,12 @@
 """Made-up rows and strategies for them."""
 
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_type_hints
 
 from hypothesis import strategies as st
 from msgspec import structs
 
+from core.fields.scan_findings import ScanFindings
+from core.fields.static_findings import StaticFindings
 from core.primitives import Address, Hash32, RawAmount, Selector
 from core.report import (
     ClockLimitRow,
@@ -13,7 +15,6 @@ from core.report import (
     PoolResultRow,
     Report,
     ReportRow,
-    StaticFindings,
 )
 from sql.rows import BlockRow, LaunchRow, PoolRow
 
@@ -119,15 +120,6 @@ heads = st.builds(
     creator_address=st.none() | addresses,
     creator_balance_raw=st.none() | amounts,
     others_raw=st.none() | amounts,
-    sell_blocked_later=truths,
-    sell_tax_rises=truths,
-    sell_depends_on_size=truths,
-    sell_blocked_after_others=truths,
-    sell_depends_on_conditions=truths,
-    untested_conditions=truths,
-    hidden_owner_controls=truths,
-    unproved_custody=truths,
-    creates_balances=truths,
     owner_slots_vacant=truths,
     clock_block=st.none() | times,
     clock_time_s=st.none() | times,
@@ -139,8 +131,13 @@ findings = st.builds(
     mint_or_burn_function=truths,
     is_proxy=truths,
     tax_can_be_modified=truths,
-    balance_update_function=st.lists(selectors, max_size=3).map(tuple),
-    allowance_update_function=st.lists(selectors, max_size=3).map(tuple),
+    balance_update_function=st.none() | st.lists(selectors, max_size=3).map(tuple),
+    allowance_update_function=st.none() | st.lists(selectors, max_size=3).map(tuple),
+)
+
+
+scans = st.builds(
+    ScanFindings, **{key: st.from_type(kind) for key, kind in get_type_hints(ScanFindings).items()}
 )
 
 
@@ -212,6 +209,7 @@ def reports(draw: st.DrawFn) -> Report:
     return Report(
         token=draw(heads),
         static=draw(findings),
+        scan=draw(scans),
         pools=None if pools is None else _numbered(pools),
         holders=_numbered(draw(st.lists(holders, max_size=3))),
         clock_limits=tuple(draw(st.lists(clock_limits, max_size=3))),
@@ -239,7 +237,13 @@ def bare_report(token: Address, *, scanned_at_s: int, is_settled: bool = True) -
     unknown: dict[str, Any] = dict.fromkeys(ReportRow.__struct_fields__)
     head = ReportRow(**{**unknown, **known})
     return Report(
-        token=head, static=StaticFindings(), pools=None, holders=(), clock_limits=(), evidence=()
+        token=head,
+        static=StaticFindings(),
+        scan=ScanFindings(),
+        pools=None,
+        holders=(),
+        clock_limits=(),
+        evidence=(),
     )
 
 

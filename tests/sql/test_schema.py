@@ -10,8 +10,12 @@ from msgspec import structs
 
 from core import report
 from core.errors import StoreError
+from core.fields.scan_findings import ScanFindings
+from core.fields.static_findings import StaticFindings
+from core.primitives import Address, Selector
 from sql import rows
 from sql.columns import ADDED, NARROWED, TABLES, columns_of
+from sql.reports import read_report
 from sql.statements import load_migrations
 from sql.store import Store
 from sql.transfer_tables import TRANSFER_COLUMNS
@@ -38,10 +42,10 @@ def test_the_transfer_table_is_as_declared(store: Store) -> None:
 def test_every_row_struct_has_a_table() -> None:
     structs = {
         name
-        for name in vars(rows)
+        for name in (*vars(rows), *vars(report))
         if name.endswith("Row") and name != "Row" and name not in IN_NO_TABLE
     }
-    assert structs == {row.__name__ for row in TABLES.values()} - {"StaticFindings"}
+    assert structs == {row.__name__ for row in TABLES.values()}
 
 
 def test_only_declared_integers_are_narrow(store: Store) -> None:
@@ -100,6 +104,50 @@ def test_reports_outlive_the_step_that_brought_the_contracts_clock(
     assert head is not None
     assert (head.name, head.owner_slots_vacant, head.clock_block) == ("n", None, None)
     store.close()
+
+
+def test_findings_outlive_the_step_that_made_them_rows(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps = load_migrations()
+    monkeypatch.setattr("sql.migrate.load_migrations", lambda: steps[:19])
+    Store.open(path).close()
+    monkeypatch.undo()
+    with duckdb.connect(str(path)) as file:
+        file.execute("insert into token values (7, 1, '0x7', 'request', 1, null)")
+        file.execute(
+            "insert into report (token_id, pools_resolved, chain_id, address, block_number,"
+            " block_hash, block_time_s, scanned_at_s, is_settled, name, symbol, decimals,"
+            " supply_raw, burned_raw, privileged_spenders, is_open_source, sell_tax_rises,"
+            " creates_balances)"
+            " values (7, true, 1, '0x7', 1, '0x1', 1, 1, true, 'n', 's', 18, '1', '0', [], false,"
+            " true, false)"
+        )
+        file.execute(
+            "insert into report_static (token_id, can_selfdestruct, is_proxy, timebomb,"
+            " position_cap_can_be_modified, balance_update_function, allowance_update_function)"
+            " values (7, true, false, 'true', 'pending', ['0xa9059cbb', '0x23b872dd'], [])"
+        )
+        file.execute("insert into report_body values (7, 'of another form'::blob)")
+        before = file.execute("select key, value from v_findings order by key").fetchall()
+    for _ in range(2):  # the second time as the log of the first leaves it
+        store = Store.open(path)
+        found = read_report(store, chain_id=1, address=Address("0x7"))
+        with store.cursor() as cursor:
+            after = cursor.execute("select key, value from v_findings order by key").fetchall()
+        store.close()
+        assert found is not None
+        assert found.static == StaticFindings(
+            can_selfdestruct=True,
+            is_proxy=False,
+            timebomb=True,
+            position_cap_can_be_modified="pending",
+            balance_update_function=(Selector("0xa9059cbb"), Selector("0x23b872dd")),
+            allowance_update_function=(),
+        )
+        assert found.scan == ScanFindings(sell_tax_rises=True, creates_balances=False)
+        assert set(before) <= set(after)
+        assert {("sell_tax_rises", "true"), ("creates_balances", "false")} <= set(after)
 
 
 def test_a_step_that_fails_leaves_the_file_as_it_was(

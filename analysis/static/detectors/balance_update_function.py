@@ -13,10 +13,4 @@ def _look(code: ContractModel) -> DetectorAnswer:
     return DetectorAnswer.of_all(hits, code)
 
 
-DETECTOR = Detector(
-    key="balance_update_function",
-    version=4,
-    true_when="a function stores to the mapping behind balanceOf",
-    not_when=("another mapping of the same shape",),
-    look=_look,
-)
+DETECTOR = Detector(key="balance_update_function", look=_look)

@@ -15,10 +15,4 @@ def _look(code: ContractModel) -> DetectorAnswer:
     return DetectorAnswer.of(_hits(code), code, instructions=["SELFDESTRUCT"], is_met=True)
 
 
-DETECTOR = Detector(
-    key="can_selfdestruct",
-    version=2,
-    true_when="a SELFDESTRUCT can be reached",
-    not_when=("bytes of data or metadata equal the instruction",),
-    look=_look,
-)
+DETECTOR = Detector(key="can_selfdestruct", look=_look)

@@ -77,11 +77,7 @@ class DetectorAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Detector(msgspec.Struct, frozen=True, kw_only=True):
-    """A detector, named after the API field that it fills."""
+    """A detector, named after the field of `core.fields` that it answers."""
 
     key: str
-    version: int
-    """Bumped when any answer may change; stored beside the answer."""
-    true_when: str
-    not_when: tuple[str, ...]
     look: Callable[[ContractModel], DetectorAnswer]

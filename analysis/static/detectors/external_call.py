@@ -26,10 +26,4 @@ def _look(code: ContractModel) -> DetectorAnswer:
     return DetectorAnswer.of(_hits(code), code, instructions=_CALLS, is_met=True)
 
 
-DETECTOR = Detector(
-    key="external_call",
-    version=2,
-    true_when="a call goes to a target that is not a literal, or its answer is used",
-    not_when=("precompiles", "a literal target whose answer is ignored"),
-    look=_look,
-)
+DETECTOR = Detector(key="external_call", look=_look)

@@ -27,10 +27,4 @@ def _look(code: ContractModel) -> DetectorAnswer:
     return DetectorAnswer.of(_hits(code), code, functions=MOVERS, hangs_on_writers=True)
 
 
-DETECTOR = Detector(
-    key="has_blacklist_or_whitelist",
-    version=4,
-    true_when="a guard of transfers, or all of the amount, depends on what is stored per address",
-    not_when=("a mapping that only switches the fee, a cap or a cooldown off",),
-    look=_look,
-)
+DETECTOR = Detector(key="has_blacklist_or_whitelist", look=_look)

@@ -19,10 +19,4 @@ def _look(code: ContractModel) -> DetectorAnswer:
     return DetectorAnswer.of(_hits(code), code)
 
 
-DETECTOR = Detector(
-    key="has_owner_functionality",
-    version=2,
-    true_when="a check of the caller, or of its hash, decides whether a function goes on",
-    not_when=("balances and allowances keyed by the caller", "a fee exemption that gates nothing"),
-    look=_look,
-)
+DETECTOR = Detector(key="has_owner_functionality", look=_look)

@@ -20,10 +20,4 @@ def _look(code: ContractModel) -> DetectorAnswer:
     return DetectorAnswer.of(_hits(code), code, functions=MOVERS, hangs_on_writers=True)
 
 
-DETECTOR = Detector(
-    key="has_pause_functionality",
-    version=4,
-    true_when="a guard of transfers depends on a variable that is the same for everybody",
-    not_when=("per-address lists", "a cap"),
-    look=_look,
-)
+DETECTOR = Detector(key="has_pause_functionality", look=_look)

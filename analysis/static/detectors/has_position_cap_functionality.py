@@ -22,10 +22,4 @@ def _look(code: ContractModel) -> DetectorAnswer:
     return DetectorAnswer.of(_hits(code), code, functions=MOVERS)
 
 
-DETECTOR = Detector(
-    key="has_position_cap_functionality",
-    version=4,
-    true_when="a guard fails when the recipient's balance exceeds a stored value or constant",
-    not_when=("a cap on amounts",),
-    look=_look,
-)
+DETECTOR = Detector(key="has_position_cap_functionality", look=_look)

@@ -20,10 +20,4 @@ def _look(code: ContractModel) -> DetectorAnswer:
     return DetectorAnswer.of(_hits(code), code, functions=MOVERS)
 
 
-DETECTOR = Detector(
-    key="has_tax_functionality",
-    version=2,
-    true_when="the recipient is credited something else than the sender is debited",
-    not_when=("functions that burn on request",),
-    look=_look,
-)
+DETECTOR = Detector(key="has_tax_functionality", look=_look)

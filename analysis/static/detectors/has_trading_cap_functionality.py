@@ -22,10 +22,4 @@ def _look(code: ContractModel) -> DetectorAnswer:
     return DetectorAnswer.of(_hits(code), code, functions=MOVERS)
 
 
-DETECTOR = Detector(
-    key="has_trading_cap_functionality",
-    version=4,
-    true_when="a guard of transfers fails when the amount exceeds a constant or stored value",
-    not_when=("a balance check", "a cap on positions"),
-    look=_look,
-)
+DETECTOR = Detector(key="has_trading_cap_functionality", look=_look)

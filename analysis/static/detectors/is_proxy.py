@@ -13,10 +13,4 @@ def _look(code: ContractModel) -> DetectorAnswer:
     return DetectorAnswer(value=found.is_proxy, evidence=evidence)
 
 
-DETECTOR = Detector(
-    key="is_proxy",
-    version=2,
-    true_when="the fallback delegates the caller's own calldata",
-    not_when=("libraries called inside an ordinary token",),
-    look=_look,
-)
+DETECTOR = Detector(key="is_proxy", look=_look)

@@ -27,14 +27,4 @@ def _look(code: ContractModel) -> DetectorAnswer:
     return DetectorAnswer.of(_hits(code), code)
 
 
-DETECTOR = Detector(
-    key="mint_or_burn_function",
-    version=4,
-    true_when="a reachable function stores to what totalSupply() is computed from",
-    not_when=(
-        "the supply is set in the constructor only",
-        "tokens are sent to a dead address",
-        "an initializer that runs once and asks for no owner",
-    ),
-    look=_look,
-)
+DETECTOR = Detector(key="mint_or_burn_function", look=_look)

@@ -21,10 +21,4 @@ def _look(code: ContractModel) -> DetectorAnswer:
     return DetectorAnswer.of(_hits(code), code, functions=functions, hangs_on_writers=True)
 
 
-DETECTOR = Detector(
-    key="pause_status_can_be_modified",
-    version=4,
-    true_when="a function stores to a variable that a pause depends on",
-    not_when=("it is written in the constructor only",),
-    look=_look,
-)
+DETECTOR = Detector(key="pause_status_can_be_modified", look=_look)

@@ -21,10 +21,4 @@ def _look(code: ContractModel) -> DetectorAnswer:
     return DetectorAnswer.of(_hits(code), code, functions=functions, hangs_on_writers=True)
 
 
-DETECTOR = Detector(
-    key="tax_can_be_modified",
-    version=4,
-    true_when="a function stores to a rate of the tax",
-    not_when=("lists of addresses without fee",),
-    look=_look,
-)
+DETECTOR = Detector(key="tax_can_be_modified", look=_look)

@@ -21,13 +21,4 @@ def _look(code: ContractModel) -> DetectorAnswer:
     return DetectorAnswer.of(_hits(code), code, instructions=["TIMESTAMP", "NUMBER"], is_met=True)
 
 
-DETECTOR = Detector(
-    key="timebomb",
-    version=2,
-    true_when="the block number or time is compared with a constant or a stored value",
-    not_when=(
-        "a comparison with an argument of the caller only",
-        "passing the time on or storing it",
-    ),
-    look=_look,
-)
+DETECTOR = Detector(key="timebomb", look=_look)

@@ -24,10 +24,4 @@ def _look(code: ContractModel) -> DetectorAnswer:
     return DetectorAnswer.of(_hits(code), code, functions=functions, hangs_on_writers=True)
 
 
-DETECTOR = Detector(
-    key="trading_cap_can_be_modified",
-    version=4,
-    true_when="a function stores to the cap or to its switch",
-    not_when=("a constant cap with no switch",),
-    look=_look,
-)
+DETECTOR = Detector(key="trading_cap_can_be_modified", look=_look)

@@ -20,10 +20,4 @@ def _look(code: ContractModel) -> DetectorAnswer:
     return DetectorAnswer.of(_hits(code), code, functions=MOVERS, hangs_on_writers=True)
 
 
-DETECTOR = Detector(
-    key="trading_cooldown",
-    version=3,
-    true_when="a guard of transfers compares the clock with a per-address value transfers write",
-    not_when=("one global launch time", "a vesting deadline set by an admin"),
-    look=_look,
-)
+DETECTOR = Detector(key="trading_cooldown", look=_look)

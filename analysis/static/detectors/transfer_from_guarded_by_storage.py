@@ -12,10 +12,4 @@ def _look(code: ContractModel) -> DetectorAnswer:
     )
 
 
-DETECTOR = Detector(
-    key="transfer_from_guarded_by_storage",
-    version=3,
-    true_when="a guard on the way depends on storage other than the funds to be moved",
-    not_when=("only arithmetic and balance checks", "a condition that only chooses the tax"),
-    look=_look,
-)
+DETECTOR = Detector(key="transfer_from_guarded_by_storage", look=_look)

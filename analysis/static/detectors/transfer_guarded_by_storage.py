@@ -10,10 +10,4 @@ def _look(code: ContractModel) -> DetectorAnswer:
     return DetectorAnswer.of(find_storage_guards(code, TRANSFER), code, functions=(TRANSFER,))
 
 
-DETECTOR = Detector(
-    key="transfer_guarded_by_storage",
-    version=3,
-    true_when="a guard on the way depends on storage other than the funds to be moved",
-    not_when=("only arithmetic and balance checks", "a condition that only chooses the tax"),
-    look=_look,
-)
+DETECTOR = Detector(key="transfer_guarded_by_storage", look=_look)

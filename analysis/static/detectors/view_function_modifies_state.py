@@ -31,10 +31,4 @@ def _look(code: ContractModel) -> DetectorAnswer:
     return DetectorAnswer.of(_hits(code), code, functions=_VIEWS, is_met=True)
 
 
-DETECTOR = Detector(
-    key="view_function_modifies_state",
-    version=3,
-    true_when="a getter of the token standard, or of the owner, can reach a store",
-    not_when=("view code that only reads",),
-    look=_look,
-)
+DETECTOR = Detector(key="view_function_modifies_state", look=_look)

@@ -6,9 +6,7 @@ select
     transfer_success, send_tax, receive_tax, transfer_checked_at_s, allowance_bypass,
     privileged_spenders, funds_can_be_drained, owner_can_change_balance, is_launchpad_token,
     launchpad_name, creator_address, creator_balance_raw, owner_slots_vacant, clock_block,
-    clock_time_s, others_raw, sell_blocked_later, sell_tax_rises, sell_depends_on_size,
-    sell_blocked_after_others, sell_depends_on_conditions, untested_conditions,
-    hidden_owner_controls, unproved_custody, creates_balances
+    clock_time_s, others_raw
 from report
 where token_id = $token_id
 order by token_id

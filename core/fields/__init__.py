@@ -1,0 +1,1 @@
+"""The feature table: every reported field, declared once."""
