@@ -10,9 +10,8 @@ from analysis.token import admission, burned_supply, ownership, proxy_resolution
 from core.errors import TokenRefusedError, UpstreamError
 from core.primitives import Address, BlockRef, Hash32
 from core.rpc.messages import RpcAnswer, RpcRequest
-from demo.anvil import AnvilNode, quantity
+from demo.anvil import AnvilNode, NodeRefusedError, quantity
 from demo.layout import World, named_account
-from demo.wire import NodeRefusedError
 from tests.analysis.state.answers import raw
 from tests.analysis.static.test_delegation import CLONES
 from tests.chain.verbs import Chain
