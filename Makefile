@@ -52,7 +52,8 @@ fix: setup ## Mend what ruff can mend, then format
 	$(BIN)/ruff check --fix-only
 	$(BIN)/ruff format
 
-bench: setup ## Print every published number with its command
+bench: setup ## Time single functions, then print every published number with its command
+	$(PYTEST) benchmarks/micro -p benchmark $(ARGS)
 	@for name in $(BENCHMARKS); do \
 		echo "$(BIN)/python -m benchmarks.$$name"; \
 		$(BIN)/python -m benchmarks.$$name || exit 1; \

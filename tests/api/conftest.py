@@ -7,8 +7,8 @@ from pathlib import Path
 import httpx
 import pytest
 
+from harness.api.world import Get, World
 from tests.api.people import Browser, Provider, Street
-from tests.api.world import Get, World
 from tests.sql.empty_files import new_ledger
 
 

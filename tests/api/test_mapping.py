@@ -19,7 +19,7 @@ from api.formats.native import render_native
 from api.formats.shapes import Deadline, Envelope
 from api.formats.summary import VERDICTS, Verdict, render_summary
 from core.report import Report
-from tests.api.samples import CLOCK, LIQUID_USD, TOKEN_SHOWN, reports
+from harness.api.samples import CLOCK, LIQUID_USD, TOKEN_SHOWN, reports
 from tests.api.specified import MAPPING, TABLES, VALUES
 from tests.examples import one_in
 

@@ -10,7 +10,7 @@ from analysis.token.contract_clock import ContractClock
 from api.formats.native import render_native
 from api.formats.shapes import Deadline, Holder, NativeFeatures
 from core.report import LIQUIDITY_UNKNOWN, Report, StaticFindings
-from tests.api.samples import (
+from harness.api.samples import (
     CLOCK,
     DEAD,
     LIQUID_USD,

@@ -22,7 +22,7 @@ from core.abi import call_data
 from core.primitives import ZERO_ADDRESS, Address, BlockRef, Hash32, RawAmount
 from demo.anvil import quantity
 from demo.layout import ZooToken
-from tests.chain.verbs import Chain
+from harness.chain.verbs import Chain
 
 
 class Staged(msgspec.Struct, frozen=True, kw_only=True):

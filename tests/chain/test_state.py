@@ -12,9 +12,9 @@ from core.primitives import Address, BlockRef, Hash32
 from core.rpc.messages import RpcAnswer, RpcRequest
 from demo.anvil import AnvilNode, NodeRefusedError, quantity
 from demo.layout import World, named_account
+from harness.chain.verbs import Chain
 from tests.analysis.state.answers import raw
 from tests.analysis.static.test_delegation import CLONES
-from tests.chain.verbs import Chain
 
 FRONTS = ("proxy_1967", "proxy_beacon", "clone_1167")
 

@@ -15,7 +15,7 @@ from demo.reads import read, read_address
 from demo.seeding import lookup
 from demo.world import build_world
 from demo.zoo import ZOO
-from tests.chain.verbs import Chain
+from harness.chain.verbs import Chain
 
 BUILD_S = 20.0
 USDT_DIGITS = 10**6
