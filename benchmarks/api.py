@@ -30,10 +30,10 @@ from benchmarks._server import LEDGER, STORE
 from config.plans import load_plans
 from core.primitives import Address
 from core.report import PoolResultRow, Report
+from harness.api.samples import DEAD, make_holder, make_pool, make_report
 from sql.ledger import Ledger
 from sql.reports import write_report
 from sql.store import Store
-from tests.api.samples import DEAD, make_holder, make_pool, make_report
 
 ROUNDS = 5
 ROUND_S = 2

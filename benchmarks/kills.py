@@ -6,7 +6,7 @@ import sys
 import time
 
 from benchmarks._machine import describe
-from tests.api.kills import PROCESSES, kill_counters
+from harness.api.kills import PROCESSES, kill_counters
 
 
 def main() -> None:

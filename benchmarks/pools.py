@@ -18,26 +18,21 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 import httpx
-from eth_hash.auto import keccak
 
-from analysis.market.venues.pool import Candidate
-from analysis.market.venues.uniswap_v4 import state_slots
 from benchmarks._machine import ROOT, describe
 from benchmarks._process import Process
 from config.chains import Chain
 from config.load import load_chains
 from config.plans import load_plans
 from config.settings import load_settings
-from core.primitives import Hash32
-from core.rpc.messages import RpcRequest
 from demo.anvil import AnvilNode
 from demo.layout import ZooToken
 from demo.overlay import write_overlay
 from demo.world import build_world
+from harness.chain.empty_pools import crowd
 from indexer.coverage import extend_all
 from sql.ledger import Ledger
 from sql.pool_tables import insert_pools
-from sql.rows import PoolRow
 from sql.store import Store
 
 POOLS = 30_000
@@ -51,60 +46,6 @@ _SETTINGS = """
 rounds_every_s = 3600.0
 """
 """Nobody judges tokens that were not asked for."""
-
-_NEXT_TO_NOTHING = 1_000
-_BATCH = 2_000
-
-
-def crowd(node: AnvilNode, chain: Chain, token: ZooToken, *, count: int) -> list[PoolRow]:
-    """Rows of the token's real V4 pool and of others around it, which are made to exist."""
-    dex = next(dex for dex in chain.dexes if dex.kind == "AmmV4")
-    pool_ids = [
-        Hash32("0x" + keccak(b"%b %d" % (token.address.encode(), at)).hex()) for at in range(count)
-    ]
-    pool_ids[count // 2] = token.pool.pool_id or pool_ids[0]
-    slots = {
-        key: state_slots(
-            Candidate(
-                dex=dex, pool=dex.factory, token=token.address, quote=token.pool.quote, pool_id=key
-            )
-        )
-        for key in pool_ids
-    }
-    price = node.rpc(
-        "eth_getStorageAt", dex.factory, "0x" + slots[pool_ids[count // 2]][0].hex(), "latest"
-    )
-    writes = [
-        RpcRequest("anvil_setStorageAt", (dex.factory, "0x" + slot.hex(), word))
-        for key in pool_ids
-        if key != token.pool.pool_id
-        for slot, word in zip(slots[key], (price, f"0x{_NEXT_TO_NOTHING:064x}"), strict=True)
-    ]
-    for at in range(0, len(writes), _BATCH):
-        node.rpc_batch(writes[at : at + _BATCH])
-    node.mine()
-    sides = sorted((token.address, token.pool.quote))
-    return [
-        PoolRow(
-            chain_id=chain.id,
-            pool_key=key,
-            pool=dex.factory,
-            pool_id=key,
-            dex=dex.name,
-            kind=dex.kind,
-            variant=dex.variant,
-            factory=dex.factory,
-            token0=sides[0],
-            token1=sides[1],
-            fee=token.pool.fee,
-            tick_spacing=token.pool.tick_spacing,
-            stable=None,
-            hooks=None,
-            block_number=1,
-            log_index=at,
-        )
-        for at, key in enumerate(pool_ids)
-    ]
 
 
 class Service:

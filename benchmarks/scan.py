@@ -27,9 +27,9 @@ from demo.compile import load_artifacts
 from demo.layout import ZooToken
 from demo.overlay import write_overlay
 from demo.world import build_world
-from tests.chain.counting import CountingNode
-from tests.chain.many_pools import seed_nine_more
-from tests.chain.verbs import Chain as DemoChain
+from harness.chain.counting import CountingNode
+from harness.chain.many_pools import seed_nine_more
+from harness.chain.verbs import Chain as DemoChain
 
 ROUNDS = 5
 POOLS = 10

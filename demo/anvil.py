@@ -11,10 +11,13 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+import requests
+from web3 import HTTPProvider
+from web3.types import RPCEndpoint, RPCResponse
+
 from core.errors import ConfigError, UpstreamError
 from core.primitives import Address, Hash32
-from core.rpc.messages import RpcRequest
-from demo.wire import Wire
+from core.rpc.messages import RpcFault, RpcRequest
 
 PROJECT_ROOT = Path(__file__).resolve().parent.parent
 NODE_MODULES = PROJECT_ROOT / "node_modules"
@@ -29,6 +32,7 @@ _BEHIND_S = 10
 _START_TRIES = 3
 _START_S = 20.0
 _STOP_S = 5.0
+_ANSWER_S = 30.0
 
 # Runs the node and, beside it, a reader of our end of a pipe. When this process goes, however it
 # goes, the pipe closes and the reader ends the node. (PR_SET_PDEATHSIG would tie the node to the
@@ -72,6 +76,15 @@ def locate_anvil(node_modules: Path = NODE_MODULES) -> Path:
     return binary
 
 
+class NodeRefusedError(UpstreamError):
+    """The node answered a request with an error object."""
+
+    def __init__(self, *, method: str, fault: RpcFault) -> None:
+        super().__init__(service="anvil", reason=f"{method}: {fault.message}")
+        self.method = method
+        self.fault = fault
+
+
 class AnvilNode:
     """One anvil on a port of its own, for as long as the `with` block runs.
 
@@ -92,7 +105,8 @@ class AnvilNode:
         self._wanted_port = port
         self._port = 0
         self._leash: subprocess.Popen[bytes] | None = None
-        self._wire: Wire | None = None
+        self._session: requests.Session | None = None
+        self._provider: HTTPProvider | None = None
 
     def __enter__(self) -> Self:
         self.start()
@@ -117,7 +131,7 @@ class AnvilNode:
         for _ in range(_START_TRIES):
             # Between choosing a free port and binding it another process may take it.
             self._port = self._wanted_port or _find_free_port()
-            self._wire = Wire(host="127.0.0.1", port=self._port)
+            self._connect()
             self._leash = self._launch(binary)
             if self._await_answer():
                 return
@@ -139,8 +153,8 @@ class AnvilNode:
         except subprocess.TimeoutExpired:
             _signal_group(leash, signal.SIGKILL)
             leash.wait()
-        if self._wire is not None:
-            self._wire.close()
+        if self._session is not None:
+            self._session.close()
 
     def freeze(self) -> None:
         """Keep the node from answering while its port stays open, until `thaw`."""
@@ -216,11 +230,31 @@ class AnvilNode:
         """Ask one thing; the decoded `result`."""
         return self.rpc_batch([RpcRequest(method, params)])[0]
 
-    def rpc_batch(self, requests: Sequence[RpcRequest]) -> list[object]:
-        """Ask many things in one round trip; results in the order asked."""
-        if self._wire is None:
+    def rpc_batch(self, asked: Sequence[RpcRequest]) -> list[object]:
+        """Ask many things in one round trip; results in the order asked.
+
+        Raises NodeRefusedError for the first request that was refused.
+        """
+        if self._provider is None:
             raise UpstreamError(service="anvil", reason="is not running")
-        return self._wire.ask(requests)
+        if not asked:
+            return []  # JSON-RPC has no empty batch
+        batch = [(RPCEndpoint(one.method), one.params) for one in asked]
+        try:
+            answers = self._provider.make_batch_request(batch)
+        except (requests.RequestException, ValueError) as error:
+            raise UpstreamError(service="anvil", reason=str(error) or repr(error)) from error
+        if not isinstance(answers, list) or len(answers) != len(asked):
+            raise UpstreamError(service="anvil", reason=f"no answer to each of {len(asked)}")
+        return [_result(one, answer) for one, answer in zip(asked, answers, strict=True)]
+
+    def _connect(self) -> None:
+        # One session for all threads, so that `stop` can close it; its pool is thread-safe.
+        self._session = requests.Session()
+        self._session.trust_env = False  # no proxy stands before this machine
+        self._provider = HTTPProvider(
+            self.url, request_kwargs={"timeout": _ANSWER_S}, session=self._session
+        )
 
     # --- verbs ------------------------------------------------------------------------------
 
@@ -295,6 +329,19 @@ class AnvilNode:
         if not isinstance(receipt, dict):
             raise UpstreamError(service="anvil", reason=f"did not mine {sent}")
         return receipt
+
+
+def _result(request: RpcRequest, answer: RPCResponse) -> object:
+    error = answer.get("error")
+    if error is None:
+        return answer.get("result")
+    if isinstance(error, str):
+        raise NodeRefusedError(method=request.method, fault=RpcFault(code=0, message=error))
+    data = error.get("data")
+    fault = RpcFault(
+        code=error["code"], message=error["message"], data=data if isinstance(data, str) else None
+    )
+    raise NodeRefusedError(method=request.method, fault=fault)
 
 
 def quantity(value: object) -> int:

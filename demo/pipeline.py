@@ -1,23 +1,20 @@
 """Many transactions in few round trips: queued with their nonces, sent as a batch, mined."""
 
 import msgspec
-from eth_utils.crypto import keccak
+from eth_typing import HexAddress, HexStr
+from web3.types import Nonce
+from web3.utils.address import get_create2_address, get_create_address
 
 from core.abi import call_data, encode_values
 from core.errors import InternalError
 from core.primitives import Address, Hash32
 from core.rpc.messages import RpcRequest
-from demo.anvil import AnvilNode, quantity
+from demo.anvil import AnvilNode, NodeRefusedError, quantity
 from demo.compile import Artifacts
-from demo.wire import NodeRefusedError
 
 _GAS = 14_000_000
 """Limit of each transaction: room for the longest search for a hook, and several in one block."""
 _MOST_BLOCKS = 64
-
-_RLP_LITERALS = 0x80
-"""Smaller bytes stand for themselves; this plus a length opens a string."""
-_RLP_LISTS = 0xC0
 
 
 class TransactionFailedError(InternalError):
@@ -133,17 +130,13 @@ class Pipeline:
 
 
 def created_address(sender: Address, nonce: int) -> Address:
-    """Where a contract stands that this sender creates with this nonce (RLP of the two, hashed)."""
-    number = nonce.to_bytes((nonce.bit_length() + 7) // 8, "big")
-    if nonce == 0 or nonce >= _RLP_LITERALS:
-        number = bytes([_RLP_LITERALS + len(number)]) + number
-    body = bytes([_RLP_LITERALS + 20]) + bytes.fromhex(sender[2:]) + number
-    return Address("0x" + keccak(bytes([_RLP_LISTS + len(body)]) + body)[12:].hex())
+    """Where a contract stands that this sender creates with this nonce."""
+    return Address(get_create_address(HexAddress(HexStr(sender)), Nonce(nonce)).lower())
 
 
 def created2_address(creator: Address, *, salt: bytes, creation: str) -> Address:
     """Where a contract stands that `creator` makes with CREATE2 (EIP-1014)."""
-    code_hash = keccak(bytes.fromhex(creation))
-    return Address(
-        "0x" + keccak(b"\xff" + bytes.fromhex(creator[2:]) + salt + code_hash)[12:].hex()
+    made = get_create2_address(
+        HexAddress(HexStr(creator)), HexStr("0x" + salt.hex()), HexStr("0x" + creation)
     )
+    return Address(made.lower())

@@ -8,14 +8,13 @@ from eth_abi.exceptions import DecodingError
 
 from core.errors import UpstreamError
 from core.primitives import Address
-from demo.anvil import ETHER, AnvilNode
+from demo.anvil import ETHER, AnvilNode, NodeRefusedError
 from demo.compile import load_artifacts
 from demo.layout import Sides, World, ZooToken, native_worth
 from demo.pipeline import Pipeline
 from demo.reads import balance_of
 from demo.seeding import UNLIMITED, seed
 from demo.swaps import Call, approve_call, buy_call, pays_native, sell_call, spender_of
-from demo.wire import NodeRefusedError
 
 _GAS = 1_500_000
 _PAUSE_S = (0.5, 1.0)

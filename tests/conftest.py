@@ -1,9 +1,10 @@
 """What holds for every test: where chance comes from, and what it needs to run.
 
-Marks come from what a test uses, not from its folder: `node` from the fixture that starts one,
-`compiler` and `process` from what its module calls. `make test` runs what has none of them.
+Marks come from what a test uses, not from its folder: `node` and `process` from the fixture that
+starts one, `compiler` and `process` from what its module calls. `make test` runs what has none.
 """
 
+import gc
 import os
 import re
 from functools import cache
@@ -12,7 +13,14 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-NODE_FIXTURES = {"anvil_node"}
+FIXTURES = {
+    "anvil_node": "node",
+    "bare_node": "node",
+    "live": "node",
+    "running_provider": "process",
+}
+"""Fixtures that start a process, with the mark of the tests that use them."""
+
 COMPILES = re.compile(
     r"\b(compile_runtime|compile_sources|compile_all|run_compiler|load_artifacts)\b"
 )
@@ -38,9 +46,11 @@ SAMPLE = "0.8-opt"
 
 
 @cache
-def text_of(path: Path) -> str:
-    """The module's source."""
-    return path.read_text(encoding="utf-8")
+def marks_of_module(path: Path) -> frozenset[str]:
+    """Marks of all tests of a module: by what its source calls."""
+    text = path.read_text(encoding="utf-8")
+    found = {"compiler": COMPILES, "process": STARTS}
+    return frozenset(mark for mark, pattern in found.items() if pattern.search(text))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -53,24 +63,26 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def needs_of(item: pytest.Function) -> set[str]:
     """Names of the marks."""
-    text = text_of(item.path)
-    found = set()
-    if NODE_FIXTURES & set(item.fixturenames):
-        found.add("node")
-    if COMPILES.search(text):
-        found.add("compiler")
-    if STARTS.search(text):
-        found.add("process")
+    used = (FIXTURES.get(name) for name in item.fixturenames)
+    found = {*marks_of_module(item.path), *filter(None, used)}
     path = item.path.relative_to(item.config.rootpath).as_posix()
     if path in LONG and SAMPLE not in item.name:
         found.add("long")
     return found
 
 
-# CI judges a commit, so it must judge the same one the same way twice. A person's run explores.
+def pytest_collection_finish() -> None:
+    """Take modules and tests out of garbage collection: they live until the end."""
+    gc.collect()
+    gc.freeze()
+
+
+# CI judges a commit, so it must judge the same one the same way twice. A person's runs explore: a
+# few examples each time they change something, as many as CI with `make test-all`.
 # No deadlines: how long an example takes says more about the machine than about the code.
+settings.register_profile("quick", max_examples=25, deadline=None)
 settings.register_profile("explore", deadline=None)
 settings.register_profile("ci", derandomize=True, deadline=None)
-settings.load_profile("explore")
+settings.load_profile("quick")
 if os.environ.get("CI"):
     settings.load_profile("ci")

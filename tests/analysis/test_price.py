@@ -10,7 +10,7 @@ from config.chains import Chain
 from config.load import load_chains
 from core.primitives import Address
 from core.report import Report
-from tests.api.samples import make_pool, make_report
+from harness.api.samples import make_pool, make_report
 
 CHAIN = next(chain for chain in load_chains(None) if chain.slug == "ethereum")
 STABLE = CHAIN.stables[1].address

@@ -7,14 +7,14 @@ from pathlib import Path
 import httpx
 import pytest
 
-from sql.ledger import Ledger
+from harness.api.world import Get, World
 from tests.api.people import Browser, Provider, Street
-from tests.api.world import Get, World
+from tests.sql.empty_files import new_ledger
 
 
 @pytest.fixture
 async def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[World]:
-    ledger = Ledger.open(tmp_path / "ledger.sqlite")
+    ledger = new_ledger(tmp_path / "ledger.sqlite")
     opened = World(ledger)
     monkeypatch.setattr(time, "time", opened.clock)  # the windows of `limits` read it
     yield opened

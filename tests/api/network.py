@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from api.serving.serve import serve
-from tests.api.world import World
+from harness.api.world import World
 
 HOST = "127.0.0.1"
 

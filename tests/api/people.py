@@ -14,7 +14,7 @@ from api.serving.cached_answer_app import CachedAnswerApp
 from config.sign_in import OidcClient
 from core.secret import Secret
 from demo.compile import find_node
-from tests.api.world import CLIENT, World
+from harness.api.world import CLIENT, World
 
 PUBLIC = "https://assay.test"
 PLAIN = "http://localhost:8000"

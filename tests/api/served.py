@@ -9,8 +9,8 @@ from contextlib import closing
 from pathlib import Path
 
 from api.serving.serve import serve, stop_on_signals
+from harness.api.world import World
 from sql.ledger import Ledger
-from tests.api.world import World
 
 
 async def _serve(ledger: Ledger) -> None:

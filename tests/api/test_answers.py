@@ -12,7 +12,7 @@ from api.formats.rendering import FORMATS, clock_after
 from api.serving.answers import Answers
 from config.settings import ApiSettings
 from core.errors import TokenRefusedError, UpstreamError
-from tests.api.samples import (
+from harness.api.samples import (
     MINED_AT_S,
     TOKEN,
     TOKEN_SHOWN,
@@ -21,8 +21,8 @@ from tests.api.samples import (
     make_report,
     make_static,
 )
+from harness.api.world import Get, World, make_chain
 from tests.api.specified import check
-from tests.api.world import Get, World, make_chain
 
 FORMS = ["", "?response_format=compat", "/summary"]
 

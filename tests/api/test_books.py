@@ -13,8 +13,9 @@ from api.auth import usage_counters as module
 from api.auth.usage_counters import UsageCounters
 from config.plans import load_plans
 from core.errors import StoreError
+from harness.api.world import HandClock
 from sql.ledger import Calls, Ledger, Usage
-from tests.api.world import HandClock
+from tests.sql.empty_files import new_ledger
 
 PLANS = load_plans()
 DAY_S = 86_400
@@ -27,7 +28,7 @@ def clock() -> HandClock:
 
 @pytest.fixture
 def ledger(tmp_path: Path) -> Iterator[Ledger]:
-    opened = Ledger.open(tmp_path / "ledger.sqlite")
+    opened = new_ledger(tmp_path / "ledger.sqlite")
     yield opened
     opened.close()
 

@@ -6,10 +6,10 @@ import msgspec
 
 from analysis.token.contract_clock import ContractClock
 from core.primitives import BlockRef, Hash32
+from harness.api.samples import MINED_AT_S
+from harness.api.world import make_chain
 from indexer.follower_status import FollowStatus
 from service import clock_of
-from tests.api.samples import MINED_AT_S
-from tests.api.world import make_chain
 
 HEAD = BlockRef(
     number=20_000_000,

@@ -11,10 +11,10 @@ from rich.console import Console
 
 import assay
 from commands import sql_command
+from harness.api.samples import MINED_AT_S
+from harness.api.world import PLANS
 from sql.ledger import Ledger
 from sql.query import QueryResult
-from tests.api.samples import MINED_AT_S
-from tests.api.world import PLANS
 
 NASTY = "\x1b]0;owned\x07\x9b2J\u202e[red]x[/y]"
 SHOWN = r"\u001b]0;owned\u0007\u009b2J\u202e[red]x[/y]"

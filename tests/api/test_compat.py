@@ -11,7 +11,7 @@ from api.formats.compat import ALWAYS_NULL, TABLE, CompatFeatures, CompatHolder,
 from api.formats.native import render_native
 from core.primitives import RawAmount
 from core.report import Report
-from tests.api.samples import (
+from harness.api.samples import (
     CLOCK,
     LIQUID_USD,
     OWNER,

@@ -4,8 +4,8 @@ import httpx
 import pytest
 
 from config.settings import ApiSettings
-from tests.api.samples import TOKEN
-from tests.api.world import World
+from harness.api.samples import TOKEN
+from harness.api.world import World
 
 PATH = f"/token/1/{TOKEN}"
 WALLET, OTHER = "https://wallet.test", "https://other.test"

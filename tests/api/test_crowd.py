@@ -8,9 +8,9 @@ import httpx
 import pytest
 
 from core.errors import UpstreamError
+from harness.api.samples import OWNER, TOKEN, make_report
+from harness.api.world import PLANS, World
 from sql.ledger import Ledger
-from tests.api.samples import OWNER, TOKEN, make_report
-from tests.api.world import PLANS, World
 
 CROWD = 200
 

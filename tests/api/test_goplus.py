@@ -10,7 +10,7 @@ from hypothesis import given
 from api.formats.goplus_format import TABLE, GoPlusToken, render_goplus
 from api.formats.native import render_native
 from core.report import PoolResultRow, Report
-from tests.api.samples import (
+from harness.api.samples import (
     CLOCK,
     LIQUID_USD,
     OWNER,
@@ -21,7 +21,7 @@ from tests.api.samples import (
     make_static,
     reports,
 )
-from tests.api.world import World, headers_of
+from harness.api.world import World, headers_of
 
 PATH = "/goplus/api/v1/token_security/1"
 

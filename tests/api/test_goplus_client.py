@@ -11,8 +11,7 @@ from swagger_client.configuration import Configuration
 
 from core.errors import TokenRefusedError
 from core.primitives import Address
-from tests.api.network import on_network
-from tests.api.samples import (
+from harness.api.samples import (
     DEAD,
     OWNER,
     PAIR,
@@ -23,8 +22,9 @@ from tests.api.samples import (
     make_pool,
     make_report,
 )
+from harness.api.world import PLANS, World
+from tests.api.network import on_network
 from tests.api.test_batch import OTHERS, ManyTokens
-from tests.api.world import PLANS, World
 
 V4_ID = "0x" + "cd" * 32
 

@@ -6,7 +6,7 @@ import sys
 
 import msgspec
 
-from tests.api.kills import Outcome
+from harness.api.kills import Outcome
 from tests.house.sources import ROOT
 
 KILLS = 25
@@ -16,7 +16,7 @@ def test_a_kill_loses_and_doubles_nothing_that_was_to_be_kept() -> None:
     """In a process of its own, which forks; `benchmarks/kills.py` does it a thousand times."""
     seed = random.randrange(2**32)  # noqa: S311 - chance, not secrecy
     run = subprocess.run(
-        [sys.executable, "-m", "tests.api.kills", str(KILLS), str(seed)],
+        [sys.executable, "-m", "harness.api.kills", str(KILLS), str(seed)],
         cwd=ROOT,
         capture_output=True,
         check=True,

@@ -4,8 +4,8 @@ import pytest
 import structlog
 
 from config.log import configure_log
-from tests.api.samples import MINED_AT_S, TOKEN
-from tests.api.world import PLANS, World
+from harness.api.samples import MINED_AT_S, TOKEN
+from harness.api.world import PLANS, World
 
 
 async def test_a_fault_logs_its_trace_without_the_key(

@@ -19,8 +19,9 @@ from api.formats.native import render_native
 from api.formats.shapes import Deadline, Envelope
 from api.formats.summary import VERDICTS, Verdict, render_summary
 from core.report import Report
-from tests.api.samples import CLOCK, LIQUID_USD, TOKEN_SHOWN, reports
+from harness.api.samples import CLOCK, LIQUID_USD, TOKEN_SHOWN, reports
 from tests.api.specified import MAPPING, TABLES, VALUES
+from tests.examples import one_in
 
 Sent = dict[str, Any]
 
@@ -92,7 +93,7 @@ def test_every_compat_field_is_a_row() -> None:
     assert set(MAPPING) == set(TABLES["compat"])
 
 
-@settings(max_examples=40)
+@settings(max_examples=one_in(2))
 @given(reports())
 def test_each_row_of_the_mapping(report: Report) -> None:
     native, compat = both(report)
@@ -100,7 +101,7 @@ def test_each_row_of_the_mapping(report: Report) -> None:
         assert RULES[rule](compat[field], native, *reads), (field, compat[field], reads)
 
 
-@settings(max_examples=40)
+@settings(max_examples=one_in(2))
 @given(reports())
 def test_supply_and_holders_keep_every_digit(report: Report) -> None:
     native, compat = both(report)
@@ -121,7 +122,7 @@ def test_supply_and_holders_keep_every_digit(report: Report) -> None:
         assert float(share) == pytest.approx(holder["pct_held"], rel=1e-12, abs=1e-300)
 
 
-@settings(max_examples=40)
+@settings(max_examples=one_in(2))
 @given(reports())
 def test_text_of_a_closed_set_is_of_that_set(report: Report) -> None:
     native, _ = both(report)
@@ -139,7 +140,7 @@ def test_text_of_a_closed_set_is_of_that_set(report: Report) -> None:
     assert {flag.status for flag in summary.flags} <= set(VALUES["status"])
 
 
-@settings(max_examples=40)
+@settings(max_examples=one_in(2))
 @given(reports())
 def test_pending_stands_only_where_it_may(report: Report) -> None:
     native, _ = both(report)

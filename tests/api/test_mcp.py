@@ -12,10 +12,10 @@ from mcp.client import Client
 from mcp.client.streamable_http import streamable_http_client
 
 from core.errors import TokenRefusedError
+from harness.api.samples import MINED_AT_S, TOKEN, make_report
+from harness.api.world import PLANS, World
 from tests.api.network import on_network
-from tests.api.samples import MINED_AT_S, TOKEN, make_report
 from tests.api.specified import check
-from tests.api.world import PLANS, World
 
 ONE = {"chain": "ethereum", "address": TOKEN}
 JUDGING = ("check_token", "token_report", "token_evidence")

@@ -11,7 +11,7 @@ from api.formats.native import render_native
 from api.formats.shapes import Deadline, Holder, NativeFeatures
 from core.fields.static_findings import StaticFindings
 from core.report import LIQUIDITY_UNKNOWN, Report
-from tests.api.samples import (
+from harness.api.samples import (
     CLOCK,
     DEAD,
     LIQUID_USD,

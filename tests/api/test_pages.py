@@ -6,9 +6,9 @@ import httpx
 import pytest
 
 from core.errors import TokenRefusedError
+from harness.api.samples import TOKEN, TOKEN_SHOWN, make_report
+from harness.api.world import World
 from tests.api.people import PAGES, PUBLIC, Browser, read
-from tests.api.samples import TOKEN, TOKEN_SHOWN, make_report
-from tests.api.world import World
 
 PAGE = f"/t/ethereum/{TOKEN}"
 

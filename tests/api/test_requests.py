@@ -10,8 +10,8 @@ import pytest
 from config.burn import BURN_ADDRESSES
 from config.settings import ApiSettings
 from core.primitives import checksum
-from tests.api.samples import MINED_AT_S, TOKEN, TOKEN_SHOWN
-from tests.api.world import CLIENT, PLANS, World
+from harness.api.samples import MINED_AT_S, TOKEN, TOKEN_SHOWN
+from harness.api.world import CLIENT, PLANS, World
 
 PATH = f"/token/1/{TOKEN}"
 KEYED = (PATH, f"{PATH}/summary", f"{PATH}/evidence", "/usage")

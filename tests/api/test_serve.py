@@ -12,8 +12,8 @@ import pytest
 
 from api.serving.serve import ServerEndedError, serve, stop_on_signals
 from core.errors import ConfigError
-from tests.api.samples import TOKEN, TOKEN_SHOWN
-from tests.api.world import World
+from harness.api.samples import TOKEN, TOKEN_SHOWN
+from harness.api.world import World
 
 HOST = "127.0.0.1"
 

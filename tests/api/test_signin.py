@@ -5,6 +5,7 @@ from urllib.parse import parse_qs, urlsplit
 import httpx
 import pytest
 
+from harness.api.world import World
 from tests.api.people import (
     PAGES,
     PLAIN,
@@ -15,7 +16,6 @@ from tests.api.people import (
     form_token,
     read,
 )
-from tests.api.world import World
 
 LIES = (
     *(

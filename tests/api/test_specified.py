@@ -14,7 +14,7 @@ from api.formats.shapes import Deadline, Envelope, Holder, NativeFeatures, Pool
 from api.formats.summary import DominantPool, Summary, render_summary
 from api.routes.agent_keys import TrialKey
 from core.report import Report
-from tests.api.samples import CLOCK, LIQUID_USD, TOKEN_SHOWN, reports
+from harness.api.samples import CLOCK, LIQUID_USD, TOKEN_SHOWN, reports
 from tests.api.specified import TABLES, check
 
 STRUCTS: dict[str, type[msgspec.Struct]] = {

@@ -7,9 +7,9 @@ from typing import Any
 import httpx
 
 from api.deps import ChainState
-from tests.api.samples import TOKEN
+from harness.api.samples import TOKEN
+from harness.api.world import Get, World
 from tests.api.specified import TABLES
-from tests.api.world import Get, World
 
 ROOT = Path(__file__).parents[2]
 

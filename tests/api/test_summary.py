@@ -10,7 +10,7 @@ from api.formats.native import render_native
 from api.formats.summary import VERDICTS, DominantPool, Summary, refuse_summary, render_summary
 from core.primitives import Address
 from core.report import Report
-from tests.api.samples import (
+from harness.api.samples import (
     CLOCK,
     DEAD,
     LIQUID_USD,

@@ -9,9 +9,9 @@ import pytest
 from api.auth import rate_windows as module
 from api.auth import usage_counters
 from core.secret import Secret
+from harness.api.samples import MINED_AT_S, TOKEN
+from harness.api.world import PLANS, World, headers_of
 from tests.api.redis_server import RedisServer
-from tests.api.samples import MINED_AT_S, TOKEN
-from tests.api.world import PLANS, World, headers_of
 
 DAY_S = 86_400
 

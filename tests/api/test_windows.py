@@ -15,9 +15,9 @@ from limits.strategies import MovingWindowRateLimiter
 from api.auth import rate_windows as module
 from api.auth.rate_windows import LocalWindows, SharedWindows, Window
 from core.secret import Secret
+from harness.api.samples import TOKEN
+from harness.api.world import World
 from tests.api.redis_server import RedisServer
-from tests.api.samples import TOKEN
-from tests.api.world import World
 
 BURST = Window(kind="burst", limit=3, span_s=10)
 MINUTE = Window(kind="minute", limit=7, span_s=60)

@@ -19,7 +19,7 @@ from demo.compile import Artifacts, load_artifacts
 from demo.layout import World
 from demo.overlay import write_overlay
 from demo.world import build_world
-from tests.chain.verbs import Chain
+from harness.chain.verbs import Chain
 
 
 @pytest.fixture(scope="session")

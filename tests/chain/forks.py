@@ -9,7 +9,7 @@ from eth_utils.crypto import keccak
 from config.chains import Dex
 from demo.compile import Artifact, Artifacts
 from demo.pipeline import Pipeline
-from tests.chain.verbs import Chain
+from harness.chain.verbs import Chain
 
 FORK_FEE_BP = 100
 

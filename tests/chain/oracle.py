@@ -9,7 +9,7 @@ import msgspec
 from core.primitives import Address
 from demo.layout import ZooToken, router_of
 from demo.reads import read
-from tests.chain.verbs import Chain, Moved
+from harness.chain.verbs import Chain, Moved
 
 WAIT_S = 120
 """Between buying and selling: longer than the zoo's cooldown."""

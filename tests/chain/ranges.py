@@ -11,7 +11,7 @@ from demo.concentrated import POOL_KEY, open_concentrated, pool_key
 from demo.layout import FOR_EVER, Pool, Sides, VenueKey, ZooToken, positions_of
 from demo.pipeline import Pipeline
 from demo.seeding import UNLIMITED, fetch_addresses
-from tests.chain.verbs import Chain
+from harness.chain.verbs import Chain
 
 VENUES: tuple[VenueKey, ...] = ("v3", "pancake", "algebra", "slipstream", "v4")
 

@@ -23,7 +23,7 @@ from config.chains import Chain as ChainFacts
 from core.primitives import ZERO_ADDRESS, Address, BlockRef, Hash32, RawAmount
 from demo.anvil import quantity
 from demo.layout import ZooToken
-from tests.chain.verbs import Chain
+from harness.chain.verbs import Chain
 
 
 class Staged(msgspec.Struct, frozen=True, kw_only=True):

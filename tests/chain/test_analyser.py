@@ -18,11 +18,11 @@ from core.errors import StoreError, TokenRefusedError, UpstreamError
 from core.primitives import Address, BlockRef
 from core.report import Report
 from core.rpc.messages import RpcAnswer, RpcRequest
+from harness.chain.verbs import Chain
 from sql.reports import read_refusal, read_report
 from sql.rows import RefusalRow
 from sql.store import Store
 from sql.tokens import track_tokens
-from tests.chain.verbs import Chain
 
 SLUG = "ethereum"
 CHAIN_ID = 1

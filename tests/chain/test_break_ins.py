@@ -12,9 +12,9 @@ from core.abi import call_data
 from core.primitives import Address
 from demo.animal import Animal
 from demo.layout import named_account
+from harness.chain.verbs import Chain
 from tests.chain.judging import judge
 from tests.chain.test_custody import SUPPLY, shown
-from tests.chain.verbs import Chain
 
 KEEPER = named_account("a keeper of break-ins")
 TRANSFER_FROM = "transferFrom(address,address,uint256)"

@@ -26,8 +26,8 @@ from core.primitives import Address, BlockRef, Hash32, RawAmount
 from core.rpc.client import RpcClient
 from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
 from demo.layout import named_account
+from harness.chain.verbs import Chain
 from tests.analysis.cases_compile import BUILDS, Build, filled, run_compiler
-from tests.chain.verbs import Chain
 
 SOURCE = Path(__file__).parent / "caps" / "Capped.sol"
 SUPPLY = 1000 * 10**18

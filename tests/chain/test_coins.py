@@ -9,9 +9,9 @@ from analysis.market.venues.trade_route import TradeRoute
 from config.chains import Chain as ChainFacts
 from core.primitives import Address
 from core.rpc.client import RpcClient
+from harness.chain.verbs import Chain
 from tests.chain.matrix import animal_of
 from tests.chain.staging import candidate_of, read_routers, trade_for_coins
-from tests.chain.verbs import Chain
 
 FREE = Address("0x" + "f4" * 20)
 

@@ -26,15 +26,15 @@ from demo.overlay import write_overlay
 from demo.pipeline import created_address
 from demo.swaps import Call
 from demo.world import build_world
+from harness.chain.counting import CountingNode
+from harness.chain.verbs import Chain
 from sql.creator_tables import read_creator
 from sql.launch_tables import insert_launches
 from sql.reports import read_report, write_report
 from sql.rows import CreatorRow, LaunchRow
 from sql.store import Store
-from tests.chain.counting import CountingNode
 from tests.chain.judging import judge
 from tests.chain.test_scan import Hindered, with_node
-from tests.chain.verbs import Chain
 
 SUPPLY = 1_000_000 * 10**18
 

@@ -10,11 +10,11 @@ from core.primitives import ZERO_ADDRESS, Address
 from core.report import PoolResultRow, Report
 from demo.anvil import ETHER
 from demo.layout import NATIVE_USD
+from harness.chain.verbs import Chain
 from tests.chain.judging import judge
 from tests.chain.test_curves import pad_of
 from tests.chain.test_pools import asking, context_with, shown
 from tests.chain.test_scan import with_chain
-from tests.chain.verbs import Chain
 
 TOKEN_USD = 2.5
 """Of a quote token that is no anchor, as others see it."""

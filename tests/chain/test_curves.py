@@ -21,9 +21,9 @@ from core.rpc.client import RpcClient
 from demo.anvil import ETHER
 from demo.layout import named_account
 from demo.reads import read
+from harness.chain.verbs import Chain
 from tests.chain.judging import judge
 from tests.chain.test_scan import with_chain
-from tests.chain.verbs import Chain
 
 TOKEN = named_account("a launched token")
 STRANGER = named_account("nobody's token")

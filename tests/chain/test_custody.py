@@ -16,9 +16,9 @@ from core.abi import call_data
 from core.primitives import Address, RawAmount
 from core.report import Report, ReportRow
 from demo.layout import named_account
+from harness.chain.verbs import Chain
 from tests.chain.judging import judge
 from tests.chain.test_scan import Knowing, NoOverrides
-from tests.chain.verbs import Chain
 
 SUPPLY = 1_000_000 * 10**18
 KEEPER = named_account("a keeper of custody")

@@ -29,13 +29,13 @@ from demo.layout import World, ZooToken, named_account
 from demo.overlay import write_overlay
 from demo.swaps import Call
 from demo.world import build_world
+from harness.chain.verbs import Chain, Log
 from indexer.follower import Follower
 from indexer.transfer_history import Histories
 from sql.reports import write_report
 from sql.store import Store
 from tests.chain.judging import judge
 from tests.chain.test_holders import TRANSFER, ranked, replay, top_of
-from tests.chain.verbs import Chain, Log
 from tests.sql.stored import transfers_of
 
 ROOT = Path(__file__).parents[2]

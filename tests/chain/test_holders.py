@@ -17,12 +17,12 @@ from core.primitives import ZERO_ADDRESS, Address, RawAmount
 from core.report import Report
 from core.rpc.client import RpcClient
 from demo.animal import Animal
+from harness.chain.verbs import Chain, Log
 from indexer.backfill import backfill
 from sql.rows import LaunchRow
 from sql.store import Store
 from tests.chain.judging import judge
 from tests.chain.test_scan import Knowing
-from tests.chain.verbs import Chain, Log
 
 DEAD = Address("0x000000000000000000000000000000000000dead")
 TRANSFER = topic_of("Transfer(address,address,uint256)")

@@ -9,15 +9,15 @@ from core.primitives import Address, RawAmount
 from core.report import PoolResultRow, Report
 from demo.animal import Animal
 from demo.layout import VenueKey, ZooToken
+from harness.chain.counting import CountingNode
+from harness.chain.verbs import Chain
 from tests.chain.back_ends import LACKING, Lacking
-from tests.chain.counting import CountingNode
 from tests.chain.judging import judge
 from tests.chain.oracle import real_trade
 from tests.chain.test_matrix import pool_of
 from tests.chain.test_prediction import TAX_POINTS
 from tests.chain.test_scan import Knowing
 from tests.chain.test_trips import MOST_CALLS, MOST_TRIPS
-from tests.chain.verbs import Chain
 
 DAY_S = 86_400
 VENUES: tuple[VenueKey, ...] = ("v2", "v3", "v4", "solid", "slipstream")

@@ -18,10 +18,10 @@ from demo.anvil import ETHER
 from demo.launchpads import CURVE_PAD, DIRECT_PAD
 from demo.layout import NATIVE_USD
 from demo.reads import balance_of
+from harness.chain.verbs import Chain
 from sql.rows import LaunchRow
 from tests.chain.judging import judge
 from tests.chain.test_scan import Hindered, with_chain, with_node
-from tests.chain.verbs import Chain
 
 
 async def report_of(chain: Chain, context: ChainContext, key: str) -> Report:

@@ -15,9 +15,9 @@ from demo.anvil import ETHER
 from demo.concentrated import POOL_KEY, pool_key
 from demo.layout import FOR_EVER, ZooToken, positions_of
 from demo.reads import balance_of, read
+from harness.chain.verbs import Chain
 from tests.chain.judging import judge
 from tests.chain.test_pools import own_pool, sqrt_at, usd_of, v4_words
-from tests.chain.verbs import Chain
 
 Range = tuple[int, int]
 

@@ -17,12 +17,12 @@ from demo.layout import FOR_EVER, Sides, ZooToken, positions_of
 from demo.pipeline import Pipeline
 from demo.seeding import UNLIMITED, fetch_addresses
 from demo.swaps import sell_call, spender_of
+from harness.chain.verbs import Chain
 from tests.chain.forks import fork_v2
 from tests.chain.judging import judge
 from tests.chain.matrix import BEHAVIOURS, CASES, KINDS, animal_of
 from tests.chain.oracle import real_trade
 from tests.chain.test_prediction import TAX_POINTS, assert_pool_agrees, predicted
-from tests.chain.verbs import Chain
 
 WITHOUT_ROUTERS = (
     "honest",

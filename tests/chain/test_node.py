@@ -11,10 +11,9 @@ from pathlib import Path
 import pytest
 
 from core.errors import ConfigError, UpstreamError
-from demo.anvil import ETHER, AnvilNode, locate_anvil, quantity
+from demo.anvil import ETHER, AnvilNode, NodeRefusedError, locate_anvil, quantity
 from demo.layout import named_account
-from demo.wire import NodeRefusedError
-from tests.chain.verbs import Chain
+from harness.chain.verbs import Chain
 
 ALICE, BOB = named_account("alice"), named_account("bob")
 GONE_S = 10.0

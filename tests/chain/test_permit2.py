@@ -19,10 +19,10 @@ from demo.animal import Animal
 from demo.compile import compile_runtime
 from demo.layout import FOR_EVER, ZooToken, router_of
 from demo.seeding import UNLIMITED
+from harness.chain.verbs import Chain, Sent
 from tests.chain.judging import judge
 from tests.chain.matrix import animal_of
 from tests.chain.staging import candidate_of, read_routers, trade_for_coins
-from tests.chain.verbs import Chain, Sent
 
 FOLDER = Path(__file__).parent / "permit2"
 FREE = Address("0x" + "f4" * 20)

@@ -18,7 +18,6 @@ from analysis.external.verified_sources import Sources
 from analysis.pipeline.chain_context import ChainContext
 from analysis.reads.indexed_facts import IndexedFacts
 from analysis.reads.node import Node
-from benchmarks.pools import crowd
 from config.chains import Chain as ChainFacts
 from config.settings import MarketDataSettings, SourceSettings
 from core.primitives import ZERO_ADDRESS, Address, BlockRef
@@ -29,10 +28,11 @@ from demo.layout import NATIVE_USD, Sides, ZooToken, native_worth, router_of
 from demo.pipeline import Pipeline
 from demo.reads import balance_of, read
 from demo.seeding import UNLIMITED, fetch_addresses, seed
+from harness.chain.empty_pools import crowd
+from harness.chain.verbs import Chain
 from sql.rows import PoolRow
 from tests.analysis.external.service import Service, running_service
 from tests.chain.judging import judge
-from tests.chain.verbs import Chain
 
 getcontext().prec = 60
 

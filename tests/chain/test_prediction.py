@@ -12,10 +12,10 @@ from core.errors import TokenRefusedError
 from core.report import PoolResultRow, Report
 from demo.layout import World
 from demo.zoo import ZOO
+from harness.chain.verbs import Chain
 from tests.chain.back_ends import LACKING, Lacking
 from tests.chain.judging import judge
 from tests.chain.oracle import RealOutcome, real_trade
-from tests.chain.verbs import Chain
 
 TAX_POINTS = 0.01
 """How far a predicted tax may be from the real one, in percentage points."""

@@ -11,13 +11,13 @@ from core.report import PoolResultRow, Report
 from demo import concentrated
 from demo.anvil import ETHER
 from demo.layout import VenueKey, ZooToken
+from harness.chain.counting import CountingNode
+from harness.chain.verbs import Chain
 from tests.chain.back_ends import LACKING, Lacking
-from tests.chain.counting import CountingNode
 from tests.chain.judging import judge
 from tests.chain.oracle import real_trade
 from tests.chain.ranges import ASK, BID, DUST, LAUNCH, VENUES, Position, place
 from tests.chain.test_prediction import assert_pool_agrees, predicted
-from tests.chain.verbs import Chain
 
 LIQUID_USD = 100.0
 

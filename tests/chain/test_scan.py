@@ -15,9 +15,9 @@ from core.errors import UpstreamError
 from core.primitives import Address, BlockRef, RawAmount
 from core.report import PoolResultRow, Report
 from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
+from harness.chain.verbs import Chain
 from tests.chain.back_ends import LACKING, Lacking
 from tests.chain.judging import judge
-from tests.chain.verbs import Chain
 
 
 class Hindered:

@@ -4,7 +4,7 @@ import pytest
 
 from core.primitives import Address
 from demo.reads import read, read_address
-from tests.chain.verbs import Chain, revert_reason
+from harness.chain.verbs import Chain, revert_reason
 
 ROUTES = "(address,address,bool)[]"
 FOR_TOKENS = f"swapExactTokensForTokens(uint256,uint256,{ROUTES},address,uint256)"

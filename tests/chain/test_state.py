@@ -19,12 +19,11 @@ from analysis.token.proxy_resolution import ProxyReads, Trail
 from core.errors import TokenRefusedError, UpstreamError
 from core.primitives import Address, BlockRef, Hash32
 from core.rpc.messages import RpcAnswer, RpcRequest
-from demo.anvil import AnvilNode, quantity
+from demo.anvil import AnvilNode, NodeRefusedError, quantity
 from demo.layout import World, named_account
-from demo.wire import NodeRefusedError
+from harness.chain.verbs import Chain
 from tests.analysis.state.answers import raw
 from tests.analysis.static.test_delegation import CLONES
-from tests.chain.verbs import Chain
 
 T = TypeVar("T")
 

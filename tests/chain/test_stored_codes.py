@@ -17,9 +17,9 @@ from core.fields.static_findings import StaticFindings
 from core.primitives import Address
 from demo.anvil import AnvilNode
 from demo.layout import named_account
+from harness.chain.verbs import Chain
 from sql.codes import read_found, write_found
 from sql.store import Store
-from tests.chain.verbs import Chain
 
 FRONTS = {
     "EIP-1167": "363d3d373d3d3d363d73{}5af43d82803e903d91602b57fd5bf3",

@@ -12,10 +12,10 @@ from demo.layout import FOR_EVER, positions_of
 from demo.pipeline import Pipeline
 from demo.reads import read_address
 from demo.seeding import UNLIMITED
-from tests.chain.counting import CountingNode
+from harness.chain.counting import CountingNode
+from harness.chain.verbs import Chain
 from tests.chain.judging import judge
 from tests.chain.test_matrix import with_dexes
-from tests.chain.verbs import Chain
 
 NEW_FEE, ITS_SPACING = 2_000, 40
 NEW_SPACING = 75

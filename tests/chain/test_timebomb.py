@@ -26,8 +26,8 @@ from core.report import Report
 from core.rpc.client import RpcClient
 from demo.layout import ZooToken
 from demo.reads import read
-from tests.api.samples import LIQUID_USD
-from tests.chain.verbs import Chain
+from harness.api.samples import LIQUID_USD
+from harness.chain.verbs import Chain
 
 YEAR_S = 365 * 86_400
 DAY_S = 86_400

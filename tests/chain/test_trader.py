@@ -13,7 +13,7 @@ from demo.layout import World
 from demo.reads import read
 from demo.trader import Trader
 from demo.world import build_world
-from tests.chain.verbs import Chain
+from harness.chain.verbs import Chain
 
 PATIENCE_S = 20.0
 SWAPS = [

@@ -13,11 +13,11 @@ from analysis.pipeline.store_adapter import ReportStore
 from analysis.reads.indexed_facts import IndexedFacts
 from config.chains import Chain as ChainFacts
 from core.primitives import Address, BlockRef, RawAmount
+from harness.chain.verbs import Chain
 from sql.store import Store
 from tests.chain.judging import judge
 from tests.chain.test_custody import KEEPER, with_wallets
 from tests.chain.test_scan import NoOverrides
-from tests.chain.verbs import Chain
 
 SLUG = "ethereum"
 SIX_HOURS_S = 6 * 3600

@@ -8,15 +8,14 @@ import pytest
 from config.load import load_chains
 from core.abi import call_data
 from core.primitives import ZERO_ADDRESS, Address
-from demo.anvil import AnvilNode
+from demo.anvil import AnvilNode, NodeRefusedError
 from demo.layout import NATIVE_USD, Pool, World
 from demo.overlay import write_overlay
 from demo.reads import read, read_address
 from demo.seeding import lookup
-from demo.wire import NodeRefusedError
 from demo.world import build_world
 from demo.zoo import ZOO
-from tests.chain.verbs import Chain
+from harness.chain.verbs import Chain
 
 BUILD_S = 20.0
 USDT_DIGITS = 10**6

@@ -8,11 +8,11 @@ from msgspec.structs import asdict
 from config.burn import BURN_ADDRESSES
 from core.abi import call_data
 from core.primitives import ZERO_ADDRESS, Address
+from demo.anvil import NodeRefusedError
 from demo.reads import read, read_address
-from demo.wire import NodeRefusedError
 from demo.zoo import ZOO
+from harness.chain.verbs import Chain, revert_reason
 from tests.chain.oracle import real_trade
-from tests.chain.verbs import Chain, revert_reason
 
 HONEST: dict[str, object] = {
     "buy_success": True,

@@ -26,7 +26,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "commands": {*PACKAGES, "service"},
     "assay": {"core", "config", "commands"},
 }
-OURS = {*MAY_IMPORT, "tests", "benchmarks"}
+OURS = {*MAY_IMPORT, "tests", "harness", "benchmarks"}
 
 # polars and duckdb hand frames to each other through it, and do not require it themselves.
 NEEDED_BY_OTHERS = {"pyarrow"}
@@ -43,6 +43,19 @@ def wrong_arrows(top: str, path: Path) -> Iterator[str]:
 @pytest.mark.parametrize("top", MAY_IMPORT)
 def test_imports_point_left(top: str) -> None:
     wrong = [line for path in python_files(top) for line in wrong_arrows(top, path)]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_tests_and_benchmarks_share_the_harness_only() -> None:
+    """benchmarks/redteam.py runs the traps of tests/redteam."""
+    forbidden = {"harness": {"tests", "benchmarks"}, "tests": {"benchmarks"}}
+    wrong = [
+        f"{path.relative_to(ROOT)}:{line} imports {name}"
+        for top, targets in (*forbidden.items(), ("benchmarks", {"tests"}))
+        for path in python_files(top)
+        for name, line in imported(path)
+        if name.partition(".")[0] in targets and not name.startswith("tests.redteam.")
+    ]
     assert not wrong, "\n".join(wrong)
 
 

@@ -23,6 +23,7 @@ from tests.indexer.scripted_node import (
     Sent,
     client_of,
 )
+from tests.sql.empty_files import new_store
 
 SETTINGS = IndexerSettings(initial_log_range=4, max_log_range=16, commit_rows=20)
 EVENTS = [(Pair(-1, 0), Sent(0, 5), Odd(0)), (Pool(1, 2), Sent(1, 6)), (Sent(0, 7), Sent(3, 1)), ()]
@@ -30,7 +31,7 @@ EVENTS = [(Pair(-1, 0), Sent(0, 5), Odd(0)), (Pool(1, 2), Sent(1, 6)), (Sent(0, 
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
-    opened = Store.open(tmp_path / "store.duckdb")
+    opened = new_store(tmp_path / "store.duckdb")
     yield opened
     opened.close()
 

@@ -28,6 +28,7 @@ from tests.indexer.scripted_node import (
     Sent,
     client_of,
 )
+from tests.sql.empty_files import new_store
 from tests.sql.stored import transfers_of
 
 SETTINGS = IndexerSettings(poll_s=0.01, initial_log_range=8, max_log_range=16)
@@ -63,7 +64,7 @@ class Board:
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
-    opened = Store.open(tmp_path / "store.duckdb")
+    opened = new_store(tmp_path / "store.duckdb")
     yield opened
     opened.close()
 

@@ -21,6 +21,7 @@ from core.errors import UpstreamError
 from core.rpc.client import RpcClient
 from indexer.follower import Follower
 from sql.store import Store
+from tests.examples import one_in
 from tests.indexer.ledger_of_chain import assert_window, expect, read
 from tests.indexer.scripted_node import (
     CHAIN,
@@ -36,6 +37,7 @@ from tests.indexer.scripted_node import (
     address,
     client_of,
 )
+from tests.sql.empty_files import new_store
 
 T = TypeVar("T")
 SETTINGS = IndexerSettings(initial_log_range=8, max_log_range=16)
@@ -111,7 +113,7 @@ class Following(RuleBasedStateMachine):
         self.folder = tempfile.TemporaryDirectory()
         self.path = Path(self.folder.name) / "store.duckdb"
         self.node = ScriptedNode()
-        self.store = Store.open(self.path)
+        self.store = new_store(self.path)
         self.client: RpcClient = client_of(self.node)
         self.follower = self.new_follower()
         self.is_level = False
@@ -209,9 +211,8 @@ class Following(RuleBasedStateMachine):
 
 
 Following.TestCase.settings = settings(
-    max_examples=15,
+    max_examples=one_in(6),
     stateful_step_count=12,
-    deadline=None,
     suppress_health_check=list(HealthCheck),
 )
 test_following = Following.TestCase

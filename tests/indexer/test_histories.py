@@ -22,6 +22,7 @@ from sql.reports import write_report
 from sql.rows import HistoryRow, TokenRow
 from sql.store import Store
 from sql.tokens import tracked
+from tests.examples import one_in
 from tests.indexer.scripted_node import (
     CHAIN,
     TOKENS,
@@ -37,6 +38,7 @@ from tests.indexer.scripted_node import (
     token,
 )
 from tests.indexer.test_follow_machine import LIES, Following
+from tests.sql.empty_files import new_store
 from tests.sql.samples import bare_report
 from tests.sql.stored import transfers_of, undecoded_in
 
@@ -135,9 +137,8 @@ class Remembering(Following):
 
 
 Remembering.TestCase.settings = settings(
-    max_examples=10,
+    max_examples=one_in(8),
     stateful_step_count=12,
-    deadline=None,
     suppress_health_check=list(HealthCheck),
 )
 test_remembering = Remembering.TestCase
@@ -154,7 +155,7 @@ POOL_AT = 1 + QUIET + BUSY
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
-    opened = Store.open(tmp_path / "store.duckdb")
+    opened = new_store(tmp_path / "store.duckdb")
     yield opened
     opened.close()
 

@@ -17,10 +17,10 @@ from config.settings import AnalysisSettings, IndexerSettings, RpcSettings
 from core.primitives import Address
 from core.rpc.client import RpcClient
 from demo.compile import load_artifacts
+from harness.chain.verbs import Chain
 from indexer.backfill import backfill
 from sql.store import Store
 from tests.chain.judging import judge
-from tests.chain.verbs import Chain
 from tests.indexer.conftest import LiveChain
 from tests.indexer.test_real_node import following, opened, until_level
 

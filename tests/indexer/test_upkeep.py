@@ -32,6 +32,7 @@ from tests.indexer.scripted_node import (
     client_of,
 )
 from tests.indexer.test_histories import POOL_AT, followed, lived, sent_in, stored
+from tests.sql.empty_files import new_store
 from tests.sql.samples import address, block, pool
 
 DAY_S = 86_400
@@ -40,7 +41,7 @@ SETTINGS = IndexerSettings(poll_s=0.01, trades_kept_s=DAY_S)
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
-    opened = Store.open(tmp_path / "store.duckdb")
+    opened = new_store(tmp_path / "store.duckdb")
     yield opened
     opened.close()
 

@@ -7,10 +7,9 @@ import msgspec
 from core.errors import InternalError
 from core.primitives import Address
 from core.rpc.messages import RpcRequest
-from demo.anvil import ETHER, AnvilNode, quantity
+from demo.anvil import ETHER, AnvilNode, NodeRefusedError, quantity
 from demo.layout import named_account
 from demo.swaps import Call
-from demo.wire import NodeRefusedError
 
 GWEI = 10**9
 _BASE_FEES = (4 * GWEI, 12 * GWEI)

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from sql.store import Store
+from tests.sql.empty_files import new_store
 
 
 @pytest.fixture
@@ -15,6 +16,6 @@ def path(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def store(path: Path) -> Iterator[Store]:
-    opened = Store.open(path)
+    opened = new_store(path)
     yield opened
     opened.close()

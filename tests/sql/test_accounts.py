@@ -10,13 +10,14 @@ import pytest
 from sql.accounts import Accounts, Session
 from sql.ledger import Ledger
 from sql.statements import LEDGER_SCHEMA, load_migrations
+from tests.sql.empty_files import new_ledger
 
 NOW_S = 1_790_000_000.5
 
 
 @pytest.fixture
 def ledger(tmp_path: Path) -> Iterator[Ledger]:
-    opened = Ledger.open(tmp_path / "ledger.sqlite")
+    opened = new_ledger(tmp_path / "ledger.sqlite")
     yield opened
     opened.close()
 

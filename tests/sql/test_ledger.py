@@ -14,6 +14,7 @@ from core.errors import StoreError
 from sql.ledger import AlreadyIssued, Calls, Ledger, NewKey, TrialEnded, Usage, digest_of
 from sql.ledger_file import LedgerFile
 from sql.statements import LEDGER_SCHEMA, load_migrations
+from tests.sql.empty_files import new_ledger
 from tests.sql.processes import read_line, start
 
 PLANS = load_plans()
@@ -29,7 +30,7 @@ def path(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def ledger(path: Path) -> Iterator[Ledger]:
-    opened = Ledger.open(path)
+    opened = new_ledger(path)
     yield opened
     opened.close()
 

@@ -20,11 +20,11 @@ from sql.reports import (
 from sql.rows import RefusalRow
 from sql.store import Store
 from sql.tokens import read_token, track_tokens
+from tests.examples import one_in
 from tests.sql.samples import address, bare_report, evidence_of, pool_result, reports
 
 on_one_store = settings(
-    max_examples=60,
-    deadline=None,
+    max_examples=one_in(2),
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 

@@ -15,6 +15,7 @@ from sql.query import Bounds, run_query
 from sql.store import Store
 from sql.tokens import set_transfers_from, track_tokens, tracked
 from sql.transfer_tables import Holdings, holders_of, insert_transfers
+from tests.examples import one_in
 from tests.sql.samples import address, addresses, amounts
 from tests.sql.stored import Transfer, transfers_of
 
@@ -61,7 +62,7 @@ moves = st.lists(
 )
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=one_in(4))
 @given(moves=moves)
 def test_transfers_come_back_exactly(moves: list[tuple[Address, Address, int]]) -> None:
     store = Store.open(MEMORY)
@@ -99,7 +100,7 @@ def test_a_token_that_is_not_tracked_is_an_error_and_nothing_is_kept(store: Stor
     assert tracked(store, chain_id=1) == []
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=one_in(4))
 @given(
     moves=st.lists(
         st.tuples(st.integers(0, 6), st.integers(0, 6), st.sampled_from(EDGES) | amounts),
@@ -129,7 +130,7 @@ def test_holders_are_what_came_less_what_went(
     store.close()
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=one_in(4))
 @given(
     moves=st.lists(
         st.tuples(st.integers(0, 4), st.integers(0, 4), st.sampled_from(EDGES) | amounts),

@@ -24,6 +24,7 @@ from sql.rows import CheckpointRow, HistoryRow, UndecodedRow
 from sql.store import Store, Transaction
 from sql.tokens import Because, read_token, track_tokens, tracked
 from sql.transfer_tables import insert_transfers
+from tests.examples import one_in
 from tests.sql.samples import address, bare_report, block, hash32, launch, pool
 from tests.sql.stored import transfers_of, undecoded_in
 
@@ -125,7 +126,7 @@ def everything(store: Store) -> list[object]:
     ]
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=one_in(5))
 @given(history=histories, data=st.data())
 def test_unwind_leaves_what_was_and_append_restores_all(
     history: list[Facts], data: st.DataObject

@@ -77,6 +77,8 @@ def _number(word: Value) -> int:
         return word
     if word.operation == "selector":
         return int.from_bytes(_INPUT[:4])
+    if word.operation == "selector_high":
+        return int.from_bytes(_INPUT[:4].ljust(32, b"\0"))
     if word.operation == "CALLDATALOAD":
         [at] = word.arguments
         assert isinstance(at, int)

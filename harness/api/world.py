@@ -15,8 +15,8 @@ from config.plans import load_plans
 from config.settings import ApiSettings
 from core.primitives import Address
 from core.report import Report
+from harness.api.samples import LIQUID_USD, MINED_AT_S, TOKEN, make_report
 from sql.ledger import Calls, Ledger, utc_day
-from tests.api.samples import LIQUID_USD, MINED_AT_S, TOKEN, make_report
 
 PLANS = load_plans()
 

@@ -14,10 +14,10 @@ import msgspec
 from hypothesis import strategies as st
 
 from config.sign_in import OidcClient
+from harness.api.routes import ROUTES
+from harness.api.samples import MINED_AT_S, TOKEN
+from harness.api.world import World
 from sql.accounts import Accounts
-from tests.api.routes import ROUTES
-from tests.api.samples import MINED_AT_S, TOKEN
-from tests.api.world import World
 
 NOBODY = OidcClient(
     issuer="http://127.0.0.1:1",

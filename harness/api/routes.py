@@ -1,6 +1,6 @@
 """Every route of the service, as a path that can be called."""
 
-from tests.api.samples import TOKEN
+from harness.api.samples import TOKEN
 
 ROUTES: tuple[tuple[str, str], ...] = (
     ("GET", f"/token/1/{TOKEN}"),

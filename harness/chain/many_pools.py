@@ -4,7 +4,7 @@ from core.primitives import ZERO_ADDRESS
 from demo.layout import Pool, Sides, VenueKey, Venues, ZooToken, native_worth
 from demo.pipeline import Pipeline
 from demo.seeding import seed
-from tests.chain.verbs import Chain
+from harness.chain.verbs import Chain
 
 _SHARE_RAW = 1_000 * 10**18
 

@@ -24,11 +24,11 @@ from schemathesis.specs.openapi.checks import (
 
 from core.errors import TokenRefusedError, UpstreamError
 from core.report import Report
+from harness.api.routes import ROUTES
+from harness.api.samples import TOKEN, addresses, make_report, reports
+from harness.api.wild import NOBODY, SignedIn, WildCall, check_wild, wild_calls
+from harness.api.world import World
 from sql.ledger import Ledger
-from tests.api.routes import ROUTES
-from tests.api.samples import TOKEN, addresses, make_report, reports
-from tests.api.wild import NOBODY, SignedIn, WildCall, check_wild, wild_calls
-from tests.api.world import World
 
 CHECKS = [
     status_code_conformance,

@@ -1,6 +1,6 @@
 """Kills processes that count calls, and compares the ledger with the calls they let through.
 
-python -m tests.api.kills KILLS SEED
+python -m harness.api.kills KILLS SEED
 
 Each round forks two processes on one ledger. They admit calls of a key with a lifetime and of one
 without, and tell each after it was let through; at a random moment both get SIGKILL. What the

@@ -1,0 +1,25 @@
+"""Protects `make test` from nodes and servers: who uses a fixture that starts one is marked."""
+
+import ast
+from collections.abc import Iterator
+
+from tests.conftest import FIXTURES
+from tests.house.sources import ROOT, parsed
+
+STARTERS = {"AnvilNode", "Provider"}
+"""What starts a process where it is called or entered."""
+
+
+def fixtures_that_start() -> Iterator[str]:
+    for path in sorted((ROOT / "tests").rglob("conftest.py")):
+        for node in ast.walk(parsed(path)):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and STARTERS & {
+                call.func.id
+                for call in ast.walk(node)
+                if isinstance(call, ast.Call) and isinstance(call.func, ast.Name)
+            }:
+                yield node.name
+
+
+def test_fixtures_that_start_a_process_have_a_mark() -> None:
+    assert set(fixtures_that_start()) == set(FIXTURES)
