@@ -189,9 +189,10 @@ def _case(attack: AttackSetup, attempts: Sequence[TheftAttempt], watched: Watche
         )
         for at, attempt in enumerate(attempts)
     )
-    people = {asker, *(act.sender for attempt in attempts for act in attempt.acts)}
-    if attack.giver is not None:
-        people.add(attack.giver)
+    givers = () if attack.giver is None else (attack.giver,)
+    senders = (act.sender for attempt in attempts for act in attempt.acts)
+    # In a fixed order: a set's would make the request differ from run to run.
+    people = dict.fromkeys((asker, *senders, *givers))
     simulation = Simulation(
         pin=attack.pin,
         disguise=attack.disguise,
