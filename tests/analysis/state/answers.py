@@ -9,7 +9,7 @@ from eth_abi.abi import encode
 from analysis.reads.read_batch import ReadBatch
 from core.primitives import Hash32
 from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
-from tests.analysis.state.scripted import ScriptedNode
+from tests.analysis.state.scripted import AnsweringNode
 
 BLOCK = Hash32("0x" + "22" * 32)
 REVERTED = RpcFault(code=3, message="execution reverted", data="0x")
@@ -45,7 +45,7 @@ def answer_in_turn(batch: ReadBatch, answers: Sequence[RpcAnswer]) -> None:
 
 def answer_each(batch: ReadBatch, answer: Callable[[RpcRequest], RpcAnswer]) -> None:
     """Send a batch to a node that answers each request by itself."""
-    asyncio.run(batch.send(ScriptedNode(answer)))
+    asyncio.run(batch.send(AnsweringNode(answer)))
 
 
 def requests_of(batch: ReadBatch) -> list[RpcRequest]:

@@ -9,6 +9,19 @@ from core.rpc.messages import RpcAnswer, RpcRequest
 Answerer = Callable[[RpcRequest], RpcAnswer]
 
 
+class AnsweringNode:
+    """Answers every request of every batch in the same way."""
+
+    def __init__(self, answer: Answerer) -> None:
+        self._answer = answer
+
+    async def batch(self, requests: Sequence[RpcRequest]) -> list[RpcAnswer]:
+        return [self._answer(request) for request in requests]
+
+    async def fetch_head(self) -> BlockRef:
+        raise NotImplementedError
+
+
 class ScriptedNode:
     """Answers each batch through the next answerer; beyond the last it stays silent for ever."""
 
