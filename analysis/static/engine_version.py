@@ -25,7 +25,8 @@ SOURCES: Final = (
     "core/errors.py",
     "core/primitives.py",
 )
-"""All project files that `analyse_code` runs. The schema of the results covers `core.report`."""
+"""All project files that `analyse_code` runs. The schema of the results covers keys and types of
+`core.report` and `core.fields`; what is said about a field decides no result."""
 
 _LIBRARIES: Final = ("evmole", "pyevmasm", "eth-hash")
 _LENGTH: Final = 16

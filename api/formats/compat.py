@@ -6,7 +6,7 @@ names its compat keys itself; every change of scale or direction is a row of `TA
 
 from collections.abc import Callable, Sequence
 from types import NoneType
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_type_hints
 
 import msgspec
 from msgspec import Meta
@@ -34,6 +34,8 @@ class CompatHolder(Shape, frozen=True, kw_only=True):
     """Share of total supply, 0 to 1."""
 
 
+_NeverFilled = Annotated[None, Meta(description="Never filled, so null says nothing.")]
+
 _ORDER = (
     *("is_open_source", "is_proxy", "is_mintable", "owner_address", "selfdestruct"),
     *("external_call", "is_in_dex", "buy_tax", "sell_tax", "cannot_buy", "slippage_modifiable"),
@@ -52,35 +54,33 @@ class CompatFeatures(Shape, frozen=True, kw_only=True):
     Besides these, it has the keys that fields name as theirs.
     """
 
-    owner_address: str | None
+    owner_address: Annotated[str | None, Meta(description="As in the native format.")]
     buy_tax: Annotated[str | None, Meta(description="Of the first pool with a figure, in percent.")]
     sell_tax: Annotated[str | None, Meta(description="As `buy_tax`, of a sale.")]
-    creator_address: str | None
+    creator_address: Annotated[str | None, Meta(description="As in the native format.")]
     creator_percent: Annotated[str | None, Meta(description="Percent of the supply.")]
     hidden_owner: Annotated[
         Digit | None, Meta(description="Named addresses can move tokens without approval.")
     ]
-    token_name: str
-    token_symbol: str
+    token_name: Annotated[str, Meta(description="Name of the token.")]
+    token_symbol: Annotated[str, Meta(description="Symbol of the token.")]
     total_supply: Annotated[str, Meta(description="Whole tokens.")]
-    holders: tuple[CompatHolder, ...]
+    holders: Annotated[tuple[CompatHolder, ...], Meta(description="At most ten, largest first.")]
 
-    cannot_sell_all: None
-    can_take_back_ownership: None
-    gas_abuse: None
-    personal_slippage_modifiable: None
-    lp_total_supply: None
-    is_airdrop_scam: None
-    trust_list: None
-    holder_count: None
-    owner_balance: None
-    owner_percent: None
-    is_honeypot: None
+    cannot_sell_all: _NeverFilled
+    can_take_back_ownership: _NeverFilled
+    gas_abuse: _NeverFilled
+    personal_slippage_modifiable: _NeverFilled
+    lp_total_supply: _NeverFilled
+    is_airdrop_scam: _NeverFilled
+    trust_list: _NeverFilled
+    holder_count: _NeverFilled
+    owner_balance: _NeverFilled
+    owner_percent: _NeverFilled
+    is_honeypot: _NeverFilled
 
 
-ALWAYS_NULL = [
-    field.name for field in msgspec.structs.fields(CompatFeatures) if field.type is NoneType
-]
+ALWAYS_NULL = [key for key, kind in get_type_hints(CompatFeatures).items() if kind is NoneType]
 """Fields of the format that are never filled."""
 
 

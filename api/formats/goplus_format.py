@@ -80,8 +80,8 @@ class GoPlusToken(Shape, frozen=True, kw_only=True):
     Besides these, it has the keys that fields name as theirs.
     """
 
-    token_name: str
-    token_symbol: str
+    token_name: Annotated[str, Meta(description="Name of the token.")]
+    token_symbol: Annotated[str, Meta(description="Symbol of the token.")]
     total_supply: Annotated[str, Meta(description="Whole tokens.")]
     owner_address: Annotated[
         str | UnsetType, Meta(description="Empty: there is no owner, or none can be found.")
@@ -98,7 +98,9 @@ class GoPlusToken(Shape, frozen=True, kw_only=True):
     is_honeypot: Annotated[
         Digit | UnsetType, Meta(description="It can be bought, and it cannot be sold.")
     ] = UNSET
-    creator_address: str | UnsetType = UNSET
+    creator_address: Annotated[
+        str | UnsetType, Meta(description="The wallet that created the token.")
+    ] = UNSET
     creator_balance: Annotated[str | UnsetType, Meta(description="Whole tokens.")] = UNSET
     creator_percent: Annotated[
         str | UnsetType, Meta(description="Share of total supply, 0 to 1.")

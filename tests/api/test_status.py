@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import pytest
 
 from api.deps import ChainState
 from harness.api.samples import TOKEN
@@ -116,6 +117,14 @@ async def test_the_schema_has_every_field_of_the_answers(client: httpx.AsyncClie
         assert list(schemas[name]["properties"]) == list(TABLES[table])
         optional = set(TABLES[table]) - set(schemas[name]["required"])
         assert optional == ({"owner_can_change_balance"} if table == "native" else set())
+
+
+@pytest.mark.parametrize("name", ["NativeFeatures", "CompatFeatures", "GoPlusToken"])
+async def test_the_schema_says_what_every_key_of_the_features_means(
+    name: str, client: httpx.AsyncClient
+) -> None:
+    properties = (await schema_of(client))["components"]["schemas"][name]["properties"]
+    assert [key for key, schema in properties.items() if not schema.get("description")] == []
 
 
 async def test_every_example_of_a_status_is_documented(
