@@ -139,19 +139,25 @@ def _compiled(package: str) -> dict[tuple[str, str], bytes | str]:
     return found
 
 
-def compile_all() -> dict[str, bytes]:
-    """Every case by every compiler, by digest. The archive and the cache are not read."""
+PACKAGES: Final = tuple(sorted({build.package for build in BUILDS} - {""}))
+"""The compilers."""
+
+
+def compile_all(package: str, *, part: int = 0, parts: int = 1) -> dict[str, bytes]:
+    """Every case by one compiler, or one part of them, by digest. The archive is not read."""
     found: dict[str, bytes] = {}
-    for package in sorted({build.package for build in BUILDS} - {""}):
-        if package == "vyper" and not HAS_VYPER:
-            continue
-        wanted = list(_requests(package))
-        answers = run_compiler(package, [request for _, _, request, _ in wanted])
-        for (_, _, _, digest), answer in zip(wanted, answers, strict=True):
-            code = filled(answer)
-            if isinstance(code, bytes):
-                found[digest] = code
+    wanted = list(_requests(package))[part::parts]
+    answers = run_compiler(package, [request for _, _, request, _ in wanted])
+    for (_, _, _, digest), answer in zip(wanted, answers, strict=True):
+        code = filled(answer)
+        if isinstance(code, bytes):
+            found[digest] = code
     return found
+
+
+def digests_of(package: str, *, part: int = 0, parts: int = 1) -> set[str]:
+    """Digests of the same cases, whether the compiler takes them or not."""
+    return {digest for _, _, _, digest in list(_requests(package))[part::parts]}
 
 
 def _requests(package: str) -> Iterator[tuple[Case, Build, dict[str, object], str]]:
