@@ -166,6 +166,24 @@ def test_made_up_amounts_hide_nobody(store: Store) -> None:
     assert (first.owner, first.amount_raw) == (hidden, 10**18)
 
 
+@pytest.mark.parametrize("less", [1, 2, 10**18])
+def test_a_small_rest_of_large_amounts_is_held(store: Store, less: int) -> None:
+    """The words of the difference have either sign, and a DOUBLE of them is 0."""
+    came, went = 2**64, 2**64 - less
+    rows = [transfer(0, address(0), address(1), came), transfer(1, address(1), address(0), went)]
+    add(store, rows)
+    found = holders_of(store, chain_id=1, token=TOKEN, at_most=5)
+    assert [holding.amount_raw for holding in found.top] == [less]
+    assert (found.held_raw, found.is_overdrawn) == (less, False)
+
+
+def test_who_sent_one_more_than_came_is_overdrawn(store: Store) -> None:
+    add(store, [transfer(0, address(1), address(2), 1), transfer(1, address(0), address(3), 5)])
+    found = holders_of(store, chain_id=1, token=TOKEN, at_most=5)
+    assert [holding.amount_raw for holding in found.top] == [5, 1]
+    assert (found.held_raw, found.is_overdrawn) == (6, True)
+
+
 def test_only_the_largest_holders_are_named(store: Store) -> None:
     add(store, [transfer(at, address(0), address(at), at) for at in range(1, 40)])
     holders = holders_of(store, chain_id=1, token=TOKEN, at_most=3).top

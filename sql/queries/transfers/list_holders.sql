@@ -1,32 +1,55 @@
 -- One row per address that the transfers of $token_id leave with more than nothing, most first:
 -- the sums of the four words of what came minus what went. Beside each the same of all of them
 -- together but the zero address ($nobody), and how many of all sent more than came. Exact numbers
--- are the reader's work, as 256 bits fit no column; ranked is by the DOUBLE of the sums, so that what
--- came and went, be it ever so much, hides nothing.
+-- are the reader's work, as 256 bits fit no column. The sign is that of the highest word once the
+-- carries are moved up (a DOUBLE of sums of either sign loses small differences of large amounts);
+-- ranked is by sign and by the DOUBLE of the carried words, so that what came and went, be it ever so
+-- much, hides nothing.
 with net as materialized (
     select
         owner_id, word0, word1, word2, word3,
-        word0::double + word1::double * 2.0 ** 64 + word2::double * 2.0 ** 128
-            + word3::double * 2.0 ** 192 as amount,
         owner_id is distinct from (select address_id from address where address = $nobody)
             as is_somebody
     from holding
     where token_id = $token_id
 ),
+once as (select *, word1 + (word0 >> 64) as sum1 from net),
+twice as (select *, word2 + (sum1 >> 64) as sum2 from once),
+carried as materialized (
+    select
+        *,
+        word0 & 18446744073709551615::hugeint as limb0,
+        sum1 & 18446744073709551615::hugeint as limb1,
+        sum2 & 18446744073709551615::hugeint as limb2,
+        word3 + (sum2 >> 64) as limb3
+    from twice
+),
+signed as materialized (
+    select
+        *,
+        case
+            when limb3 < 0 then -1
+            when limb0 = 0 and limb1 = 0 and limb2 = 0 and limb3 = 0 then 0
+            else 1
+        end as sign,
+        limb0::double + limb1::double * 2.0 ** 64 + limb2::double * 2.0 ** 128
+            + limb3::double * 2.0 ** 192 as amount
+    from carried
+),
 everybody as (
     select
-        coalesce(sum(word0) filter (amount > 0), 0)::varchar as all0,
-        coalesce(sum(word1) filter (amount > 0), 0)::varchar as all1,
-        coalesce(sum(word2) filter (amount > 0), 0)::varchar as all2,
-        coalesce(sum(word3) filter (amount > 0), 0)::varchar as all3,
-        count(*) filter (amount < 0) as overdrawn
-    from net
+        coalesce(sum(word0) filter (sign > 0), 0)::varchar as all0,
+        coalesce(sum(word1) filter (sign > 0), 0)::varchar as all1,
+        coalesce(sum(word2) filter (sign > 0), 0)::varchar as all2,
+        coalesce(sum(word3) filter (sign > 0), 0)::varchar as all3,
+        count(*) filter (sign < 0) as overdrawn
+    from signed
     where is_somebody
 ),
 largest as (
-    select owner_id, word0, word1, word2, word3, amount
-    from net
-    order by amount desc, owner_id
+    select owner_id, word0, word1, word2, word3, sign, amount
+    from signed
+    order by sign desc, amount desc, owner_id
     limit $at_most
 )
 select
@@ -37,4 +60,4 @@ select
 from largest
 join address on address.address_id = largest.owner_id
 cross join everybody
-order by largest.amount desc, largest.owner_id
+order by largest.sign desc, largest.amount desc, largest.owner_id
