@@ -33,7 +33,7 @@ from api.formats.rendering import Format
 from api.served_chains import find_chain, list_chains
 from api.serving.answer_cache import CachedAnswer
 from api.serving.answers import Answers
-from api.serving.batch_service import ToldRefusal, tell
+from api.serving.batch_service import RefusalBody, tell
 from core.errors import StoreError
 
 INSTRUCTIONS = (
@@ -177,7 +177,7 @@ class McpServer:
             return _refused(LedgerDownError())
         except Exception as error:  # noqa: BLE001 - the SDK would tell the caller what it says
             _log.error("tool failed", tool=params.name, exc_info=error)
-            told = ToldRefusal(
+            told = RefusalBody(
                 status=500, error_code=None, error="Internal server error.", retry_after_s=None
             )
             return _result(msgspec.json.encode(told), is_error=True)

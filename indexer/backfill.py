@@ -19,8 +19,8 @@ from core.errors import CallerError, InternalError, UpstreamError
 from core.rpc.backoff import SleepClock, SystemClock, backoff_s
 from core.rpc.client import RpcClient
 from core.rpc.failures import DisagreementError
-from indexer.ingest import Ingest, WrittenPiece
-from indexer.reads import Piece, fetch_blocks, fetch_headers, join_pieces
+from indexer.ingest import Ingest, WrittenSpan
+from indexer.reads import BlockSpan, fetch_blocks, fetch_headers, join_pieces
 from indexer.spans import SpanReader
 from sql.blocks import list_blocks, read_checkpoint
 from sql.store import Store
@@ -44,7 +44,7 @@ class BackfillProgress(msgspec.Struct, frozen=True, kw_only=True):
     to_block: int
     done_to: int
     """Committed up to and with this block; `from_block` - 1 at the start."""
-    written: WrittenPiece
+    written: WrittenSpan
     """Rows and logs of this run."""
 
 
@@ -142,7 +142,7 @@ class _Run:
         self._from = from_block
         self._to = to_block
         self._stream = f"backfill:{from_block}:{to_block}"
-        self.written = WrittenPiece()
+        self.written = WrittenSpan()
         self.has_begun = False
         """The node has answered once, so later failures are retried."""
 
@@ -171,9 +171,9 @@ class _Run:
             await self._save(piece, hold=True)
             yield self._progress(last)
 
-    async def _gathered(self, first: int, last: int) -> AsyncGenerator[Piece, None]:
+    async def _gathered(self, first: int, last: int) -> AsyncGenerator[BlockSpan, None]:
         """Yield final blocks in pieces that are large enough for a transaction."""
-        gathered: list[Piece] = []
+        gathered: list[BlockSpan] = []
         logs = 0
         since_s = time.monotonic()
         async with aclosing(self._fetched(first, last)) as fetched:
@@ -186,9 +186,9 @@ class _Run:
         if gathered:
             yield join_pieces(gathered)
 
-    async def _fetched(self, first: int, last: int) -> AsyncGenerator[list[Piece], None]:
+    async def _fetched(self, first: int, last: int) -> AsyncGenerator[list[BlockSpan], None]:
         """Yield final blocks in order, while the next ones are being fetched."""
-        under_way: deque[asyncio.Task[list[Piece]]] = deque()
+        under_way: deque[asyncio.Task[list[BlockSpan]]] = deque()
         at = first
         try:
             while at <= last or under_way:
@@ -204,11 +204,11 @@ class _Run:
                 task.cancel()
             await asyncio.gather(*under_way, return_exceptions=True)
 
-    async def _save(self, piece: Piece, *, hold: bool) -> None:
+    async def _save(self, piece: BlockSpan, *, hold: bool) -> None:
         written = await asyncio.to_thread(self._commit, piece, hold=hold)
         self.written = self.written.plus(written)
 
-    def _commit(self, piece: Piece, *, hold: bool) -> WrittenPiece:
+    def _commit(self, piece: BlockSpan, *, hold: bool) -> WrittenSpan:
         with self._store.transaction() as tx:
             checkpoint = read_checkpoint(tx, chain_id=self._chain.id, stream=self._stream)
             at = self._from - 1 if checkpoint is None else checkpoint.number

@@ -17,9 +17,9 @@ from core.errors import InternalError, UpstreamError
 from core.primitives import BlockRef, Hash32
 from core.rpc.client import RpcClient
 from core.rpc.headers import Header
-from indexer.ingest import FOLLOW, TRANSFERS, Ingest, WrittenPiece
-from indexer.reads import Piece, fetch_blocks, fetch_header, fetch_headers, join_pieces
-from indexer.reconcile import Append, CatchUp, Stay, Unwind, next_step
+from indexer.ingest import FOLLOW, TRANSFERS, Ingest, WrittenSpan
+from indexer.reads import BlockSpan, fetch_blocks, fetch_header, fetch_headers, join_pieces
+from indexer.reconcile import Append, CatchUp, NoChange, Unwind, next_step
 from indexer.spans import SpanReader
 from sql.blocks import list_blocks, prune_blocks, read_checkpoint, unwind_from
 from sql.pool_tables import coverage_of
@@ -84,7 +84,7 @@ class Follower:
             first = self._first_block(head)
             return first <= head.number and await self._take(first, head)
         match next_step(tip, head.ref):
-            case Stay():
+            case NoChange():
                 return False
             case Append():
                 await self._store_blocks([head])
@@ -156,7 +156,7 @@ class Follower:
         # Counted from the stored block, not from the head: nothing has confirmed the head's number.
         await self._store_piece(piece, keep_from=piece.last - self._chain.finality_blocks)
 
-    async def _store_piece(self, piece: Piece, *, keep_from: int) -> None:
+    async def _store_piece(self, piece: BlockSpan, *, keep_from: int) -> None:
         written = await asyncio.to_thread(self._commit, piece, keep_from)
         for header in piece.headers:
             self._window[header.number] = header.ref
@@ -174,7 +174,7 @@ class Follower:
             undecoded=written.undecoded,
         )
 
-    def _commit(self, piece: Piece, keep_from: int) -> WrittenPiece:
+    def _commit(self, piece: BlockSpan, keep_from: int) -> WrittenSpan:
         with self._store.transaction() as tx:
             checkpoint = read_checkpoint(tx, chain_id=self._chain.id, stream=FOLLOW)
             if checkpoint is not None and checkpoint.number != piece.first - 1:

@@ -14,7 +14,7 @@ from indexer.decode.launch_events import LaunchDecoder
 from indexer.decode.pool_events import PoolDecoder
 from indexer.decode.swap_events import SWAP_TOPICS, decode_trades
 from indexer.decode.transfer_events import decode_transfers
-from indexer.reads import TOPICS, Piece
+from indexer.reads import TOPICS, BlockSpan
 from sql.blocks import insert_blocks, unwind_from, write_checkpoint
 from sql.launch_tables import insert_launches
 from sql.pool_tables import insert_pools
@@ -28,7 +28,7 @@ FOLLOW = "follow"
 TRANSFERS = "transfers"
 
 
-class WrittenPiece(msgspec.Struct, frozen=True, kw_only=True):
+class WrittenSpan(msgspec.Struct, frozen=True, kw_only=True):
     """Rows that were new in the store, and the logs that were read for them."""
 
     logs: int = 0
@@ -43,9 +43,9 @@ class WrittenPiece(msgspec.Struct, frozen=True, kw_only=True):
         """Return the number of rows of all kinds."""
         return self.pools + self.launches + self.transfers + self.trades + self.undecoded
 
-    def plus(self, other: "WrittenPiece") -> "WrittenPiece":
+    def plus(self, other: "WrittenSpan") -> "WrittenSpan":
         """Return the sum of both."""
-        return WrittenPiece(
+        return WrittenSpan(
             logs=self.logs + other.logs,
             pools=self.pools + other.pools,
             launches=self.launches + other.launches,
@@ -76,7 +76,7 @@ class Ingest:
             *(pad.subject for pad in chain.launchpads if pad.event),
         ]
 
-    def write(self, tx: Transaction, piece: Piece, *, stream: str) -> WrittenPiece:
+    def write(self, tx: Transaction, piece: BlockSpan, *, stream: str) -> WrittenSpan:
         """Store a piece and move the stream's checkpoint to its end. Raises StoreError.
 
         Runs in the caller's transaction, together with whatever else belongs to it. Only the follow
@@ -104,7 +104,7 @@ class Ingest:
         )
         undecoded = self._named(_once(decoded.undecoded, launched.undecoded, transfers.undecoded))
         trades = decode_trades(piece.logs, (header.ref for header in piece.headers))
-        written = WrittenPiece(
+        written = WrittenSpan(
             logs=piece.logs.height,
             pools=insert_pools(tx, pools),
             launches=insert_launches(tx, launches),
@@ -120,7 +120,7 @@ class Ingest:
         )
         return written
 
-    def hold(self, tx: Transaction, piece: Piece, *, held: Sequence[BlockRow]) -> None:
+    def hold(self, tx: Transaction, piece: BlockSpan, *, held: Sequence[BlockRow]) -> None:
         """Add the piece's blocks to the window.
 
         Blocks of another branch that the window holds at these heights (from a back-fill) are

@@ -35,7 +35,7 @@ _RANGE_ATTEMPTS = 2
 """Few, as a range that is too large is better made smaller than retried."""
 
 
-class Piece(msgspec.Struct, frozen=True, kw_only=True):
+class BlockSpan(msgspec.Struct, frozen=True, kw_only=True):
     """A gapless run of blocks with all their logs, consistent with their headers."""
 
     first: int
@@ -79,7 +79,7 @@ async def fetch_headers(client: RpcClient, first: int, last: int) -> list[Header
 
 async def fetch_blocks(
     client: RpcClient, headers: Sequence[Header], *, topics: Sequence[Hash32] = TOPICS
-) -> Piece:
+) -> BlockSpan:
     """Return these blocks, which must follow one another, with their logs read by block hash.
 
     Raises UpstreamError.
@@ -109,7 +109,7 @@ async def fetch_blocks(
         # A node that has the block but not yet its logs returns none. The second answer
         # counts, as bloom filters have false positives.
         frames = await client.ask(requests, believe)
-    return Piece(
+    return BlockSpan(
         first=headers[0].number,
         parent_hash=headers[0].ref.parent_hash,
         last=headers[-1].number,
@@ -125,7 +125,7 @@ async def fetch_range(
     *,
     topics: Sequence[Hash32] = TOPICS,
     address: Address | None = None,
-) -> Piece:
+) -> BlockSpan:
     """Return final blocks with their logs read by range; with `address`, the logs of that contract
     alone.
 
@@ -140,7 +140,7 @@ async def fetch_range(
         header_request(last),
     ]
 
-    def believe(answers: Sequence[RpcAnswer]) -> Piece:
+    def believe(answers: Sequence[RpcAnswer]) -> BlockSpan:
         ends = [
             _require(decode_header(answer, asked=f"block {number}"), number)
             for number, answer in zip((first, last), answers[1:], strict=True)
@@ -152,7 +152,7 @@ async def fetch_range(
             )
         logs = _read_logs(answers[0], asked=f"logs of blocks {first} to {last}")
         check_range_logs(logs, first=first, last=last, topics=topics, headers=ends, address=address)
-        return Piece(
+        return BlockSpan(
             first=first,
             last=last,
             parent_hash=ends[0].ref.parent_hash,
@@ -163,7 +163,7 @@ async def fetch_range(
     return await client.ask(requests, believe, attempts=_RANGE_ATTEMPTS)
 
 
-def join_pieces(pieces: Sequence[Piece]) -> Piece:
+def join_pieces(pieces: Sequence[BlockSpan]) -> BlockSpan:
     """Join pieces that follow one another. Raises DisagreementError where they do not."""
     for before, after in itertools.pairwise(pieces):
         if after.parent_hash != before.tip.hash:
@@ -172,7 +172,7 @@ def join_pieces(pieces: Sequence[Piece]) -> Piece:
                 second=f"block {after.first}",
                 difference=f"the parent of the second is {after.parent_hash}",
             )
-    return Piece(
+    return BlockSpan(
         first=pieces[0].first,
         last=pieces[-1].last,
         parent_hash=pieces[0].parent_hash,

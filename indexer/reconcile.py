@@ -8,7 +8,7 @@ import msgspec
 from core.primitives import BlockRef
 
 
-class Stay(msgspec.Struct, frozen=True):
+class NoChange(msgspec.Struct, frozen=True):
     """Nothing to do."""
 
 
@@ -30,7 +30,7 @@ class Unwind(msgspec.Struct, frozen=True):
     block: BlockRef
 
 
-ReconcileStep = Stay | Append | CatchUp | Unwind
+ReconcileStep = NoChange | Append | CatchUp | Unwind
 
 
 def next_step(tip: BlockRef, head: BlockRef) -> ReconcileStep:
@@ -41,7 +41,7 @@ def next_step(tip: BlockRef, head: BlockRef) -> ReconcileStep:
     Unwind: none of these, so our tip has left the canonical chain; drop it, ask again.
     """
     if head.hash == tip.hash:
-        return Stay()
+        return NoChange()
     if head.number == tip.number + 1 and head.parent_hash == tip.hash:
         return Append(head)
     if head.number > tip.number + 1:

@@ -12,7 +12,7 @@ from core.rpc.failures import (
     RateLimitedError,
 )
 from core.rpc.ranges import LogRange
-from indexer.reads import Piece, fetch_range
+from indexer.reads import BlockSpan, fetch_range
 
 
 class SpanReader:
@@ -40,13 +40,13 @@ class SpanReader:
         """Return the present range size in blocks."""
         return self._range.size
 
-    async def fetch(self, first: int, last: int, *, timed: bool = False) -> list[Piece]:
+    async def fetch(self, first: int, last: int, *, timed: bool = False) -> list[BlockSpan]:
         """Fetch `first` to `last` and return the pieces in order.
 
         `timed`: with the logs of `timed_topics`, as long as the nodes send times with logs. Raises
         RangeRefusedError when even a single block is too much, UpstreamError otherwise.
         """
-        pieces: list[Piece] = []
+        pieces: list[BlockSpan] = []
         at = first
         while at <= last:
             end = self._range.last_block(at, bound=last)
@@ -62,7 +62,7 @@ class SpanReader:
                 at = end + 1
         return pieces
 
-    async def fetch_back(self, last: int, *, address: Address) -> Piece:
+    async def fetch_back(self, last: int, *, address: Address) -> BlockSpan:
         """Fetch the logs of one contract up to `last`, over the present range size.
 
         Raises as `fetch` does.
@@ -80,7 +80,7 @@ class SpanReader:
         topics: Sequence[Hash32],
         *,
         address: Address | None = None,
-    ) -> Piece | None:
+    ) -> BlockSpan | None:
         asked = last - first + 1
         try:
             piece = await fetch_range(self._client, first, last, topics=topics, address=address)

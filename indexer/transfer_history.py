@@ -23,7 +23,7 @@ from core.rpc.failures import RangeRefusedError
 from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
 from indexer.decode.transfer_events import TRANSFER_TOPIC, decode_transfers
 from indexer.ingest import FOLLOW
-from indexer.reads import Piece, join_pieces
+from indexer.reads import BlockSpan, join_pieces
 from indexer.spans import SpanReader
 from sql.history_tables import DueHistory, list_due_histories, write_history
 from sql.rows import HistoryRow
@@ -47,7 +47,7 @@ _log = structlog.get_logger(__name__)
 class _Turn(msgspec.Struct, kw_only=True):
     """Result of one turn for one token."""
 
-    piece: Piece | None = None
+    piece: BlockSpan | None = None
     requests: int = 0
     is_first: bool | None = False
     """The piece reaches the start of the token's history. None: no node could show it."""
@@ -153,7 +153,7 @@ class Histories:
             turn.failure = error
         return turn
 
-    async def _is_first(self, token: Address, piece: Piece) -> bool | None:
+    async def _is_first(self, token: Address, piece: BlockSpan) -> bool | None:
         """True if the token had no code before the piece. None: not known.
 
         A node without old state may answer that there is no code, so it must also return the code
@@ -173,7 +173,7 @@ class Histories:
 
     # --- into the tables ----------------------------------------------------------------------
 
-    def _commit(self, due: DueHistory, piece: Piece, turn: _Turn) -> None:
+    def _commit(self, due: DueHistory, piece: BlockSpan, turn: _Turn) -> None:
         tracked = pl.DataFrame({"address": [due.address], "from_block": [piece.first]})
         decoded = decode_transfers(piece.logs, tracked)
         with self._store.transaction() as tx:

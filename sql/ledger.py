@@ -58,7 +58,7 @@ class Calls(msgspec.Struct, frozen=True, kw_only=True):
     calls: int
 
 
-class Spent(msgspec.Struct, frozen=True, kw_only=True):
+class CallCount(msgspec.Struct, frozen=True, kw_only=True):
     """Result of counting one call."""
 
     is_counted: bool
@@ -157,20 +157,20 @@ class Ledger:
         self.read_key_revision()
         return bool(ended)
 
-    def spend(self, key_id: int, plan: Plan, now_s: float) -> Spent:
+    def spend(self, key_id: int, plan: Plan, now_s: float) -> CallCount:
         """Count one call if the plan's lifetime, day and month quotas allow it; on disk when this
         returns. Atomic between processes: no two callers get the same last call."""
         day = utc_day(now_s)
         with self._file.transaction() as write:
             usage = _usage(write, key_id, day)
             if plan.lifetime is not None and usage.lifetime >= plan.lifetime:
-                return Spent(is_counted=False, usage=usage)
+                return CallCount(is_counted=False, usage=usage)
             if plan.per_day is not None and usage.day >= plan.per_day:
-                return Spent(is_counted=False, usage=usage)
+                return CallCount(is_counted=False, usage=usage)
             if plan.per_month is not None and usage.month >= plan.per_month:
-                return Spent(is_counted=False, usage=usage)
+                return CallCount(is_counted=False, usage=usage)
             _add(write, [Calls(key_id=key_id, day=day, calls=1)])
-            return Spent(is_counted=True, usage=_usage(write, key_id, day))
+            return CallCount(is_counted=True, usage=_usage(write, key_id, day))
 
     def add_calls(self, batch: Sequence[Calls], now_s: float) -> dict[int, Usage]:
         """Count all of these calls or, if it raises, none. Return the usage of their keys, by key

@@ -5,7 +5,7 @@ Source: DefiLlama API documentation, prices/current.
 
 import msgspec
 
-from analysis.external.host import Host
+from analysis.external.host import HttpService
 from analysis.external.numbers import Figure, positive
 from core.primitives import Address
 
@@ -22,7 +22,7 @@ class _Coins(msgspec.Struct, frozen=True):
     coins: dict[str, _Coin] = {}
 
 
-async def token_price(host: Host, network: str, token: Address) -> float | None:
+async def token_price(host: HttpService, network: str, token: Address) -> float | None:
     """Return USD of one whole token. None: not known there, or with too low confidence. Raises
     UpstreamError."""
     answer = await host.get(f"/prices/current/{network}:{token}", _Coins)

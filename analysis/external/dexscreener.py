@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 
 import msgspec
 
-from analysis.external.host import Host
+from analysis.external.host import HttpService
 from analysis.external.numbers import Figure, positive
 from core.primitives import ZERO_ADDRESS, Address, Hash32
 
@@ -61,7 +61,7 @@ class _Pairs(msgspec.Struct, frozen=True):
 
 
 async def token_price(
-    host: Host, network: str, token: Address, anchors: Collection[Address]
+    host: HttpService, network: str, token: Address, anchors: Collection[Address]
 ) -> float | None:
     """Return USD of one whole token in its deepest pair. None: it has no priced pair there.
 
@@ -74,7 +74,7 @@ async def token_price(
 
 
 async def backed_price(
-    host: Host, network: str, token: Address, anchors: Collection[Address]
+    host: HttpService, network: str, token: Address, anchors: Collection[Address]
 ) -> BackedPrice | None:
     """Return the price as `token_price`, by pairs with an anchor of the chain alone. Raises
     UpstreamError."""
@@ -85,7 +85,7 @@ async def backed_price(
 
 
 async def _ranked(
-    host: Host, network: str, token: Address, anchors: Collection[Address]
+    host: HttpService, network: str, token: Address, anchors: Collection[Address]
 ) -> tuple[bool, float, float] | None:
     """Return for the best pair: True if its quote is an anchor, USD of that side, and the price in
     USD."""
@@ -103,7 +103,7 @@ async def _ranked(
 
 
 async def pool_figures(
-    host: Host, network: str, pool_ids: Sequence[Hash32]
+    host: HttpService, network: str, pool_ids: Sequence[Hash32]
 ) -> dict[Hash32, PoolFigures]:
     """Return figures of V4 pools by pool id. Pools that the service does not know are left out.
 

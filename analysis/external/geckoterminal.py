@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from analysis.external.host import Host
+from analysis.external.host import HttpService
 from analysis.external.numbers import Figure, positive
 from core.primitives import Hash32
 
@@ -28,7 +28,7 @@ class _Pools(msgspec.Struct, frozen=True):
 
 
 async def pool_liquidity(
-    host: Host, network: str, pool_ids: Sequence[Hash32]
+    host: HttpService, network: str, pool_ids: Sequence[Hash32]
 ) -> dict[Hash32, float]:
     """Return USD held by V4 pools, both sides, by pool id. Pools that are not known are left out.
 

@@ -24,7 +24,7 @@ _BURST_S = 10.0
 _OK, _NOT_FOUND = 200, 404
 
 
-class Host:
+class HttpService:
     """A service with a base address. Use one instance per service, as the limits are the
     service's."""
 

@@ -8,7 +8,7 @@ import structlog
 
 from analysis.external import defillama, dexscreener, geckoterminal
 from analysis.external.dexscreener import BackedPrice, PoolFigures
-from analysis.external.host import Host
+from analysis.external.host import HttpService
 from config.chains import Chain
 from config.settings import MarketDataSettings
 from core.errors import UpstreamError
@@ -22,10 +22,10 @@ class MarketData:
     """Prices of tokens and liquidity of pools by external services."""
 
     def __init__(self, session: aiohttp.ClientSession, settings: MarketDataSettings) -> None:
-        def host(name: str, url: str, per_minute: int) -> Host | None:
+        def host(name: str, url: str, per_minute: int) -> HttpService | None:
             if not url:
                 return None
-            return Host(
+            return HttpService(
                 session,
                 name,
                 url,

@@ -7,7 +7,7 @@ import aiohttp
 import msgspec
 import structlog
 
-from analysis.external.host import Host
+from analysis.external.host import HttpService
 from config.settings import SourceSettings
 from core.errors import UpstreamError
 from core.primitives import Address
@@ -35,8 +35,8 @@ class Sources:
     def __init__(
         self, session: aiohttp.ClientSession, settings: SourceSettings, etherscan_key: Secret | None
     ) -> None:
-        def host(name: str, url: str, per_minute: int) -> Host:
-            return Host(
+        def host(name: str, url: str, per_minute: int) -> HttpService:
+            return HttpService(
                 session,
                 name,
                 url,
@@ -45,10 +45,10 @@ class Sources:
                 cache_s=settings.cache_s,
             )
 
-        self._sourcify: Host | None = None
+        self._sourcify: HttpService | None = None
         if settings.sourcify_url:
             self._sourcify = host("Sourcify", settings.sourcify_url, settings.sourcify_per_minute)
-        self._etherscan: tuple[Host, Secret] | None = None
+        self._etherscan: tuple[HttpService, Secret] | None = None
         if settings.etherscan_url and etherscan_key is not None:
             etherscan = host("Etherscan", settings.etherscan_url, settings.etherscan_per_minute)
             self._etherscan = (etherscan, etherscan_key)
@@ -69,7 +69,7 @@ class Sources:
         return None if not answers or None in answers else False
 
 
-async def _by_sourcify(host: Host, chain_id: int, contract: Address) -> bool | None:
+async def _by_sourcify(host: HttpService, chain_id: int, contract: Address) -> bool | None:
     try:
         answer = await host.get(f"/v2/contract/{chain_id}/{contract}", _Match)
     except UpstreamError as error:
@@ -78,7 +78,9 @@ async def _by_sourcify(host: Host, chain_id: int, contract: Address) -> bool | N
     return answer is not None and answer.match is not None
 
 
-async def _by_etherscan(host: Host, key: Secret, chain_id: int, contract: Address) -> bool | None:
+async def _by_etherscan(
+    host: HttpService, key: Secret, chain_id: int, contract: Address
+) -> bool | None:
     try:
         answer = await host.get(
             "",

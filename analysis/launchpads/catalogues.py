@@ -28,7 +28,7 @@ Finding = Literal["listed", "absent", "unseen", "silent", "unread"]
 unread: the node failed, or does not support code overrides."""
 
 
-class Walk(msgspec.Struct, frozen=True, kw_only=True):
+class CatalogueSearch(msgspec.Struct, frozen=True, kw_only=True):
     """Search of one list of one platform."""
 
     pad: Launchpad
@@ -36,10 +36,10 @@ class Walk(msgspec.Struct, frozen=True, kw_only=True):
     at: Address
 
 
-def walks_through(pads: Iterable[Launchpad]) -> tuple[Walk, ...]:
+def walks_through(pads: Iterable[Launchpad]) -> tuple[CatalogueSearch, ...]:
     """Return a search of every list of these platforms."""
     return tuple(
-        Walk(pad=pad, catalogue=pad.catalogue, at=at)
+        CatalogueSearch(pad=pad, catalogue=pad.catalogue, at=at)
         for pad in pads
         if pad.catalogue is not None
         for at in pad.contracts
@@ -49,7 +49,7 @@ def walks_through(pads: Iterable[Launchpad]) -> tuple[Walk, ...]:
 class CatalogueRead:
     """The read that searches a list for the token, with `Walker.sol` at a random address."""
 
-    def __init__(self, batch: ReadBatch, walk: Walk, token: Address) -> None:
+    def __init__(self, batch: ReadBatch, walk: CatalogueSearch, token: Address) -> None:
         self._batch = batch
         self._reply = batch.add(_search(walk, token))
 
@@ -68,7 +68,7 @@ class CatalogueRead:
         return "unseen" if left else "absent"
 
 
-def _search(walk: Walk, token: Address) -> CallRead:
+def _search(walk: CatalogueSearch, token: Address) -> CallRead:
     catalogue = walk.catalogue
     search = call_of(
         Address("0x" + secrets.token_hex(20)),

@@ -1,8 +1,8 @@
 """First read batch of a token's issuer: creation events, registries, lists, and the issuer that the
 token itself names.
 
-`begin` chooses the reads, and `OriginReads` makes them and decodes the answers to a `Lead`, from
-which `verdict.py` concludes.
+`begin` chooses the reads, and `OriginReads` makes them and decodes the answers to an
+`OriginEvidence`, from which `verdict.py` concludes.
 """
 
 from collections.abc import Sequence
@@ -11,9 +11,9 @@ from typing import Literal
 import msgspec
 
 from analysis.launchpads import catalogues, registries, sightings
-from analysis.launchpads.catalogues import CatalogueRead, Walk
-from analysis.launchpads.registries import Record, RegistryQuestion, RegistryReads, reply_to
-from analysis.launchpads.sightings import Search, Sighting, SightingRead
+from analysis.launchpads.catalogues import CatalogueRead, CatalogueSearch
+from analysis.launchpads.registries import RegistryQuestion, RegistryReads, RegistryRecord, reply_to
+from analysis.launchpads.sightings import LaunchEvent, LogSearch, SightingRead
 from analysis.reads.eth_reads import Reply, decode_address
 from analysis.reads.read_batch import ReadBatch
 from config.launchpads import Launchpad
@@ -23,32 +23,32 @@ from sql.rows import LaunchRow
 Signal = Literal["event", "registry", "code", "getter", "address"]
 
 
-class Inquiry(msgspec.Struct, frozen=True, kw_only=True):
+class OriginQuestions(msgspec.Struct, frozen=True, kw_only=True):
     """The reads about one token in the first batch."""
 
     token: Address
     pads: tuple[Launchpad, ...]
     """Platforms of the chain. Where several know a token, the first one counts."""
-    seen: tuple[Sighting, ...]
+    seen: tuple[LaunchEvent, ...]
     """Indexed creation events of the token."""
     questions: tuple[RegistryQuestion, ...]
     claims: tuple[Launchpad, ...]
     """Platforms whose tokens have a getter for their issuer."""
-    walks: tuple[Walk, ...]
-    searches: tuple[Search, ...]
+    walks: tuple[CatalogueSearch, ...]
+    searches: tuple[LogSearch, ...]
     unasked: tuple[str, ...]
     """Platforms that only the index can see, where it does not cover all of their past; and those
     whose lists this node cannot search."""
 
 
-class Lead(msgspec.Struct, frozen=True, kw_only=True):
+class OriginEvidence(msgspec.Struct, frozen=True, kw_only=True):
     """Results of the first batch."""
 
     token: Address
     pads: tuple[Launchpad, ...]
-    sightings: tuple[Sighting, ...]
-    records: tuple[Record, ...]
-    listed: tuple[Walk, ...]
+    sightings: tuple[LaunchEvent, ...]
+    records: tuple[RegistryRecord, ...]
+    listed: tuple[CatalogueSearch, ...]
     """Lists that contain the token."""
     denied: tuple[Launchpad, ...]
     """Platforms whose registries do not know the token."""
@@ -86,7 +86,7 @@ def begin(
     covered: frozenset[str],
     *,
     can_walk: bool = True,
-) -> Inquiry:
+) -> OriginQuestions:
     """Choose the reads of the first batch.
 
     `covered` are the subjects of platforms whose every event up to our tip is in the index. Where
@@ -97,7 +97,7 @@ def begin(
     is_settled = any(one.pad.confidence == "seen" for one in seen)
     uncovered = [pad for pad in pads if pad.subject not in covered]
     walks = () if is_settled else catalogues.walks_through(pads)
-    return Inquiry(
+    return OriginQuestions(
         token=token,
         pads=tuple(pads),
         seen=seen,
@@ -117,7 +117,7 @@ def begin(
 class OriginReads:
     """The reads of the first batch."""
 
-    def __init__(self, batch: ReadBatch, inquiry: Inquiry, *, to_block: int | None) -> None:
+    def __init__(self, batch: ReadBatch, inquiry: OriginQuestions, *, to_block: int | None) -> None:
         """`to_block` None: logs up to the newest block."""
         token = inquiry.token
         self._batch = batch
@@ -132,7 +132,7 @@ class OriginReads:
             for search in inquiry.searches
         ]
 
-    def read(self, *, height: int) -> Lead:
+    def read(self, *, height: int) -> OriginEvidence:
         """Decode the answers, as of the block at this height."""
         inquiry = self._inquiry
         words = [(question, registry.read()) for question, registry in self._registries]
@@ -161,11 +161,11 @@ class OriginReads:
                 unread.append(f"creation events: {_names(search)}")
             else:
                 found += sightings
-        return Lead(
+        return OriginEvidence(
             token=inquiry.token,
             pads=inquiry.pads,
             sightings=tuple(sorted(found, key=lambda one: inquiry.pads.index(one.pad))),
-            records=tuple(word for _, word in words if isinstance(word, Record)),
+            records=tuple(word for _, word in words if isinstance(word, RegistryRecord)),
             listed=tuple(walk for walk, finding in exploration if finding == "listed"),
             denied=tuple(question.pad for question, word in words if word == "denied"),
             unread=tuple(unread),
@@ -181,7 +181,7 @@ class OriginReads:
         )
 
 
-def _claim(inquiry: Inquiry, pad: Launchpad, named: Reply) -> RegistryQuestion | None:
+def _claim(inquiry: OriginQuestions, pad: Launchpad, named: Reply) -> RegistryQuestion | None:
     """Return the query of the issuer that the token names. None: it names none, or one that is
     queried anyway."""
     issuer = decode_address(named)
@@ -191,5 +191,5 @@ def _claim(inquiry: Inquiry, pad: Launchpad, named: Reply) -> RegistryQuestion |
     return RegistryQuestion(pad=pad, registry=pad.registry[0], at=issuer, is_claimed=True)
 
 
-def _names(search: Search) -> str:
+def _names(search: LogSearch) -> str:
     return ", ".join(dict.fromkeys(pad.slug for pad, _ in search.told))

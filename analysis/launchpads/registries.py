@@ -39,7 +39,7 @@ class RegistryQuestion(msgspec.Struct, frozen=True, kw_only=True):
         return is_vague or "recalled" in (one.confidence, self.pad.confidence)
 
 
-class Record(msgspec.Struct, frozen=True, kw_only=True):
+class RegistryRecord(msgspec.Struct, frozen=True, kw_only=True):
     """A registry's record of the token."""
 
     question: RegistryQuestion
@@ -51,7 +51,7 @@ Nothing = Literal["denied", "silent", "unread"]
 """denied: it does not know the token. silent: no such contract, or an answer of another form.
 unread: the node failed, so the answer is not known."""
 
-Word = Record | Nothing
+Word = RegistryRecord | Nothing
 
 
 def questions_to(pads: Iterable[Launchpad]) -> tuple[RegistryQuestion, ...]:
@@ -79,11 +79,13 @@ class RegistryReads:
         question = self._question
         replies = [reply_to(self._batch, reply) for reply in self._replies]
         word = _decode(question, self._token, replies[0])
-        if len(replies) > 1 and isinstance(word, Record):
+        if len(replies) > 1 and isinstance(word, RegistryRecord):
             decoy = replies[1]
             if decoy == "unread":
                 return "unread"
-            if decoy == replies[0] or isinstance(_decode(question, question.at, decoy), Record):
+            if decoy == replies[0] or isinstance(
+                _decode(question, question.at, decoy), RegistryRecord
+            ):
                 return "silent"  # it has such a record of every address
         return word
 
@@ -110,7 +112,7 @@ def _decode(question: RegistryQuestion, token: Address, reply: Reply | Literal["
         return "silent"
     if not _knows(registry, words, token=token, contracts=question.pad.contracts):
         return "denied"
-    return Record(question=question, words=words)
+    return RegistryRecord(question=question, words=words)
 
 
 def _words(reply: bytes, *, at_least: int) -> tuple[int, ...] | None:

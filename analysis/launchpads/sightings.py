@@ -18,7 +18,7 @@ from sql.rows import LaunchRow
 _TOPICS = (1, 2, 3)
 
 
-class Sighting(msgspec.Struct, frozen=True, kw_only=True):
+class LaunchEvent(msgspec.Struct, frozen=True, kw_only=True):
     """A creation event in which a platform announced the token."""
 
     pad: Launchpad
@@ -27,7 +27,7 @@ class Sighting(msgspec.Struct, frozen=True, kw_only=True):
     """None: the log does not contain it."""
 
 
-class Search(msgspec.Struct, frozen=True, kw_only=True):
+class LogSearch(msgspec.Struct, frozen=True, kw_only=True):
     """A log query for every platform that keeps its token in the same topic."""
 
     topic: int
@@ -45,12 +45,12 @@ class _Log(msgspec.Struct, frozen=True, rename="camel"):
     block_number: str | None = None
 
 
-def indexed(pads: Sequence[Launchpad], rows: Iterable[LaunchRow]) -> tuple[Sighting, ...]:
+def indexed(pads: Sequence[Launchpad], rows: Iterable[LaunchRow]) -> tuple[LaunchEvent, ...]:
     """Return the indexed creation events in the order of the platforms; only configured platforms
     count."""
     emitters = {(row.slug, row.emitter): row for row in rows}
     return tuple(
-        Sighting(pad=pad, emitter=contract, block_number=row.block_number)
+        LaunchEvent(pad=pad, emitter=contract, block_number=row.block_number)
         for pad in pads
         if pad.event
         for contract in pad.contracts
@@ -58,11 +58,11 @@ def indexed(pads: Sequence[Launchpad], rows: Iterable[LaunchRow]) -> tuple[Sight
     )
 
 
-def searches_for(pads: Iterable[Launchpad]) -> tuple[Search, ...]:
+def searches_for(pads: Iterable[Launchpad]) -> tuple[LogSearch, ...]:
     """Return at most three log queries, whatever the number of platforms."""
     unasked = [pad for pad in pads if not pad.registry and pad.confidence == "seen"]
     searches = (
-        Search(
+        LogSearch(
             topic=topic,
             told=tuple(
                 (pad, event)
@@ -87,7 +87,7 @@ class SightingRead:
     the range."""
 
     def __init__(
-        self, batch: ReadBatch, search: Search, token: Address, *, to_block: int | None
+        self, batch: ReadBatch, search: LogSearch, token: Address, *, to_block: int | None
     ) -> None:
         """`to_block` None: up to the newest block."""
         self._batch = batch
@@ -96,7 +96,7 @@ class SightingRead:
         request = _logs_request(search, token, to_block=to_block)
         self._logs = batch.request(request, returns=_decode_logs)
 
-    def read(self, *, height: int) -> tuple[Sighting, ...] | None:
+    def read(self, *, height: int) -> tuple[LaunchEvent, ...] | None:
         """Decode the creation events of the token. None: the node did not return them.
 
         Empty where the emitters begin above `height` (this chain is not the public one).
@@ -108,7 +108,7 @@ class SightingRead:
         if logs is None:
             return None
         return tuple(
-            Sighting(
+            LaunchEvent(
                 pad=pad,
                 emitter=Address(log.address.lower()),
                 block_number=None if log.block_number is None else int(log.block_number, 16),
@@ -120,7 +120,7 @@ class SightingRead:
         )
 
 
-def _logs_request(search: Search, token: Address, *, to_block: int | None) -> RpcRequest:
+def _logs_request(search: LogSearch, token: Address, *, to_block: int | None) -> RpcRequest:
     topics = sorted({event.topic for _, event in search.told})
     skipped: list[None] = [None] * (search.topic - 1)
     where = {

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 import msgspec
 
 from analysis.launchpads import address_pattern, code_identity
-from analysis.launchpads.origin import Lead, Signal
-from analysis.launchpads.registries import Record, RegistryQuestion, RegistryReads, Word
+from analysis.launchpads.origin import OriginEvidence, Signal
+from analysis.launchpads.registries import RegistryQuestion, RegistryReads, RegistryRecord, Word
 from analysis.reads.read_batch import ReadBatch
 from analysis.token.metadata import Metadata
 from core.primitives import Address
@@ -56,7 +56,7 @@ class ConfirmationReads:
     """The reads of the second batch: does the issuer that the token names know it? Nothing is read
     where another signal has decided."""
 
-    def __init__(self, batch: ReadBatch, lead: Lead) -> None:
+    def __init__(self, batch: ReadBatch, lead: OriginEvidence) -> None:
         claims = lead.claims if lead.proof is None else ()
         self._registries = [(claim, RegistryReads(batch, claim, lead.token)) for claim in claims]
 
@@ -66,7 +66,7 @@ class ConfirmationReads:
 
 
 def conclude(
-    lead: Lead,
+    lead: OriginEvidence,
     confirmed: Sequence[tuple[RegistryQuestion, Word]],
     *,
     code: bytes,
@@ -86,7 +86,7 @@ def conclude(
         return _yes(lead, pad.slug, "code", None)
     unread = list(lead.unread)
     for question, word in confirmed:
-        if isinstance(word, Record):
+        if isinstance(word, RegistryRecord):
             return _yes(lead, UNNAMED, "getter", question.at)
         if word == "unread":
             unread.append(f"{question.registry.read} of {question.at}")
@@ -104,7 +104,7 @@ def conclude(
     )
 
 
-def _yes(lead: Lead, name: str, signal: Signal, issuer: Address | None) -> IssuerOrigin:
+def _yes(lead: OriginEvidence, name: str, signal: Signal, issuer: Address | None) -> IssuerOrigin:
     return IssuerOrigin(
         is_launchpad=True,
         name=name,

@@ -30,7 +30,7 @@ class LastTrade(msgspec.Struct, frozen=True, kw_only=True):
     time_s: int
 
 
-class Trades(Protocol):
+class TradeHistory(Protocol):
     """Access to the stored trades."""
 
     async def last_trade(self, chain: Chain, report: Report) -> LastTrade | None:
@@ -44,7 +44,7 @@ async def find_price(
     *,
     market_data: MarketData,
     now_s: float,
-    trades: Trades | None = None,
+    trades: TradeHistory | None = None,
 ) -> TokenPrice | None:
     """Return the price of the report's token. None: no source has one, which is not a price of 0.
 

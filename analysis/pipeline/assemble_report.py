@@ -20,7 +20,7 @@ from analysis.token.contract_clock import ContractClock
 from analysis.token.holders import TopHolders
 from analysis.token.metadata import Metadata
 from analysis.token.ownership import Ownership
-from analysis.token.source_verification import Openness
+from analysis.token.source_verification import SourceFindings
 from core.fields.scan_findings import ScanFindings
 from core.fields.static_findings import StaticFindings
 from core.primitives import Address, BlockRef
@@ -63,7 +63,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     hidden_owner_controls: bool | None = None
     """None: not every condition is known."""
     creates_balances: bool | None = None
-    openness: Openness
+    openness: SourceFindings
     evidence: tuple[EvidenceRow, ...]
 
 

@@ -26,7 +26,7 @@ _MOST_QUOTES = 5
 """Quote tokens whose price is fetched."""
 
 
-class Appraisal(msgspec.Struct, frozen=True, kw_only=True):
+class ExternalValuation(msgspec.Struct, frozen=True, kw_only=True):
     """Values and prices from external services."""
 
     figures: Mapping[Hash32, PoolFigures] = {}
@@ -36,11 +36,13 @@ class Appraisal(msgspec.Struct, frozen=True, kw_only=True):
     """Of the token itself, where it has pools against such tokens."""
 
 
-async def appraise(context: ChainContext, state: MarketState, *, decimals: int) -> Appraisal:
+async def appraise(
+    context: ChainContext, state: MarketState, *, decimals: int
+) -> ExternalValuation:
     """Fetch values of the deepest AmmV4 pools, as many as fit in one request, and prices of the
     quote tokens and of the token. `decimals` are the token's."""
     if context.external is None:
-        return Appraisal()
+        return ExternalValuation()
     v4 = [pool for pool in state.pools if pool.candidate.pool_id is not None]
     is_floor = {
         Hash32(pool.candidate.key): pool.state.is_floor for pool in v4[:MOST_POOLS_A_REQUEST]
@@ -55,7 +57,7 @@ async def appraise(context: ChainContext, state: MarketState, *, decimals: int) 
         quote_prices(context, state.quote_decimals),
         quote_prices(context, own),
     )
-    return Appraisal(figures=figures, prices=prices, own=own_price)
+    return ExternalValuation(figures=figures, prices=prices, own=own_price)
 
 
 async def quote_prices(
@@ -76,7 +78,7 @@ async def quote_prices(
 
 
 def appraised(
-    state: MarketState, said: Appraisal, anchors: Mapping[Address, Price], *, decimals: int
+    state: MarketState, said: ExternalValuation, anchors: Mapping[Address, Price], *, decimals: int
 ) -> tuple[ValuedPool, ...]:
     """Return the pools with their external values, deepest first. `decimals` are the token's.
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from analysis.launchpads import origin
-from analysis.launchpads.origin import Lead, OriginReads
+from analysis.launchpads.origin import OriginEvidence, OriginReads
 from analysis.market import fee_tiers, routers
 from analysis.market.fee_tiers import TierReads
 from analysis.market.native_pools import NativePools
@@ -81,7 +81,7 @@ class FirstRound(msgspec.Struct, frozen=True, kw_only=True):
     holders: tuple[HolderAccount, ...]
     """The largest of the index, largest first."""
     holdings: TopHolders
-    lead: Lead
+    lead: OriginEvidence
     """Evidence so far of who issued the token."""
     token_slot_index: int | None
     """Index of the token's balance slot. None: not found."""

@@ -8,7 +8,7 @@ from analysis.market.pool_ranking import ValuedPool, without_doubtful
 from analysis.pipeline.assemble_report import Facts
 from analysis.pipeline.chain_context import ChainContext
 from analysis.pipeline.first_round import FirstRound
-from analysis.pipeline.issuer_round import Issue
+from analysis.pipeline.issuer_round import IssuerFindings
 from analysis.pipeline.second_round import MarketState
 from analysis.reads.block_reader import BlockReader
 from analysis.token import ownership
@@ -28,7 +28,7 @@ def gather_facts(
     judged: CodeVerdict,
     owner_slots: OwnerSlots,
     clock_state: ClockState,
-    issued: Issue,
+    issued: IssuerFindings,
 ) -> Facts:
     """Return what is known before any trade was simulated."""
     reading = clock_state.reading
@@ -64,7 +64,7 @@ def with_pools(
     facts: Facts,
     state: MarketState,
     pools: Sequence[ValuedPool],
-    issued: Issue,
+    issued: IssuerFindings,
 ) -> Facts:
     """Return the facts with these pools, without those that may not be the token's."""
     sure = without_doubtful(pools, min_liquidity_usd=context.settings.min_liquidity_usd)

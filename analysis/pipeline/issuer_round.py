@@ -18,7 +18,7 @@ from analysis.reads.read_batch import ReadBatch
 from core.primitives import ZERO_ADDRESS, Address, Hash32
 
 
-class Issue(msgspec.Struct, frozen=True, kw_only=True):
+class IssuerFindings(msgspec.Struct, frozen=True, kw_only=True):
     """The issuer of a token, and the bonding curves it is sold on."""
 
     origin: IssuerOrigin
@@ -44,7 +44,7 @@ async def _price_of(
 
 async def read_issue(
     context: ChainContext, look: FirstRound, token: Address, *, has_pool: bool
-) -> Issue:
+) -> IssuerFindings:
     """Confirm the issuer and value the curves, in one round trip, or none where nothing is left to
     read.
 
@@ -66,7 +66,7 @@ async def read_issue(
     natives = {context.chain.wrapped_native.address, ZERO_ADDRESS}
     if isinstance(standing, CurveState) and standing.quote not in {*prices, *natives}:
         prices |= await _price_of(context, standing.quote, block=look.pin.hash)
-    return Issue(
+    return IssuerFindings(
         origin=origin,
         curves=curves.value(look.lead, standing, token, prices),
         is_complete=not curves.may_be_missing(

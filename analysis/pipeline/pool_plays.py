@@ -22,7 +22,7 @@ from analysis.scenarios import (
     permit2_sale,
 )
 from analysis.scenarios.buy import Bought
-from analysis.scenarios.crowd import Crowd, CrowdOpening
+from analysis.scenarios.crowd import CrowdHoldings, CrowdOpening
 from analysis.scenarios.crowd_sales import CrowdSales, CrowdSalesSimulation
 from analysis.scenarios.holder_sell_census import CensusSimulation
 from analysis.scenarios.later_sales import LaterSales
@@ -114,7 +114,7 @@ def write_plays(
     look: FirstRound,
     setup: TradeSetup,
     bought: Bought,
-    holdings: Crowd | None,
+    holdings: CrowdHoldings | None,
     *,
     has_size_limit: bool,
 ) -> PoolPlays:

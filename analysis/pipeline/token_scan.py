@@ -11,10 +11,10 @@ from analysis.pipeline.assemble_report import Facts, combine
 from analysis.pipeline.chain_context import ChainContext
 from analysis.pipeline.condition_plays import write_condition_plays
 from analysis.pipeline.condition_reads import read_hook_conditions, read_token_conditions
-from analysis.pipeline.external_valuation import Appraisal, appraise, appraised
+from analysis.pipeline.external_valuation import ExternalValuation, appraise, appraised
 from analysis.pipeline.first_round import FirstRound, run_first_round
 from analysis.pipeline.gather_facts import gather_facts, owner_slots_of, with_pools
-from analysis.pipeline.issuer_round import Issue, read_issue
+from analysis.pipeline.issuer_round import IssuerFindings, read_issue
 from analysis.pipeline.offload import in_thread_if_large
 from analysis.pipeline.second_round import MarketState, run_second_round
 from analysis.pipeline.theft_inquiry import theft_inquiry
@@ -31,7 +31,7 @@ from analysis.token.deadline_state import ClockState, read_clock_state
 from analysis.token.judge_code import CodeVerdict, judge_code
 from analysis.token.owner_controls import find_controls
 from analysis.token.owner_slots import OwnerSlots
-from analysis.token.source_verification import Openness, find_openness
+from analysis.token.source_verification import SourceFindings, find_openness
 from core.primitives import Address, BlockRef, Hash32
 from core.report import EvidenceRow, Report
 
@@ -50,15 +50,15 @@ class TokenScan:
     traded: tuple[ValuedPool, ...]
     senders: tuple[Wallet, ...]
     buys: Buys
-    openness: Openness
-    appraisal: Appraisal
+    openness: SourceFindings
+    appraisal: ExternalValuation
     conditions: CodeConditions
     hook_conditions: Mapping[Address, CodeConditions]
     owner_slots: OwnerSlots
     clock: ClockState
     cap_words: Mapping[Hash32, int]
     stored: Mapping[StoredAddress, Address]
-    issue: Issue
+    issue: IssuerFindings
     facts: Facts
     sales: Sales
     thefts: TheftFindings

@@ -20,8 +20,8 @@ from analysis.pipeline.pool_plays import PoolFindings
 from analysis.scenarios import buy, condition_check, crowd, liquidity_reach, sale, transfer
 from analysis.scenarios.buy import Bought
 from analysis.scenarios.condition_check import ConditionFindings, ConditionPlays
-from analysis.scenarios.crowd import Crowd
-from analysis.scenarios.liquidity_reach import Reached, ReachSimulation
+from analysis.scenarios.crowd import CrowdHoldings
+from analysis.scenarios.liquidity_reach import ReachableLiquidity, ReachSimulation
 from analysis.scenarios.sale import Sold
 from analysis.scenarios.trade_outcome import HEAVY_TAX_PCT
 from analysis.scenarios.trade_setup import TradeSetup
@@ -49,11 +49,11 @@ class Buys(msgspec.Struct, frozen=True, kw_only=True):
     transfers: tuple[tuple[TransferSimulation, SimulationResult | NotSimulated], ...]
     """The transfer check by each wallet, not judged yet."""
     bought: tuple[tuple[TradeSetup, Bought], ...]
-    crowds: tuple[Crowd | None, ...]
+    crowds: tuple[CrowdHoldings | None, ...]
     """One for each bought pool. None: not simulated, or no buy passed."""
     refused: dict[str, TradeResult]
     """Pools that cannot be traded at all, by Candidate.key, with the reason."""
-    reached: dict[str, Reached]
+    reached: dict[str, ReachableLiquidity]
     """Reach of the liquidity, by Candidate.key, of the pools where it was simulated."""
     evidence: tuple[EvidenceRow, ...]
 

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from analysis.scenarios.attack_setup import AttackSetup
-from analysis.scenarios.theft_attempts import Act, TheftAttempt, TheftOutcome, transfer_from
+from analysis.scenarios.attack_setup import AttackCall, AttackSetup, transfer_from
+from analysis.scenarios.theft_attempts import TheftAttempt, TheftOutcome
 from analysis.scenarios.transfer import Wallet
 from core.abi import call_data
 from core.primitives import Address
@@ -20,7 +20,7 @@ _MOST_RECIPIENTS = 8
 _UNLIMITED = 2**256 - 1
 
 
-class Bypass(msgspec.Struct, frozen=True, kw_only=True):
+class BypassFindings(msgspec.Struct, frozen=True, kw_only=True):
     """Outcome of the check."""
 
     value: bool | None
@@ -35,17 +35,17 @@ def write_attempts(attack: AttackSetup, suspects: Sequence[Address]) -> list[The
     return [*_by_strangers(attack, suspects), *_by_suspects(attack, suspects)]
 
 
-def judge(seen: Sequence[TheftOutcome], suspects: Sequence[Address]) -> Bypass:
+def judge(seen: Sequence[TheftOutcome], suspects: Sequence[Address]) -> BypassFindings:
     """Return the answer. One stranger's success means that everybody can. A negative answer needs a
     stranger, and every candidate that was tried, to have failed."""
     able = {each.attacker for each in seen if each.has_moved}
     if able - set(suspects):
-        return Bypass(value=True)
+        return BypassFindings(value=True)
     if able:
-        return Bypass(value=True, spenders=tuple(one for one in suspects if one in able))
+        return BypassFindings(value=True, spenders=tuple(one for one in suspects if one in able))
     failed = {each.attacker for each in seen if each.has_moved is False}
     unseen = {each.attacker for each in seen} & set(suspects) - failed
-    return Bypass(value=False if failed - set(suspects) and not unseen else None)
+    return BypassFindings(value=False if failed - set(suspects) and not unseen else None)
 
 
 def _by_strangers(attack: AttackSetup, suspects: Sequence[Address]) -> Iterator[TheftAttempt]:
@@ -61,7 +61,7 @@ def _by_strangers(attack: AttackSetup, suspects: Sequence[Address]) -> Iterator[
     for stranger, wallet in zip(strangers, attack.wallets("careless"), strict=False):
         plain = _attempt(stranger, wallet, stranger, wallet.amount_raw)
         for what, first in _opening_acts(stranger, wallet):
-            acts = (Act(sender=stranger, data=first), *plain.acts)
+            acts = (AttackCall(sender=stranger, data=first), *plain.acts)
             yield msgspec.structs.replace(plain, acts=acts, what=f"{what}, then {plain.what}")
     special = (*suspects[:_MOST_RECIPIENTS], attack.token)
     for one, wallet in zip(special, attack.wallets("sent on"), strict=False):
@@ -93,7 +93,7 @@ def disallowed(attack: AttackSetup, attempt: TheftAttempt) -> TheftAttempt:
     if not attack.has_allowed(attempt.attacker):
         return attempt
     data = call_data("approve(address,uint256)", attempt.attacker, 0)
-    disallow = Act(sender=attempt.wallet.address, data=data, must_pass=True)
+    disallow = AttackCall(sender=attempt.wallet.address, data=data, must_pass=True)
     return msgspec.structs.replace(attempt, acts=(disallow, *attempt.acts))
 
 

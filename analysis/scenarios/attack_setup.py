@@ -6,8 +6,9 @@ from itertools import count, repeat
 import msgspec
 
 from analysis.scenarios.transfer import Wallet, sent_share
-from analysis.scenarios.victim_purchase import Prologue
+from analysis.scenarios.victim_purchase import VictimPurchase
 from analysis.simulation.disguise import Disguise
+from core.abi import call_data
 from core.primitives import Address, BlockRef, RawAmount
 
 _NEXT_BLOCK_S = 12
@@ -36,7 +37,7 @@ class AttackSetup(msgspec.Struct, frozen=True, kw_only=True):
     """Real holders, largest first: no owner, no pool, no contract."""
     giver: Address | None
     """A pool that funds wallets by transfers where no slot is known. None: no pool."""
-    prologue: Prologue | None = None
+    prologue: VictimPurchase | None = None
     """Purchase of a victim that buys for real and is then the only holder. None: nobody buys."""
 
     def blocks(self) -> tuple[tuple[int, int], ...]:
@@ -89,3 +90,23 @@ class AttackSetup(msgspec.Struct, frozen=True, kw_only=True):
             amount_raw=amount,
             slot_index=self.slot_index,
         )
+
+
+class AttackCall(msgspec.Struct, frozen=True, kw_only=True):
+    """One transaction to the token."""
+
+    sender: Address
+    data: str
+    must_pass: bool = False
+    """True if the attempt proves nothing unless this transaction succeeds."""
+    value_wei: int = 0
+    is_late: bool = False
+    """True if it is sent hours after the others."""
+
+
+def transfer_from(
+    attacker: Address, wallet: Address, recipient: Address, amount: int
+) -> AttackCall:
+    """Return the `transferFrom` call, which needs an allowance."""
+    data = call_data("transferFrom(address,address,uint256)", wallet, recipient, amount)
+    return AttackCall(sender=attacker, data=data)

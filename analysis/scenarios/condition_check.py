@@ -15,7 +15,7 @@ from analysis.conditions.condition_plan import ConditionPlan, callees_of, make_p
 from analysis.scenarios import what_if
 from analysis.scenarios.buy import Bought, BuyTry
 from analysis.scenarios.trade_setup import TradeSetup
-from analysis.scenarios.what_if import Directed, WhatIfOutcome
+from analysis.scenarios.what_if import InputSimulation, WhatIfOutcome
 from analysis.simulation.eth_call_backend import SimulationJob
 from analysis.simulation.evidence import simulation_evidence
 from analysis.simulation.simulate_v1 import NotSimulated, Outcome, Passed, SimulationResult
@@ -51,7 +51,7 @@ class Checked(msgspec.Struct, frozen=True, kw_only=True):
     """Reason why it was not tested."""
 
 
-class SetInput(msgspec.Struct, frozen=True, kw_only=True):
+class InputValue(msgspec.Struct, frozen=True, kw_only=True):
     """One input and the value it was set to."""
 
     input: str
@@ -59,10 +59,10 @@ class SetInput(msgspec.Struct, frozen=True, kw_only=True):
     slot: Hash32 | None
 
 
-class Harmful(SetInput, frozen=True, kw_only=True):
+class HarmfulInput(InputValue, frozen=True, kw_only=True):
     """An input that makes a sale fail, or costs half of it or more."""
 
-    also: tuple[SetInput, ...] = ()
+    also: tuple[InputValue, ...] = ()
     """Inputs set together with it."""
     extent: str
     buy: Outcome
@@ -87,7 +87,7 @@ class ConditionReport(msgspec.Struct, frozen=True, kw_only=True):
     is_complete: bool
     played: int
     untested: tuple[Checked, ...]
-    harmful: tuple[Harmful, ...]
+    harmful: tuple[HarmfulInput, ...]
 
 
 class ConditionPlays(msgspec.Struct, frozen=True, kw_only=True):
@@ -96,7 +96,7 @@ class ConditionPlays(msgspec.Struct, frozen=True, kw_only=True):
     setup: TradeSetup
     buyer: BuyTry
     asked: tuple[tuple[CodeConditions, OrdinaryTrade, ConditionPlan], ...]
-    directed: tuple[Directed, ...]
+    directed: tuple[InputSimulation, ...]
 
     @property
     def jobs(self) -> list[SimulationJob]:
@@ -262,12 +262,12 @@ def _evidence(
         played=sum(isinstance(result, SimulationResult) for result in results),
         untested=tuple(untested[:_MOST_SHOWN]),
         harmful=tuple(
-            Harmful(
+            HarmfulInput(
                 input=each.what_if.input,
                 value=hex(each.what_if.value),
                 slot=each.what_if.slot,
                 also=tuple(
-                    SetInput(input=beside.input, value=hex(beside.value), slot=beside.slot)
+                    InputValue(input=beside.input, value=hex(beside.value), slot=beside.slot)
                     for beside in each.what_if.also
                 ),
                 extent=each.extent,

@@ -43,7 +43,7 @@ BLOCKS: Final = 4
 """Number of blocks of the opening, with the one in which balances are read."""
 
 
-class Member(msgspec.Struct, frozen=True):
+class CrowdMember(msgspec.Struct, frozen=True):
     """One account of the crowd."""
 
     role: Role
@@ -56,19 +56,19 @@ class Member(msgspec.Struct, frozen=True):
         return f"{self.role} {self.moment}".rstrip()
 
 
-TWICE: Final = Member("second buyer")
-SENDER: Final = Member("sender")
+TWICE: Final = CrowdMember("second buyer")
+SENDER: Final = CrowdMember("sender")
 MEMBERS: Final = (
-    *(Member(role, moment) for moment in MOMENTS for role in ("seller", "small seller")),
+    *(CrowdMember(role, moment) for moment in MOMENTS for role in ("seller", "small seller")),
     TWICE,
     SENDER,
 )
 
 
-class Crowd(msgspec.Struct, frozen=True, kw_only=True):
+class CrowdHoldings(msgspec.Struct, frozen=True, kw_only=True):
     """What each account holds after the opening."""
 
-    held: Mapping[Member, RawAmount]
+    held: Mapping[CrowdMember, RawAmount]
     """Nearly all of the balance; only of accounts that hold something."""
 
 
@@ -76,11 +76,11 @@ class CrowdOpening(msgspec.Struct, frozen=True, kw_only=True):
     """One simulation of the opening by itself."""
 
     simulation: Simulation
-    held: tuple[tuple[Member, CallHandle], ...]
+    held: tuple[tuple[CrowdMember, CallHandle], ...]
     """Balance of each account."""
 
 
-def trader(setup: TradeSetup, member: Member) -> Address:
+def trader(setup: TradeSetup, member: CrowdMember) -> Address:
     """Return the account of a member."""
     return setup.trader(member.name)
 
@@ -140,13 +140,15 @@ def write_opening(setup: TradeSetup, blocks: Sequence[SimulatedBlock]) -> CrowdO
     return CrowdOpening(simulation=simulation, held=held)
 
 
-def read_opening(opening: CrowdOpening, result: SimulationResult | NotSimulated) -> Crowd | None:
+def read_opening(
+    opening: CrowdOpening, result: SimulationResult | NotSimulated
+) -> CrowdHoldings | None:
     """Return what each account holds. None: the node did not simulate, or nobody could buy."""
     if isinstance(result, NotSimulated):
         return None
     words = {member: result.word(handle) for member, handle in opening.held}
     held = {member: nearly_all(word) for member, word in words.items() if word}
-    return Crowd(held=held) if held else None
+    return CrowdHoldings(held=held) if held else None
 
 
 def nearly_all(held: int) -> RawAmount:

@@ -14,7 +14,7 @@ import msgspec
 from analysis.scenarios import crowd
 from analysis.scenarios.account_calls import account_calls, write_approvals
 from analysis.scenarios.buy import part_of_reserve
-from analysis.scenarios.crowd import MOMENTS, SENDER, TWICE, Crowd, Member
+from analysis.scenarios.crowd import MOMENTS, SENDER, TWICE, CrowdHoldings, CrowdMember
 from analysis.scenarios.later_sales import worst
 from analysis.scenarios.trade_outcome import HEAVY_TAX_PCT, read_sale
 from analysis.scenarios.trade_setup import TradeSetup, build_simulation
@@ -92,7 +92,7 @@ class CrowdSalesSimulation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def write_simulation(
-    setup: TradeSetup, holdings: Crowd, blocks: Sequence[SimulatedBlock]
+    setup: TradeSetup, holdings: CrowdHoldings, blocks: Sequence[SimulatedBlock]
 ) -> CrowdSalesSimulation:
     """Return the simulation. `blocks`: one more than WAITS_S has entries."""
     return _Writer(setup, holdings, blocks).write()
@@ -143,7 +143,7 @@ class _Sale(msgspec.Struct, frozen=True, kw_only=True):
 
 class _Writer:
     def __init__(
-        self, setup: TradeSetup, holdings: Crowd, blocks: Sequence[SimulatedBlock]
+        self, setup: TradeSetup, holdings: CrowdHoldings, blocks: Sequence[SimulatedBlock]
     ) -> None:
         self._setup = setup
         self._held = holdings.held
@@ -187,7 +187,7 @@ class _Writer:
         """Yield the sales of each block, from the first after the hour to the last."""
         everybody = [
             _Sale(who=member.name, amount=self._held[member])
-            for member in (Member("seller", moment) for moment in MOMENTS)
+            for member in (CrowdMember("seller", moment) for moment in MOMENTS)
             if member in self._held
         ]
         twice, sent = self._held.get(TWICE, 0), self._held.get(SENDER, 0)

@@ -11,14 +11,8 @@ from collections.abc import Sequence
 
 from analysis.scenarios.allowance_bypass import disallowed
 from analysis.scenarios.argument_filling import CallTemplate, call_templates, fill
-from analysis.scenarios.attack_setup import AttackSetup
-from analysis.scenarios.theft_attempts import (
-    MOST_ATTEMPTS,
-    Act,
-    TheftAttempt,
-    TheftOutcome,
-    transfer_from,
-)
+from analysis.scenarios.attack_setup import AttackCall, AttackSetup, transfer_from
+from analysis.scenarios.theft_attempts import MOST_ATTEMPTS, TheftAttempt, TheftOutcome
 from analysis.scenarios.transfer import Wallet
 from analysis.static.custody.simulation_hints import DebitingFunction
 from core.primitives import Address
@@ -76,7 +70,7 @@ def _attempt(wallet: Wallet, attacker: Address, recipe: CallTemplate) -> TheftAt
     if data is None:
         return None
     acts = (
-        Act(sender=attacker, data=data),
+        AttackCall(sender=attacker, data=data),
         transfer_from(attacker, wallet.address, attacker, wallet.amount_raw),
     )
     return TheftAttempt(attacker=attacker, wallet=wallet, acts=acts, what=recipe.what)

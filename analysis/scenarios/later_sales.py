@@ -28,7 +28,7 @@ _TAX_POINTS: Final = 0.01
 """Taxes that differ by no more than this are equal. Percentage points."""
 
 
-class Moment(msgspec.Struct, frozen=True, kw_only=True):
+class LaterSale(msgspec.Struct, frozen=True, kw_only=True):
     """One moment and its outcomes."""
 
     when: str
@@ -53,7 +53,7 @@ class LaterSales(msgspec.Struct, frozen=True, kw_only=True):
     """Candidate.key of the pool."""
     changes: tuple[str, ...]
     """Differences from the first moment: `+1 day: sale refused`."""
-    moments: tuple[Moment, ...]
+    moments: tuple[LaterSale, ...]
     is_blocked: bool | None
     """True if a sale passed at an earlier moment and reverts at a later one. None: a moment was not
     determined."""
@@ -77,7 +77,7 @@ def read_result(written: LaterSalesSimulation, result: SimulationResult) -> Late
     )
 
 
-def _read_moment(setup: TradeSetup, result: SimulationResult, steps: MomentSteps) -> Moment:
+def _read_moment(setup: TradeSetup, result: SimulationResult, steps: MomentSteps) -> LaterSale:
     sales = [_read_seller(setup, result, attempts) for attempts in steps.sales]
     newcomer, bought = steps.newcomer, None
     if newcomer is not None:
@@ -86,7 +86,7 @@ def _read_moment(setup: TradeSetup, result: SimulationResult, steps: MomentSteps
             sold = read_sale(setup, result, newcomer.sale)
             if isinstance(bought, Passed) and isinstance(sold, Passed):
                 sales.append(sold)
-    return Moment(
+    return LaterSale(
         when=steps.when,
         block_number=steps.block.number,
         time_s=steps.block.time_s,
@@ -137,7 +137,7 @@ def worst(outcomes: Sequence[Outcome]) -> Outcome:
     return next(iter(outcomes), missing)
 
 
-def _is_blocked(moments: Sequence[Moment]) -> bool | None:
+def _is_blocked(moments: Sequence[LaterSale]) -> bool | None:
     """True if a sale passed and a later one reverts, or the last reverts: a waiting time after the
     buy reverts at first only, a trap later. None: not determined."""
     has_passed = False
@@ -148,14 +148,14 @@ def _is_blocked(moments: Sequence[Moment]) -> bool | None:
     return None if any(isinstance(moment.sale, NotSimulated) for moment in moments) else False
 
 
-def _tax_rises(moments: Sequence[Moment]) -> bool | None:
+def _tax_rises(moments: Sequence[LaterSale]) -> bool | None:
     taxes = [moment.sale.tax for moment in moments[1:] if isinstance(moment.sale, Passed)]
     if any(tax is not None and tax >= HEAVY_TAX_PCT for tax in taxes):
         return True
     return False if len(taxes) == len(moments) - 1 and None not in taxes else None
 
 
-def _changes(now: Moment, then: Moment) -> Iterator[str]:
+def _changes(now: LaterSale, then: LaterSale) -> Iterator[str]:
     pairs = [("sale", now.sale, then.sale)]
     if now.buy is not None and then.buy is not None:
         pairs.insert(0, ("buy", now.buy, then.buy))

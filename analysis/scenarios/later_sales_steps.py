@@ -11,7 +11,7 @@ import msgspec
 
 from analysis.scenarios import crowd
 from analysis.scenarios.account_calls import account_calls, write_approvals
-from analysis.scenarios.crowd import MOMENTS, SENDER, Crowd, Member
+from analysis.scenarios.crowd import MOMENTS, SENDER, CrowdHoldings, CrowdMember
 from analysis.scenarios.token_calls import balance_call
 from analysis.scenarios.trade_setup import TradeSetup, build_simulation
 from analysis.scenarios.trade_steps import (
@@ -93,7 +93,7 @@ class LaterSalesSimulation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def write_simulation(
-    setup: TradeSetup, holdings: Crowd, blocks: Sequence[SimulatedBlock]
+    setup: TradeSetup, holdings: CrowdHoldings, blocks: Sequence[SimulatedBlock]
 ) -> LaterSalesSimulation:
     """Return the simulation. `blocks`: one more than WAITS_S has entries."""
     return _Writer(setup, holdings, blocks).write()
@@ -101,7 +101,7 @@ def write_simulation(
 
 class _Writer:
     def __init__(
-        self, setup: TradeSetup, holdings: Crowd, blocks: Sequence[SimulatedBlock]
+        self, setup: TradeSetup, holdings: CrowdHoldings, blocks: Sequence[SimulatedBlock]
     ) -> None:
         self._setup = setup
         self._held = holdings.held
@@ -127,7 +127,7 @@ class _Writer:
         )
         return LaterSalesSimulation(simulation=simulation, setup=setup, buys=buys, moments=moments)
 
-    def _write_approval(self, member: Member) -> ApprovalSteps:
+    def _write_approval(self, member: CrowdMember) -> ApprovalSteps:
         """Write the approval of what is held, for all but the ordinary sellers also an unlimited
         one."""
         calls = account_calls(self._calls[crowd.BLOCKS], member.name)
@@ -137,7 +137,7 @@ class _Writer:
         return write_approvals(calls, self._setup, seller, amount)
 
     def _write_moment(
-        self, moment: str, at: int, approvals: Mapping[Member, ApprovalSteps]
+        self, moment: str, at: int, approvals: Mapping[CrowdMember, ApprovalSteps]
     ) -> MomentSteps:
         """Write the first attempts in the block with index `at`, and the others in the next."""
         sellers = [member for member in _sellers(moment) if member in self._held]
@@ -158,14 +158,14 @@ class _Writer:
             transfer=transfer,
         )
 
-    def _write_first(self, at: int, member: Member, approval: ApprovalSteps) -> SaleSteps:
+    def _write_first(self, at: int, member: CrowdMember, approval: ApprovalSteps) -> SaleSteps:
         calls = account_calls(self._calls[at], member.name)
         order = Order(label="at sale", amount=self._held[member])
         seller = crowd.trader(self._setup, member)
         return write_sale(calls, self._setup, seller, order, approval=approval)
 
     def _write_retries(
-        self, at: int, member: Member, first: SaleSteps
+        self, at: int, member: CrowdMember, first: SaleSteps
     ) -> tuple[SaleSteps, SaleSteps]:
         calls = account_calls(self._calls[at], member.name)
         seller, amount = crowd.trader(self._setup, member), self._held[member]
@@ -210,8 +210,8 @@ class _Writer:
         return RawAmount(max(1, held * 3 // 4))
 
 
-def _sellers(moment: str) -> tuple[Member, Member]:
-    return Member("seller", moment), Member("small seller", moment)
+def _sellers(moment: str) -> tuple[CrowdMember, CrowdMember]:
+    return CrowdMember("seller", moment), CrowdMember("small seller", moment)
 
 
 def _newcomer(moment: str) -> str:

@@ -53,7 +53,7 @@ class ReachSimulation(msgspec.Struct, frozen=True, kw_only=True):
     sale: CallHandle
 
 
-class Reached(msgspec.Struct, frozen=True, kw_only=True):
+class ReachableLiquidity(msgspec.Struct, frozen=True, kw_only=True):
     """Liquidity that a buy and a sale reach."""
 
     has_buy: bool | None
@@ -126,17 +126,19 @@ def write_simulation(
     )
 
 
-def read_result(written: ReachSimulation, result: SimulationResult | NotSimulated) -> Reached:
+def read_result(
+    written: ReachSimulation, result: SimulationResult | NotSimulated
+) -> ReachableLiquidity:
     """Return what a buy and a sale reach. A hook may do a trade by itself, or prevent one: where
     one acts, absence of liquidity is accepted only for both directions at once."""
     if isinstance(result, NotSimulated):
-        return Reached(has_buy=None, has_sale=None, absorbed_raw=None)
+        return ReachableLiquidity(has_buy=None, has_sale=None, absorbed_raw=None)
     buy, sale = (_read(result, call) for call in (written.buy, written.sale))
     has_buy, has_sale = (None if amounts is None else any(amounts) for amounts in (buy, sale))
     if written.has_hooks and has_buy is not has_sale:
         has_buy, has_sale = has_buy or None, has_sale or None
     is_empty = written.pool.state.in_range_liquidity == 0
-    return Reached(
+    return ReachableLiquidity(
         has_buy=has_buy,
         has_sale=has_sale,
         absorbed_raw=None if buy is None else buy[0],
@@ -145,7 +147,7 @@ def read_result(written: ReachSimulation, result: SimulationResult | NotSimulate
 
 
 def settle(
-    trades: Mapping[str, TradeResult], reached: Mapping[str, Reached]
+    trades: Mapping[str, TradeResult], reached: Mapping[str, ReachableLiquidity]
 ) -> dict[str, TradeResult]:
     """Return the trades, with failures for want of liquidity marked as not simulated. By
     Candidate.key."""
@@ -155,7 +157,7 @@ def settle(
     }
 
 
-def _settled(trade: TradeResult, reached: Reached) -> TradeResult:
+def _settled(trade: TradeResult, reached: ReachableLiquidity) -> TradeResult:
     buy, sell = trade.buy, trade.sell
     if not isinstance(buy, Passed):
         # Once somebody could buy, the payment is there for the sale. Some routers let a sale of

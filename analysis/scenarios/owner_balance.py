@@ -9,8 +9,8 @@ neither counts. Source: the specification, "Simulation".
 from collections.abc import Sequence
 
 from analysis.scenarios.argument_filling import call_templates, fill
-from analysis.scenarios.attack_setup import AttackSetup
-from analysis.scenarios.theft_attempts import MOST_ATTEMPTS, Act, TheftAttempt, TheftOutcome
+from analysis.scenarios.attack_setup import AttackCall, AttackSetup
+from analysis.scenarios.theft_attempts import MOST_ATTEMPTS, TheftAttempt, TheftOutcome
 from analysis.static.custody.simulation_hints import DebitingFunction
 from core.primitives import Address
 
@@ -32,7 +32,7 @@ def write_attempts(
     for (_, owner, recipe), wallet in zip(chosen, attack.wallets("owner's"), strict=False):
         data = fill(recipe, wallet, owner)
         if data is not None and wallet.address != owner:
-            act = Act(sender=owner, data=data)
+            act = AttackCall(sender=owner, data=data)
             found.append(TheftAttempt(attacker=owner, wallet=wallet, acts=(act,), what=recipe.what))
     return found
 

@@ -11,8 +11,8 @@ import msgspec
 
 from analysis.scenarios.allowance_bypass import disallowed
 from analysis.scenarios.argument_filling import CallTemplate, call_templates, fill
-from analysis.scenarios.attack_setup import AttackSetup
-from analysis.scenarios.theft_attempts import MOST_ATTEMPTS, Act, TheftAttempt, transfer_from
+from analysis.scenarios.attack_setup import AttackCall, AttackSetup, transfer_from
+from analysis.scenarios.theft_attempts import MOST_ATTEMPTS, TheftAttempt
 from analysis.scenarios.transfer import Wallet
 from analysis.static.custody.argument_solving import SolvedArgument, SolvedArguments
 from analysis.static.custody.simulation_hints import DebitingFunction
@@ -76,7 +76,9 @@ def _attempt(
     data = apply_fixes(filled, opening.fixes)
     if opening.tail_victim:
         data += wallet.address[2:]
-    main = Act(sender=attacker, data=data, value_wei=int(opening.value_wei, 16), is_late=is_late)
+    main = AttackCall(
+        sender=attacker, data=data, value_wei=int(opening.value_wei, 16), is_late=is_late
+    )
     after = transfer_from(attacker, wallet.address, attacker, wallet.amount_raw)
     acts = (*_preludes(opening, wallet, attacker), main)
     if opening.selector != TRANSFER_FROM:
@@ -87,13 +89,13 @@ def _attempt(
     )
 
 
-def _preludes(opening: SolvedArguments, wallet: Wallet, attacker: Address) -> Iterator[Act]:
+def _preludes(opening: SolvedArguments, wallet: Wallet, attacker: Address) -> Iterator[AttackCall]:
     for selector, types in opening.preludes:
         mover = DebitingFunction(selector=selector, arguments=types)
         recipe = CallTemplate(mover=mover, types=types, place=_NOBODY, amount="more")
         data = fill(recipe, wallet, attacker)
         if data is not None:
-            yield Act(sender=attacker, data=data)
+            yield AttackCall(sender=attacker, data=data)
 
 
 def apply_fixes(data: str, fixes: Sequence[SolvedArgument]) -> str:

@@ -12,9 +12,9 @@ from typing import Literal
 import msgspec
 
 from analysis.reads.revert_reason import decode_revert
-from analysis.scenarios.attack_setup import AttackSetup
+from analysis.scenarios.attack_setup import AttackCall, AttackSetup
 from analysis.scenarios.transfer import Wallet
-from analysis.scenarios.victim_purchase import Prologue
+from analysis.scenarios.victim_purchase import VictimPurchase
 from analysis.simulation.balance_slot import balance_override
 from analysis.simulation.evidence import simulation_evidence
 from analysis.simulation.simulate_v1 import (
@@ -48,24 +48,12 @@ _CODE = "0x00"
 """Runtime code of an attacker that must be a contract."""
 
 
-class Act(msgspec.Struct, frozen=True, kw_only=True):
-    """One transaction to the token."""
-
-    sender: Address
-    data: str
-    must_pass: bool = False
-    """True if the attempt proves nothing unless this transaction succeeds."""
-    value_wei: int = 0
-    is_late: bool = False
-    """True if it is sent hours after the others."""
-
-
 class TheftAttempt(msgspec.Struct, frozen=True, kw_only=True):
     """One attempt to lower a wallet's balance."""
 
     attacker: Address
     wallet: Wallet
-    acts: tuple[Act, ...]
+    acts: tuple[AttackCall, ...]
     what: str
     """A short description for the evidence."""
     stash_raw: RawAmount = RawAmount(0)
@@ -117,7 +105,7 @@ class AttemptSteps(msgspec.Struct, frozen=True, kw_only=True):
         return (*gift, *self.before.values(), *self.acts, *self.after.values())
 
 
-class Case(msgspec.Struct, frozen=True, kw_only=True):
+class AttackSimulation(msgspec.Struct, frozen=True, kw_only=True):
     """One simulation of several attempts."""
 
     attempts: tuple[TheftAttempt, ...]
@@ -128,14 +116,16 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
 
 def write_cases(
     attack: AttackSetup, attempts: Sequence[TheftAttempt], *, watched: Watched
-) -> tuple[Case, ...]:
+) -> tuple[AttackSimulation, ...]:
     """Return the attempts in as few simulations as they fit in. Attempts on a real holder share its
     balance."""
     starts = range(0, len(attempts), MOST_ATTEMPTS)
     return tuple(_case(attack, attempts[at : at + MOST_ATTEMPTS], watched) for at in starts)
 
 
-def read_case(case: Case, result: SimulationResult | NotSimulated) -> tuple[TheftOutcome, ...]:
+def read_case(
+    case: AttackSimulation, result: SimulationResult | NotSimulated
+) -> tuple[TheftOutcome, ...]:
     """Return the outcome of each attempt. Empty when the node did not simulate."""
     if isinstance(result, NotSimulated):
         return ()
@@ -146,7 +136,7 @@ def read_case(case: Case, result: SimulationResult | NotSimulated) -> tuple[Thef
 
 
 def case_evidence(
-    key: str, cases: Sequence[Case], results: Sequence[SimulationResult | NotSimulated]
+    key: str, cases: Sequence[AttackSimulation], results: Sequence[SimulationResult | NotSimulated]
 ) -> list[EvidenceRow]:
     """Return one evidence row per simulation of a question. Its outcome lists every attempt, its
     calls only those of attempts that changed the wallet's balance."""
@@ -166,16 +156,12 @@ def case_evidence(
     return rows
 
 
-def transfer_from(attacker: Address, wallet: Address, recipient: Address, amount: int) -> Act:
-    """Return the `transferFrom` call, which needs an allowance."""
-    data = call_data("transferFrom(address,address,uint256)", wallet, recipient, amount)
-    return Act(sender=attacker, data=data)
-
-
 # --- writing -----------------------------------------------------------------------------------
 
 
-def _case(attack: AttackSetup, attempts: Sequence[TheftAttempt], watched: Watched) -> Case:
+def _case(
+    attack: AttackSetup, attempts: Sequence[TheftAttempt], watched: Watched
+) -> AttackSimulation:
     bystander = _bystander(attack) if "bystander" in watched else None
     asker = attack.account("asker")
     builder, now, late = _blocks(attack, attempts)
@@ -201,7 +187,7 @@ def _case(attack: AttackSetup, attempts: Sequence[TheftAttempt], watched: Watche
         storage=_funds(attack, attempts, bystander),
         code={each.attacker: _CODE for each in attempts if each.has_code},
     )
-    return Case(
+    return AttackSimulation(
         attempts=tuple(attempts), steps=steps, simulation=_after(attack.prologue, simulation)
     )
 
@@ -269,7 +255,7 @@ def _funds(
     return {attack.token: slots} if slots else {}
 
 
-def _after(prologue: Prologue | None, simulation: Simulation) -> Simulation:
+def _after(prologue: VictimPurchase | None, simulation: Simulation) -> Simulation:
     """Return the simulation with the coins, slots and code that the prologue needs."""
     if prologue is None:
         return simulation
@@ -332,7 +318,7 @@ def _write_gift(calls: CallWriter, attack: AttackSetup, wallet: Wallet) -> CallH
     )
 
 
-def _write_act(calls: CallWriter, attack: AttackSetup, act: Act, step: int) -> CallHandle:
+def _write_act(calls: CallWriter, attack: AttackSetup, act: AttackCall, step: int) -> CallHandle:
     return calls.add(
         SimCall(
             label=f"act {step}",

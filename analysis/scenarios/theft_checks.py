@@ -16,14 +16,14 @@ from analysis.scenarios import allowance_bypass, drain, owner_balance, solved_th
 from analysis.scenarios.attack_setup import AttackSetup
 from analysis.scenarios.privileged_candidates import stored_addresses
 from analysis.scenarios.theft_attempts import (
-    Case,
+    AttackSimulation,
     TheftOutcome,
     case_evidence,
     read_case,
     write_cases,
 )
-from analysis.scenarios.unproved_stores import Doubt, doubt_evidence, open_custody
-from analysis.scenarios.victim_purchase import Prologue
+from analysis.scenarios.unproved_stores import UndecidedStore, doubt_evidence, open_custody
+from analysis.scenarios.victim_purchase import VictimPurchase
 from analysis.simulation.backends import perform
 from analysis.simulation.eth_call_backend import SimulationJob
 from analysis.simulation.simulate_v1 import NotSimulated, SimulationResult
@@ -47,15 +47,15 @@ class TheftFindings(msgspec.Struct, frozen=True, kw_only=True):
     evidence: tuple[EvidenceRow, ...]
 
 
-class Plays(msgspec.Struct, frozen=True, kw_only=True):
+class TheftSimulations(msgspec.Struct, frozen=True, kw_only=True):
     """The simulations, by the question they answer."""
 
-    bypass: tuple[Case, ...]
-    drain: tuple[Case, ...]
-    owner: tuple[Case, ...]
+    bypass: tuple[AttackSimulation, ...]
+    drain: tuple[AttackSimulation, ...]
+    owner: tuple[AttackSimulation, ...]
 
     @property
-    def cases(self) -> tuple[Case, ...]:
+    def cases(self) -> tuple[AttackSimulation, ...]:
         """Return all cases, in the order in which `read_plays` expects their results."""
         return (*self.bypass, *self.drain, *self.owner)
 
@@ -76,11 +76,11 @@ class TheftInquiry(msgspec.Struct, frozen=True, kw_only=True):
     zero."""
     trusted: frozenset[Address] = frozenset()
     """Routers and the like, which holders approve in ordinary use of the token."""
-    buyer: Prologue | None = None
+    buyer: VictimPurchase | None = None
     """A victim that buys for real. None: no pool could be bought from."""
 
 
-def write_plays(inquiry: TheftInquiry) -> Plays:
+def write_plays(inquiry: TheftInquiry) -> TheftSimulations:
     """Return independent simulations. Empty where no wallet is available."""
     attack, movers = _main_crime(inquiry), inquiry.hints.movers
     suspects = _suspected(inquiry, attack)
@@ -101,7 +101,7 @@ def write_plays(inquiry: TheftInquiry) -> Plays:
         *solved_thefts.write_attempts(attack, others, suspects),
     ]
     by_owner = owner_balance.write_attempts(attack, movers, inquiry.owners or ())
-    return Plays(
+    return TheftSimulations(
         bypass=bypasses,
         drain=write_cases(attack, drains, watched=("wallet", "bystander")),
         owner=write_cases(
@@ -136,14 +136,16 @@ def _other_victims(inquiry: TheftInquiry, main: AttackSetup) -> Iterator[AttackS
         yield _on_buyer(attack, buyer)
 
 
-def _on_buyer(attack: AttackSetup, buyer: Prologue) -> AttackSetup:
+def _on_buyer(attack: AttackSetup, buyer: VictimPurchase) -> AttackSetup:
     return msgspec.structs.replace(
         attack, slot_index=None, giver=None, holders=(buyer.wallet,), prologue=buyer
     )
 
 
 def read_plays(
-    inquiry: TheftInquiry, plays: Plays, results: Sequence[SimulationResult | NotSimulated]
+    inquiry: TheftInquiry,
+    plays: TheftSimulations,
+    results: Sequence[SimulationResult | NotSimulated],
 ) -> TheftFindings:
     """Return the findings. A simulation that did not run, and a store whose custody is neither
     proved nor broken in simulation, do not count as safe."""
@@ -159,7 +161,7 @@ def read_plays(
     on_spending = [each for each in doubts if each.selector == TRANSFER_FROM]
     is_unsure = _has_failed(groups[0][2]) or on_spending or not inquiry.hints.is_proved
     if bypassed.value is False and is_unsure:
-        bypassed = allowance_bypass.Bypass(value=None)
+        bypassed = allowance_bypass.BypassFindings(value=None)
     drained = drain.judge(
         by_drain,
         bypass=bypassed.value,
@@ -186,7 +188,7 @@ def read_plays(
     )
 
 
-def _is_unproved(hints: SimulationHints, doubts: Sequence[Doubt]) -> bool | None:
+def _is_unproved(hints: SimulationHints, doubts: Sequence[UndecidedStore]) -> bool | None:
     if doubts:
         return True
     return False if hints.is_proved else None
@@ -220,7 +222,7 @@ async def read_stored(
 
 
 def _seen(
-    cases: Sequence[Case], results: Sequence[SimulationResult | NotSimulated]
+    cases: Sequence[AttackSimulation], results: Sequence[SimulationResult | NotSimulated]
 ) -> list[TheftOutcome]:
     return [
         seen

@@ -14,7 +14,7 @@ from core.primitives import Address
 from core.report import EvidenceRow
 
 
-class Doubt(msgspec.Struct, frozen=True, kw_only=True):
+class UndecidedStore(msgspec.Struct, frozen=True, kw_only=True):
     """One store because of which an answer cannot be negative."""
 
     selector: int | None
@@ -22,11 +22,11 @@ class Doubt(msgspec.Struct, frozen=True, kw_only=True):
     reason: str
 
 
-class DoubtEvidence(msgspec.Struct, frozen=True, kw_only=True):
+class UndecidedStoreEvidence(msgspec.Struct, frozen=True, kw_only=True):
     """Body of the evidence."""
 
     reason: str
-    writes: tuple[Doubt, ...]
+    writes: tuple[UndecidedStore, ...]
 
 
 _WORDS = {
@@ -40,10 +40,10 @@ _REASON = "neither proved to be agreed to by the holder nor broken on stage"
 
 def open_custody(
     hints: SimulationHints, parties: Mapping[StoredAddress, Address], *, trusted: Set[Address]
-) -> list[Doubt]:
+) -> list[UndecidedStore]:
     """Return the stores that are neither proved nor reserved to an account that cannot act."""
     found = [
-        Doubt(
+        UndecidedStore(
             selector=write.selector,
             pc=write.pc,
             reason=f"{_WORDS[write.kind].format(account=write.account)}; {write.condition}",
@@ -52,7 +52,7 @@ def open_custody(
         if not write.parties or any(_may_act(party, parties) for party in write.parties)
     ]
     return found + [
-        Doubt(
+        UndecidedStore(
             selector=grant.selector,
             pc=grant.pc,
             reason="gives an allowance to somebody whom the holder does not name",
@@ -62,10 +62,12 @@ def open_custody(
     ]
 
 
-def doubt_evidence(key: str, answer: bool | None, doubts: Sequence[Doubt]) -> Iterator[EvidenceRow]:
+def doubt_evidence(
+    key: str, answer: bool | None, doubts: Sequence[UndecidedStore]
+) -> Iterator[EvidenceRow]:
     """Yield one evidence row with the doubts if there is no answer, else none."""
     if doubts and answer is None:
-        body = DoubtEvidence(reason=_REASON, writes=tuple(doubts))
+        body = UndecidedStoreEvidence(reason=_REASON, writes=tuple(doubts))
         yield EvidenceRow(key=f"{key}:open", body=msgspec.json.encode(body).decode())
 
 

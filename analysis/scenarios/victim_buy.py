@@ -11,7 +11,7 @@ from analysis.scenarios.token_calls import approve_call
 from analysis.scenarios.trade_setup import TradeSetup, build_simulation
 from analysis.scenarios.trade_steps import write_buy
 from analysis.scenarios.transfer import Wallet
-from analysis.scenarios.victim_purchase import Prologue
+from analysis.scenarios.victim_purchase import VictimPurchase
 from analysis.simulation.disguise import Disguise
 from analysis.simulation.simulate_v1 import SimCall
 from analysis.simulation.simulation_builder import CallWriter
@@ -21,7 +21,9 @@ _PARTS = 4
 """Divisor of the amount bought: attackers try to take one part."""
 
 
-def find_buyer(bought: Sequence[tuple[TradeSetup, Bought]], disguise: Disguise) -> Prologue | None:
+def find_buyer(
+    bought: Sequence[tuple[TradeSetup, Bought]], disguise: Disguise
+) -> VictimPurchase | None:
     """Return a purchase like the one that passed, from an account of its own, with an approval of
     the router.
 
@@ -36,12 +38,12 @@ def find_buyer(bought: Sequence[tuple[TradeSetup, Bought]], disguise: Disguise) 
 
 def _prologue(
     setup: TradeSetup, amount_in: RawAmount, held: RawAmount, disguise: Disguise
-) -> Prologue:
+) -> VictimPurchase:
     token, router = setup.candidate.token, setup.route.router
     victim = disguise.account(f"{token}:buyer")
     buying: list[SimCall] = []
     write_buy(CallWriter(0, buying, prefix="buyer ", gas=ACT_GAS), setup, victim, amount_in)
-    return Prologue(
+    return VictimPurchase(
         wallet=Wallet(
             address=victim,
             balance_raw=held,

@@ -7,7 +7,7 @@ from analysis.simulation.simulate_v1 import SimCall, Simulation
 from core.primitives import Address
 
 
-class Prologue(msgspec.Struct, frozen=True, kw_only=True):
+class VictimPurchase(msgspec.Struct, frozen=True, kw_only=True):
     """Transactions of a victim before it is attacked: it buys, then approves the venue's router."""
 
     wallet: Wallet

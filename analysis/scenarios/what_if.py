@@ -55,7 +55,7 @@ _WHOLE_PCT: Final = 100
 _GAS_OF_OTHERS: Final = 1_500_000
 
 
-class Directed(msgspec.Struct, frozen=True, kw_only=True):
+class InputSimulation(msgspec.Struct, frozen=True, kw_only=True):
     """One simulation of one input."""
 
     what_if: WhatIf
@@ -96,7 +96,7 @@ def write_simulations(
     what_ifs: Sequence[WhatIf],
     *,
     block_time_s: float,
-) -> tuple[Directed, ...]:
+) -> tuple[InputSimulation, ...]:
     """Return one simulation for each input and extent. Empty: the buyer's holding is not known."""
     if buyer.held is None or not buyer.held[0]:
         return ()
@@ -115,7 +115,7 @@ def _extents(what_if: WhatIf) -> tuple[Extent, ...]:
     return ("all", "approval", "sale") if what_if.input in _STORED else ("all", "sale")
 
 
-def read_result(directed: Directed, result: SimulationResult) -> WhatIfOutcome:
+def read_result(directed: InputSimulation, result: SimulationResult) -> WhatIfOutcome:
     """Return the outcome of the first sale that passes. An attempt to sell more than was held is
     left out."""
     outcomes: list[Outcome] = []
@@ -172,7 +172,7 @@ class _Writer:
         self._block_time_s = block_time_s
         self._trader = setup.buyer(buyer.amount_in)
 
-    def write(self, held: RawAmount) -> Directed:
+    def write(self, held: RawAmount) -> InputSimulation:
         """Return the simulation. `held`: what an ordinary purchase brings."""
         setup, trader, amount_in = self._setup, self._trader, self._buyer.amount_in
         builder = SimulationBuilder(self._times())
@@ -187,7 +187,7 @@ class _Writer:
             self._changed(block, at, buy.buy) if at >= _FIRST[self._extent] else block
             for at, block in enumerate(builder.blocks())
         )
-        return Directed(
+        return InputSimulation(
             what_if=self._what_if,
             extent=self._extent,
             simulation=build_simulation(setup, blocks, payers=payers),

@@ -57,7 +57,7 @@ async def judge_code(
     """Follow a proxy to its code and analyse it. Raises UpstreamError."""
     trail = proxy_resolution.begin(token, code=code, standard=standard)
     while trail.wants is not None:
-        if isinstance(trail.wants, proxy_resolution.FactsOf):
+        if isinstance(trail.wants, proxy_resolution.AnalyseCode):
             trail = proxy_resolution.learn(trail, await examine(trail.wants.code))
         else:
             trail = await proxy_resolution.take_step(trail, reader)
@@ -86,7 +86,7 @@ async def judge_code(
 
 
 def _judged(
-    trail: proxy_resolution.Trail,
+    trail: proxy_resolution.ProxySearch,
     judged: CodeAnalysis,
     findings: StaticFindings,
     hints: SimulationHints,
@@ -107,7 +107,7 @@ def _judged(
 
 async def _other_targets(
     reader: BlockReader,
-    trail: proxy_resolution.Trail,
+    trail: proxy_resolution.ProxySearch,
     delegation: Delegation,
     *,
     examine: Examine,
@@ -142,7 +142,7 @@ def _with_front(behind: CodeAnalysis, front: CodeAnalysis | None) -> TradeCondit
     )
 
 
-def _unjudged(own: CodeAnalysis | None, trail: proxy_resolution.Trail) -> CodeVerdict:
+def _unjudged(own: CodeAnalysis | None, trail: proxy_resolution.ProxySearch) -> CodeVerdict:
     """Return the verdict for a proxy whose implementation was not found, with unknown findings."""
     return CodeVerdict(
         implementation=None,

@@ -46,31 +46,31 @@ _GETTER = "implementation()"
 """EIP-897, and the getter of a beacon."""
 
 
-class CodeOf(msgspec.Struct, frozen=True, kw_only=True):
+class ReadCode(msgspec.Struct, frozen=True, kw_only=True):
     """Next step: read the code of an implementation."""
 
     address: Address
 
 
-class FactsOf(msgspec.Struct, frozen=True, kw_only=True):
+class AnalyseCode(msgspec.Struct, frozen=True, kw_only=True):
     """Next step: analyse this code. No read."""
 
     code: bytes
 
 
-class WordsAt(msgspec.Struct, frozen=True, kw_only=True):
+class ReadSlots(msgspec.Struct, frozen=True, kw_only=True):
     """Next step: read slots of the token that the code names."""
 
     slots: tuple[Hash32, ...]
 
 
-class AskBeacon(msgspec.Struct, frozen=True, kw_only=True):
+class ReadBeacon(msgspec.Struct, frozen=True, kw_only=True):
     """Next step: read a beacon's implementation."""
 
     beacon: Address
 
 
-class Trail(msgspec.Struct, frozen=True, kw_only=True):
+class ProxySearch(msgspec.Struct, frozen=True, kw_only=True):
     """State of the search for the code behind a token."""
 
     token: Address
@@ -88,7 +88,7 @@ class Trail(msgspec.Struct, frozen=True, kw_only=True):
     """Analysis of the token's own code. None: it has none, or was not analysed yet."""
     found: CodeAnalysis | None = None
     """Analysis of `code`. None: not analysed yet."""
-    wants: CodeOf | FactsOf | WordsAt | AskBeacon | None = None
+    wants: ReadCode | AnalyseCode | ReadSlots | ReadBeacon | None = None
     """The next step. None: the search has ended."""
 
     @property
@@ -144,38 +144,38 @@ class ProxyReads:
         return self._batch.answers((*beacon, *self._codes))
 
 
-def begin(token: Address, *, code: bytes, standard: StandardSlots) -> Trail:
+def begin(token: Address, *, code: bytes, standard: StandardSlots) -> ProxySearch:
     """Start from the token's own code and the reads made of every token."""
-    trail = Trail(
+    trail = ProxySearch(
         token=token, is_proxy=None, code=code, words=standard.words, declared=standard.declared
     )
     return _look_into(trail, code)
 
 
-async def take_step(trail: Trail, reader: BlockReader) -> Trail:
+async def take_step(trail: ProxySearch, reader: BlockReader) -> ProxySearch:
     """Make the reads of the next step, and take it. Raises UpstreamError."""
     batch = reader.batch()
     match trail.wants:
-        case CodeOf(address=address):
+        case ReadCode(address=address):
             code = batch.code(address)
             await reader.send(batch)
             found = msgspec.structs.replace(trail, hops=(*trail.hops, address), wants=None)
             return _look_into(found, batch[code])
-        case WordsAt(slots=slots):
+        case ReadSlots(slots=slots):
             reads = {slot: batch.slot(trail.token, slot) for slot in slots}
             await reader.send(batch)
             words = {slot: batch[word] for slot, word in reads.items()}
             known = msgspec.structs.replace(trail, words=trail.words | words)
             return _search(known, _delegation(trail))
-        case AskBeacon(beacon=beacon):
+        case ReadBeacon(beacon=beacon):
             target = batch.call(beacon, _GETTER, returns=decode_address)
             await reader.send(batch)
             return _go_to(trail, batch[target])
-        case FactsOf() | None:
+        case AnalyseCode() | None:
             return trail
 
 
-def learn(trail: Trail, found: CodeAnalysis) -> Trail:
+def learn(trail: ProxySearch, found: CodeAnalysis) -> ProxySearch:
     """Take the analysis of a FactsOf's code: stop at code that does not delegate, or that
     implements a holder's functions itself; else go on."""
     here = msgspec.structs.replace(trail, found=found, wants=None)
@@ -187,34 +187,34 @@ def learn(trail: Trail, found: CodeAnalysis) -> Trail:
     return _search(here, found.delegation)
 
 
-def _look_into(trail: Trail, code: bytes) -> Trail:
+def _look_into(trail: ProxySearch, code: bytes) -> ProxySearch:
     if not code:
         return _lost(trail)
-    return msgspec.structs.replace(trail, code=code, found=None, wants=FactsOf(code=code))
+    return msgspec.structs.replace(trail, code=code, found=None, wants=AnalyseCode(code=code))
 
 
-def _delegation(trail: Trail) -> Delegation:
+def _delegation(trail: ProxySearch) -> Delegation:
     return Delegation(is_proxy=None) if trail.found is None else trail.found.delegation
 
 
-def _search(trail: Trail, delegation: Delegation) -> Trail:
+def _search(trail: ProxySearch, delegation: Delegation) -> ProxySearch:
     """Find the next target in the slots and addresses of the code, then in those of the
     standards."""
     unread = tuple(
         slot for slot in delegation.slots + delegation.beacon_slots if slot not in trail.words
     )
     if unread:
-        return msgspec.structs.replace(trail, wants=WordsAt(slots=unread))
+        return msgspec.structs.replace(trail, wants=ReadSlots(slots=unread))
     if delegation.targets:
         return _go_to(trail, delegation.targets[0])
     if delegation.beacons:
-        return msgspec.structs.replace(trail, wants=AskBeacon(beacon=delegation.beacons[0]))
+        return msgspec.structs.replace(trail, wants=ReadBeacon(beacon=delegation.beacons[0]))
     is_named = bool(delegation.slots or delegation.beacon_slots)
     target = _held(trail, delegation.slots if is_named else _WITHOUT_BEACON)
     beacon = _held(trail, delegation.beacon_slots if is_named else (BEACON_SLOT,))
     if target is None and beacon is not None:
         proxied = msgspec.structs.replace(trail, is_proxy=True) if not trail.hops else trail
-        return msgspec.structs.replace(proxied, wants=AskBeacon(beacon=beacon))
+        return msgspec.structs.replace(proxied, wants=ReadBeacon(beacon=beacon))
     if target is None and not is_named:
         target = trail.declared
     if target is None and delegation.is_proxy is None:
@@ -225,7 +225,7 @@ def _search(trail: Trail, delegation: Delegation) -> Trail:
 _WITHOUT_BEACON = (IMPLEMENTATION_SLOT, ZEPPELIN_SLOT, PROXIABLE_SLOT)
 
 
-def _held(trail: Trail, slots: Sequence[Hash32]) -> Address | None:
+def _held(trail: ProxySearch, slots: Sequence[Hash32]) -> Address | None:
     """Return the first address in these slots; flags may share the word with it."""
     for slot in slots:
         held = address_of(trail.words[slot] & ADDRESS_MASK)
@@ -234,14 +234,14 @@ def _held(trail: Trail, slots: Sequence[Hash32]) -> Address | None:
     return None
 
 
-def _go_to(trail: Trail, target: Address | None) -> Trail:
+def _go_to(trail: ProxySearch, target: Address | None) -> ProxySearch:
     seen = (trail.token, *trail.hops)
     if target is None or target == ZERO_ADDRESS or target in seen or len(seen) > _DEEPEST:
         return _lost(trail)
     proxied = msgspec.structs.replace(trail, is_proxy=True) if not trail.hops else trail
-    return msgspec.structs.replace(proxied, wants=CodeOf(address=target))
+    return msgspec.structs.replace(proxied, wants=ReadCode(address=target))
 
 
-def _lost(trail: Trail) -> Trail:
+def _lost(trail: ProxySearch) -> ProxySearch:
     """End the search without code."""
     return msgspec.structs.replace(trail, code=None, wants=None)

@@ -8,7 +8,7 @@ from analysis.external.verified_sources import Sources
 from core.primitives import Address
 
 
-class Openness(msgspec.Struct, frozen=True, kw_only=True):
+class SourceFindings(msgspec.Struct, frozen=True, kw_only=True):
     """Findings on verified source. Definitions: the specification, "Static analysis"."""
 
     is_open_source: bool | None
@@ -17,12 +17,12 @@ class Openness(msgspec.Struct, frozen=True, kw_only=True):
     """None also for a token that is no proxy."""
 
 
-NOT_ASKED = Openness(is_open_source=None, has_open_source_implementation=None)
+NOT_ASKED = SourceFindings(is_open_source=None, has_open_source_implementation=None)
 
 
 async def find_openness(
     sources: Sources | None, *, chain_id: int, token: Address, implementation: Address | None
-) -> Openness:
+) -> SourceFindings:
     """Look up both contracts. `sources` None: no service is configured. Failures give None, never
     errors."""
     if sources is None:
@@ -31,7 +31,7 @@ async def find_openness(
     verified = await asyncio.gather(
         *(sources.is_verified(chain_id, contract) for contract in contracts)
     )
-    return Openness(
+    return SourceFindings(
         is_open_source=verified[0],
         has_open_source_implementation=None if implementation is None else verified[1],
     )

@@ -50,7 +50,7 @@ class SummaryCheck(msgspec.Struct, frozen=True, kw_only=True):
     label: str
     severity: Severity
     """Status if the check finds something."""
-    value: Callable[["Judged"], bool | None]
+    value: Callable[["CheckInput"], bool | None]
     """Evaluates the check; None makes the flag unknown."""
     finding: bool = True
     """The value that is a finding."""
@@ -58,7 +58,7 @@ class SummaryCheck(msgspec.Struct, frozen=True, kw_only=True):
     """True if it is also a reason of the verdict."""
 
 
-class Judged(msgspec.Struct, frozen=True, kw_only=True):
+class CheckInput(msgspec.Struct, frozen=True, kw_only=True):
     """Input of the checks."""
 
     report: Report
@@ -66,7 +66,7 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True):
     has_enough_liquidity: bool | None
 
 
-def resolve(check: SummaryCheck, judged: Judged) -> Flag:
+def resolve(check: SummaryCheck, judged: CheckInput) -> Flag:
     """Evaluate one check to a flag. No answer is `unknown`, never a pass."""
     value = check.value(judged)
     status: Status = "unknown"
@@ -87,7 +87,7 @@ def resolve(check: SummaryCheck, judged: Judged) -> Flag:
 def _of_field(key: str, check: Check) -> SummaryCheck:
     """Return the check that a field declares; `pending` and an absent key are no answer."""
 
-    def read(judged: Judged) -> bool | None:
+    def read(judged: CheckInput) -> bool | None:
         value = settled(value_of(key, judged.report, judged.native))
         return not value if check.is_negated and value is not None else value
 
@@ -106,14 +106,14 @@ def transfer_restrictions(static: StaticFindings) -> bool | None:
     return either(static.has_trading_cap_functionality, static.has_position_cap_functionality)
 
 
-def _tax_from(low_pct: float) -> Callable[[Judged], bool | None]:
+def _tax_from(low_pct: float) -> Callable[[CheckInput], bool | None]:
     """Return a rule: True if a tax is at least `low_pct`.
 
     False needs a figure for buys and one for sales, from pools where pools exist: the tax of a
     plain transfer does not replace them. Without a pool, those of a transfer are used.
     """
 
-    def read(judged: Judged) -> bool | None:
+    def read(judged: CheckInput) -> bool | None:
         pools, native = judged.native.dex, judged.native
         sent, received = _figures(native.send_tax), _figures(native.receive_tax)
         bought = _figures(*(pool.buy_tax for pool in pools))
@@ -126,7 +126,7 @@ def _tax_from(low_pct: float) -> Callable[[Judged], bool | None]:
     return read
 
 
-def _dominant_pool_unsellable(judged: Judged) -> bool | None:
+def _dominant_pool_unsellable(judged: CheckInput) -> bool | None:
     """True if a sale into the deepest pool failed, even if it passes in shallower ones."""
     if not judged.native.dex:
         return None
@@ -138,18 +138,18 @@ def _figures(*taxes: float | Pending | None) -> list[float]:
     return [tax for tax in map(figure, taxes) if tax is not None]
 
 
-def _privileged_spenders(judged: Judged) -> bool | None:
+def _privileged_spenders(judged: CheckInput) -> bool | None:
     if judged.native.privileged_spenders:
         return True
     return None if judged.native.allowance_bypass is None else False
 
 
-def _creator_holds_supply(judged: Judged) -> bool | None:
+def _creator_holds_supply(judged: CheckInput) -> bool | None:
     percent = judged.native.creator_percent
     return None if percent is None else percent > CREATOR_HOLDS_PCT
 
 
-def _holder_concentration(judged: Judged) -> bool | None:
+def _holder_concentration(judged: CheckInput) -> bool | None:
     """True if one holder that is neither a burn address nor a pool has over a fifth of the supply.
 
     None if an unlisted holder may have as much: while over a fifth of the supply is covered neither

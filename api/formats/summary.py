@@ -9,8 +9,8 @@ from api.formats.flags import (
     HIGH_TAX,
     HIGHLIGHTS,
     STATUS_ORDER,
+    CheckInput,
     Flag,
-    Judged,
     Status,
     SummaryCheck,
     catalogue,
@@ -108,7 +108,7 @@ def render_summary(
 ) -> Summary:
     """Return the summary of one report. `address` is the token's, checksummed;
     `has_owner_simulation`: the deployment simulates whether the owner can change balances."""
-    judged = Judged(
+    judged = CheckInput(
         report=report,
         native=native,
         has_enough_liquidity=_has_enough_liquidity(report, liquid_above_usd),

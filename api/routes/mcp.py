@@ -28,7 +28,7 @@ MAX_BODY_BYTES = 65_536
 _READS_JSON = {"application/json", "application/*", "*/*"}
 
 
-class Served(Protocol):
+class McpRunner(Protocol):
     """Interface of a startable protocol server."""
 
     async def start(self) -> None:
@@ -53,14 +53,14 @@ class McpAnswer(msgspec.Struct, frozen=True, kw_only=True):
 class LazyMcpServer:
     """Starts the server at the first call, to save its time and memory where it is not used."""
 
-    def __init__(self, make: Callable[[Any], Served]):
+    def __init__(self, make: Callable[[Any], McpRunner]):
         self._make = make
         """Builds the server from the module `api.mcp_server`."""
-        self._ready: asyncio.Future[Served] | None = None
+        self._ready: asyncio.Future[McpRunner] | None = None
         self._ends = asyncio.Event()
         self._keeper: asyncio.Task[None] | None = None
 
-    async def server(self) -> Served:
+    async def server(self) -> McpRunner:
         """Return the one server, started."""
         if self._ready is None:
             self._ready = asyncio.get_running_loop().create_future()
@@ -73,7 +73,7 @@ class LazyMcpServer:
         if self._keeper is not None:
             await self._keeper
 
-    async def _keep(self, ready: asyncio.Future[Served]) -> None:
+    async def _keep(self, ready: asyncio.Future[McpRunner]) -> None:
         """Start and stop in one task, as the server's task group demands."""
         try:
             module = await asyncio.to_thread(importlib.import_module, "api.mcp_server")

@@ -22,7 +22,7 @@ from api.formats.summary import Summary
 from api.pages.page_rendering import GUARDED, page
 from api.routes.token import chain_of, require_chain
 from api.serving.answers import Answers
-from api.sign_in.browser import Visitor, find_visitor, form_field
+from api.sign_in.browser import SignedInUser, find_visitor, form_field
 from api.sign_in.refusals import NoKeyToChargeError
 from sql.accounts import Accounts
 from sql.ledger import digest_of
@@ -82,7 +82,7 @@ async def show_token_for_key(
     return await _judge(request, caller, address, await find_visitor(request))
 
 
-async def _charged(request: Request[Any, Any, Any], visitor: Visitor) -> Caller:
+async def _charged(request: Request[Any, Any, Any], visitor: SignedInUser) -> Caller:
     """Return the caller of the account's oldest live key."""
     deps: ApiDeps = request.app.state.deps
     accounts: Accounts = request.app.state.accounts
@@ -95,7 +95,7 @@ async def _charged(request: Request[Any, Any, Any], visitor: Visitor) -> Caller:
 
 
 async def _judge(
-    request: Request[Any, Any, Any], caller: Caller, address: str, visitor: Visitor | None
+    request: Request[Any, Any, Any], caller: Caller, address: str, visitor: SignedInUser | None
 ) -> Response[str]:
     limits: KeyLimits = request.app.state.limits
     answers: Answers = request.app.state.answers

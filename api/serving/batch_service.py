@@ -50,7 +50,7 @@ class BatchOutcome(msgspec.Struct, frozen=True, kw_only=True):
     fit."""
 
 
-class ToldRefusal(msgspec.Struct, frozen=True, kw_only=True):
+class RefusalBody(msgspec.Struct, frozen=True, kw_only=True):
     """A refusal inside a body, with the status and retry time that HTTP would have in its head."""
 
     status: int
@@ -67,11 +67,11 @@ class _RefusedToken(msgspec.Struct, frozen=True, kw_only=True):
     error: str
 
 
-def tell(refused: RefusalError | CachedAnswer) -> ToldRefusal:
+def tell(refused: RefusalError | CachedAnswer) -> RefusalBody:
     """Convert a refusal of the caller, or the answer for a refused token, to its body form."""
     if isinstance(refused, CachedAnswer):
         token = msgspec.json.decode(refused.body, type=_RefusedToken)
-        return ToldRefusal(
+        return RefusalBody(
             status=refused.status,
             error_code=token.error_code,
             error=token.error,
@@ -86,7 +86,7 @@ def tell(refused: RefusalError | CachedAnswer) -> ToldRefusal:
         code, error = None, " ".join(f"{item.loc[-1]}: {item.msg}" for item in body.detail)
     else:
         raise TypeError(type(body).__name__)
-    return ToldRefusal(
+    return RefusalBody(
         status=refused.status,
         error_code=code,
         error=error,

@@ -24,7 +24,7 @@ TOKEN_FIELD = "form_token"  # noqa: S105 - the name of the field, not what is in
 _VISITOR = "assay_visitor"
 
 
-class Visitor(msgspec.Struct, frozen=True, kw_only=True):
+class SignedInUser(msgspec.Struct, frozen=True, kw_only=True):
     """A signed-in person."""
 
     account_id: int
@@ -85,7 +85,7 @@ def session_token(connection: BrowserConnection) -> str | None:
     return connection.cookies.get(cookie_name(issuer_of(connection), "session")) or None
 
 
-async def find_visitor(connection: BrowserConnection) -> Visitor | None:
+async def find_visitor(connection: BrowserConnection) -> SignedInUser | None:
     """Return the signed-in person. None: no valid session, or no issuer is configured. Raises
     StoreError."""
     if connection.app.state.issuer is None:
@@ -103,7 +103,7 @@ async def find_visitor(connection: BrowserConnection) -> Visitor | None:
     )
     if session is None:
         return None
-    return Visitor(
+    return SignedInUser(
         account_id=session.account_id,
         shown_as=session.shown_as,
         form_token=hmac.digest(token.encode(), b"form", hashlib.sha256).hex(),
@@ -119,9 +119,9 @@ async def require_visitor(connection: BrowserConnection, _: BaseRouteHandler) ->
     connection.scope["state"][_VISITOR] = visitor
 
 
-def visitor_of(connection: BrowserConnection) -> Visitor:
+def visitor_of(connection: BrowserConnection) -> SignedInUser:
     """Return the person found by `require_visitor`."""
-    visitor: Visitor = connection.scope["state"][_VISITOR]
+    visitor: SignedInUser = connection.scope["state"][_VISITOR]
     return visitor
 
 

@@ -6,8 +6,8 @@ from analysis.static.token_model.cap_rules import (
     REFUSED,
     CapRule,
     CapRules,
-    Choice,
     ComputationStep,
+    TransferBranch,
 )
 from analysis.token.cap_evaluation import with_caps
 from analysis.token.contract_clock import Reading
@@ -24,7 +24,7 @@ def in_force(
     *steps: ComputationStep, held: int | None = None, clock: Reading | None = None
 ) -> bool | None:
     """Of a token that refuses when the last step is not zero."""
-    refusing = Choice(condition=len(steps) - 1, if_true=(REFUSED,), if_false=())
+    refusing = TransferBranch(condition=len(steps) - 1, if_true=(REFUSED,), if_false=())
     rule = CapRule(steps=steps, choices=(refusing,), starts=(0,), constant=None)
     words = {} if held is None else {SLOT: held}
     rules = CapRules(trading=rule)

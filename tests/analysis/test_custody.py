@@ -6,7 +6,7 @@ import pytest
 from eth_abi.abi import decode
 
 from analysis.scenarios import allowance_bypass, drain, owner_balance, transfer
-from analysis.scenarios.allowance_bypass import Bypass
+from analysis.scenarios.allowance_bypass import BypassFindings
 from analysis.scenarios.argument_filling import call_templates, fill
 from analysis.scenarios.attack_setup import AttackSetup
 from analysis.scenarios.privileged_candidates import MOST_SUSPECTS, stored_addresses, suspects
@@ -43,23 +43,25 @@ def seen(attacker: Address, *, moved: bool | None, grown: bool = False) -> Theft
 @pytest.mark.parametrize(
     ("told", "expected"),
     [
-        ([], Bypass(value=None)),
-        ([seen(STRANGER, moved=None), seen(OWNER, moved=None)], Bypass(value=None)),
-        ([seen(OWNER, moved=False)], Bypass(value=None)),  # no stranger was seen to fail
-        ([seen(STRANGER, moved=False), seen(OWNER, moved=None)], Bypass(value=None)),
-        ([seen(STRANGER, moved=False), seen(OWNER, moved=False)], Bypass(value=False)),
+        ([], BypassFindings(value=None)),
+        ([seen(STRANGER, moved=None), seen(OWNER, moved=None)], BypassFindings(value=None)),
+        ([seen(OWNER, moved=False)], BypassFindings(value=None)),  # no stranger was seen to fail
+        ([seen(STRANGER, moved=False), seen(OWNER, moved=None)], BypassFindings(value=None)),
+        ([seen(STRANGER, moved=False), seen(OWNER, moved=False)], BypassFindings(value=False)),
         (
             [seen(STRANGER, moved=False), seen(ROUTER, moved=True), seen(OWNER, moved=True)],
-            Bypass(value=True, spenders=(OWNER, ROUTER)),
+            BypassFindings(value=True, spenders=(OWNER, ROUTER)),
         ),
         (
             [seen(STRANGER, moved=None), seen(OWNER, moved=True)],
-            Bypass(value=True, spenders=(OWNER,)),
+            BypassFindings(value=True, spenders=(OWNER,)),
         ),
-        ([seen(STRANGER, moved=True), seen(OWNER, moved=True)], Bypass(value=True)),
+        ([seen(STRANGER, moved=True), seen(OWNER, moved=True)], BypassFindings(value=True)),
     ],
 )
-def test_the_table_of_allowance_bypass(told: Sequence[TheftOutcome], expected: Bypass) -> None:
+def test_the_table_of_allowance_bypass(
+    told: Sequence[TheftOutcome], expected: BypassFindings
+) -> None:
     assert allowance_bypass.judge(told, [OWNER, ROUTER]) == expected
 
 

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from analysis.launchpads import origin
-from analysis.launchpads.origin import Lead, OriginReads
+from analysis.launchpads.origin import OriginEvidence, OriginReads
 from analysis.market.curves.curve import CurveState, Standing
 from analysis.market.curves.curve_pools import CURVES, CurveReads
 from analysis.pipeline.chain_context import ChainContext
@@ -45,7 +45,9 @@ def pad_of(curve: str, *contracts: Address) -> Launchpad:
     )
 
 
-async def lead_of(node: Node, pad: Launchpad, token: Address) -> tuple[Lead, Standing | None]:
+async def lead_of(
+    node: Node, pad: Launchpad, token: Address
+) -> tuple[OriginEvidence, Standing | None]:
     """Both rounds, as an analysis makes them."""
     pin = await node.fetch_head()
     inquiry = origin.begin((pad,), token, (), frozenset())

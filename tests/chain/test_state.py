@@ -15,7 +15,7 @@ from analysis.token.admission import AdmissionReads, Admitted
 from analysis.token.burned_supply import BurnReads
 from analysis.token.owner_slots import OwnerSlotReads
 from analysis.token.ownership import OwnerReads
-from analysis.token.proxy_resolution import ProxyReads, Trail
+from analysis.token.proxy_resolution import ProxyReads, ProxySearch
 from core.errors import TokenRefusedError, UpstreamError
 from core.primitives import Address, BlockRef, Hash32
 from core.rpc.messages import RpcAnswer, RpcRequest
@@ -69,17 +69,17 @@ class Reader:
     def owners(self, token: Address) -> tuple[Address, ...]:
         return self.read(lambda batch: OwnerReads(batch, token)).read()
 
-    def trail(self, token: Address) -> Trail:
+    def trail(self, token: Address) -> ProxySearch:
         return asyncio.run(self._trail(token))
 
-    async def _trail(self, token: Address) -> Trail:
+    async def _trail(self, token: Address) -> ProxySearch:
         reader = BlockReader(self, block=self.block.hash)
         batch = reader.batch()
         code, proxy = batch.code(token), ProxyReads(batch, token)
         await reader.send(batch)
         trail = proxy_resolution.begin(token, code=batch[code], standard=proxy.read())
         while trail.wants is not None:
-            if isinstance(trail.wants, proxy_resolution.FactsOf):
+            if isinstance(trail.wants, proxy_resolution.AnalyseCode):
                 trail = proxy_resolution.learn(trail, analyse_code(trail.wants.code))
             else:
                 trail = await proxy_resolution.take_step(trail, reader)

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.primitives import BlockRef, Hash32
-from indexer.reconcile import Append, CatchUp, Stay, Unwind, next_step
+from indexer.reconcile import Append, CatchUp, NoChange, Unwind, next_step
 
 
 def block(number: int, branch: str = "a", parent: str = "a") -> BlockRef:
@@ -20,7 +20,7 @@ def block(number: int, branch: str = "a", parent: str = "a") -> BlockRef:
 @pytest.mark.parametrize(
     ("tip", "head", "step"),
     [
-        (block(5), block(5), Stay()),
+        (block(5), block(5), NoChange()),
         (block(5), block(6), Append(block(6))),
         (block(5), block(7), CatchUp(6)),
         (block(5), block(9, "b"), CatchUp(6)),
@@ -52,7 +52,7 @@ def test_following_the_steps_ends_at_the_head(shared: int, ours: int, theirs: in
         step = next_step(held[-1], head)
         if isinstance(step, CatchUp):
             step = next_step(held[-1], canonical[step.number])
-        if isinstance(step, Stay):
+        if isinstance(step, NoChange):
             break
         if isinstance(step, Append):
             held.append(step.block)

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from analysis.launchpads import origin
-from analysis.launchpads.catalogues import CatalogueRead, Walk
+from analysis.launchpads.catalogues import CatalogueRead, CatalogueSearch
 from analysis.launchpads.verdict import IssuerOrigin
 from analysis.reads.read_batch import ReadBatch
 from config.launchpads import Catalogue, Launchpad
@@ -80,7 +80,7 @@ def pad_at(at: Address) -> Launchpad:
 
 
 async def find(client: RpcClient, at: Address, token: Address) -> str:
-    walk = Walk(pad=pad_at(at), catalogue=LIST, at=at)
+    walk = CatalogueSearch(pad=pad_at(at), catalogue=LIST, at=at)
     head = await client.fetch_head()
     batch = ReadBatch(head.hash)
     search = CatalogueRead(batch, walk, token)

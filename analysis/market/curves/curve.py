@@ -5,7 +5,7 @@ from typing import Literal
 
 import msgspec
 
-from analysis.launchpads.registries import Record
+from analysis.launchpads.registries import RegistryRecord
 from analysis.reads.chain_reads import CallRead
 from analysis.reads.eth_reads import Reply, decode_uint
 from config.launchpads import CurveKind
@@ -36,13 +36,13 @@ class Curve(msgspec.Struct, frozen=True, kw_only=True):
     key: CurveKind
     words: int
     """Least length of the record, in words; a shorter one is not of this kind."""
-    calls: Callable[[Record], tuple[CallRead, ...]]
+    calls: Callable[[RegistryRecord], tuple[CallRead, ...]]
     """Empty: the record contains everything."""
-    decode: Callable[[Record, Sequence[Reply]], Standing]
+    decode: Callable[[RegistryRecord, Sequence[Reply]], Standing]
     """Decodes the replies to `calls`."""
 
 
-def no_calls(_record: Record) -> tuple[CallRead, ...]:
+def no_calls(_record: RegistryRecord) -> tuple[CallRead, ...]:
     """Return no calls, for curves whose record contains everything."""
     return ()
 

@@ -8,8 +8,8 @@ from collections.abc import Collection, Mapping, Sequence
 
 import msgspec
 
-from analysis.launchpads.origin import Lead
-from analysis.launchpads.registries import Record, reply_to
+from analysis.launchpads.origin import OriginEvidence
+from analysis.launchpads.registries import RegistryRecord, reply_to
 from analysis.launchpads.verdict import IssuerOrigin
 from analysis.market.curves import flap, four_meme, pons_v2, printr, virtuals
 from analysis.market.curves.curve import Curve, CurveState, Standing
@@ -37,7 +37,7 @@ class ValuedCurve(msgspec.Struct, frozen=True, kw_only=True):
 class CurveReads:
     """The reads of the token's curve that its registry's record does not answer."""
 
-    def __init__(self, batch: ReadBatch, lead: Lead) -> None:
+    def __init__(self, batch: ReadBatch, lead: OriginEvidence) -> None:
         self._batch = batch
         self._lead = lead
         self._found = _curve_of(lead)
@@ -62,7 +62,7 @@ class CurveReads:
 
 
 def value(
-    lead: Lead, standing: Standing | None, token: Address, prices: Mapping[Address, Price]
+    lead: OriginEvidence, standing: Standing | None, token: Address, prices: Mapping[Address, Price]
 ) -> tuple[ValuedCurve, ...]:
     """Value the curve. Empty: there is none to trade on, or its quote has no price."""
     if not isinstance(standing, CurveState) or lead.proof is None:
@@ -109,7 +109,7 @@ def with_curves(
     )
 
 
-def _curve_of(lead: Lead) -> tuple[Curve, Record] | None:
+def _curve_of(lead: OriginEvidence) -> tuple[Curve, RegistryRecord] | None:
     """Return the kind of the token's curve, and the record it is read from. None: there is none."""
     if lead.proof is None:
         return None

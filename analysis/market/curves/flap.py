@@ -6,7 +6,7 @@ getTokenV8Safe.
 
 from collections.abc import Sequence
 
-from analysis.launchpads.registries import Record
+from analysis.launchpads.registries import RegistryRecord
 from analysis.market.curves.curve import Curve, CurveState, Standing, no_calls
 from analysis.reads.eth_reads import Reply
 from core.primitives import RawAmount, address_of
@@ -18,7 +18,7 @@ _SUPPLY_RAW = 10**9 * 10**18
 """Supply of every token, in smallest units."""
 
 
-def _decode(record: Record, _replies: Sequence[Reply]) -> Standing:
+def _decode(record: RegistryRecord, _replies: Sequence[Reply]) -> Standing:
     status, reserve, sold, *_ = record.words
     for_pool, quote = record.words[8], address_of(record.words[9])
     if status != _TRADABLE or sold >= for_pool:

@@ -8,7 +8,7 @@ interfaces.
 
 from collections.abc import Sequence
 
-from analysis.launchpads.registries import Record
+from analysis.launchpads.registries import RegistryRecord
 from analysis.market.curves.curve import Curve, CurveState, Standing, no_calls
 from analysis.reads.eth_reads import Reply
 from core.primitives import Address, RawAmount, address_of
@@ -21,7 +21,7 @@ _COMPLETED = 3
 """Status of the manager's record once liquidity is added."""
 
 
-def _decode(record: Record, _replies: Sequence[Reply]) -> Standing:
+def _decode(record: RegistryRecord, _replies: Sequence[Reply]) -> Standing:
     words = record.words
     if record.question.registry.contract_word is None:
         if len(words) < _MANAGERS_WORDS:

@@ -6,7 +6,7 @@ Source: PonsV2LaunchFactory.getLaunchedToken and the curve's getters.
 
 from collections.abc import Sequence
 
-from analysis.launchpads.registries import Record
+from analysis.launchpads.registries import RegistryRecord
 from analysis.market.curves.curve import Curve, CurveState, Standing, word_of
 from analysis.reads.chain_reads import CallRead, call_of
 from analysis.reads.eth_reads import Reply
@@ -16,7 +16,7 @@ _CURVE, _QUOTE, _PHASE = 1, 4, 10
 _SELLING = 0
 
 
-def _calls(record: Record) -> tuple[CallRead, ...]:
+def _calls(record: RegistryRecord) -> tuple[CallRead, ...]:
     curve = address_of(record.words[_CURVE])
     if record.words[_PHASE] != _SELLING or curve is None:
         return ()
@@ -24,7 +24,7 @@ def _calls(record: Record) -> tuple[CallRead, ...]:
     return tuple(call_of(curve, getter) for getter in getters)
 
 
-def _decode(record: Record, replies: Sequence[Reply]) -> Standing:
+def _decode(record: RegistryRecord, replies: Sequence[Reply]) -> Standing:
     if record.words[_PHASE] != _SELLING:
         return "closed"
     curve, quote = address_of(record.words[_CURVE]), address_of(record.words[_QUOTE])

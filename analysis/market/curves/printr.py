@@ -6,13 +6,13 @@ Source: Printr getCurve. A known token whose threshold is 0 has graduated.
 
 from collections.abc import Sequence
 
-from analysis.launchpads.registries import Record
+from analysis.launchpads.registries import RegistryRecord
 from analysis.market.curves.curve import Curve, CurveState, Standing, no_calls
 from analysis.reads.eth_reads import Reply
 from core.primitives import RawAmount, address_of
 
 
-def _decode(record: Record, _replies: Sequence[Reply]) -> Standing:
+def _decode(record: RegistryRecord, _replies: Sequence[Reply]) -> Standing:
     quote, curves, supply, virtual, paid, threshold = record.words[:6]
     if threshold == 0:
         return "closed"

@@ -7,7 +7,7 @@ instead. Source: Virtuals Bonding.tokenInfo (its list of cores is left out by th
 
 from collections.abc import Sequence
 
-from analysis.launchpads.registries import Record
+from analysis.launchpads.registries import RegistryRecord
 from analysis.market.curves.curve import Curve, CurveState, Standing, word_of
 from analysis.reads.chain_reads import CallRead, call_of
 from analysis.reads.eth_reads import Reply, decode_address
@@ -16,7 +16,7 @@ from core.primitives import RawAmount, address_of
 _PAIR, _TRADING, _ON_UNISWAP = 2, 11, 12
 
 
-def _calls(record: Record) -> tuple[CallRead, ...]:
+def _calls(record: RegistryRecord) -> tuple[CallRead, ...]:
     pair = address_of(record.words[_PAIR])
     if pair is None or not _is_selling(record):
         return ()
@@ -24,7 +24,7 @@ def _calls(record: Record) -> tuple[CallRead, ...]:
     return tuple(call_of(pair, getter) for getter in getters)
 
 
-def _decode(record: Record, replies: Sequence[Reply]) -> Standing:
+def _decode(record: RegistryRecord, replies: Sequence[Reply]) -> Standing:
     if not _is_selling(record):
         return "closed"
     pair = address_of(record.words[_PAIR])
@@ -41,7 +41,7 @@ def _decode(record: Record, replies: Sequence[Reply]) -> Standing:
     )
 
 
-def _is_selling(record: Record) -> bool:
+def _is_selling(record: RegistryRecord) -> bool:
     return bool(record.words[_TRADING]) and not record.words[_ON_UNISWAP]
 
 

@@ -25,7 +25,7 @@ _ENDLESS: Final = 2**95
 _DEEPEST: Final = 8
 
 
-class AreEqual(msgspec.Struct, frozen=True):
+class EqualityFact(msgspec.Struct, frozen=True):
     """Both expressions have the same value: one address or one number."""
 
     one: Value
@@ -51,7 +51,7 @@ class CallerListed(msgspec.Struct, frozen=True):
     slot: Value
 
 
-Fact = AreEqual | AllowanceCovers | AllowanceUnlimited | CallerListed
+Fact = EqualityFact | AllowanceCovers | AllowanceUnlimited | CallerListed
 
 
 class FactReader:
@@ -142,7 +142,7 @@ class FactReader:
         return root in roles.balances or root in roles.allowances
 
 
-NormalForm = Value | AreEqual
+NormalForm = Value | EqualityFact
 """A condition in normal form: two expressions are equal, or one expression is not zero."""
 
 
@@ -155,9 +155,9 @@ def normal(condition: Value, *, holds: bool) -> tuple[NormalForm, bool]:
             case (("SUB" | "XOR"), (0, inner)):
                 condition = inner
             case (("SUB" | "XOR"), (one, other)):
-                return AreEqual(one, other), not holds
+                return EqualityFact(one, other), not holds
             case ("EQ", (one, other)):
-                return AreEqual(one, other), holds
+                return EqualityFact(one, other), holds
             case _:
                 break
     return condition, holds
@@ -205,7 +205,7 @@ _BOOLEANS: Final = frozenset({"EQ", "LT", "GT", "SLT", "SGT", "ISZERO", "success
 
 def _equal(term: Expr) -> Iterator[Fact]:
     one, other = term.arguments
-    yield AreEqual(party(one), party(other))
+    yield EqualityFact(party(one), party(other))
     for side, number in ((one, other), (other, one)):
         bare = core(side)
         if isinstance(number, int) and number >= _ENDLESS:

@@ -14,7 +14,7 @@ from typing import Final
 from analysis.static.custody.custody_facts import (
     AllowanceCovers,
     AllowanceUnlimited,
-    AreEqual,
+    EqualityFact,
     Fact,
     FactReader,
     refused_differences,
@@ -218,7 +218,7 @@ class CustodyProver:
 
     def is_of_use(self, fact: Fact, holders: Container[Value]) -> bool:
         """True if a fact can discharge an obligation to one of these holders."""
-        if isinstance(fact, AreEqual):
+        if isinstance(fact, EqualityFact):
             return any(
                 one in holders and is_somebody(other)
                 for one, other in ((fact.one, fact.other), (fact.other, fact.one))

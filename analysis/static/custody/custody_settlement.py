@@ -8,8 +8,8 @@ import msgspec
 from analysis.static.custody.custody_facts import (
     AllowanceCovers,
     AllowanceUnlimited,
-    AreEqual,
     CallerListed,
+    EqualityFact,
     Fact,
 )
 from analysis.static.custody.custody_proof import CustodyProver
@@ -94,7 +94,7 @@ def _settles(prover: CustodyProver, fact: Fact, debt: Obligation, status: Obliga
         return False
     if isinstance(fact, CallerListed):
         return prover.is_operator(fact.slot, whose)
-    if not isinstance(fact, AreEqual):
+    if not isinstance(fact, EqualityFact):
         return False
     if whose not in (fact.one, fact.other):
         return _answers_itself(fact, whose)
@@ -104,7 +104,7 @@ def _settles(prover: CustodyProver, fact: Fact, debt: Obligation, status: Obliga
     )
 
 
-def _answers_itself(fact: AreEqual, whose: Value) -> bool:
+def _answers_itself(fact: EqualityFact, whose: Value) -> bool:
     """True if the account is a contract that returned the ERC-1271 magic value."""
     return any(
         isinstance(one, Expr)

@@ -7,7 +7,7 @@ or can succeed only once (an initializer).
 from collections.abc import Iterable
 from typing import Final
 
-from analysis.static.custody.custody_facts import AreEqual, CallerListed, Fact, FactReader
+from analysis.static.custody.custody_facts import CallerListed, EqualityFact, Fact, FactReader
 from analysis.static.dataflow.dependencies import CALLERS
 from analysis.static.dataflow.storage_layout import StorageLocation, VariableId
 from analysis.static.evm.cfg import FunctionId
@@ -32,7 +32,7 @@ class PrivilegedCallers:
         parties: list[Value] = []
         lists: list[Value] = []
         for fact in facts:
-            if isinstance(fact, AreEqual):
+            if isinstance(fact, EqualityFact):
                 named = self._party_in(fact)
                 if named is not None:
                     parties.append(named)
@@ -44,7 +44,7 @@ class PrivilegedCallers:
         """True if a storage read yields an address that unprivileged callers cannot set."""
         return self._is_closed_place(word.arguments[0])
 
-    def _party_in(self, fact: AreEqual) -> Value | None:
+    def _party_in(self, fact: EqualityFact) -> Value | None:
         for one, other in ((fact.one, fact.other), (fact.other, fact.one)):
             if isinstance(one, Expr) and any(t.operation in CALLERS for t in subterms(one)):
                 if isinstance(other, int):

@@ -18,8 +18,8 @@ from analysis.static.token_model.cap_rules import (
     REFUSED,
     CapRule,
     CapRules,
-    Choice,
     ComputationStep,
+    TransferBranch,
 )
 from analysis.static.token_model.contract_model import ContractModel
 from analysis.static.token_model.transfer_guards import Cap, position_caps, trading_caps
@@ -68,8 +68,8 @@ class _Writer:
         self._code = code
         self.steps: list[ComputationStep] = []
         self._numbers: dict[ComputationStep, int] = {}
-        self.choices: list[Choice] = []
-        self._known: dict[Choice, int] = {}
+        self.choices: list[TransferBranch] = []
+        self._known: dict[TransferBranch, int] = {}
         self.starts: set[int] = set()
         self.is_cyclic = False
         """True if a path was cut where a loop closes, so that choices may be missing."""
@@ -106,7 +106,7 @@ class _Writer:
             sides[0 if fails_when else 1] = frozenset({REFUSED})
         if sides[0] == sides[1]:
             return sides[0]
-        choice = Choice(
+        choice = TransferBranch(
             condition=ways.condition(branch),
             if_true=tuple(sorted(sides[0])),
             if_false=tuple(sorted(sides[1])),

@@ -22,7 +22,7 @@ class ComputationStep(msgspec.Struct, frozen=True, array_like=True):
     word: Hash32 | None = None
 
 
-class Choice(msgspec.Struct, frozen=True, array_like=True):
+class TransferBranch(msgspec.Struct, frozen=True, array_like=True):
     """A branch of a transfer. Each side lists the next choices by number, or REFUSED."""
 
     condition: int
@@ -39,7 +39,7 @@ class CapRule(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     steps: tuple[ComputationStep, ...]
-    choices: tuple[Choice, ...]
+    choices: tuple[TransferBranch, ...]
     starts: tuple[int, ...]
     constant: Hash32 | None
     """The largest cap that is a constant in the code. None: all are in storage."""

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 from aiohttp import web
 
-from analysis.external.host import Host
+from analysis.external.host import HttpService
 from core.errors import UpstreamError
 from tests.analysis.external.service import Service
 
@@ -20,8 +20,10 @@ class Body(msgspec.Struct):
 
 def make_host(
     session: aiohttp.ClientSession, url: str, *, per_minute: int = 6_000, cache_s: float = 60.0
-) -> Host:
-    return Host(session, "Somebody", url, per_minute=per_minute, timeout_s=0.3, cache_s=cache_s)
+) -> HttpService:
+    return HttpService(
+        session, "Somebody", url, per_minute=per_minute, timeout_s=0.3, cache_s=cache_s
+    )
 
 
 async def test_an_answer_is_decoded_and_asked_for_once(
