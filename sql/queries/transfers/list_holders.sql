@@ -13,11 +13,11 @@ with net as materialized (
     from holding
     where token_id = $token_id
 ),
-once as (select *, word1 + (word0 >> 64) as sum1 from net),
-twice as (select *, word2 + (sum1 >> 64) as sum2 from once),
+once as (select net.*, word1 + (word0 >> 64) as sum1 from net),
+twice as (select once.*, word2 + (sum1 >> 64) as sum2 from once),
 carried as materialized (
     select
-        *,
+        twice.*,
         word0 & 18446744073709551615::hugeint as limb0,
         sum1 & 18446744073709551615::hugeint as limb1,
         sum2 & 18446744073709551615::hugeint as limb2,
@@ -26,7 +26,7 @@ carried as materialized (
 ),
 signed as materialized (
     select
-        *,
+        carried.*,
         case
             when limb3 < 0 then -1
             when limb0 = 0 and limb1 = 0 and limb2 = 0 and limb3 = 0 then 0
