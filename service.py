@@ -28,7 +28,7 @@ from api.serving.serve import check_address, serve, stop_on_signals
 from config.chains import Chain
 from config.load import choose_enabled, load_chains
 from config.plans import load_plans
-from config.settings import IndexerSettings, Settings
+from config.settings_model import IndexerSettings, Settings
 from core.errors import ConfigError, UpstreamError
 from core.primitives import BlockRef
 from core.report import Report

@@ -10,7 +10,7 @@ from analysis.market.token_price import TokenPrice
 from analysis.token.contract_clock import ContractClock
 from config.chains import Chain
 from config.plans import Plan
-from config.settings import ApiSettings, SignInSettings
+from config.settings_model import ApiSettings, SignInSettings
 from config.sign_in import OidcClient
 from core.primitives import Address
 from core.report import Report

@@ -23,7 +23,7 @@ from api.deps import ApiDeps, ChainState
 from api.serving.serve import serve, stop_on_signals
 from config.load import load_chains
 from config.plans import load_plans
-from config.settings import AnalysisSettings, ApiSettings
+from config.settings_model import AnalysisSettings, ApiSettings
 from core.primitives import Address
 from core.report import Report
 from sql.ledger import Ledger

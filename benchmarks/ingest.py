@@ -10,7 +10,7 @@ from pathlib import Path
 from benchmarks._machine import describe
 from config.chains import Chain
 from config.load import load_chains
-from config.settings import IndexerSettings, RpcSettings
+from config.settings_model import IndexerSettings, RpcSettings
 from core.primitives import Address
 from core.rpc.client import RpcClient
 from demo.anvil import AnvilNode

@@ -21,7 +21,7 @@ from analysis.reads.indexed_facts import NoFactsIndex
 from benchmarks._machine import describe
 from config.chains import Chain
 from config.load import load_chains
-from config.settings import AnalysisSettings, RpcSettings
+from config.settings_model import AnalysisSettings, RpcSettings
 from core.rpc.client import RpcClient
 from demo.anvil import AnvilNode
 from demo.compile import load_artifacts

@@ -18,7 +18,7 @@ from analysis.reads.node import Node
 from benchmarks._machine import describe
 from config.chains import Chain
 from config.load import load_chains
-from config.settings import AnalysisSettings, RpcSettings
+from config.settings_model import AnalysisSettings, RpcSettings
 from core.errors import TokenRefusedError
 from core.primitives import Address
 from core.rpc.client import RpcClient

@@ -12,7 +12,8 @@ from api.serving.serve import stop_on_signals
 from commands.nodes import connect, find_chain
 from commands.tables import OUT
 from config.chains import Chain
-from config.settings import Settings, load_settings
+from config.settings import load_settings
+from config.settings_model import Settings
 from indexer.backfill import BackfillProgress, backfill
 from indexer.follow import follow
 from sql.store import Store

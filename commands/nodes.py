@@ -6,7 +6,7 @@ import click
 
 from config.chains import Chain
 from config.load import load_chains
-from config.settings import Settings
+from config.settings_model import Settings
 from core.errors import ConfigError
 from core.rpc.client import RpcClient
 

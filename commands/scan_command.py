@@ -16,7 +16,8 @@ from analysis.token.admission import admit_address
 from api.formats.rendering import FORMATS, Format, render_refusal, render_report
 from commands.nodes import connect, find_chain
 from config.chains import Chain
-from config.settings import Settings, load_settings
+from config.settings import load_settings
+from config.settings_model import Settings
 from core.errors import TokenRefusedError
 from core.report import Report
 from core.terminal import printable

@@ -12,7 +12,8 @@ from commands.nodes import connect
 from commands.tables import OUT, cell_text
 from config.chains import Chain
 from config.load import choose_enabled, load_chains
-from config.settings import Settings, load_settings
+from config.settings import load_settings
+from config.settings_model import Settings
 from core.errors import UpstreamError
 from sql.chain_progress import read_counts
 

@@ -9,7 +9,8 @@ import msgspec
 
 from config.chains import Anchor, BlockNumber, Chain, Clock, Dex, Listing, Oracle, Permit2
 from config.launchpads import Launchpad, Registry
-from config.settings import ENVIRONMENT, Settings
+from config.settings import ENVIRONMENT
+from config.settings_model import Settings
 from config.toml import SourceOf, decode, decode_address, load_toml
 from core.errors import ConfigError
 from core.primitives import Address

@@ -2,10 +2,12 @@
 
 import ipaddress
 from collections.abc import Mapping
+from typing import Annotated
 from urllib.parse import urlsplit
 
 import msgspec
 
+from config.setting import Setting
 from core.errors import ConfigError
 from core.secret import Secret
 
@@ -13,12 +15,39 @@ from core.secret import Secret
 class OidcClient(msgspec.Struct, frozen=True, kw_only=True):
     """This deployment's client registration at its issuer."""
 
-    issuer: str
+    issuer: Annotated[
+        str,
+        Setting(
+            "OpenID Connect issuer that people sign in with, as its discovery document "
+            "names itself; without it nobody can",
+            env="ASSAY_OIDC_ISSUER",
+        ),
+    ]
     """Exactly as in the issuer's own documents, to the last slash."""
-    client_id: str
-    client_secret: Secret | None
+    client_id: Annotated[
+        str,
+        Setting(
+            "What the issuer calls this deployment; /login/callback under the public "
+            "address is the redirect to register",
+            env="ASSAY_OIDC_CLIENT_ID",
+        ),
+    ]
+    client_secret: Annotated[
+        Secret | None,
+        Setting(
+            "Secret of that client; without it the client is a public one, with PKCE alone",
+            env="ASSAY_OIDC_CLIENT_SECRET",
+        ),
+    ]
     """None: a public client, authenticated by PKCE alone."""
-    public_url: str
+    public_url: Annotated[
+        str,
+        Setting(
+            "Address under which people reach this deployment, https://... without a path; "
+            "needed for signing in",
+            env="ASSAY_PUBLIC_URL",
+        ),
+    ]
     """Public origin of this deployment: scheme, host and port, without a trailing slash."""
 
     @property

@@ -14,7 +14,7 @@ import msgspec
 import structlog
 
 from config.chains import Chain
-from config.settings import IndexerSettings
+from config.settings_model import IndexerSettings
 from core.errors import CallerError, InternalError, UpstreamError
 from core.rpc.backoff import SleepClock, SystemClock, backoff_s
 from core.rpc.client import RpcClient

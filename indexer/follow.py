@@ -13,7 +13,7 @@ import msgspec
 import structlog
 
 from config.chains import Chain
-from config.settings import IndexerSettings
+from config.settings_model import IndexerSettings
 from core.errors import InternalError, UpstreamError, WrongChainError
 from core.primitives import BlockRef
 from core.rpc.backoff import backoff_s

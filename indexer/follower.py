@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Sequence
 import structlog
 
 from config.chains import Chain
-from config.settings import IndexerSettings
+from config.settings_model import IndexerSettings
 from core.errors import InternalError, UpstreamError
 from core.primitives import BlockRef, Hash32
 from core.rpc.client import RpcClient

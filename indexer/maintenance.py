@@ -9,7 +9,7 @@ from collections.abc import Coroutine
 import structlog
 
 from config.chains import Chain
-from config.settings import IndexerSettings
+from config.settings_model import IndexerSettings
 from core.errors import InternalError
 from core.rpc.client import RpcClient
 from indexer.transfer_history import Histories

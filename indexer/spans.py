@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from config.settings import IndexerSettings
+from config.settings_model import IndexerSettings
 from core.primitives import Address, Hash32
 from core.rpc.client import RpcClient
 from core.rpc.failures import (

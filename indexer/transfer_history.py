@@ -14,7 +14,7 @@ import polars as pl
 import structlog
 
 from config.chains import Chain
-from config.settings import IndexerSettings
+from config.settings_model import IndexerSettings
 from core.errors import UpstreamError
 from core.primitives import Address
 from core.rpc.backoff import SleepClock, SystemClock, backoff_s

@@ -14,7 +14,7 @@ from analysis.pipeline.chain_context import ChainContext
 from analysis.reads.eth_reads import decode_uint
 from analysis.reads.read_batch import ReadBatch
 from analysis.token.creation import ContractCreation, find_creation, find_launch
-from config.settings import AnalysisSettings
+from config.settings_model import AnalysisSettings
 from core.errors import StoreError, UpstreamError
 from core.primitives import Address, RawAmount
 from sql.creator_tables import Creatorless, list_creatorless, write_creator

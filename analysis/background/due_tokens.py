@@ -8,7 +8,7 @@ from apscheduler.schedulers.asyncio import AsyncIOScheduler
 
 from analysis.background.retry_gate import RetryGate, schedule_by_chain
 from analysis.pipeline.analyser import Analyser
-from config.settings import AnalysisSettings
+from config.settings_model import AnalysisSettings
 from core.errors import StoreError
 from core.primitives import Address
 from sql.reports import list_due

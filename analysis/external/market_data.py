@@ -10,7 +10,7 @@ from analysis.external import defillama, dexscreener, geckoterminal
 from analysis.external.dexscreener import BackedPrice, PoolFigures
 from analysis.external.host import HttpService
 from config.chains import Chain
-from config.settings import MarketDataSettings
+from config.settings_model import MarketDataSettings
 from core.errors import UpstreamError
 from core.primitives import Address, Hash32
 

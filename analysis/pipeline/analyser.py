@@ -12,7 +12,7 @@ from typing import Protocol
 import structlog
 
 from analysis.scenarios import transfer
-from config.settings import AnalysisSettings
+from config.settings_model import AnalysisSettings
 from core.errors import AssayError, StoreError, TokenRefusedError, UpstreamError
 from core.primitives import Address
 from core.report import Report

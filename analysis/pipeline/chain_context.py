@@ -14,7 +14,7 @@ from analysis.reads.node_capabilities import NodeCapabilities
 from analysis.reads.rpc_reads import ReadAnswer
 from analysis.static.result_cache import StaticResultCache
 from config.chains import Chain
-from config.settings import AnalysisSettings
+from config.settings_model import AnalysisSettings
 from core.primitives import BlockRef, Hash32
 
 

@@ -12,7 +12,7 @@ from api.deps import ApiDeps, ChainState
 from api.serving.cached_answer_app import CachedAnswerApp
 from config.chains import Anchor, Chain, Oracle
 from config.plans import load_plans
-from config.settings import ApiSettings
+from config.settings_model import ApiSettings
 from core.primitives import Address
 from core.report import Report
 from harness.api.samples import LIQUID_USD, MINED_AT_S, TOKEN, make_report

@@ -6,7 +6,7 @@ from typing import Any
 import httpx
 import pytest
 
-from config.settings import ApiSettings
+from config.settings_model import ApiSettings
 from harness.api.samples import TOKEN
 from harness.api.world import World, headers_of
 from tests.api.specified import check

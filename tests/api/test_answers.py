@@ -10,7 +10,7 @@ import pytest
 from analysis.token.contract_clock import ContractClock
 from api.formats.rendering import FORMATS, clock_after
 from api.serving.answers import Answers
-from config.settings import ApiSettings
+from config.settings_model import ApiSettings
 from core.errors import TokenRefusedError, UpstreamError
 from harness.api.samples import (
     MINED_AT_S,

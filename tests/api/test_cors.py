@@ -3,7 +3,7 @@
 import httpx
 import pytest
 
-from config.settings import ApiSettings
+from config.settings_model import ApiSettings
 from harness.api.samples import TOKEN
 from harness.api.world import World
 

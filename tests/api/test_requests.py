@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from config.burn import BURN_ADDRESSES
-from config.settings import ApiSettings
+from config.settings_model import ApiSettings
 from core.primitives import checksum
 from harness.api.samples import MINED_AT_S, TOKEN, TOKEN_SHOWN
 from harness.api.world import CLIENT, PLANS, World

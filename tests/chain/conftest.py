@@ -12,7 +12,7 @@ from analysis.pipeline.chain_context import ChainContext
 from analysis.reads.indexed_facts import NoFactsIndex
 from config.chains import Chain as ChainFacts
 from config.load import load_chains
-from config.settings import AnalysisSettings, RpcSettings
+from config.settings_model import AnalysisSettings, RpcSettings
 from core.rpc.client import RpcClient
 from demo.anvil import AnvilNode
 from demo.compile import Artifacts, load_artifacts

@@ -13,7 +13,7 @@ from analysis.pipeline.chain_context import ChainContext
 from analysis.pipeline.scan import ChainScanner
 from analysis.pipeline.store_adapter import ReportStore
 from analysis.reads.node import Node
-from config.settings import AnalysisSettings
+from config.settings_model import AnalysisSettings
 from core.errors import StoreError, TokenRefusedError, UpstreamError
 from core.primitives import Address, BlockRef
 from core.report import Report

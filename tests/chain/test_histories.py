@@ -17,7 +17,7 @@ from api.formats.native import render_native
 from api.formats.summary import render_summary
 from config.chains import Chain as ChainFacts
 from config.load import load_chains
-from config.settings import AnalysisSettings, IndexerSettings, RpcSettings
+from config.settings_model import AnalysisSettings, IndexerSettings, RpcSettings
 from core.abi import call_data
 from core.primitives import Address
 from core.report import Report

@@ -11,7 +11,7 @@ from analysis.pipeline.store_adapter import ReportStore
 from analysis.reads.indexed_facts import IndexedFacts
 from api.formats.native import render_native
 from config.burn import BURN_ADDRESSES
-from config.settings import IndexerSettings
+from config.settings_model import IndexerSettings
 from core.abi import topic_of
 from core.primitives import ZERO_ADDRESS, Address, RawAmount
 from core.report import Report

@@ -10,7 +10,7 @@ from analysis.pipeline.chain_context import ChainContext
 from analysis.reads.block_reader import BlockReader
 from analysis.static.analyse_code import analyse_code
 from analysis.token.owner_slots import OwnerSlots, read_owner_slots
-from config.settings import AnalysisSettings
+from config.settings_model import AnalysisSettings
 from core.rpc.messages import RpcAnswer, RpcRequest
 from harness.chain.counting import CountingNode
 from harness.chain.many_pools import seed_nine_more

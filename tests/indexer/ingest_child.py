@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 from config.load import load_chains
-from config.settings import IndexerSettings, RpcSettings
+from config.settings_model import IndexerSettings, RpcSettings
 from core.rpc.client import RpcClient
 from indexer.backfill import BackfillProgress, backfill
 from indexer.follow import follow

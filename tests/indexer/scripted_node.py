@@ -11,7 +11,7 @@ import msgspec
 from eth_utils.crypto import keccak
 
 from config.chains import Anchor, Chain, Dex, Oracle
-from config.settings import RpcSettings
+from config.settings_model import RpcSettings
 from core.errors import UpstreamError
 from core.primitives import ZERO_ADDRESS, Address
 from core.rpc.client import RpcClient

@@ -11,7 +11,7 @@ import pytest
 import structlog
 
 from config.chains import Chain
-from config.settings import IndexerSettings
+from config.settings_model import IndexerSettings
 from indexer.follow import follow
 from indexer.follower_status import FollowStatus
 from sql.blocks import unwind_from

@@ -16,7 +16,7 @@ from hypothesis.stateful import (
     rule,
 )
 
-from config.settings import IndexerSettings
+from config.settings_model import IndexerSettings
 from core.errors import UpstreamError
 from core.rpc.client import RpcClient
 from indexer.follower import Follower

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import invariant, precondition, rule
 
-from config.settings import IndexerSettings
+from config.settings_model import IndexerSettings
 from indexer.backfill import backfill
 from indexer.follower import Follower
 from indexer.transfer_history import Histories

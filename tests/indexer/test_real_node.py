@@ -17,7 +17,7 @@ import msgspec
 import pytest
 
 from config.chains import DexKind
-from config.settings import IndexerSettings, RpcSettings
+from config.settings_model import IndexerSettings, RpcSettings
 from core.rpc.client import RpcClient
 from indexer.backfill import backfill
 from indexer.follow import follow

@@ -13,7 +13,7 @@ from analysis.market.native_price import anchor_prices
 from analysis.market.token_price import find_price
 from analysis.pipeline.chain_context import ChainContext
 from analysis.pipeline.store_adapter import ReportStore
-from config.settings import AnalysisSettings, IndexerSettings, RpcSettings
+from config.settings_model import AnalysisSettings, IndexerSettings, RpcSettings
 from core.primitives import Address
 from core.rpc.client import RpcClient
 from demo.compile import load_artifacts

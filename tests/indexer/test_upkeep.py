@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 import structlog
 
-from config.settings import IndexerSettings
+from config.settings_model import IndexerSettings
 from core.errors import StoreError
 from indexer.backfill import backfill
 from indexer.decode.swap_events import SWAP_TOPICS

@@ -10,7 +10,7 @@ from analysis.launchpads.catalogues import CatalogueRead, CatalogueSearch
 from analysis.launchpads.verdict import IssuerOrigin
 from analysis.reads.read_batch import ReadBatch
 from config.launchpads import Catalogue, Launchpad
-from config.settings import RpcSettings
+from config.settings_model import RpcSettings
 from core.abi import selector_of
 from core.primitives import Address
 from core.rpc.client import RpcClient

@@ -9,7 +9,7 @@ import pytest
 from analysis.pipeline.store_adapter import ReportStore
 from config.chains import Chain
 from config.launchpads import Launchpad
-from config.settings import IndexerSettings, RpcSettings
+from config.settings_model import IndexerSettings, RpcSettings
 from core.primitives import Address
 from core.rpc.client import RpcClient
 from core.rpc.messages import RpcRequest

@@ -5,7 +5,7 @@ import pytest
 from analysis.pipeline.chain_context import ChainContext
 from analysis.reads.indexed_facts import NoFactsIndex
 from config.chains import Chain as ChainFacts
-from config.settings import AnalysisSettings
+from config.settings_model import AnalysisSettings
 from core.rpc.client import RpcClient
 from demo.anvil import AnvilNode
 from demo.layout import World

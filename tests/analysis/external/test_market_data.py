@@ -10,7 +10,7 @@ from aiohttp import web
 from analysis.external.market_data import MarketData
 from config.chains import Chain
 from config.load import load_chains
-from config.settings import MarketDataSettings
+from config.settings_model import MarketDataSettings
 from core.primitives import Address, Hash32
 from tests.analysis.external.service import Service
 

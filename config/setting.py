@@ -1,0 +1,62 @@
+"""What is said about one setting where it is declared: `name: Annotated[type, Setting(...)]`."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from types import NoneType
+from typing import Any, get_args, get_type_hints
+
+import msgspec
+
+
+class Setting(msgspec.Struct, frozen=True):
+    """Everything about a setting beside its name, type and default."""
+
+    help: str
+    """One sentence without a full stop, as the README prints it."""
+    env: str | None = None
+    """Environment variable that overrides every file. None: files only."""
+
+
+class SettingRow(msgspec.Struct, frozen=True, kw_only=True):
+    """One row of the table of settings."""
+
+    name: str
+    """Dotted name: table and key."""
+    help: str
+    env: str | None
+    default: Any = None
+    """None: set by the environment only."""
+
+
+def rows_of(struct: type[msgspec.Struct], *, table: str = "") -> Iterator[SettingRow]:
+    """Yield the settings of a struct, those of the structs in it included, in order."""
+    hints = get_type_hints(struct, include_extras=True)
+    for field in msgspec.structs.fields(struct):
+        hint = hints[field.name]
+        said = next((each for each in _said_of(hint) if isinstance(each, Setting)), None)
+        name = f"{table}{field.name}"
+        if said is not None:
+            yield SettingRow(name=name, help=said.help, env=said.env, default=_default_of(field))
+        else:
+            for part in _structs_in(hint):
+                yield from rows_of(part, table=f"{name}.")
+
+
+def _default_of(field: msgspec.structs.FieldInfo) -> Any:
+    """Return the default as a file would have it."""
+    if field.default is msgspec.NODEFAULT:
+        return None
+    return str(field.default) if isinstance(field.default, Path) else field.default
+
+
+def _said_of(hint: Any) -> Iterator[object]:
+    yield from getattr(hint, "__metadata__", ())
+    for part in get_args(hint):
+        if part is not NoneType and hasattr(part, "__metadata__"):
+            yield from part.__metadata__
+
+
+def _structs_in(hint: Any) -> Iterator[type[msgspec.Struct]]:
+    for part in (hint, *get_args(hint)):
+        if isinstance(part, type) and issubclass(part, msgspec.Struct):
+            yield part

@@ -1,0 +1,306 @@
+"""Settings of a deployment as structs: name, type, bounds, default and help of each, once."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import msgspec
+
+from config.setting import Setting
+from config.sign_in import OidcClient
+from core.rpc.limits import RpcLimits
+from core.secret import Secret, mask_url
+
+Positive = Annotated[int, msgspec.Meta(ge=1)]
+NonNegativeSeconds = Annotated[float, msgspec.Meta(gt=0)]
+
+
+class RpcSettings(RpcLimits, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Settings of JSON-RPC requests to nodes."""
+
+    timeout_s: Annotated[NonNegativeSeconds, Setting("Seconds one request to a node may take")] = (
+        10.0
+    )
+    attempts: Annotated[
+        Positive,
+        Setting("Times a request is tried, over all endpoints of a chain, before it fails"),
+    ] = 4
+    max_batch: Annotated[
+        Positive, Setting("Calls in one JSON-RPC batch; more are sent as several batches")
+    ] = 100
+    max_response_bytes: Annotated[
+        Positive, Setting("Longest answer of a node that is read; a longer one counts as a failure")
+    ] = 67_108_864
+
+
+class IndexerSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Settings of chain following."""
+
+    poll_s: Annotated[
+        NonNegativeSeconds,
+        Setting("Seconds between questions for the head where no subscription brings it"),
+    ] = 1.0
+    initial_log_range: Annotated[
+        Positive,
+        Setting(
+            "Blocks in the first eth_getLogs of a back-fill; halved on refusal, grown on success"
+        ),
+    ] = 500
+    max_log_range: Annotated[Positive, Setting("Most blocks in one eth_getLogs")] = 10_000
+    commit_rows: Annotated[
+        Positive, Setting("Rows a back-fill gathers before it commits them with its checkpoint")
+    ] = 200_000
+    history_logs: Annotated[
+        Positive,
+        Setting(
+            "Most transfers fetched of one token's past; the list of a giant's holders "
+            "stays incomplete"
+        ),
+    ] = 200_000
+    history_requests: Annotated[
+        Annotated[int, msgspec.Meta(ge=0)],
+        Setting("Most log queries spent on one token's past; 0: no token's past is fetched"),
+    ] = 2000
+    trades_kept_s: Annotated[
+        Annotated[float, msgspec.Meta(ge=86_400)],
+        Setting(
+            "Seconds after which a stored trade is forgotten; prices are taken from those "
+            "of the last day"
+        ),
+    ] = 604_800.0
+    """At least the day whose trades serve as prices."""
+
+
+class AnalysisSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Settings of token analysis."""
+
+    wait_s: Annotated[
+        Annotated[float, msgspec.Meta(ge=0)],
+        Setting(
+            "Seconds the first request for a token waits; what is unsettled then is sent "
+            "as pending or null"
+        ),
+    ] = 8.0
+    simulated_pools: Annotated[
+        Annotated[int, msgspec.Meta(ge=5)],
+        Setting("Pools of a token, deepest first, in which a buy and a sell are simulated"),
+    ] = 5
+    """At least the five deepest: decisions.md, "Readings of the specification"."""
+    min_liquidity_usd: Annotated[
+        Annotated[float, msgspec.Meta(ge=0)],
+        Setting("A pool must hold more than this to be simulated and to count as liquid"),
+    ] = 100.0
+    refresh_after_s: Annotated[
+        NonNegativeSeconds,
+        Setting("Age in seconds at which a request has a token's report computed anew"),
+    ] = 300.0
+    concurrency: Annotated[Positive, Setting("Tokens analysed at the same time")] = 4
+    serve_stale_s: Annotated[
+        NonNegativeSeconds,
+        Setting(
+            "Oldest report in seconds that is served while the chain cannot be asked; "
+            "older ones give 500"
+        ),
+    ] = 3600.0
+    longest_run_s: Annotated[
+        NonNegativeSeconds,
+        Setting("Seconds after which an analysis that hangs on a slow node is given up"),
+    ] = 120.0
+    rounds_every_s: Annotated[
+        NonNegativeSeconds,
+        Setting(
+            "Seconds between looks for tokens that nobody has asked about yet but that have a pool"
+        ),
+    ] = 2.0
+    background_refresh_s: Annotated[
+        NonNegativeSeconds,
+        Setting(
+            "Age in seconds at which a report that nobody asks for is computed anew all the same"
+        ),
+    ] = 86_400.0
+    owner_simulation: Annotated[
+        bool,
+        Setting(
+            "Also play whether the owner can change any holder's balance; while off, "
+            "owner_can_change_balance is absent"
+        ),
+    ] = False
+
+
+class MarketDataSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Settings of market-data services."""
+
+    aggregator: Annotated[
+        Literal["dexscreener", "defillama"],
+        Setting("Who is asked for prices first: dexscreener or defillama"),
+    ] = "dexscreener"
+    dexscreener_url: Annotated[str, Setting("Base address of DexScreener; empty: not asked")] = (
+        "https://api.dexscreener.com"
+    )
+    dexscreener_per_minute: Annotated[
+        Positive, Setting("Requests a minute that DexScreener allows")
+    ] = 300
+    geckoterminal_url: Annotated[
+        str, Setting("Base address of GeckoTerminal; empty: not asked")
+    ] = "https://api.geckoterminal.com/api/v2"
+    geckoterminal_per_minute: Annotated[
+        Positive, Setting("Requests a minute that GeckoTerminal allows")
+    ] = 30
+    defillama_url: Annotated[
+        str, Setting("Base address of DefiLlama's prices; empty: not asked")
+    ] = "https://coins.llama.fi"
+    defillama_per_minute: Annotated[
+        Positive, Setting("Requests a minute that DefiLlama allows")
+    ] = 300
+    timeout_s: Annotated[
+        NonNegativeSeconds, Setting("Seconds one request to a market-data service may take")
+    ] = 3.0
+    cache_s: Annotated[
+        NonNegativeSeconds, Setting("Seconds an answer of a market-data service is used again")
+    ] = 30.0
+
+
+class SourceSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Settings of the services for verified contract sources."""
+
+    sourcify_url: Annotated[
+        str, Setting("Base address of Sourcify, which knows verified sources; empty: not asked")
+    ] = "https://sourcify.dev/server"
+    sourcify_per_minute: Annotated[Positive, Setting("Requests a minute to Sourcify")] = 120
+    etherscan_url: Annotated[
+        str, Setting("Base address of Etherscan's API, asked where there is a key for it")
+    ] = "https://api.etherscan.io/v2/api"
+    etherscan_per_minute: Annotated[
+        Positive, Setting("Requests a minute that the Etherscan plan allows")
+    ] = 180
+    timeout_s: Annotated[
+        NonNegativeSeconds, Setting("Seconds one request for a verified source may take")
+    ] = 4.0
+    cache_s: Annotated[
+        NonNegativeSeconds, Setting("Seconds what a source service said is used again")
+    ] = 3600.0
+
+
+SettingOrigin = Annotated[str, msgspec.Meta(pattern=r"^(\*|https?://[^/\s]+)$")]
+"""A site's origin as browsers send it, or * for all."""
+
+
+class ApiSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Settings of the HTTP API."""
+
+    cache_s: Annotated[
+        Annotated[float, msgspec.Meta(ge=0, le=120)],
+        Setting("Seconds an encoded answer may be served again; the specification allows 120"),
+    ] = 120.0
+    max_cached_bytes: Annotated[
+        Annotated[int, msgspec.Meta(ge=0)],
+        Setting("Memory for encoded answers; the oldest go first"),
+    ] = 67_108_864
+    trusted_proxies: Annotated[
+        tuple[str, ...],
+        Setting("Addresses or networks of proxies that name the real client in a header"),
+    ] = ()
+    """Networks in CIDR form or single addresses."""
+    forwarded_header: Annotated[
+        Literal["x-forwarded-for", "forwarded"],
+        Setting(
+            "The header those proxies write: x-forwarded-for or forwarded; the other is "
+            "not looked at"
+        ),
+    ] = "x-forwarded-for"
+    """One of them only: a header that the proxy does not write may be forged by the caller."""
+    cors_origins: Annotated[
+        tuple[SettingOrigin, ...],
+        Setting(
+            "Sites, https://..., whose scripts may call from a browser, or *; never with cookies"
+        ),
+    ] = ()
+
+
+class SignInSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Settings of sign-in."""
+
+    session_s: Annotated[
+        NonNegativeSeconds, Setting("Seconds after which a person has to sign in again")
+    ] = 43_200.0
+    timeout_s: Annotated[
+        NonNegativeSeconds, Setting("Seconds one request to the issuer may take")
+    ] = 10.0
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True):
+    """All settings of a deployment, except chain facts."""
+
+    store: Annotated[
+        Path,
+        Setting(
+            "DuckDB file of chain data and reports; the ledger of keys lies beside it",
+            env="ASSAY_STORE",
+        ),
+    ] = Path("assay.duckdb")
+    host: Annotated[str, Setting("Address the API listens on", env="ASSAY_HOST")] = "127.0.0.1"
+    port: Annotated[int, Setting("Port the API listens on", env="ASSAY_PORT")] = 8000
+    """0: any free one."""
+    overlay: Annotated[
+        Path | None,
+        Setting(
+            "Directory with settings.toml and chains/<slug>.toml that go over the built-in ones",
+            env="ASSAY_CONFIG",
+        ),
+    ] = None
+    """None: built-in values only."""
+    rpc_urls: Annotated[
+        dict[int, tuple[str, ...]],
+        Setting(
+            "Endpoints of that chain, http(s) or ws(s), separated by commas; a chain "
+            "without one is not served",
+            env="ASSAY_RPC_<chain id>",
+        ),
+    ]
+    """Endpoints by chain id, in the order given. A chain without one is not served."""
+    billing_secret: Annotated[
+        Secret | None,
+        Setting(
+            "Lets POST /agent-keys issue trial keys; without it that answers 503",
+            env="ASSAY_BILLING_SECRET",
+        ),
+    ] = None
+    """None: trial keys are not issued (503)."""
+    redis_url: Annotated[
+        Secret | None,
+        Setting(
+            "Redis or Valkey server, redis(s)://..., by which several processes share "
+            "rate-limit windows",
+            env="ASSAY_REDIS",
+        ),
+    ] = None
+    """None: each process keeps its own rate-limit windows."""
+    rpc: RpcSettings
+    indexer: IndexerSettings
+    analysis: AnalysisSettings
+    api: ApiSettings
+    market_data: MarketDataSettings
+    sources: SourceSettings
+    etherscan_key: Annotated[
+        Secret | None,
+        Setting(
+            "Key for Etherscan's API; without it only Sourcify is asked for sources",
+            env="ASSAY_ETHERSCAN_KEY",
+        ),
+    ] = None
+    """None: Etherscan is not queried for sources."""
+    oidc: OidcClient | None = None
+    """None: nobody can sign in; keys are created with the command line."""
+    sign_in: SignInSettings
+
+    @property
+    def ledger(self) -> Path:
+        """Return the path of the ledger of keys and usage, beside the store."""
+        return self.store.with_name(f"{self.store.name}.ledger.sqlite")
+
+    def __repr__(self) -> str:
+        """Return the usual repr, with the endpoints' paths and queries masked."""
+        shown = {name: getattr(self, name) for name in self.__struct_fields__}
+        shown["rpc_urls"] = {
+            chain_id: tuple(map(mask_url, urls)) for chain_id, urls in self.rpc_urls.items()
+        }
+        return f"Settings({', '.join(f'{name}={value!r}' for name, value in shown.items())})"
