@@ -13,7 +13,7 @@ from core.primitives import Address
 
 def write_condition_plays(
     context: ChainContext,
-    seen: FirstRound,
+    first_round: FirstRound,
     pools: Sequence[ValuedPool],
     buys: Buys,
     asked: CodeConditions,
@@ -36,7 +36,7 @@ def write_condition_plays(
             setup,
             bought,
             codes,
-            supply_raw=seen.admitted.metadata.supply_raw,
+            supply_raw=first_round.admitted.metadata.supply_raw,
             pool_balance_raw=held[setup.candidate.key],
             known=known,
             block_time_s=context.chain.block_time_s,

@@ -66,13 +66,13 @@ async def quote_prices(
     """Return prices of quote tokens, those with a market of LEAST_DEPTH_USD behind them."""
     if context.external is None:
         return {}
-    asked = list(decimals)[:_MOST_QUOTES]
-    told = await asyncio.gather(
-        *(context.external.market_data.backed_price(context.chain, quote) for quote in asked)
+    wanted = list(decimals)[:_MOST_QUOTES]
+    prices_found = await asyncio.gather(
+        *(context.external.market_data.backed_price(context.chain, quote) for quote in wanted)
     )
     return {
         quote: Price(usd=price.usd, decimals=decimals[quote], most_usd=price.depth_usd)
-        for quote, price in zip(asked, told, strict=True)
+        for quote, price in zip(wanted, prices_found, strict=True)
         if price is not None and price.depth_usd >= LEAST_DEPTH_USD
     }
 

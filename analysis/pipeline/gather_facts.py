@@ -23,7 +23,7 @@ from core.primitives import Address
 
 def gather_facts(
     context: ChainContext,
-    seen: FirstRound,
+    first_round: FirstRound,
     token: Address,
     judged: CodeVerdict,
     owner_slots: OwnerSlots,
@@ -36,11 +36,11 @@ def gather_facts(
     return Facts(
         chain_id=context.chain.id,
         token=token,
-        pin=seen.pin,
-        metadata=seen.admitted.metadata,
-        burned=seen.burned,
-        holdings=seen.holdings,
-        ownership=ownership.judge(seen.owners, owner_slots.wallets),
+        pin=first_round.pin,
+        metadata=first_round.admitted.metadata,
+        burned=first_round.burned,
+        holdings=first_round.holdings,
+        ownership=ownership.judge(first_round.owners, owner_slots.wallets),
         owner_slots_vacant=owner_slots.are_vacant,
         implementation=judged.implementation,
         static=judged.findings,
@@ -55,7 +55,7 @@ def gather_facts(
         openness=NOT_ASKED,
         curves=issued.curves,
         origin=issued.origin,
-        evidence=(*judged.evidence, issued.origin.evidence, seen.holdings.evidence),
+        evidence=(*judged.evidence, issued.origin.evidence, first_round.holdings.evidence),
     )
 
 
@@ -76,14 +76,16 @@ def with_pools(
 
 
 async def owner_slots_of(
-    reader: BlockReader, seen: FirstRound, token: Address, judged: CodeVerdict
+    reader: BlockReader, first_round: FirstRound, token: Address, judged: CodeVerdict
 ) -> OwnerSlots:
     """Read them where they decide something: no owner getter answers, or the owner is a burn
     address and the code compares the clock with storage."""
     if not judged.owner_slots and not judged.packed_owners:
         return NO_SLOTS
-    is_gone = bool(seen.owners) and all(owner in BURN_ADDRESSES for owner in seen.owners)
+    is_gone = bool(first_round.owners) and all(
+        owner in BURN_ADDRESSES for owner in first_round.owners
+    )
     has_stored = any(limit.source == "storage" for limit in judged.clock_limits)
-    if seen.owners and not (is_gone and has_stored):
+    if first_round.owners and not (is_gone and has_stored):
         return NOT_READ
     return await read_owner_slots(reader, token, judged.owner_slots, packed=judged.packed_owners)

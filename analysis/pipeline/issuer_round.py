@@ -43,33 +43,33 @@ async def _price_of(
 
 
 async def read_issue(
-    context: ChainContext, look: FirstRound, token: Address, *, has_pool: bool
+    context: ChainContext, first_round: FirstRound, token: Address, *, has_pool: bool
 ) -> IssuerFindings:
     """Confirm the issuer and value the curves, in one round trip, or none where nothing is left to
     read.
 
     `has_pool`: ordinary pools exist. Raises UpstreamError.
     """
-    batch = ReadBatch(look.pin.hash)
-    confirmation = ConfirmationReads(batch, look.lead)
-    curve = CurveReads(batch, look.lead)
+    batch = ReadBatch(first_round.pin.hash)
+    confirmation = ConfirmationReads(batch, first_round.lead)
+    curve = CurveReads(batch, first_round.lead)
     await batch.send(context.node, context.capabilities)
     standing = curve.read()
     origin = verdict.conclude(
-        look.lead,
+        first_round.lead,
         confirmation.read(),
-        code=look.admitted.code,
-        metadata=look.admitted.metadata,
+        code=first_round.admitted.code,
+        metadata=first_round.admitted.metadata,
         has_pool=has_pool,
     )
-    prices = native_price.anchor_prices(context.chain, look.native_usd)
+    prices = native_price.anchor_prices(context.chain, first_round.native_usd)
     natives = {context.chain.wrapped_native.address, ZERO_ADDRESS}
     if isinstance(standing, CurveState) and standing.quote not in {*prices, *natives}:
-        prices |= await _price_of(context, standing.quote, block=look.pin.hash)
+        prices |= await _price_of(context, standing.quote, block=first_round.pin.hash)
     return IssuerFindings(
         origin=origin,
-        curves=curves.value(look.lead, standing, token, prices),
+        curves=curves.value(first_round.lead, standing, token, prices),
         is_complete=not curves.may_be_missing(
-            standing, origin, priceless=natives if look.native_usd is None else ()
+            standing, origin, priceless=natives if first_round.native_usd is None else ()
         ),
     )

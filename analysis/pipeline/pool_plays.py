@@ -98,20 +98,20 @@ def can_play(context: ChainContext) -> bool:
 
 
 def write_opening(
-    context: ChainContext, look: FirstRound, setup: TradeSetup
+    context: ChainContext, first_round: FirstRound, setup: TradeSetup
 ) -> CrowdOpening | None:
     """Return the crowd's buys, simulated beside the first buys. None: the node does not
     simulate."""
     if not can_play(context):
         return None
     return crowd.write_opening(
-        setup.with_coin(), _blocks(context, look, later_sales_steps.WAITS_S)[: crowd.BLOCKS]
+        setup.with_coin(), _blocks(context, first_round, later_sales_steps.WAITS_S)[: crowd.BLOCKS]
     )
 
 
 def write_plays(
     context: ChainContext,
-    look: FirstRound,
+    first_round: FirstRound,
     setup: TradeSetup,
     bought: Bought,
     holdings: CrowdHoldings | None,
@@ -124,10 +124,11 @@ def write_plays(
     if not can_play(context):
         return plays
     route = setup.permit2_route
-    later_blocks = _blocks(context, look, later_sales_steps.WAITS_S)
-    crowd_blocks = _blocks(context, look, crowd_sales.WAITS_S)
+    later_blocks = _blocks(context, first_round, later_sales_steps.WAITS_S)
+    crowd_blocks = _blocks(context, first_round, crowd_sales.WAITS_S)
     part_blocks = [
-        (block.number, block.time_s) for block in _blocks(context, look, partial_sales.WAITS_S)
+        (block.number, block.time_s)
+        for block in _blocks(context, first_round, partial_sales.WAITS_S)
     ]
     in_coin = setup.with_coin()
     return msgspec.structs.replace(
@@ -145,7 +146,7 @@ def write_plays(
 
 def with_census(
     context: ChainContext,
-    look: FirstRound,
+    first_round: FirstRound,
     plays: PoolPlays,
     *,
     wallets: Sequence[Wallet],
@@ -156,7 +157,7 @@ def with_census(
     if not sellers or not can_play(context) or not plays.bought.passed:
         return plays
     blocks = next_blocks(
-        look.pin,
+        first_round.pin,
         block_time_s=context.chain.block_time_s,
         now_s=int(context.now_s()),
         waits_s=[0] * len(sellers),
@@ -210,10 +211,10 @@ def _with_result(
 
 
 def _blocks(
-    context: ChainContext, look: FirstRound, waits_s: Sequence[int]
+    context: ChainContext, first_round: FirstRound, waits_s: Sequence[int]
 ) -> tuple[SimulatedBlock, ...]:
     return blocks_after(
-        look.pin,
+        first_round.pin,
         block_time_s=context.chain.block_time_s,
         now_s=int(context.now_s()),
         waits_s=waits_s,

@@ -52,28 +52,32 @@ class _Created(msgspec.Struct, frozen=True, kw_only=True):
     """True if there are more pools than the bound on swept ones."""
 
 
-async def run_second_round(context: ChainContext, look: FirstRound, token: Address) -> MarketState:
+async def run_second_round(
+    context: ChainContext, first_round: FirstRound, token: Address
+) -> MarketState:
     """Read what pools still lack, rank them, and choose wallets. Raises UpstreamError."""
-    created = await _sweep_created(context, look)
-    batch = ReadBatch(look.pin.hash)
+    created = await _sweep_created(context, first_round)
+    batch = ReadBatch(first_round.pin.hash)
     managers = {pool.dex.factory: pool.dex for pool in created.unread}
     positions = [
         V4StateReads(
             batch,
             dex,
             [pool for pool in created.unread if pool.dex.factory == factory],
-            to_block=look.pin.number,
+            to_block=first_round.pin.number,
         )
         for factory, dex in managers.items()
     ]
-    prices = native_price.anchor_prices(context.chain, look.native_usd)
+    prices = native_price.anchor_prices(context.chain, first_round.native_usd)
     anchors = {*native_price.anchor_prices(context.chain, 1.0)}
-    others = list(dict.fromkeys(pool.quote for pool, _ in look.states if pool.quote not in anchors))
+    others = list(
+        dict.fromkeys(pool.quote for pool, _ in first_round.states if pool.quote not in anchors)
+    )
     units = {quote: batch.call(quote, "decimals()", returns=decode_uint) for quote in others}
     await batch.send(context.node, context.capabilities)
 
     def read() -> MarketState:
-        by_key = {pool.key: (pool, state) for pool, state in (*look.states, *created.swept)}
+        by_key = {pool.key: (pool, state) for pool, state in (*first_round.states, *created.swept)}
         for reads in positions:
             # A pool that was swept before already has a lower bound of its reserves.
             by_key |= {
@@ -88,32 +92,32 @@ async def run_second_round(context: ChainContext, look: FirstRound, token: Addre
             if (number := batch[unit]) is not None and number <= MOST_DECIMALS
         }
         return MarketState(
-            pools=rank_pools(states, prices, decimals=look.admitted.metadata.decimals),
+            pools=rank_pools(states, prices, decimals=first_round.admitted.metadata.decimals),
             unpriced=tuple(
                 (pool, state)
                 for pool, state in states
                 if state is not None and pool.quote in decimals
             ),
             quote_decimals=decimals,
-            is_complete=look.is_all_asked
+            is_complete=first_round.is_all_asked
             and not created.is_bounded
-            and _is_all_known(context, states, look.native_usd),
-            wallets=_wallets(look, token, [pool.pool for pool, _ in states]),
+            and _is_all_known(context, states, first_round.native_usd),
+            wallets=_wallets(first_round, token, [pool.pool for pool, _ in states]),
         )
 
-    return await in_thread_if_large(read, pools=len(look.states) + len(created.swept))
+    return await in_thread_if_large(read, pools=len(first_round.states) + len(created.swept))
 
 
-async def _sweep_created(context: ChainContext, look: FirstRound) -> _Created:
+async def _sweep_created(context: ChainContext, first_round: FirstRound) -> _Created:
     """Bound the reserves of created pools in one round trip, where a manager has too many to add
     up."""
-    known = {pool.key for pool, _ in look.states}
-    unread = [pool for pool in look.unread if pool.key in known]
+    known = {pool.key for pool, _ in first_round.states}
+    unread = [pool for pool in first_round.unread if pool.key in known]
     by_manager: dict[Address, list[Candidate]] = {}
-    for pool in look.unread:
+    for pool in first_round.unread:
         if pool.key not in known:
             by_manager.setdefault(pool.dex.factory, []).append(pool)
-    batch, sweeps, is_bounded = ReadBatch(look.pin.hash), list[SweepReads](), False
+    batch, sweeps, is_bounded = ReadBatch(first_round.pin.hash), list[SweepReads](), False
     for pools in by_manager.values():
         if len(pools) <= uniswap_v4.MOST_POOLS:
             unread += pools
@@ -124,13 +128,13 @@ async def _sweep_created(context: ChainContext, look: FirstRound) -> _Created:
     if not sweeps:
         return _Created(unread=tuple(unread))
     await batch.send(context.node, context.capabilities)
-    told = [sweep.read() for sweep in sweeps]
+    found = [sweep.read() for sweep in sweeps]
     picked = [
-        pool for one in told for pool in uniswap_v4_sweep.pick(one, at_most=uniswap_v4.MOST_POOLS)
+        pool for one in found for pool in uniswap_v4_sweep.pick(one, at_most=uniswap_v4.MOST_POOLS)
     ]
     return _Created(
         unread=(*unread, *picked),
-        swept=tuple(pool for one in told for pool in one),
+        swept=tuple(pool for one in found for pool in one),
         is_bounded=is_bounded,
     )
 
@@ -147,23 +151,28 @@ def _is_all_known(
     return not is_unread and not is_unpriced
 
 
-def _wallets(look: FirstRound, token: Address, pools: Sequence[Address]) -> tuple[Wallet, ...]:
+def _wallets(
+    first_round: FirstRound, token: Address, pools: Sequence[Address]
+) -> tuple[Wallet, ...]:
     """Return a wallet funded by state override first, because no code can favour it; then real
     holders that are neither owners nor pools, largest first."""
-    supply_raw = look.admitted.metadata.supply_raw
+    supply_raw = first_round.admitted.metadata.supply_raw
     wallets = []
-    if look.token_slot_index is not None:
+    if first_round.token_slot_index is not None:
         wallets.append(
             funded_wallet(
-                look.disguise, token, supply_raw=supply_raw, slot_index=look.token_slot_index
+                first_round.disguise,
+                token,
+                supply_raw=supply_raw,
+                slot_index=first_round.token_slot_index,
             )
         )
-    special = {*look.owners, *pools}
-    for holder in look.holders:
+    special = {*first_round.owners, *pools}
+    for holder in first_round.holders:
         if holder.is_account and holder.balance_raw and holder.address not in special:
             wallets.append(
                 holder_wallet(
-                    look.disguise,
+                    first_round.disguise,
                     holder.address,
                     balance_raw=RawAmount(holder.balance_raw),
                     supply_raw=supply_raw,

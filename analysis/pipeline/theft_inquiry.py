@@ -17,7 +17,7 @@ from core.primitives import Address
 
 def theft_inquiry(
     context: ChainContext,
-    seen: FirstRound,
+    first_round: FirstRound,
     token: Address,
     state: MarketState,
     hints: SimulationHints,
@@ -30,7 +30,7 @@ def theft_inquiry(
     known = suspects(
         token=token,
         owners=owners,
-        creator=seen.holdings.creator,
+        creator=first_round.holdings.creator,
         hints=hints,
         stored=stored.values(),
         venues=_venues(state),
@@ -38,12 +38,12 @@ def theft_inquiry(
     live = tuple(owner for owner in dict.fromkeys(owners) if owner not in BURN_ADDRESSES)
     return TheftInquiry(
         attack=AttackSetup(
-            pin=seen.pin,
-            disguise=seen.disguise,
+            pin=first_round.pin,
+            disguise=first_round.disguise,
             token=token,
-            block=what_if_blocks(context, seen)[0],
-            supply_raw=seen.admitted.metadata.supply_raw,
-            slot_index=seen.token_slot_index,
+            block=what_if_blocks(context, first_round)[0],
+            supply_raw=first_round.admitted.metadata.supply_raw,
+            slot_index=first_round.token_slot_index,
             holders=tuple(
                 wallet
                 for wallet in state.wallets
@@ -57,7 +57,7 @@ def theft_inquiry(
         is_owner_known=bool(owners),
         parties=stored,
         trusted=frozenset(_venues(state)) | {context.chain.wrapped_native.address},
-        buyer=find_buyer(buys.bought, seen.disguise),
+        buyer=find_buyer(buys.bought, first_round.disguise),
     )
 
 

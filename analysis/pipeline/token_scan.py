@@ -44,7 +44,7 @@ class TokenScan:
     known: IndexedFacts | None
     """None once the first round has used it: rows of very many pools take much memory."""
     no_wallet_at_s: int | None
-    seen: FirstRound
+    first_round: FirstRound
     state: MarketState
     judged: CodeVerdict
     traded: tuple[ValuedPool, ...]
@@ -87,21 +87,21 @@ class TokenScan:
     async def read_first_round(self) -> None:
         """Read everything that needs only the token's address. Raises TokenRefusedError."""
         assert self.known is not None  # noqa: S101 - set by `read_index`
-        self.seen = await run_first_round(self.context, self.token, self.newest, self.known)
+        self.first_round = await run_first_round(self.context, self.token, self.newest, self.known)
         self.no_wallet_at_s = self.known.no_wallet_at_s
         self.known = None
 
     async def value_pools(self) -> None:
         """Value and rank the pools."""
-        self.state = await run_second_round(self.context, self.seen, self.token)
+        self.state = await run_second_round(self.context, self.first_round, self.token)
 
     async def analyse_code(self) -> None:
         """Analyse the code that holders meet, behind proxies too."""
         self.judged = await judge_code(
-            self.context.reader(self.seen.pin.hash, memory=self.seen.memory),
+            self.context.reader(self.first_round.pin.hash, memory=self.first_round.memory),
             self.token,
-            self.seen.admitted.code,
-            self.seen.standard_slots,
+            self.first_round.admitted.code,
+            self.first_round.standard_slots,
             examine=partial(self.context.static_results.analyse, anew=self.redecompile),
         )
 
@@ -122,7 +122,9 @@ class TokenScan:
 
     async def simulate_buys(self) -> None:
         """Simulate transfers, and buys in every traded pool."""
-        self.buys = await play_buys(self.context, self.seen, self.token, self.traded, self.senders)
+        self.buys = await play_buys(
+            self.context, self.first_round, self.token, self.traded, self.senders
+        )
 
     async def find_sources(self) -> None:
         """Ask services whether the source is published."""
@@ -136,46 +138,49 @@ class TokenScan:
 
     async def ask_prices(self) -> None:
         """Ask market-data services for what the chain's own pools do not value."""
-        decimals = self.seen.admitted.metadata.decimals
+        decimals = self.first_round.admitted.metadata.decimals
         self.appraisal = await appraise(self.context, self.state, decimals=decimals)
 
     async def read_conditions(self) -> None:
         """Read what the conditions of trades in the token's code depend on."""
         self.conditions = await read_token_conditions(
-            self.context, self.token, self.judged, block=self.seen.pin.hash
+            self.context, self.token, self.judged, block=self.first_round.pin.hash
         )
 
     async def read_hooks(self) -> None:
         """Analyse the hooks of the traded pools, and read what their conditions depend on."""
         self.hook_conditions = await read_hook_conditions(
-            self.context, self.traded, block=self.seen.pin.hash
+            self.context, self.traded, block=self.first_round.pin.hash
         )
 
     async def read_owner_slots(self) -> None:
         """Read the slots that the code compares the caller with, where they decide something."""
         self.owner_slots = await owner_slots_of(
-            self.context.reader(self.seen.pin.hash), self.seen, self.token, self.judged
+            self.context.reader(self.first_round.pin.hash),
+            self.first_round,
+            self.token,
+            self.judged,
         )
 
     async def read_clock(self) -> None:
         """Read the contract's clock, and the slots that the code compares with it."""
-        reader = self.context.reader(self.seen.pin.hash)
+        reader = self.context.reader(self.first_round.pin.hash)
         self.clock = await read_clock_state(reader, self.token, self.judged.clock_limits)
 
     async def read_caps(self) -> None:
         """Read the slots that decide caps on trades and positions."""
-        reader = self.context.reader(self.seen.pin.hash)
+        reader = self.context.reader(self.first_round.pin.hash)
         self.cap_words = await read_cap_words(reader, self.token, self.judged.cap_rules)
 
     async def read_parties(self) -> None:
         """Read the addresses in storage that the code gives powers to."""
-        reader = self.context.reader(self.seen.pin.hash)
+        reader = self.context.reader(self.first_round.pin.hash)
         self.stored = await read_stored(reader, self.token, self.judged.hints.stored)
 
     async def read_issuer(self) -> None:
         """Ask launch platforms whether the token is theirs, and for its bonding curves."""
         self.issue = await read_issue(
-            self.context, self.seen, self.token, has_pool=bool(self.state.pools)
+            self.context, self.first_round, self.token, has_pool=bool(self.state.pools)
         )
 
     async def report_first(self) -> None:
@@ -184,13 +189,13 @@ class TokenScan:
             self.judged.findings,
             self.judged.cap_rules,
             self.cap_words,
-            supply_raw=self.seen.admitted.metadata.supply_raw,
+            supply_raw=self.first_round.admitted.metadata.supply_raw,
             clock=self.clock.reading,
         )
         self.judged = msgspec.structs.replace(self.judged, findings=static)
         found = gather_facts(
             self.context,
-            self.seen,
+            self.first_round,
             self.token,
             self.judged,
             self.owner_slots,
@@ -220,14 +225,14 @@ class TokenScan:
         parties = {*self._owners, *self.judged.hints.addresses, *self.stored.values()}
         self.sales = await play_sales(
             self.context,
-            self.seen,
+            self.first_round,
             self.buys,
             wallets=self.state.wallets,
             special=parties,
             static=self.judged.findings,
             checks=write_condition_plays(
                 self.context,
-                self.seen,
+                self.first_round,
                 self.state.pools,
                 self.buys,
                 self.conditions,
@@ -239,7 +244,7 @@ class TokenScan:
         """Simulate attempts on a holder's tokens."""
         inquiry = theft_inquiry(
             self.context,
-            self.seen,
+            self.first_round,
             self.token,
             self.state,
             self.judged.hints,
@@ -248,7 +253,7 @@ class TokenScan:
             buys=self.buys,
         )
         self.thefts = await play_custody(
-            self.context.node, self.context.capabilities, inquiry, codes=self.seen.codes
+            self.context.node, self.context.capabilities, inquiry, codes=self.first_round.codes
         )
 
     async def report_settled(self) -> None:
@@ -256,8 +261,8 @@ class TokenScan:
         pools = appraised(
             self.state,
             self.appraisal,
-            anchor_prices(self.context.chain, self.seen.native_usd),
-            decimals=self.seen.admitted.metadata.decimals,
+            anchor_prices(self.context.chain, self.first_round.native_usd),
+            decimals=self.first_round.admitted.metadata.decimals,
         )
         evidence = (
             *(*self.facts.evidence, *self.buys.evidence),
@@ -280,7 +285,7 @@ class TokenScan:
 
     @property
     def _owners(self) -> tuple[Address, ...]:
-        return (*self.seen.owners, *(self.owner_slots.wallets or ()))
+        return (*self.first_round.owners, *(self.owner_slots.wallets or ()))
 
     async def _report(
         self, facts: Facts, pools: tuple[ValuedPool, ...], *, is_settled: bool

@@ -72,28 +72,28 @@ class Sales(msgspec.Struct, frozen=True, kw_only=True):
 
 async def play_buys(
     context: ChainContext,
-    look: FirstRound,
+    first_round: FirstRound,
     token: Address,
     pools: Sequence[ValuedPool],
     wallets: Sequence[Wallet],
 ) -> Buys:
     """Simulate transfers, and buys in every pool, in one round trip. Raises UpstreamError."""
-    setups, refused = _setups(context, look, pools)
+    setups, refused = _setups(context, first_round, pools)
     buys = [list(buy.write_buys(setup)) for setup in setups]
     probe = None
     if buys and context.memory.is_base_fee_open:
         probed, probe = fee_market.with_probe(buys[0][0].simulation)
         buys[0][0] = msgspec.structs.replace(buys[0][0], simulation=probed)
-    block = what_if_blocks(context, look)[0]
+    block = what_if_blocks(context, first_round)[0]
     transfers = [
-        transfer.write_simulation(look.pin, look.disguise, token, wallet, block=block)
+        transfer.write_simulation(first_round.pin, first_round.disguise, token, wallet, block=block)
         for wallet in wallets
     ]
-    openings = [pool_plays.write_opening(context, look, setup) for setup in setups]
-    reaches = _write_reaches(context, look, pools)
+    openings = [pool_plays.write_opening(context, first_round, setup) for setup in setups]
+    reaches = _write_reaches(context, first_round, pools)
     transferred, opened, reached_results, *bought_results = await _send(
         context,
-        look,
+        first_round,
         [
             [SimulationJob(simulation=each.simulation) for each in transfers],
             [
@@ -146,7 +146,7 @@ async def play_buys(
 
 async def play_sales(
     context: ChainContext,
-    look: FirstRound,
+    first_round: FirstRound,
     buys: Buys,
     *,
     wallets: Sequence[Wallet],
@@ -161,7 +161,7 @@ async def play_sales(
     does not count, because the code may treat them differently. `static`: static findings.
     `checks`: condition simulations, one for each bought pool. Raises UpstreamError.
     """
-    supply_raw = look.admitted.metadata.supply_raw
+    supply_raw = first_round.admitted.metadata.supply_raw
     sales = [
         sale.write_sales(setup, bought, supply_raw=supply_raw) for setup, bought in buys.bought
     ]
@@ -174,7 +174,7 @@ async def play_sales(
     further = [
         pool_plays.write_plays(
             context,
-            look,
+            first_round,
             setup,
             bought,
             holdings,
@@ -184,7 +184,7 @@ async def play_sales(
     ]
     if further:
         further[0] = pool_plays.with_census(
-            context, look, further[0], wallets=wallets, special=special
+            context, first_round, further[0], wallets=wallets, special=special
         )
     groups = [
         [
@@ -197,8 +197,8 @@ async def play_sales(
     callees = [callee for check in checks if check for callee in check.callees]
     sending = [_job(by_buyer[0].candidate, by_buyer[1].simulation)] if by_buyer else []
     (sent, *of_pools), codeless = await asyncio.gather(
-        _send(context, look, [sending, *groups]),
-        read_codeless(context, callees, block=look.pin.hash),
+        _send(context, first_round, [sending, *groups]),
+        read_codeless(context, callees, block=first_round.pin.hash),
     )
     trades = dict(buys.refused)
     senders = transfer.choose([written.wallet for written, _ in buys.transfers], special)
@@ -268,12 +268,12 @@ def judge_pool(
     )
 
 
-def what_if_blocks(context: ChainContext, look: FirstRound) -> tuple[tuple[int, int], ...]:
+def what_if_blocks(context: ChainContext, first_round: FirstRound) -> tuple[tuple[int, int], ...]:
     """Return number and time of the blocks of buys, approvals, sales and patient sales."""
     waits_s = (0, 0, sale.PATIENCE_S)
     return tuple(
         next_blocks(
-            look.pin,
+            first_round.pin,
             block_time_s=context.chain.block_time_s,
             now_s=int(context.now_s()),
             waits_s=waits_s,
@@ -282,12 +282,12 @@ def what_if_blocks(context: ChainContext, look: FirstRound) -> tuple[tuple[int, 
 
 
 def _setups(
-    context: ChainContext, look: FirstRound, pools: Sequence[ValuedPool]
+    context: ChainContext, first_round: FirstRound, pools: Sequence[ValuedPool]
 ) -> tuple[list[TradeSetup], dict[str, TradeResult]]:
     setups, refused = [], {}
     wrapped = context.chain.wrapped_native.address
     known_routers = context.memory.recall_routers()
-    knows_permit2 = routers.knows_permit2(look.codes, context.chain)
+    knows_permit2 = routers.knows_permit2(first_round.codes, context.chain)
     for at, pool in enumerate(pools):
         candidate = pool.candidate
         slot = context.memory.recall_balance_slot(candidate.quote)
@@ -295,7 +295,7 @@ def _setups(
             candidate,
             known_routers,
             context.chain,
-            free=look.disguise.account(f"{candidate.key}:router"),
+            free=first_round.disguise.account(f"{candidate.key}:router"),
         )
         if slot is None and candidate.quote not in (wrapped, ZERO_ADDRESS):
             routes = "the quote token's balances could not be found"
@@ -305,22 +305,22 @@ def _setups(
             continue
         setups.append(
             TradeSetup(
-                pin=look.pin,
-                disguise=look.disguise,
-                blocks=what_if_blocks(context, look),
+                pin=first_round.pin,
+                disguise=first_round.disguise,
+                blocks=what_if_blocks(context, first_round),
                 candidate=candidate,
                 quote_reserve_raw=pool.trade_reference_raw,
                 route=routes[0],
                 permit2_route=routes[1] if len(routes) > 1 and (knows_permit2 or at == 0) else None,
                 quote_slot_index=None if candidate.quote == wrapped else slot,
-                token_slot_index=look.token_slot_index,
+                token_slot_index=first_round.token_slot_index,
             )
         )
     return setups, refused
 
 
 def _write_reaches(
-    context: ChainContext, look: FirstRound, pools: Sequence[ValuedPool]
+    context: ChainContext, first_round: FirstRound, pools: Sequence[ValuedPool]
 ) -> list[ReachSimulation]:
     """Return the simulations of liquidity reach, of the pools where it is due."""
     least_usd = context.settings.min_liquidity_usd
@@ -330,19 +330,19 @@ def _write_reaches(
         key = pool.candidate.key
         reach = routers.reach_of(
             pool.candidate,
-            free=look.disguise.account(f"{key}:reach router"),
-            mark=look.disguise.account(f"{key}:reach mark"),
+            free=first_round.disguise.account(f"{key}:reach router"),
+            mark=first_round.disguise.account(f"{key}:reach mark"),
         )
         if reach is None:
             continue
         simulation = liquidity_reach.write_simulation(
             reach,
             pool,
-            pin=look.pin,
-            disguise=look.disguise,
-            block=what_if_blocks(context, look)[0],
-            token_code=look.admitted.code,
-            supply_raw=look.admitted.metadata.supply_raw,
+            pin=first_round.pin,
+            disguise=first_round.disguise,
+            block=what_if_blocks(context, first_round)[0],
+            token_code=first_round.admitted.code,
+            supply_raw=first_round.admitted.metadata.supply_raw,
             min_liquidity_usd=least_usd,
         )
         written.append(simulation)
@@ -355,11 +355,11 @@ def _job(candidate: Candidate, simulation: Simulation) -> SimulationJob:
 
 
 async def _send(
-    context: ChainContext, look: FirstRound, groups: Sequence[Sequence[SimulationJob]]
+    context: ChainContext, first_round: FirstRound, groups: Sequence[Sequence[SimulationJob]]
 ) -> list[list[SimulationResult | NotSimulated]]:
     """Simulate all groups together; return the results grouped as the jobs were."""
     jobs = [job for group in groups for job in group]
-    results = iter(await perform(context.node, context.capabilities, jobs, codes=look.codes))
+    results = iter(await perform(context.node, context.capabilities, jobs, codes=first_round.codes))
     return [[next(results) for _ in group] for group in groups]
 
 
