@@ -9,8 +9,8 @@ from analysis.market.native_price import anchor_prices
 from analysis.market.pool_ranking import PENDING, ValuedPool, pick_traded
 from analysis.pipeline.assemble_report import Facts, combine
 from analysis.pipeline.chain_context import ChainContext
-from analysis.pipeline.condition_plays import write_condition_plays
 from analysis.pipeline.condition_reads import read_hook_conditions, read_token_conditions
+from analysis.pipeline.condition_simulations import write_condition_checks
 from analysis.pipeline.external_valuation import ExternalValuation, appraise, appraised
 from analysis.pipeline.first_round import FirstRound, run_first_round
 from analysis.pipeline.gather_facts import gather_facts, owner_slots_of, with_pools
@@ -18,11 +18,11 @@ from analysis.pipeline.issuer_round import IssuerFindings, read_issue
 from analysis.pipeline.offload import in_thread_if_large
 from analysis.pipeline.second_round import MarketState, run_second_round
 from analysis.pipeline.theft_inquiry import theft_inquiry
-from analysis.pipeline.trade_rounds import Buys, Sales, play_buys, play_sales
+from analysis.pipeline.trade_rounds import Buys, Sales, simulate_buys, simulate_sales
 from analysis.reads.indexed_facts import IndexedFacts
 from analysis.scenarios import transfer
 from analysis.scenarios.condition_check import CodeConditions
-from analysis.scenarios.theft_checks import TheftFindings, play_custody, read_stored
+from analysis.scenarios.theft_checks import TheftFindings, read_stored, simulate_thefts
 from analysis.scenarios.transfer import Wallet
 from analysis.static.custody.simulation_hints import StoredAddress
 from analysis.token.cap_evaluation import with_caps
@@ -122,7 +122,7 @@ class TokenScan:
 
     async def simulate_buys(self) -> None:
         """Simulate transfers, and buys in every traded pool."""
-        self.buys = await play_buys(
+        self.buys = await simulate_buys(
             self.context, self.first_round, self.token, self.traded, self.senders
         )
 
@@ -223,14 +223,14 @@ class TokenScan:
     async def simulate_sales(self) -> None:
         """Simulate sales, now and later, and the conditions that may turn them."""
         parties = {*self._owners, *self.judged.hints.addresses, *self.stored.values()}
-        self.sales = await play_sales(
+        self.sales = await simulate_sales(
             self.context,
             self.first_round,
             self.buys,
             wallets=self.state.wallets,
             special=parties,
             static=self.judged.findings,
-            checks=write_condition_plays(
+            checks=write_condition_checks(
                 self.context,
                 self.first_round,
                 self.state.pools,
@@ -252,7 +252,7 @@ class TokenScan:
             stored=self.stored,
             buys=self.buys,
         )
-        self.thefts = await play_custody(
+        self.thefts = await simulate_thefts(
             self.context.node, self.context.capabilities, inquiry, codes=self.first_round.codes
         )
 

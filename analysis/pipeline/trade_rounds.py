@@ -12,14 +12,14 @@ from analysis.market import routers
 from analysis.market.pool_ranking import TradeResult, ValuedPool, either
 from analysis.market.pool_reserves import READABLE_KINDS
 from analysis.market.venues.pool import Candidate
-from analysis.pipeline import pool_plays
+from analysis.pipeline import pool_simulations
 from analysis.pipeline.chain_context import ChainContext
 from analysis.pipeline.condition_reads import read_codeless
 from analysis.pipeline.first_round import FirstRound
-from analysis.pipeline.pool_plays import PoolFindings
+from analysis.pipeline.pool_simulations import PoolFindings
 from analysis.scenarios import buy, condition_check, crowd, liquidity_reach, sale, transfer
 from analysis.scenarios.buy import Bought
-from analysis.scenarios.condition_check import ConditionFindings, ConditionPlays
+from analysis.scenarios.condition_check import ConditionFindings, ConditionSimulations
 from analysis.scenarios.crowd import CrowdHoldings
 from analysis.scenarios.liquidity_reach import ReachableLiquidity, ReachSimulation
 from analysis.scenarios.sale import Sold
@@ -70,7 +70,7 @@ class Sales(msgspec.Struct, frozen=True, kw_only=True):
     evidence: tuple[EvidenceRow, ...]
 
 
-async def play_buys(
+async def simulate_buys(
     context: ChainContext,
     first_round: FirstRound,
     token: Address,
@@ -89,7 +89,7 @@ async def play_buys(
         transfer.write_simulation(first_round.pin, first_round.disguise, token, wallet, block=block)
         for wallet in wallets
     ]
-    openings = [pool_plays.write_opening(context, first_round, setup) for setup in setups]
+    openings = [pool_simulations.write_opening(context, first_round, setup) for setup in setups]
     reaches = _write_reaches(context, first_round, pools)
     transferred, opened, reached_results, *bought_results = await _send(
         context,
@@ -144,7 +144,7 @@ async def play_buys(
     )
 
 
-async def play_sales(
+async def simulate_sales(
     context: ChainContext,
     first_round: FirstRound,
     buys: Buys,
@@ -152,7 +152,7 @@ async def play_sales(
     wallets: Sequence[Wallet],
     special: Collection[Address],
     static: StaticFindings,
-    checks: Sequence[ConditionPlays | None],
+    checks: Sequence[ConditionSimulations | None],
 ) -> Sales:
     """Simulate sales of the bought tokens (at once, in parts, later, after others) and a transfer,
     in one round trip.
@@ -172,7 +172,7 @@ async def play_sales(
     )
     by_buyer = next(transfers, None)
     further = [
-        pool_plays.write_plays(
+        pool_simulations.write_simulations(
             context,
             first_round,
             setup,
@@ -183,16 +183,16 @@ async def play_sales(
         for at, ((setup, bought), holdings) in enumerate(zip(buys.bought, buys.crowds, strict=True))
     ]
     if further:
-        further[0] = pool_plays.with_census(
+        further[0] = pool_simulations.with_census(
             context, first_round, further[0], wallets=wallets, special=special
         )
     groups = [
         [
-            *(_job(plays.setup.candidate, one.simulation) for one in each),
-            *plays.jobs,
+            *(_job(written.setup.candidate, one.simulation) for one in each),
+            *written.jobs,
             *(check.jobs if check else ()),
         ]
-        for each, plays, check in zip(sales, further, checks, strict=True)
+        for each, written, check in zip(sales, further, checks, strict=True)
     ]
     callees = [callee for check in checks if check for callee in check.callees]
     sending = [_job(by_buyer[0].candidate, by_buyer[1].simulation)] if by_buyer else []
@@ -206,22 +206,22 @@ async def play_sales(
         [each for each in buys.transfers if each[0].wallet in senders]
     )
     untested: list[bool | None] = []
-    for (setup, bought), each, plays, check, results in zip(
+    for (setup, bought), each, further_of, check, results in zip(
         buys.bought, sales, further, checks, of_pools, strict=True
     ):
         key = setup.candidate.key
-        start, end = len(each), len(each) + len(plays.jobs)
-        found = pool_plays.read_plays(plays, results[start:end])
+        start, end = len(each), len(each) + len(further_of.jobs)
+        found = pool_simulations.read_simulations(further_of, results[start:end])
         sold = sale.read_sales(bought, each, results[:start], sells_in_parts=found.sells_in_parts)
-        asked = ConditionFindings()
+        conditions = ConditionFindings()
         if check is not None and isinstance(sold.outcome, Passed):
-            asked = condition_check.judge(check, results[end:], codeless)
-        if plays is further[0] or setup.candidate.hooks is not None:
-            untested.append(asked.untested)
-        trades[key] = judge_pool(bought, sold, found, asked)
+            conditions = condition_check.judge(check, results[end:], codeless)
+        if further_of is further[0] or setup.candidate.hooks is not None:
+            untested.append(conditions.untested)
+        trades[key] = judge_pool(bought, sold, found, conditions)
         simulations = [one.simulation for one in each]
         evidence += _evidence(f"sell:{key}", sale.VERSION, simulations, results[:start], sold)
-        evidence += (*found.evidence, *asked.evidence)
+        evidence += (*found.evidence, *conditions.evidence)
     if by_buyer is not None:
         written = by_buyer[1]
         result = transfer.read_result(written, sent[0])

@@ -40,7 +40,7 @@ class CodeConditions(msgspec.Struct, frozen=True, kw_only=True):
     words: Mapping[Hash32, int]
 
 
-class Checked(msgspec.Struct, frozen=True, kw_only=True):
+class UntestedCondition(msgspec.Struct, frozen=True, kw_only=True):
     """One untested condition, in the evidence."""
 
     selector: str
@@ -86,23 +86,23 @@ class ConditionReport(msgspec.Struct, frozen=True, kw_only=True):
     conditions: int
     is_complete: bool
     played: int
-    untested: tuple[Checked, ...]
+    untested: tuple[UntestedCondition, ...]
     harmful: tuple[HarmfulInput, ...]
 
 
-class ConditionPlays(msgspec.Struct, frozen=True, kw_only=True):
+class ConditionSimulations(msgspec.Struct, frozen=True, kw_only=True):
     """The what-if simulations of one pool."""
 
     setup: TradeSetup
     buyer: BuyTry
-    asked: tuple[tuple[CodeConditions, OrdinaryTrade, ConditionPlan], ...]
-    directed: tuple[InputSimulation, ...]
+    plans: tuple[tuple[CodeConditions, OrdinaryTrade, ConditionPlan], ...]
+    simulations: tuple[InputSimulation, ...]
 
     @property
     def jobs(self) -> list[SimulationJob]:
         """Return the simulation jobs, in the order in which `judge` expects their results."""
         pool = self.setup.candidate.pool
-        return [SimulationJob(simulation=each.simulation, pool=pool) for each in self.directed]
+        return [SimulationJob(simulation=each.simulation, pool=pool) for each in self.simulations]
 
     @property
     def callees(self) -> tuple[Address, ...]:
@@ -111,7 +111,7 @@ class ConditionPlays(msgspec.Struct, frozen=True, kw_only=True):
         return tuple(
             dict.fromkeys(
                 callee
-                for code, setting, _ in self.asked
+                for code, setting, _ in self.plans
                 for callee in callees_of(code.conditions, code.words)
                 if callee not in setting.known
             )
@@ -127,7 +127,7 @@ def prepare(
     pool_balance_raw: RawAmount,
     known: Collection[Address],
     block_time_s: float,
-) -> ConditionPlays | None:
+) -> ConditionSimulations | None:
     """Return the simulations of all conditions. None: nothing was bought that could be sold, or no
     code is given."""
     buyer = bought.passed[1] if len(bought.passed) > 1 else bought.largest
@@ -136,7 +136,7 @@ def prepare(
     number, time_s = setup.blocks[3]
     base_fee = setup.disguise.base_fee_wei or 0
     trader = setup.buyer(buyer.amount_in)
-    asked = []
+    plans = []
     for code in codes:
         setting = OrdinaryTrade(
             time_s=time_s,
@@ -162,29 +162,33 @@ def prepare(
                 )
             ),
         )
-        asked.append((code, setting, make_plan(code.conditions, setting, ())))
-    what_ifs = dict.fromkeys(each for _, _, plan in asked for each in plan.what_ifs)
-    directed = what_if.write_simulations(setup, buyer, tuple(what_ifs), block_time_s=block_time_s)
-    return ConditionPlays(setup=setup, buyer=buyer, asked=tuple(asked), directed=directed)
+        plans.append((code, setting, make_plan(code.conditions, setting, ())))
+    what_ifs = dict.fromkeys(each for _, _, plan in plans for each in plan.what_ifs)
+    simulations = what_if.write_simulations(
+        setup, buyer, tuple(what_ifs), block_time_s=block_time_s
+    )
+    return ConditionSimulations(
+        setup=setup, buyer=buyer, plans=tuple(plans), simulations=simulations
+    )
 
 
 def judge(
-    plays: ConditionPlays,
+    written: ConditionSimulations,
     results: Sequence[SimulationResult | NotSimulated],
     codeless: Collection[Address],
 ) -> ConditionFindings:
     """Return the findings. `codeless`: called contracts without code."""
     seen: list[WhatIfOutcome] = []
     not_simulated: set[WhatIf] = set()
-    for directed, result in zip(plays.directed, results, strict=True):
+    for simulation, result in zip(written.simulations, results, strict=True):
         if isinstance(result, NotSimulated):
-            not_simulated.add(directed.what_if)
+            not_simulated.add(simulation.what_if)
         else:
-            seen.append(what_if.read_result(directed, result))
-    harmful = [each for each in seen if each.is_harmful and not _is_crumb(plays.buyer, each)]
-    untested = _untested(plays, not_simulated, codeless)
-    is_complete = all(code.conditions.is_complete for code, _, _ in plays.asked)
-    real = [each for each in harmful if _is_ordinary(plays, each)]
+            seen.append(what_if.read_result(simulation, result))
+    harmful = [each for each in seen if each.is_harmful and not _is_crumb(written.buyer, each)]
+    untested = _untested(written, not_simulated, codeless)
+    is_complete = all(code.conditions.is_complete for code, _, _ in written.plans)
+    real = [each for each in harmful if _is_ordinary(written, each)]
     later = [each for each in real if each.what_if.input in ("time", "block")]
     return ConditionFindings(
         untested=bool(untested) or not is_complete or len(real) < len(harmful),
@@ -194,15 +198,15 @@ def judge(
         depends_on_conditions=any(
             each.what_if.input not in ("time", "block", "price") for each in real
         ),
-        evidence=_evidence(plays, results, untested, harmful, is_complete=is_complete),
+        evidence=_evidence(written, results, untested, harmful, is_complete=is_complete),
     )
 
 
 def _untested(
-    plays: ConditionPlays, not_simulated: set[WhatIf], codeless: Collection[Address]
-) -> list[Checked]:
+    written: ConditionSimulations, not_simulated: set[WhatIf], codeless: Collection[Address]
+) -> list[UntestedCondition]:
     found = []
-    for code, setting, _ in plays.asked:
+    for code, setting, _ in written.plans:
         plan = make_plan(code.conditions, setting, codeless)
         why = dict(plan.open)
         for number, wanted in plan.wanted:
@@ -211,7 +215,7 @@ def _untested(
         for number, reason in sorted(why.items()):
             condition = code.conditions.conditions[number]
             found.append(
-                Checked(
+                UntestedCondition(
                     selector=condition.selector,
                     pc=condition.pc,
                     effect=condition.effect,
@@ -227,11 +231,11 @@ def _is_crumb(buyer: BuyTry, seen: WhatIfOutcome) -> bool:
     return seen.what_if.input == "amount" and seen.what_if.value * _CRUMB < held
 
 
-def _is_ordinary(plays: ConditionPlays, seen: WhatIfOutcome) -> bool:
+def _is_ordinary(written: ConditionSimulations, seen: WhatIfOutcome) -> bool:
     """True if ordinary traders meet the input within a month."""
-    disguise, what = plays.setup.disguise, seen.what_if
+    disguise, what = written.setup.disguise, seen.what_if
     base_fee = disguise.base_fee_wei or 0
-    number, time_s = plays.setup.blocks[3]
+    number, time_s = written.setup.blocks[3]
     month = (time_s + _MONTH_S, number + _MONTH_S // 12)
     ranges: dict[str, tuple[int, int]] = {
         "time": (0, month[0]),
@@ -248,16 +252,16 @@ def _is_ordinary(plays: ConditionPlays, seen: WhatIfOutcome) -> bool:
 
 
 def _evidence(
-    plays: ConditionPlays,
+    written: ConditionSimulations,
     results: Sequence[SimulationResult | NotSimulated],
-    untested: Sequence[Checked],
+    untested: Sequence[UntestedCondition],
     harmful: Sequence[WhatIfOutcome],
     *,
     is_complete: bool,
 ) -> tuple[EvidenceRow, ...]:
     """Return one evidence row; its calls are those of the first harmful simulation."""
     outcome = ConditionReport(
-        conditions=sum(len(code.conditions.conditions) for code, _, _ in plays.asked),
+        conditions=sum(len(code.conditions.conditions) for code, _, _ in written.plans),
         is_complete=is_complete,
         played=sum(isinstance(result, SimulationResult) for result in results),
         untested=tuple(untested[:_MOST_SHOWN]),
@@ -277,12 +281,15 @@ def _evidence(
             for each in harmful[:_MOST_SHOWN]
         ),
     )
-    key = f"untested_conditions:{plays.setup.candidate.key}"
+    key = f"untested_conditions:{written.setup.candidate.key}"
     chosen = {(each.what_if, each.extent) for each in harmful[:1]}
-    for directed, result in zip(plays.directed, results, strict=True):
-        if isinstance(result, SimulationResult) and (directed.what_if, directed.extent) in chosen:
+    for simulation, result in zip(written.simulations, results, strict=True):
+        if (
+            isinstance(result, SimulationResult)
+            and (simulation.what_if, simulation.extent) in chosen
+        ):
             return (
-                simulation_evidence(key, what_if.VERSION, directed.simulation, result, outcome),
+                simulation_evidence(key, what_if.VERSION, simulation.simulation, result, outcome),
             )
     body = msgspec.json.encode({"outcome": outcome}).decode()
     return (EvidenceRow(key=key, body=body),)

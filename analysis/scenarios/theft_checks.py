@@ -2,7 +2,7 @@
 
 Combines allowance bypass, drain, solved thefts and owner balance changes of one token. A simulation
 that did not run, and a store whose custody is not proved, never lead to a negative answer. Only
-`play_custody` and `read_stored` send requests.
+`simulate_thefts` and `read_stored` send requests.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -56,7 +56,7 @@ class TheftSimulations(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def cases(self) -> tuple[AttackSimulation, ...]:
-        """Return all cases, in the order in which `read_plays` expects their results."""
+        """Return all cases, in the order in which `read_simulations` expects their results."""
         return (*self.bypass, *self.drain, *self.owner)
 
 
@@ -80,9 +80,9 @@ class TheftInquiry(msgspec.Struct, frozen=True, kw_only=True):
     """A victim that buys for real. None: no pool could be bought from."""
 
 
-def write_plays(inquiry: TheftInquiry) -> TheftSimulations:
+def write_simulations(inquiry: TheftInquiry) -> TheftSimulations:
     """Return independent simulations. Empty where no wallet is available."""
-    attack, movers = _main_crime(inquiry), inquiry.hints.movers
+    attack, movers = _main_attack(inquiry), inquiry.hints.movers
     suspects = _suspected(inquiry, attack)
     bypasses = write_cases(
         attack, allowance_bypass.write_attempts(attack, suspects), watched=("wallet",)
@@ -119,7 +119,7 @@ def _suspected(inquiry: TheftInquiry, attack: AttackSetup) -> tuple[Address, ...
     return tuple(each for each in inquiry.suspects if each not in inquiry.trusted)
 
 
-def _main_crime(inquiry: TheftInquiry) -> AttackSetup:
+def _main_attack(inquiry: TheftInquiry) -> AttackSetup:
     """Return the main attack setup: on wallets funded by their slot; else on one that buys; else on
     those that a pool funds, or on real holders."""
     attack = inquiry.attack
@@ -142,18 +142,18 @@ def _on_buyer(attack: AttackSetup, buyer: VictimPurchase) -> AttackSetup:
     )
 
 
-def read_plays(
+def read_simulations(
     inquiry: TheftInquiry,
-    plays: TheftSimulations,
+    simulations: TheftSimulations,
     results: Sequence[SimulationResult | NotSimulated],
 ) -> TheftFindings:
     """Return the findings. A simulation that did not run, and a store whose custody is neither
     proved nor broken in simulation, do not count as safe."""
     rest = iter(results)
     groups = [
-        ("allowance_bypass", plays.bypass, [next(rest) for _ in plays.bypass]),
-        ("funds_can_be_drained", plays.drain, [next(rest) for _ in plays.drain]),
-        ("owner_can_change_balance", plays.owner, [next(rest) for _ in plays.owner]),
+        ("allowance_bypass", simulations.bypass, [next(rest) for _ in simulations.bypass]),
+        ("funds_can_be_drained", simulations.drain, [next(rest) for _ in simulations.drain]),
+        ("owner_can_change_balance", simulations.owner, [next(rest) for _ in simulations.owner]),
     ]
     by_bypass, by_drain, by_owner = (_seen(cases, of_cases) for _, cases, of_cases in groups)
     bypassed = allowance_bypass.judge(by_bypass, inquiry.suspects)
@@ -194,7 +194,7 @@ def _is_unproved(hints: SimulationHints, doubts: Sequence[UndecidedStore]) -> bo
     return False if hints.is_proved else None
 
 
-async def play_custody(
+async def simulate_thefts(
     node: Node,
     capabilities: NodeCapabilities,
     inquiry: TheftInquiry,
@@ -205,9 +205,11 @@ async def play_custody(
 
     Raises UpstreamError.
     """
-    plays = write_plays(inquiry)
-    jobs = [SimulationJob(simulation=case.simulation) for case in plays.cases]
-    return read_plays(inquiry, plays, await perform(node, capabilities, jobs, codes=codes))
+    simulations = write_simulations(inquiry)
+    jobs = [SimulationJob(simulation=case.simulation) for case in simulations.cases]
+    return read_simulations(
+        inquiry, simulations, await perform(node, capabilities, jobs, codes=codes)
+    )
 
 
 async def read_stored(

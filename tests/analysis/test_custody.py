@@ -11,7 +11,7 @@ from analysis.scenarios.argument_filling import call_templates, fill
 from analysis.scenarios.attack_setup import AttackSetup
 from analysis.scenarios.privileged_candidates import MOST_SUSPECTS, stored_addresses, suspects
 from analysis.scenarios.theft_attempts import TheftOutcome
-from analysis.scenarios.theft_checks import TheftInquiry, write_plays
+from analysis.scenarios.theft_checks import TheftInquiry, write_simulations
 from analysis.scenarios.transfer import TransferResult, Wallet
 from analysis.simulation.disguise import Disguise
 from analysis.static.custody.simulation_hints import (
@@ -225,7 +225,7 @@ def test_everything_fits_eight_simulations_each_within_a_nodes_gas() -> None:
         owners=people,
         is_owner_known=True,
     )
-    cases = write_plays(inquiry).cases
+    cases = write_simulations(inquiry).cases
     assert len(cases) <= 8
     assert max(len(case.attempts) for case in cases) * 600_000 < 50_000_000
     assert all(len(case.simulation.blocks) == 1 for case in cases)

@@ -5,22 +5,22 @@ from collections.abc import Mapping, Sequence
 from analysis.market.pool_ranking import ValuedPool
 from analysis.pipeline.chain_context import ChainContext
 from analysis.pipeline.first_round import FirstRound
-from analysis.pipeline.pool_plays import can_play
+from analysis.pipeline.pool_simulations import can_simulate
 from analysis.pipeline.trade_rounds import Buys
-from analysis.scenarios.condition_check import CodeConditions, ConditionPlays, prepare
+from analysis.scenarios.condition_check import CodeConditions, ConditionSimulations, prepare
 from core.primitives import Address
 
 
-def write_condition_plays(
+def write_condition_checks(
     context: ChainContext,
     first_round: FirstRound,
     pools: Sequence[ValuedPool],
     buys: Buys,
     asked: CodeConditions,
     hooks: Mapping[Address, CodeConditions],
-) -> list[ConditionPlays | None]:
+) -> list[ConditionSimulations | None]:
     """Return condition simulations by pool: the token's in the deepest one, a hook's in its own."""
-    if not can_play(context):
+    if not can_simulate(context):
         return [None] * len(buys.bought)
     held = {pool.candidate.key: pool.state.token_reserve_raw for pool in pools}
     known = {

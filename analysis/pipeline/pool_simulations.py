@@ -58,7 +58,7 @@ class _Written(Protocol):
 _W = TypeVar("_W", bound=_Written)
 
 
-class PoolPlays(msgspec.Struct, frozen=True, kw_only=True):
+class PoolSimulations(msgspec.Struct, frozen=True, kw_only=True):
     """The simulations of one pool, ready to be sent. None: the state to simulate from is
     missing."""
 
@@ -72,7 +72,7 @@ class PoolPlays(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def jobs(self) -> list[SimulationJob]:
-        """The jobs, in the order in which `read_plays` expects their results."""
+        """The jobs, in the order in which `read_simulations` expects their results."""
         written = (self.parts, self.later, self.crowd, self.permit2, self.census)
         pool = self.setup.candidate.pool
         return [
@@ -92,7 +92,7 @@ class PoolFindings(msgspec.Struct, frozen=True, kw_only=True):
     evidence: tuple[EvidenceRow, ...] = ()
 
 
-def can_play(context: ChainContext) -> bool:
+def can_simulate(context: ChainContext) -> bool:
     """True if the node may simulate several senders in several blocks; one eth_call cannot."""
     return context.capabilities.simulation.is_worth_trying
 
@@ -102,14 +102,14 @@ def write_opening(
 ) -> CrowdOpening | None:
     """Return the crowd's buys, simulated beside the first buys. None: the node does not
     simulate."""
-    if not can_play(context):
+    if not can_simulate(context):
         return None
     return crowd.write_opening(
         setup.with_coin(), _blocks(context, first_round, later_sales_steps.WAITS_S)[: crowd.BLOCKS]
     )
 
 
-def write_plays(
+def write_simulations(
     context: ChainContext,
     first_round: FirstRound,
     setup: TradeSetup,
@@ -117,12 +117,12 @@ def write_plays(
     holdings: CrowdHoldings | None,
     *,
     has_size_limit: bool,
-) -> PoolPlays:
+) -> PoolSimulations:
     """Return the simulations of one pool; `has_size_limit`: code may revert a sale for its size, so
     it is tried in parts."""
-    plays = PoolPlays(setup=setup, bought=bought)
-    if not can_play(context):
-        return plays
+    written = PoolSimulations(setup=setup, bought=bought)
+    if not can_simulate(context):
+        return written
     route = setup.permit2_route
     later_blocks = _blocks(context, first_round, later_sales_steps.WAITS_S)
     crowd_blocks = _blocks(context, first_round, crowd_sales.WAITS_S)
@@ -132,7 +132,7 @@ def write_plays(
     ]
     in_coin = setup.with_coin()
     return msgspec.structs.replace(
-        plays,
+        written,
         parts=partial_sales.write_simulation(setup, bought, part_blocks)
         if has_size_limit
         else None,
@@ -147,33 +147,33 @@ def write_plays(
 def with_census(
     context: ChainContext,
     first_round: FirstRound,
-    plays: PoolPlays,
+    written: PoolSimulations,
     *,
     wallets: Sequence[Wallet],
     special: Collection[Address],
-) -> PoolPlays:
+) -> PoolSimulations:
     """Add a census of sales by real holders. `special`: addresses that are no ordinary holders."""
     sellers = holder_sell_census.choose(wallets, frozenset(special))
-    if not sellers or not can_play(context) or not plays.bought.passed:
-        return plays
+    if not sellers or not can_simulate(context) or not written.bought.passed:
+        return written
     blocks = next_blocks(
         first_round.pin,
         block_time_s=context.chain.block_time_s,
         now_s=int(context.now_s()),
         waits_s=[0] * len(sellers),
     )
-    census = holder_sell_census.write_simulation(plays.setup, sellers, blocks)
-    return msgspec.structs.replace(plays, census=census)
+    census = holder_sell_census.write_simulation(written.setup, sellers, blocks)
+    return msgspec.structs.replace(written, census=census)
 
 
-def read_plays(
-    plays: PoolPlays, results: Sequence[SimulationResult | NotSimulated]
+def read_simulations(
+    written: PoolSimulations, results: Sequence[SimulationResult | NotSimulated]
 ) -> PoolFindings:
     """Judge the results; a simulation that was not run leaves None."""
-    rest, key = iter(results), plays.setup.candidate.key
-    parts, later = _with_result(plays.parts, rest), _with_result(plays.later, rest)
-    others, permit2 = _with_result(plays.crowd, rest), _with_result(plays.permit2, rest)
-    census = _with_result(plays.census, rest)
+    rest, key = iter(results), written.setup.candidate.key
+    parts, later = _with_result(written.parts, rest), _with_result(written.later, rest)
+    others, permit2 = _with_result(written.crowd, rest), _with_result(written.permit2, rest)
+    census = _with_result(written.census, rest)
     in_parts = by_moment = after_others = by_permit2 = None
     rows: list[EvidenceRow] = []
     if parts is not None:
