@@ -8,7 +8,7 @@ from typing import Literal
 
 import msgspec
 
-from config.chains import DexKind
+from config.pool_families import DexKind
 from core.errors import RefusalCode
 from core.primitives import Address, Hash32
 

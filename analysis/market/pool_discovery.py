@@ -13,7 +13,8 @@ from analysis.market.venues.pool import ALGEBRA, Candidate
 from analysis.reads.chain_reads import Handle
 from analysis.reads.eth_reads import decode_address
 from analysis.reads.read_batch import ReadBatch
-from config.chains import Dex, DexKind
+from config.chains import Dex
+from config.pool_families import DexKind
 from core.primitives import ZERO_ADDRESS, Address, Hash32
 from sql.rows import PoolRow
 

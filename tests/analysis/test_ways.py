@@ -20,7 +20,8 @@ from analysis.market.venues.trade_route import (
 )
 from analysis.reads.read_batch import ReadBatch
 from analysis.simulation.simulate_v1 import SimLog
-from config.chains import Dex, DexKind
+from config.chains import Dex
+from config.pool_families import DexKind
 from core.abi import call_data, selector_of, topic_of
 from core.primitives import ZERO_ADDRESS, Address, Hash32, RawAmount
 from demo.compile import load_artifacts
