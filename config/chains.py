@@ -8,10 +8,8 @@ from typing import Annotated, Literal
 import msgspec
 
 from config.launchpads import Launchpad
+from config.pool_families import DexKind
 from core.primitives import Address
-
-DexKind = Literal["AmmV2", "AmmV3", "AmmV4", "Solid", "SolidV3"]
-"""The five pool families of the specification; also the value of `liquidity_type`."""
 
 Clock = Literal["own", "ethereum"]
 """The chain whose block number contracts see in `block.number`."""
@@ -48,7 +46,7 @@ class Dex(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     name: str
     kind: DexKind
     factory: Address
-    """For AmmV4 the pool manager."""
+    """Where all pools are in one contract, that contract."""
     variant: str | None = None
     """Decoder and ABI variant of the kind, such as pancake_v3 or algebra. None: the original."""
     router: Address | None = None
@@ -58,7 +56,7 @@ class Dex(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     fee_bp: Annotated[int, msgspec.Meta(ge=0, le=10_000)] | None = None
     """Swap fee in basis points where every pool has the same. None: read per pool."""
     fee_tiers: tuple[Annotated[int, msgspec.Meta(ge=1)], ...] = ()
-    """V3 kinds: known fees in hundredths of a basis point; SolidV3: known tick spacings."""
+    """Known fees in hundredths of a basis point, or tick spacings, whichever keys the pools."""
     from_block: BlockNumber | None = None
     """At or before the first pool. None: unknown."""
 

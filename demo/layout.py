@@ -5,8 +5,9 @@ from typing import Literal
 import msgspec
 from eth_utils.crypto import keccak
 
-from config.chains import Anchor, Dex, DexKind, Oracle
+from config.chains import Anchor, Dex, Oracle
 from config.launchpads import Launchpad
+from config.pool_families import DexKind
 from core.errors import InternalError
 from core.primitives import ZERO_ADDRESS, Address, Hash32
 from demo.anvil import ETHER

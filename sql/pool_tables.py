@@ -44,7 +44,7 @@ def pools_of(
 
     `quotes` keeps only pools with one of these on the other side; needed for tokens that are quote
     tokens themselves, as those have pools without number. `at_most` bounds the pools per contract
-    (AmmV4's manager holds all): half of them the oldest and half the newest.
+    (one may hold all): half of them the oldest and half the newest.
     """
     frame = store.fetch_frame(
         "pools/list_of_token",

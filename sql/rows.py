@@ -8,7 +8,7 @@ from typing import Literal
 
 import msgspec
 
-from config.chains import DexKind
+from config.pool_families import DexKind
 from core.errors import RefusalCode
 from core.primitives import Address, Hash32
 
@@ -68,17 +68,17 @@ class PoolRow(Row, frozen=True, kw_only=True, gc=False):
 
     chain_id: int
     pool_key: str
-    """`pool` address, or the 32-byte id for AmmV4: unique within a chain."""
+    """`pool` address, or the 32-byte id where one contract holds all: unique within a chain."""
     pool: Address
-    """Pair contract; for AmmV4 the pool manager."""
+    """The pool's contract, or the one that holds all pools."""
     pool_id: Hash32 | None
-    """AmmV4 only."""
+    """None: the pool is a contract of its own."""
     dex: str
     kind: DexKind
     variant: str | None
     factory: Address
     token0: Address
-    """AmmV4: may be the zero address, the native coin."""
+    """May be the zero address, the native coin, where one contract holds all pools."""
     token1: Address
     fee: int | None
     """V3 kinds and V4: hundredths of a basis point. V2 kinds: as created, basis points.
@@ -87,9 +87,9 @@ class PoolRow(Row, frozen=True, kw_only=True, gc=False):
     """
     tick_spacing: int | None
     stable: bool | None
-    """Solid only."""
+    """None: the event does not say, or pools have one curve."""
     hooks: Address | None
-    """AmmV4 only; the zero address is None."""
+    """None: the zero address, or pools have no hooks."""
     block_number: int
     log_index: int
 

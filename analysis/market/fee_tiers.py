@@ -11,8 +11,8 @@ import msgspec
 from eth_abi.abi import decode
 from eth_abi.exceptions import DecodingError
 
-from analysis.market.pool_discovery import BY_SPACING, tiers_of
-from analysis.market.venues.pool import ALGEBRA
+from analysis.market.venues.concentrated_venue import tiers_of
+from analysis.market.venues.venue_registry import venue_of
 from analysis.reads.eth_reads import Log, Reply, decode_logs
 from analysis.reads.read_batch import ReadBatch
 from config.chains import Dex
@@ -49,8 +49,7 @@ def unread(
     return tuple(
         dex
         for dex in dexes
-        if dex.kind in ("AmmV3", "SolidV3")
-        and dex.variant not in ALGEBRA
+        if venue_of(dex).tier_key(dex) is not None
         and dex.factory not in covered
         and (dex.factory not in known or known[dex.factory].asked_at_s + _FRESH_S <= now_s)
     )
@@ -70,8 +69,9 @@ class TierReads:
             else None
         )
         self._lists = {
-            dex.factory: batch.call(dex.factory, "tickSpacings()", returns=_decode_list)
-            for dex in _with_lists(dexes)
+            dex.factory: batch.call(dex.factory, getter, returns=_decode_list)
+            for dex in dexes
+            if (getter := venue_of(dex).tier_list) is not None
         }
 
     def read(self, *, now_s: int) -> dict[Address, Tiers]:
@@ -100,15 +100,11 @@ def _events_request(dexes: Sequence[Dex], *, to_block: int | None) -> RpcRequest
     return RpcRequest("eth_getLogs", (query,))
 
 
-def _with_lists(dexes: Sequence[Dex]) -> list[Dex]:
-    return [dex for dex in dexes if dex.kind == "SolidV3"]
-
-
 def with_enabled(dexes: Iterable[Dex], known: Mapping[Address, Tiers]) -> tuple[Dex, ...]:
     """Return the exchanges with the tiers that their factories enabled added to the configured
     ones."""
     return tuple(
-        _with(dex, (*tiers_of(dex), *known[dex.factory].enabled))
+        _with(dex, (*_known_tiers(dex), *known[dex.factory].enabled))
         if dex.factory in known and known[dex.factory].enabled
         else dex
         for dex in dexes
@@ -120,13 +116,18 @@ def with_new(
 ) -> tuple[Dex, ...]:
     """Return those of `dexes` that have tiers not among those of `asked`, with the new tiers
     alone."""
-    before = {dex.factory: set(tiers_of(dex)) for dex in asked}
+    before = {dex.factory: set(_known_tiers(dex)) for dex in asked}
     new = {
         dex: [tier for tier in known[dex.factory].enabled if tier not in before[dex.factory]]
         for dex in dexes
         if dex.factory in known and dex.factory in before
     }
     return tuple(_with(dex, tiers) for dex, tiers in new.items() if tiers)
+
+
+def _known_tiers(dex: Dex) -> tuple[int, ...]:
+    key = venue_of(dex).tier_key(dex)
+    return () if key is None else tiers_of(dex, key)
 
 
 def _with(dex: Dex, tiers: Iterable[int]) -> Dex:
@@ -144,7 +145,7 @@ def _decode_list(reply: Reply) -> tuple[int, ...]:
 def _announced(dex: Dex, logs: Sequence[Log]) -> tuple[int, ...]:
     """Return the tiers in a factory's events, which contain fee and spacing, in an order that
     depends on the event."""
-    is_by_spacing = dex.kind == "SolidV3" or dex.variant in BY_SPACING
+    is_by_spacing = venue_of(dex).tier_key(dex) == "tick_spacing"
     found = []
     for log in logs:
         if log.address != dex.factory or len(log.topics) != 3:  # noqa: PLR2004 - both are indexed

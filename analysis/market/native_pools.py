@@ -2,7 +2,7 @@
 
 from analysis.market import native_price
 from analysis.market.pool_discovery import find_lookups
-from analysis.market.pool_reserves import ReserveReads
+from analysis.market.pool_reads import ask_pool
 from analysis.reads.chain_reads import AnswerAddress
 from analysis.reads.read_batch import ReadBatch
 from config.chains import Chain
@@ -18,7 +18,7 @@ class NativePools:
         self._chain = chain
         lookups = find_lookups(chain.dexes, chain.wrapped_native.address, stables)
         found = [(lookup, AnswerAddress(lookup.ask(batch))) for lookup in lookups]
-        self._pools = [(lookup, pool, ReserveReads(batch, lookup, pool)) for lookup, pool in found]
+        self._pools = [(lookup, pool, ask_pool(batch, lookup, pool)) for lookup, pool in found]
 
     def read(self) -> float | None:
         """Return USD of one native coin. None: no pool has a price. Raises UpstreamError."""

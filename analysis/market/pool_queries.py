@@ -1,20 +1,26 @@
 """Read batch of a token's pools: where they are and what they hold, in one round trip.
 
 Factories are queried where the index has no coverage yet, and the states of the pools that they
-return are read in the same batch. V4's manager keeps no list: pools without hooks at the usual fees
-are read by their ids, all others are found by their creation events.
+return are read in the same batch. A contract that holds all its pools as entries keeps no list:
+standard pools are read by their ids, all others are found by their creation events.
 """
 
 from collections.abc import Sequence
 
 import msgspec
 
-from analysis.market.pool_discovery import candidates_of, find_lookups, standard_v4
-from analysis.market.pool_reserves import READABLE_KINDS, ReserveReads
-from analysis.market.venues import uniswap_v4, uniswap_v4_sweep
+from analysis.market.pool_discovery import candidates_of, find_lookups
+from analysis.market.pool_reads import ask_pool
 from analysis.market.venues.pool import UNKNOWN, Candidate, PoolState
-from analysis.market.venues.uniswap_v4 import CreationReads, V4StateReads
-from analysis.market.venues.uniswap_v4_sweep import SweepReads
+from analysis.market.venues.pool_bounds import MOST_SUMMED, pick_deepest, within_bound
+from analysis.market.venues.venue import (
+    CreatedReading,
+    EntriesReading,
+    FloorReading,
+    PoolEntries,
+    PoolReading,
+)
+from analysis.market.venues.venue_registry import venue_of
 from analysis.reads.chain_reads import AnswerAddress
 from analysis.reads.indexed_facts import IndexedFacts
 from analysis.reads.read_batch import ReadBatch
@@ -28,8 +34,8 @@ class PoolsFound(msgspec.Struct, frozen=True, kw_only=True):
     states: tuple[tuple[Candidate, PoolState | None], ...]
     """Each pool once. None: it did not answer as its kind does, or its node returned no answer."""
     unread: tuple[Candidate, ...]
-    """AmmV4 pools whose positions are not yet summed: found by their creation events only (then
-    without a state, and there may be very many), or the deepest of too many."""
+    """Entries of one contract whose positions are not yet summed: found by their creation events
+    only (then without a state, and there may be very many), or the deepest of too many."""
     is_all_asked: bool
     """False: a node refused a query for pools, so there may be more of them."""
 
@@ -52,17 +58,18 @@ class PoolReads:
         indexed = candidates_of(known.pools, token=token, dexes=dexes)
         lookups = find_lookups(self._unasked, token, quotes)
         self._found = [(lookup, lookup.ask(batch)) for lookup in lookups]
-        self._indexed = [pool for pool in indexed if pool.dex.kind in READABLE_KINDS]
-        by_id = [pool for pool in indexed if pool.dex.kind == "AmmV4"]
-        self._indexed_v4 = [pool for pool in by_id if pool.dex.variant is None]
-        self._unreadable = [pool for pool in by_id if pool.dex.variant is not None]
-        self._managers = [dex for dex in dexes if dex.kind == "AmmV4" and dex.variant is None]
-        self._indexed_reads: list[ReserveReads] = []
-        self._found_reads: list[ReserveReads] = []
-        self._v4: list[V4StateReads] = []
-        self._sweeps: list[SweepReads] = []
+        self._indexed = [pool for pool in indexed if venue_of(pool.dex).entries is None]
+        by_id = [(pool, venue_of(pool.dex).entries) for pool in indexed]
+        self._entries = [pool for pool, how in by_id if how and how.is_readable(pool.dex)]
+        self._unreadable = [pool for pool, how in by_id if how and not how.is_readable(pool.dex)]
+        venues = [(dex, venue_of(dex).entries) for dex in dexes]
+        self._managers = [(dex, how) for dex, how in venues if how and how.is_readable(dex)]
+        self._indexed_reads: list[PoolReading] = []
+        self._found_reads: list[PoolReading] = []
+        self._states: list[EntriesReading] = []
+        self._sweeps: list[FloorReading] = []
         self._is_bounded = False
-        self._creations: list[CreationReads] = []
+        self._creations: list[CreatedReading] = []
 
     @property
     def places(self) -> list[Address | AnswerAddress]:
@@ -71,7 +78,7 @@ class PoolReads:
         return [
             *(pool.pool for pool in self._indexed),
             *(AnswerAddress(address) for _, address in self._found),
-            *(dex.factory for dex in self._managers),
+            *(dex.factory for dex, _ in self._managers),
         ]
 
     def ask_states(self, *, to_block: int | None) -> None:
@@ -82,28 +89,29 @@ class PoolReads:
         trusted reads. `to_block` None: the batch's block is not known yet.
         """
         batch = self._batch
-        self._indexed_reads = [ReserveReads(batch, pool, pool.pool) for pool in self._indexed]
+        self._indexed_reads = [ask_pool(batch, pool, pool.pool) for pool in self._indexed]
         self._found_reads = [
-            ReserveReads(batch, lookup, AnswerAddress(address)) for lookup, address in self._found
+            ask_pool(batch, lookup, AnswerAddress(address)) for lookup, address in self._found
         ]
-        for dex in self._managers:
-            pools = self._pools_by_id(dex)
-            if len(pools) > uniswap_v4.MOST_POOLS:
-                swept = uniswap_v4_sweep.within_bound(pools)
+        for dex, how in self._managers:
+            pools = self._pools_by_id(dex, how)
+            if len(pools) > MOST_SUMMED:
+                swept = within_bound(pools)
                 self._is_bounded |= len(swept) < len(pools)
-                self._sweeps.append(SweepReads(batch, dex, swept))
+                self._sweeps.append(how.ask_floors(batch, dex, swept))
             elif pools:
-                self._v4.append(V4StateReads(batch, dex, pools, to_block=to_block))
+                self._states.append(how.ask_states(batch, dex, pools, to_block=to_block))
             if dex in self._unasked:
-                self._creations.append(CreationReads(batch, dex, self._token, to_block=to_block))
+                created = how.ask_created(batch, dex, self._token, to_block=to_block)
+                self._creations.append(created)
 
-    def _pools_by_id(self, dex: Dex) -> Sequence[Candidate]:
+    def _pools_by_id(self, dex: Dex, how: PoolEntries) -> Sequence[Candidate]:
         """Return the indexed pools, and the standard ones that may exist where the index has no
         coverage."""
-        indexed = [pool for pool in self._indexed_v4 if pool.dex.factory == dex.factory]
+        indexed = [pool for pool in self._entries if pool.dex.factory == dex.factory]
         if dex not in self._unasked:
             return indexed
-        usual = standard_v4(dex, self._token, self._quotes)
+        usual = how.standard_pools(dex, self._token, self._quotes)
         return tuple({pool.key: pool for pool in (*usual, *indexed)}.values())
 
     def read(self) -> PoolsFound:
@@ -117,8 +125,8 @@ class PoolReads:
             pool.key: (pool, reserves.read(pool)) for pool, reserves in single if pool is not None
         }
         states |= {pool.key: (pool, UNKNOWN) for pool in self._unreadable}
-        indexed = {pool.key for pool in self._indexed_v4}
-        for reads in self._v4:
+        indexed = {pool.key for pool in self._entries}
+        for reads in self._states:
             existing = indexed | reads.read_existing()
             states |= {
                 pool.key: (pool, state) for pool, state in reads.read() if pool.key in existing
@@ -131,7 +139,7 @@ class PoolReads:
                 for pool, state in swept
                 if state is not None or pool.key in indexed
             }
-            deepest += uniswap_v4_sweep.pick(swept, at_most=uniswap_v4.MOST_POOLS)
+            deepest += pick_deepest(swept)
         created = [pool for events in self._creations for pool in events.read(self._quotes)]
         unread = {pool.key: pool for pool in created if pool.key not in states}
         return PoolsFound(

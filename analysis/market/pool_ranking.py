@@ -15,9 +15,6 @@ from analysis.simulation.simulate_v1 import NotSimulated, Outcome, Passed, Refus
 from core.primitives import Address, RawAmount
 from core.report import LIQUIDITY_UNKNOWN, PoolResultRow, TradeOutcome
 
-TRADED_KINDS = frozenset({"AmmV2", "AmmV3", "AmmV4", "Solid", "SolidV3"})
-"""Kinds whose trades can be simulated."""
-
 
 class ValuedPool(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A pool with its state and its value in USD."""
@@ -173,8 +170,7 @@ def pick_traded(
     fit = [
         pool
         for pool in pools
-        if pool.candidate.dex.kind in TRADED_KINDS
-        and refusal_before_play(pool, min_liquidity_usd=min_liquidity_usd) is None
+        if refusal_before_play(pool, min_liquidity_usd=min_liquidity_usd) is None
     ]
     if not fit:
         opening = [pool for pool in pools if pool.is_opening(min_liquidity_usd=min_liquidity_usd)]

@@ -11,29 +11,15 @@ from functools import partial
 
 import msgspec
 
-from analysis.market.pool_ranking import TRADED_KINDS
-from analysis.market.venues import (
-    native_coin_forms,
-    probe_router,
-    solidly,
-    uniswap_v2,
-    uniswap_v3,
-    uniswap_v4_swap,
-)
+from analysis.market.venues import native_coin_forms
 from analysis.market.venues.pool import Candidate
-from analysis.market.venues.trade_route import CoinForm, Reach, RouterForm, TradeRoute, find_forms
+from analysis.market.venues.trade_route import CoinForm, RouterForm, TradeRoute, find_forms
+from analysis.market.venues.venue import RouterTrades
+from analysis.market.venues.venue_registry import ROUTER_FORMS, venue_of
 from analysis.reads.eth_reads import decode_address
 from analysis.reads.read_batch import ReadBatch
-from config.chains import Chain, Dex
+from config.chains import Chain
 from core.primitives import Address
-
-_ALL_FORMS = (
-    *uniswap_v2.FORMS,
-    *solidly.FORMS,
-    *uniswap_v3.FORMS_BY_FEE,
-    *uniswap_v3.FORMS_BY_SPACING,
-    *uniswap_v3.FORMS_ALGEBRA,
-)
 
 
 class RouterFacts(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,8 +35,8 @@ class RouterFacts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def unread(chain: Chain, facts: Mapping[Address, RouterFacts]) -> tuple[Address, ...]:
-    """Return the routers of traded kinds, and Permit2, that have not been read yet."""
-    routers = [dex.router for dex in chain.dexes if dex.kind in TRADED_KINDS and dex.router]
+    """Return the routers, and Permit2, that have not been read yet."""
+    routers = [dex.router for dex in chain.dexes if dex.router]
     if chain.permit2 is not None:
         routers.append(chain.permit2.address)
     return tuple(dict.fromkeys(router for router in routers if router not in facts))
@@ -67,7 +53,7 @@ class RouterReads:
     def read(self, *, wrapped: Address) -> RouterFacts:
         """Decode the answers. `wrapped` is the chain's wrapped coin. Raises UpstreamError."""
         code = self._batch[self._code]
-        forms = find_forms(code, _ALL_FORMS)
+        forms = find_forms(code, ROUTER_FORMS)
         coins = [one for form in forms for one in form.coins]
         return RouterFacts(
             has_code=bool(code),
@@ -90,13 +76,17 @@ def way_of(
     where our own router may be put. `wrapped` is the chain's wrapped coin; None: no trades for the
     native coin in pools of the wrapped one.
     """
-    dex = candidate.dex
-    form = _form_for(candidate, facts) if facts is not None and facts.has_code else None
+    dex, venue = candidate.dex, venue_of(candidate.dex)
     side = wrapped if candidate.quote == wrapped else None
-    if form is not None and facts is not None and dex.router is not None:
-        return _routed(candidate, dex.router, form, facts, wrapped=side)
-    router = _known_router(dex, facts) if dex.kind == "AmmV4" else None
-    return _ours(candidate, router or free, wrapped=side, permit2=None)
+    router = dex.router if facts is not None and facts.has_code else None
+    if router is None or facts is None:
+        return venue.route(candidate, free, wrapped=side, permit2=None)
+    if venue.router is None:
+        return venue.route(candidate, router, wrapped=side, permit2=None)
+    form = _form_for(candidate, venue.router, facts)
+    if form is None:
+        return venue.route(candidate, free, wrapped=side, permit2=None)
+    return _routed(venue.router, router, form, facts, wrapped=side)
 
 
 def ways_of(
@@ -118,7 +108,9 @@ def ways_of(
     if permit2 is None or permit2.address not in facts or not facts[permit2.address].has_code:
         return (usual,)
     side = wrapped if candidate.quote == wrapped else None
-    other = _ours(candidate, permit2.router or free, wrapped=side, permit2=permit2.address)
+    other = venue_of(dex).route(
+        candidate, permit2.router or free, wrapped=side, permit2=permit2.address
+    )
     return (usual,) if isinstance(other, str) else (usual, other)
 
 
@@ -131,73 +123,22 @@ def knows_permit2(codes: Iterable[bytes], chain: Chain) -> bool:
     return any(bytes.fromhex(address[2:]) in code for code in codes for address in known)
 
 
-def reach_of(candidate: Candidate, *, free: Address, mark: Address) -> Reach | None:
-    """Return the call that measures what this pool would take and give without any payment. None:
-    pools of its kind always trade, or how it is called is not known.
-
-    `free` is an unused address for our own router. `mark` is a secret value that authenticates the
-    answer, so that a token cannot answer in the pool's place.
-    """
-    if candidate.dex.kind == "AmmV4":
-        key = uniswap_v4_swap.pool_key(candidate)
-        if key is None or candidate.dex.variant is not None:
-            return None
-        return probe_router.managed_reach(free, key, mark=mark, hooks=candidate.hooks)
-    if candidate.dex.kind in ("AmmV2", "Solid") or not uniswap_v3.has_pool_call(candidate):
+def _form_for(candidate: Candidate, trades: RouterTrades, facts: RouterFacts) -> RouterForm | None:
+    """Return the best function by which the router can trade this pool. None: none that is safe."""
+    if facts.factory not in (None, candidate.dex.factory):
         return None
-    return probe_router.pool_reach(free, mark=mark)
-
-
-def _ours(
-    candidate: Candidate, router: Address, *, wrapped: Address | None, permit2: Address | None
-) -> TradeRoute | str:
-    """Return a route through our own router at `router`, or a text that says why there is none.
-
-    On V4 our router replaces the venue's at its address where there is one: every contract may swap
-    there, hooks distinguish callers, and the forms of the real router change from release to
-    release.
-    """
-    dex = candidate.dex
-    if dex.kind == "AmmV4":
-        if dex.variant is not None:
-            return f"pools of {dex.name} are traded otherwise than Uniswap's"
-        key = uniswap_v4_swap.pool_key(candidate)
-        if key is None:
-            return "the pool's key is not known"
-        return probe_router.managed_way(router, key, permit2=permit2)
-    if dex.kind in ("AmmV2", "Solid"):
-        return probe_router.pair_way(router, fee_bp=dex.fee_bp, wrapped=wrapped, permit2=permit2)
-    if uniswap_v3.has_pool_call(candidate):
-        return probe_router.pool_way(router, wrapped=wrapped, permit2=permit2)
-    return f"how pools of {dex.name} are called is not known"
-
-
-def _known_router(dex: Dex, facts: RouterFacts | None) -> Address | None:
-    return dex.router if facts is not None and facts.has_code else None
-
-
-def _form_for(candidate: Candidate, facts: RouterFacts) -> RouterForm | None:
-    """Return the best function by which the router can trade this pool. None: none that is safe.
-
-    A router without `factory()` is used only where a mistake would show: V2's quote fails then, and
-    Aerodrome's path contains the factory itself.
-    """
-    forms = [form for form in _forms_of(candidate) if form in facts.forms]
-    if facts.factory is None:
-        forms = [form for form in forms if form in (*uniswap_v2.FORMS, solidly.FORM_OF_FACTORY)]
-    return forms[0] if forms and facts.factory in (None, candidate.dex.factory) else None
-
-
-def _forms_of(candidate: Candidate) -> tuple[RouterForm, ...]:
-    if candidate.dex.kind == "AmmV4":
-        return ()
-    if candidate.dex.kind == "AmmV2":
-        return uniswap_v2.FORMS
-    return solidly.FORMS if candidate.dex.kind == "Solid" else uniswap_v3.forms_of(candidate)
+    return next(
+        (
+            form
+            for form in trades.forms_of(candidate)
+            if form in facts.forms and (facts.factory is not None or not form.needs_factory)
+        ),
+        None,
+    )
 
 
 def _routed(
-    candidate: Candidate,
+    trades: RouterTrades,
     router: Address,
     form: RouterForm,
     facts: RouterFacts,
@@ -206,7 +147,6 @@ def _routed(
 ) -> TradeRoute:
     """Return a route through the venue's router. `wrapped`: the pool's other token, if that is the
     wrapped coin."""
-    is_pair = candidate.dex.kind in ("AmmV2", "Solid")
     coins = next((one for one in form.coins if one in facts.coins), None) if wrapped else None
     return TradeRoute(
         router=router,
@@ -219,8 +159,7 @@ def _routed(
             else None
         ),
         quote_data=form.quote.data if form.quote else None,
-        # V2's quote reads reserves only. A stable curve may have no quote for an amount.
-        must_quote=candidate.dex.kind == "AmmV2",
-        read_moved=uniswap_v2.read_moved if is_pair else uniswap_v3.read_moved,
-        takes_all=is_pair,
+        must_quote=trades.must_quote,
+        read_moved=trades.read_moved,
+        takes_all=trades.takes_all,
     )

@@ -1,6 +1,6 @@
 """External valuation of pools and quote tokens, fetched while the first trades are simulated.
 
-Only the settled report waits for it, and a miss changes nothing. An AmmV4 pool counts for twice the
+Only the settled report waits for it, and a miss changes nothing. A V4 pool counts for twice the
 external value of its priced side, because the other side's price is set by its issuer. A token that
 is no anchor has a price only where a market with enough anchor liquidity stands behind it.
 """
@@ -39,7 +39,7 @@ class ExternalValuation(msgspec.Struct, frozen=True, kw_only=True):
 async def appraise(
     context: ChainContext, state: MarketState, *, decimals: int
 ) -> ExternalValuation:
-    """Fetch values of the deepest AmmV4 pools, as many as fit in one request, and prices of the
+    """Fetch values of the deepest V4 pools, as many as fit in one request, and prices of the
     quote tokens and of the token. `decimals` are the token's."""
     if context.external is None:
         return ExternalValuation()

@@ -75,7 +75,7 @@ class FirstRound(msgspec.Struct, frozen=True, kw_only=True):
     states: tuple[tuple[Candidate, PoolState | None], ...]
     """Pools against the anchors, from the index and from factories, each once."""
     unread: tuple[Candidate, ...]
-    """AmmV4 pools whose state has not been read yet."""
+    """Entries of one contract whose state has not been read yet."""
     is_all_asked: bool
     """False: a node failed a read about pools, so there may be more of them."""
     holders: tuple[HolderAccount, ...]

@@ -8,7 +8,7 @@
 3. simulation: the sales, and the theft checks on a holder's tokens      -> settled report
 
 More are needed where the node packs no reads or simulates nothing, where a read needs much gas, for
-an unusual proxy, for AmmV4 pools known only by creation events, and once for unconfigured fees.
+an unusual proxy, for V4 pools known only by creation events, and once for unconfigured fees.
 """
 
 from collections.abc import AsyncIterator

@@ -1,7 +1,7 @@
 """Values and ranks the pools of the first round, and chooses wallets to simulate with.
 
-AmmV4 pools that neither the index nor a standard id named, found by their creation events, take one
-more round trip; very many of them take two.
+Entries of one contract that neither the index nor a standard id named, found by their creation
+events, take one more round trip; very many of them take two.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,10 +10,10 @@ import msgspec
 
 from analysis.market import native_price
 from analysis.market.pool_ranking import ValuedPool, rank_pools
-from analysis.market.venues import uniswap_v4, uniswap_v4_sweep
 from analysis.market.venues.pool import Candidate, PoolState
-from analysis.market.venues.uniswap_v4 import V4StateReads
-from analysis.market.venues.uniswap_v4_sweep import SweepReads
+from analysis.market.venues.pool_bounds import MOST_SUMMED, pick_deepest, within_bound
+from analysis.market.venues.venue import EntriesReading, FloorReading
+from analysis.market.venues.venue_registry import venue_of
 from analysis.pipeline.chain_context import ChainContext
 from analysis.pipeline.first_round import FirstRound
 from analysis.pipeline.offload import in_thread_if_large
@@ -42,7 +42,7 @@ class MarketState(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Created(msgspec.Struct, frozen=True, kw_only=True):
-    """AmmV4 pools known only from their creation events."""
+    """Entries of one contract known only from their creation events."""
 
     unread: tuple[Candidate, ...]
     """Pools whose positions are still to be added up."""
@@ -58,16 +58,7 @@ async def run_second_round(
     """Read what pools still lack, rank them, and choose wallets. Raises UpstreamError."""
     created = await _sweep_created(context, first_round)
     batch = ReadBatch(first_round.pin.hash)
-    managers = {pool.dex.factory: pool.dex for pool in created.unread}
-    positions = [
-        V4StateReads(
-            batch,
-            dex,
-            [pool for pool in created.unread if pool.dex.factory == factory],
-            to_block=first_round.pin.number,
-        )
-        for factory, dex in managers.items()
-    ]
+    positions = _ask_positions(batch, created.unread, to_block=first_round.pin.number)
     prices = native_price.anchor_prices(context.chain, first_round.native_usd)
     anchors = {*native_price.anchor_prices(context.chain, 1.0)}
     others = list(
@@ -108,6 +99,20 @@ async def run_second_round(
     return await in_thread_if_large(read, pools=len(first_round.states) + len(created.swept))
 
 
+def _ask_positions(
+    batch: ReadBatch, pools: Sequence[Candidate], *, to_block: int
+) -> list[EntriesReading]:
+    """Add the reads of the pools' states, those of one contract together."""
+    by_manager: dict[Address, list[Candidate]] = {}
+    for pool in pools:
+        by_manager.setdefault(pool.dex.factory, []).append(pool)
+    return [
+        how.ask_states(batch, entries[0].dex, entries, to_block=to_block)
+        for entries in by_manager.values()
+        if (how := venue_of(entries[0].dex).entries) is not None
+    ]
+
+
 async def _sweep_created(context: ChainContext, first_round: FirstRound) -> _Created:
     """Bound the reserves of created pools in one round trip, where a manager has too many to add
     up."""
@@ -117,21 +122,20 @@ async def _sweep_created(context: ChainContext, first_round: FirstRound) -> _Cre
     for pool in first_round.unread:
         if pool.key not in known:
             by_manager.setdefault(pool.dex.factory, []).append(pool)
-    batch, sweeps, is_bounded = ReadBatch(first_round.pin.hash), list[SweepReads](), False
+    batch, sweeps, is_bounded = ReadBatch(first_round.pin.hash), list[FloorReading](), False
     for pools in by_manager.values():
-        if len(pools) <= uniswap_v4.MOST_POOLS:
+        how = venue_of(pools[0].dex).entries
+        if how is None or len(pools) <= MOST_SUMMED:
             unread += pools
             continue
-        swept = uniswap_v4_sweep.within_bound(pools)
+        swept = within_bound(pools)
         is_bounded |= len(swept) < len(pools)
-        sweeps.append(SweepReads(batch, pools[0].dex, swept))
+        sweeps.append(how.ask_floors(batch, pools[0].dex, swept))
     if not sweeps:
         return _Created(unread=tuple(unread))
     await batch.send(context.node, context.capabilities)
     found = [sweep.read() for sweep in sweeps]
-    picked = [
-        pool for one in found for pool in uniswap_v4_sweep.pick(one, at_most=uniswap_v4.MOST_POOLS)
-    ]
+    picked = [pool for one in found for pool in pick_deepest(one)]
     return _Created(
         unread=(*unread, *picked),
         swept=tuple(pool for one in found for pool in one),
@@ -144,9 +148,10 @@ def _is_all_known(
     states: Sequence[tuple[Candidate, PoolState | None]],
     native_usd: float | None,
 ) -> bool:
-    """True if every AmmV4 pool was read, and every pool against the native coin was priced."""
+    """True if every entry of one contract was read, and every pool against the native coin was
+    priced."""
     native = {context.chain.wrapped_native.address, ZERO_ADDRESS}
-    is_unread = any(state is None and pool.dex.kind == "AmmV4" for pool, state in states)
+    is_unread = any(state is None and venue_of(pool.dex).entries for pool, state in states)
     is_unpriced = native_usd is None and any(pool.quote in native for pool, _ in states)
     return not is_unread and not is_unpriced
 

@@ -4,7 +4,7 @@ import asyncio
 import sys
 from collections.abc import Sequence
 
-from analysis.market.venues import uniswap_v4_sweep
+from analysis.market.venues.pool_bounds import MOST_SWEPT
 from analysis.reads.indexed_facts import IndexedFacts, TransferHistory
 from config.chains import Chain
 from core.primitives import ZERO_ADDRESS, Address, BlockRef, Hash32
@@ -91,7 +91,7 @@ class ReportStore:
                 chain_id=chain.id,
                 token=token,
                 quotes=anchors,
-                at_most=uniswap_v4_sweep.MOST_SWEPT + 1,
+                at_most=MOST_SWEPT + 1,
             )
             others = (
                 []

@@ -10,8 +10,8 @@ import msgspec
 
 from analysis.market import routers
 from analysis.market.pool_ranking import TradeResult, ValuedPool, either
-from analysis.market.pool_reserves import READABLE_KINDS
 from analysis.market.venues.pool import Candidate
+from analysis.market.venues.venue_registry import venue_of
 from analysis.pipeline import pool_simulations
 from analysis.pipeline.chain_context import ChainContext
 from analysis.pipeline.condition_reads import read_codeless
@@ -328,7 +328,7 @@ def _write_reaches(
     written = []
     for pool in due:
         key = pool.candidate.key
-        reach = routers.reach_of(
+        reach = venue_of(pool.candidate.dex).reach(
             pool.candidate,
             free=first_round.disguise.account(f"{key}:reach router"),
             mark=first_round.disguise.account(f"{key}:reach mark"),
@@ -350,7 +350,7 @@ def _write_reaches(
 
 
 def _job(candidate: Candidate, simulation: Simulation) -> SimulationJob:
-    has_witness = candidate.dex.kind in READABLE_KINDS
+    has_witness = venue_of(candidate.dex).entries is None
     return SimulationJob(simulation=simulation, pool=candidate.pool, has_witness=has_witness)
 
 

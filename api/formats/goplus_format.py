@@ -21,6 +21,7 @@ from api.formats.shape_building import Shape, complete
 from api.formats.shapes import NativeFeatures, figure
 from api.formats.summary import can_trade
 from config.burn import BURN_ADDRESSES
+from config.pool_families import FAMILIES
 from core.primitives import Address
 from core.report import HolderRow, PoolResultRow, Report
 
@@ -29,7 +30,7 @@ _HUNDRED_PCT = 100
 _ALL_IS_LOST = "1"
 """Tax of a trade that fails."""
 
-_LIQUIDITY_TYPES = {"AmmV2": "UniV2", "AmmV3": "UniV3", "AmmV4": "UniV4"}
+_LIQUIDITY_TYPES = {family.kind: family.goplus_type or family.kind for family in FAMILIES}
 """Our liquidity types -> theirs; a type that they do not have is kept."""
 
 

@@ -1,7 +1,7 @@
 """The native format: converts a report to features, with units, current clock and owner gate."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, get_args
+from typing import Any
 
 import msgspec
 
@@ -10,7 +10,7 @@ from analysis.token.contract_clock import ContractClock
 from api.formats.amounts import share_pct, truncated_pct, whole_tokens
 from api.formats.shapes import Deadline, Holder, NativeFeatures, Pool
 from api.formats.times import iso_utc
-from config.chains import DexKind
+from config.pool_families import KINDS
 from core.fields.field import Pending, fields_of, list_keys
 from core.fields.scan_findings import ScanFindings
 from core.fields.static_findings import StaticFindings
@@ -29,8 +29,6 @@ _OUTCOMES: dict[TradeOutcome | None, bool | Pending | None] = {
 _OWNER_GATED = [key for key, field in fields_of(StaticFindings).items() if field.is_owner_gated]
 
 _NATIVE_SCAN = [key for key, field in fields_of(ScanFindings).items() if field.is_native]
-
-_DEX_KINDS = get_args(DexKind)
 
 
 def render_native(
@@ -128,7 +126,7 @@ def _market_fields(report: Report, liquid_above_usd: float) -> dict[str, Any]:
     named, launchpad = _launchpad(report)
     return {
         "is_liquid": has_more_than(liquid_above_usd, pools, lambda pool: pool.quote_side_usd),
-        "is_in_dex": None if pools is None else any(pool.kind in _DEX_KINDS for pool in pools),
+        "is_in_dex": None if pools is None else any(pool.kind in KINDS for pool in pools),
         "dex": tuple(map(_pool, deepest_first)),
         "cannot_buy": cannot_buy(pools or ()),
         "is_launchpad_token": named,

@@ -8,13 +8,13 @@ import polars as pl
 from eth_abi.abi import decode, encode
 from pytest_benchmark.fixture import BenchmarkFixture
 
-from indexer.decode.forms import event_topic
+from core.abi import topic_of
 from indexer.decode.logs import decode_logs
 from indexer.decode.transfer_events import decode_transfers
 
 LOGS = 1_000
 TOKEN = "0x" + "aa" * 20
-TRANSFER = event_topic("Transfer(address,address,uint256)")
+TRANSFER = topic_of("Transfer(address,address,uint256)")
 
 
 class _Log(msgspec.Struct):

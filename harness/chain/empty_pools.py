@@ -3,7 +3,7 @@
 from eth_hash.auto import keccak
 
 from analysis.market.venues.pool import Candidate
-from analysis.market.venues.uniswap_v4 import state_slots
+from analysis.market.venues.uniswap_v4_state import state_slots
 from config.chains import Chain
 from core.primitives import Hash32
 from core.rpc.messages import RpcRequest

@@ -1,8 +1,9 @@
-"""Pool creation events as data: one PoolForm per event signature."""
+"""Layouts of the events of pool families, as places in a frame of logs."""
 
 import msgspec
-from eth_utils.crypto import keccak
 
+from config.pool_families import PoolCreation, PoolSwap
+from core.event_signatures import EventPlace
 from core.primitives import Hash32
 from indexer.decode.words import WordPlace
 
@@ -13,28 +14,65 @@ class PoolForm(msgspec.Struct, frozen=True, kw_only=True):
     A place that is None: the event does not contain it.
     """
 
-    signature: str
-    """Canonical signature, as hashed into topic 0."""
+    topic0: Hash32
     topics: int
     """Number of topics, topic 0 included."""
     words: int
     """Exact number of 32-byte words of data."""
     token0: WordPlace
     token1: WordPlace
-    pool: WordPlace | None
-    """None: the emitter holds all pools (AmmV4)."""
+    pool: WordPlace | None = None
+    """None: the emitter holds all pools."""
     pool_id: WordPlace | None = None
     fee: WordPlace | None = None
     tick_spacing: WordPlace | None = None
     stable: WordPlace | None = None
     hooks: WordPlace | None = None
 
-    @property
-    def topic0(self) -> Hash32:
-        """Return keccak256 of the signature."""
-        return event_topic(self.signature)
+
+class SwapForm(msgspec.Struct, frozen=True, kw_only=True):
+    """One Swap event, and the kinds of pool that emit it."""
+
+    topic0: Hash32
+    kinds: tuple[str, ...]
+    topics: int
+    words: int
+    pool_id: WordPlace | None
+    """None: the emitter is the pool."""
+    paid_in: tuple[WordPlace, WordPlace]
+    """Of token0 and token1: what the pool received; with a sign where `paid_out` is None."""
+    paid_out: tuple[WordPlace, WordPlace] | None
+    is_negated: bool
+    """True if a signed amount above 0 is what the pool paid out."""
 
 
-def event_topic(signature: str) -> Hash32:
-    """Return topic 0 of an event with this canonical signature."""
-    return Hash32("0x" + keccak(text=signature).hex())
+def pool_form(event: PoolCreation) -> PoolForm:
+    """Return the layout of a creation event."""
+    form = event.form
+    places = {name: _place(at) for name, at in form.places.items() if not name.startswith("_")}
+    if event.tick_spacing_bit is not None:
+        packed = places["tick_spacing"]
+        places["tick_spacing"] = WordPlace(packed.source, packed.index, event.tick_spacing_bit)
+    return PoolForm(topic0=form.topic0, topics=form.topics, words=form.words, **places)
+
+
+def swap_form(event: PoolSwap, kinds: tuple[str, ...]) -> SwapForm:
+    """Return the layout of a Swap event that pools of these kinds emit."""
+    form = event.form
+    places = {name: _place(at) for name, at in form.places.items()}
+    by_side = event.is_by_side
+    first, second = ("amount0_in", "amount1_in") if by_side else ("amount0", "amount1")
+    return SwapForm(
+        topic0=form.topic0,
+        kinds=kinds,
+        topics=form.topics,
+        words=form.words,
+        pool_id=places.get("pool_id"),
+        paid_in=(places[first], places[second]),
+        paid_out=(places["amount0_out"], places["amount1_out"]) if by_side else None,
+        is_negated=event.positive_is == "paid_out",
+    )
+
+
+def _place(at: EventPlace) -> WordPlace:
+    return WordPlace(at.source, at.index)

@@ -9,10 +9,10 @@ from collections.abc import Sequence
 import msgspec
 import polars as pl
 
-from config.chains import Dex, DexKind
+from config.chains import Dex
+from config.pool_families import FAMILIES
 from core.primitives import ZERO_ADDRESS, Hash32
-from indexer.decode import amm_v2, amm_v3, amm_v4, solid, solid_v3
-from indexer.decode.forms import PoolForm
+from indexer.decode.forms import PoolForm, pool_form
 from indexer.decode.undecoded import undecoded_columns
 from indexer.decode.words import (
     has_shape,
@@ -27,15 +27,10 @@ from indexer.decode.words import (
     to_tick,
 )
 
-_FORMS_OF_KIND: dict[DexKind, tuple[PoolForm, ...]] = {
-    "AmmV2": amm_v2.FORMS,
-    "AmmV3": amm_v3.FORMS,
-    "AmmV4": amm_v4.FORMS,
-    "Solid": solid.FORMS,
-    "SolidV3": solid_v3.FORMS,
-}
 FORMS: dict[tuple[str, str], PoolForm] = {
-    (kind, form.topic0): form for kind, forms in _FORMS_OF_KIND.items() for form in forms
+    (family.kind, event.form.topic0): pool_form(event)
+    for family in FAMILIES
+    for event in family.creation
 }
 """Every supported creation event, by kind and topic 0."""
 
@@ -78,7 +73,7 @@ class PoolDecoder:
             {
                 "address": [dex.factory for dex in dexes],
                 "dex": [dex.name for dex in dexes],
-                "kind": [str(dex.kind) for dex in dexes],
+                "kind": [dex.kind for dex in dexes],
                 "variant": [dex.variant for dex in dexes],
             },
             schema={

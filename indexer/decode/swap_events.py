@@ -1,62 +1,34 @@
 """Decoder of Swap events of all kinds: log columns in, trade columns out.
 
 Kinds share topics, so an event's form only limits the kinds of pool that it may be of; the table of
-pools decides. Sources: the pool interfaces of Uniswap V2, V3 and V4 (core), Solidly, Aerodrome,
-PancakeSwap V3 and Algebra Integral.
+pools decides.
 """
 
 from collections.abc import Iterable
 
-import msgspec
 import polars as pl
 
-from config.chains import DexKind
+from config.pool_families import FAMILIES, PoolSwap
 from core.primitives import BlockRef, Hash32
-from indexer.decode.forms import event_topic
-from indexer.decode.words import WordPlace, has_shape, to_hash, topic, word
+from indexer.decode.forms import SwapForm, swap_form
+from indexer.decode.words import WordPlace, has_shape, to_hash
 
-_TOPICS = 3
 _DIGITS = 16
 _MOST = 2**64 - 1
 
 
-class _SwapForm(msgspec.Struct, frozen=True, kw_only=True):
-    """One Swap event: its signature, the kinds of pool that emit it, and its words of data."""
-
-    signature: str
-    kinds: tuple[DexKind, ...]
-    words: int
-
-    @property
-    def topic0(self) -> Hash32:
-        return event_topic(self.signature)
+def _forms() -> tuple[SwapForm, ...]:
+    """Return every Swap event once, with all kinds of pool that emit it."""
+    events: dict[PoolSwap, list[str]] = {}
+    for family in FAMILIES:
+        for event in family.swap:
+            events.setdefault(event, []).append(family.kind)
+    return tuple(swap_form(event, tuple(kinds)) for event, kinds in events.items())
 
 
-_PAIRS: tuple[DexKind, ...] = ("AmmV2", "Solid")
-_RANGES: tuple[DexKind, ...] = ("AmmV3", "SolidV3")
-_FORMS = (
-    _SwapForm(
-        signature="Swap(address,uint256,uint256,uint256,uint256,address)", kinds=_PAIRS, words=4
-    ),
-    _SwapForm(
-        signature="Swap(address,address,uint256,uint256,uint256,uint256)", kinds=_PAIRS, words=4
-    ),
-    *(
-        _SwapForm(
-            signature=f"Swap(address,address,int256,int256,uint160,uint128,int24{rest})",
-            kinds=_RANGES,
-            words=words,
-        )
-        for rest, words in (("", 5), (",uint128,uint128", 7), (",uint24,uint24", 7))
-    ),
-    _SwapForm(
-        signature="Swap(bytes32,address,int128,int128,uint160,uint128,int24,uint24)",
-        kinds=("AmmV4",),
-        words=6,
-    ),
-)
+_FORMS = _forms()
 
-SWAP_TOPICS: tuple[Hash32, ...] = tuple(form.topic0 for form in _FORMS)
+SWAP_TOPICS: tuple[Hash32, ...] = tuple(dict.fromkeys(form.topic0 for form in _FORMS))
 
 TRADE_SCHEMA: dict[str, pl.DataType] = {
     "block_number": pl.Int64(),
@@ -90,7 +62,7 @@ def decode_trades(logs: pl.DataFrame, blocks: Iterable[BlockRef]) -> pl.DataFram
     )
     parts = [
         swaps.filter(
-            (pl.col("topic0") == form.topic0) & has_shape(topics=_TOPICS, words=form.words)
+            (pl.col("topic0") == form.topic0) & has_shape(topics=form.topics, words=form.words)
         )
         .select(_columns(form))
         .cast(pl.Schema(TRADE_SCHEMA))
@@ -99,23 +71,27 @@ def decode_trades(logs: pl.DataFrame, blocks: Iterable[BlockRef]) -> pl.DataFram
     return pl.concat(parts).sort("block_number", "log_index")
 
 
-def _columns(form: _SwapForm) -> list[pl.Expr]:
-    is_v4 = form.kinds == ("AmmV4",)
-    if form.kinds == _PAIRS:
-        amounts = [_signed(word(at)) - _signed(word(at + 2)) for at in range(2)]
-    else:
-        # V4's amounts are signed from the trader's side.
-        amounts = [-_signed(word(at)) if is_v4 else _signed(word(at)) for at in range(2)]
+def _columns(form: SwapForm) -> list[pl.Expr]:
+    amount0, amount1 = (_amount(form, at) for at in range(2))
+    pool_key = pl.col("address") if form.pool_id is None else to_hash(form.pool_id)
     return [
         pl.col("block_number"),
         pl.col("log_index"),
         pl.col("time_s"),
         pl.col("address").alias("emitter"),
-        (to_hash(topic(1)) if is_v4 else pl.col("address")).alias("pool_key"),
+        pool_key.alias("pool_key"),
         pl.lit(pl.Series([list(form.kinds)])).first().alias("kinds"),
-        amounts[0].alias("amount0"),
-        amounts[1].alias("amount1"),
+        amount0.alias("amount0"),
+        amount1.alias("amount1"),
     ]
+
+
+def _amount(form: SwapForm, at: int) -> pl.Expr:
+    """Return the amount of token0 or token1, positive where the pool received it."""
+    received = _signed(form.paid_in[at])
+    if form.paid_out is not None:
+        return received - _signed(form.paid_out[at])
+    return -received if form.is_negated else received
 
 
 def _signed(place: WordPlace) -> pl.Expr:

@@ -3,11 +3,11 @@
 import msgspec
 import polars as pl
 
-from indexer.decode.forms import event_topic
+from core.abi import topic_of
 from indexer.decode.undecoded import undecoded_columns
 from indexer.decode.words import has_shape, is_address, to_address, to_hash, topic, word
 
-TRANSFER_TOPIC = event_topic("Transfer(address,address,uint256)")
+TRANSFER_TOPIC = topic_of("Transfer(address,address,uint256)")
 """Source: EIP-20. EIP-721 has the same topic, with its third argument indexed too."""
 
 _SENDER = topic(1)

@@ -9,7 +9,7 @@ import pytest
 from eth_abi.abi import encode
 from eth_hash.auto import keccak
 
-from analysis.market.venues import uniswap_v2
+from analysis.market.venues import pair_swap
 from analysis.market.venues.pool import Candidate
 from analysis.market.venues.trade_route import TradeRoute
 from analysis.reads.node_capabilities import NodeCapabilities
@@ -186,7 +186,7 @@ SETUP = TradeSetup(
     ),
     quote_reserve_raw=RawAmount(10**18),
     route=TradeRoute(
-        router=ROUTER, swap_data=lambda _: "0x", read_moved=uniswap_v2.read_moved, takes_all=True
+        router=ROUTER, swap_data=lambda _: "0x", read_moved=pair_swap.read_moved, takes_all=True
     ),
     quote_slot_index=0,
     token_slot_index=0,

@@ -7,7 +7,8 @@ from eth_abi.abi import encode
 from analysis.market import fee_tiers
 from analysis.market.fee_tiers import TierReads, Tiers
 from analysis.reads.read_batch import ReadBatch
-from config.chains import Dex, DexKind
+from config.chains import Dex
+from config.pool_families import DexKind
 from core.abi import topic_of
 from core.primitives import Address
 from core.rpc.messages import RpcFault

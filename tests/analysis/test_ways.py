@@ -8,7 +8,18 @@ from eth_hash.auto import keccak
 from analysis import probes
 from analysis.market import routers
 from analysis.market.routers import RouterFacts, RouterReads
-from analysis.market.venues import probe_router, solidly, uniswap_v2, uniswap_v3, uniswap_v4_swap
+from analysis.market.venues import (
+    concentrated_swap,
+    probe_router,
+    solidly,
+    uniswap_v2,
+    uniswap_v4_swap,
+)
+from analysis.market.venues.concentrated_routers import (
+    FORMS_BY_FEE,
+    FORMS_BY_PAIR,
+    FORMS_BY_SPACING,
+)
 from analysis.market.venues.pool import Candidate
 from analysis.market.venues.trade_route import (
     FOREVER_S,
@@ -18,9 +29,11 @@ from analysis.market.venues.trade_route import (
     TradeRoute,
     find_forms,
 )
+from analysis.market.venues.venue_registry import ROUTER_FORMS
 from analysis.reads.read_batch import ReadBatch
 from analysis.simulation.simulate_v1 import SimLog
-from config.chains import Dex, DexKind
+from config.chains import Dex
+from config.pool_families import DexKind
 from core.abi import call_data, selector_of, topic_of
 from core.primitives import ZERO_ADDRESS, Address, Hash32, RawAmount
 from demo.compile import load_artifacts
@@ -32,10 +45,10 @@ TOKEN, QUOTE, POOL, TRADER, HOOKS = (Address("0x" + digit * 40) for digit in "56
 SPOKEN = {
     "UniswapV2Router02": uniswap_v2.FORMS[:1],
     "SolidRouter": solidly.FORMS[:1],
-    "SwapRouter": uniswap_v3.FORMS_BY_FEE[:1],
-    "PancakeRouter": uniswap_v3.FORMS_BY_FEE[:1],
-    "SlipstreamRouter": uniswap_v3.FORMS_BY_SPACING[:1],
-    "AlgebraSwapRouter": (uniswap_v3.FORMS_ALGEBRA[0], uniswap_v3.FORMS_ALGEBRA[2]),
+    "SwapRouter": FORMS_BY_FEE[:1],
+    "PancakeRouter": FORMS_BY_FEE[:1],
+    "SlipstreamRouter": FORMS_BY_SPACING[:1],
+    "AlgebraSwapRouter": (FORMS_BY_PAIR[0], FORMS_BY_PAIR[2]),
 }
 
 
@@ -68,12 +81,8 @@ def sale(pool: Candidate, amount_in: int = 7) -> Swap:
 
 @pytest.mark.parametrize("name", SPOKEN)
 def test_the_forms_of_routers_are_found_in_their_code(name: str) -> None:
-    every = (
-        *(*uniswap_v2.FORMS, *solidly.FORMS),
-        *(*uniswap_v3.FORMS_BY_FEE, *uniswap_v3.FORMS_BY_SPACING, *uniswap_v3.FORMS_ALGEBRA),
-    )
     code = bytes.fromhex(load_artifacts()[name].creation)
-    assert find_forms(code, every) == SPOKEN[name]
+    assert find_forms(code, ROUTER_FORMS) == SPOKEN[name]
 
 
 @pytest.mark.parametrize(
@@ -83,12 +92,12 @@ def test_the_forms_of_routers_are_found_in_their_code(name: str) -> None:
         (candidate(), uniswap_v2.FORMS[1]),
         (candidate("Solid", stable=True), solidly.FORMS[0]),
         (candidate("Solid", stable=False), solidly.FORMS[1]),
-        (candidate("AmmV3", fee=3_000), uniswap_v3.FORMS_BY_FEE[0]),
-        (candidate("AmmV3", fee=3_000), uniswap_v3.FORMS_BY_FEE[1]),
-        (candidate("AmmV3", variant="ramses_v3", tick_spacing=50), uniswap_v3.FORMS_BY_SPACING[0]),
-        (candidate("SolidV3", tick_spacing=200), uniswap_v3.FORMS_BY_SPACING[1]),
-        (candidate("AmmV3", variant="algebra"), uniswap_v3.FORMS_ALGEBRA[1]),
-        (candidate("AmmV3", variant="algebra_integral"), uniswap_v3.FORMS_ALGEBRA[2]),
+        (candidate("AmmV3", fee=3_000), FORMS_BY_FEE[0]),
+        (candidate("AmmV3", fee=3_000), FORMS_BY_FEE[1]),
+        (candidate("AmmV3", variant="ramses_v3", tick_spacing=50), FORMS_BY_SPACING[0]),
+        (candidate("SolidV3", tick_spacing=200), FORMS_BY_SPACING[1]),
+        (candidate("AmmV3", variant="algebra"), FORMS_BY_PAIR[1]),
+        (candidate("AmmV3", variant="algebra_integral"), FORMS_BY_PAIR[2]),
     ],
 )
 def test_a_proven_router_is_used_in_the_form_it_speaks(pool: Candidate, form: RouterForm) -> None:
@@ -104,9 +113,9 @@ def test_a_proven_router_is_used_in_the_form_it_speaks(pool: Candidate, form: Ro
         None,
         RouterFacts(has_code=False, factory=None, forms=()),
         found(),
-        found(*uniswap_v3.FORMS_BY_FEE, factory=OTHER),
-        found(*uniswap_v3.FORMS_BY_FEE, factory=None),
-        found(*uniswap_v3.FORMS_BY_SPACING),
+        found(*FORMS_BY_FEE, factory=OTHER),
+        found(*FORMS_BY_FEE, factory=None),
+        found(*FORMS_BY_SPACING),
     ],
 )
 def test_no_proven_router_means_ours(facts: RouterFacts | None) -> None:
@@ -273,7 +282,7 @@ def test_every_v3_forks_event_is_read(rest: str, values: tuple[int, ...]) -> Non
         topics=(topic_of(event),),
         data="0x" + encode(types, [-900, 1_000, 1, 1, 0, *values]).hex(),
     )
-    moved = uniswap_v3.read_moved(candidate("AmmV3"), (log,), token_in_is_0=False)
+    moved = concentrated_swap.read_moved(candidate("AmmV3"), (log,), token_in_is_0=False)
     assert moved == Moved(received=RawAmount(1_000), sent=RawAmount(900))
 
 
@@ -290,7 +299,9 @@ def test_every_v3_forks_event_is_read(rest: str, values: tuple[int, ...]) -> Non
     ],
 )
 def test_pools_are_called_by_what_their_family_has(variant: str | None, function: str) -> None:
-    data = uniswap_v3.pool_call(sale(candidate("AmmV3", variant=variant)))
+    pool = candidate("AmmV3", variant=variant)
+    data = bytes.fromhex(way_of(pool, None).swap_data(sale(pool))[2:])
+    _, _, call, _ = decode(["address", "address", "bytes", "(address,address)"], data[4:])
     arguments = (TRADER, True, 7, 4_295_128_740, b"")
     named = (TRADER, *arguments) if "address,address" in function else arguments
-    assert data == call_data(function, *named)
+    assert "0x" + call.hex() == call_data(function, *named)

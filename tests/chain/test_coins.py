@@ -4,8 +4,8 @@ router or ours, is what then comes of real ones of a fresh account."""
 import pytest
 
 from analysis.market import routers
-from analysis.market.venues import probe_router
 from analysis.market.venues.trade_route import TradeRoute
+from analysis.market.venues.venue_registry import venue_of
 from config.chains import Chain as ChainFacts
 from core.primitives import Address
 from core.rpc.client import RpcClient
@@ -61,7 +61,8 @@ async def test_where_the_venues_router_takes_no_coins_ours_does(
     )
     assert isinstance(usual, TradeRoute)
     assert (usual.coin_buy_data, usual.coin_sell_data) == (None, None)
-    way = probe_router.pool_way(FREE, wrapped=wrapped)
+    way = venue_of(candidate.dex).route(candidate, FREE, wrapped=wrapped, permit2=None)
+    assert isinstance(way, TradeRoute)
     paid = chain.quote_worth(token, 30)
     staged = await trade_for_coins(chain, client, candidate, way, paid_wei=paid)
     trader = chain.fresh_account()

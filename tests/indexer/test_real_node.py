@@ -11,12 +11,11 @@ import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
-from typing import get_args
 
 import msgspec
 import pytest
 
-from config.chains import DexKind
+from config.pool_families import KINDS
 from config.settings_model import IndexerSettings, RpcSettings
 from core.rpc.client import RpcClient
 from indexer.backfill import backfill
@@ -76,7 +75,7 @@ async def test_the_tables_equal_the_nodes_logs(
         async with following(live, store, url) as board:
             await until_level(board, live)
             expected = expect_of_node(live.node, live.chain)
-            assert {str(row[0]) for row in expected.pools} == set(get_args(DexKind))
+            assert {str(row[0]) for row in expected.pools} == set(KINDS)
             assert len(expected.transfers) > 100
             assert read(store) == expected
             live.trade(3)

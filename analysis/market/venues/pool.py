@@ -5,9 +5,6 @@ import msgspec
 from config.chains import Dex
 from core.primitives import Address, Hash32, RawAmount
 
-ALGEBRA = frozenset({"algebra", "algebra_directional", "algebra_integral"})
-"""Variants whose pools are keyed by their two tokens alone."""
-
 
 class Candidate(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A pool that pairs the token with a quote token, before its state is read.
@@ -20,14 +17,14 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     pool: Address
     token: Address
     quote: Address
-    """The zero address is the native coin (AmmV4)."""
+    """The zero address is the native coin."""
     pool_id: Hash32 | None = None
     fee: int | None = None
     """Hundredths of a basis point. None: not part of the pool's key."""
     tick_spacing: int | None = None
     stable: bool | None = None
     hooks: Address | None = None
-    """AmmV4 only. None: the pool has no hooks."""
+    """None: the pool has no hooks, or its family has none."""
 
     @property
     def key(self) -> str:
@@ -51,7 +48,7 @@ class PoolState(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     is_unknown: bool = False
     """Pools of this kind cannot be read here: the reserves are 0."""
     is_floor: bool = False
-    """AmmV4: the reserves are a lower bound; the pool's positions were not summed."""
+    """The reserves are a lower bound; the pool's positions were not summed."""
     is_swept: bool = False
     """One of very many pools of its token, most of them empty: only the positions of the deepest
     were summed."""

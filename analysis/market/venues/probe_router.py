@@ -11,7 +11,12 @@ from typing import Protocol
 import msgspec
 
 from analysis import probes
-from analysis.market.venues import native_coin_forms, uniswap_v2, uniswap_v3, uniswap_v4_swap
+from analysis.market.venues import (
+    concentrated_swap,
+    native_coin_forms,
+    pair_swap,
+    uniswap_v4_swap,
+)
 from analysis.market.venues.trade_route import Reach, ReadMoved, Swap, TradeRoute
 from analysis.reads.eth_reads import WORD
 from analysis.simulation.simulate_v1 import SimLog
@@ -51,7 +56,7 @@ def pair_way(
     wrapped: Address | None = None,
     permit2: Address | None = None,
 ) -> TradeRoute:
-    """Return a route for pairs of the V2 and Solidly families. `fee_bp` None: not known.
+    """Return a route for pairs. `fee_bp` None: not known.
 
     `wrapped`: the pair's other token, if that is the wrapped coin.
     """
@@ -60,7 +65,7 @@ def pair_way(
     return _way(
         router,
         partial(_pair_data, fees),
-        uniswap_v2.read_moved,
+        pair_swap.read_moved,
         wrapped=wrapped,
         permit2=permit2,
         quote_data=partial(_pair_quote, fees),
@@ -69,11 +74,21 @@ def pair_way(
 
 
 def pool_way(
-    router: Address, *, wrapped: Address | None = None, permit2: Address | None = None
+    router: Address,
+    *,
+    pool_call: Callable[[Swap], str],
+    wrapped: Address | None = None,
+    permit2: Address | None = None,
 ) -> TradeRoute:
-    """Return a route for pools of the V3 family. `wrapped`: the other token, if that is the wrapped
-    coin."""
-    return _way(router, _pool_data, uniswap_v3.read_moved, wrapped=wrapped, permit2=permit2)
+    """Return a route for concentrated pools. `pool_call`: calldata for the pool itself. `wrapped`:
+    the other token, if that is the wrapped coin."""
+    return _way(
+        router,
+        partial(_pool_data, pool_call),
+        concentrated_swap.read_moved,
+        wrapped=wrapped,
+        permit2=permit2,
+    )
 
 
 def managed_way(
@@ -85,14 +100,18 @@ def managed_way(
 
 
 def pool_reach(router: Address, *, mark: Address) -> Reach:
-    """Return the measurement for pools of the V3 family. `mark`: a secret that authenticates the
+    """Return the measurement for concentrated pools. `mark`: a secret that authenticates the
     answer."""
     return Reach(
         router=router,
         code=probes.runtime("StageRouter"),
         data=lambda swap: call_data(
             "reachPool(address,bytes,bytes32)",
-            *(swap.candidate.pool, bytes.fromhex(uniswap_v3.reach_call(swap)[2:]), _word(mark)),
+            *(
+                swap.candidate.pool,
+                bytes.fromhex(concentrated_swap.reach_call(swap)[2:]),
+                _word(mark),
+            ),
         ),
     )
 
@@ -172,12 +191,12 @@ def _pair_quote(fees_bp: tuple[int, ...], swap: Swap) -> str:
     return call_data(signature, swap.candidate.pool, swap.token_in, swap.amount_in, fees_bp)
 
 
-def _pool_data(means: Means, swap: Swap) -> str:
+def _pool_data(pool_call: Callable[[Swap], str], means: Means, swap: Swap) -> str:
     if means.wrapped is not None and swap.is_sale:
         swap = msgspec.structs.replace(swap, receiver=swap.router)
     return call_data(
         f"swapPool(address,address,bytes,{_MEANS_TYPE})",
-        *(swap.candidate.pool, swap.token_in, bytes.fromhex(uniswap_v3.pool_call(swap)[2:])),
+        *(swap.candidate.pool, swap.token_in, bytes.fromhex(pool_call(swap)[2:])),
         means.words,
     )
 

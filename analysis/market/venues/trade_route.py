@@ -32,7 +32,7 @@ class Swap(msgspec.Struct, frozen=True, kw_only=True):
     trader: Address
     token_in: Address
     token_out: Address
-    """The zero address is the native coin, on either side (AmmV4)."""
+    """The zero address is the native coin, on either side."""
     amount_in: RawAmount
     receiver: Address | None = None
     """Recipient of the output. None: the trader."""
@@ -178,6 +178,9 @@ class RouterForm(RouterFunction, frozen=True, kw_only=True):
     coins: tuple[CoinForm, ...] = ()
     """The same router's functions that trade for the native coin; a router has at most one of
     them."""
+    needs_factory: bool = True
+    """The router must name its factory. False: with a pool of another factory the call fails
+    visibly, before the trade."""
 
 
 def find_forms(code: bytes, forms: Sequence[RouterForm]) -> tuple[RouterForm, ...]:

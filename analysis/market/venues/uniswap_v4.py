@@ -1,248 +1,86 @@
-"""State of Uniswap V4 pools: one manager for all pools, each known by an id and its creation event.
+"""Uniswap V4 and its forks: pools that are entries of one manager, known by the hash of their keys.
 
-A pool's tokens lie in the manager with those of all pools, so its reserves are computed: every
-position ever added or removed, valued at the current price. Uncollected fees are not in it. Where
-the node refuses the logs, the liquidity in range gives a lower bound. Source: v4-core PoolManager,
-Pool (storage layout), StateLibrary; v3-core SqrtPriceMath.
+Source: v4-core IPoolManager, PoolId (hash of the pool's key).
 """
 
-from collections.abc import Mapping, Sequence
-from functools import cached_property
-from math import sqrt
+from collections.abc import Sequence
 
-import msgspec
 from eth_hash.auto import keccak
 
-from analysis.market.venues.pool import Candidate, PoolState, spot_price
-from analysis.reads.eth_reads import Log, NoAnswer, Reply, decode_logs, decode_uint
-from analysis.reads.read_batch import ReadBatch
+from analysis.market.venues import probe_router, uniswap_v4_swap
+from analysis.market.venues.pool import Candidate
+from analysis.market.venues.trade_route import Reach, TradeRoute
+from analysis.market.venues.uniswap_v4_state import CreationReads, V4StateReads
+from analysis.market.venues.uniswap_v4_sweep import SweepReads
+from analysis.market.venues.venue import PoolEntries, Venue
 from config.chains import Dex
-from core.abi import topic_of
-from core.primitives import ZERO_ADDRESS, Address, Hash32, RawAmount
-from core.rpc.messages import RpcRequest
+from core.primitives import ZERO_ADDRESS, Address, Hash32
 
-_INITIALIZE = topic_of("Initialize(bytes32,address,address,uint24,int24,address,uint160,int24)")
-_MODIFY_LIQUIDITY = topic_of("ModifyLiquidity(bytes32,address,int24,int24,int256,bytes32)")
-
-_LOAD = "extsload(bytes32)"
-_POOLS_SLOT = 6
-_LIQUIDITY_OFFSET = 3
-_PRICE_BITS = 160
-_TICK_BITS = 24
-_Q96 = 2**96
-_TICK_BASE = 1.0001
-
-MOST_POOLS = 100
-"""Most pools of one token and manager whose positions are summed; the rest are left out."""
+_STANDARD_KEYS = ((100, 1), (500, 10), (3000, 60), (10000, 200))
+"""Fee and tick spacing of the usual pools without hooks: the pairs of V3."""
 
 
-class Position(msgspec.Struct, frozen=True, kw_only=True):
-    """Liquidity between two ticks."""
-
-    lower: int
-    upper: int
-    liquidity: int
+def _is_original(dex: Dex) -> bool:
+    """False for PancakeSwap Infinity, whose manager has another state and other functions."""
+    return dex.variant is None
 
 
-class CreationReads:
-    """Log queries for creation events with the token on either side."""
-
-    def __init__(self, batch: ReadBatch, dex: Dex, token: Address, *, to_block: int | None) -> None:
-        """`to_block` None: up to the newest."""
-        word = "0x" + token[2:].rjust(64, "0")
-        self._batch = batch
-        self._dex = dex
-        self._token = token
-        self._logs = [
-            batch.request(
-                _logs(dex, [_INITIALIZE, None, *sides], to_block=to_block), returns=decode_logs
-            )
-            for sides in ([word], [None, word])
-        ]
-
-    @cached_property
-    def _events(self) -> list[tuple[Log, ...] | None]:
-        return [self._batch[logs] for logs in self._logs]
-
-    @property
-    def is_refused(self) -> bool:
-        """True if the node refused one of the ranges."""
-        return None in self._events
-
-    def read(self, quotes: Sequence[Address]) -> tuple[Candidate, ...]:
-        """Decode the token's pools against `quotes` and the native coin. Refused ranges contribute
-        none."""
-        wanted = {*quotes, ZERO_ADDRESS}
-        return tuple(
-            self._created(log, quote)
-            for logs in self._events
-            for log in logs or ()
-            if (quote := self._quote_in(log)) in wanted
-        )
-
-    def _quote_in(self, log: Log) -> Address:
-        first, second = (Address("0x" + topic[-40:]) for topic in log.topics[2:4])
-        return second if first == self._token else first
-
-    def _created(self, log: Log, quote: Address) -> Candidate:
-        words = _words(log.data)
-        return Candidate(
-            dex=self._dex,
-            pool=self._dex.factory,
-            token=self._token,
+def _standard_pools(dex: Dex, token: Address, quotes: Sequence[Address]) -> tuple[Candidate, ...]:
+    """Return the standard pools without hooks that the token may have, against `quotes` and the
+    native coin. They need not exist: only the manager's state shows that."""
+    return tuple(
+        Candidate(
+            dex=dex,
+            pool=dex.factory,
+            token=token,
             quote=quote,
-            pool_id=Hash32(log.topics[1]),
-            fee=words[0],
-            tick_spacing=_signed(words[1]),
-            hooks=Address(f"0x{words[2]:040x}") if words[2] else None,
+            pool_id=_pool_id(token, quote, fee, spacing),
+            fee=fee,
+            tick_spacing=spacing,
         )
-
-
-class V4StateReads:
-    """Reads of pools' states: the changes of all positions in one, then two words of storage a
-    pool."""
-
-    def __init__(
-        self, batch: ReadBatch, dex: Dex, pools: Sequence[Candidate], *, to_block: int | None
-    ) -> None:
-        """`to_block` None: up to the newest."""
-        ids = [pool.pool_id for pool in pools]
-        self._batch = batch
-        self._logs = batch.request(
-            _logs(dex, [_MODIFY_LIQUIDITY, ids], to_block=to_block), returns=decode_logs
-        )
-        self._pools = [
-            (pool, [batch.call(dex.factory, _LOAD, slot) for slot in state_slots(pool)])
-            for pool in pools
-        ]
-
-    def read(self) -> list[tuple[Candidate, PoolState | None]]:
-        """Decode the state of each pool; where the node refused the logs, a lower bound of it.
-
-        None: the node did not return enough. Raises UpstreamError.
-        """
-        logs = self._batch[self._logs]
-        positions = None if logs is None else _read_positions(logs)
-        return [
-            (
-                pool,
-                _read_state(
-                    pool,
-                    None if positions is None else positions.get(pool.key, ()),
-                    [self._batch[word] for word in words],
-                ),
-            )
-            for pool, words in self._pools
-        ]
-
-    def read_existing(self) -> frozenset[str]:
-        """Return the keys of the pools that have a price, so that they exist. Raises
-        UpstreamError."""
-        return frozenset(
-            pool.key for pool, words in self._pools if decode_uint(self._batch[words[0]])
-        )
-
-
-def held_amounts(positions: Sequence[Position], *, sqrt_price: float) -> tuple[float, float]:
-    """Return the smallest units of currency 0 and 1 in these positions at a price.
-
-    `sqrt_price` is the square root of currency 1 per currency 0, in smallest units.
-    """
-    amount_0 = amount_1 = 0.0
-    for position in positions:
-        low, high = sqrt(_TICK_BASE**position.lower), sqrt(_TICK_BASE**position.upper)
-        at = min(max(sqrt_price, low), high)
-        amount_0 += position.liquidity * (1 / at - 1 / high)
-        amount_1 += position.liquidity * (at - low)
-    return max(0.0, amount_0), max(0.0, amount_1)
-
-
-def _read_state(
-    pool: Candidate, positions: Sequence[Position] | None, replies: Sequence[Reply]
-) -> PoolState | None:
-    """Decode one pool's state. `positions` None: not known, so the state is bounded by the
-    liquidity in range."""
-    words = [int.from_bytes(reply, "big") for reply in replies if not isinstance(reply, NoAnswer)]
-    if len(words) != len(replies) or (positions is None and not words[1]):
-        return None
-    return state_of(pool, positions, first=words[0], liquidity=words[1])
-
-
-def state_of(
-    pool: Candidate,
-    positions: Sequence[Position] | None,
-    *,
-    first: int,
-    liquidity: int,
-    is_swept: bool = False,
-) -> PoolState | None:
-    """Return the state that these positions add up to. None: there is no such pool.
-
-    `first` is the first word of the pool's state, with price and tick in it; `liquidity` is the
-    liquidity in range. `positions` None: a lower bound by that liquidity alone.
-    """
-    sqrt_price = (first & (1 << _PRICE_BITS) - 1) / _Q96
-    if not sqrt_price:
-        return None
-    is_floor = positions is None
-    if positions is None:
-        positions = (_least_position(pool, first, liquidity),) if liquidity else ()
-    amounts = held_amounts(positions, sqrt_price=sqrt_price)
-    token_is_0 = pool.token_is_0
-    token, quote = amounts if token_is_0 else amounts[::-1]
-    return PoolState(
-        token_reserve_raw=RawAmount(int(token)),
-        quote_reserve_raw=RawAmount(int(quote)),
-        in_range_liquidity=liquidity,
-        price=spot_price(sqrt_price, token_is_0=token_is_0),
-        is_floor=is_floor,
-        is_swept=is_swept,
+        for quote in (ZERO_ADDRESS, *quotes)
+        for fee, spacing in _STANDARD_KEYS
     )
 
 
-def _least_position(pool: Candidate, first: int, liquidity: int) -> Position:
-    """Return the smallest position that the liquidity in range can be.
-
-    It covers the whole tick interval around the price, as liquidity changes at multiples of the
-    pool's tick spacing only. To fake depth, somebody has to deposit this much.
-    """
-    tick = first >> _PRICE_BITS & (1 << _TICK_BITS) - 1
-    tick -= tick >> _TICK_BITS - 1 << _TICK_BITS
-    spacing = pool.tick_spacing or 1
-    lower = tick // spacing * spacing
-    return Position(lower=lower, upper=lower + spacing, liquidity=liquidity)
+def _pool_id(token: Address, quote: Address, fee: int, spacing: int) -> Hash32:
+    sides = sorted((int(token, 16), int(quote, 16)))
+    key = b"".join(word.to_bytes(32) for word in (*sides, fee, spacing, 0))
+    return Hash32("0x" + keccak(key).hex())
 
 
-def _read_positions(logs: Sequence[Log]) -> Mapping[str, list[Position]]:
-    positions: dict[str, list[Position]] = {}
-    for log in logs:
-        lower, upper, delta, _ = _words(log.data)
-        change = Position(lower=_signed(lower), upper=_signed(upper), liquidity=_signed(delta))
-        positions.setdefault(log.topics[1], []).append(change)
-    return positions
+def _route(
+    candidate: Candidate,
+    router: Address,
+    *,
+    wrapped: Address | None,
+    permit2: Address | None,
+) -> TradeRoute | str:
+    if not _is_original(candidate.dex):
+        return f"pools of {candidate.dex.name} are traded otherwise than Uniswap's"
+    key = uniswap_v4_swap.pool_key(candidate)
+    if key is None:
+        return "the pool's key is not known"
+    return probe_router.managed_way(router, key, permit2=permit2)
 
 
-def state_slots(pool: Candidate) -> tuple[bytes, bytes]:
-    """Return the storage slots of a pool's price and tick, and of its liquidity in range."""
-    key = bytes.fromhex(pool.key[2:]) + _POOLS_SLOT.to_bytes(32, "big")
-    base = int.from_bytes(keccak(key), "big")
-    liquidity = (base + _LIQUIDITY_OFFSET) % 2**256
-    return base.to_bytes(32, "big"), liquidity.to_bytes(32, "big")
+def _reach(candidate: Candidate, *, free: Address, mark: Address) -> Reach | None:
+    key = uniswap_v4_swap.pool_key(candidate)
+    if key is None or not _is_original(candidate.dex):
+        return None
+    return probe_router.managed_reach(free, key, mark=mark, hooks=candidate.hooks)
 
 
-def _logs(dex: Dex, topics: list[object], *, to_block: int | None) -> RpcRequest:
-    query = {
-        "address": dex.factory,
-        "topics": topics,
-        "fromBlock": hex(dex.from_block or 0),
-        "toBlock": "latest" if to_block is None else hex(to_block),
-    }
-    return RpcRequest("eth_getLogs", (query,))
-
-
-def _words(data: str) -> list[int]:
-    return [int(data[at : at + 64], 16) for at in range(2, len(data), 64)]
-
-
-def _signed(word: int) -> int:
-    return word - 2**256 if word >> 255 else word
+# Without `router`: the forms of the real router change from release to release.
+VENUE = Venue(
+    kind="AmmV4",
+    entries=PoolEntries(
+        is_readable=_is_original,
+        standard_pools=_standard_pools,
+        ask_created=CreationReads,
+        ask_states=V4StateReads,
+        ask_floors=SweepReads,
+    ),
+    route=_route,
+    reach=_reach,
+)

@@ -1,13 +1,12 @@
 """Bulk reads of very many Uniswap V4 pools: price and liquidity in range of each, and a lower bound
-of its reserves, which picks the pools whose positions are summed.
+of its reserves, by which `pool_bounds` picks those whose positions are summed.
 
-A lower bound cannot exceed what was deposited, so a deep pool cannot be crowded out by empty ones.
 Source: v4-core Extsload (extsload(bytes32[])).
 """
 
 from collections.abc import Iterator, Sequence
 
-from analysis.market.venues import uniswap_v4
+from analysis.market.venues import uniswap_v4_state
 from analysis.market.venues.pool import Candidate, PoolState
 from analysis.reads.chain_reads import CallRead
 from analysis.reads.eth_reads import WORD, Reply
@@ -15,21 +14,10 @@ from analysis.reads.read_batch import ReadBatch
 from config.chains import Dex
 from core.abi import selector_of
 
-MOST_SWEPT = 30_000
-"""Most pools of one token and manager that are read; of more, the first made and the newest."""
-
 _POOLS_A_CALL = 2_250
 """Two cold slots each (EIP-2929) and their calldata: below 14 million gas."""
 
 _ARRAY_HEAD_BYTES = 64
-
-
-def within_bound(pools: Sequence[Candidate]) -> Sequence[Candidate]:
-    """Return at most MOST_SWEPT pools. The first made stay: no later ones can crowd them out."""
-    if len(pools) <= MOST_SWEPT:
-        return pools
-    half = MOST_SWEPT // 2
-    return (*pools[:half], *pools[-half:])
 
 
 class SweepReads:
@@ -59,29 +47,10 @@ class SweepReads:
         return found
 
 
-def pick(
-    swept: Sequence[tuple[Candidate, PoolState | None]], *, at_most: int
-) -> tuple[Candidate, ...]:
-    """Return the pools whose positions are worth summing: for each quote token those with most of
-    it by the lower bound."""
-    by_quote: dict[str, list[tuple[int, Candidate]]] = {}
-    for pool, state in swept:
-        if state is not None and state.in_range_liquidity:
-            by_quote.setdefault(pool.quote, []).append((state.quote_reserve_raw, pool))
-    if not by_quote:
-        return ()
-    each = max(1, at_most // len(by_quote))
-    return tuple(
-        pool
-        for pools in by_quote.values()
-        for _, pool in sorted(pools, key=lambda one: -one[0])[:each]
-    )
-
-
 def _floor(pool: Candidate, first: bytes, second: bytes) -> PoolState | None:
     if len(second) != WORD:
         return None
-    return uniswap_v4.state_of(
+    return uniswap_v4_state.state_of(
         pool,
         None,
         first=int.from_bytes(first),
@@ -96,7 +65,7 @@ def _words(reply: Reply) -> bytes:
 
 def _read_all(pools: Sequence[Candidate]) -> bytes:
     """Return calldata, encoded here because a general encoder takes a second for so many words."""
-    slots = [slot for pool in pools for slot in uniswap_v4.state_slots(pool)]
+    slots = [slot for pool in pools for slot in uniswap_v4_state.state_slots(pool)]
     head = WORD.to_bytes(WORD) + len(slots).to_bytes(WORD)
     return bytes.fromhex(selector_of("extsload(bytes32[])")[2:]) + head + b"".join(slots)
 

@@ -1,0 +1,21 @@
+"""Reads of the state of one pool that is a contract of its own, whatever its family."""
+
+from analysis.market.venues.lookup import Lookup
+from analysis.market.venues.pool import Candidate
+from analysis.market.venues.venue import PoolReading
+from analysis.market.venues.venue_registry import venue_of
+from analysis.reads.chain_reads import AnswerAddress
+from analysis.reads.read_batch import ReadBatch
+from core.primitives import Address
+
+
+def ask_pool(
+    batch: ReadBatch, pair: Candidate | Lookup, pool: Address | AnswerAddress
+) -> PoolReading:
+    """Add the reads. `pair`: the exchange and the tokens of the pool, which may still be looked
+    up."""
+    ask = venue_of(pair.dex).ask_pool
+    if ask is None:
+        message = f"pools of {pair.dex.kind} are entries of one contract"
+        raise TypeError(message)
+    return ask(batch, pair, pool)

@@ -1,0 +1,44 @@
+"""Query of a factory for one pool."""
+
+import msgspec
+
+from analysis.market.venues.pool import Candidate
+from analysis.reads.chain_reads import Handle
+from analysis.reads.eth_reads import decode_address
+from analysis.reads.read_batch import ReadBatch
+from config.chains import Dex
+from core.primitives import ZERO_ADDRESS, Address
+
+
+class Lookup(msgspec.Struct, frozen=True, kw_only=True):
+    """One query of a factory. Its answer is the pool's address, or zero."""
+
+    dex: Dex
+    token: Address
+    quote: Address
+    getter: str
+    """Signature of the factory's read; its first two arguments are the two tokens."""
+    key: tuple[int | bool, ...] = ()
+    """Further arguments: fee, tick spacing or stable flag."""
+    fee: int | None = None
+    tick_spacing: int | None = None
+    stable: bool | None = None
+
+    def ask(self, batch: ReadBatch) -> Handle[Address | None]:
+        """Add the read of the pool's address."""
+        arguments = (self.token, self.quote, *self.key)
+        return batch.call(self.dex.factory, self.getter, *arguments, returns=decode_address)
+
+    def candidate(self, pool: Address | None) -> Candidate | None:
+        """Return the pool at the address that the factory returned. None: there is none."""
+        if pool is None or pool == ZERO_ADDRESS:
+            return None
+        return Candidate(
+            dex=self.dex,
+            pool=pool,
+            token=self.token,
+            quote=self.quote,
+            fee=self.fee,
+            tick_spacing=self.tick_spacing,
+            stable=self.stable,
+        )

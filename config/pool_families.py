@@ -1,0 +1,128 @@
+"""Pool families as data: their names, and the events that their contracts emit.
+
+One file each, `config/pool_families/*.toml`. How a family's pools are found, read and traded is its
+module in `analysis/market/venues`.
+"""
+
+import re
+from pathlib import Path
+from typing import Annotated, Literal
+
+import msgspec
+
+from config.toml import decode, load_toml
+from core.event_signatures import EventForm, parse_event
+from core.primitives import Hash32
+
+BUILT_IN = Path(__file__).parent / "pool_families"
+
+CREATION_COLUMNS = frozenset(
+    {"token0", "token1", "pool", "pool_id", "fee", "tick_spacing", "stable", "hooks"}
+)
+SWAP_COLUMNS = frozenset(
+    {"pool_id", "amount0", "amount1", "amount0_in", "amount1_in", "amount0_out", "amount1_out"}
+)
+
+
+class PoolCreation(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A creation event of a family's factories, or of some forks of them."""
+
+    declared: str
+    """`Name(type [indexed] name,...)`. Arguments are named after the columns of a pool; the names
+    of others begin with an underscore. Without `pool` the emitter holds all pools."""
+    tick_spacing_bit: Annotated[int, msgspec.Meta(ge=0, le=232)] | None = None
+    """First bit of the tick spacing in its word. None: it has the word for itself."""
+
+    def __post_init__(self) -> None:
+        _check_names(self.declared, CREATION_COLUMNS)
+        missing = {"token0", "token1"} - self.form.places.keys()
+        if missing or not {"pool", "pool_id"} & self.form.places.keys():
+            message = f"{self.declared} must name token0, token1, and pool or pool_id"
+            raise ValueError(message)
+
+    @property
+    def form(self) -> EventForm:
+        """Return the layout of the event's logs."""
+        return parse_event(self.declared)
+
+
+class PoolSwap(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A Swap event of a family's pools, or of some forks of them."""
+
+    declared: str
+    """As in PoolCreation. The amounts are `amount0_in` to `amount1_out`, or `amount0` and `amount1`
+    with a sign. Without `pool_id` the emitter is the pool."""
+    positive_is: Literal["paid_in", "paid_out"] = "paid_in"
+    """What a signed amount above 0 is, from the pool's side."""
+
+    def __post_init__(self) -> None:
+        _check_names(self.declared, SWAP_COLUMNS)
+        named = self.form.places.keys() - {"pool_id"}
+        amounts = {name for name in named if not name.startswith("_")}
+        if amounts not in (_SIGNED, _BY_SIDE):
+            message = f"{self.declared} must name {' '.join(sorted(_SIGNED))}, or all four amounts"
+            raise ValueError(message)
+
+    @property
+    def form(self) -> EventForm:
+        """Return the layout of the event's logs."""
+        return parse_event(self.declared)
+
+    @property
+    def is_by_side(self) -> bool:
+        """True if what was paid in and out are arguments of their own, without a sign."""
+        return "amount0_in" in self.form.places
+
+
+_SIGNED = {"amount0", "amount1"}
+_BY_SIDE = {"amount0_in", "amount1_in", "amount0_out", "amount1_out"}
+
+
+class PoolFamily(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Exchanges whose pools are created, read and traded in the same way."""
+
+    kind: Annotated[str, msgspec.Meta(pattern=r"^[A-Z]\w*$")]
+    """Name of the family in chain files; also the value of `liquidity_type`."""
+    goplus_type: str | None = None
+    """Value of `liquidity_type` in the GoPlus format. None: `kind`."""
+    creation: Annotated[tuple[PoolCreation, ...], msgspec.Meta(min_length=1)]
+    swap: Annotated[tuple[PoolSwap, ...], msgspec.Meta(min_length=1)]
+
+
+def load_families(folder: Path) -> tuple[PoolFamily, ...]:
+    """Return the families of a folder, by file name. Raises ConfigError with the file and the
+    key."""
+    return tuple(_load_family(path) for path in sorted(folder.glob("*.toml")))
+
+
+def _load_family(path: Path) -> PoolFamily:
+    return decode(load_toml(path), PoolFamily, source_of=lambda _: str(path))
+
+
+def _check_names(declared: str, known: frozenset[str]) -> None:
+    """Raise ValueError for an argument that is no column and does not say so."""
+    for name in parse_event(declared).places:
+        if name not in known and not name.startswith("_"):
+            message = (
+                f"{name} is none of {', '.join(sorted(known))}; if it is unused, write _{name}"
+            )
+            raise ValueError(message)
+
+
+FAMILIES: tuple[PoolFamily, ...] = load_families(BUILT_IN)
+"""Every supported pool family."""
+
+KINDS: tuple[str, ...] = tuple(family.kind for family in FAMILIES)
+
+DexKind = Annotated[str, msgspec.Meta(pattern=f"^({'|'.join(map(re.escape, KINDS))})$")]
+"""A pool family; also the value of `liquidity_type`."""
+
+
+def swap_topics(*, is_by_side: bool) -> frozenset[Hash32]:
+    """Return topic 0 of the Swap events that single pools emit, with or without signed amounts."""
+    return frozenset(
+        event.form.topic0
+        for family in FAMILIES
+        for event in family.swap
+        if event.is_by_side == is_by_side and "pool_id" not in event.form.places
+    )
