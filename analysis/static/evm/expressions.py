@@ -125,6 +125,7 @@ class ExprPool:
 
     def __init__(self) -> None:
         self._terms: dict[tuple[object, ...], Expr] = {}
+        self._ranks: dict[Value, int] = {}
         self.hashed: dict[int, tuple[int, ...]] = {}
         """Preimages of concrete hashes: the hashed words by hash."""
         self.phi_operands: dict[Expr, dict[Value, None]] = {}
@@ -145,6 +146,11 @@ class ExprPool:
                 term = Expr(operation, tuple(self._shortened(word) for word in arguments))
             self._terms[key] = term
         return term
+
+    def rank(self, word: Value) -> int:
+        """Return a number to sort values by: those asked for earlier come first, in every run of
+        the same code alike."""
+        return self._ranks.setdefault(word, len(self._ranks))
 
     def has(self, operation: str, *arguments: Value) -> bool:
         """True if some path has built this expression."""

@@ -75,12 +75,14 @@ def difference(code: ContractModel, value: Value, slot: Value) -> Sum | None:
         summands = _summands(code, candidate)
         if summands.get(old) == 1:
             del summands[old]
-            return _sorted(summands)
+            return _sorted(code, summands)
     return None
 
 
-def _sorted(summands: Counter[Value]) -> Sum:
-    return tuple(sorted(((word, n) for word, n in summands.items() if n), key=repr))
+def _sorted(code: ContractModel, summands: Counter[Value]) -> Sum:
+    """Return the summands in an order that is the same for equal sums, and in every run."""
+    words = sorted((word for word, n in summands.items() if n), key=code.pool.rank)
+    return tuple((word, summands[word]) for word in words)
 
 
 def _candidates(value: Value) -> Iterator[Value]:
@@ -176,7 +178,7 @@ def _forms(code: ContractModel, by: Sum) -> Iterator[Sum]:
         yield by
         return
     for meaning in code.dependencies.phi_values(by[0][0])[:_MOST_FORMS]:
-        yield _sorted(_summands(code, meaning))
+        yield _sorted(code, _summands(code, meaning))
 
 
 def _is_reduced(code: ContractModel, by: Sum, write: StorageWrite, debits: set[Sum]) -> bool:
