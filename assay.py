@@ -20,6 +20,7 @@ EXIT_REFUSED = 3
 EXIT_INTERRUPTED = 130
 
 COMMANDS: Final = {
+    "compact": "Move final rows to the lake now, and tidy it up.",
     "demo": "A chain of its own with real exchanges and a zoo of tokens, and the service on top.",
     "index": "Follow a chain, or back-fill a range of it and end.",
     "keys": "API keys.",

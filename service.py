@@ -24,7 +24,7 @@ from analysis.static.result_cache import StaticResultCache
 from analysis.token.contract_clock import ContractClock
 from api.app import create_app
 from api.deps import ApiDeps, ChainState
-from api.serving.serve import check_address, serve, stop_on_signals
+from api.serving.serve import check_address, serve
 from config.chains import Chain
 from config.load import choose_enabled, load_chains
 from config.plans import load_plans
@@ -33,12 +33,15 @@ from core.errors import ConfigError, UpstreamError
 from core.primitives import BlockRef
 from core.report import Report
 from core.rpc.client import RpcClient
+from core.stop_signals import stop_on_signals
+from indexer.compaction_job import keep_compacting
 from indexer.follow import follow
 from indexer.follower_status import FollowStatus, Publish
 from indexer.maintenance import keep_up
-from sql.console import serve_console
+from sql.follow_lock import following
 from sql.ledger import Ledger
 from sql.store import Store
+from sql.store_files import StoreFiles
 
 _STALE_AFTER_S = 60.0
 """Seconds without progress towards the head after which a chain no longer counts as followed."""
@@ -68,9 +71,11 @@ async def run_service(
         store = stack.enter_context(closing(Store.open(settings.store)))
         ledger = stack.enter_context(closing(Ledger.open(settings.ledger)))
         clients = await _connect_all(stack, choose_enabled(chains, settings), settings)
+        for chain, _ in clients:
+            stack.enter_context(following(StoreFiles(prefix=settings.store), chain.id))
         outside = await stack.enter_async_context(connect_services(settings))
         statuses: dict[int, FollowStatus] = {}
-        shelf = ReportStore(store)
+        shelf = ReportStore(store, settings.analysis)
         examiner = StaticResultCache(shelf, in_processes=True)
         stack.callback(examiner.close)
         await examiner.start()
@@ -106,7 +111,6 @@ async def run_service(
         creators.schedule(scheduler)
         scheduler.start()
         stack.callback(scheduler.shutdown, wait=False)
-        await stack.enter_async_context(serve_console(store, settings.store))
 
         def read_clock(slug: str) -> ContractClock | None:
             chain = next(chain for chain, _ in clients if chain.slug == slug)
@@ -158,6 +162,9 @@ async def run_service(
                     _keep_following(chain, client, store, settings.indexer, stop, publish)
                 )
                 group.create_task(_keep_up(chain, client, store, settings.indexer, stop))
+            group.create_task(
+                keep_compacting([chain for chain, _ in clients], store, settings.indexer, stop=stop)
+            )
             group.create_task(serve(app, host=host, port=port, stop=stop, listening=listening))
 
 

@@ -40,7 +40,7 @@ from api.serving.methods import allow_head
 from api.sign_in.issuer import Issuer
 from sql.accounts import Accounts
 
-VERSION = "0.4.0"
+VERSION = "0.5.0"
 
 
 def create_app(deps: ApiDeps) -> CachedAnswerApp:

@@ -20,12 +20,13 @@ from analysis.pipeline.analyser import Analyser
 from analysis.pipeline.store_adapter import ReportStore
 from api.app import create_app
 from api.deps import ApiDeps, ChainState
-from api.serving.serve import serve, stop_on_signals
+from api.serving.serve import serve
 from config.load import load_chains
 from config.plans import load_plans
 from config.settings_model import AnalysisSettings, ApiSettings
 from core.primitives import Address
 from core.report import Report
+from core.stop_signals import stop_on_signals
 from sql.ledger import Ledger
 from sql.store import Store
 
@@ -83,7 +84,9 @@ def assay(store: Store, ledger: Ledger) -> ASGIApp:
 
     return create_app(
         ApiDeps(
-            analysis=Analyser({"ethereum": NoNode()}, ReportStore(store), settings, time.time),
+            analysis=Analyser(
+                {"ethereum": NoNode()}, ReportStore(store, AnalysisSettings()), settings, time.time
+            ),
             ledger=ledger,
             chains=load_chains(None),
             served=frozenset({"ethereum"}),

@@ -23,11 +23,13 @@ from pathlib import Path
 
 import httpx
 
+from analysis.pipeline.refresh_policy import next_refresh
 from benchmarks._load import Load, call
 from benchmarks._machine import ROOT, describe
 from benchmarks._process import Process
 from benchmarks._server import LEDGER, STORE
 from config.plans import load_plans
+from config.settings_model import AnalysisSettings
 from core.primitives import Address
 from core.report import PoolResultRow, Report
 from harness.api.samples import DEAD, make_holder, make_pool, make_report
@@ -100,12 +102,16 @@ def report_of(token: int, pools: int) -> Report:
     )
 
 
+def _write(store: Store, report: Report) -> None:
+    write_report(store, report, next_refresh(report, AnalysisSettings()))
+
+
 def prepare(folder: Path) -> list[str]:
     """A store with reports and a ledger with keys; the keys."""
     with closing(Store.open(folder / STORE)) as store:
         for token in range(TOKENS):
-            write_report(store, report_of(token, POOLS))
-        write_report(store, report_of(TOKENS, MANY_POOLS))
+            _write(store, report_of(token, POOLS))
+        _write(store, report_of(TOKENS, MANY_POOLS))
     plan = load_plans()["enterprise"]
     with closing(Ledger.open(folder / LEDGER)) as ledger:
         return [ledger.create_key(plan, "bench", time.time()).plaintext for _ in range(KEYS)]

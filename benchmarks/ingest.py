@@ -1,69 +1,142 @@
-"""How fast a back-fill goes.
+"""How fast a back-fill goes, beside other indexers that read the same bytes.
 
-Real transfers of one token on a node of this machine, back-filled into a fresh store file.
+A replayed chain on a node of its own process; each program runs as a process of its own, start and
+end included, in turns, so that what else the machine does falls on all of them. Clients share one
+core, the node has another where there is one. What each has stored of transfers is compared with
+what happened on the chain.
 """
 
-import asyncio
+import argparse
+import os
+import statistics
 import tempfile
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from benchmarks._backfillers import LEFT_OUT, OTHERS, OURS, Backfiller
+from benchmarks._cost import Cost, RunFailedError
 from benchmarks._machine import describe
-from config.chains import Chain
-from config.load import load_chains
-from config.settings_model import IndexerSettings, RpcSettings
-from core.primitives import Address
-from core.rpc.client import RpcClient
-from demo.anvil import AnvilNode
-from demo.compile import load_artifacts
-from demo.layout import World
-from demo.overlay import write_overlay
-from demo.pipeline import Pipeline
-from demo.world import build_world
-from indexer.backfill import backfill
-from sql.store import Store
+from benchmarks._replay_node import NodeSpec, RunningNode, replaying
+from harness.replay.log_formats import LOG_FORMATS
 
-TRANSFERS = 20_000
-AT_ONCE = 500
+SLOW = frozenset({"ethereum-etl"})
+"""Run once only: it takes minutes."""
 
 
-def send_transfers(node: AnvilNode, world: World) -> None:
-    """TRANSFERS transfers of an honest token by its holders, each to somebody else."""
-    token = world.token("honest")
-    pipeline = Pipeline(node, load_artifacts())
-    for number in range(TRANSFERS):
-        sender = token.holders[number % len(token.holders)]
-        receiver = Address(f"0x{number + 2**100:040x}")
-        pipeline.call(token.address, "transfer(address,uint256)", receiver, 1000, sender=sender)
-        if number % AT_ONCE == AT_ONCE - 1:
-            pipeline.flush()
+def usable(others: Sequence[Backfiller]) -> list[Backfiller]:
+    """Those that can run here; the others are told with the reason."""
+    found = []
+    for other in others:
+        reason = other.missing()
+        if reason is None:
+            found.append(other)
+        else:
+            print(f"{other.name} left out: {reason}")
+    return found
 
 
-async def time_backfill(chain: Chain, client: RpcClient, folder: Path) -> str:
-    """One back-fill of everything, in words."""
-    store = Store.open(folder / "bench.duckdb")
-    head = await client.fetch_head()
-    result = await backfill(
-        chain, client, store, IndexerSettings(), from_block=0, to_block=head.number
+def run_once(one: Backfiller, node: RunningNode) -> Cost | None:
+    """One back-fill into an empty folder, shown. None: it failed."""
+    with tempfile.TemporaryDirectory(prefix="assay-ingest-") as name:
+        folder = Path(name)
+        try:
+            cost = one.run(node, folder)
+            count = one.count(node, folder)
+        except RunFailedError as error:
+            lines = str(error).strip().splitlines()
+            print(f"  {one.name} failed: {lines[-1] if lines else 'without a word'}", flush=True)
+            return None
+    expected = node.expected[one.reading]
+    verdict = "as on the chain" if count == expected else f"NOT as on the chain: {expected}"
+    print(
+        f"  {one.name:21}{cost.wall_s:7.2f} s {cost.cpu_s:7.2f} CPU s {cost.peak_mb:6.0f} MB"
+        f"{node.logs / cost.wall_s:10,.0f} logs/s{node.logs / cost.cpu_s:10,.0f} logs/CPU s;"
+        f" {count.rows} transfers of tracked tokens, {verdict}",
+        flush=True,
     )
-    store.close()
-    return (
-        f"back-fill: {result.logs} logs, {result.rows} rows in {result.seconds:.2f} s, "
-        f"{result.logs_per_s:.0f} logs/s, {1e6 * result.seconds / result.logs:.0f} us a log"
+    return cost
+
+
+def show(costs: Mapping[str, Sequence[Cost]], node: RunningNode) -> None:
+    """Medians, and how ours compares round by round."""
+    ours = costs[OURS.name]
+    for name, theirs in costs.items():
+        if not theirs:
+            continue
+        wall_s, cpu_s, peak_mb = (
+            statistics.median(getattr(cost, field) for cost in theirs)
+            for field in ("wall_s", "cpu_s", "peak_mb")
+        )
+        line = (
+            f"{name:23}{node.logs / wall_s:9,.0f} logs/s {node.logs / cpu_s:9,.0f} logs/CPU s"
+            f" {peak_mb:6.0f} MB"
+        )
+        if name != OURS.name:
+            pairs = list(zip(theirs, ours, strict=False))
+            wall = [its.wall_s / our.wall_s for its, our in pairs]
+            cpu = [its.cpu_s / our.cpu_s for its, our in pairs]
+            line += (
+                f"; ours is {_ratios(wall)} times as fast by the clock, {_ratios(cpu)} by CPU"
+                if wall
+                else ""
+            )
+        print(line)
+
+
+def _ratios(values: Sequence[float]) -> str:
+    return f"{statistics.median(values):.2f} ({', '.join(f'{one:.2f}' for one in values)})"
+
+
+def measure(node: RunningNode, *, rounds: int, others: Sequence[Backfiller]) -> None:
+    """All rounds, and what they come to."""
+    print("warming up:")
+    for one in (OURS, *(other for other in others if other.name not in SLOW)):
+        run_once(one, node)
+    costs: dict[str, list[Cost]] = {one.name: [] for one in (OURS, *others)}
+    for at in range(rounds):
+        print(f"round {at + 1}:")
+        for one in (OURS, *others):
+            if at == 0 or one.name not in SLOW:
+                cost = run_once(one, node)
+                costs[one.name] += [] if cost is None else [cost]
+    show(costs, node)
+
+
+def main() -> None:
+    """See the top."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--blocks", type=int, default=2_000)
+    parser.add_argument("--logs-per-block", type=int, default=200)
+    parser.add_argument("--tokens", type=int, default=2_000)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--format", choices=LOG_FORMATS, default="geth")
+    parser.add_argument("--alone", action="store_true", help="do not install or run other tools")
+    asked = parser.parse_args()
+    spec = NodeSpec(
+        chain="ethereum",
+        seed=asked.seed,
+        blocks=asked.blocks,
+        logs_per_block=asked.logs_per_block,
+        tokens=asked.tokens,
+        log_format=asked.format,
     )
-
-
-async def main() -> None:
-    """Print it."""
-    with AnvilNode() as node, tempfile.TemporaryDirectory() as folder:
-        world = build_world(node)
-        overlay = write_overlay(world, Path(folder))
-        chain = next(chain for chain in load_chains(overlay) if chain.id == node.chain_id)
-        send_transfers(node, world)
-        client = await RpcClient.connect((node.url,), chain.id, RpcSettings())
-        print(describe(f"{TRANSFERS} real transfers on a node of this machine"))
-        print(await time_backfill(chain, client, Path(folder)))
-        await client.aclose()
+    print(*LEFT_OUT, sep="\n")
+    others = [] if asked.alone else usable(OTHERS)
+    cores = sorted(os.sched_getaffinity(0))
+    os.sched_setaffinity(0, {cores[-1]})
+    with replaying(spec) as node:
+        os.sched_setaffinity(0, {cores[0]})
+        print(
+            describe(
+                f"replayed chain of {asked.blocks} blocks, {node.logs:,} logs, "
+                f"{node.log_bytes / 1e6:.0f} MB of JSON as {asked.format} writes it, "
+                f"seed {asked.seed}"
+            ),
+            flush=True,
+        )
+        measure(node, rounds=asked.rounds, others=others)
 
 
 if __name__ == "__main__":
-    asyncio.run(main())
+    main()

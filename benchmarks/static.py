@@ -36,6 +36,7 @@ from analysis.static.analyse_code import analyse_code
 from analysis.static.result_cache import StaticResultCache
 from analysis.static.worker_pool import process_pool
 from benchmarks._machine import ROOT, describe
+from config.settings_model import AnalysisSettings
 from sql.store import Store
 
 DEFAULT_CORPUS = ROOT.parent / "shared" / "corpus"
@@ -202,7 +203,7 @@ def known_ms(codes: list[bytes]) -> list[float]:
 
     async def run(*, is_timed: bool) -> list[float]:
         with closing(Store.open(path)) as store:
-            examiner = StaticResultCache(ReportStore(store))
+            examiner = StaticResultCache(ReportStore(store, AnalysisSettings()))
             took = []
             for code in codes:
                 started = time.perf_counter()

@@ -8,15 +8,17 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from api.serving.serve import stop_on_signals
 from commands.nodes import connect, find_chain
+from commands.stores import open_store
 from commands.tables import OUT
 from config.chains import Chain
 from config.settings import load_settings
 from config.settings_model import Settings
+from core.stop_signals import stop_on_signals
 from indexer.backfill import BackfillProgress, backfill
 from indexer.follow import follow
-from sql.store import Store
+from sql.follow_lock import following
+from sql.store_files import StoreFiles
 
 
 @click.command("index")
@@ -38,9 +40,10 @@ async def _index(
     stop = asyncio.Event()
     stop_on_signals(stop)
     async with AsyncExitStack() as stack:
-        store = stack.enter_context(closing(Store.open(settings.store)))
+        store = stack.enter_context(closing(open_store(settings.store)))
         client = await connect(stack, chain, settings)
         if from_block is None and to_block is None:
+            stack.enter_context(following(StoreFiles(prefix=settings.store), chain.id))
             await follow(chain, client, store, settings.indexer, stop=stop)
             return
         head = await client.fetch_head()

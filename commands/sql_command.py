@@ -9,7 +9,8 @@ from rich.table import Column, Table
 from commands.tables import OUT, cell_text
 from config.settings import load_settings
 from core.terminal import printable
-from sql.console import run_sql
+from sql.analyst.bounds import Bounds
+from sql.analyst.query_runner import run_sql
 
 
 @click.command("sql")
@@ -21,7 +22,14 @@ def sql_command(statement: str) -> None:
 
     Example: assay sql "select * from v_pools limit 5"
     """
-    answer = run_sql(load_settings(os.environ).store, statement)
+    settings = load_settings(os.environ)
+    bounds = Bounds(
+        max_rows=settings.sql.max_rows,
+        time_limit_s=settings.sql.time_limit_s,
+        memory_mb=settings.sql.memory_mb,
+        max_bytes=settings.sql.max_bytes,
+    )
+    answer = run_sql(settings.store, statement, bounds)
     if OUT.is_terminal:
         table = Table(*(Column(cell_text(name)) for name in answer.columns))
         for row in answer.rows:

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from types import NoneType
 from typing import Any, get_args, get_type_hints
 
 import msgspec
@@ -33,7 +32,8 @@ def rows_of(struct: type[msgspec.Struct], *, table: str = "") -> Iterator[Settin
     hints = get_type_hints(struct, include_extras=True)
     for field in msgspec.structs.fields(struct):
         hint = hints[field.name]
-        said = next((each for each in _said_of(hint) if isinstance(each, Setting)), None)
+        notes = getattr(hint, "__metadata__", ())
+        said = next((each for each in notes if isinstance(each, Setting)), None)
         name = f"{table}{field.name}"
         if said is not None:
             yield SettingRow(name=name, help=said.help, env=said.env, default=_default_of(field))
@@ -47,13 +47,6 @@ def _default_of(field: msgspec.structs.FieldInfo) -> Any:
     if field.default is msgspec.NODEFAULT:
         return None
     return str(field.default) if isinstance(field.default, Path) else field.default
-
-
-def _said_of(hint: Any) -> Iterator[object]:
-    yield from getattr(hint, "__metadata__", ())
-    for part in get_args(hint):
-        if part is not NoneType and hasattr(part, "__metadata__"):
-            yield from part.__metadata__
 
 
 def _structs_in(hint: Any) -> Iterator[type[msgspec.Struct]]:

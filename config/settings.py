@@ -22,6 +22,7 @@ from config.settings_model import (
     Settings,
     SignInSettings,
     SourceSettings,
+    SqlSettings,
 )
 from config.sign_in import load_oidc_client
 from config.toml import decode, load_toml, walk
@@ -64,6 +65,7 @@ class _Files(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     sources: SourceSettings
     sign_in: SignInSettings
     api: ApiSettings
+    sql: SqlSettings
 
 
 def load_settings(env: Mapping[str, str]) -> Settings:
@@ -110,6 +112,7 @@ def load_settings(env: Mapping[str, str]) -> Settings:
         sources=files.sources,
         sign_in=files.sign_in,
         api=files.api,
+        sql=files.sql,
     )
 
 

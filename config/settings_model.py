@@ -44,7 +44,7 @@ class IndexerSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
         Setting(
             "Blocks in the first eth_getLogs of a back-fill; halved on refusal, grown on success"
         ),
-    ] = 500
+    ] = 100
     max_log_range: Annotated[Positive, Setting("Most blocks in one eth_getLogs")] = 10_000
     commit_rows: Annotated[
         Positive, Setting("Rows a back-fill gathers before it commits them with its checkpoint")
@@ -57,36 +57,49 @@ class IndexerSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
         ),
     ] = 200_000
     history_requests: Annotated[
-        Annotated[int, msgspec.Meta(ge=0)],
+        int,
+        msgspec.Meta(ge=0),
         Setting("Most log queries spent on one token's past; 0: no token's past is fetched"),
     ] = 2000
     trades_kept_s: Annotated[
-        Annotated[float, msgspec.Meta(ge=86_400)],
+        float,
+        msgspec.Meta(ge=86_400),
         Setting(
             "Seconds after which a stored trade is forgotten; prices are taken from those "
             "of the last day"
         ),
     ] = 604_800.0
     """At least the day whose trades serve as prices."""
+    lake_gb: Annotated[
+        float,
+        msgspec.Meta(ge=0),
+        Setting(
+            "Disk in GB for the final events of one chain; the oldest transfers are dropped "
+            "beyond it, which changes no balance and no report; 0: no bound"
+        ),
+    ] = 0.0
 
 
 class AnalysisSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Settings of token analysis."""
 
     wait_s: Annotated[
-        Annotated[float, msgspec.Meta(ge=0)],
+        float,
+        msgspec.Meta(ge=0),
         Setting(
             "Seconds the first request for a token waits; what is unsettled then is sent "
             "as pending or null"
         ),
     ] = 8.0
     simulated_pools: Annotated[
-        Annotated[int, msgspec.Meta(ge=5)],
+        int,
+        msgspec.Meta(ge=5),
         Setting("Pools of a token, deepest first, in which a buy and a sell are simulated"),
     ] = 5
     """At least the five deepest: decisions.md, "Readings of the specification"."""
     min_liquidity_usd: Annotated[
-        Annotated[float, msgspec.Meta(ge=0)],
+        float,
+        msgspec.Meta(ge=0),
         Setting("A pool must hold more than this to be simulated and to count as liquid"),
     ] = 100.0
     refresh_after_s: Annotated[
@@ -114,9 +127,18 @@ class AnalysisSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown
     background_refresh_s: Annotated[
         NonNegativeSeconds,
         Setting(
-            "Age in seconds at which a report that nobody asks for is computed anew all the same"
+            "Age in seconds at which a report that nobody asks for is computed anew all the same; "
+            "seven times that where no pool holds anything"
         ),
     ] = 86_400.0
+    background_requests_per_hour: Annotated[
+        Positive,
+        Setting("Node requests an hour and chain for analyses that nobody asked for"),
+    ] = 60_000
+    background_cpu_s_per_hour: Annotated[
+        NonNegativeSeconds,
+        Setting("Processor seconds an hour and chain for analyses that nobody asked for"),
+    ] = 900.0
     owner_simulation: Annotated[
         bool,
         Setting(
@@ -188,11 +210,13 @@ class ApiSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     """Settings of the HTTP API."""
 
     cache_s: Annotated[
-        Annotated[float, msgspec.Meta(ge=0, le=120)],
+        float,
+        msgspec.Meta(ge=0, le=120),
         Setting("Seconds an encoded answer may be served again; the specification allows 120"),
     ] = 120.0
     max_cached_bytes: Annotated[
-        Annotated[int, msgspec.Meta(ge=0)],
+        int,
+        msgspec.Meta(ge=0),
         Setting("Memory for encoded answers; the oldest go first"),
     ] = 67_108_864
     trusted_proxies: Annotated[
@@ -227,13 +251,29 @@ class SignInSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     ] = 10.0
 
 
+class SqlSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Settings of SQL for analysts: bounds of one statement."""
+
+    max_rows: Annotated[Positive, Setting("Rows `assay sql` shows of one result")] = 1_000
+    max_bytes: Annotated[Positive, Setting("Longest result of a statement, as JSON")] = 33_554_432
+    time_limit_s: Annotated[
+        NonNegativeSeconds, Setting("Seconds after which a statement is ended")
+    ] = 30.0
+    memory_mb: Annotated[
+        int,
+        msgspec.Meta(ge=100),
+        Setting("Memory in MB that the process of a statement may take beyond its first 250"),
+    ] = 1_500
+
+
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """All settings of a deployment, except chain facts."""
 
     store: Annotated[
         Path,
         Setting(
-            "DuckDB file of chain data and reports; the ledger of keys lies beside it",
+            "What the names of the store's files begin with: serving state, lake and ledger lie "
+            "beside one another",
             env="ASSAY_STORE",
         ),
     ] = Path("assay.duckdb")
@@ -291,6 +331,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     oidc: OidcClient | None = None
     """None: nobody can sign in; keys are created with the command line."""
     sign_in: SignInSettings
+    sql: SqlSettings
 
     @property
     def ledger(self) -> Path:

@@ -3,7 +3,7 @@
 AssayError
 ├── CallerError                the caller's doing; has an HTTP status and maybe an error code
 │   ├── InvalidAddressError
-│   ├── QueryError             an analyst's SQL is wrong, may not be run, or takes too long
+│   ├── QueryError             an analyst's SQL is wrong, may not be run, or meets a bound
 │   └── TokenRefusedError      the gate refused the token, with one of the specification's codes
 ├── UpstreamError              a node or another service did not answer; worth a retry
 │   └── WrongChainError        the node answers for another chain; not worth one
@@ -17,6 +17,8 @@ from typing import Literal
 RefusalCode = Literal[
     "invalid_address", "burn_address", "not_a_contract", "not_a_token", "invalid_token_data"
 ]
+
+QueryLimit = Literal["memory", "time", "rows", "bytes"]
 
 
 class AssayError(Exception):
@@ -48,11 +50,13 @@ class InvalidAddressError(TokenRefusedError):
 
 
 class QueryError(CallerError):
-    """An analyst's SQL is wrong, would write, reads what is not in the store, or takes too long."""
+    """An analyst's SQL is wrong, would write, reads what is not in the store, or takes too much."""
 
-    def __init__(self, *, reason: str) -> None:
+    def __init__(self, *, reason: str, limit: QueryLimit | None = None) -> None:
         super().__init__(reason)
         self.reason = reason
+        self.limit = limit
+        """The bound it met. None: none."""
 
 
 class UpstreamError(AssayError):

@@ -4,7 +4,6 @@ from functools import lru_cache
 from typing import NewType
 
 import msgspec
-from eth_utils.address import to_checksum_address
 
 from core.errors import InvalidAddressError
 
@@ -13,6 +12,9 @@ Address = NewType("Address", str)
 
 Hash32 = NewType("Hash32", str)
 """0x and 64 lower-case hex digits: block hash, topic, V4 pool id, code hash, storage slot."""
+
+HexBytes = NewType("HexBytes", str)
+"""0x and an even number of lower-case hex digits, of any length."""
 
 Selector = NewType("Selector", str)
 """0x and 8 lower-case hex digits: the first four bytes of a call's data."""
@@ -24,7 +26,7 @@ ZERO_ADDRESS = Address("0x" + "0" * 40)
 """Means "no address" in ABI results, and the native coin in V4 pool keys."""
 
 ADDRESS_BITS = 160
-ADDRESS_MASK = 2**ADDRESS_BITS - 1
+ADDRESS_MASK = (1 << ADDRESS_BITS) - 1
 """The low bits of a word that hold an address."""
 
 _ADDRESS_LENGTH = 42
@@ -71,4 +73,6 @@ def parse_address(text: str) -> Address:
 @lru_cache(maxsize=4_096)
 def checksum(address: Address) -> str:
     """Return the address in the mixed-case form of EIP-55."""
+    from eth_utils.address import to_checksum_address  # noqa: PLC0415 - takes 0.1 s to load
+
     return str(to_checksum_address(address))

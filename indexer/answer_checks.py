@@ -9,12 +9,15 @@ was read by hash has none at all.
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
-import polars as pl
-from eth_utils.crypto import keccak
+import numpy as np
+from eth_hash.auto import keccak
 
+from core.arrays import ByteArray, Int64Array, Uint64Array
 from core.primitives import Address, BlockRef, Hash32
 from core.rpc.failures import DisagreementError
 from core.rpc.headers import Header, LogsBloom
+from indexer.decode.hex_columns import keys_of
+from indexer.decode.log_columns import HASH_BYTES, LogColumns, LogGroup
 
 _BLOOM_BITS = 2048
 
@@ -39,7 +42,7 @@ def check_link(parent: BlockRef, child: BlockRef) -> None:
         )
 
 
-def check_block_logs(logs: pl.DataFrame, header: Header, *, topics: Sequence[Hash32]) -> None:
+def check_block_logs(logs: LogColumns, header: Header, *, topics: Sequence[Hash32]) -> None:
     """Check that logs read by block hash are of that block, in order, of the topics, and in its
     bloom filter."""
     asked = f"eth_getLogs(block {header.ref.hash})"
@@ -47,17 +50,17 @@ def check_block_logs(logs: pl.DataFrame, header: Header, *, topics: Sequence[Has
     _check_order(logs, asked=asked)
     _check_within(logs, first=header.number, last=header.number, asked=asked)
     _check_hash(logs, header, asked=asked)
-    for text in _distinct(logs, "address", "topic0"):
-        if not may_contain(header.logs_bloom, text):
+    for item in _bloom_items(logs):
+        if not may_contain(header.logs_bloom, item):
             raise DisagreementError(
                 first=asked,
                 second=f"the header of block {header.number}",
-                difference=f"a log has {text}, which its bloom filter excludes",
+                difference=f"a log has 0x{item.hex()}, which its bloom filter excludes",
             )
 
 
 def check_range_logs(
-    logs: pl.DataFrame,
+    logs: LogColumns,
     *,
     first: int,
     last: int,
@@ -74,90 +77,132 @@ def check_range_logs(
     _check_topics(logs, topics=topics, asked=asked)
     _check_order(logs, asked=asked)
     _check_within(logs, first=first, last=last, asked=asked)
-    strangers = set(_distinct(logs, "address")) - {address}
-    if address is not None and strangers:
-        raise DisagreementError(
-            first=asked,
-            second="its answer",
-            difference=f"a log is of {min(strangers)}, which was not asked for",
-        )
-    if logs.select(pl.struct("block_number", "block_hash").n_unique()).item() != (
-        logs.select(pl.col("block_number").n_unique()).item()
-    ):
-        raise DisagreementError(
-            first=asked, second="itself", difference="one block number has two hashes"
-        )
+    if address is not None:
+        _check_emitter(logs, address, asked=asked)
+    _check_one_hash_a_block(logs, asked=asked)
     for header in headers:
-        own = logs.filter(pl.col("block_number") == header.number)
-        check_block_logs(own, header, topics=topics)
+        check_block_logs(logs.in_block(header.number), header, topics=topics)
 
 
-def is_suspiciously_empty(logs: pl.DataFrame, header: Header, *, topics: Sequence[Hash32]) -> bool:
+def is_suspiciously_empty(logs: LogColumns, header: Header, *, topics: Sequence[Hash32]) -> bool:
     """True if there are no logs at all, although the bloom filter contains one of the topics.
 
     The filter has false positives, so this is a reason to ask again, not an error.
     """
-    return logs.is_empty() and any(may_contain(header.logs_bloom, text) for text in topics)
+    return not len(logs) and any(
+        may_contain(header.logs_bloom, bytes.fromhex(text[2:])) for text in topics
+    )
 
 
-def may_contain(bloom: LogsBloom, text: str) -> bool:
-    """True if a bloom filter may contain an address or topic; False is certain.
-
-    Source: the Yellow Paper, section 4.4.3 (three 11-bit indices from the item's keccak256).
-    """
-    mask = _bloom_mask(text)
+def may_contain(bloom: LogsBloom, item: bytes) -> bool:
+    """True if a bloom filter may contain an address or topic; False is certain."""
+    mask = bloom_mask(item)
     return bloom & mask == mask
 
 
 @lru_cache(maxsize=65_536)
-def _bloom_mask(text: str) -> int:
-    digest = keccak(hexstr=text)
+def bloom_mask(item: bytes) -> int:
+    """Return the bits that an address or topic sets in a bloom filter.
+
+    Source: the Yellow Paper, section 4.4.3 (three 11-bit indices from the item's keccak256).
+    """
+    digest = keccak(item)
     mask = 0
     for at in (0, 2, 4):
         mask |= 1 << (int.from_bytes(digest[at : at + 2], "big") % _BLOOM_BITS)
     return mask
 
 
-def _distinct(logs: pl.DataFrame, *columns: str) -> list[str]:
-    return [text for column in columns for text in logs[column].unique().to_list()]
+def _bloom_items(logs: LogColumns) -> list[bytes]:
+    """Return the distinct emitters and first topics."""
+    emitters = {key for group in logs.groups for key in keys_of(group.address)}
+    return [*sorted(emitters), *sorted({group.shape.topic0 for group in logs.groups})]
 
 
-def _check_topics(logs: pl.DataFrame, *, topics: Sequence[Hash32], asked: str) -> None:
-    strange = set(_distinct(logs, "topic0")) - set(topics)
+def _check_topics(logs: LogColumns, *, topics: Sequence[Hash32], asked: str) -> None:
+    found = {group.shape.topic0 for group in logs.groups if len(group)}
+    strange = found - {bytes.fromhex(text[2:]) for text in topics}
     if strange:
+        topic = min(strange)
         raise DisagreementError(
             first=asked,
             second="its answer",
-            difference=f"topic {min(strange) or 'none'} was not asked for",
+            difference=f"topic {'0x' + topic.hex() if topic else 'none'} was not asked for",
         )
 
 
-def _check_order(logs: pl.DataFrame, *, asked: str) -> None:
-    before, after = pl.col("block_number").shift(1), pl.col("block_number")
-    ascends = (after > before) | (
-        (after == before) & (pl.col("log_index") > pl.col("log_index").shift(1))
+def _check_order(logs: LogColumns, *, asked: str) -> None:
+    numbers, indices = logs.block_numbers(), logs.log_indices()
+    ascends = (numbers[1:] > numbers[:-1]) | (
+        (numbers[1:] == numbers[:-1]) & (indices[1:] > indices[:-1])
     )
-    if not logs.select(ascends.all(ignore_nulls=True)).item():
+    if not ascends.all():
         raise DisagreementError(
             first=asked, second="itself", difference="logs are out of order, or one comes twice"
         )
 
 
-def _check_within(logs: pl.DataFrame, *, first: int, last: int, asked: str) -> None:
-    outside = logs.filter(~pl.col("block_number").is_between(first, last))
-    if not outside.is_empty():
+def _check_within(logs: LogColumns, *, first: int, last: int, asked: str) -> None:
+    for group in logs.groups:
+        outside = (group.block_number < first) | (group.block_number > last)
+        if outside.any():
+            raise DisagreementError(
+                first=asked,
+                second="its answer",
+                difference=f"a log is of block {group.block_number[outside][0]}",
+            )
+
+
+def _check_emitter(logs: LogColumns, address: Address, *, asked: str) -> None:
+    own = np.frombuffer(bytes.fromhex(address[2:]), np.uint8)
+    for group in logs.groups:
+        strange = (group.address != own).any(axis=1)
+        if strange.any():
+            stranger = group.address[strange][0].tobytes().hex()
+            raise DisagreementError(
+                first=asked,
+                second="its answer",
+                difference=f"a log is of 0x{stranger}, which was not asked for",
+            )
+
+
+def _check_one_hash_a_block(logs: LogColumns, *, asked: str) -> None:
+    """Check all groups together; of logs in order, only the first of each block and hash counts."""
+    firsts = [_first_of_each(group) for group in logs.groups if len(group)]
+    if not firsts:
+        return
+    numbers = np.concatenate([one for one, _ in firsts])
+    hashes = np.concatenate([one for _, one in firsts])
+    order = np.argsort(numbers, kind="stable")
+    numbers, hashes = numbers[order], hashes[order]
+    differs = (hashes[1:] != hashes[:-1]).any(axis=1)
+    if (differs & (numbers[1:] == numbers[:-1])).any():
         raise DisagreementError(
-            first=asked,
-            second="its answer",
-            difference=f"a log is of block {outside['block_number'][0]}",
+            first=asked, second="itself", difference="one block number has two hashes"
         )
 
 
-def _check_hash(logs: pl.DataFrame, header: Header, *, asked: str) -> None:
-    others = logs.filter(pl.col("block_hash") != header.ref.hash)
-    if not others.is_empty():
-        raise DisagreementError(
-            first=asked,
-            second=f"the header of block {header.number} ({header.ref.hash})",
-            difference=f"a log is of block {others['block_hash'][0]}",
-        )
+def _first_of_each(group: LogGroup) -> tuple[Int64Array, Uint64Array]:
+    """Return number and hash of each run of logs that have both in common."""
+    words = _as_words(group.block_hash)
+    begins = np.ones(len(group), np.bool_)
+    begins[1:] = (words[1:] != words[:-1]).any(axis=1)
+    begins[1:] |= group.block_number[1:] != group.block_number[:-1]
+    return group.block_number[begins], words[begins]
+
+
+def _as_words(hashes: ByteArray) -> Uint64Array:
+    """Return hashes as four numbers each, to be compared only."""
+    return np.ascontiguousarray(hashes).view(np.uint64).reshape(-1, HASH_BYTES // 8)
+
+
+def _check_hash(logs: LogColumns, header: Header, *, asked: str) -> None:
+    own = np.frombuffer(bytes.fromhex(header.ref.hash[2:]), np.uint8)
+    for group in logs.groups:
+        others = (group.block_hash != own).any(axis=1)
+        if others.any():
+            raise DisagreementError(
+                first=asked,
+                second=f"the header of block {header.number} ({header.ref.hash})",
+                difference=f"a log is of block 0x{group.block_hash[others][0].tobytes().hex()}",
+            )

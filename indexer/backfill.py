@@ -19,10 +19,13 @@ from core.errors import CallerError, InternalError, UpstreamError
 from core.rpc.backoff import SleepClock, SystemClock, backoff_s
 from core.rpc.client import RpcClient
 from core.rpc.failures import DisagreementError
+from indexer.bulk_writer import LEAST_LOGS, BulkWriter
 from indexer.ingest import Ingest, WrittenSpan
-from indexer.reads import BlockSpan, fetch_blocks, fetch_headers, join_pieces
+from indexer.log_reader import LogReader
+from indexer.reads import BlockSpan, fetch_headers, join_pieces
 from indexer.spans import SpanReader
 from sql.blocks import list_blocks, read_checkpoint
+from sql.sqlite_file import Transaction
 from sql.store import Store
 
 _FETCHES_AT_ONCE = 4
@@ -91,13 +94,24 @@ async def backfill(
     BeyondHeadError, UpstreamError when nodes stay silent or contradict each other, and StoreError.
     """
     run = _Run(chain, client, store, settings, from_block=from_block, to_block=to_block)
-    time_source = clock or SystemClock()
+    try:
+        return await _run_out(run, clock or SystemClock(), progress)
+    finally:
+        run.close()
+
+
+async def _run_out(
+    run: "_Run", time_source: SleepClock, progress: BackfillReport | None
+) -> BackfillResult:
     started_s = time_source.now_s()
     failures = 0
+    done_to: int | None = None
     while True:
         try:
             async for step in run.steps():
-                failures = 0
+                # The first step of each try only says where it begins: that is no progress.
+                if step.done_to != done_to:
+                    failures, done_to = 0, step.done_to
                 if progress is not None:
                     progress(step)
             break
@@ -105,7 +119,7 @@ async def backfill(
             failures += 1
             if failures >= _TRIES or not run.has_begun:
                 raise
-            _log.warning("back-fill paused, trying again", chain=chain.slug, reason=str(error))
+            _log.warning("back-fill paused, trying again", chain=run.slug, reason=str(error))
             await time_source.sleep(
                 backoff_s(failures, first_s=_FIRST_PAUSE_S, most_s=_MOST_PAUSE_S)
             )
@@ -130,21 +144,31 @@ class _Run:
         to_block: int,
     ) -> None:
         self._chain = chain
+        self.slug = chain.slug
         self._client = client
         self._store = store
         self._commit_rows = settings.commit_rows
         self._ingest = Ingest(chain)
+        self._reader = LogReader(client)
         self._spans = SpanReader(
-            client, settings, topics=self._ingest.topics, timed_topics=self._ingest.timed_topics
+            self._reader,
+            settings,
+            topics=self._ingest.topics,
+            timed_topics=self._ingest.timed_topics,
         )
         self._trade_blocks = chain.blocks_in(settings.trades_kept_s)
         self._trades_from = 0
         self._from = from_block
         self._to = to_block
         self._stream = f"backfill:{from_block}:{to_block}"
+        self._bulk = BulkWriter(chain, store, self._ingest, stream=self._stream)
         self.written = WrittenSpan()
         self.has_begun = False
         """The node has answered once, so later failures are retried."""
+
+    def close(self) -> None:
+        """Close what the run has opened."""
+        self._bulk.close()
 
     async def steps(self) -> AsyncIterator[BackfillProgress]:
         """Commit pieces until the end of the range, yielding after each. Raises as `backfill`
@@ -167,7 +191,7 @@ class _Run:
             present = [header for header in headers if header is not None]
             if len(present) < len(headers):
                 raise UpstreamError(service=self._client.services, reason=f"lacks block {last}")
-            piece = await fetch_blocks(self._client, present, topics=self._ingest.block_topics)
+            piece = await self._reader.fetch_blocks(present, topics=self._ingest.block_topics)
             await self._save(piece, hold=True)
             yield self._progress(last)
 
@@ -179,7 +203,7 @@ class _Run:
         async with aclosing(self._fetched(first, last)) as fetched:
             async for pieces in fetched:
                 gathered += pieces
-                logs += sum(piece.logs.height for piece in pieces)
+                logs += sum(len(piece.logs) for piece in pieces)
                 if logs >= self._commit_rows or time.monotonic() - since_s >= _COMMIT_EVERY_S:
                     yield join_pieces(gathered)
                     gathered, logs, since_s = [], 0, time.monotonic()
@@ -208,15 +232,24 @@ class _Run:
         written = await asyncio.to_thread(self._commit, piece, hold=hold)
         self.written = self.written.plus(written)
 
+    def _check_continues(self, tx: Transaction, piece: BlockSpan) -> None:
+        checkpoint = read_checkpoint(tx, chain_id=self._chain.id, stream=self._stream)
+        at = self._from - 1 if checkpoint is None else checkpoint.number
+        if max(at, self._from - 1) != piece.first - 1:
+            reason = f"the checkpoint has moved to {at}: another run, or a reorganisation"
+            raise InternalError(reason)
+
     def _commit(self, piece: BlockSpan, *, hold: bool) -> WrittenSpan:
+        if not hold and len(piece.logs) >= LEAST_LOGS:
+            return self._bulk.write(piece, check=lambda tx: self._check_continues(tx, piece))
         with self._store.transaction() as tx:
-            checkpoint = read_checkpoint(tx, chain_id=self._chain.id, stream=self._stream)
-            at = self._from - 1 if checkpoint is None else checkpoint.number
-            if max(at, self._from - 1) != piece.first - 1:
-                reason = f"the checkpoint has moved to {at}: another run, or a reorganisation"
-                raise InternalError(reason)
-            if hold:
-                held = list_blocks(tx, chain_id=self._chain.id)
+            self._check_continues(tx, piece)
+            held = (
+                list_blocks(tx, chain_id=self._chain.id, first=piece.first, last=piece.last)
+                if hold
+                else None
+            )
+            if held is not None:
                 known = {row.number: row.hash for row in held}
                 for header in piece.headers:
                     if known.get(header.number, header.ref.hash) != header.ref.hash:
@@ -225,8 +258,7 @@ class _Run:
                             second="the block that following holds",
                             difference="one of them is being reorganised away",
                         )
-                self._ingest.hold(tx, piece, held=held)
-            return self._ingest.write(tx, piece, stream=self._stream)
+            return self._ingest.write(tx, piece, stream=self._stream, held=held)
 
     def _read_next(self) -> int:
         checkpoint = read_checkpoint(self._store, chain_id=self._chain.id, stream=self._stream)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from sql.pool_tables import coverage_of
 from sql.rows import CoverageRow
-from sql.store import Transaction
+from sql.sqlite_file import Transaction
 
 
 def extend_all(
@@ -12,15 +12,18 @@ def extend_all(
 ) -> None:
     """Add blocks `first` to `last` to every subject.
 
-    A chain has a few dozen rows, so all are read, joined here and written anew: three statements,
-    where one subject at a time takes three for each. Raises StoreError.
+    A chain has a few dozen rows: those that change are written. Raises StoreError.
     """
     known = coverage_of(tx, chain_id=chain_id)
-    tx.execute("coverage/delete_from", chain_id=chain_id, number=0)
-    tx.insert(
-        "coverage",
-        join_coverage(known, chain_id=chain_id, subjects=subjects, first=first, last=last),
-    )
+    joined = join_coverage(known, chain_id=chain_id, subjects=subjects, first=first, last=last)
+    for gone in set(known) - set(joined):
+        tx.execute(
+            "coverage/delete_range",
+            chain_id=chain_id,
+            subject=gone.subject,
+            from_block=gone.from_block,
+        )
+    tx.insert("coverage", [row for row in joined if row not in set(known)])
 
 
 def join_coverage(

@@ -18,13 +18,15 @@ from core.primitives import BlockRef, Hash32
 from core.rpc.client import RpcClient
 from core.rpc.headers import Header
 from indexer.ingest import FOLLOW, TRANSFERS, Ingest, WrittenSpan
-from indexer.reads import BlockSpan, fetch_blocks, fetch_header, fetch_headers, join_pieces
+from indexer.log_reader import LogReader
+from indexer.reads import BlockSpan, fetch_header, fetch_headers, join_pieces
 from indexer.reconcile import Append, CatchUp, NoChange, Unwind, next_step
 from indexer.spans import SpanReader
-from sql.blocks import list_blocks, prune_blocks, read_checkpoint, unwind_from
+from sql.blocks import list_blocks, prune_blocks, read_checkpoint
 from sql.pool_tables import coverage_of
 from sql.rows import BlockRow
 from sql.store import Store
+from sql.unwind import unwind_from
 
 _BLOCKS_AT_ONCE = 32
 """Blocks near the head that are fetched, and committed, together."""
@@ -42,8 +44,12 @@ class Follower:
         self._client = client
         self._store = store
         self._ingest = Ingest(chain)
+        self._reader = LogReader(client)
         self._spans = SpanReader(
-            client, settings, topics=self._ingest.topics, timed_topics=self._ingest.timed_topics
+            self._reader,
+            settings,
+            topics=self._ingest.topics,
+            timed_topics=self._ingest.timed_topics,
         )
         self._trade_blocks = chain.blocks_in(settings.trades_kept_s)
         self._log = _log.bind(chain=chain.slug)
@@ -135,6 +141,14 @@ class Follower:
                 service=self._client.services,
                 reason=f"block {first} does not follow block {first - 1} of before",
             )
+        # A made-up hash of a block without logs contradicts nothing in the range's own answers, and
+        # once stored as final it could never be unwound.
+        following = await fetch_header(self._client, last + 1)
+        if following is None or following.ref.parent_hash != piece.tip.hash:
+            raise UpstreamError(
+                service=self._client.services,
+                reason=f"block {last + 1} does not follow block {last} as it was read",
+            )
         await self._store_piece(piece, keep_from=piece.last)
         self._final_tip = piece.last
         return True
@@ -152,7 +166,7 @@ class Follower:
         return self.tip is None or header.ref.parent_hash == self.tip.hash
 
     async def _store_blocks(self, headers: Sequence[Header]) -> None:
-        piece = await fetch_blocks(self._client, headers, topics=self._ingest.block_topics)
+        piece = await self._reader.fetch_blocks(headers, topics=self._ingest.block_topics)
         # Counted from the stored block, not from the head: nothing has confirmed the head's number.
         await self._store_piece(piece, keep_from=piece.last - self._chain.finality_blocks)
 
@@ -160,7 +174,7 @@ class Follower:
         written = await asyncio.to_thread(self._commit, piece, keep_from)
         for header in piece.headers:
             self._window[header.number] = header.ref
-        self._window = {at: ref for at, ref in self._window.items() if at >= keep_from}
+        self._forget_below(keep_from)
         self._next = piece.last + 1
         self._log.debug(
             "ingested",
@@ -180,11 +194,15 @@ class Follower:
             if checkpoint is not None and checkpoint.number != piece.first - 1:
                 reason = f"the checkpoint is at {checkpoint.number}, not before {piece.first}"
                 raise InternalError(reason)
-            held = list_blocks(tx, chain_id=self._chain.id)
-            self._ingest.hold(tx, piece, held=held)
-            written = self._ingest.write(tx, piece, stream=FOLLOW)
+            held = list_blocks(tx, chain_id=self._chain.id, first=piece.first, last=piece.last)
+            written = self._ingest.write(tx, piece, stream=FOLLOW, held=held)
             prune_blocks(tx, chain_id=self._chain.id, below=keep_from)
         return written
+
+    def _forget_below(self, number: int) -> None:
+        """Forget held blocks below a number. They are in order, so only those are looked at."""
+        while self._window and (lowest := next(iter(self._window))) < number:
+            del self._window[lowest]
 
     # --- backwards ----------------------------------------------------------------------------
 

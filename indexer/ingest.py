@@ -5,24 +5,35 @@ transaction.
 from collections.abc import Sequence
 
 import msgspec
-import polars as pl
 
 from config.chains import Chain
-from core.primitives import ZERO_ADDRESS, Hash32
+from core.arrays import BoolArray, Int32Array, Int64Array
+from core.primitives import ZERO_ADDRESS, Address, Hash32
+from indexer.chain_tokens import ChainTokens
 from indexer.coverage import extend_all
 from indexer.decode.launch_events import LaunchDecoder
 from indexer.decode.pool_events import PoolDecoder
 from indexer.decode.swap_events import SWAP_TOPICS, decode_trades
-from indexer.decode.transfer_events import decode_transfers
+from indexer.decode.transfer_events import TransferColumns, decode_transfers
+from indexer.decode.undecoded import join_undecoded
+from indexer.event_rows import swap_rows, transfer_rows
 from indexer.reads import TOPICS, BlockSpan
-from sql.blocks import insert_blocks, unwind_from, write_checkpoint
+from indexer.tracked_tokens import NOT_TRACKED, FoundTokens
+from sql.blocks import insert_blocks, write_checkpoint
+from sql.filled_spans import FillRun, insert_old_transfers
 from sql.launch_tables import insert_launches
 from sql.pool_tables import insert_pools
-from sql.rows import BlockRow, CheckpointRow
-from sql.store import Transaction
-from sql.tokens import Because, track_token_frame
+from sql.rows import (
+    BlockRow,
+    CheckpointRow,
+    TransferRow,
+)
+from sql.sqlite_file import Transaction
+from sql.store import Readable
+from sql.tokens import Because, complete_transfers, track_seen
 from sql.trade_tables import insert_trades
 from sql.transfer_tables import insert_transfers, insert_undecoded
+from sql.unwind import unwind_from
 
 FOLLOW = "follow"
 TRANSFERS = "transfers"
@@ -55,19 +66,30 @@ class WrittenSpan(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
+class StoredFacts(msgspec.Struct, frozen=True, kw_only=True, eq=False):
+    """What was stored of a piece, and its transfers, which are not stored yet."""
+
+    written: WrittenSpan
+    transfers: TransferColumns
+    """Those of tracked tokens, from the block on from which each is tracked."""
+    token_ids: Int32Array
+    """Id of the token of each."""
+
+
 class Ingest:
     """Decoders and topics of one chain, and the writing of its pieces."""
 
     def __init__(self, chain: Chain) -> None:
         self._chain_id = chain.id
-        self._decoder = PoolDecoder(chain.dexes)
-        self._launches = LaunchDecoder(chain.launchpads)
+        self._decoder = PoolDecoder(chain.dexes, chain_id=chain.id)
+        self._launches = LaunchDecoder(chain.launchpads, chain_id=chain.id)
         self.topics: tuple[Hash32, ...] = tuple(dict.fromkeys((*TOPICS, *self._launches.topics)))
         """Topics of the logs that must be read."""
         self.timed_topics = SWAP_TOPICS
         """Topics of logs that are kept only where the time of their block is known."""
         self.block_topics: tuple[Hash32, ...] = (*self.topics, *self.timed_topics)
         """All topics, for blocks that are read one by one."""
+        self._tokens = ChainTokens(chain.id)
         self._anchors = [ZERO_ADDRESS, *(anchor.address for anchor in chain.anchors)]
         """Tokens that are never tracked, as they have too many pools."""
         self._subjects = [
@@ -76,12 +98,80 @@ class Ingest:
             *(pad.subject for pad in chain.launchpads if pad.event),
         ]
 
-    def write(self, tx: Transaction, piece: BlockSpan, *, stream: str) -> WrittenSpan:
+    def warm(self, store: Readable) -> None:
+        """Read the tracked tokens, which the first span would have to wait for. Raises
+        StoreError."""
+        self._tokens.refresh(store)
+
+    def write(
+        self,
+        tx: Transaction,
+        piece: BlockSpan,
+        *,
+        stream: str,
+        held: Sequence[BlockRow] | None = None,
+    ) -> WrittenSpan:
         """Store a piece and move the stream's checkpoint to its end. Raises StoreError.
 
-        Runs in the caller's transaction, together with whatever else belongs to it. Only the follow
-        stream, which continues to the head, makes the transfers of tokens complete.
+        Runs in the caller's transaction, before whatever else belongs to it. Only the follow
+        stream, which continues to the head, makes the transfers of tokens complete. `held`: the
+        window, to which the piece's blocks are added. None: the piece is final.
         """
+        facts = self.write_facts(tx, piece, stream=stream, held=held)
+        transfers = self._insert_transfers(
+            tx,
+            transfer_rows(facts.transfers, facts.token_ids),
+            FillRun(stream=stream, first=piece.first, last=piece.last),
+        )
+        self.finish(tx, piece, stream=stream)
+        return msgspec.structs.replace(facts.written, transfers=transfers)
+
+    def write_facts(
+        self,
+        tx: Transaction,
+        piece: BlockSpan,
+        *,
+        stream: str,
+        held: Sequence[BlockRow] | None = None,
+    ) -> StoredFacts:
+        """Store everything of a piece but its transfers, and say nothing of having done so: that is
+        for `finish`, once they are stored as well. Doing it twice changes nothing."""
+        chain_id = self._chain_id
+        self._tokens.refresh(tx)
+        if held is not None:
+            self._hold(tx, piece, held)
+        decoded = self._decoder.decode(piece.logs)
+        launched = self._launches.decode(piece.logs)
+        pools, launches = decoded.pools, launched.launches
+        sides = [(token, row.block_number) for row in pools for token in (row.token0, row.token1)]
+        self._track(tx, [(row.token, row.block_number) for row in launches], because="launch")
+        self._track(tx, sides, because="pool")
+        if pools or launches:
+            self._tokens.look_ahead(tx)
+        if stream == FOLLOW:
+            complete_transfers(tx, chain_id=chain_id, first=piece.first)
+        sent = decode_transfers(piece.logs)
+        found = self._tokens.find(sent.transfers.token)
+        kept = _is_kept(found, sent.transfers.block_number)
+        odd = sent.undecoded
+        odd = odd.take(_is_kept(self._tokens.find(odd.address), odd.block_number))
+        undecoded = join_undecoded([decoded.undecoded, launched.undecoded, odd])
+        trades = decode_trades(piece.logs, (header.ref for header in piece.headers))
+        written = WrittenSpan(
+            logs=len(piece.logs),
+            pools=insert_pools(tx, pools),
+            launches=insert_launches(tx, launches),
+            trades=insert_trades(tx, swap_rows(trades), chain_id=chain_id, anchors=self._anchors),
+            undecoded=insert_undecoded(tx, undecoded.rows(chain_id=chain_id)),
+        )
+        return StoredFacts(
+            written=written,
+            transfers=sent.transfers.take(kept),
+            token_ids=found.token_id[kept],
+        )
+
+    def finish(self, tx: Transaction, piece: BlockSpan, *, stream: str) -> None:
+        """Note that all of a piece is stored: its coverage and the stream's checkpoint."""
         extend_all(
             tx,
             chain_id=self._chain_id,
@@ -89,38 +179,20 @@ class Ingest:
             first=piece.first,
             last=piece.last,
         )
-        decoded = self._decoder.decode(piece.logs)
-        pools = self._named(decoded.pools)
-        launched = self._launches.decode(piece.logs)
-        launches = self._named(launched.launches)
-        self._track(tx, launches.select("block_number", address="token"), because="launch")
-        self._track(tx, _sides(pools), because="pool")
-        tokens = tx.fetch_frame("tokens/list_tracked", chain_id=self._chain_id)
-        if stream == FOLLOW:
-            self._complete_transfers(tx, tokens, first=piece.first)
-        transfers = decode_transfers(
-            piece.logs,
-            tokens.select("address", from_block=pl.col("first_seen_block").cast(pl.Int64)),
-        )
-        undecoded = self._named(_once(decoded.undecoded, launched.undecoded, transfers.undecoded))
-        trades = decode_trades(piece.logs, (header.ref for header in piece.headers))
-        written = WrittenSpan(
-            logs=piece.logs.height,
-            pools=insert_pools(tx, pools),
-            launches=insert_launches(tx, launches),
-            transfers=insert_transfers(tx, self._named(transfers.transfers)),
-            trades=insert_trades(tx, self._named(trades), anchors=self._anchors),
-            undecoded=insert_undecoded(tx, undecoded, chain_id=self._chain_id),
-        )
         write_checkpoint(
             tx,
             CheckpointRow(
                 chain_id=self._chain_id, stream=stream, number=piece.last, hash=piece.tip.hash
             ),
         )
-        return written
 
-    def hold(self, tx: Transaction, piece: BlockSpan, *, held: Sequence[BlockRow]) -> None:
+    def _insert_transfers(self, tx: Transaction, rows: Sequence[TransferRow], run: FillRun) -> int:
+        """What follows is new, or not final yet; what is filled may be known already."""
+        if run.stream == FOLLOW:
+            return insert_transfers(tx, rows, chain_id=self._chain_id)
+        return insert_old_transfers(tx, rows, chain_id=self._chain_id, run=run)
+
+    def _hold(self, tx: Transaction, piece: BlockSpan, held: Sequence[BlockRow]) -> None:
         """Add the piece's blocks to the window.
 
         Blocks of another branch that the window holds at these heights (from a back-fill) are
@@ -134,6 +206,7 @@ class Ingest:
         ]
         if stale:
             unwind_from(tx, chain_id=self._chain_id, number=min(stale))
+            self._tokens.look_ahead(tx)
         insert_blocks(
             tx,
             [
@@ -148,45 +221,17 @@ class Ingest:
             ],
         )
 
-    def _complete_transfers(self, tx: Transaction, tokens: pl.DataFrame, *, first: int) -> None:
-        """Set, for tokens new to the follow stream, the block from which their transfers are
-        complete.
-
-        That is the block where they were first seen, or `first`, the piece's first one, if later.
-        """
-        fresh = tokens.filter(pl.col("transfers_from_block").is_null()).select(
-            "address",
-            block_number=pl.max_horizontal(
-                pl.col("first_seen_block"), pl.lit(first, dtype=pl.Int64)
-            ),
-        )
-        if fresh.height:
-            with tx.frame("incoming_token", fresh):
-                tx.execute("tokens/update_transfers_from", chain_id=self._chain_id)
-
-    def _named(self, frame: pl.DataFrame) -> pl.DataFrame:
-        return frame.with_columns(chain_id=pl.lit(self._chain_id, dtype=pl.Int32))
-
-    def _track(self, tx: Transaction, seen: pl.DataFrame, *, because: Because) -> None:
-        track_token_frame(
-            tx,
-            chain_id=self._chain_id,
-            because=because,
-            frame=seen.filter(~pl.col("address").is_in(self._anchors)),
-        )
+    def _track(
+        self, tx: Transaction, seen: Sequence[tuple[Address, int]], *, because: Because
+    ) -> None:
+        first: dict[Address, int] = {}
+        for address, block_number in seen:
+            if address not in self._anchors:
+                first[address] = min(first.get(address, block_number), block_number)
+        track_seen(tx, chain_id=self._chain_id, seen=first, because=because)
 
 
-def _sides(pools: pl.DataFrame) -> pl.DataFrame:
-    """Return both tokens of each pool."""
-    return pl.concat(
-        [
-            pools.select("block_number", address=pl.col("token0")),
-            pools.select("block_number", address=pl.col("token1")),
-        ]
-    )
-
-
-def _once(*undecoded: pl.DataFrame) -> pl.DataFrame:
-    """Return the logs that no decoder could read, each once, as two decoders may have matched
-    it."""
-    return pl.concat(undecoded).unique(["block_number", "log_index"], maintain_order=True)
+def _is_kept(found: FoundTokens, block_numbers: Int64Array) -> BoolArray:
+    """True where the token is tracked, from this block on or earlier."""
+    kept: BoolArray = (found.token_id != NOT_TRACKED) & (block_numbers >= found.first_seen_block)
+    return kept

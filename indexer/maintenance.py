@@ -1,5 +1,5 @@
-"""Background maintenance of a chain's tables beside following: back-fill of token histories,
-deletion of old trades.
+"""Background maintenance of a chain's tables beside following: finalization, back-fill of token
+histories, deletion of old trades.
 """
 
 import asyncio
@@ -12,7 +12,10 @@ from config.chains import Chain
 from config.settings_model import IndexerSettings
 from core.errors import InternalError
 from core.rpc.client import RpcClient
+from indexer.ingest import FOLLOW
 from indexer.transfer_history import Histories
+from sql.blocks import read_checkpoint
+from sql.finalization import finalize_rows
 from sql.store import Store
 from sql.trade_tables import delete_old_trades
 
@@ -40,7 +43,10 @@ async def keep_up(
         try:
             if time() >= trades_at_s:
                 trades_at_s = time() + _TRADES_EVERY_S
-                await asyncio.to_thread(_forget_old_trades, chain, store, settings)
+                await asyncio.to_thread(
+                    delete_old_trades, store, chain_id=chain.id, kept_s=settings.trades_kept_s
+                )
+            await asyncio.to_thread(_finalize, chain, store)
             await _unless(stop, histories.take_turn())
         except (InternalError, OSError) as error:
             # The log may be on the disk that is full.
@@ -63,7 +69,12 @@ async def _unless(stop: asyncio.Event, work: Coroutine[None, None, object]) -> N
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-def _forget_old_trades(chain: Chain, store: Store, settings: IndexerSettings) -> None:
-    """Delete trades older than `indexer.trades_kept_s`, counted from the newest block held."""
-    with store.transaction() as tx:
-        delete_old_trades(tx, chain_id=chain.id, kept_s=settings.trades_kept_s)
+def _finalize(chain: Chain, store: Store) -> None:
+    """Finalize all rows below what a reorg may take away."""
+    checkpoint = read_checkpoint(store, chain_id=chain.id, stream=FOLLOW)
+    if checkpoint is None:
+        return
+    # One block more than the window holds: the window's lowest block may still be unwound.
+    final = checkpoint.number - chain.finality_blocks - 1
+    while finalize_rows(store, chain_id=chain.id, final=final):
+        pass

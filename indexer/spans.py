@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 from config.settings_model import IndexerSettings
 from core.primitives import Address, Hash32
-from core.rpc.client import RpcClient
 from core.rpc.failures import (
     AnswerTimeoutError,
     AnswerTooLargeError,
@@ -12,7 +11,8 @@ from core.rpc.failures import (
     RateLimitedError,
 )
 from core.rpc.ranges import LogRange
-from indexer.reads import BlockSpan, fetch_range
+from indexer.log_reader import LogReader
+from indexer.reads import BlockSpan
 
 
 class SpanReader:
@@ -20,7 +20,7 @@ class SpanReader:
 
     def __init__(
         self,
-        client: RpcClient,
+        reader: LogReader,
         settings: IndexerSettings,
         *,
         topics: Sequence[Hash32],
@@ -28,7 +28,7 @@ class SpanReader:
     ) -> None:
         """Read logs of `topics`. `timed_topics`: logs that are useless without the time of their
         block."""
-        self._client = client
+        self._reader = reader
         self._topics = topics
         self._timed_topics = timed_topics
         self._tells_times = True
@@ -57,7 +57,7 @@ class SpanReader:
             )
             piece = await self._try(at, end, topics)
             if piece is not None:
-                self._tells_times &= piece.logs["time_s"].null_count() == 0
+                self._tells_times &= not piece.logs.lacks_times()
                 pieces.append(piece)
                 at = end + 1
         return pieces
@@ -83,7 +83,7 @@ class SpanReader:
     ) -> BlockSpan | None:
         asked = last - first + 1
         try:
-            piece = await fetch_range(self._client, first, last, topics=topics, address=address)
+            piece = await self._reader.fetch_range(first, last, topics=topics, address=address)
         except RangeRefusedError as error:
             if asked == 1:
                 raise
@@ -94,7 +94,7 @@ class SpanReader:
                 raise
             self._range = self._range.after_refusal(asked)
             return None
-        self._range = self._range.after_success(asked)
+        self._range = self._range.after_success(asked, logs=len(piece.logs))
         return piece
 
 

@@ -8,34 +8,52 @@ neither, or it is longer than the settings allow, it stays incomplete.
 """
 
 import asyncio
+import math
+import time
+from collections.abc import Callable
 
 import msgspec
-import polars as pl
 import structlog
+from cachetools import FIFOCache
 
 from config.chains import Chain
 from config.settings_model import IndexerSettings
 from core.errors import UpstreamError
 from core.primitives import Address
-from core.rpc.backoff import SleepClock, SystemClock, backoff_s
+from core.rpc.backoff import backoff_s
 from core.rpc.client import RpcClient
 from core.rpc.failures import RangeRefusedError
 from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
 from indexer.decode.transfer_events import TRANSFER_TOPIC, decode_transfers
+from indexer.event_rows import transfer_rows
 from indexer.ingest import FOLLOW
+from indexer.log_reader import LogReader
 from indexer.reads import BlockSpan, join_pieces
 from indexer.spans import SpanReader
-from sql.history_tables import DueHistory, list_due_histories, write_history
+from sql.balances import holders_of
+from sql.blocks import read_checkpoint
+from sql.filled_spans import insert_old_transfers
+from sql.history_tables import DueHistory, read_due_history, write_history
 from sql.rows import HistoryRow
-from sql.store import Store, Transaction
+from sql.sqlite_file import Transaction
+from sql.store import Store
+from sql.task_queue import drop_task, put_task, take_tasks
 from sql.tokens import read_token, set_transfers_from
-from sql.transfer_tables import holders_of, insert_transfers, insert_undecoded
+from sql.transfer_tables import insert_undecoded
 
 _MOST_REQUESTS_A_TURN = 20
 _MOST_LOGS_A_TURN = 20_000
 
-_LOOKED_AT = 1_000
-"""Tokens considered for the next turn: some may be waiting after failures."""
+_LEASE_S = 600
+"""Seconds after which a turn that did not end comes again."""
+
+_MOST_WAIT_S = 60
+"""Most seconds until it is looked again whether the blocks to fetch are final."""
+
+_REQUESTED_WORTH = 1_000_000
+"""Worth of the history of a token that somebody asked for: it comes first."""
+
+_MOST_REMEMBERED = 10_000
 
 _FIRST_PAUSE_S = 60.0
 _MOST_PAUSE_S = 21_600.0
@@ -55,15 +73,7 @@ class _Turn(msgspec.Struct, kw_only=True):
 
     @property
     def logs(self) -> int:
-        return 0 if self.piece is None else self.piece.logs.height
-
-
-class _Wait(msgspec.Struct, frozen=True, kw_only=True):
-    """Back-off of a token whose turns failed."""
-
-    failures: int
-    """Failures in a row."""
-    until_s: float
+        return 0 if self.piece is None else len(self.piece.logs)
 
 
 class Histories:
@@ -76,15 +86,16 @@ class Histories:
         store: Store,
         settings: IndexerSettings,
         *,
-        clock: SleepClock | None = None,
+        now_s: Callable[[], float] = time.time,
     ) -> None:
         self._chain = chain
         self._client = client
         self._store = store
         self._settings = settings
-        self._clock = clock or SystemClock()
-        self._spans = SpanReader(client, settings, topics=(TRANSFER_TOPIC,))
-        self._waits: dict[Address, _Wait] = {}
+        self._now_s = now_s
+        self._spans = SpanReader(LogReader(client), settings, topics=(TRANSFER_TOPIC,))
+        self._failures = FIFOCache[Address, int](_MOST_REMEMBERED)
+        """Failures in a row."""
 
     async def take_turn(self) -> bool:
         """Fetch a part of one token's history. False: there is none to be fetched now.
@@ -92,47 +103,75 @@ class Histories:
         Faults of nodes are logged and delay the token, with exponential back-off. Raises
         StoreError.
         """
-        due = await asyncio.to_thread(self._read_due)
-        now_s = self._clock.now_s()
-        self._waits = {
-            one.address: wait for one in due if (wait := self._waits.get(one.address)) is not None
-        }
-        ready = (
-            one
-            for one in due
-            if (wait := self._waits.get(one.address)) is None or wait.until_s <= now_s
-        )
-        chosen = next(ready, None)
-        if chosen is None:
+        due = await asyncio.to_thread(self._take_due)
+        if due is None:
             return False
-        turn = await self._fetch(chosen)
-        if turn.piece is not None:
-            await asyncio.to_thread(self._commit, chosen, turn.piece, turn)
-        self._note(chosen.address, turn.failure)
+        turn = await self._fetch(due)
+        await asyncio.to_thread(self._commit, due, turn)
         return True
 
-    def _read_due(self) -> list[DueHistory]:
-        return list_due_histories(
-            self._store,
-            chain_id=self._chain.id,
-            stream=FOLLOW,
-            finality_blocks=self._chain.finality_blocks,
-            most_logs=self._settings.history_logs,
-            most_requests=self._settings.history_requests,
-            at_most=_LOOKED_AT,
+    def _take_due(self) -> DueHistory | None:
+        """Return the token whose turn it is. None: there is none."""
+        while True:
+            now_s = int(self._now_s())
+            tasks = take_tasks(
+                self._store,
+                "history",
+                chain_id=self._chain.id,
+                now_s=now_s,
+                again_s=now_s + _LEASE_S,
+                at_most=1,
+            )
+            if not tasks:
+                return None
+            (task,) = tasks
+            with self._store.transaction() as tx:
+                due = read_due_history(tx, token_id=task.token.token_id)
+                if due is None or not self._is_worth(due):
+                    drop_task(tx, "history", token_id=task.token.token_id)
+                    continue
+                wait_s = self._wait_s(tx, due)
+                if not wait_s:
+                    return due
+                put_task(tx, "history", token=task.token, worth=task.worth, due_s=now_s + wait_s)
+
+    def _is_worth(self, due: DueHistory) -> bool:
+        """False: what was fetched of it already is as much as the settings allow."""
+        return due.logs < self._settings.history_logs and (
+            due.requests < self._settings.history_requests
         )
 
-    def _note(self, token: Address, failure: UpstreamError | RangeRefusedError | None) -> None:
-        if failure is None:
-            self._waits.pop(token, None)
+    def _wait_s(self, tx: Transaction, due: DueHistory) -> int:
+        """Return about how long what is to be fetched may still be reorganised away. 0: not any
+        more."""
+        checkpoint = read_checkpoint(tx, chain_id=self._chain.id, stream=FOLLOW)
+        if checkpoint is None:
+            return _MOST_WAIT_S
+        final = checkpoint.number - self._chain.finality_blocks
+        missing = max(0, due.transfers_from_block - 1 - final)
+        return min(_MOST_WAIT_S, math.ceil(missing * self._chain.block_time_s))
+
+    def _next_turn(self, tx: Transaction, due: DueHistory, turn: _Turn) -> None:
+        """Set when the token's turn comes again: at once after a success, later after failures."""
+        token = read_token(tx, chain_id=self._chain.id, address=due.address)
+        if token is None:
             return
-        before = self._waits.get(token)
-        failures = 1 if before is None else before.failures + 1
-        pause_s = backoff_s(failures, first_s=_FIRST_PAUSE_S, most_s=_MOST_PAUSE_S)
-        self._waits[token] = _Wait(failures=failures, until_s=self._clock.now_s() + pause_s)
-        _log.info(
-            "past of a token not fetched", chain=self._chain.slug, token=token, why=str(failure)
-        )
+        now_s = self._now_s()
+        if turn.failure is None:
+            self._failures.pop(due.address, None)
+        else:
+            failures = self._failures.get(due.address, 0) + 1
+            self._failures[due.address] = failures
+            now_s += backoff_s(failures, first_s=_FIRST_PAUSE_S, most_s=_MOST_PAUSE_S)
+            _log.info(
+                "past of a token not fetched",
+                chain=self._chain.slug,
+                token=due.address,
+                why=str(turn.failure),
+            )
+        requested = _REQUESTED_WORTH if token.requested_at_block is not None else 0
+        worth = requested - due.requests - turn.requests
+        put_task(tx, "history", token=token, worth=worth, due_s=int(now_s))
 
     # --- from the nodes -----------------------------------------------------------------------
 
@@ -173,29 +212,29 @@ class Histories:
 
     # --- into the tables ----------------------------------------------------------------------
 
-    def _commit(self, due: DueHistory, piece: BlockSpan, turn: _Turn) -> None:
-        tracked = pl.DataFrame({"address": [due.address], "from_block": [piece.first]})
-        decoded = decode_transfers(piece.logs, tracked)
+    def _commit(self, due: DueHistory, turn: _Turn) -> None:
         with self._store.transaction() as tx:
-            if not self._still_fits(tx, due):
-                return
-            insert_transfers(tx, self._named(decoded.transfers))
-            insert_undecoded(tx, self._named(decoded.undecoded), chain_id=self._chain.id)
-            set_transfers_from(
-                tx,
-                chain_id=self._chain.id,
-                addresses=[due.address],
-                block_number=piece.first,
-            )
-            write_history(
-                tx,
-                HistoryRow(
-                    is_whole=self._is_whole(tx, due, turn),
-                    requests=due.requests + turn.requests,
-                    logs=due.logs + turn.logs,
-                ),
-                token_id=due.token_id,
-            )
+            if turn.piece is not None and self._still_fits(tx, due):
+                self._write(tx, due, turn.piece, turn)
+            self._next_turn(tx, due, turn)
+
+    def _write(self, tx: Transaction, due: DueHistory, piece: BlockSpan, turn: _Turn) -> None:
+        # Every log is the token's: answers with others' are refused.
+        decoded = decode_transfers(piece.logs)
+        token_ids = [due.token_id] * len(decoded.transfers)
+        rows = transfer_rows(decoded.transfers, token_ids)
+        insert_old_transfers(tx, rows, chain_id=self._chain.id, run=None)
+        insert_undecoded(tx, decoded.undecoded.rows(chain_id=self._chain.id))
+        set_transfers_from(tx, token_id=due.token_id, block_number=piece.first)
+        write_history(
+            tx,
+            HistoryRow(
+                is_whole=self._is_whole(tx, due, turn),
+                requests=due.requests + turn.requests,
+                logs=due.logs + turn.logs,
+            ),
+            token_id=due.token_id,
+        )
 
     def _is_whole(self, tx: Transaction, due: DueHistory, turn: _Turn) -> bool:
         if turn.is_first is not None:
@@ -211,9 +250,6 @@ class Histories:
             and token.token_id == due.token_id
             and token.transfers_from_block == due.transfers_from_block
         )
-
-    def _named(self, frame: pl.DataFrame) -> pl.DataFrame:
-        return frame.with_columns(chain_id=pl.lit(self._chain.id, dtype=pl.Int32))
 
 
 def _has_code(answer: RpcAnswer) -> bool | None:

@@ -1,1 +1,1 @@
-"""Persistence: the DuckDB store, the SQLite ledger, their schemas, and one file per statement."""
+"""Persistence: serving state, lake and ledger, their schemas, and one file per statement."""

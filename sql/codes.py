@@ -8,6 +8,8 @@ from sql.store import Readable, Store
 
 _KEY_BYTES = 8
 
+_DELETED_AT_ONCE = 1_000
+
 
 def read_found(store: Readable, *, code_hash: Hash32, version: str) -> str | None:
     """Return the result of this analysis version for the code; None if it was not analysed.
@@ -34,17 +36,20 @@ def write_found(store: Store, *, code_hash: Hash32, version: str, size: int, fou
         found=found,
     )
     with store.transaction() as tx:
-        tx.execute("codes/delete_answer", code_key=row.code_key)
-        tx.insert("code_answer", [row])
+        tx.insert("code_answer", [row], on_conflict="replace")
 
 
 def delete_other_versions(store: Store, *, version: str) -> None:
-    """Delete the results of all other analysis versions. Raises StoreError."""
-    with store.transaction() as tx:
-        tx.execute("codes/delete_other_versions", version=version)
+    """Delete the results of all other analysis versions, in small steps. Raises StoreError."""
+    deleted = _DELETED_AT_ONCE
+    while deleted == _DELETED_AT_ONCE:
+        with store.transaction() as tx:
+            deleted = tx.execute(
+                "codes/delete_other_versions", version=version, at_most=_DELETED_AT_ONCE
+            )
 
 
 def _key_of(code_hash: Hash32, version: str) -> int:
-    """Return one integer key for both: DuckDB uses an index on one column, but scans for two."""
+    """Return one integer key for both."""
     digest = hashlib.sha256(f"{version} {code_hash}".encode()).digest()
     return int.from_bytes(digest[:_KEY_BYTES], signed=True)

@@ -3,8 +3,11 @@
 import msgspec
 
 from core.primitives import Address, Hash32
+from sql.columns import blob
 from sql.rows import CreatorRow
 from sql.store import Readable, Store
+from sql.task_queue import drop_task
+from sql.tokens import read_token
 
 
 class Creatorless(msgspec.Struct, frozen=True, kw_only=True):
@@ -15,19 +18,26 @@ class Creatorless(msgspec.Struct, frozen=True, kw_only=True):
     """Block hash of the report."""
 
 
+def read_creatorless(store: Readable, *, token_id: int) -> Creatorless | None:
+    """Return the token's report, as far as it is amended. None: it has a creator, or there is no
+    report."""
+    return store.fetch_one("creators/find_creatorless", Creatorless, token_id=token_id)
+
+
 def read_creator(store: Readable, *, chain_id: int, token: Address) -> CreatorRow | None:
     """Return the creator row, or None if it was not looked up yet."""
-    return store.fetch_one("creators/find_creator", CreatorRow, chain_id=chain_id, token=token)
+    return store.fetch_one(
+        "creators/find_creator", CreatorRow, chain_id=chain_id, token=blob(token)
+    )
 
 
 def write_creator(store: Store, row: CreatorRow) -> None:
-    """Store a creator row, replacing an earlier one. Raises StoreError."""
+    """Store a creator row, replacing an earlier one; it need not be looked up again.
+
+    Raises StoreError.
+    """
     with store.transaction() as tx:
-        tx.execute("creators/delete_creator", chain_id=row.chain_id, token=row.token)
-        tx.insert("creator", [row])
-
-
-def list_creatorless(store: Readable, *, chain_id: int, at_most: int) -> list[Creatorless]:
-    """Return tokens with a settled report whose creator is not looked up yet, newest report
-    first."""
-    return store.fetch("creators/list_unknown", Creatorless, chain_id=chain_id, at_most=at_most)
+        tx.insert("creator", [row], on_conflict="replace")
+        token = read_token(tx, chain_id=row.chain_id, address=row.token)
+        if token is not None:
+            drop_task(tx, "creator", token_id=token.token_id)

@@ -9,8 +9,11 @@ from pathlib import Path
 import msgspec
 
 from config.plans import Plan
-from sql.ledger_file import LedgerFile, LedgerWrite
 from sql.rows import KeyRow
+from sql.sqlite_file import FileLayout, SqliteFile, Transaction
+from sql.statements import LEDGER_QUERIES, LEDGER_SCHEMA
+
+LEDGER_LAYOUT = FileLayout(schema=LEDGER_SCHEMA, queries=LEDGER_QUERIES, synchronous="full")
 
 _LIVE = "tsk_live_"
 _TRIAL = "tsk_trial_"
@@ -101,12 +104,12 @@ class Ledger:
     process for longer than a bounded wait. Times are Unix seconds; a fraction is dropped.
     """
 
-    def __init__(self, file: LedgerFile) -> None:
+    def __init__(self, file: SqliteFile) -> None:
         self._file = file
         self._key_revision = self.read_key_revision()
 
     @property
-    def file(self) -> LedgerFile:
+    def file(self) -> SqliteFile:
         """Return the ledger file, for the other tables in it."""
         return self._file
 
@@ -125,7 +128,7 @@ class Ledger:
     @classmethod
     def open(cls, path: Path) -> "Ledger":
         """Open the file, creating it if needed, readable by its owner only."""
-        return cls(LedgerFile(path))
+        return cls(SqliteFile(path, LEDGER_LAYOUT))
 
     def close(self) -> None:
         """Close the file."""
@@ -136,7 +139,7 @@ class Ledger:
         with self._file.transaction() as write:
             return self.create_within(write, plan, label, now_s)
 
-    def create_within(self, write: LedgerWrite, plan: Plan, label: str, now_s: float) -> NewKey:
+    def create_within(self, write: Transaction, plan: Plan, label: str, now_s: float) -> NewKey:
         """Create a key within a transaction."""
         return _create(write, _LIVE, plan, label, int(now_s))
 
@@ -236,7 +239,7 @@ class Ledger:
         raise AssertionError
 
 
-def _create(write: LedgerWrite, prefix: str, plan: Plan, label: str, now_s: int) -> NewKey:
+def _create(write: Transaction, prefix: str, plan: Plan, label: str, now_s: int) -> NewKey:
     plaintext = prefix + secrets.token_urlsafe(_KEY_BYTES)
     days = plan.expires_after_days
     (row,) = write.fetch(
@@ -260,7 +263,7 @@ def _month(day: str) -> str:
     return day[: len("YYYY-MM")]
 
 
-def _add(write: LedgerWrite, batch: Iterable[Calls]) -> None:
+def _add(write: Transaction, batch: Iterable[Calls]) -> None:
     rows = [
         (calls.key_id, period, calls.calls)
         for calls in batch
@@ -269,7 +272,7 @@ def _add(write: LedgerWrite, batch: Iterable[Calls]) -> None:
     write.execute("add_calls", batch=msgspec.json.encode(rows).decode())
 
 
-def _usages(source: LedgerFile | LedgerWrite, key_ids: Iterable[int], day: str) -> dict[int, Usage]:
+def _usages(source: SqliteFile | Transaction, key_ids: Iterable[int], day: str) -> dict[int, Usage]:
     """Return the usage of the keys that have any calls."""
     wanted = msgspec.json.encode(list(key_ids)).decode()
     (row,) = source.fetch("find_usage", _Found, key_ids=wanted, day=day, month=_month(day))
@@ -279,5 +282,5 @@ def _usages(source: LedgerFile | LedgerWrite, key_ids: Iterable[int], day: str) 
     }
 
 
-def _usage(source: LedgerFile | LedgerWrite, key_id: int, day: str) -> Usage:
+def _usage(source: SqliteFile | Transaction, key_id: int, day: str) -> Usage:
     return _usages(source, [key_id], day).get(key_id, Usage(lifetime=0, day=0, month=0))

@@ -3,33 +3,89 @@
 from collections.abc import Sequence
 
 import msgspec
-import polars as pl
 
-from core.primitives import Address
-from sql.columns import encode, table_schema
+from core.primitives import Address, HexBytes
+from sql.columns import blob, encode
 from sql.rows import CoverageRow, PoolRow
-from sql.store import Readable, Transaction
-
-_ROWS_A_PART = 1_000
-
-
-class _Count(msgspec.Struct, frozen=True, kw_only=True):
-    count: int
+from sql.sqlite_file import Transaction
+from sql.store import Readable
 
 
-def insert_pools(tx: Transaction, pools: pl.DataFrame | Sequence[PoolRow]) -> int:
+class PoolFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """A stored pool, as far as its swaps are checked against it."""
+
+    pool_no: int
+    pool: Address
+    """The contract that emits its events."""
+    kind: str
+    token0: Address
+    token1: Address
+    block_number: int
+    log_index: int
+    """Of the event that announced it."""
+
+
+class _LaterPool(msgspec.Struct, frozen=True, kw_only=True):
+    pool_no: int
+    token0: Address
+    token1: Address
+    block_number: int
+    log_index: int
+
+
+def insert_pools(tx: Transaction, pools: Sequence[PoolRow]) -> int:
     """Store pools that are not stored yet; return how many were new.
 
-    A frame has the columns of PoolRow, in any order.
+    Of a pool that was announced more than once the earliest event counts, in whatever order they
+    come: a reorg that takes back the others leaves it.
     """
-    frame = pools if isinstance(pools, pl.DataFrame) else encode(pools, PoolRow)
-    if not frame.height:
+    if not pools:
         return 0
-    schema = table_schema("pool")
-    before = _count(tx)
-    with tx.frame("incoming_pool", frame.select(pl.col(n).cast(t) for n, t in schema.items())):
-        tx.execute("pools/insert_new")
-    return _count(tx) - before
+    newest = newest_pool_no(tx)
+    new = tx.execute_many("pools/insert_pool", map(encode, pools))
+    if new:
+        tx.execute("pools/insert_first_sides", above=newest)
+        tx.execute("pools/insert_second_sides", above=newest)
+    if new < len(pools):
+        for pool in pools:
+            _keep_earlier(tx, pool)
+    return new
+
+
+def newest_pool_no(store: Readable) -> int:
+    """Return the highest number of a pool of any chain; 0 if there is none."""
+    ((newest,),) = store.fetch_tuples("pools/find_newest")
+    return int(newest)
+
+
+def _keep_earlier(tx: Transaction, pool: PoolRow) -> None:
+    """Put a pool that is stored by a later event where this one announced it."""
+    later = tx.fetch_one(
+        "pools/find_later",
+        _LaterPool,
+        chain_id=pool.chain_id,
+        pool_key=blob(pool.pool_key),
+        block_number=pool.block_number,
+        log_index=pool.log_index,
+    )
+    if later is None:
+        return
+    place = (later.block_number, later.log_index, later.pool_no)
+    sides = dict.fromkeys((later.token0, later.token1))
+    tx.execute_many("pools/delete_side", ((pool.chain_id, blob(token), *place) for token in sides))
+    tx.execute_many("pools/move_pool", [encode(pool)])
+    place = (pool.block_number, pool.log_index, later.pool_no)
+    token0, token1 = blob(pool.token0), blob(pool.token1)
+    own = {token0: token1, token1: token0}
+    tx.execute_many(
+        "pools/insert_side",
+        ((pool.chain_id, token, *place, other) for token, other in own.items()),
+    )
+
+
+def find_pool(store: Readable, *, chain_id: int, pool_key: HexBytes) -> PoolFacts | None:
+    """Return the pool of a key; None if there is none."""
+    return store.fetch_one("pools/find_pool", PoolFacts, chain_id=chain_id, pool_key=blob(pool_key))
 
 
 def pools_of(
@@ -46,20 +102,18 @@ def pools_of(
     tokens themselves, as those have pools without number. `at_most` bounds the pools per contract
     (one may hold all): half of them the oldest and half the newest.
     """
-    frame = store.fetch_frame(
-        "pools/list_of_token",
+    if quotes is None:
+        return store.fetch(
+            "pools/list_of_token", PoolRow, chain_id=chain_id, token=blob(token), at_most=at_most
+        )
+    return store.fetch(
+        "pools/list_between",
+        PoolRow,
         chain_id=chain_id,
-        token=token,
-        quotes=None if quotes is None else list(quotes),
+        token=blob(token),
+        others=_hex_list(quotes),
         at_most=at_most,
     )
-    # Of tens of thousands of rows: JSON takes 2 us a row from column to struct, Python values 5; in
-    # slices, to bound the size of the text.
-    return [
-        row
-        for part in frame.iter_slices(_ROWS_A_PART)
-        for row in msgspec.json.decode(part.write_json(), type=list[PoolRow])
-    ]
 
 
 def first_pools_beside(
@@ -70,8 +124,8 @@ def first_pools_beside(
         "pools/list_first_beside",
         PoolRow,
         chain_id=chain_id,
-        token=token,
-        quotes=list(quotes),
+        token=blob(token),
+        others=_hex_list(quotes),
         at_most=at_most,
     )
 
@@ -82,6 +136,6 @@ def coverage_of(store: Readable, *, chain_id: int) -> list[CoverageRow]:
     return store.fetch("coverage/list_ranges", CoverageRow, chain_id=chain_id)
 
 
-def _count(tx: Transaction) -> int:
-    found = tx.fetch_one("pools/count_all", _Count)
-    return 0 if found is None else found.count
+def _hex_list(addresses: Sequence[Address]) -> str:
+    """Return a JSON array of hex, as SQLite has no parameters that are lists."""
+    return msgspec.json.encode([address[2:] for address in addresses]).decode()

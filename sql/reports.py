@@ -1,7 +1,6 @@
-"""Storage of reports: each is written and read as a whole, by the token's id.
+"""Storage of reports: each is written and read as a whole, by the token's address.
 
-A report is read from its compressed JSON body. The tables hold the same data for SQL queries, and
-are the fallback for a body that another release has written.
+A report is read from its compressed JSON body. The tables hold what searches ask for.
 """
 
 from collections.abc import Sequence
@@ -9,24 +8,18 @@ from collections.abc import Sequence
 import msgspec
 import zstandard
 
-from core.errors import StoreError
-from core.fields.scan_findings import ScanFindings
-from core.fields.static_findings import StaticFindings
 from core.primitives import Address, Hash32, RawAmount
-from core.report import (
-    ClockLimitRow,
-    EvidenceRow,
-    HolderRow,
-    PoolResultRow,
-    Report,
-    ReportRow,
-)
-from sql.finding_rows import from_rows, to_rows
-from sql.rows import FindingRow, RefusalRow, TokenRow
-from sql.store import Readable, Reader, Store, Transaction
+from core.report import PoolResultRow, Report, ReportRow
+from sql.columns import blob
+from sql.creator_tables import read_creator
+from sql.finding_rows import to_rows
+from sql.rows import RefusalRow, TokenRow
+from sql.sqlite_file import Transaction
+from sql.store import Readable, Store
+from sql.task_queue import add_task, drop_task, put_task
 from sql.tokens import read_token, track_tokens
 
-_PARTS = ("head", "finding", "pool", "holder", "clock_limit", "evidence", "refusal", "body")
+_PARTS = ("report", "finding", "pool", "holder", "body", "refusal")
 
 MOST_POOLS_IN_TABLE = 1_000
 """The deepest pools of a report; the body has all. Writing tens of thousands of rows with every
@@ -35,9 +28,15 @@ report is of little use to queries and costs more than the analysis."""
 _BODY_LEVEL = 1
 """zstd level: higher ones take twice as long and save nothing on addresses and ids."""
 
+_HISTORY_WORTH_REQUESTED = 1_000_000
 
-class _Resolved(msgspec.Struct, frozen=True, kw_only=True):
-    pools_resolved: bool
+
+class NextRefresh(msgspec.Struct, frozen=True, kw_only=True):
+    """When the background is to analyse a token again, and what that is worth beside others."""
+
+    worth: int
+    due_s: int
+    """Unix seconds."""
 
 
 class _Checked(msgspec.Struct, frozen=True, kw_only=True):
@@ -48,22 +47,22 @@ class _Body(msgspec.Struct, frozen=True, kw_only=True):
     body: bytes
 
 
-def write_report(store: Store, report: Report) -> None:
-    """Store a report, replacing the token's former report or refusal.
+def write_report(store: Store, report: Report, refresh: NextRefresh) -> None:
+    """Store a report, replacing the token's former report or refusal, and what is to be done next.
 
-    A token that is not tracked counts as requested, and is tracked from now on.
+    A token that is not tracked counts as requested, and is tracked from now on. Raises StoreError.
     """
     head = report.token
     with store.transaction() as tx:
-        token_id = _tracked_id(tx, head)
+        token = _tracked(tx, head)
+        token_id = token.token_id
         delete_reports(tx, token_id)
-        tx.insert("report", [head], token_id=token_id, pools_resolved=report.pools is not None)
+        tx.insert("report", [head], token_id=token_id, pools_resolved=int(report.pools is not None))
         tx.insert("report_finding", to_rows(report.static, report.scan), token_id=token_id)
         tx.insert("report_pool", _deepest(report.pools or ()), token_id=token_id)
         tx.insert("report_holder", report.holders, token_id=token_id)
-        tx.insert("report_clock_limit", report.clock_limits, token_id=token_id)
-        tx.insert("report_evidence", report.evidence, token_id=token_id)
         _insert_body(tx, token_id, report)
+        _plan_tasks(tx, token, head, refresh)
 
 
 def set_creator(
@@ -81,35 +80,28 @@ def set_creator(
     """
     with store.transaction() as tx:
         token = read_token(tx, chain_id=chain_id, address=address)
-        if token is None:
-            return
-        report = _read_body(tx, token.token_id) or _read(tx, token.token_id)
-        if report is None or report.token.block_hash != block_hash:
+        report = _read_body(tx, chain_id=chain_id, address=address)
+        if token is None or report is None or report.token.block_hash != block_hash:
             return
         tx.execute(
             "reports/update_creator",
             token_id=token.token_id,
-            block_hash=block_hash,
-            creator=creator,
+            block_hash=blob(block_hash),
+            creator=blob(creator),
             balance_raw=None if balance_raw is None else str(balance_raw),
         )
         head = msgspec.structs.replace(
             report.token, creator_address=creator, creator_balance_raw=balance_raw
         )
-        tx.execute("reports/delete_body", token_id=token.token_id)
         _insert_body(tx, token.token_id, msgspec.structs.replace(report, token=head))
 
 
-def read_report(store: Store, *, chain_id: int, address: Address) -> Report | None:
-    """Return the token's report, or None when there is none.
+def read_report(store: Readable, *, chain_id: int, address: Address) -> Report | None:
+    """Return the token's report; None if there is none, or it has another release's format.
 
     Pools come deepest first, holders by role and rank, the rest in written order.
     """
-    with store.snapshot() as reader:
-        token = read_token(reader, chain_id=chain_id, address=address)
-        if token is None:
-            return None
-        return _read_body(reader, token.token_id) or _read(reader, token.token_id)
+    return _read_body(store, chain_id=chain_id, address=address)
 
 
 def walletless_check_of(store: Readable, *, chain_id: int, token: Address) -> int | None:
@@ -122,39 +114,29 @@ def walletless_check_of(store: Readable, *, chain_id: int, token: Address) -> in
     return None if row is None else row.checked_at_s
 
 
-def write_refusal(store: Store, *, chain_id: int, address: Address, refusal: RefusalRow) -> None:
+def write_refusal(
+    store: Store, *, chain_id: int, address: Address, refusal: RefusalRow, refresh: NextRefresh
+) -> None:
     """Store that admission refused a tracked token; its former report is deleted.
 
     A refusal of an untracked address is not stored: callers can name any number of those.
     """
     with store.transaction() as tx:
         token = read_token(tx, chain_id=chain_id, address=address)
-        if token is not None:
-            delete_reports(tx, token.token_id)
-            tx.insert("refusal", [refusal], token_id=token.token_id)
+        if token is None:
+            return
+        delete_reports(tx, token.token_id)
+        tx.insert("refusal", [refusal], token_id=token.token_id)
+        drop_task(tx, "creator", token_id=token.token_id)
+        drop_task(tx, "history", token_id=token.token_id)
+        _plan_refresh(tx, token, refresh)
 
 
-def read_refusal(store: Store, *, chain_id: int, address: Address) -> RefusalRow | None:
+def read_refusal(store: Readable, *, chain_id: int, address: Address) -> RefusalRow | None:
     """Return the admission refusal of a tracked token; None if its latest result is a report, or it
     has none."""
-    with store.snapshot() as reader:
-        token = read_token(reader, chain_id=chain_id, address=address)
-        if token is None:
-            return None
-        return reader.fetch_one("reports/find_refusal", RefusalRow, token_id=token.token_id)
-
-
-def list_due(
-    store: Readable, *, chain_id: int, now_s: int, older_than_s: int, at_most: int
-) -> list[TokenRow]:
-    """Return tokens with a pool that need analysis: never analysed, unsettled, or analysed too long
-    ago."""
-    return store.fetch(
-        "reports/list_due",
-        TokenRow,
-        chain_id=chain_id,
-        before_s=now_s - older_than_s,
-        at_most=at_most,
+    return store.fetch_one(
+        "reports/find_refusal", RefusalRow, chain_id=chain_id, address=blob(address)
     )
 
 
@@ -164,20 +146,36 @@ def delete_reports(tx: Transaction, token_id: int) -> None:
         tx.execute(f"reports/delete_{part}", token_id=token_id)
 
 
-def _tracked_id(tx: Transaction, head: ReportRow) -> int:
+def _tracked(tx: Transaction, head: ReportRow) -> TokenRow:
     token = read_token(tx, chain_id=head.chain_id, address=head.address)
-    if token is None:
-        track_tokens(
-            tx,
-            chain_id=head.chain_id,
-            addresses=[head.address],
-            because="request",
-            block_number=head.block_number,
-        )
-        token = read_token(tx, chain_id=head.chain_id, address=head.address)
-    if token is None:
-        raise StoreError(path="token", reason=f"{head.address} was not kept")
-    return token.token_id
+    if token is not None:
+        return token
+    (token,) = track_tokens(
+        tx,
+        chain_id=head.chain_id,
+        seen={head.address: head.block_number},
+        because="request",
+    )
+    return token
+
+
+def _plan_tasks(tx: Transaction, token: TokenRow, head: ReportRow, refresh: NextRefresh) -> None:
+    _plan_refresh(tx, token, refresh)
+    now_s = head.scanned_at_s
+    is_known = head.creator_address is not None or read_creator(
+        tx, chain_id=head.chain_id, token=head.address
+    )
+    if head.is_settled and not is_known:
+        add_task(tx, "creator", token=token, worth=now_s, due_s=now_s)
+    requested = token.requested_at_block is not None
+    worth = _HISTORY_WORTH_REQUESTED if requested else 0
+    add_task(tx, "history", token=token, worth=worth, due_s=now_s)
+
+
+def _plan_refresh(tx: Transaction, token: TokenRow, refresh: NextRefresh) -> None:
+    """Tokens that are tracked only because of a request are analysed on request."""
+    if token.tracked_because != "request":
+        put_task(tx, "refresh", token=token, worth=refresh.worth, due_s=refresh.due_s)
 
 
 def _deepest(pools: Sequence[PoolResultRow]) -> Sequence[PoolResultRow]:
@@ -193,7 +191,7 @@ def _insert_body(tx: Transaction, token_id: int, report: Report) -> None:
 
 
 def _in_order(report: Report) -> Report:
-    """Return the report with its rows in the order in which the tables return them."""
+    """Return the report with its rows in the order in which it is answered."""
     pools = report.pools
     return msgspec.structs.replace(
         report,
@@ -202,9 +200,8 @@ def _in_order(report: Report) -> Report:
     )
 
 
-def _read_body(reader: Reader, token_id: int) -> Report | None:
-    """Read the body; None if there is none, or it has another release's format."""
-    found = reader.fetch_one("reports/find_body", _Body, token_id=token_id)
+def _read_body(reader: Readable, *, chain_id: int, address: Address) -> Report | None:
+    found = reader.fetch_one("reports/find_body", _Body, chain_id=chain_id, address=blob(address))
     if found is None:
         return None
     try:
@@ -212,28 +209,3 @@ def _read_body(reader: Reader, token_id: int) -> Report | None:
         return msgspec.json.decode(body, type=Report)
     except (zstandard.ZstdError, msgspec.DecodeError):
         return None
-
-
-def _read(reader: Readable, token_id: int) -> Report | None:
-    """Read a report from the tables; None if there is none, or the tables may not hold all of its
-    pools."""
-    head = reader.fetch_one("reports/find_head", ReportRow, token_id=token_id)
-    findings = reader.fetch("reports/list_findings", FindingRow, token_id=token_id)
-    resolved = reader.fetch_one("reports/find_pools_resolved", _Resolved, token_id=token_id)
-    if head is None or not findings or resolved is None:
-        return None
-    pools = reader.fetch("reports/list_pools", PoolResultRow, token_id=token_id)
-    if len(pools) >= MOST_POOLS_IN_TABLE:
-        return None
-    holders = reader.fetch("reports/list_holders", HolderRow, token_id=token_id)
-    limits = reader.fetch("reports/list_clock_limits", ClockLimitRow, token_id=token_id)
-    evidence = reader.fetch("reports/list_evidence", EvidenceRow, token_id=token_id)
-    return Report(
-        token=head,
-        static=from_rows(findings, StaticFindings),
-        scan=from_rows(findings, ScanFindings),
-        pools=tuple(pools) if resolved.pools_resolved else None,
-        holders=tuple(holders),
-        clock_limits=tuple(limits),
-        evidence=tuple(evidence),
-    )

@@ -1,7 +1,6 @@
 """Row types of the store and the ledger: one struct per table.
 
-Field order is column order. Addresses and hashes are 0x text in structs; the store keeps an address
-in the wide tables (transfer) as an integer id of the `address` dictionary.
+Addresses and hashes are 0x text in structs and blobs in the tables.
 """
 
 from typing import Literal
@@ -10,7 +9,7 @@ import msgspec
 
 from config.pool_families import DexKind
 from core.errors import RefusalCode
-from core.primitives import Address, Hash32
+from core.primitives import Address, Hash32, HexBytes, RawAmount
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True):
@@ -52,22 +51,16 @@ class TokenRow(Row, frozen=True, kw_only=True):
     first_seen_block: int
     transfers_from_block: int | None
     """Transfers are complete from this block on. None: none stored yet."""
-
-
-class RequestRow(Row, frozen=True, kw_only=True):
-    """A requested token. It stays tracked when its pools are reorganised away."""
-
-    chain_id: int
-    address: Address
-    block_number: int
-    """Head of the chain at the first request."""
+    requested_at_block: int | None
+    """Head of the chain at the first request: the token stays tracked when its pools are
+    reorganised away. None: nobody requested it."""
 
 
 class PoolRow(Row, frozen=True, kw_only=True, gc=False):
     """One pool, from its creation event."""
 
     chain_id: int
-    pool_key: str
+    pool_key: HexBytes
     """`pool` address, or the 32-byte id where one contract holds all: unique within a chain."""
     pool: Address
     """The pool's contract, or the one that holds all pools."""
@@ -92,6 +85,34 @@ class PoolRow(Row, frozen=True, kw_only=True, gc=False):
     """None: the zero address, or pools have no hooks."""
     block_number: int
     log_index: int
+
+
+class TransferRow(Row, frozen=True, kw_only=True, gc=False):
+    """One ERC-20 transfer of a tracked token."""
+
+    block_number: int
+    log_index: int
+    token_id: int
+    sender: bytes
+    """20 bytes."""
+    recipient: bytes
+    amount_raw: RawAmount
+
+
+class SwapRow(Row, frozen=True, kw_only=True, gc=False):
+    """One swap, as its event tells it."""
+
+    block_number: int
+    log_index: int
+    time_s: int
+    """Timestamp of its block, Unix seconds."""
+    emitter: Address
+    pool_key: HexBytes
+    kinds: tuple[str, ...]
+    """Kinds of pools whose swap events have this form."""
+    amount0: float
+    """Amount of token0 in smallest units: positive came into the pool, negative went out."""
+    amount1: float
 
 
 class LaunchRow(Row, frozen=True, kw_only=True):
@@ -144,8 +165,8 @@ class UndecodedRow(Row, frozen=True, kw_only=True):
     address: Address
     topic0: Hash32
     topic_count: int
-    data: str
-    """0x hex, at most the first 1,024 bytes."""
+    data: HexBytes
+    """At most the first 1,024 bytes."""
 
 
 class CoverageRow(Row, frozen=True, kw_only=True):

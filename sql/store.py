@@ -1,198 +1,113 @@
-"""The DuckDB store: concurrent reads from any thread, one write transaction at a time.
+"""The serving state of a store: one SQLite file of what is looked up one by one.
 
-SQL statements are loaded by name. All calls block; asynchronous callers use `asyncio.to_thread`.
+Reads run at the same time from any thread, one write transaction at a time. SQL statements are
+loaded by name. All calls block; asynchronous callers use `asyncio.to_thread`.
 """
 
+import tempfile
 import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
-import duckdb
 import msgspec
-import polars as pl
 
 from core.errors import StoreError
-from sql.columns import TABLES, decode, encode, table_schema
-from sql.connection import Connection
-from sql.statements import load_statement
+from sql.sqlite_file import FileLayout, Reader, SqliteFile, Transaction
+from sql.statements import QUERIES, SCHEMA
+from sql.store_files import StoreFiles
 
 T = TypeVar("T", bound=msgspec.Struct)
 
-_MEMORY_LIMIT = "2GB"
-_THREADS = 2
-"""DuckDB threads. Look-ups need one, analytical queries many; measured on look-ups, two cost
-nothing over one."""
+MEMORY = Path(":memory:")
+"""A store that is gone once it is closed."""
 
+SERVING_LAYOUT = FileLayout(
+    schema=SCHEMA, queries=QUERIES, synchronous="normal", commits_checkpoint=False, cache_mb=64
+)
 
-class Reader:
-    """Read statements on one cursor; see `Store.snapshot`."""
-
-    def __init__(self, cursor: duckdb.DuckDBPyConnection) -> None:
-        self._cursor = cursor
-
-    def fetch(self, query: str, row: type[T], /, **params: object) -> list[T]:
-        """Return all rows of statement `area/verb_noun` as structs. Raises StoreError."""
-        result = self._cursor.execute(load_statement(query), params or None)
-        names = [column[0] for column in result.description or ()]
-        return decode(names, result.fetchall(), row)
-
-    def fetch_one(self, query: str, row: type[T], /, **params: object) -> T | None:
-        """Return the first row, or None when there is none. Raises StoreError."""
-        found = self.fetch(query, row, **params)
-        return found[0] if found else None
-
-    def fetch_frame(self, query: str, /, **params: object) -> pl.DataFrame:
-        """Return all rows as a polars frame with their stored types. Raises StoreError."""
-        return self._cursor.execute(load_statement(query), params or None).pl()
-
-
-class Transaction(Reader):
-    """A write transaction: all of its writes become visible together, or none. Its own reads see
-    them at once."""
-
-    def execute(self, query: str, /, **params: object) -> None:
-        """Run a statement for its effect. Raises StoreError."""
-        self._cursor.execute(load_statement(query), params or None)
-
-    def insert(self, table: str, rows: Sequence[msgspec.Struct], /, **added: object) -> int:
-        """Append structs to the table of their type; `added` fills the columns before theirs.
-
-        A column `position` numbers the rows. Returns the number of rows. Raises StoreError;
-        KeyError for a table that holds no structs.
-        """
-        if not rows:
-            return 0
-        frame = encode(rows, TABLES[table])
-        schema = table_schema(table)
-        if "position" in schema:
-            frame = frame.with_row_index("position")
-        extra = [pl.lit(value, schema[name]).alias(name) for name, value in added.items()]
-        return self.insert_frame(table, frame.with_columns(extra))
-
-    def insert_frame(self, table: str, frame: pl.DataFrame) -> int:
-        """Append a frame to a table of structs; columns are matched by name.
-
-        Types are the stored ones: exact amounts as decimal text, flags as text. Returns the number
-        of rows. Raises StoreError; polars errors for a column that is missing or of another type.
-        """
-        schema = table_schema(table)
-        stored = frame.select(pl.col(name).cast(dtype) for name, dtype in schema.items())
-        if stored.height:
-            self._cursor.from_arrow(stored.to_arrow()).insert_into(table)
-        return stored.height
-
-    @contextmanager
-    def frame(self, name: str, frame: pl.DataFrame) -> Iterator[None]:
-        """Register a frame as a table of that name for the statements in the block."""
-        self._cursor.register(name, frame.to_arrow())
-        try:
-            yield
-        finally:
-            self._cursor.unregister(name)
+_CHECKPOINT_EVERY_S = 1.0
+_LONGEST_LOG_BYTES = 256 << 20
+"""A log that readers have kept from being reused is cut above this."""
 
 
 class Store:
-    """One open store file. Thread-safe."""
+    """One open store. Thread-safe; other processes may read and write it, too."""
 
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
-        self._writing = threading.Lock()
-        self._writer: int | None = None
+    def __init__(self, path: Path, file: SqliteFile) -> None:
+        self.path = path
+        self._file = file
+        self._is_closing = threading.Event()
+        self._checkpointer = threading.Thread(
+            target=self._keep_checkpointing, name="checkpoint", daemon=True
+        )
+        self._checkpointer.start()
 
     @classmethod
-    def open(
-        cls,
-        path: Path,
-        *,
-        read_only: bool = False,
-        memory_limit: str = _MEMORY_LIMIT,
-        threads: int = _THREADS,
-    ) -> "Store":
-        """Open a file, creating it if needed, and migrate it to the newest schema.
+    def open(cls, path: Path, *, must_exist: bool = False) -> "Store":
+        """Open the store at a path, creating its files if needed, and migrate it to the newest
+        schema.
 
-        `:memory:` keeps nothing on disk. Raises StoreError, with that reason when another process
-        owns the file.
+        `:memory:` keeps nothing. `must_exist`: create nothing. Raises StoreError.
         """
-        return cls(
-            Connection(path, read_only=read_only, memory_limit=memory_limit, threads=threads)
-        )
-
-    @property
-    def path(self) -> Path:
-        """Return the path of the store file."""
-        return self._connection.path
+        if path == MEMORY:
+            return _TemporaryStore()
+        if must_exist and not StoreFiles(prefix=path).serving.exists():
+            raise StoreError(path=str(path), reason="there is no such store")
+        return cls(path, SqliteFile(StoreFiles(prefix=path).serving, SERVING_LAYOUT))
 
     def fetch(self, query: str, row: type[T], /, **params: object) -> list[T]:
         """Return all rows of statement `area/verb_noun` as structs. Raises StoreError."""
-        with self._connection.lend() as cursor:
-            return Reader(cursor).fetch(query, row, **params)
+        return self._file.fetch(query, row, **params)
 
     def fetch_one(self, query: str, row: type[T], /, **params: object) -> T | None:
         """Return the first row, or None when there is none. Raises StoreError."""
-        with self._connection.lend() as cursor:
-            return Reader(cursor).fetch_one(query, row, **params)
+        found = self._file.fetch(query, row, **params)
+        return found[0] if found else None
 
-    def fetch_frame(self, query: str, /, **params: object) -> pl.DataFrame:
-        """Return all rows as a polars frame with their stored types. Raises StoreError."""
-        with self._connection.lend() as cursor:
-            return Reader(cursor).fetch_frame(query, **params)
+    def fetch_tuples(self, query: str, /, **params: object) -> list[tuple[Any, ...]]:
+        """Return all rows as they are stored: blobs as bytes. Raises StoreError."""
+        return self._file.fetch_tuples(query, **params)
 
-    @contextmanager
-    def snapshot(self) -> Iterator[Reader]:
-        """Yield a reader whose reads all see the same state."""
-        with self.cursor() as cursor:
-            yield Reader(cursor)
+    def snapshot(self) -> AbstractContextManager[Reader]:
+        """Yield a reader whose reads all see the same state. Raises StoreError."""
+        return self._file.snapshot()
 
-    @contextmanager
-    def cursor(self) -> Iterator[duckdb.DuckDBPyConnection]:
-        """Yield a bare cursor inside a read-only transaction. Raises StoreError."""
-        with self._connection.lend() as cursor:
-            cursor.execute("begin transaction read only")
-            try:
-                yield cursor
-            finally:
-                _end(cursor)
-
-    @contextmanager
-    def transaction(self) -> Iterator[Transaction]:
+    def transaction(self) -> AbstractContextManager[Transaction]:
         """Yield a write transaction: committed at the end of the block, rolled back on any
         exception.
 
-        Waits for the writer before it. Raises StoreError when the commit fails, and when this
-        thread is in a transaction already.
+        Waits for the writer before it. Raises StoreError when the commit fails, when another
+        process holds the file for too long, and when this thread is in a transaction already.
         """
-        if self._writer == threading.get_ident():
-            raise StoreError(path=str(self.path), reason="this thread is writing already")
-        with self._writing:
-            self._writer = threading.get_ident()
-            try:
-                with self._connection.lend() as cursor:
-                    yield from _written(cursor)
-            finally:
-                self._writer = None
+        return self._file.transaction()
 
     def close(self) -> None:
-        """Wait for a running transaction to end, then close the file."""
-        with self._writing:
-            self._connection.close()
+        """Wait for a running transaction to end, then close the files. A second call does
+        nothing."""
+        self._is_closing.set()
+        self._checkpointer.join()
+        self._file.close()
+
+    def _keep_checkpointing(self) -> None:
+        """Move the write-ahead log into the file now and then, so that no commit has to."""
+        while not self._is_closing.wait(_CHECKPOINT_EVERY_S):
+            # A full disk, or a reader that stays: the next turn tries again.
+            with suppress(StoreError):
+                self._file.checkpoint(truncate_above_bytes=_LONGEST_LOG_BYTES)
 
 
-def _written(cursor: duckdb.DuckDBPyConnection) -> Iterator[Transaction]:
-    cursor.begin()
-    try:
-        yield Transaction(cursor)
-        cursor.commit()
-    except BaseException:
-        _end(cursor)
-        raise
+class _TemporaryStore(Store):
+    """A store in a folder of its own, which goes with it."""
 
+    def __init__(self) -> None:
+        self._folder = tempfile.TemporaryDirectory(prefix="assay-")
+        path = Path(self._folder.name) / "store"
+        super().__init__(path, SqliteFile(StoreFiles(prefix=path).serving, SERVING_LAYOUT))
 
-def _end(cursor: duckdb.DuckDBPyConnection) -> None:
-    # After a failed commit or a fatal error there is no transaction left to roll back.
-    with suppress(duckdb.Error):
-        cursor.rollback()
+    def close(self) -> None:
+        super().close()
+        self._folder.cleanup()
 
 
 Readable = Store | Reader

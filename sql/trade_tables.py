@@ -1,12 +1,19 @@
 """Swaps in pools with an anchor token (wrapped native or stable) on one side."""
 
-from collections.abc import Sequence
+import heapq
+import itertools
+from collections.abc import Collection, Sequence
 
 import msgspec
-import polars as pl
 
-from core.primitives import Address
-from sql.store import Readable, Transaction
+from core.primitives import Address, HexBytes
+from sql.columns import blob
+from sql.pool_tables import PoolFacts, find_pool
+from sql.rows import SwapRow
+from sql.sqlite_file import Transaction
+from sql.store import Readable, Store
+
+_DELETED_AT_ONCE = 1_000
 
 
 class Trade(msgspec.Struct, frozen=True, kw_only=True):
@@ -17,29 +24,31 @@ class Trade(msgspec.Struct, frozen=True, kw_only=True):
     log_index: int
     time_s: int
     """Timestamp of its block, Unix seconds."""
-    pool_key: str
+    pool_key: HexBytes
     base: float
     """Unsigned amount of the requested token, in smallest units."""
     other: float
     """Unsigned amount of the other token, in smallest units."""
 
 
-class _Count(msgspec.Struct, frozen=True, kw_only=True):
-    count: int
+def insert_trades(
+    tx: Transaction, swaps: Sequence[SwapRow], *, chain_id: int, anchors: Collection[Address]
+) -> int:
+    """Store swaps of known pools that are not stored yet; return how many were new.
 
-
-def insert_trades(tx: Transaction, frame: pl.DataFrame, *, anchors: Sequence[Address]) -> int:
-    """Store trades of known pools that are not stored yet; return how many were new.
-
-    Columns chain_id, block_number, log_index, time_s, pool_key, amount0, amount1, emitter, and
-    kinds: a list of the pool kinds whose swap events have that form.
+    A swap counts if its pool is stored by an earlier event, is of one of its kinds and is the
+    emitter's, and if one of the pool's tokens is an anchor, not both.
     """
-    if not frame.height:
-        return 0
-    before = _count(tx)
-    with tx.frame("incoming_trade", frame):
-        tx.execute("trades/insert_new", anchors=list(anchors))
-    return _count(tx) - before
+    pools: dict[HexBytes, PoolFacts | None] = {}
+    rows = []
+    for swap in swaps:
+        if swap.pool_key not in pools:
+            pools[swap.pool_key] = find_pool(tx, chain_id=chain_id, pool_key=swap.pool_key)
+        pool = pools[swap.pool_key]
+        if pool is not None and _is_of(swap, pool, anchors):
+            place = (chain_id, swap.block_number, swap.log_index)
+            rows.append((*place, pool.pool_no, swap.time_s, swap.amount0, swap.amount1))
+    return tx.execute_many("trades/insert_trade", rows) if rows else 0
 
 
 def newest_trades(
@@ -47,27 +56,46 @@ def newest_trades(
     *,
     chain_id: int,
     token: Address,
-    pool_keys: Sequence[str],
+    pool_keys: Sequence[HexBytes],
     from_block: int,
     at_most: int,
 ) -> list[Trade]:
     """Return trades in these pools, which have the token on one side, newest first."""
-    return store.fetch(
-        "trades/list_newest",
-        Trade,
-        chain_id=chain_id,
-        token=token,
-        pool_keys=list(pool_keys),
-        from_block=from_block,
-        at_most=at_most,
+    by_pool = [
+        store.fetch(
+            "trades/list_newest",
+            Trade,
+            chain_id=chain_id,
+            token=blob(token),
+            pool_key=blob(pool_key),
+            from_block=from_block,
+            at_most=at_most,
+        )
+        for pool_key in pool_keys
+    ]
+    newest = heapq.merge(*by_pool, key=lambda trade: (-trade.block_number, -trade.log_index))
+    return list(itertools.islice(newest, at_most))
+
+
+def delete_old_trades(store: Store, *, chain_id: int, kept_s: float) -> None:
+    """Delete final trades older than the newest stored block by more than `kept_s` seconds, in
+    small steps. Raises StoreError."""
+    deleted = _DELETED_AT_ONCE
+    while deleted == _DELETED_AT_ONCE:
+        with store.transaction() as tx:
+            deleted = tx.execute(
+                "trades/delete_old",
+                chain_id=chain_id,
+                kept_s=int(kept_s),
+                at_most=_DELETED_AT_ONCE,
+            )
+
+
+def _is_of(swap: SwapRow, pool: PoolFacts, anchors: Collection[Address]) -> bool:
+    return (
+        pool.pool == swap.emitter
+        # A reorg that takes back the pool's event must not leave earlier swaps without a pool.
+        and (pool.block_number, pool.log_index) < (swap.block_number, swap.log_index)
+        and pool.kind in swap.kinds
+        and (pool.token0 in anchors) != (pool.token1 in anchors)
     )
-
-
-def delete_old_trades(tx: Transaction, *, chain_id: int, kept_s: float) -> None:
-    """Delete trades older than the newest stored block by more than `kept_s` seconds."""
-    tx.execute("trades/delete_old", chain_id=chain_id, kept_s=int(kept_s))
-
-
-def _count(tx: Transaction) -> int:
-    found = tx.fetch_one("trades/count_all", _Count)
-    return 0 if found is None else found.count

@@ -26,7 +26,7 @@ COMPILES = re.compile(
 )
 STARTS = re.compile(
     r"^(import|from) (subprocess|multiprocessing)\b|\btests\.sql\.(processes|children)\b"
-    r"|\bRedisServer\b|\bAnvilNode\(|\brun_compiler\(|\bprocess_pool\(",
+    r"|\bsql\.analyst\.query_runner\b|\bRedisServer\b|\bAnvilNode\(|\brun_compiler\(|\bprocess_pool\(",
     re.MULTILINE,
 )
 """Of a module that starts processes, itself or by a helper."""

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 import structlog
 from apscheduler.schedulers.asyncio import AsyncIOScheduler
 
-from analysis.background.retry_gate import RetryGate, schedule_by_chain
+from analysis.background.schedule import schedule_by_chain
 from analysis.pipeline.chain_context import ChainContext
 from analysis.reads.eth_reads import decode_uint
 from analysis.reads.read_batch import ReadBatch
@@ -17,21 +17,17 @@ from analysis.token.creation import ContractCreation, find_creation, find_launch
 from config.settings_model import AnalysisSettings
 from core.errors import StoreError, UpstreamError
 from core.primitives import Address, RawAmount
-from sql.creator_tables import Creatorless, list_creatorless, write_creator
+from sql.creator_tables import Creatorless, read_creatorless, write_creator
 from sql.launch_tables import launches_of
 from sql.reports import set_creator
 from sql.rows import CreatorRow
 from sql.store import Store
+from sql.task_queue import take_tasks
 
 _LOG = structlog.get_logger(__name__)
 
-_LOOKED_AT = 100
-"""Tokens read for the one that is looked up: others may have been tried without result lately."""
-
-_PAUSE_S = 3_600.0
+_PAUSE_S = 3_600
 """Seconds before a token is tried again that is too young, or whose node has no answer."""
-
-_MOST_REMEMBERED = 10_000
 
 
 class Creators:
@@ -48,7 +44,7 @@ class Creators:
         self._contexts = contexts
         self._store = store
         self._settings = settings
-        self._patience = RetryGate(now_s, at_most=_MOST_REMEMBERED)
+        self._now_s = now_s
 
     def schedule(self, scheduler: AsyncIOScheduler) -> None:
         """Add a job for each chain."""
@@ -59,18 +55,26 @@ class Creators:
         """Look up one token of one chain. Errors are logged."""
         context = self._contexts[slug]
         try:
-            waiting = await asyncio.to_thread(
-                list_creatorless, self._store, chain_id=context.chain.id, at_most=_LOOKED_AT
-            )
-            due = (one for one in waiting if self._patience.is_over(slug, one.address))
-            chosen = next(due, None)
+            chosen = await asyncio.to_thread(self._take_due, context.chain.id)
             if chosen is not None:
                 await self._look_up(context, chosen)
         except (UpstreamError, StoreError) as error:
             _LOG.info("creator not found out", chain=slug, why=str(error))
 
+    def _take_due(self, chain_id: int) -> Creatorless | None:
+        """Take the token that is worth most. None: none is due."""
+        now_s = int(self._now_s())
+        tasks = take_tasks(
+            self._store,
+            "creator",
+            chain_id=chain_id,
+            now_s=now_s,
+            again_s=now_s + _PAUSE_S,
+            at_most=1,
+        )
+        return read_creatorless(self._store, token_id=tasks[0].token.token_id) if tasks else None
+
     async def _look_up(self, context: ChainContext, one: Creatorless) -> None:
-        self._patience.begin(context.chain.slug, one.address, for_s=_PAUSE_S)
         head = await context.node.fetch_head()
         final = head.number - context.chain.finality_blocks
         found = await self._find(context, one.address, final=final) if final >= 0 else None

@@ -1,26 +1,23 @@
 """Background job that analyses due tokens before they are requested."""
 
 import asyncio
+import math
+import time
 from collections.abc import Callable, Mapping
 
 import structlog
 from apscheduler.schedulers.asyncio import AsyncIOScheduler
 
-from analysis.background.retry_gate import RetryGate, schedule_by_chain
+from analysis.background.refresh_budget import AnalysisCost, RefreshBudget
+from analysis.background.schedule import schedule_by_chain
 from analysis.pipeline.analyser import Analyser
 from config.settings_model import AnalysisSettings
 from core.errors import StoreError
-from core.primitives import Address
-from sql.reports import list_due
+from core.rpc.request_meter import metered
 from sql.store import Store
+from sql.task_queue import Task, take_tasks
 
 _LOG = structlog.get_logger(__name__)
-
-_LOOKED_AT = 4
-"""Tokens read for each that is analysed: some may have been tried without result lately."""
-
-_MOST_REMEMBERED = 1_000
-"""Tokens remembered as tried lately; the oldest are dropped first."""
 
 
 class DueTokenJob:
@@ -41,7 +38,14 @@ class DueTokenJob:
         self._chains = chains
         self._settings = settings
         self._now_s = now_s
-        self._patience = RetryGate(now_s, at_most=_MOST_REMEMBERED)
+        self._budgets = {
+            slug: RefreshBudget(
+                requests_per_hour=settings.background_requests_per_hour,
+                cpu_s_per_hour=settings.background_cpu_s_per_hour,
+                now_s=now_s,
+            )
+            for slug in chains
+        }
 
     def schedule(self, scheduler: AsyncIOScheduler) -> None:
         """Add a job for each chain."""
@@ -52,31 +56,35 @@ class DueTokenJob:
 
     async def go(self, slug: str) -> None:
         """Run one round of one chain: at most as many tokens as may be analysed at the same
-        time."""
+        time, and none once the hour's budget is used up."""
+        budget = self._budgets[slug]
+        if not budget.is_left:
+            return
         try:
-            due = await asyncio.to_thread(self._read_due, self._chains[slug])
+            due = await asyncio.to_thread(self._take_due, self._chains[slug])
         except StoreError as error:
             _LOG.error("due tokens cannot be read", chain=slug, why=str(error))
             return
-        worth = [token for token in due if self._patience.is_over(slug, token)]
-        chosen = worth[: self._settings.concurrency]
-        # The analyser logs errors; a round goes on with the other tokens.
-        await asyncio.gather(
-            *(self._judge(slug, token) for token in chosen), return_exceptions=True
-        )
+        if not due:
+            return
+        started_s = time.process_time()
+        with metered() as meter:
+            # The analyser logs errors; a round goes on with the other tokens.
+            await asyncio.gather(
+                *(self._analyser.refresh(slug, task.token.address) for task in due),
+                return_exceptions=True,
+            )
+        budget.spend(AnalysisCost(requests=meter.requests, cpu_s=time.process_time() - started_s))
 
-    def _read_due(self, chain_id: int) -> list[Address]:
-        rows = list_due(
+    def _take_due(self, chain_id: int) -> list[Task]:
+        """Take tokens that are due. One that is still due after its analysis (the node did not
+        answer, the outcome could not be stored) is not tried again for a while."""
+        now_s = int(self._now_s())
+        return take_tasks(
             self._store,
+            "refresh",
             chain_id=chain_id,
-            now_s=int(self._now_s()),
-            older_than_s=int(self._settings.background_refresh_s),
-            at_most=_LOOKED_AT * self._settings.concurrency,
+            now_s=now_s,
+            again_s=now_s + math.ceil(self._settings.refresh_after_s),
+            at_most=self._settings.concurrency,
         )
-        return [row.address for row in rows]
-
-    async def _judge(self, slug: str, token: Address) -> None:
-        """Analyse one token. If it is still due afterwards (the node did not answer, the outcome
-        could not be stored), it is not tried again for a while."""
-        self._patience.begin(slug, token, for_s=self._settings.refresh_after_s)
-        await self._analyser.refresh(slug, token)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from analysis.market.liquidity_value import Price
 from analysis.market.token_price import LastTrade
 from config.chains import Chain
-from core.primitives import Address, RawAmount
+from core.primitives import Address, HexBytes, RawAmount
 from core.report import PoolResultRow, Report
 from sql.store import Store
 from sql.trade_tables import newest_trades
@@ -25,7 +25,7 @@ _LOOKED_AT = 50
 
 
 class StoredTrades:
-    """analysis.market.token_price.Trades over the DuckDB store."""
+    """analysis.market.token_price.Trades over the store."""
 
     def __init__(self, store: Store, prices: Callable[[Chain], Mapping[Address, Price]]) -> None:
         """Read from `store`. `prices` returns a chain's anchors with the prices that are known
@@ -49,7 +49,7 @@ class StoredTrades:
             self._store,
             chain_id=chain.id,
             token=report.token.address,
-            pool_keys=list(pools),
+            pool_keys=[HexBytes(key) for key in pools],
             from_block=report.token.block_number - chain.blocks_in(_OLDEST_S),
             at_most=_LOOKED_AT,
         )

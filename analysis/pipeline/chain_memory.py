@@ -7,7 +7,7 @@ import secrets
 from collections import deque
 from collections.abc import Callable, Mapping
 from time import monotonic
-from typing import Final, Literal
+from typing import Final, Generic, TypeVar
 
 import msgspec
 from cachetools import TTLCache
@@ -36,21 +36,35 @@ PRICE_AGE_S: Final = 3_600.0
 CONTRACT_AGE_S: Final = 86_400.0
 """Most seconds that facts of routers and stables are believed: some are behind proxies."""
 
-_Scalar = Literal["native price", "oracle", "tips", "base fee"]
-_AGES_S: Final[dict[_Scalar, float]] = {
-    "native price": PRICE_AGE_S,
-    "oracle": PRICE_AGE_S,
-    "tips": fee_market.REMEMBERED_S,
-    "base fee": CONTRACT_AGE_S,
-}
+T = TypeVar("T")
+
+
+class Remembered(Generic[T]):
+    """One fact, believed for a while."""
+
+    def __init__(self, age_s: float, now_s: Callable[[], float]) -> None:
+        self._age_s = age_s
+        self._now_s = now_s
+        self._value: T | None = None
+        self._until_s = 0.0
+
+    def remember(self, value: T | None) -> None:
+        """Keep the fact from now on. None: it is not known any more."""
+        self._value, self._until_s = value, self._now_s() + self._age_s
+
+    def recall(self) -> T | None:
+        """Return the fact. None: not known, or too old."""
+        return self._value if self._now_s() < self._until_s else None
 
 
 class ChainMemory:
     """What analyses of one chain have learnt. A fact that is too old is as one never learnt."""
 
     def __init__(self, now_s: Callable[[], float] = monotonic) -> None:
-        self._now_s = now_s
-        self._learnt: dict[_Scalar, tuple[float, object]] = {}
+        self._native_usd = Remembered[float](PRICE_AGE_S, now_s)
+        self._has_oracle = Remembered[bool](PRICE_AGE_S, now_s)
+        self._recent_tips = Remembered[tuple[int, int]](fee_market.REMEMBERED_S, now_s)
+        self._keeps_base_fee = Remembered[bool](CONTRACT_AGE_S, now_s)
         self._routers = TTLCache[Address, RouterFacts](_MOST_CONTRACTS, CONTRACT_AGE_S, timer=now_s)
         self._slots = TTLCache[Address, int](_MOST_CONTRACTS, CONTRACT_AGE_S, timer=now_s)
         self._tiers: dict[Address, Tiers] = {}
@@ -62,18 +76,17 @@ class ChainMemory:
 
     def remember_native_price(self, usd: float | None, *, has_oracle: bool) -> None:
         """Keep the price of the native coin, and whether the oracle's answer was usable."""
-        self._remember("native price", usd)
-        self._remember("oracle", has_oracle)
+        self._native_usd.remember(usd)
+        self._has_oracle.remember(has_oracle)
 
     def recall_native_usd(self) -> float | None:
         """Return US dollars of the native coin. None: not known, or too old."""
-        usd = self._recall("native price")
-        return usd if isinstance(usd, float) else None
+        return self._native_usd.recall()
 
     @property
     def has_oracle(self) -> bool:
         """True if the oracle's last price was usable: pools need not be read beside it."""
-        return self._recall("oracle") is True
+        return self._has_oracle.recall() is True
 
     # --- contracts ----------------------------------------------------------------------------
 
@@ -105,14 +118,14 @@ class ChainMemory:
 
     def ask_tips(self, batch: ReadBatch) -> RequestHandle[tuple[int, int]] | None:
         """Add the request for recent fees. None: the last ones are recent enough."""
-        if self._recall("tips") is not None:
+        if self._recent_tips.recall() is not None:
             return None
         return batch.request(fee_market.history_request(), returns=fee_market.read_tips)
 
     def remember_tips(self, tips_wei: tuple[int, int]) -> None:
         """Keep recent priority fees. The last ones are used until newer ones are read."""
         self._tips_wei = tips_wei
-        self._remember("tips", tips_wei)
+        self._recent_tips.remember(tips_wei)
 
     def remember_proposer(self, proposer: Address) -> None:
         """Keep the proposer of a block."""
@@ -126,13 +139,13 @@ class ChainMemory:
             base_fee_wei=header.base_fee_wei,
             proposers=tuple(self._proposers) or (header.proposer,),
             tips_wei=self._tips_wei,
-            is_validated=self._recall("base fee") is False,
+            is_validated=self._keeps_base_fee.recall() is False,
         )
 
     @property
     def is_base_fee_open(self) -> bool:
         """True if a simulation is still to probe whether simulated blocks keep the base fee."""
-        return self._recall("base fee") is None
+        return self._keeps_base_fee.recall() is None
 
     def remember_base_fee(
         self, simulation: Simulation, probe: CallHandle, result: SimulationResult | NotSimulated
@@ -140,15 +153,10 @@ class ChainMemory:
         """Keep the result of `probe`, of `fee_market.with_probe`."""
         kept = fee_market.keeps_base_fee(simulation, probe, result)
         if kept is not None:
-            self._remember("base fee", kept)
+            self._keeps_base_fee.remember(kept)
 
     def with_base_fee(self, disguise: Disguise) -> Disguise:
         """Return the disguise with what was learnt of the base fee since it was made."""
-        return msgspec.structs.replace(disguise, is_validated=self._recall("base fee") is False)
-
-    def _remember(self, name: _Scalar, value: object) -> None:
-        self._learnt[name] = (self._now_s(), value)
-
-    def _recall(self, name: _Scalar) -> object:
-        learnt_at_s, value = self._learnt.get(name, (0.0, None))
-        return value if self._now_s() - learnt_at_s < _AGES_S[name] else None
+        return msgspec.structs.replace(
+            disguise, is_validated=self._keeps_base_fee.recall() is False
+        )

@@ -5,7 +5,7 @@ real holders in the deepest pool goes to the evidence only, because today's hold
 later buyers.
 """
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Protocol, TypeVar
 
 import msgspec
@@ -56,6 +56,7 @@ class _Written(Protocol):
 
 
 _W = TypeVar("_W", bound=_Written)
+_Found = TypeVar("_Found")
 
 
 class PoolSimulations(msgspec.Struct, frozen=True, kw_only=True):
@@ -170,44 +171,56 @@ def read_simulations(
     written: PoolSimulations, results: Sequence[SimulationResult | NotSimulated]
 ) -> PoolFindings:
     """Judge the results; a simulation that was not run leaves None."""
-    rest, key = iter(results), written.setup.candidate.key
-    parts, later = _with_result(written.parts, rest), _with_result(written.later, rest)
-    others, permit2 = _with_result(written.crowd, rest), _with_result(written.permit2, rest)
-    census = _with_result(written.census, rest)
-    in_parts = by_moment = after_others = by_permit2 = None
-    rows: list[EvidenceRow] = []
-    if parts is not None:
-        in_parts = partial_sales.read_result(*parts)
-        rows.append(_row(f"sell_in_parts:{key}", partial_sales.VERSION, parts, in_parts))
-    if later is not None:
-        by_moment = later_sales.read_result(*later)
-        rows.append(_row(f"sell_later:{key}", later_sales.VERSION, later, by_moment))
-    if others is not None:
-        after_others = crowd_sales.read_result(*others)
-        rows.append(_row(f"sell_after_others:{key}", crowd_sales.VERSION, others, after_others))
-    if permit2 is not None:
-        by_permit2 = permit2_sale.read_result(*permit2)
-        rows.append(_row(f"sell_by_permit2:{key}", permit2_sale.VERSION, permit2, by_permit2))
-    if census is not None:
-        counts = holder_sell_census.read_result(*census)
-        rows.append(_row("sell_census", holder_sell_census.VERSION, census, counts))
+    key, judge = written.setup.candidate.key, _Judge(results)
+    in_parts = judge(
+        written.parts, partial_sales.read_result, f"sell_in_parts:{key}", partial_sales.VERSION
+    )
+    by_moment = judge(
+        written.later, later_sales.read_result, f"sell_later:{key}", later_sales.VERSION
+    )
+    after_others = judge(
+        written.crowd, crowd_sales.read_result, f"sell_after_others:{key}", crowd_sales.VERSION
+    )
+    by_permit2 = judge(
+        written.permit2, permit2_sale.read_result, f"sell_by_permit2:{key}", permit2_sale.VERSION
+    )
+    judge(written.census, holder_sell_census.read_result, "sell_census", holder_sell_census.VERSION)
     return PoolFindings(
         sells_in_parts=in_parts,
         later=by_moment,
         crowd=after_others,
         by_permit2=by_permit2,
-        evidence=tuple(rows),
+        evidence=tuple(judge.evidence),
     )
 
 
-def _with_result(
-    written: _W | None, rest: Iterator[SimulationResult | NotSimulated]
-) -> tuple[_W, SimulationResult] | None:
-    """Return the simulation with the next result. None: it was not written, or not run."""
-    if written is None:
-        return None
-    result = next(rest)
-    return (written, result) if isinstance(result, SimulationResult) else None
+class _Judge:
+    """Takes the next result for each simulation that was written, in the order of `jobs`."""
+
+    def __init__(self, results: Sequence[SimulationResult | NotSimulated]) -> None:
+        self._results = iter(results)
+        self.evidence: list[EvidenceRow] = []
+
+    def __call__(
+        self,
+        written: _W | None,
+        read: Callable[[_W, SimulationResult], _Found],
+        key: str,
+        version: int,
+    ) -> _Found | None:
+        """Return what was found, and keep its evidence. None: not written, or not run."""
+        if written is None:
+            return None
+        result = next(self._results)
+        if isinstance(result, NotSimulated):
+            return None
+        found = read(written, result)
+        self.evidence.append(
+            simulation_evidence(
+                key, version, written.simulation, result, found, shown=written.shown
+            )
+        )
+        return found
 
 
 def _blocks(
@@ -218,13 +231,4 @@ def _blocks(
         block_time_s=context.chain.block_time_s,
         now_s=int(context.now_s()),
         waits_s=waits_s,
-    )
-
-
-def _row(
-    key: str, version: int, run: tuple[_Written, SimulationResult], outcome: object
-) -> EvidenceRow:
-    written, result = run
-    return simulation_evidence(
-        key, version, written.simulation, result, outcome, shown=written.shown
     )

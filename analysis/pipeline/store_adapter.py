@@ -1,14 +1,17 @@
-"""Adapter from the analysis to the DuckDB store: indexed facts, static results and reports."""
+"""Adapter from the analysis to the store: indexed facts, static results and reports."""
 
 import asyncio
 import sys
 from collections.abc import Sequence
 
 from analysis.market.venues.pool_bounds import MOST_SWEPT
+from analysis.pipeline.refresh_policy import next_refresh, refresh_of_refused
 from analysis.reads.indexed_facts import IndexedFacts, TransferHistory
 from config.chains import Chain
+from config.settings_model import AnalysisSettings
 from core.primitives import ZERO_ADDRESS, Address, BlockRef, Hash32
 from core.report import Report
+from sql.balances import holders_of, top_holders
 from sql.codes import delete_other_versions, read_found, write_found
 from sql.creator_tables import read_creator
 from sql.history_tables import read_history
@@ -16,9 +19,9 @@ from sql.launch_tables import launches_of
 from sql.pool_tables import coverage_of, first_pools_beside, pools_of
 from sql.reports import read_report, walletless_check_of, write_refusal, write_report
 from sql.rows import CoverageRow, RefusalRow
-from sql.store import Reader, Store
+from sql.sqlite_file import Reader
+from sql.store import Store
 from sql.tokens import read_token
-from sql.transfer_tables import holders_of
 
 _HOLDERS_READ = 25
 
@@ -32,11 +35,12 @@ not read again for the few pools that are younger."""
 
 
 class ReportStore:
-    """`FactsIndex`, `StoredResults` and `ReportStorage` over the DuckDB store. Every call runs in a
+    """`FactsIndex`, `StoredResults` and `ReportStorage` over the store. Every call runs in a
     thread of its own."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, settings: AnalysisSettings) -> None:
         self._store = store
+        self._settings = settings
 
     async def known(
         self, chain: Chain, token: Address, quotes: Sequence[Address], pin: BlockRef | None
@@ -73,12 +77,19 @@ class ReportStore:
 
     async def write(self, report: Report) -> None:
         """Replace the token's report, in one transaction."""
-        await asyncio.to_thread(write_report, self._store, report)
+        await asyncio.to_thread(
+            write_report, self._store, report, next_refresh(report, self._settings)
+        )
 
     async def refuse(self, chain_id: int, token: Address, refusal: RefusalRow) -> None:
         """Store that the token was not admitted."""
         await asyncio.to_thread(
-            write_refusal, self._store, chain_id=chain_id, address=token, refusal=refusal
+            write_refusal,
+            self._store,
+            chain_id=chain_id,
+            address=token,
+            refusal=refusal,
+            refresh=refresh_of_refused(refusal.refused_at_s, self._settings),
         )
 
     def _known(
@@ -104,7 +115,7 @@ class ReportStore:
                     at_most=_OTHER_POOLS_READ,
                 )
             )
-            holders = holders_of(reader, chain_id=chain.id, token=token, at_most=_HOLDERS_READ)
+            holders = top_holders(reader, chain_id=chain.id, token=token, at_most=_HOLDERS_READ)
             made = read_creator(reader, chain_id=chain.id, token=token)
             coverage = _Coverage(reader, chain, pin)
             return IndexedFacts(
@@ -120,25 +131,24 @@ class ReportStore:
                     for pad in chain.launchpads
                     if coverage.has(pad.subject, since=pad.from_block)
                 ),
-                holders=tuple((holder.owner, holder.amount_raw) for holder in holders.top),
-                past=_read_past(reader, chain.id, token, held_raw=holders.held_raw),
+                holders=tuple((holder.owner, holder.amount_raw) for holder in holders),
+                past=_read_past(reader, chain.id, token),
                 creator=None if made is None else made.creator,
                 no_wallet_at_s=walletless_check_of(reader, chain_id=chain.id, token=token),
             )
 
 
-def _read_past(
-    reader: Reader, chain_id: int, address: Address, *, held_raw: int
-) -> TransferHistory:
+def _read_past(reader: Reader, chain_id: int, address: Address) -> TransferHistory:
     token = read_token(reader, chain_id=chain_id, address=address)
     if token is None or token.transfers_from_block is None:
         return TransferHistory()
     history = read_history(reader, token_id=token.token_id)
     is_whole = token.transfers_from_block == 0 or (history is not None and history.is_whole)
+    if not is_whole:
+        return TransferHistory(from_block=token.transfers_from_block)
+    holdings = holders_of(reader, chain_id=chain_id, token=address, at_most=1)
     return TransferHistory(
-        from_block=token.transfers_from_block,
-        is_whole=is_whole,
-        held_raw=held_raw if is_whole else None,
+        from_block=token.transfers_from_block, is_whole=True, held_raw=holdings.held_raw
     )
 
 

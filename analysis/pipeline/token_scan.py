@@ -41,8 +41,8 @@ class TokenScan:
 
     newest: BlockRef | None
     """None: the first round reads it inside a packed call."""
-    known: IndexedFacts | None
-    """None once the first round has used it: rows of very many pools take much memory."""
+    known: IndexedFacts
+    """Deleted by the first round, which uses it: rows of very many pools take much memory."""
     no_wallet_at_s: int | None
     first_round: FirstRound
     state: MarketState
@@ -86,10 +86,9 @@ class TokenScan:
 
     async def read_first_round(self) -> None:
         """Read everything that needs only the token's address. Raises TokenRefusedError."""
-        assert self.known is not None  # noqa: S101 - set by `read_index`
         self.first_round = await run_first_round(self.context, self.token, self.newest, self.known)
         self.no_wallet_at_s = self.known.no_wallet_at_s
-        self.known = None
+        del self.known
 
     async def value_pools(self) -> None:
         """Value and rank the pools."""

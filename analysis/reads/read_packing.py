@@ -81,8 +81,10 @@ def _home(read: ContractRead, packs: dict[_Key, ReadPack]) -> ReadPack | None:
     """Return the pack of a read without a source. None: that pack's overrides conflict."""
     owner = read.contract if isinstance(read, SlotRead) else None
     overrides = _overrides(read)
-    at = owner or Address("0x" + secrets.token_hex(20))
-    pack = packs.setdefault((owner, bool(overrides)), ReadPack(at=at))
+    key = owner, bool(overrides)
+    pack = packs.get(key)
+    if pack is None:
+        pack = packs[key] = ReadPack(at=owner or Address("0x" + secrets.token_hex(20)))
     if any(pack.overrides.get(name, change) != change for name, change in overrides.items()):
         return None
     pack.overrides |= overrides

@@ -25,7 +25,6 @@ from analysis.static.detectors.registry import DETECTORS
 from analysis.static.evm.budget import Budget
 from analysis.static.evm.disassembly import Program, hash_of, split, strip_metadata
 from analysis.static.evm.exploration import Exploration
-from analysis.static.evm.expressions import ExprPool
 from analysis.static.evm.path_explorer import explore
 from analysis.static.evm.path_state import HOLDER_FUNCTIONS, Note, Notes
 from analysis.static.token_model.cap_extraction import cap_rules
@@ -122,7 +121,7 @@ def _explore(
     program: Program, functions: _Functions, budget: Budget
 ) -> tuple[ContractModel, Exploration]:
     listed = set(functions)
-    exploration = explore(program, selectors=listed, budget=budget, pool=ExprPool())
+    exploration = explore(program, selectors=listed, budget=budget)
     delegation = find_delegation(program, exploration.notes)
     selectors = listed | exploration.notes.selectors
     return ContractModel(program, exploration, selectors, delegation), exploration

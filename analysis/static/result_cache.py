@@ -7,10 +7,9 @@ interpreter lock and delay requests.
 
 import asyncio
 import os
-from collections.abc import Callable
 from concurrent.futures import Executor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from typing import Final, Protocol, TypeVar
+from typing import Final, Protocol
 
 import msgspec
 import structlog
@@ -23,8 +22,6 @@ from analysis.static.worker_pool import process_pool
 from core.errors import StoreError
 from core.primitives import Hash32
 from core.single_flight import SingleFlight
-
-T = TypeVar("T")
 
 _LOG = structlog.get_logger(__name__)
 
@@ -97,7 +94,7 @@ class StaticResultCache:
             await self._codes.forget_codes(but_of_version=analysis_version())
         except StoreError as error:
             _LOG.warning("old answers not removed", why=str(error))
-        await self._work_out(analyse_code, b"")
+        await self._analyse(b"")
 
     def close(self) -> None:
         """Shut the workers down without waiting; pending analyses are cancelled."""
@@ -107,7 +104,7 @@ class StaticResultCache:
         is_kept = len(stripped) > _SMALL
         found = await self._read(hash_of(stripped)) if is_kept and not anew else None
         if found is None:
-            found = await self._work_out(analyse_code, stripped) or unanalysed(stripped)
+            found = await self._analyse(stripped) or unanalysed(stripped)
             if is_kept and not found.is_timed_out:
                 await self._keep(len(stripped), found)
         self._recent[stripped] = found
@@ -128,13 +125,13 @@ class StaticResultCache:
         except StoreError as error:
             _LOG.warning("what a code tells not stored", code=found.code_hash, why=str(error))
 
-    async def _work_out(self, work: Callable[..., T | None], *given: object) -> T | None:
-        """Run the work in a worker. None: two workers died of it."""
+    async def _analyse(self, stripped: bytes) -> CodeAnalysis | None:
+        """Analyse the code in a worker. None: two workers died of it."""
         loop = asyncio.get_running_loop()
         for _ in range(2):
             workers = self._workers
             try:
-                return await loop.run_in_executor(workers, work, *given)
+                return await loop.run_in_executor(workers, analyse_code, stripped)
             except BrokenProcessPool as error:
                 # The first task to notice replaces the pool; the others go on with the new one.
                 if self._workers is workers:

@@ -32,6 +32,11 @@ def decimal_text(amount_raw: RawAmount, *, decimals: int) -> str:
     return f"{whole}.{fraction}" if fraction else str(whole)
 
 
+def share_text(part_raw: int, *, of_raw: int) -> str:
+    """Return the part of the whole, 0 to 1, as `number_text`. 0 when the whole is 0."""
+    return number_text(part_raw / of_raw if of_raw else 0.0)
+
+
 def number_text(value: float) -> str:
     """Return the shortest decimal string that parses to the same number: '0.02', '1', '12.5'."""
     text = format(Decimal(repr(value)), "f")

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, get_type_hints
 import msgspec
 from msgspec import Meta
 
-from api.formats.amounts import decimal_text, number_text
+from api.formats.amounts import decimal_text, number_text, share_text
 from api.formats.field_table import keys_named, named_by, value_of
 from api.formats.native import holders_of
 from api.formats.shape_building import Shape, complete
@@ -155,7 +155,7 @@ def _holders(report: Report) -> tuple[CompatHolder, ...]:
         CompatHolder(
             address=checksum(row.owner),
             balance=decimal_text(row.amount_raw, decimals=token.decimals),
-            percent=number_text(row.amount_raw / token.supply_raw if token.supply_raw else 0.0),
+            percent=share_text(row.amount_raw, of_raw=token.supply_raw),
         )
         for row in holders_of(report.holders, "top")
     )

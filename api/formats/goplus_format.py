@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from api.formats.amounts import decimal_text, number_text
+from api.formats.amounts import decimal_text, number_text, share_text
 from api.formats.compat import Digit, digit, either
 from api.formats.field_table import finding_of, keys_named, named_by
 from api.formats.native import holders_of
@@ -188,7 +188,7 @@ def _creator_balance(known: _Known) -> str | None:
 def _creator_share(known: _Known) -> str | None:
     token = known.report.token
     held = token.creator_balance_raw
-    return None if held is None else _share(held, token.supply_raw)
+    return None if held is None else share_text(held, of_raw=token.supply_raw)
 
 
 TABLE: dict[str, GoplusRule] = {
@@ -243,7 +243,7 @@ def _holder(row: HolderRow, report: Report) -> GoPlusHolder:
         tag=tag,
         is_contract=1 if row.owner in pools else UNSET,
         balance=decimal_text(row.amount_raw, decimals=token.decimals),
-        percent=_share(row.amount_raw, token.supply_raw),
+        percent=share_text(row.amount_raw, of_raw=token.supply_raw),
         is_locked=1 if is_burnt else 0,
     )
 
@@ -251,7 +251,3 @@ def _holder(row: HolderRow, report: Report) -> GoPlusHolder:
 def _name(dex: str) -> str:
     """Return the exchange name in GoPlus style: UniswapV2."""
     return dex.replace(" ", "")
-
-
-def _share(part_raw: int, of_raw: int) -> str:
-    return number_text(part_raw / of_raw if of_raw else 0.0)

@@ -1,7 +1,6 @@
 """The HTTP server, run inside the event loop that also runs the indexers and analyses."""
 
 import asyncio
-import signal
 import socket
 import sys
 import threading
@@ -127,10 +126,3 @@ def check_address(host: str, port: int) -> int:
         raise ConfigError(
             source="listen address", key=f"{host}:{port}", reason=error.strerror or str(error)
         ) from error
-
-
-def stop_on_signals(stop: asyncio.Event) -> None:
-    """Set the event on SIGINT and SIGTERM, in the running loop."""
-    loop = asyncio.get_running_loop()
-    for name in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(name, stop.set)

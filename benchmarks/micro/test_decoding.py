@@ -1,14 +1,14 @@
-"""What decoding of transfers takes: all at once in columns, and log by log with a general decoder.
+"""What decoding of transfers takes: by learned layouts, in general columns, and log by log.
 
 A run decodes LOGS logs, so a log takes a thousandth of the printed time.
 """
 
 import msgspec
-import polars as pl
 from eth_abi.abi import decode, encode
 from pytest_benchmark.fixture import BenchmarkFixture
 
 from core.abi import topic_of
+from indexer.decode.log_answers import LogDecoder
 from indexer.decode.logs import decode_logs
 from indexer.decode.transfer_events import decode_transfers
 
@@ -42,12 +42,13 @@ def answer_of(count: int) -> msgspec.Raw:
 
 
 def by_column(answer: msgspec.Raw) -> int:
-    """As the indexer does it."""
-    tracked = pl.DataFrame(
-        {"address": [TOKEN], "from_block": [0]},
-        schema={"address": pl.String, "from_block": pl.Int64},
-    )
-    return decode_transfers(decode_logs(answer), tracked).transfers.height
+    """As the indexer does it with small answers, and with logs that no layout fits."""
+    return len(decode_transfers(decode_logs(answer)).transfers)
+
+
+def by_layout(decoder: LogDecoder, answer: msgspec.Raw) -> int:
+    """As the indexer does it with large answers, once it has seen some."""
+    return len(decode_transfers(decoder.decode(answer)).transfers)
 
 
 def by_row(answer: msgspec.Raw) -> int:
@@ -61,6 +62,10 @@ def by_row(answer: msgspec.Raw) -> int:
         for log in msgspec.json.decode(answer, type=list[_Log])
     ]
     return len(rows)
+
+
+def test_decode_by_layouts(benchmark: BenchmarkFixture) -> None:
+    assert benchmark(by_layout, LogDecoder(), answer_of(LOGS)) == LOGS
 
 
 def test_decode_in_columns(benchmark: BenchmarkFixture) -> None:

@@ -116,6 +116,11 @@ class RpcClient:
         return ", ".join(endpoint.service for endpoint in self._endpoints)
 
     @property
+    def endpoint_count(self) -> int:
+        """Return the number of endpoints, usable or not."""
+        return len(self._endpoints)
+
+    @property
     def can_subscribe(self) -> bool:
         """True if an endpoint is a WebSocket."""
         return any(isinstance(one.transport, WebSocketTransport) for one in self._endpoints)

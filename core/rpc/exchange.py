@@ -12,6 +12,7 @@ from core.rpc.failures import (
     RateLimitedError,
 )
 from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
+from core.rpc.request_meter import note_requests
 from core.rpc.wire import decode_answers, encode_requests, is_passing
 
 _METHOD_NOT_FOUND = -32601
@@ -70,6 +71,7 @@ async def exchange(endpoint: Endpoint, question: RpcQuestion, ids: Iterator[int]
     """
     size = endpoint.max_batch
     while open_indices := question.open_indices():
+        note_requests(len(open_indices))
         parts = [open_indices[at : at + size] for at in range(0, len(open_indices), size)]
         failure = await _send_parts(endpoint, question, parts, ids)
         if failure is None:

@@ -6,6 +6,7 @@ UpstreamError
 ├── HttpStatusError       an HTTP error without a JSON-RPC body
 ├── RateLimitedError      asked too often: wait, or ask elsewhere
 ├── BatchRefusedError     several requests in one message are refused: send fewer
+├── AddressRefusedError   logs are only to be had by contract: ask elsewhere, or for receipts
 ├── MalformedAnswerError  not JSON-RPC, or ids that were not asked
 └── DisagreementError     two answers, or an answer and its request, contradict each other
 
@@ -42,6 +43,10 @@ class RateLimitedError(UpstreamError):
 
 class BatchRefusedError(UpstreamError):
     """The endpoint does not take this many requests in one message."""
+
+
+class AddressRefusedError(UpstreamError):
+    """The endpoint does not answer `eth_getLogs` unless contracts are named, or not at all."""
 
 
 class MalformedAnswerError(UpstreamError):

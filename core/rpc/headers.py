@@ -12,6 +12,7 @@ LogsBloom = NewType("LogsBloom", int)
 """The 2,048-bit filter of a block's log addresses and topics, as a number."""
 
 _HASH_CHARS = 66
+_HASH_BYTES = 32
 _BLOOM_CHARS = 514
 
 LATEST = RpcRequest("eth_getBlockByNumber", ("latest", False))
@@ -85,9 +86,9 @@ def _read(wire: _WireHeader) -> Header:
 
 
 def _hash(text: str) -> Hash32:
-    if len(text) != _HASH_CHARS:
+    # fromhex skips blanks, so what it returns is counted, too.
+    if len(text) != _HASH_CHARS or len(bytes.fromhex(text[2:])) != _HASH_BYTES:
         raise IllFormedError(part="block hash")
-    int(text, 16)
     return Hash32(text.lower())
 
 

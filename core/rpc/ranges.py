@@ -1,4 +1,4 @@
-"""Adaptive size of log queries, and parsing of nodes' range refusals. No I/O."""
+"""Adaptive size of log queries, and parsing of nodes' refusals of them. No I/O."""
 
 import re
 
@@ -7,6 +7,9 @@ import msgspec
 from core.rpc.messages import RpcFault
 
 _GROWTH = 2
+_MOST_LOGS = 30_000
+"""Logs of an answer, 20 MB of JSON, beyond which it is decoded more slowly, as caches overflow, and
+takes memory for nothing."""
 _REST_AFTER_REFUSAL = 8
 """Successes before a size above a refused one is tried again."""
 
@@ -19,6 +22,15 @@ _REFUSALS = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
+_NEEDS_ADDRESS = re.compile(
+    r"""
+      (?:specify|provide|include|supply|requires?|missing|without|lacks?)
+      \b[^.]{0,24}?\baddress(?:es)?\b(?!\ ?range)
+    | \baddress(?:es)?\b[^.]{0,24}?\b(?:required|mandatory|missing|must\ (?:be|not\ be)|needed)\b
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+_TOO_MANY = re.compile(r"\b(?:less|fewer|many|max\w*|limit\w*|exceed\w*)\b", re.IGNORECASE)
 _NUMBER = r"(0x[0-9a-f]+|\d+)"
 _OFFERS = re.compile(
     rf"\[\s*{_NUMBER}\s*,\s*{_NUMBER}\s*\] | range\ {_NUMBER}-{_NUMBER}",
@@ -49,12 +61,15 @@ class LogRange(msgspec.Struct, frozen=True, kw_only=True):
         """Return the last block of a query that starts at `first` and may not pass `bound`."""
         return min(first + self.size - 1, bound)
 
-    def after_success(self, asked: int) -> "LogRange":
-        """Return a larger range, unless a refusal is recent or the query was shorter than
-        allowed."""
+    def after_success(self, asked: int, *, logs: int = 0) -> "LogRange":
+        """Return a larger range, unless a refusal is recent, the query was shorter than allowed, or
+        the answer had many `logs`; a smaller one after too many."""
+        if logs > _MOST_LOGS:
+            fitting = max(1, asked * _MOST_LOGS // logs)
+            return msgspec.structs.replace(self, size=min(self.size, fitting))
         if self.rest:
             return msgspec.structs.replace(self, rest=self.rest - 1)
-        if asked < self.size:
+        if asked < self.size or logs * _GROWTH > _MOST_LOGS:
             return self
         return msgspec.structs.replace(self, size=min(self.size * _GROWTH, self.largest))
 
@@ -72,6 +87,17 @@ def is_range_refusal(fault: RpcFault) -> bool:
     Recognised by words: the codes (-32005, -32600, -32602, -32000, 35) are used for other things.
     """
     return _REFUSALS.search(fault.message) is not None
+
+
+def is_address_refusal(fault: RpcFault) -> bool:
+    """True if a node's error means "name the contracts whose logs you want".
+
+    Recognised by words, as the codes are used for other things. An error about too many addresses
+    is none.
+    """
+    return (
+        _NEEDS_ADDRESS.search(fault.message) is not None and _TOO_MANY.search(fault.message) is None
+    )
 
 
 def parse_suggestion(message: str, *, first: int) -> tuple[int, int] | None:

@@ -171,7 +171,7 @@ class WebSocketTransport:
     def _deliver(self, body: bytes) -> None:
         try:
             peeks = _peek_many.decode(body) if body[:1] == b"[" else [_peek_one.decode(body)]
-        except msgspec.MsgspecError as error:
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
             raise MalformedAnswerError(
                 service=self._service, reason=f"not JSON-RPC: {error}"
             ) from None

@@ -6,7 +6,7 @@ import msgspec
 
 from core.rpc.failures import BatchRefusedError, MalformedAnswerError, RateLimitedError
 from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
-from core.rpc.ranges import is_range_refusal
+from core.rpc.ranges import is_address_refusal, is_range_refusal
 
 _RATE_CODES = frozenset({429, -32005, -32016, -32029, -32097})
 """Codes that nodes and gateways use for "too many requests"; -32005 also for "too many results"."""
@@ -71,7 +71,7 @@ def decode_answers(body: bytes, *, first_id: int, count: int, service: str) -> l
     try:
         is_list = body.lstrip()[:1] == b"["
         replies = _many.decode(body) if is_list else [_one.decode(body)]
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise MalformedAnswerError(service=service, reason=f"not JSON-RPC: {error}") from None
     if count > 1 and len(replies) == 1 and replies[0].error is not None:
         raise _refusal_of_all(replies[0].error, service=service)
@@ -84,7 +84,7 @@ def is_passing(fault: RpcFault) -> bool:
     Never for a revert, as its message is the contract's and may itself be "try again later".
     """
     message = fault.message.lower()
-    if _is_revert(fault) or is_range_refusal(fault):
+    if _is_revert(fault) or is_range_refusal(fault) or is_address_refusal(fault):
         return False
     return (
         fault.code in _RATE_CODES

@@ -16,6 +16,7 @@ from config.settings_model import ApiSettings
 from core.primitives import Address
 from core.report import Report
 from harness.api.samples import LIQUID_USD, MINED_AT_S, TOKEN, make_report
+from harness.clock import HandClock
 from sql.ledger import Calls, Ledger, utc_day
 
 PLANS = load_plans()
@@ -41,16 +42,6 @@ def make_chain(chain_id: int, slug: str) -> Chain:
         dexes=(),
         launchpads=(),
     )
-
-
-class HandClock:
-    """Unix time, moved by hand."""
-
-    def __init__(self) -> None:
-        self.now_s = float(MINED_AT_S)
-
-    def __call__(self) -> float:
-        return self.now_s
 
 
 class ScriptedAnalysis:
@@ -81,7 +72,7 @@ class World:
 
     def __init__(self, ledger: Ledger):
         self.ledger = ledger
-        self.clock = HandClock()
+        self.clock = HandClock(float(MINED_AT_S))
         self.analysis = ScriptedAnalysis()
         self.states: tuple[ChainState, ...] = ()
         self._opened: list[CachedAnswerApp] = []

@@ -5,7 +5,7 @@ from eth_hash.auto import keccak
 from analysis.market.venues.pool import Candidate
 from analysis.market.venues.uniswap_v4_state import state_slots
 from config.chains import Chain
-from core.primitives import Hash32
+from core.primitives import Hash32, HexBytes
 from core.rpc.messages import RpcRequest
 from demo.anvil import AnvilNode
 from demo.layout import ZooToken
@@ -46,7 +46,7 @@ def crowd(node: AnvilNode, chain: Chain, token: ZooToken, *, count: int) -> list
     return [
         PoolRow(
             chain_id=chain.id,
-            pool_key=key,
+            pool_key=HexBytes(key),
             pool=dex.factory,
             pool_id=key,
             dex=dex.name,

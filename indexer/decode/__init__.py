@@ -1,1 +1,1 @@
-"""Event decoders: log columns in, columns of pools, launches, trades or transfers out."""
+"""Decoders: bytes of answers to columns of logs, and those to events of every kind."""

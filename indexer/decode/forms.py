@@ -1,10 +1,11 @@
-"""Layouts of the events of pool families, as places in a frame of logs."""
+"""Layouts of the events of pool families, as places in groups of logs."""
 
 import msgspec
 
 from config.pool_families import PoolCreation, PoolSwap
-from core.event_signatures import EventPlace
+from core.event_signatures import EventForm, EventPlace
 from core.primitives import Hash32
+from indexer.decode.log_columns import WORD_BYTES, LogShape
 from indexer.decode.words import WordPlace
 
 
@@ -15,10 +16,8 @@ class PoolForm(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     topic0: Hash32
-    topics: int
-    """Number of topics, topic 0 included."""
-    words: int
-    """Exact number of 32-byte words of data."""
+    shape: LogShape
+    """Exact shape of its logs."""
     token0: WordPlace
     token1: WordPlace
     pool: WordPlace | None = None
@@ -35,8 +34,7 @@ class SwapForm(msgspec.Struct, frozen=True, kw_only=True):
 
     topic0: Hash32
     kinds: tuple[str, ...]
-    topics: int
-    words: int
+    shape: LogShape
     pool_id: WordPlace | None
     """None: the emitter is the pool."""
     paid_in: tuple[WordPlace, WordPlace]
@@ -53,7 +51,7 @@ def pool_form(event: PoolCreation) -> PoolForm:
     if event.tick_spacing_bit is not None:
         packed = places["tick_spacing"]
         places["tick_spacing"] = WordPlace(packed.source, packed.index, event.tick_spacing_bit)
-    return PoolForm(topic0=form.topic0, topics=form.topics, words=form.words, **places)
+    return PoolForm(topic0=form.topic0, shape=_shape(form), **places)
 
 
 def swap_form(event: PoolSwap, kinds: tuple[str, ...]) -> SwapForm:
@@ -65,13 +63,16 @@ def swap_form(event: PoolSwap, kinds: tuple[str, ...]) -> SwapForm:
     return SwapForm(
         topic0=form.topic0,
         kinds=kinds,
-        topics=form.topics,
-        words=form.words,
+        shape=_shape(form),
         pool_id=places.get("pool_id"),
         paid_in=(places[first], places[second]),
         paid_out=(places["amount0_out"], places["amount1_out"]) if by_side else None,
         is_negated=event.positive_is == "paid_out",
     )
+
+
+def _shape(form: EventForm) -> LogShape:
+    return LogShape(bytes.fromhex(form.topic0[2:]), form.topics, WORD_BYTES * form.words)
 
 
 def _place(at: EventPlace) -> WordPlace:

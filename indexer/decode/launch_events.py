@@ -1,4 +1,4 @@
-"""Decoder of the creation events of launch platforms: log columns in, launch columns out.
+"""Decoder of the creation events of launch platforms: logs in, launch rows out.
 
 A log counts only by its emitter, as forks of a platform emit identical events. The shapes of the
 events are configuration (`[[launchpad.event]]`), so a new platform needs no new code.
@@ -7,110 +7,132 @@ events are configuration (`[[launchpad.event]]`), so a new platform needs no new
 from collections.abc import Sequence
 
 import msgspec
-import polars as pl
+import numpy as np
 
 from config.launchpads import CreationEvent, Launchpad
+from core.arrays import BoolArray
 from core.event_signatures import EventPlace
-from core.primitives import Hash32
-from indexer.decode.undecoded import undecoded_columns
-from indexer.decode.words import WordPlace, has_words, is_address, to_address
+from core.primitives import Address, Hash32
+from indexer.decode.hex_columns import encode_hex, keys_of
+from indexer.decode.log_columns import HASH_BYTES, WORD_BYTES, LogColumns, LogGroup, LogShape
+from indexer.decode.undecoded import UndecodedLogs
+from indexer.decode.words import WordPlace, is_address, to_address
+from sql.rows import LaunchRow
 
-LAUNCH_SCHEMA = {
-    "token": pl.String,
-    "slug": pl.String,
-    "emitter": pl.String,
-    "creator": pl.String,
-    "tx_hash": pl.String,
-    "block_number": pl.Int64,
-    "log_index": pl.Int64,
-}
-"""Columns of a frame of launches: LaunchRow without its chain."""
-
-_HASH = r"^0x[0-9a-f]{64}$"
+_NO_HASH = "0x" + "00" * HASH_BYTES
 
 
 class DecodedLaunches(msgspec.Struct, frozen=True, kw_only=True):
     """Decoded logs of known launch platforms."""
 
-    launches: pl.DataFrame
-    """Frame of LAUNCH_SCHEMA, in chain order; if two platforms claim one log, both rows."""
-    undecoded: pl.DataFrame
-    """Creation events of known platforms that do not have their shape, in chain order."""
+    launches: list[LaunchRow]
+    """In chain order; if two platforms claim one log, both rows."""
+    undecoded: UndecodedLogs
+    """Creation events of known platforms that do not have their shape."""
 
 
 class LaunchDecoder:
     """Decoder for the launch platforms of one chain."""
 
-    def __init__(self, launchpads: Sequence[Launchpad]) -> None:
-        told = [
-            (pad, event, contract)
-            for pad in launchpads
-            for event in pad.event
-            for contract in pad.contracts
-        ]
-        self._events = list(dict.fromkeys(event for _, event, _ in told))
-        self._emitters = pl.DataFrame(
-            {
-                "address": [contract for _, _, contract in told],
-                "topic0": [event.topic for _, event, _ in told],
-                "slug": [pad.slug for pad, _, _ in told],
-                "form": [self._events.index(event) for _, event, _ in told],
-            },
-            schema={
-                "address": pl.String,
-                "topic0": pl.String,
-                "slug": pl.String,
-                "form": pl.Int64,
-            },
-        ).unique(maintain_order=True)
-        self.topics: tuple[Hash32, ...] = tuple(sorted({event.topic for event in self._events}))
+    def __init__(self, launchpads: Sequence[Launchpad], *, chain_id: int) -> None:
+        self._chain_id = chain_id
+        self._claims: dict[bytes, dict[bytes, list[tuple[str, CreationEvent]]]] = {}
+        """By topic 0 and emitter: the platforms whose event it is, with that event."""
+        for pad in launchpads:
+            for event in pad.event:
+                by_emitter = self._claims.setdefault(bytes.fromhex(event.topic[2:]), {})
+                for contract in pad.contracts:
+                    claims = by_emitter.setdefault(bytes.fromhex(contract[2:]), [])
+                    if (pad.slug, event) not in claims:
+                        claims.append((pad.slug, event))
+        self.topics: tuple[Hash32, ...] = tuple(
+            sorted({event.topic for pad in launchpads for event in pad.event if pad.contracts})
+        )
 
-    def decode(self, logs: pl.DataFrame) -> DecodedLaunches:
+    def decode(self, logs: LogColumns) -> DecodedLaunches:
         """Return the launches among these logs. Logs of other contracts are ignored."""
-        created = logs.filter(pl.col("topic0").is_in(self.topics)).join(
-            self._emitters, on=["address", "topic0"], how="inner", maintain_order="left"
-        )
-        parts: list[pl.DataFrame] = []
-        for (form,), group in created.group_by("form"):
-            event = self._events[int(str(form))]
-            parts.append(group.filter(_is_well_formed(event)).select(_launch_columns(event)))
-        launches = pl.concat([pl.DataFrame(schema=LAUNCH_SCHEMA), *parts]).sort(
-            "block_number", "log_index", "slug"
-        )
-        where = ["block_number", "log_index"]
-        strays = created.join(launches, on=where, how="anti").unique(where, maintain_order=True)
-        return DecodedLaunches(launches=launches, undecoded=undecoded_columns(strays))
+        launches: list[LaunchRow] = []
+        strays: list[LogGroup] = []
+        for group in logs.with_topics(self._claims):
+            by_emitter = self._claims[group.shape.topic0]
+            is_stray = np.zeros(len(group), np.bool_)
+            is_launch = np.zeros(len(group), np.bool_)
+            for row, emitter in enumerate(keys_of(group.address)):
+                is_stray[row] = emitter in by_emitter
+            own = np.flatnonzero(is_stray)
+            for emitter in set(keys_of(group.address[own])):
+                key = np.frombuffer(emitter, np.uint8)
+                rows = own[(group.address[own] == key).all(axis=1)]
+                for slug, event in by_emitter[emitter]:
+                    if not _has_shape(event, group.shape):
+                        continue
+                    part = group.take(rows)
+                    fits = _is_well_formed(event, part)
+                    is_launch[rows[fits]] = True
+                    launches += _launch_rows(
+                        part.take(fits), event, slug=slug, chain_id=self._chain_id
+                    )
+            is_stray &= ~is_launch
+            if is_stray.any():
+                strays.append(group.take(is_stray))
+        launches.sort(key=_place)
+        return DecodedLaunches(launches=launches, undecoded=UndecodedLogs(tuple(strays)))
 
 
-def _is_well_formed(event: CreationEvent) -> pl.Expr:
+def _place(row: LaunchRow) -> tuple[int, int, str]:
+    return row.block_number, row.log_index, row.slug
+
+
+def _has_shape(event: CreationEvent, shape: LogShape) -> bool:
     form = event.form
-    checks = [is_address(_place(event.token_place))]
     if form is None:
-        checks.append(pl.col("topic_count") > event.token_place.index)
-    else:
-        checks.append(pl.col("topic_count") == form.topics)
-        checks.append(has_words(form.words, is_open=form.is_open))
+        return shape.topics > event.token_place.index
+    words, rest = divmod(shape.data_size, WORD_BYTES)
+    has_words = words >= form.words if form.is_open else words == form.words
+    return shape.topics == form.topics and has_words and rest == 0
+
+
+def _is_well_formed(event: CreationEvent, group: LogGroup) -> BoolArray:
+    fits = is_address(_word_place(event.token_place).of(group))
     if event.creator_place is not None:
-        checks.append(is_address(_place(event.creator_place)))
-    return pl.all_horizontal(checks)
+        fits &= is_address(_word_place(event.creator_place).of(group))
+    return fits
 
 
-def _launch_columns(event: CreationEvent) -> list[pl.Expr]:
-    creator = event.creator_place
-    tx_hash = pl.col("tx_hash").str.to_lowercase()
-    columns = {
-        "token": to_address(_place(event.token_place)),
-        "slug": pl.col("slug"),
-        "emitter": pl.col("address"),
-        "creator": pl.lit(None) if creator is None else to_address(_place(creator)),
-        "tx_hash": pl.when(tx_hash.str.contains(_HASH)).then(tx_hash),
-        "block_number": pl.col("block_number"),
-        "log_index": pl.col("log_index"),
-    }
+def _launch_rows(
+    group: LogGroup, event: CreationEvent, *, slug: str, chain_id: int
+) -> list[LaunchRow]:
+    creators: list[Address] | list[None] = (
+        [None] * len(group)
+        if event.creator_place is None
+        else _addresses(group, event.creator_place)
+    )
     return [
-        expression.cast(LAUNCH_SCHEMA[name]).alias(name) for name, expression in columns.items()
+        LaunchRow(
+            chain_id=chain_id,
+            token=token,
+            slug=slug,
+            emitter=Address(emitter),
+            creator=creator,
+            tx_hash=None if tx_hash == _NO_HASH else Hash32(tx_hash),
+            block_number=block_number,
+            log_index=log_index,
+        )
+        for token, emitter, creator, tx_hash, block_number, log_index in zip(
+            _addresses(group, event.token_place),
+            encode_hex(group.address),
+            creators,
+            encode_hex(group.tx_hash),
+            group.block_number.tolist(),
+            group.log_index.tolist(),
+            strict=True,
+        )
     ]
 
 
-def _place(place: EventPlace) -> WordPlace:
+def _addresses(group: LogGroup, place: EventPlace) -> list[Address]:
+    return [Address(text) for text in encode_hex(to_address(_word_place(place).of(group)))]
+
+
+def _word_place(place: EventPlace) -> WordPlace:
     return WordPlace(place.source, place.index)

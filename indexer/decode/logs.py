@@ -1,38 +1,47 @@
-"""Decoder of `eth_getLogs` answers into columns, on which every later step works."""
+"""General decoder of logs: parsed JSON in, columns out.
 
-from collections.abc import Sequence
+It alone decides what a well-formed log is, and it alone refuses one: every faster way must agree
+with it or leave the decision to it.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 import msgspec
-import polars as pl
+import numpy as np
 
+from core.arrays import ByteArray, IndexArray, Int32Array, Int64Array, Uint64Array
 from core.rpc.failures import IllFormedError
+from indexer.decode.hex_columns import (
+    PREFIX_CHARS,
+    decode_hex,
+    decode_quantities,
+    decode_quantity,
+)
+from indexer.decode.log_columns import (
+    ADDRESS_BYTES,
+    HASH_BYTES,
+    NO_TIME,
+    LogColumns,
+    LogGroup,
+    LogShape,
+    no_logs,
+)
 
-LOG_SCHEMA = {
-    "block_number": pl.Int64,
-    "block_hash": pl.String,
-    "log_index": pl.Int64,
-    "address": pl.String,
-    "topic_count": pl.UInt8,
-    "topic0": pl.String,
-    "topic1": pl.String,
-    "topic2": pl.String,
-    "topic3": pl.String,
-    "data": pl.String,
-    "tx_hash": pl.String,
-    "time_s": pl.Int64,
-}
-"""Columns of a log frame. Hex is lower case with 0x; a missing topic is an empty string. `tx_hash`
-alone is unchecked, as the node sent it: few logs need it, so its users check it. `time_s` is that
-of the block, null where the node does not send it with the log."""
+MOST_TOPICS = 4
+MOST_BLOCK_NUMBER = 2**63 - 1
+MOST_LOG_INDEX = 2**31 - 1
+"""Stored as 32 bits; no block has two thousand million logs."""
+MOST_TIME_S = 2**63 - 1
 
-_TEXTS = ("block_hash", "address", "topic0", "topic1", "topic2", "topic3", "data")
-_ADDRESS = r"^0x[0-9a-f]{40}$"
-_HASH = r"^0x[0-9a-f]{64}$"
-_TOPIC = r"^(0x[0-9a-f]{64})?$"
-_DATA = r"^0x([0-9a-f]{2})*$"
+_NUMBERS = "block number or log index"
+
+T = TypeVar("T")
 
 
-class _WireLog(msgspec.Struct, rename="camel", gc=False):
+class WireLog(msgspec.Struct, rename="camel", gc=False):
+    """A log as nodes send it. Other fields are ignored."""
+
     address: str
     topics: tuple[str, ...]
     data: str
@@ -45,65 +54,138 @@ class _WireLog(msgspec.Struct, rename="camel", gc=False):
     removed: bool = False
 
 
-_decoder = msgspec.json.Decoder(list[_WireLog])
+_decoder = msgspec.json.Decoder(list[WireLog])
 
 
-def decode_logs(body: bytes | msgspec.Raw) -> pl.DataFrame:
-    """Decode the answer's logs in the order sent, as a frame of LOG_SCHEMA.
+def decode_logs(body: bytes | msgspec.Raw) -> LogColumns:
+    """Decode the answer's logs.
 
     Raises ValueError (msgspec's errors are among them) for anything that is not a list of mined
     logs with well-formed hex, `removed` ones included.
     """
-    logs = _decoder.decode(body)
+    try:
+        return columns_of(_decoder.decode(body))
+    except RecursionError:
+        raise IllFormedError(part="log: it is nested too deeply") from None
+
+
+def columns_of(logs: Sequence[WireLog]) -> LogColumns:
+    """Return parsed logs as columns. Raises IllFormedError."""
     if not logs:
-        return pl.DataFrame(schema=LOG_SCHEMA)
-    topics = [log.topics for log in logs]
-    frame = pl.DataFrame(
-        {
-            "block_number": [log.block_number for log in logs],
-            "block_hash": [log.block_hash for log in logs],
-            "log_index": [log.log_index for log in logs],
-            "address": [log.address for log in logs],
-            "topic_count": pl.Series([len(some) for some in topics], dtype=pl.UInt8),
-            **{f"topic{at}": _nth(topics, at) for at in range(4)},
-            "data": [log.data for log in logs],
-            "tx_hash": [log.transaction_hash for log in logs],
-            "time_s": pl.Series(
-                [log.block_timestamp for log in logs], dtype=pl.String, strict=False
-            ),
-        }
-    )
+        return no_logs()
     if any(log.removed for log in logs):
         raise IllFormedError(part="log: it was removed by a reorganisation")
-    return _checked(frame)
+    columns = _WholeColumns(logs)
+    return LogColumns(tuple(columns.group(shape, rows) for shape, rows in columns.shapes()))
 
 
-def _nth(topics: Sequence[tuple[str, ...]], at: int) -> list[str]:
-    return [some[at] if len(some) > at else "" for some in topics]
+class _WholeColumns:
+    """Columns over all logs, from which the groups take their rows."""
 
+    def __init__(self, logs: Sequence[WireLog]) -> None:
+        self._logs = logs
+        self._block_number = _checked(_NUMBERS, _numbers, [log.block_number for log in logs])
+        self._log_index = _checked(_NUMBERS, _indices, [log.log_index for log in logs])
+        self._address = _checked("address", _addresses, [log.address for log in logs])
+        self._block_hash = _checked("block_hash", _hashes, [log.block_hash for log in logs])
+        self._tx_hash = _tx_hashes([log.transaction_hash for log in logs])
+        self._time_s = _times([log.block_timestamp for log in logs])
+        counts = [len(log.topics) for log in logs]
+        if max(counts) > MOST_TOPICS:
+            raise IllFormedError(part="topics of a log")
+        self._topics = _checked("topics", _hashes, [text for log in logs for text in log.topics])
+        self._first_topic: IndexArray = np.cumsum([0, *counts[:-1]])
 
-def _integer(name: str, dtype: type[pl.Int32 | pl.Int64]) -> pl.Expr:
-    return pl.col(name).str.strip_prefix("0x").str.to_integer(base=16, dtype=dtype)
+    def shapes(self) -> list[tuple[LogShape, list[int]]]:
+        """Return the shapes of the logs, each with its rows."""
+        found: dict[LogShape, list[int]] = {}
+        flat = self._topics.tobytes()
+        starts = (self._first_topic * HASH_BYTES).tolist()
+        for row, (log, start) in enumerate(zip(self._logs, starts, strict=True)):
+            topics = len(log.topics)
+            digits = len(log.data) - PREFIX_CHARS
+            if digits < 0 or digits % 2:
+                raise IllFormedError(part="data of a log")
+            topic0 = flat[start : start + HASH_BYTES] if topics else b""
+            found.setdefault(LogShape(topic0, topics, digits // 2), []).append(row)
+        return [*found.items()]
 
-
-def _checked(frame: pl.DataFrame) -> pl.DataFrame:
-    try:
-        frame = frame.with_columns(
-            pl.col(*_TEXTS).str.to_lowercase(),
-            _integer("block_number", pl.Int64),
-            # Stored as 32 bits; no block has two thousand million logs.
-            _integer("log_index", pl.Int32).cast(pl.Int64),
-            pl.col("time_s").str.strip_prefix("0x").str.to_integer(base=16, strict=False),
+    def group(self, shape: LogShape, rows: Sequence[int]) -> LogGroup:
+        at = np.array(rows, np.intp)
+        indexed = max(shape.topics - 1, 0)
+        topics = self._topics[self._first_topic[at][:, None] + np.arange(1, indexed + 1)]
+        texts = [self._logs[row].data for row in rows]
+        return LogGroup(
+            shape=shape,
+            position=at,
+            block_number=self._block_number[at],
+            log_index=self._log_index[at],
+            time_s=self._time_s[at],
+            block_hash=self._block_hash[at],
+            tx_hash=self._tx_hash[at],
+            address=self._address[at],
+            topics=topics,
+            data=_checked("data", lambda data: decode_hex(data, size=shape.data_size), texts),
         )
-    except pl.exceptions.ComputeError:
-        raise IllFormedError(part="block number or log index of a log") from None
-    formed = frame.select(
-        address=pl.col("address").str.contains(_ADDRESS).all(),
-        block_hash=pl.col("block_hash").str.contains(_HASH).all(),
-        topics=pl.all_horizontal(pl.col("^topic[0-3]$").str.contains(_TOPIC)).all(),
-        data=pl.col("data").str.contains(_DATA).all(),
-    )
-    for column, is_formed in formed.row(0, named=True).items():
-        if not is_formed:
-            raise IllFormedError(part=f"{column} of a log")
-    return frame
+
+
+def _checked(part: str, decode: Callable[[Sequence[str]], T], texts: Sequence[str]) -> T:
+    try:
+        return decode(texts)
+    except ValueError:
+        raise IllFormedError(part=f"{part} of a log") from None
+
+
+def _addresses(texts: Sequence[str]) -> ByteArray:
+    return decode_hex(texts, size=ADDRESS_BYTES)
+
+
+def _hashes(texts: Sequence[str]) -> ByteArray:
+    return decode_hex(texts, size=HASH_BYTES)
+
+
+def _bounded(texts: Sequence[str], most: int) -> Uint64Array:
+    numbers = decode_quantities(texts)
+    if (numbers > most).any():
+        message = f"one is above {most}"
+        raise ValueError(message)
+    return numbers
+
+
+def _numbers(texts: Sequence[str]) -> Int64Array:
+    return _bounded(texts, MOST_BLOCK_NUMBER).astype(np.int64)
+
+
+def _indices(texts: Sequence[str]) -> Int32Array:
+    return _bounded(texts, MOST_LOG_INDEX).astype(np.int32)
+
+
+def _tx_hashes(texts: Sequence[str]) -> ByteArray:
+    """Return what are hashes; few logs need one, so a node may send others, or none."""
+    try:
+        return _hashes(texts)
+    except ValueError:
+        return np.concatenate([_tx_hash(text) for text in texts])
+
+
+def _tx_hash(text: str) -> ByteArray:
+    try:
+        return _hashes([text])
+    except ValueError:
+        return np.zeros((1, HASH_BYTES), np.uint8)
+
+
+def _times(values: Sequence[str | float | None]) -> Int64Array:
+    """Return the times that are quantities; nodes also send none, or JSON numbers."""
+    texts = [value for value in values if isinstance(value, str)]
+    if len(texts) == len(values):
+        try:
+            return _bounded(texts, MOST_TIME_S).astype(np.int64)
+        except ValueError:
+            pass
+    return np.array([_time(value) for value in values], np.int64)
+
+
+def _time(value: str | float | None) -> int:
+    number = decode_quantity(value) if isinstance(value, str) else None
+    return NO_TIME if number is None or number > MOST_TIME_S else number

@@ -1,4 +1,4 @@
-"""Decoder of pool creation events of all kinds: log columns in, pool columns out.
+"""Decoder of pool creation events of all kinds: logs in, pool rows out.
 
 The emitting factory decides the kind; the topic only chooses among that kind's forms, because kinds
 share topics.
@@ -7,27 +7,30 @@ share topics.
 from collections.abc import Sequence
 
 import msgspec
-import polars as pl
+import numpy as np
 
 from config.chains import Dex
 from config.pool_families import FAMILIES
-from core.primitives import ZERO_ADDRESS, Hash32
+from core.arrays import BoolArray, ByteArray
+from core.primitives import ZERO_ADDRESS, Address, Hash32
 from indexer.decode.forms import PoolForm, pool_form
-from indexer.decode.undecoded import undecoded_columns
+from indexer.decode.hex_columns import encode_hex, keys_of
+from indexer.decode.log_columns import LogColumns, LogGroup
+from indexer.decode.undecoded import UndecodedLogs
 from indexer.decode.words import (
-    has_shape,
+    WordPlace,
     is_address,
     is_flag,
     is_small,
     is_tick,
     to_address,
     to_flag,
-    to_hash,
     to_small,
     to_tick,
 )
+from sql.rows import PoolRow
 
-FORMS: dict[tuple[str, str], PoolForm] = {
+FORMS: dict[tuple[str, Hash32], PoolForm] = {
     (family.kind, event.form.topic0): pool_form(event)
     for family in FAMILIES
     for event in family.creation
@@ -36,108 +39,147 @@ FORMS: dict[tuple[str, str], PoolForm] = {
 
 CREATION_TOPICS: tuple[Hash32, ...] = tuple(sorted({form.topic0 for form in FORMS.values()}))
 
-POOL_SCHEMA = {
-    "pool_key": pl.String,
-    "pool": pl.String,
-    "pool_id": pl.String,
-    "dex": pl.String,
-    "kind": pl.String,
-    "variant": pl.String,
-    "factory": pl.String,
-    "token0": pl.String,
-    "token1": pl.String,
-    "fee": pl.Int64,
-    "tick_spacing": pl.Int64,
-    "stable": pl.Boolean,
-    "hooks": pl.String,
-    "block_number": pl.Int64,
-    "log_index": pl.Int64,
-}
-"""Columns of a frame of pools: PoolRow without its chain."""
+_TOPICS0 = tuple(bytes.fromhex(topic0[2:]) for topic0 in CREATION_TOPICS)
 
 
 class DecodedPools(msgspec.Struct, frozen=True, kw_only=True):
     """Decoded logs of known factories."""
 
-    pools: pl.DataFrame
-    """Frame of POOL_SCHEMA, in chain order."""
-    undecoded: pl.DataFrame
-    """Creation events of known factories that do not have their shape, in chain order."""
+    pools: list[PoolRow]
+    """In chain order."""
+    undecoded: UndecodedLogs
+    """Creation events of known factories that do not have their shape."""
 
 
 class PoolDecoder:
     """Decoder for the factories of one chain."""
 
-    def __init__(self, dexes: Sequence[Dex]) -> None:
-        self._factories = pl.DataFrame(
-            {
-                "address": [dex.factory for dex in dexes],
-                "dex": [dex.name for dex in dexes],
-                "kind": [dex.kind for dex in dexes],
-                "variant": [dex.variant for dex in dexes],
-            },
-            schema={
-                "address": pl.String,
-                "dex": pl.String,
-                "kind": pl.String,
-                "variant": pl.String,
-            },
-        )
+    def __init__(self, dexes: Sequence[Dex], *, chain_id: int) -> None:
+        self._chain_id = chain_id
+        self._dexes: dict[bytes, list[Dex]] = {}
+        for dex in dexes:
+            self._dexes.setdefault(bytes.fromhex(dex.factory[2:]), []).append(dex)
 
-    def decode(self, logs: pl.DataFrame) -> DecodedPools:
+    def decode(self, logs: LogColumns) -> DecodedPools:
         """Return the pools among these logs. Logs of other contracts are ignored."""
-        created = logs.filter(pl.col("topic0").is_in(CREATION_TOPICS)).join(
-            self._factories, on="address", how="inner", maintain_order="left"
-        )
-        parts: list[pl.DataFrame] = []
-        for (kind, topic0), group in created.group_by("kind", "topic0"):
-            # A factory that emits another kind's event is configured wrongly: undecoded.
-            form = FORMS.get((str(kind), str(topic0)))
-            if form is not None:
-                parts.append(group.filter(_is_well_formed(form)).select(_pool_columns(form)))
-        pools = pl.concat([pl.DataFrame(schema=POOL_SCHEMA), *parts]).sort(
-            "block_number", "log_index"
-        )
-        strays = created.join(pools, on=["block_number", "log_index"], how="anti")
-        return DecodedPools(pools=pools, undecoded=undecoded_columns(strays))
+        pools: list[PoolRow] = []
+        strays: list[LogGroup] = []
+        for group in logs.with_topics(_TOPICS0):
+            is_stray = np.zeros(len(group), np.bool_)
+            is_pool = np.zeros(len(group), np.bool_)
+            for factory, rows in self._rows_of_factories(group).items():
+                is_stray[rows] = True
+                for dex in self._dexes[factory]:
+                    fits = _fitting(group, rows, dex)
+                    is_pool[fits] = True
+                    pools += _pool_rows(group, fits, dex, chain_id=self._chain_id)
+            is_stray &= ~is_pool
+            if is_stray.any():
+                strays.append(group.take(is_stray))
+        pools.sort(key=_place)
+        return DecodedPools(pools=pools, undecoded=UndecodedLogs(tuple(strays)))
+
+    def _rows_of_factories(self, group: LogGroup) -> dict[bytes, list[int]]:
+        found: dict[bytes, list[int]] = {}
+        for row, emitter in enumerate(keys_of(group.address)):
+            if emitter in self._dexes:
+                found.setdefault(emitter, []).append(row)
+        return found
 
 
-def _is_well_formed(form: PoolForm) -> pl.Expr:
-    checks = [has_shape(topics=form.topics, words=form.words)]
-    checks += [
-        is_address(place)
-        for place in (form.token0, form.token1, form.pool, form.hooks)
-        if place is not None
-    ]
+def _place(row: PoolRow) -> tuple[int, int]:
+    return row.block_number, row.log_index
+
+
+def _fitting(group: LogGroup, rows: list[int], dex: Dex) -> list[int]:
+    """Return the rows that are pools of this kind.
+
+    A factory that emits another kind's event is configured wrongly: none.
+    """
+    form = _form_of(group, dex)
+    if form is None or group.shape != form.shape:
+        return []
+    fits = _is_well_formed(group.take(np.array(rows, np.intp)), form)
+    return [row for row, does_fit in zip(rows, fits.tolist(), strict=True) if does_fit]
+
+
+def _form_of(group: LogGroup, dex: Dex) -> PoolForm | None:
+    return FORMS.get((dex.kind, Hash32("0x" + group.shape.topic0.hex())))
+
+
+def _is_well_formed(group: LogGroup, form: PoolForm) -> BoolArray:
+    fits = np.ones(len(group), np.bool_)
+    for place in (form.token0, form.token1, form.pool, form.hooks):
+        if place is not None:
+            fits &= is_address(place.of(group))
     if form.fee is not None:
-        checks.append(is_small(form.fee))
+        fits &= is_small(form.fee.of(group))
     if form.tick_spacing is not None:
-        checks.append(is_tick(form.tick_spacing))
+        fits &= is_tick(form.tick_spacing.of(group), low_bit=form.tick_spacing.low_bit)
     if form.stable is not None:
-        checks.append(is_flag(form.stable))
-    return pl.all_horizontal(checks)
+        fits &= is_flag(form.stable.of(group))
+    return fits
 
 
-def _pool_columns(form: PoolForm) -> list[pl.Expr]:
-    nothing = pl.lit(None)
-    pool = to_address(form.pool) if form.pool is not None else pl.col("address")
-    pool_id = to_hash(form.pool_id) if form.pool_id is not None else nothing
-    hooks = to_address(form.hooks).replace(ZERO_ADDRESS, None) if form.hooks else nothing
-    columns = {
-        "pool_key": pool_id if form.pool_id is not None else pool,
-        "pool": pool,
-        "pool_id": pool_id,
-        "dex": pl.col("dex"),
-        "kind": pl.col("kind"),
-        "variant": pl.col("variant"),
-        "factory": pl.col("address"),
-        "token0": to_address(form.token0),
-        "token1": to_address(form.token1),
-        "fee": to_small(form.fee) if form.fee is not None else nothing,
-        "tick_spacing": to_tick(form.tick_spacing) if form.tick_spacing is not None else nothing,
-        "stable": to_flag(form.stable) if form.stable is not None else nothing,
-        "hooks": hooks,
-        "block_number": pl.col("block_number"),
-        "log_index": pl.col("log_index"),
-    }
-    return [expression.cast(POOL_SCHEMA[name]).alias(name) for name, expression in columns.items()]
+def _pool_rows(group: LogGroup, rows: list[int], dex: Dex, *, chain_id: int) -> list[PoolRow]:
+    form = _form_of(group, dex)
+    if form is None or not rows:
+        return []
+    own = group.take(np.array(rows, np.intp))
+    factory = Address(dex.factory)
+    nothing = [None] * len(rows)
+    tick, hooks = form.tick_spacing, form.hooks
+    pools = [factory] * len(rows) if form.pool is None else _addresses(own, form.pool)
+    pool_ids = nothing if form.pool_id is None else _hashes(form.pool_id.of(own))
+    return [
+        PoolRow(
+            chain_id=chain_id,
+            pool_key=pool if pool_id is None else pool_id,
+            pool=pool,
+            pool_id=pool_id,
+            dex=dex.name,
+            kind=dex.kind,
+            variant=dex.variant,
+            factory=factory,
+            token0=token0,
+            token1=token1,
+            fee=fee,
+            tick_spacing=tick_spacing,
+            stable=stable,
+            hooks=None if hook == ZERO_ADDRESS else hook,
+            block_number=block_number,
+            log_index=log_index,
+        )
+        for (
+            pool,
+            pool_id,
+            token0,
+            token1,
+            fee,
+            tick_spacing,
+            stable,
+            hook,
+            block_number,
+            log_index,
+        ) in zip(
+            pools,
+            pool_ids,
+            _addresses(own, form.token0),
+            _addresses(own, form.token1),
+            nothing if form.fee is None else to_small(form.fee.of(own)).tolist(),
+            nothing if tick is None else to_tick(tick.of(own), low_bit=tick.low_bit).tolist(),
+            nothing if form.stable is None else to_flag(form.stable.of(own)).tolist(),
+            nothing if hooks is None else _addresses(own, hooks),
+            own.block_number.tolist(),
+            own.log_index.tolist(),
+            strict=True,
+        )
+    ]
+
+
+def _addresses(group: LogGroup, place: WordPlace) -> list[Address]:
+    return [Address(text) for text in encode_hex(to_address(place.of(group)))]
+
+
+def _hashes(words: ByteArray) -> list[Hash32]:
+    return [Hash32(text) for text in encode_hex(words)]

@@ -1,4 +1,4 @@
-"""Decoder of Swap events of all kinds: log columns in, trade columns out.
+"""Decoder of Swap events of all kinds: logs in, trade columns out.
 
 Kinds share topics, so an event's form only limits the kinds of pool that it may be of; the table of
 pools decides.
@@ -6,15 +6,21 @@ pools decides.
 
 from collections.abc import Iterable
 
-import polars as pl
+import msgspec
+import numpy as np
 
 from config.pool_families import FAMILIES, PoolSwap
+from core.arrays import ByteArray, FloatArray, Int32Array, Int64Array
 from core.primitives import BlockRef, Hash32
 from indexer.decode.forms import SwapForm, swap_form
-from indexer.decode.words import WordPlace, has_shape, to_hash
-
-_DIGITS = 16
-_MOST = 2**64 - 1
+from indexer.decode.log_columns import (
+    ADDRESS_BYTES,
+    NO_TIME,
+    WORD_BYTES,
+    LogColumns,
+    LogGroup,
+)
+from indexer.decode.words import to_float, to_signed_float
 
 
 def _forms() -> tuple[SwapForm, ...]:
@@ -26,88 +32,95 @@ def _forms() -> tuple[SwapForm, ...]:
     return tuple(swap_form(event, tuple(kinds)) for event, kinds in events.items())
 
 
-_FORMS = _forms()
+SWAP_FORMS = _forms()
 
-SWAP_TOPICS: tuple[Hash32, ...] = tuple(dict.fromkeys(form.topic0 for form in _FORMS))
-
-TRADE_SCHEMA: dict[str, pl.DataType] = {
-    "block_number": pl.Int64(),
-    "log_index": pl.Int64(),
-    "time_s": pl.Int64(),
-    "emitter": pl.String(),
-    "pool_key": pl.String(),
-    "kinds": pl.List(pl.String()),
-    "amount0": pl.Float64(),
-    "amount1": pl.Float64(),
-}
-"""Columns of a frame of trades. Amounts are signed from the pool's side: positive was received."""
+SWAP_TOPICS: tuple[Hash32, ...] = tuple(dict.fromkeys(form.topic0 for form in SWAP_FORMS))
 
 
-def decode_trades(logs: pl.DataFrame, blocks: Iterable[BlockRef]) -> pl.DataFrame:
-    """Return the swaps as a frame of TRADE_SCHEMA, in chain order.
+class TradeColumns(msgspec.Struct, frozen=True, kw_only=True, eq=False):
+    """Swaps in chain order. Amounts are signed from the pool's side: positive was received."""
+
+    block_number: Int64Array
+    log_index: Int32Array
+    time_s: Int64Array
+    """Time of the block, Unix seconds."""
+    form: Int32Array
+    """Index into SWAP_FORMS; its `kinds` are those of the pools that it may be of."""
+    emitter: ByteArray
+    """uint8[n, 20]."""
+    pool_id: ByteArray
+    """uint8[n, 32]; all zero where the form has no `pool_id`: the emitter is the pool."""
+    amount0: FloatArray
+    amount1: FloatArray
+
+    def __len__(self) -> int:
+        return self.block_number.size
+
+
+def decode_trades(logs: LogColumns, blocks: Iterable[BlockRef]) -> TradeColumns:
+    """Return the swaps in chain order.
 
     The time is that of the block among these `blocks`, else the log's own; swaps without either,
     and logs of another shape, are left out.
     """
-    times = pl.DataFrame(
-        [(block.number, block.time_s) for block in blocks],
-        schema={"block_number": pl.Int64, "own_time_s": pl.Int64},
-        orient="row",
+    times = {block.number: block.time_s for block in blocks}
+    parts = [_no_trades()]
+    for at, form in enumerate(SWAP_FORMS):
+        for group in logs.groups:
+            if group.shape == form.shape:
+                parts.append(_columns(group, form, at, times))
+    whole = {
+        name: np.concatenate([getattr(part, name) for part in parts])
+        for name in TradeColumns.__struct_fields__
+    }
+    kept = np.flatnonzero(whole["time_s"] != NO_TIME)
+    order = kept[np.lexsort((whole["log_index"][kept], whole["block_number"][kept]))]
+    return TradeColumns(**{name: column[order] for name, column in whole.items()})
+
+
+def _no_trades() -> TradeColumns:
+    return TradeColumns(
+        block_number=np.empty(0, np.int64),
+        log_index=np.empty(0, np.int32),
+        time_s=np.empty(0, np.int64),
+        form=np.empty(0, np.int32),
+        emitter=np.empty((0, ADDRESS_BYTES), np.uint8),
+        pool_id=np.empty((0, WORD_BYTES), np.uint8),
+        amount0=np.empty(0),
+        amount1=np.empty(0),
     )
-    swaps = (
-        logs.filter(pl.col("topic0").is_in(SWAP_TOPICS))
-        .join(times, on="block_number", how="left")
-        .with_columns(time_s=pl.coalesce("own_time_s", "time_s"))
-        .filter(pl.col("time_s").is_not_null())
+
+
+def _columns(group: LogGroup, form: SwapForm, at: int, times: dict[int, int]) -> TradeColumns:
+    count = len(group)
+    amount0, amount1 = (_amount(group, form, side) for side in range(2))
+    return TradeColumns(
+        block_number=group.block_number,
+        log_index=group.log_index,
+        time_s=_own_times(group, times),
+        form=np.full(count, at, np.int32),
+        emitter=group.address,
+        pool_id=np.zeros((count, WORD_BYTES), np.uint8)
+        if form.pool_id is None
+        else form.pool_id.of(group),
+        amount0=amount0,
+        amount1=amount1,
     )
-    parts = [
-        swaps.filter(
-            (pl.col("topic0") == form.topic0) & has_shape(topics=form.topics, words=form.words)
-        )
-        .select(_columns(form))
-        .cast(pl.Schema(TRADE_SCHEMA))
-        for form in _FORMS
-    ]
-    return pl.concat(parts).sort("block_number", "log_index")
 
 
-def _columns(form: SwapForm) -> list[pl.Expr]:
-    amount0, amount1 = (_amount(form, at) for at in range(2))
-    pool_key = pl.col("address") if form.pool_id is None else to_hash(form.pool_id)
-    return [
-        pl.col("block_number"),
-        pl.col("log_index"),
-        pl.col("time_s"),
-        pl.col("address").alias("emitter"),
-        pool_key.alias("pool_key"),
-        pl.lit(pl.Series([list(form.kinds)])).first().alias("kinds"),
-        amount0.alias("amount0"),
-        amount1.alias("amount1"),
-    ]
+def _own_times(group: LogGroup, times: dict[int, int]) -> Int64Array:
+    if not times:
+        return group.time_s
+    known = np.array(sorted(times), np.int64)
+    values = np.array([times[number] for number in known.tolist()], np.int64)
+    at = np.minimum(np.searchsorted(known, group.block_number), known.size - 1)
+    return np.where(known[at] == group.block_number, values[at], group.time_s)
 
 
-def _amount(form: SwapForm, at: int) -> pl.Expr:
+def _amount(group: LogGroup, form: SwapForm, side: int) -> FloatArray:
     """Return the amount of token0 or token1, positive where the pool received it."""
-    received = _signed(form.paid_in[at])
+    paid_in = form.paid_in[side].of(group)
     if form.paid_out is not None:
-        return received - _signed(form.paid_out[at])
+        return to_float(paid_in) - to_float(form.paid_out[side].of(group))
+    received = to_signed_float(paid_in)
     return -received if form.is_negated else received
-
-
-def _signed(place: WordPlace) -> pl.Expr:
-    """Return a word in two's complement as a DOUBLE. It is computed from four 64-bit parts, as
-    small negative numbers would lose all precision beside 2**256."""
-    digits = place.text()
-    is_negative = digits.str.slice(0, 1).is_in(list("89abcdef"))
-    parts = [
-        digits.str.slice(_DIGITS * (3 - at), _DIGITS).str.to_integer(base=16, dtype=pl.UInt64)
-        for at in range(4)
-    ]
-    most = pl.lit(_MOST, dtype=pl.UInt64)
-    plain = pl.sum_horizontal(
-        *(part.cast(pl.Float64) * 2.0 ** (64 * at) for at, part in enumerate(parts))
-    )
-    turned = pl.sum_horizontal(
-        *((most - part).cast(pl.Float64) * 2.0 ** (64 * at) for at, part in enumerate(parts))
-    )
-    return pl.when(is_negative).then(-(turned + 1)).otherwise(plain)

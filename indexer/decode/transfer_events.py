@@ -1,50 +1,121 @@
-"""Decoder of ERC-20 transfers of tracked tokens: log columns in, transfer columns out."""
+"""Decoder of ERC-20 transfers: logs in, transfer columns out."""
 
 import msgspec
-import polars as pl
+import numpy as np
 
 from core.abi import topic_of
-from indexer.decode.undecoded import undecoded_columns
-from indexer.decode.words import has_shape, is_address, to_address, to_hash, topic, word
+from core.arrays import BoolArray, ByteArray, IndexArray, Int32Array, Int64Array
+from indexer.decode.log_columns import (
+    ADDRESS_BYTES,
+    WORD_BYTES,
+    LogColumns,
+    LogGroup,
+    LogShape,
+)
+from indexer.decode.undecoded import UndecodedLogs
+from indexer.decode.words import is_address, to_address, topic, word
 
 TRANSFER_TOPIC = topic_of("Transfer(address,address,uint256)")
 """Source: EIP-20. EIP-721 has the same topic, with its third argument indexed too."""
 
+_TOPIC0 = bytes.fromhex(TRANSFER_TOPIC[2:])
+_PLAIN = LogShape(topic0=_TOPIC0, topics=3, data_size=WORD_BYTES)
 _SENDER = topic(1)
 _RECIPIENT = topic(2)
 _AMOUNT = word(0)
 
-TRACKED_SCHEMA = {"address": pl.String, "from_block": pl.Int64}
-"""Columns of a frame of tracked tokens, each with the first block whose transfers are kept."""
+
+class TransferColumns(msgspec.Struct, frozen=True, kw_only=True, eq=False):
+    """Transfers in chain order, of tokens that are tracked and of others."""
+
+    block_number: Int64Array
+    log_index: Int32Array
+    token: ByteArray
+    """uint8[n, 20]."""
+    sender: ByteArray
+    """uint8[n, 20]."""
+    recipient: ByteArray
+    """uint8[n, 20]."""
+    amount: ByteArray
+    """Big-endian, in the token's smallest unit: uint8[n, 32]."""
+
+    def __len__(self) -> int:
+        return self.block_number.size
+
+    def take(self, rows: IndexArray | BoolArray) -> "TransferColumns":
+        """Return these transfers, given by index or mask."""
+        return TransferColumns(
+            block_number=self.block_number[rows],
+            log_index=self.log_index[rows],
+            token=self.token[rows],
+            sender=self.sender[rows],
+            recipient=self.recipient[rows],
+            amount=self.amount[rows],
+        )
 
 
-class DecodedTransfers(msgspec.Struct, frozen=True, kw_only=True):
-    """Decoded logs of tracked tokens."""
+class DecodedTransfers(msgspec.Struct, frozen=True, kw_only=True, eq=False):
+    """Decoded logs with the topic of a transfer."""
 
-    transfers: pl.DataFrame
-    """Columns block_number, log_index, token, sender, recipient, amount_raw (0x, 64 digits), in
-    chain order."""
-    undecoded: pl.DataFrame
-    """Transfer events of tracked tokens in other shapes (EIP-721, none indexed, more data)."""
+    transfers: TransferColumns
+    undecoded: UndecodedLogs
+    """Transfer events in other shapes (EIP-721, none indexed, more data). Only those of tracked
+    tokens matter."""
 
 
-def decode_transfers(logs: pl.DataFrame, tracked: pl.DataFrame) -> DecodedTransfers:
-    """Return the transfers among these logs of tokens in `tracked`, a frame of TRACKED_SCHEMA."""
-    sent = (
-        logs.filter(pl.col("topic0") == TRANSFER_TOPIC)
-        .join(tracked, on="address", how="inner", maintain_order="left")
-        .filter(pl.col("block_number") >= pl.col("from_block"))
-    )
-    is_plain = has_shape(topics=3, words=1) & is_address(_SENDER) & is_address(_RECIPIENT)
-    transfers = sent.filter(is_plain).select(
-        "block_number",
-        "log_index",
-        token=pl.col("address"),
-        sender=to_address(_SENDER),
-        recipient=to_address(_RECIPIENT),
-        amount_raw=to_hash(_AMOUNT),
-    )
+def decode_transfers(logs: LogColumns) -> DecodedTransfers:
+    """Return the transfers among these logs."""
+    found: list[LogGroup] = []
+    strays: list[LogGroup] = []
+    for group in logs.with_topics((_TOPIC0,)):
+        if group.shape != _PLAIN:
+            strays.append(group)
+            continue
+        fits = is_address(_SENDER.of(group)) & is_address(_RECIPIENT.of(group))
+        if fits.all():
+            found.append(group)
+        else:
+            found.append(group.take(fits))
+            strays.append(group.take(~fits))
     return DecodedTransfers(
-        transfers=transfers.sort("block_number", "log_index"),
-        undecoded=undecoded_columns(sent.filter(~is_plain)),
+        transfers=_in_chain_order(_columns(found)), undecoded=UndecodedLogs(tuple(strays))
     )
+
+
+def _columns(groups: list[LogGroup]) -> TransferColumns:
+    if len(groups) == 1:
+        return _of_group(groups[0])
+    parts = [_of_group(group) for group in groups]
+    no_address = np.empty((0, ADDRESS_BYTES), np.uint8)
+    return TransferColumns(
+        block_number=np.concatenate([np.empty(0, np.int64), *(p.block_number for p in parts)]),
+        log_index=np.concatenate([np.empty(0, np.int32), *(p.log_index for p in parts)]),
+        token=np.concatenate([no_address, *(p.token for p in parts)]),
+        sender=np.concatenate([no_address, *(p.sender for p in parts)]),
+        recipient=np.concatenate([no_address, *(p.recipient for p in parts)]),
+        amount=np.concatenate(
+            [np.empty((0, WORD_BYTES), np.uint8), *(part.amount for part in parts)]
+        ),
+    )
+
+
+def _of_group(group: LogGroup) -> TransferColumns:
+    return TransferColumns(
+        block_number=group.block_number,
+        log_index=group.log_index,
+        token=group.address,
+        sender=to_address(_SENDER.of(group)),
+        recipient=to_address(_RECIPIENT.of(group)),
+        amount=_AMOUNT.of(group),
+    )
+
+
+def _in_chain_order(columns: TransferColumns) -> TransferColumns:
+    """Return the columns sorted, unless they are: answers come in chain order."""
+    after, before = columns.block_number[1:], columns.block_number[:-1]
+    ascends = (after > before) | (
+        (after == before) & (columns.log_index[1:] > columns.log_index[:-1])
+    )
+    if ascends.all():
+        return columns
+    return columns.take(np.lexsort((columns.log_index, columns.block_number)))

@@ -1,21 +1,24 @@
-"""ABI words as column expressions: hex text in, addresses and small numbers out.
+"""ABI words as columns of bytes: addresses and small numbers out of uint8[n, 32].
 
-A `to_*` expression decodes a word and assumes that the matching `is_*` expression is true. Source:
+A `to_*` function decodes words and assumes that the matching `is_*` is true of them. Source:
 Solidity ABI specification, "Formal Specification of the Encoding" and "Events".
 """
 
 from typing import Literal
 
 import msgspec
-import polars as pl
+import numpy as np
 
-_WORD_CHARS = 64
-_PREFIX_CHARS = 2
-_ADDRESS_CHARS = 40
-_TICK_CHARS = 6
+from core.arrays import BoolArray, ByteArray, FloatArray, Int64Array, Uint64Array
+from indexer.decode.hex_columns import to_numbers
+from indexer.decode.log_columns import ADDRESS_BYTES, WORD_BYTES, LogGroup
+
+_TICK_BYTES = 3
 _TICK_RANGE = 1 << 24
-_SMALL_CHARS = 8
-"""Hex digits of 32 bits: enough for uint24, uint32 and every fee."""
+_SMALL_BYTES = 4
+"""Enough for uint24, uint32 and every fee."""
+_LIMBS = 4
+_SIGN = 0x80
 
 
 class WordPlace(msgspec.Struct, frozen=True):
@@ -23,16 +26,16 @@ class WordPlace(msgspec.Struct, frozen=True):
 
     source: Literal["topic", "word"]
     index: int
-    """Index of the topic, where 0 is the event's own hash, or of the word of data."""
+    """Index of the topic, from 1, as 0 is the event's own hash; or of the word of data."""
     low_bit: int | None = None
     """First bit of a value packed among others in its word. None: the value has the word for
     itself."""
 
-    def text(self) -> pl.Expr:
-        """Return the word as 64 hex digits."""
+    def of(self, group: LogGroup) -> ByteArray:
+        """Return the argument's words, uint8[n, 32]. The logs must be long enough."""
         if self.source == "topic":
-            return pl.col(f"topic{self.index}").str.slice(_PREFIX_CHARS, _WORD_CHARS)
-        return pl.col("data").str.slice(_PREFIX_CHARS + _WORD_CHARS * self.index, _WORD_CHARS)
+            return group.topics[:, self.index - 1]
+        return group.data[:, WORD_BYTES * self.index : WORD_BYTES * (self.index + 1)]
 
 
 def topic(index: int) -> WordPlace:
@@ -45,77 +48,85 @@ def word(index: int) -> WordPlace:
     return WordPlace("word", index)
 
 
-def has_shape(*, topics: int, words: int) -> pl.Expr:
-    """True if a log has exactly this many topics and words of data."""
-    return (pl.col("topic_count") == topics) & (
-        pl.col("data").str.len_bytes() == _PREFIX_CHARS + _WORD_CHARS * words
-    )
+def to_address(words: ByteArray) -> ByteArray:
+    """Return the addresses in words, uint8[n, 20]."""
+    return words[:, WORD_BYTES - ADDRESS_BYTES :]
 
 
-def has_words(words: int, *, is_open: bool) -> pl.Expr:
-    """True if a log's data has exactly `words` words; with `is_open`, whole words and at least so
-    many."""
-    digits = pl.col("data").str.len_bytes() - _PREFIX_CHARS
-    if not is_open:
-        return digits == _WORD_CHARS * words
-    return (digits >= _WORD_CHARS * words) & (digits % _WORD_CHARS == 0)
+def is_address(words: ByteArray) -> BoolArray:
+    """True where the word can be an address: its first twelve bytes are zero."""
+    return _is_zero(words[:, : WORD_BYTES - ADDRESS_BYTES])
 
 
-def to_address(place: WordPlace) -> pl.Expr:
-    """Return the address in a word, as 0x text."""
-    return pl.lit("0x") + place.text().str.slice(_WORD_CHARS - _ADDRESS_CHARS)
+def to_small(words: ByteArray) -> Int64Array:
+    """Return unsigned numbers of at most 32 bits."""
+    return to_numbers(words[:, WORD_BYTES - _SMALL_BYTES :])
 
 
-def is_address(place: WordPlace) -> pl.Expr:
-    """True if the word can be an address: its first twelve bytes are zero."""
-    return _is_zero(place.text().str.slice(0, _WORD_CHARS - _ADDRESS_CHARS))
+def is_small(words: ByteArray) -> BoolArray:
+    """True where the word holds no more than 32 bits."""
+    return _is_zero(words[:, : WORD_BYTES - _SMALL_BYTES])
 
 
-def to_hash(place: WordPlace) -> pl.Expr:
-    """Return all 32 bytes, as 0x text."""
-    return pl.lit("0x") + place.text()
+def to_tick(words: ByteArray, *, low_bit: int | None) -> Int64Array:
+    """Return signed numbers of 24 bits, which begin at `low_bit` of the word."""
+    end = WORD_BYTES - (low_bit or 0) // 8
+    high, middle, low = (words[:, end - at].astype(np.int64) for at in (3, 2, 1))
+    value = (high << 16) | (middle << 8) | low
+    return np.where(value < _TICK_RANGE // 2, value, value - _TICK_RANGE)
 
 
-def to_small(place: WordPlace) -> pl.Expr:
-    """Return an unsigned number of at most 32 bits."""
-    low = place.text().str.slice(_WORD_CHARS - _SMALL_CHARS)
-    return low.str.to_integer(base=16, dtype=pl.Int64, strict=False)
+def is_tick(words: ByteArray, *, low_bit: int | None) -> BoolArray:
+    """True where the word is a sign-extended number of 24 bits; a packed one always is."""
+    if low_bit is not None:
+        return np.ones(len(words), np.bool_)
+    sign = np.where(to_tick(words, low_bit=None) < 0, np.uint8(0xFF), np.uint8(0))
+    extension = words[:, : WORD_BYTES - _TICK_BYTES]
+    same: BoolArray = (extension == sign[:, None]).all(axis=1)
+    return same
 
 
-def is_small(place: WordPlace) -> pl.Expr:
-    """True if the word holds no more than 32 bits."""
-    return _is_zero(place.text().str.slice(0, _WORD_CHARS - _SMALL_CHARS))
+def to_flag(words: ByteArray) -> BoolArray:
+    """Return the words as booleans."""
+    flags: BoolArray = words[:, -1] == 1
+    return flags
 
 
-def to_tick(place: WordPlace) -> pl.Expr:
-    """Return a signed number of 24 bits."""
-    start = _WORD_CHARS - _TICK_CHARS - (place.low_bit or 0) // 4
-    low = place.text().str.slice(start, _TICK_CHARS)
-    value = low.str.to_integer(base=16, dtype=pl.Int64, strict=False)
-    return pl.when(value < _TICK_RANGE // 2).then(value).otherwise(value - _TICK_RANGE)
+def is_flag(words: ByteArray) -> BoolArray:
+    """True where the word is 0 or 1."""
+    return _is_zero(words[:, :-1]) & (words[:, -1] <= 1)
 
 
-def is_tick(place: WordPlace) -> pl.Expr:
-    """True if the word is a sign-extended number of 24 bits; a packed one always is."""
-    if place.low_bit is not None:
-        return pl.lit(value=True)
-    extension = place.text().str.slice(0, _WORD_CHARS - _TICK_CHARS)
-    negative = to_tick(place) < 0
-    return (
-        pl.when(negative).then(extension.str.strip_chars("f") == "").otherwise(_is_zero(extension))
-    )
+def to_float(words: ByteArray) -> FloatArray:
+    """Return unsigned words as 64-bit floats."""
+    return _sum_of_limbs(_limbs(words))
 
 
-def to_flag(place: WordPlace) -> pl.Expr:
-    """Return the word as a boolean."""
-    return place.text().str.ends_with("1")
+def to_signed_float(words: ByteArray) -> FloatArray:
+    """Return words in two's complement as 64-bit floats.
+
+    A negative one is computed from its complement, as a small one would lose all precision beside
+    2**256.
+    """
+    limbs = _limbs(words)
+    is_negative = words[:, 0] >= _SIGN
+    return np.where(is_negative, -(_sum_of_limbs(~limbs) + 1), _sum_of_limbs(limbs))
 
 
-def is_flag(place: WordPlace) -> pl.Expr:
-    """True if the word is 0 or 1."""
-    low = place.text().str.slice(_WORD_CHARS - 1).is_in(["0", "1"])
-    return _is_zero(place.text().str.slice(0, _WORD_CHARS - 1)) & low
+def _limbs(words: ByteArray) -> Uint64Array:
+    return np.ascontiguousarray(words).view(">u8").astype(np.uint64)
 
 
-def _is_zero(digits: pl.Expr) -> pl.Expr:
-    return digits.str.strip_chars("0") == ""
+def _sum_of_limbs(limbs: Uint64Array) -> FloatArray:
+    total = np.zeros(len(limbs))
+    for at in range(_LIMBS):
+        total += limbs[:, _LIMBS - 1 - at].astype(np.float64) * 2.0 ** (64 * at)
+    return total
+
+
+def _is_zero(part: ByteArray) -> BoolArray:
+    """True where all bytes of a row are zero. Compared four at a time where they divide so."""
+    whole = np.ascontiguousarray(part)
+    wide = whole.view(np.uint32) if part.shape[1] % 4 == 0 else whole
+    none: BoolArray = np.bitwise_or.reduce(wide, axis=1) == 0
+    return none

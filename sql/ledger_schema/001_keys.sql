@@ -36,5 +36,3 @@ create table attempt (
     attempts integer not null,
     primary key (network, minute)
 );
-
-pragma user_version = 1;

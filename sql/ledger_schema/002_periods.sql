@@ -29,5 +29,3 @@ create trigger api_key_changed after update on api_key
 begin
     update key_revision set revision = revision + 1;
 end;
-
-pragma user_version = 2;

@@ -26,5 +26,3 @@ create table account_key (
 );
 
 create index account_key_account on account_key (account_id);
-
-pragma user_version = 3;

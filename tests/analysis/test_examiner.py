@@ -14,6 +14,7 @@ from analysis.static.analyse_code import CodeAnalysis, analyse_code, unanalysed
 from analysis.static.engine_version import analysis_version
 from analysis.static.evm.disassembly import hash_of, strip_metadata
 from analysis.static.result_cache import StaticResultCache
+from config.settings_model import AnalysisSettings
 from core.errors import StoreError
 from core.primitives import Hash32
 from sql.codes import read_found, write_found
@@ -42,14 +43,14 @@ def store() -> Store:
 
 @pytest.fixture
 async def examiner(store: Store) -> AsyncIterator[StaticResultCache]:
-    made = StaticResultCache(ReportStore(store))
+    made = StaticResultCache(ReportStore(store, AnalysisSettings()))
     yield made
     made.close()
 
 
 def restarted(store: Store) -> StaticResultCache:
     """One that remembers nothing, over the same tables."""
-    return StaticResultCache(ReportStore(store))
+    return StaticResultCache(ReportStore(store, AnalysisSettings()))
 
 
 async def test_what_is_looked_up_is_what_was_found(store: Store, done: Counted) -> None:

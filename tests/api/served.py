@@ -8,7 +8,8 @@ import sys
 from contextlib import closing
 from pathlib import Path
 
-from api.serving.serve import serve, stop_on_signals
+from api.serving.serve import serve
+from core.stop_signals import stop_on_signals
 from harness.api.world import World
 from sql.ledger import Ledger
 

@@ -13,7 +13,8 @@ from api.auth import usage_counters as module
 from api.auth.usage_counters import UsageCounters
 from config.plans import load_plans
 from core.errors import StoreError
-from harness.api.world import HandClock
+from harness.api.samples import MINED_AT_S
+from harness.clock import HandClock
 from sql.ledger import Calls, Ledger, Usage
 from tests.sql.empty_files import new_ledger
 
@@ -23,7 +24,7 @@ DAY_S = 86_400
 
 @pytest.fixture
 def clock() -> HandClock:
-    return HandClock()
+    return HandClock(MINED_AT_S)
 
 
 @pytest.fixture

@@ -1,16 +1,7 @@
 """Protects the cache of answers: fresh, within its bound, one run for all who wait."""
 
 from api.serving.answer_cache import AnswerCache, CachedAnswer
-
-
-class Watch:
-    """A clock that is set by hand."""
-
-    def __init__(self) -> None:
-        self.now_s = 1000.0
-
-    def __call__(self) -> float:
-        return self.now_s
+from harness.clock import HandClock
 
 
 def answer(kilobytes: int) -> CachedAnswer:
@@ -21,7 +12,7 @@ def answer(kilobytes: int) -> CachedAnswer:
 
 
 def test_an_answer_is_served_until_its_time_is_up() -> None:
-    watch = Watch()
+    watch = HandClock()
     cache = AnswerCache[str](max_bytes=100_000, now_s=watch)
     cache.put("a", answer(10), for_s=120)
     watch.now_s += 119.9
@@ -32,7 +23,7 @@ def test_an_answer_is_served_until_its_time_is_up() -> None:
 
 
 def test_the_least_recently_used_go_first() -> None:
-    cache = AnswerCache[str](max_bytes=100_000, now_s=Watch())
+    cache = AnswerCache[str](max_bytes=100_000, now_s=HandClock())
     for key in "abc":
         cache.put(key, answer(33), for_s=60)
     cache.get("a")
@@ -42,14 +33,14 @@ def test_the_least_recently_used_go_first() -> None:
 
 
 def test_an_answer_above_the_bound_is_not_kept() -> None:
-    cache = AnswerCache[str](max_bytes=100_000, now_s=Watch())
+    cache = AnswerCache[str](max_bytes=100_000, now_s=HandClock())
     cache.put("a", answer(101), for_s=60)
     assert cache.get("a") is None
     assert cache.held_bytes == 0
 
 
 def test_a_new_answer_takes_the_place_of_the_old_one() -> None:
-    cache = AnswerCache[str](max_bytes=100_000, now_s=Watch())
+    cache = AnswerCache[str](max_bytes=100_000, now_s=HandClock())
     cache.put("a", answer(60), for_s=60)
     cache.put("a", answer(70), for_s=60)
     assert cache.get("a") == answer(70)
@@ -57,7 +48,7 @@ def test_a_new_answer_takes_the_place_of_the_old_one() -> None:
 
 
 def test_another_form_lasts_as_long_as_what_it_was_made_from() -> None:
-    watch = Watch()
+    watch = HandClock()
     cache = AnswerCache[str](max_bytes=100_000, now_s=watch)
     plain, packed = answer(10), answer(5)
     cache.put("a", plain, for_s=120)
@@ -70,7 +61,7 @@ def test_another_form_lasts_as_long_as_what_it_was_made_from() -> None:
 
 
 def test_another_form_of_what_is_gone_is_not_kept() -> None:
-    cache = AnswerCache[str](max_bytes=100_000, now_s=Watch())
+    cache = AnswerCache[str](max_bytes=100_000, now_s=HandClock())
     old, new = answer(10), answer(11)
     cache.put_beside("a.gz", answer(5), of="a", made_from=old)
     cache.put("a", new, for_s=120)

@@ -13,8 +13,8 @@ import assay
 from commands import sql_command
 from harness.api.samples import MINED_AT_S
 from harness.api.world import PLANS
+from sql.analyst.bounds import QueryResult
 from sql.ledger import Ledger
-from sql.query import QueryResult
 
 NASTY = "\x1b]0;owned\x07\x9b2J\u202e[red]x[/y]"
 SHOWN = r"\u001b]0;owned\u0007\u009b2J\u202e[red]x[/y]"

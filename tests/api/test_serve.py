@@ -10,8 +10,9 @@ from contextlib import asynccontextmanager
 import httpx
 import pytest
 
-from api.serving.serve import ServerEndedError, serve, stop_on_signals
+from api.serving.serve import ServerEndedError, serve
 from core.errors import ConfigError
+from core.stop_signals import stop_on_signals
 from harness.api.samples import TOKEN, TOKEN_SHOWN
 from harness.api.world import World
 

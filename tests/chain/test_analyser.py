@@ -19,6 +19,7 @@ from core.primitives import Address, BlockRef
 from core.report import Report
 from core.rpc.messages import RpcAnswer, RpcRequest
 from harness.chain.verbs import Chain
+from harness.clock import HandClock
 from sql.reports import read_refusal, read_report
 from sql.rows import RefusalRow
 from sql.store import Store
@@ -54,21 +55,13 @@ class Gated:
         return await self._node.batch(requests)
 
 
-class Clock:
-    def __init__(self) -> None:
-        self.now_s = 1_000_000_000.0
-
-    def __call__(self) -> float:
-        return self.now_s
-
-
 class Scene(msgspec.Struct):
     """An analyser over a real node and a real store, with the wire and the clock in our hands."""
 
     analyser: Analyser
     node: Gated
     store: Store
-    clock: Clock
+    clock: HandClock
     settings: AnalysisSettings
 
     def stored(self, token: Address) -> Report | None:
@@ -78,12 +71,18 @@ class Scene(msgspec.Struct):
 @pytest.fixture
 async def scene(context: ChainContext) -> AsyncIterator[Scene]:
     store = Store.open(Path(":memory:"))
-    clock, node = Clock(), Gated(context.node, "eth_simulateV1")
+    clock, node = HandClock(), Gated(context.node, "eth_simulateV1")
     settings = AnalysisSettings(wait_s=3.0, refresh_after_s=60.0, serve_stale_s=600.0)
     gated = ChainContext(
-        chain=context.chain, node=node, index=ReportStore(store), settings=settings, now_s=clock
+        chain=context.chain,
+        node=node,
+        index=ReportStore(store, AnalysisSettings()),
+        settings=settings,
+        now_s=clock,
     )
-    analyser = Analyser({SLUG: ChainScanner(gated)}, ReportStore(store), settings, clock)
+    analyser = Analyser(
+        {SLUG: ChainScanner(gated)}, ReportStore(store, AnalysisSettings()), settings, clock
+    )
     yield Scene(analyser=analyser, node=node, store=store, clock=clock, settings=settings)
     await analyser.aclose()
     store.close()
@@ -153,9 +152,7 @@ async def test_rounds_judge_what_nobody_asked_for_and_remember_refusals(
     scene.node.open.set()
     honest, refused = (chain.world.token(key).address for key in ("honest", "symbol_reverts"))
     with scene.store.transaction() as tx:
-        track_tokens(
-            tx, chain_id=CHAIN_ID, addresses=[honest, refused], because="pool", block_number=1
-        )
+        track_tokens(tx, chain_id=CHAIN_ID, seen={honest: 1, refused: 1}, because="pool")
     rounds = DueTokenJob(
         analyser=scene.analyser,
         store=scene.store,
@@ -194,7 +191,7 @@ class SlowShelf(ReportStore):
     """Tables that take their time."""
 
     def __init__(self, store: Store) -> None:
-        super().__init__(store)
+        super().__init__(store, AnalysisSettings())
         self.open = asyncio.Event()
         self.written = 0
 
@@ -236,7 +233,7 @@ class FullShelf(ReportStore):
 async def test_a_full_disk_costs_no_answer(
     chain: Chain, context: ChainContext, scene: Scene
 ) -> None:
-    shelf = FullShelf(scene.store)
+    shelf = FullShelf(scene.store, scene.settings)
     analyser = Analyser({SLUG: ChainScanner(context)}, shelf, scene.settings, scene.clock)
     report = await analyser.report(SLUG, chain.world.token("honest").address)
     assert report.token.is_settled

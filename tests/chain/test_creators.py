@@ -10,10 +10,12 @@ import pytest
 
 from analysis.background.creator_search import Creators
 from analysis.pipeline.chain_context import ChainContext
+from analysis.pipeline.refresh_policy import next_refresh
 from analysis.pipeline.store_adapter import ReportStore
 from analysis.token.creation import find_creation
 from config.chains import Chain as ChainFacts
 from config.load import load_chains
+from config.settings_model import AnalysisSettings
 from core.abi import call_data
 from core.errors import UpstreamError
 from core.primitives import Address, Hash32
@@ -164,7 +166,7 @@ async def test_the_report_is_amended_and_the_next_one_knows(
     known = ChainContext(
         chain=context.chain,
         node=context.node,
-        index=ReportStore(store),
+        index=ReportStore(store, AnalysisSettings()),
         settings=context.settings,
         now_s=context.now_s,
     )
@@ -172,7 +174,8 @@ async def test_the_report_is_amended_and_the_next_one_knows(
     creators = Creators(
         contexts={"ethereum": known}, store=store, settings=context.settings, now_s=lambda: clock[0]
     )
-    write_report(store, await judge(known, token))
+    report = await judge(known, token)
+    write_report(store, report, next_refresh(report, known.settings))
     await creators.go("ethereum")
     young = read_report(store, chain_id=1, address=token)
     assert young is not None
@@ -181,10 +184,10 @@ async def test_the_report_is_amended_and_the_next_one_knows(
     clock[0] += 3_601
     assert chain.transfer(token, creator, chain.fresh_account(), SUPPLY // 4).success
     await creators.go("ethereum")
-    report = read_report(store, chain_id=1, address=token)
-    assert report is not None
-    assert report.token.creator_address == creator
-    assert report.token.creator_balance_raw == SUPPLY * 3 // 4  # at the report's block
+    amended = read_report(store, chain_id=1, address=token)
+    assert amended is not None
+    assert amended.token.creator_address == creator
+    assert amended.token.creator_balance_raw == SUPPLY * 3 // 4  # at the report's block
     assert read_creator(store, chain_id=1, token=token) is not None
     again = await judge(known, token)
     assert again.token.creator_address == creator
@@ -249,7 +252,8 @@ async def creator_by_launch(
         settings=context.settings,
         now_s=time.time,
     )
-    write_report(store, await judge(context, token))
+    report = await judge(context, token)
+    write_report(store, report, next_refresh(report, context.settings))
     await creators.go("ethereum")
     return read_creator(store, chain_id=1, token=token)
 

@@ -1,5 +1,6 @@
 """Protects who holds a token that was there long before us: its past, fetched from a real node."""
 
+import asyncio
 import os
 import random
 import subprocess
@@ -12,6 +13,7 @@ import msgspec
 import pytest
 
 from analysis.pipeline.chain_context import ChainContext
+from analysis.pipeline.refresh_policy import next_refresh
 from analysis.pipeline.store_adapter import ReportStore
 from api.formats.native import render_native
 from api.formats.summary import render_summary
@@ -36,6 +38,7 @@ from sql.reports import write_report
 from sql.store import Store
 from tests.chain.judging import judge
 from tests.chain.test_holders import TRANSFER, ranked, replay, top_of
+from tests.indexer.ingest_child import hurried_s
 from tests.sql.stored import transfers_of
 
 ROOT = Path(__file__).parents[2]
@@ -125,7 +128,7 @@ async def meet(
     token = spread(chain)
     await follow(facts, client, store)
     first = await judge(context_of(facts, client, store), token.address)
-    write_report(store, first)
+    write_report(store, first, next_refresh(first, AnalysisSettings()))
     for at in range(facts.finality_blocks + 2):
         give(chain, token, HOLDERS[at], 5 * 10**17)
         chain.mine()
@@ -137,7 +140,7 @@ def context_of(facts: ChainFacts, client: RpcClient, store: Store) -> ChainConte
     return ChainContext(
         chain=facts,
         node=client,
-        index=ReportStore(store),
+        index=ReportStore(store, AnalysisSettings()),
         settings=AnalysisSettings(),
         now_s=time.time,
     )
@@ -258,7 +261,8 @@ async def test_killed_at_any_moment_it_loses_and_doubles_nothing(
         assert rows == logs_of(chain, token.address)[-len(rows) :]
     assert reached == sorted(reached)
     assert reached[0] < reached[1] < len(logs_of(chain, token.address))
-    histories = Histories(facts, client, store, SETTINGS)
+    histories = Histories(facts, client, store, SETTINGS, now_s=hurried_s)
+    await asyncio.sleep(0.1)  # until what the last one had taken comes again
     while await histories.take_turn():
         pass
     assert stored(store, token.address) == logs_of(chain, token.address)

@@ -11,7 +11,7 @@ from analysis.pipeline.store_adapter import ReportStore
 from analysis.reads.indexed_facts import IndexedFacts
 from api.formats.native import render_native
 from config.burn import BURN_ADDRESSES
-from config.settings_model import IndexerSettings
+from config.settings_model import AnalysisSettings, IndexerSettings
 from core.abi import topic_of
 from core.primitives import ZERO_ADDRESS, Address, RawAmount
 from core.report import Report
@@ -77,7 +77,7 @@ async def test_the_top_ten_equal_a_replay_of_every_transfer(
         from_block=0,
         to_block=chain.node.head_number(),
     )
-    context = msgspec.structs.replace(context, index=ReportStore(store))
+    context = msgspec.structs.replace(context, index=ReportStore(store, AnalysisSettings()))
     report = await judge(context, token.address)
     held = replay(chain, token.address)
     assert len(held) > 10

@@ -20,7 +20,7 @@ from analysis.reads.indexed_facts import IndexedFacts
 from analysis.reads.node import Node
 from config.chains import Chain as ChainFacts
 from config.settings_model import MarketDataSettings, SourceSettings
-from core.primitives import ZERO_ADDRESS, Address, BlockRef
+from core.primitives import ZERO_ADDRESS, Address, BlockRef, HexBytes
 from core.report import PoolResultRow, Report
 from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
 from demo.concentrated import POOL_KEY, fill_concentrated, pool_key
@@ -334,7 +334,7 @@ def seed_beside(chain: Chain, token: ZooToken, quote: ZooToken) -> PoolRow:
     first, second = sorted((token.address, quote.address))
     return PoolRow(
         chain_id=1,
-        pool_key=found.address,
+        pool_key=HexBytes(found.address),
         pool=found.address,
         pool_id=None,
         dex=venues.v2.name,

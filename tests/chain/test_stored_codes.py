@@ -13,6 +13,7 @@ from analysis.static.analyse_code import CodeAnalysis, analyse_code
 from analysis.static.engine_version import analysis_version
 from analysis.static.evm.disassembly import hash_of, strip_metadata
 from analysis.static.result_cache import StaticResultCache
+from config.settings_model import AnalysisSettings
 from core.fields.static_findings import StaticFindings
 from core.primitives import Address
 from demo.anvil import AnvilNode
@@ -47,7 +48,7 @@ async def static_of(
         index=context.index,
         settings=context.settings,
         now_s=context.now_s,
-        static_results=StaticResultCache(ReportStore(store)),
+        static_results=StaticResultCache(ReportStore(store, AnalysisSettings())),
     )
     scanner = ChainScanner(restarted)
     *_, report = [each async for each in scanner.scan(token, redecompile=redecompile)]

@@ -14,6 +14,7 @@ from analysis.reads.indexed_facts import IndexedFacts
 from config.chains import Chain as ChainFacts
 from core.primitives import Address, BlockRef, RawAmount
 from harness.chain.verbs import Chain
+from harness.clock import HandClock
 from sql.store import Store
 from tests.chain.judging import judge
 from tests.chain.test_custody import KEEPER, with_wallets
@@ -36,14 +37,6 @@ class HolderShelf(ReportStore):
         return msgspec.structs.replace(known, holders=self.holders)
 
 
-class Clock:
-    def __init__(self) -> None:
-        self.now_s = 1_000_000_000.0
-
-    def __call__(self) -> float:
-        return self.now_s
-
-
 @pytest.mark.parametrize("refresh_after_s", [60.0, A_DAY_S])
 async def test_a_check_without_a_wallet_waits_six_hours_and_not_longer(
     chain: Chain, context: ChainContext, refresh_after_s: float
@@ -51,8 +44,8 @@ async def test_a_check_without_a_wallet_waits_six_hours_and_not_longer(
     token = chain.deploy("TransferTaxToken", "Check", "CHK")
     holder = chain.fresh_account()
     assert chain.transfer(token, chain.world.owner, holder, 10**20).success
-    clock, store = Clock(), Store.open(Path(":memory:"))
-    shelf = HolderShelf(store)
+    clock, store = HandClock(), Store.open(Path(":memory:"))
+    shelf = HolderShelf(store, context.settings)
     settings = msgspec.structs.replace(context.settings, refresh_after_s=refresh_after_s)
     blind = ChainContext(
         chain=context.chain,

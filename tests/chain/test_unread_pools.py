@@ -8,7 +8,7 @@ from analysis.pipeline.chain_context import ChainContext
 from api.formats.native import render_native
 from api.formats.summary import render_summary
 from config.chains import Dex
-from core.primitives import Address, Hash32
+from core.primitives import Address, Hash32, HexBytes
 from harness.chain.verbs import Chain
 from sql.rows import PoolRow
 from tests.chain.judging import judge
@@ -36,7 +36,7 @@ def row_of(token: Address, quote: Address) -> PoolRow:
     first, second = sorted((token, quote))
     return PoolRow(
         chain_id=1,
-        pool_key=POOL_ID,
+        pool_key=HexBytes(POOL_ID),
         pool=MANAGER,
         pool_id=POOL_ID,
         dex=INFINITY.name,

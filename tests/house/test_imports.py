@@ -28,9 +28,6 @@ MAY_IMPORT: dict[str, set[str]] = {
 }
 OURS = {*MAY_IMPORT, "tests", "harness", "benchmarks"}
 
-# polars and duckdb hand frames to each other through it, and do not require it themselves.
-NEEDED_BY_OTHERS = {"pyarrow"}
-
 
 def wrong_arrows(top: str, path: Path) -> Iterator[str]:
     allowed = MAY_IMPORT[top] | {top}
@@ -148,7 +145,7 @@ def test_what_is_required_is_what_is_imported() -> None:
         for name, _ in imported(path)
         if (top := name.partition(".")[0]) not in OURS and top not in sys.stdlib_module_names
     }
-    assert used | NEEDED_BY_OTHERS == direct_requirements("requirements/runtime.in")
+    assert used == direct_requirements("requirements/runtime.in")
 
 
 def test_the_pinned_python_is_the_declared_one() -> None:

@@ -21,8 +21,7 @@ from tests.indexer.scripted_node import (
     pool_address,
     token,
 )
-
-Cells = tuple[object, ...]
+from tests.sql.stored import Cells, read_rows, read_transfers, undecoded_in
 
 
 class Tables(msgspec.Struct, frozen=True):
@@ -109,52 +108,45 @@ def assert_window(
     store: Store, canonical: Sequence[Block], *, highest: int, start: int = 0
 ) -> None:
     """The held blocks are the last of the canonical chain, down to what was final at least."""
-    with store.cursor() as cursor:
-        held = cursor.execute("select number, hash, parent_hash from block order by number")
-        rows = held.fetchall()
-    lowest = rows[0][0]
+    rows = read_rows(store, "select number, hash, parent_hash from block order by number")
+    lowest = msgspec.convert(rows[0][0], int)
     assert rows == [(block.number, block.hash, block.parent_hash) for block in canonical[lowest:]]
     assert lowest <= max(start, highest - CHAIN.finality_blocks)
 
 
 def read(store: Store) -> Tables:
-    """What is stored."""
-    with store.cursor() as cursor:
-
-        def rows(query: str) -> list[Cells]:
-            return [tuple(row) for row in cursor.execute(query).fetchall()]
-
-        checkpoints = rows(f"select number from checkpoint where stream = '{FOLLOW}'")  # noqa: S608
-        return Tables(
-            pools=rows(
-                "select kind, pool, factory, token0, token1, block_number, log_index from pool "
-                "order by block_number, log_index"
-            ),
-            launches=rows(
-                "select slug, token, emitter, creator, tx_hash, block_number, log_index "
-                "from launch order by block_number, log_index"
-            ),
-            tokens=rows(
-                "select address, tracked_because, first_seen_block, transfers_from_block "
-                "from token order by address"
-            ),
-            transfers=[
-                (*row[:5], hex(int(str(row[5]), 16)))
-                for row in rows(
-                    "select block_number, log_index, token.address, s.address, r.address, "
-                    "format('{:016x}{:016x}{:016x}{:016x}', word3, word2, word1, word0) "
-                    "from transfer join token using (token_id) "
-                    "join address s on s.address_id = sender_id "
-                    "join address r on r.address_id = recipient_id "
-                    "order by block_number, log_index"
-                )
-            ],
-            undecoded=rows(
-                "select block_number, log_index, address, topic_count from undecoded "
-                "order by block_number, log_index"
-            ),
-            checkpoint=next((int(str(row[0])) for row in checkpoints), None),
-            coverage=rows(
-                "select subject, from_block, to_block from coverage order by subject, from_block"
-            ),
-        )
+    """What is stored, final or not."""
+    checkpoints = read_rows(store, "select number from checkpoint where stream = ?", FOLLOW)
+    return Tables(
+        pools=read_rows(
+            store,
+            "select kind, pool, factory, token0, token1, block_number, log_index from pool "
+            "order by block_number, log_index",
+        ),
+        launches=read_rows(
+            store,
+            "select slug, token, emitter, creator, tx_hash, block_number, log_index "
+            "from launch order by block_number, log_index",
+        ),
+        tokens=read_rows(
+            store,
+            "select address, tracked_because, first_seen_block, transfers_from_block "
+            "from token order by address",
+        ),
+        transfers=[
+            (
+                *(row.block_number, row.log_index, row.token, row.sender, row.recipient),
+                hex(row.amount_raw),
+            )
+            for row in read_transfers(store)
+        ],
+        undecoded=[
+            (block_number, log_index, address, topic_count)
+            for _, block_number, log_index, address, _, topic_count, _ in undecoded_in(store)
+        ],
+        checkpoint=next((int(str(row[0])) for row in checkpoints), None),
+        coverage=read_rows(
+            store,
+            "select subject, from_block, to_block from coverage order by subject, from_block",
+        ),
+    )

@@ -14,8 +14,9 @@ from eth_utils.crypto import keccak
 from config.chains import Chain
 from core.primitives import ZERO_ADDRESS, Address
 from demo.anvil import AnvilNode
-from tests.indexer.ledger_of_chain import Cells, Tables
+from tests.indexer.ledger_of_chain import Tables
 from tests.indexer.wire_logs import Event, parse_event
+from tests.sql.stored import Cells
 
 _TRANSFER = "0x" + keccak(text="Transfer(address,address,uint256)").hex()
 _EVENTS = {

@@ -180,6 +180,8 @@ class ScriptedNode:
         self.ranges: list[tuple[int, int]] = []
         self.log_filters: list[set[str]] = []
         """Topics of each question for logs."""
+        self.needs_address: str | None = None
+        """The refusal of questions for the logs of all contracts. None: they are answered."""
         self.oldest_logs = 0
         self.keeps_states = True
         self.says_no_code = False
@@ -228,9 +230,14 @@ class ScriptedNode:
         """The error for what this node does not know any more, or allows."""
         if call["method"] == "eth_getCode" and not self.keeps_states:
             return {"error": {"code": -32000, "message": "missing trie node"}}
-        if call["method"] != "eth_getLogs" or "fromBlock" not in call["params"][0]:
+        return self._refused_query(call["params"][0]) if call["method"] == "eth_getLogs" else None
+
+    def _refused_query(self, query: dict[str, Any]) -> dict[str, Any] | None:
+        if self.needs_address is not None and "address" not in query:
+            self.asked.append("refused")
+            return {"error": {"code": -32701, "message": self.needs_address}}
+        if "fromBlock" not in query:
             return None
-        query = call["params"][0]
         first, last = int(query["fromBlock"], 16), int(query["toBlock"], 16)
         self.ranges.append((first, last))
         if first < self.oldest_logs:
@@ -250,6 +257,8 @@ class ScriptedNode:
                 return self._block(params[0])
             case "eth_getLogs":
                 return self._logs(params[0])
+            case "eth_getBlockReceipts":
+                return self._receipts(self.by_hash.get(params[0]))
             case "eth_getCode":
                 return self._code(params[0], int(params[1], 16))
         raise AssertionError(method)
@@ -283,6 +292,13 @@ class ScriptedNode:
             for log in block.logs
             if log["topics"][0] in topics and query.get("address", log["address"]) == log["address"]
         ]
+
+    def _receipts(self, block: Block | None) -> list[dict[str, Any]] | None:
+        """A transaction for every two logs, and one without any."""
+        if block is None:
+            return None
+        parts = [block.logs[at : at + 2] for at in range(0, len(block.logs), 2)]
+        return [{"blockHash": block.hash, "status": "0x1", "logs": logs} for logs in ([], *parts)]
 
     def _code(self, contract: str, height: int) -> str:
         """There is some from the contract's first log on."""

@@ -64,6 +64,7 @@ def expected_row(case: Case, values: dict[str, object]) -> dict[str, object]:
         tick_spacing = int.from_bytes(parameters[-5:-2], "big", signed=True)
     hooks = values.get("hooks")
     return {
+        "chain_id": 5,
         "pool_key": key or pool,
         "pool": pool,
         "pool_id": key,
@@ -83,7 +84,8 @@ def expected_row(case: Case, values: dict[str, object]) -> dict[str, object]:
 
 
 def decoder(kind: DexKind, variant: str | None = None) -> PoolDecoder:
-    return PoolDecoder([Dex(name="A DEX", kind=kind, variant=variant, factory=FACTORY)])
+    dex = Dex(name="A DEX", kind=kind, variant=variant, factory=FACTORY)
+    return PoolDecoder([dex], chain_id=5)
 
 
 @pytest.mark.parametrize("case", CASES, ids=NAMES)
@@ -101,8 +103,8 @@ def test_what_was_encoded_is_decoded(case: Case, data: st.DataObject) -> None:
 
     found = decoder(case.kind, case.variant).decode(decode_logs(msgspec.json.encode([log])))
 
-    assert found.pools.to_dicts() == [expected_row(case, values)]
-    assert found.undecoded.is_empty()
+    assert [msgspec.structs.asdict(row) for row in found.pools] == [expected_row(case, values)]
+    assert not len(found.undecoded)
 
 
 def test_no_hooks_are_not_an_address() -> None:
@@ -111,8 +113,8 @@ def test_no_hooks_are_not_an_address() -> None:
     blank = {"address": ZERO_ADDRESS, "bytes32": bytes(32)}
     values = {one.name: blank.get(one.abi_type, 0) for one in event.arguments}
     log = encode_log(event, values, address=FACTORY)
-    row = decoder("AmmV4").decode(decode_logs(msgspec.json.encode([log]))).pools.row(0, named=True)
-    assert (row["hooks"], row["token0"], row["pool"]) == (None, ZERO_ADDRESS, FACTORY)
+    (row,) = decoder("AmmV4").decode(decode_logs(msgspec.json.encode([log]))).pools
+    assert (row.hooks, row.token0, row.pool) == (None, ZERO_ADDRESS, FACTORY)
 
 
 @pytest.mark.parametrize("case", CASES, ids=NAMES)
@@ -146,9 +148,10 @@ def test_other_shapes_are_kept_undecoded(case: Case, damage: str) -> None:
 
     found = decoder(case.kind, case.variant).decode(decode_logs(msgspec.json.encode([log])))
 
-    assert found.pools.is_empty()
-    assert found.undecoded.to_dicts() == [
+    assert not found.pools
+    assert [msgspec.structs.asdict(row) for row in found.undecoded.rows(chain_id=5)] == [
         {
+            "chain_id": 5,
             "block_number": 7,
             "log_index": 3,
             "address": FACTORY,
@@ -166,10 +169,10 @@ def test_the_factory_decides_the_kind_not_the_topic() -> None:
         event, {one.name: _plain_value(one) for one in event.arguments}, address=FACTORY
     )
     logs = decode_logs(msgspec.json.encode([log]))
-    assert decoder("AmmV2").decode(logs).pools["kind"].to_list() == ["AmmV2"]
-    assert decoder("Solid").decode(logs).pools["kind"].to_list() == ["Solid"]
+    assert [row.kind for row in decoder("AmmV2").decode(logs).pools] == ["AmmV2"]
+    assert [row.kind for row in decoder("Solid").decode(logs).pools] == ["Solid"]
     misplaced = decoder("SolidV3").decode(logs)
-    assert misplaced.pools.is_empty()
+    assert not misplaced.pools
     assert len(misplaced.undecoded) == 1
 
 
@@ -182,8 +185,8 @@ def test_other_contracts_are_not_factories() -> None:
         address="0x" + "0e" * 20,
     )
     found = decoder("AmmV2").decode(decode_logs(msgspec.json.encode([log])))
-    assert found.pools.is_empty()
-    assert found.undecoded.is_empty()
+    assert not found.pools
+    assert not len(found.undecoded)
 
 
 def test_letter_case_does_not_matter() -> None:
@@ -196,7 +199,7 @@ def test_letter_case_does_not_matter() -> None:
     )
     log["data"] = "0x" + str(log["data"])[2:].upper()
     found = decoder("AmmV2").decode(decode_logs(msgspec.json.encode([log])))
-    assert found.pools["pool"].to_list() == ["0x" + "aa" * 20]
+    assert [row.pool for row in found.pools] == ["0x" + "aa" * 20]
 
 
 def test_mixed_logs_come_out_in_chain_order() -> None:
@@ -215,9 +218,9 @@ def test_mixed_logs_come_out_in_chain_order() -> None:
                 event, values, address=factories[case.kind], block_number=1 + at // 3, log_index=at
             )
         )
-    found = PoolDecoder(dexes).decode(decode_logs(msgspec.json.encode(logs)))
-    assert found.pools["log_index"].to_list() == list(range(len(cases)))
-    assert found.pools["kind"].to_list() == [case.kind for case in cases]
+    found = PoolDecoder(dexes, chain_id=5).decode(decode_logs(msgspec.json.encode(logs)))
+    assert [row.log_index for row in found.pools] == list(range(len(cases)))
+    assert [row.kind for row in found.pools] == [case.kind for case in cases]
 
 
 def _plain_value(argument: Argument) -> object:

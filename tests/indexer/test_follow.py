@@ -14,9 +14,9 @@ from config.chains import Chain
 from config.settings_model import IndexerSettings
 from indexer.follow import follow
 from indexer.follower_status import FollowStatus
-from sql.blocks import unwind_from
 from sql.store import Store
 from sql.tokens import track_tokens
+from sql.unwind import unwind_from
 from tests.indexer.ledger_of_chain import assert_window, expect, read
 from tests.indexer.scripted_node import (
     CHAIN,
@@ -243,7 +243,7 @@ async def test_requested_tokens_are_followed_from_the_request_on(store: Store) -
         node.extend([Sent(3, 1)])
         await board.until_level(node)
         with store.transaction() as tx:
-            track_tokens(tx, chain_id=1, addresses=[TOKENS[3]], because="request", block_number=1)
+            track_tokens(tx, chain_id=1, seen={TOKENS[3]: 1}, because="request")
         node.extend([Sent(3, 2), Sent(2, 2), Odd(3)])
         await board.until_level(node)
     sent = transfers_of(store, TOKENS[3])

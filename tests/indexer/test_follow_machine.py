@@ -20,6 +20,9 @@ from config.settings_model import IndexerSettings
 from core.errors import UpstreamError
 from core.rpc.client import RpcClient
 from indexer.follower import Follower
+from indexer.ingest import FOLLOW
+from sql.blocks import read_checkpoint
+from sql.finalization import finalize_rows
 from sql.store import Store
 from tests.examples import one_in
 from tests.indexer.ledger_of_chain import assert_window, expect, read
@@ -152,6 +155,14 @@ class Following(RuleBasedStateMachine):
         self.store.close()
         self.store = Store.open(self.path)
         self.follower = self.new_follower()
+
+    @rule(at_most=st.integers(1, 9))
+    def finalize(self, at_most: int) -> None:
+        """One step of what goes on beside following, ended anywhere."""
+        checkpoint = read_checkpoint(self.store, chain_id=CHAIN.id, stream=FOLLOW)
+        if checkpoint is not None:
+            final = checkpoint.number - CHAIN.finality_blocks - 1
+            finalize_rows(self.store, chain_id=CHAIN.id, final=final, at_most=at_most)
 
     @rule(age=st.integers(1, 4))
     def see_an_old_head(self, age: int) -> None:

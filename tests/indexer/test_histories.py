@@ -3,6 +3,7 @@
 And they begin with its first, unless the node or the bounds forbid it.
 """
 
+import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from sql.history_tables import read_history
 from sql.reports import write_report
 from sql.rows import HistoryRow, TokenRow
 from sql.store import Store
+from sql.task_queue import put_task
 from sql.tokens import tracked
 from tests.examples import one_in
 from tests.indexer.scripted_node import (
@@ -39,7 +41,7 @@ from tests.indexer.scripted_node import (
 )
 from tests.indexer.test_follow_machine import LIES, Following
 from tests.sql.empty_files import new_store
-from tests.sql.samples import bare_report
+from tests.sql.samples import LATER, bare_report
 from tests.sql.stored import transfers_of, undecoded_in
 
 SETTINGS = IndexerSettings(
@@ -77,7 +79,7 @@ class Remembering(Following):
     @rule(number=st.integers(0, 3))
     def judge(self, number: int) -> None:
         """One that is not tracked is so from now on."""
-        write_report(self.store, bare_report(TOKENS[number], scanned_at_s=1))
+        write_report(self.store, bare_report(TOKENS[number], scanned_at_s=1), LATER)
         self.is_level = False
 
     @rule(
@@ -98,7 +100,7 @@ class Remembering(Following):
     async def histories_taken(self, turns: int) -> bool:
         """Of a new process: patience is not remembered. True: there is nothing left to do."""
         clock = InstantClock()
-        histories = Histories(CHAIN, self.client, self.store, SETTINGS, clock=clock)
+        histories = Histories(CHAIN, self.client, self.store, SETTINGS, now_s=clock.now_s)
         for _ in range(turns):
             clock.time_s += LONG_S
             if not await histories.take_turn():
@@ -146,6 +148,8 @@ test_remembering = Remembering.TestCase
 
 # --- one token, whose pool comes late -------------------------------------------------------------
 
+REPORTED_AT_S = 1
+
 QUIET = 20
 """Blocks before the token's first transfer."""
 BUSY = 60
@@ -162,7 +166,10 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 @pytest.fixture
 def clock() -> InstantClock:
-    return InstantClock()
+    """After the first report, with which the history is due."""
+    clock = InstantClock()
+    clock.time_s = REPORTED_AT_S
+    return clock
 
 
 def lived(*, odd_every: int = 1_000) -> ScriptedNode:
@@ -188,15 +195,20 @@ async def followed(node: ScriptedNode, store: Store, *, supply_raw: int = SUPPLY
     await follower.load()
     async for _ in follower.advance(await client.fetch_head_header()):
         pass
-    report = bare_report(TOKENS[0], scanned_at_s=1)
-    head = msgspec.structs.replace(report.token, supply_raw=supply_raw)
-    write_report(store, msgspec.structs.replace(report, token=head))
+    analysed(store, supply_raw=supply_raw)
     assert row_of(store, 0).transfers_from_block == POOL_AT
+
+
+def analysed(store: Store, *, supply_raw: int = SUPPLY) -> None:
+    """Somebody has looked at the token again."""
+    report = bare_report(TOKENS[0], scanned_at_s=REPORTED_AT_S)
+    head = msgspec.structs.replace(report.token, supply_raw=supply_raw)
+    write_report(store, msgspec.structs.replace(report, token=head), LATER)
 
 
 def histories_of(node: ScriptedNode, store: Store, clock: InstantClock, **bounds: Any) -> Histories:
     bounded = msgspec.structs.replace(SETTINGS, **bounds)
-    return Histories(CHAIN, client_of(node), store, bounded, clock=clock)
+    return Histories(CHAIN, client_of(node), store, bounded, now_s=clock.now_s)
 
 
 async def run_out(histories: Histories) -> int:
@@ -245,7 +257,9 @@ async def test_a_giant_is_left_where_the_bound_is(
     assert stored(store, 0) == sent_in(node.canonical, 0, since=since)
     assert past.requests == len(node.ranges) == requests
     clock.time_s += LONG_S
+    analysed(store)
     assert await run_out(histories_of(node, store, clock, **bounds)) == 0
+    analysed(store)
     await run_out(histories_of(node, store, clock))  # somebody allows more
     assert stored(store, 0) == sent_in(node.canonical, 0)
 
@@ -336,8 +350,19 @@ async def test_only_final_blocks_are_fetched(store: Store, clock: InstantClock) 
     histories = histories_of(node, store, clock)
     while node.head.number - POOL_AT < CHAIN.finality_blocks - 1:
         assert not await histories.take_turn()
+        clock.time_s += LONG_S
         node.extend(())
         await followed(node, store)
     node.extend(())
     await followed(node, store)
     assert await histories.take_turn()
+
+
+async def test_a_token_that_was_just_analysed_is_due(store: Store) -> None:
+    """Reports are dated by Unix time, so that is the clock of the queue too."""
+    node = lived()
+    await followed(node, store)
+    with store.transaction() as tx:
+        put_task(tx, "history", token=row_of(store, 0), worth=0, due_s=int(time.time()))
+    assert await Histories(CHAIN, client_of(node), store, SETTINGS).take_turn()
+    assert len(stored(store, 0)) > len(sent_in(node.canonical, 0, since=POOL_AT))

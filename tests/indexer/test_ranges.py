@@ -5,7 +5,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.rpc.messages import RpcFault
-from core.rpc.ranges import LogRange, is_range_refusal, parse_suggestion
+from core.rpc.ranges import (
+    LogRange,
+    is_address_refusal,
+    is_range_refusal,
+    parse_suggestion,
+)
+from core.rpc.wire import is_passing
 
 # Error texts of nodes and gateways, as their users report them; (first, last) asked from block 100.
 REFUSALS = [
@@ -39,6 +45,16 @@ REFUSALS = [
     ("backend response size exceeded", None),
     ("too many logs in range", None),
 ]
+# As PublicNode and Forest word it, and as others may.
+NO_ADDRESS = [
+    "Please specify an address in your request or, to remove restrictions, order a dedicated full "
+    "node here: https://www.allnodes.com/eth/host",
+    "error deserializing parameter: missing field `address`",
+    "eth_getLogs without address is not supported",
+    "address is required",
+    "You must provide at least one contract address",
+    "address filter is mandatory",
+]
 OTHERS = [
     "rate limit exceeded",
     "header not found",
@@ -59,6 +75,30 @@ def test_refusals_are_known_with_their_suggestion(
 @pytest.mark.parametrize("message", OTHERS)
 def test_other_errors_are_not_about_the_range(message: str) -> None:
     assert not is_range_refusal(RpcFault(code=-32005, message=message))
+
+
+@pytest.mark.parametrize("message", NO_ADDRESS)
+def test_refusals_without_addresses_are_known(message: str) -> None:
+    for code in (-32701, -32602, -32005):
+        fault = RpcFault(code=code, message=message)
+        assert is_address_refusal(fault)
+        assert not is_range_refusal(fault)
+        assert not is_passing(fault), "another try brings the same"
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        *(message for message, _ in REFUSALS),
+        *OTHERS,
+        "Please, specify less number of addresses",
+        "exceed max addresses or topics per search position",
+        "invalid argument 0: hex string has length 38, want 40 for common.Address",
+        "the node is syncing, address any questions to its owner",
+    ],
+)
+def test_other_errors_are_not_about_addresses(message: str) -> None:
+    assert not is_address_refusal(RpcFault(code=-32000, message=message))
 
 
 @given(
@@ -89,6 +129,17 @@ def test_a_suggestion_is_taken_when_it_is_smaller() -> None:
     assert logs.after_refusal(1000, suggested=123).size == 123
     assert logs.after_refusal(1000, suggested=5000).size == 500
     assert logs.after_refusal(1, suggested=None).size == 1
+
+
+@pytest.mark.parametrize(
+    ("logs", "size"), [(0, 200), (15_000, 200), (15_001, 100), (30_000, 100), (60_000, 50)]
+)
+def test_answers_of_many_logs_bound_the_range(logs: int, size: int) -> None:
+    assert LogRange(size=100, largest=1000).after_success(100, logs=logs).size == size
+
+
+def test_one_block_of_too_many_logs_is_still_asked_for() -> None:
+    assert LogRange(size=1, largest=1000).after_success(1, logs=10**6).size == 1
 
 
 def test_a_short_last_query_does_not_let_it_grow() -> None:

@@ -28,6 +28,7 @@ from tests.indexer.conftest import LiveChain
 from tests.indexer.ledger_of_chain import read
 from tests.indexer.ledger_of_node import expect_of_node
 from tests.indexer.test_follow import Board
+from tests.sql.stored import trades_in
 
 ROOT = Path(__file__).parents[2]
 SETTINGS = IndexerSettings(poll_s=0.05, initial_log_range=8, max_log_range=32)
@@ -114,9 +115,7 @@ async def test_a_back_fill_equals_following(live: LiveChain, tmp_path: Path) -> 
         assert held.undecoded == expected.undecoded
         assert held.coverage == expected.coverage
         rows = len(held.pools) + len(held.transfers) + len(held.undecoded)
-        with store.cursor() as cursor:
-            for table in ("launch", "trade"):
-                rows += len(cursor.execute(f"from {table}").fetchall())
+        rows += len(held.launches) + len(trades_in(store))
         assert result.rows == rows
         assert result.logs >= rows
         assert result.seconds > 0

@@ -23,13 +23,13 @@ from sql.store import Store
 from tests.chain.judging import judge
 from tests.indexer.conftest import LiveChain
 from tests.indexer.test_real_node import following, opened, until_level
+from tests.sql.stored import trades_in
 
 
 def stored(store: Store) -> list[tuple[str, float, float]]:
     """Pool and amounts, oldest first."""
-    with store.cursor() as cursor:
-        query = "select pool_key, amount0, amount1 from trade order by block_number, log_index"
-        return [(str(row[0]), row[1], row[2]) for row in cursor.execute(query).fetchall()]
+    rows = [(key, *amounts) for key, _, _, _, *amounts in trades_in(store)]
+    return msgspec.convert(rows, list[tuple[str, float, float]])
 
 
 def one_token_a_venue(live: LiveChain) -> list[str]:
@@ -68,12 +68,6 @@ async def test_every_kind_of_pool_tells_what_moved(live: LiveChain, tmp_path: Pa
             assert len(stored(store)) == before - 1
 
 
-def timed(store: Store) -> list[tuple[object, ...]]:
-    with store.cursor() as cursor:
-        query = "from trade order by block_number, log_index"
-        return [tuple(row) for row in cursor.execute(query).fetchall()]
-
-
 async def test_trades_of_ranges_are_those_of_blocks_asked_one_by_one(
     live: LiveChain, tmp_path: Path
 ) -> None:
@@ -85,7 +79,7 @@ async def test_trades_of_ranges_are_those_of_blocks_asked_one_by_one(
         chain = msgspec.structs.replace(live.chain, finality_blocks=finality_blocks)
         with opened(tmp_path / f"{name}.duckdb") as store:
             await backfill(chain, client, store, IndexerSettings(), from_block=0, to_block=head)
-            told[name] = timed(store)
+            told[name] = trades_in(store)
     assert len(told["ranges"]) > 50
     assert told["ranges"] == told["blocks"]
     await client.aclose()
@@ -115,7 +109,7 @@ async def test_the_last_trade_prices_the_token(live: LiveChain, tmp_path: Path, 
         context = ChainContext(
             chain=live.chain,
             node=client,
-            index=ReportStore(store),
+            index=ReportStore(store, AnalysisSettings()),
             settings=AnalysisSettings(),
             now_s=time.time,
         )

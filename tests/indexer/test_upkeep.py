@@ -6,22 +6,22 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import msgspec
-import polars as pl
 import pytest
 import structlog
 
 from config.settings_model import IndexerSettings
 from core.errors import StoreError
+from core.primitives import HexBytes
 from indexer.backfill import backfill
 from indexer.decode.swap_events import SWAP_TOPICS
 from indexer.maintenance import keep_up
 from indexer.transfer_history import Histories
 from sql.blocks import insert_blocks
+from sql.chain_progress import read_counts
 from sql.pool_tables import insert_pools
-from sql.query import Bounds, run_query
-from sql.statements import load_statement
+from sql.rows import SwapRow
 from sql.store import Store
-from sql.trade_tables import insert_trades
+from sql.trade_tables import insert_trades, newest_trades
 from tests.indexer.scripted_node import (
     CHAIN,
     Block,
@@ -65,31 +65,41 @@ async def until(is_true: Callable[[], bool]) -> None:
 
 def trade(store: Store, times_s: Sequence[int]) -> None:
     """One in each block from 0 on."""
-    frame = pl.DataFrame(
-        {
-            "chain_id": [1] * len(times_s),
-            "block_number": list(range(len(times_s))),
-            "log_index": [0] * len(times_s),
-            "time_s": list(times_s),
-            "emitter": [address(5)] * len(times_s),
-            "pool_key": [address(5)] * len(times_s),
-            "kinds": [["AmmV2"]] * len(times_s),
-            "amount0": [1.0] * len(times_s),
-            "amount1": [-1.0] * len(times_s),
-        }
-    )
+    swaps = [
+        SwapRow(
+            block_number=at,
+            log_index=6,
+            time_s=time_s,
+            emitter=address(5),
+            pool_key=HexBytes(address(5)),
+            kinds=("AmmV2",),
+            amount0=1.0,
+            amount1=-1.0,
+        )
+        for at, time_s in enumerate(times_s)
+    ]
     with store.transaction() as tx:
         insert_pools(tx, [pool(5, address(9), block_number=0)])
-        assert insert_trades(tx, frame, anchors=[address(2)]) == len(times_s)
+        assert insert_trades(tx, swaps, chain_id=1, anchors=[address(2)]) == len(times_s)
 
 
 def times_shown(store: Store) -> list[int]:
-    with store.cursor() as cursor:
-        query = "select epoch(block_time)::bigint from v_trades order by block_number"
-        return [row[0] for row in cursor.execute(query).fetchall()]
+    """Of the trades that prices are read from, oldest first."""
+    shown = newest_trades(
+        store,
+        chain_id=1,
+        token=address(9),
+        pool_keys=[HexBytes(address(5))],
+        from_block=0,
+        at_most=100,
+    )
+    return [trade.time_s for trade in reversed(shown)]
 
 
-async def test_pasts_come_in_and_old_trades_go(store: Store) -> None:
+async def test_pasts_come_in_and_old_trades_go(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("indexer.maintenance._TRADES_EVERY_S", 0.0)
     node = lived()
     await followed(node, store)
     newest_s = 1_700_000_000 + node.head.number
@@ -98,8 +108,7 @@ async def test_pasts_come_in_and_old_trades_go(store: Store) -> None:
         await until(lambda: stored(store, 0) == sent_in(node.canonical, 0))
         await until(lambda: len(times_shown(store)) < 3)
     assert times_shown(store) == [newest_s - DAY_S, newest_s]
-    status = run_query(store, load_statement("status/list_chains"), Bounds())
-    assert dict(zip(status.columns, status.rows[0], strict=True))["whole_histories"] == 1
+    assert read_counts(store)[1].whole_histories == 1
 
 
 async def test_without_a_block_no_trade_is_old(store: Store) -> None:

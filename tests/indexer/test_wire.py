@@ -62,6 +62,13 @@ def test_anything_but_one_answer_each_is_malformed(body: object) -> None:
         decode(body, count=2)
 
 
+def test_an_answer_nested_without_end_is_malformed() -> None:
+    depth = 100_000
+    body = b'{"id":10,"result":' + b"[" * depth + b"]" * depth + b"}"
+    with pytest.raises(MalformedAnswerError, match="recursion"):
+        decode_answers(body, first_id=10, count=1, service="node:1")
+
+
 def test_null_is_a_result() -> None:
     assert decode(answer(10, result=None), count=1) == [None]
     assert decode(answer(10, result="0x", error=None), count=1) == ["0x"]

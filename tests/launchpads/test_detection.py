@@ -9,7 +9,7 @@ import pytest
 from analysis.pipeline.store_adapter import ReportStore
 from config.chains import Chain
 from config.launchpads import Launchpad
-from config.settings_model import IndexerSettings, RpcSettings
+from config.settings_model import AnalysisSettings, IndexerSettings, RpcSettings
 from core.primitives import Address
 from core.rpc.client import RpcClient
 from core.rpc.messages import RpcRequest
@@ -17,9 +17,8 @@ from demo.anvil import AnvilNode
 from demo.compile import load_artifacts
 from demo.pipeline import Pipeline
 from indexer.backfill import backfill
-from sql.connection import MEMORY
 from sql.rows import LaunchRow
-from sql.store import Store
+from sql.store import MEMORY, Store
 from tests.launchpads.asking import ask
 from tests.launchpads.platforms import (
     CATALOGUES,
@@ -125,7 +124,7 @@ async def test_an_event_that_is_indexed(here: Here, client: RpcClient) -> None:
     store = Store.open(MEMORY)
     pin = await client.fetch_head()
     await backfill(here.chain, client, store, IndexerSettings(), from_block=0, to_block=pin.number)
-    shelf = ReportStore(store)
+    shelf = ReportStore(store, AnalysisSettings())
     wrong = {}
     for token, (event, emitter) in launched.items():
         known = await shelf.known(here.chain, token, (), pin)

@@ -13,7 +13,6 @@ from core.primitives import Address
 from core.rpc.messages import RpcAnswer, RpcRequest
 from indexer.decode.launch_events import LaunchDecoder
 from indexer.decode.logs import decode_logs
-from sql.rows import LaunchRow
 from tests.indexer.wire_logs import wire_log
 from tests.launchpads.asking import PLAIN_CODE, REVERT, called, conclude, told
 from tests.launchpads.platforms import CHAINS, EVENTS, REGISTRIES, Recorded, other_address, word
@@ -121,10 +120,11 @@ def test_no_ordinary_token_is_labelled(chain_id: int) -> None:
     answer = misleading(chain_id, lot)
     tokens = ordinary_tokens(chain_id, -(-TOKENS // len(CHAINS)))
     logs = [log for token in tokens for log in misleading_logs(pads, chain_id, token, lot)]
-    rows = LaunchDecoder(pads).decode(decode_logs(msgspec.json.encode(logs))).launches.to_dicts()
+    decoder = LaunchDecoder(pads, chain_id=chain_id)
+    rows = decoder.decode(decode_logs(msgspec.json.encode(logs))).launches
     labelled = []
     for token in tokens:
-        launches = [LaunchRow(chain_id=chain_id, **row) for row in rows if row["token"] == token]
+        launches = [row for row in rows if row.token == token]
         code = misleading_code(pads, lot)
         origin = conclude(pads, token, answer, launches=launches, code=code)
         if origin.is_launchpad is not False:

@@ -8,11 +8,13 @@ from pathlib import Path
 
 from config.plans import load_plans
 from core.errors import StoreError
+from core.primitives import HexBytes
 from sql.blocks import list_checkpoints, write_checkpoint
-from sql.ledger import Ledger
-from sql.ledger_file import LedgerFile
+from sql.ledger import LEDGER_LAYOUT, Ledger
 from sql.rows import CheckpointRow, UndecodedRow
-from sql.store import Store, Transaction
+from sql.sqlite_file import SqliteFile, Transaction
+from sql.store import Store
+from sql.store_files import StoreFiles
 from tests.sql.samples import address, hash32
 
 PATH = Path(sys.argv[1]) if len(sys.argv) > 1 else Path()
@@ -31,7 +33,7 @@ def write_block(tx: Transaction, number: int) -> None:
             address=address(at),
             topic0=hash32(number),
             topic_count=1,
-            data="0x" + secrets.token_hex(1_000),
+            data=HexBytes("0x" + secrets.token_hex(1_000)),
         )
         for at in range(ROWS)
     ]
@@ -72,15 +74,20 @@ def stop_inside_a_transaction() -> None:
         sys.stdin.read()
 
 
+def _largest_file() -> int:
+    path = StoreFiles(prefix=PATH).serving
+    return max(file.stat().st_size for file in path.parent.glob(f"{path.name}*"))
+
+
 def run_out_of_disk() -> None:
-    """Writes until the file may grow no more, then with room again; tells what happened."""
+    """Writes until no file may grow more, then with room again; tells what happened."""
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     store = Store.open(PATH)
     for number in range(60):
         with store.transaction() as tx:
             write_block(tx, number)
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (PATH.stat().st_size + int(sys.argv[2]), hard))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (_largest_file() + int(sys.argv[2]), hard))
     failures = 0
     while failures < 3:
         number = next_number(store)
@@ -125,7 +132,7 @@ def spend_a_trial() -> None:
 
 def hold_the_ledger() -> None:
     """Keeps the write lock until standard input ends."""
-    file = LedgerFile(PATH)
+    file = SqliteFile(PATH, LEDGER_LAYOUT)
     with file.transaction():
         say("held")
         sys.stdin.read()

@@ -11,7 +11,7 @@ from tests.sql.empty_files import new_store
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    return tmp_path / "assay.duckdb"
+    return tmp_path / "assay"
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from msgspec import structs
 
 from core.fields.scan_findings import ScanFindings
 from core.fields.static_findings import StaticFindings
-from core.primitives import Address, Hash32, RawAmount, Selector
+from core.primitives import Address, Hash32, HexBytes, RawAmount, Selector
 from core.report import (
     ClockLimitRow,
     EvidenceRow,
@@ -16,6 +16,7 @@ from core.report import (
     Report,
     ReportRow,
 )
+from sql.reports import NextRefresh
 from sql.rows import BlockRow, LaunchRow, PoolRow
 
 
@@ -29,13 +30,17 @@ def hash32(number: int) -> Hash32:
     return Hash32(f"0x{number:064x}")
 
 
+LATER = NextRefresh(worth=0, due_s=2**40)
+"""A refresh that no test lives to see."""
+
+
 def block(number: int, *, branch: int = 0) -> BlockRow:
     """Block `number` of chain 1; another branch has other hashes."""
     return BlockRow(
         chain_id=1,
         number=number,
         hash=hash32(number + branch),
-        parent_hash=hash32(number - 1 + branch),
+        parent_hash=hash32((number - 1 + branch) % 2**256),
         time_s=1_700_000_000 + number,
     )
 
@@ -44,7 +49,7 @@ def pool(at: int, token: Address, *, block_number: int, quote: Address | None = 
     """A V2 pool of chain 1 at address `at`."""
     return PoolRow(
         chain_id=1,
-        pool_key=address(at),
+        pool_key=HexBytes(address(at)),
         pool=address(at),
         pool_id=None,
         dex="uniswap_v2",

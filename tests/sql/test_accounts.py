@@ -88,6 +88,7 @@ def test_a_ledger_of_the_release_before_keeps_its_keys(tmp_path: Path) -> None:
     with closing(sqlite3.connect(path)) as old:
         for migration in load_migrations(LEDGER_SCHEMA)[:2]:
             old.executescript(migration.text)
+        old.execute("pragma user_version = 2")
         old.execute("insert into api_key values (7, 'd', 'pro', 'bot', 1, null, null)")
         old.commit()
     with closing(Ledger.open(path)) as opened:

@@ -1,19 +1,18 @@
 """Protects the rows against crashes: whatever ends the process, checkpoint and rows agree."""
 
+import sqlite3
 from pathlib import Path
 
 import msgspec
-import polars as pl
 import pytest
 
 from core.errors import StoreError
-from sql.blocks import list_checkpoints
-from sql.query import Bounds, run_query
+from sql.blocks import list_blocks, list_checkpoints
 from sql.store import Store
 from tests.sql.children import ROWS
 from tests.sql.processes import read_line, start
-
-REQUEST = pl.DataFrame({"chain_id": [1], "address": ["0x"], "block_number": [1]})
+from tests.sql.samples import block
+from tests.sql.stored import read_rows
 
 
 class Held(msgspec.Struct, frozen=True, kw_only=True):
@@ -27,12 +26,12 @@ class Held(msgspec.Struct, frozen=True, kw_only=True):
 def look(path: Path) -> Held:
     store = Store.open(path)
     checkpoints = list_checkpoints(store, chain_id=1)
-    query = "select block_number, count(*) from undecoded group by all order by all"
-    blocks = {row[0]: row[1] for row in run_query(store, query, Bounds()).rows}
+    query = "select block_number, count(*) from undecoded group by 1 order by 1"
+    blocks = read_rows(store, query)
     store.close()
     return Held(
         checkpoint=checkpoints[0].number if checkpoints else -1,
-        blocks=msgspec.convert(blocks, dict[int, int]),
+        blocks=dict(msgspec.convert(blocks, list[tuple[int, int]])),
     )
 
 
@@ -76,11 +75,10 @@ def test_a_failed_block_is_undone(store: Store) -> None:
     class StopError(Exception):
         pass
 
-    query = "select count(*) from request"
     with pytest.raises(StopError), store.transaction() as tx:
-        tx.insert_frame("request", REQUEST)
+        tx.insert("block", [block(1)])
         raise StopError
-    assert run_query(store, query, Bounds()).rows == [(0,)]
+    assert list_blocks(store, chain_id=1) == []
     with (
         pytest.raises(StoreError, match="writing already"),
         store.transaction(),
@@ -88,5 +86,40 @@ def test_a_failed_block_is_undone(store: Store) -> None:
     ):
         pass
     with store.transaction() as tx:
-        tx.insert_frame("request", REQUEST)
-    assert run_query(store, query, Bounds()).rows == [(1,)]
+        tx.insert("block", [block(1)])
+    assert list_blocks(store, chain_id=1) == [block(1)]
+
+
+def test_a_connection_whose_rollback_fails_is_never_used_again(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its transaction would go on, and the next commit would take it along."""
+    connect = sqlite3.connect
+
+    class Failing(sqlite3.Connection):
+        def execute(self, statement: str, /, *parameters: object) -> sqlite3.Cursor:
+            if statement == "rollback":
+                raise sqlite3.OperationalError(statement)
+            return super().execute(statement, *parameters)  # type: ignore[arg-type]  # as given
+
+    with monkeypatch.context() as patch:
+        patch.setattr(
+            sqlite3, "connect", lambda *args, **more: connect(*args, factory=Failing, **more)
+        )
+        failing = Store.open(store.path)
+        with pytest.raises(ZeroDivisionError), failing.transaction() as tx:
+            tx.insert("block", [block(1)])
+            raise ZeroDivisionError
+    with failing.transaction() as tx:  # by a connection that is not made to fail
+        tx.insert("block", [block(2)])
+    assert list_blocks(store, chain_id=1) == [block(2)]
+    failing.close()
+
+
+def test_a_snapshot_whose_end_fails_hands_its_connection_to_nobody(store: Store) -> None:
+    with pytest.raises(StoreError), store.snapshot() as reader:
+        list_blocks(reader, chain_id=1)
+        reader._connection.execute("rollback")  # so there is none left to end
+    with store.transaction() as tx:
+        tx.insert("block", [block(1)])
+    assert list_blocks(store, chain_id=1) == [block(1)]

@@ -4,6 +4,7 @@ import hashlib
 import sqlite3
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,8 +13,17 @@ import pytest
 
 from config.plans import Plan, load_plans
 from core.errors import StoreError
-from sql.ledger import AlreadyIssued, Calls, Ledger, NewKey, TrialEnded, Usage, digest_of
-from sql.ledger_file import LedgerFile
+from sql.ledger import (
+    LEDGER_LAYOUT,
+    AlreadyIssued,
+    Calls,
+    Ledger,
+    NewKey,
+    TrialEnded,
+    Usage,
+    digest_of,
+)
+from sql.sqlite_file import SqliteFile
 from sql.statements import LEDGER_SCHEMA, load_migrations
 from tests.sql.empty_files import new_ledger
 from tests.sql.processes import read_line, start
@@ -162,6 +172,7 @@ def test_a_changed_key_is_noticed_by_another_process(ledger: Ledger, path: Path)
 def test_counts_of_the_first_schema_are_kept(path: Path) -> None:
     old = sqlite3.connect(path)
     old.executescript(load_migrations(LEDGER_SCHEMA)[0].text)
+    old.execute("pragma user_version = 1")
     old.execute("insert into api_key values (5, 'd', 'pro', '', 1, null, null)")
     old.execute("insert into usage values (5, 30, '2026-11-30', 7, '2026-11', 20)")
     old.commit()
@@ -262,7 +273,7 @@ def test_a_count_that_was_told_survives_a_kill(ledger: Ledger, path: Path) -> No
 
 
 def test_a_locked_ledger_is_an_error_after_a_bounded_wait(ledger: Ledger, path: Path) -> None:
-    file = LedgerFile(path, wait_s=0.1)
+    file = SqliteFile(path, LEDGER_LAYOUT, wait_s=0.1)
     impatient = Ledger(file)
     key = impatient.create_key(PLANS["pro"], "", NOON_S)
     with start("hold_the_ledger", path) as child:
@@ -272,8 +283,10 @@ def test_a_locked_ledger_is_an_error_after_a_bounded_wait(ledger: Ledger, path: 
         assert impatient.find(key.row.digest) == key.row  # reads go on
         child.communicate("")
     assert count(impatient, key.row.key_id, NOON_S).lifetime == 1
-    with file.transaction(), pytest.raises(StoreError, match="busy"):
-        impatient.note_attempt(IPV4, NOON_S, per_hour=5)
+    with file.transaction(), ThreadPoolExecutor(1) as other:
+        attempt = other.submit(impatient.note_attempt, IPV4, NOON_S, per_hour=5)
+        with pytest.raises(StoreError, match="busy"):
+            attempt.result()
     impatient.close()
 
 

@@ -1,27 +1,48 @@
-"""Protects reports: they come back as they were written, whole, and the right tokens are due."""
+"""Protects reports: they come back as they were written, whole, and plan what is next."""
 
+import sqlite3
 import threading
+from contextlib import closing
+from typing import TypeVar
 
 import msgspec
 import zstandard
 from hypothesis import HealthCheck, given, settings
 
+from core.fields.scan_findings import ScanFindings
+from core.fields.static_findings import StaticFindings
 from core.primitives import Address, RawAmount
-from core.report import PoolResultRow, Report
+from core.report import HolderRow, PoolResultRow, Report, ReportRow
+from sql.columns import decode
+from sql.creator_tables import write_creator
+from sql.finding_rows import from_rows
 from sql.reports import (
     MOST_POOLS_IN_TABLE,
-    list_due,
+    NextRefresh,
     read_refusal,
     read_report,
     set_creator,
     write_refusal,
     write_report,
 )
-from sql.rows import RefusalRow
+from sql.rows import CreatorRow, FindingRow, RefusalRow
 from sql.store import Store
+from sql.store_files import StoreFiles
+from sql.task_queue import NEW_WORTH
 from sql.tokens import read_token, track_tokens
 from tests.examples import one_in
-from tests.sql.samples import address, bare_report, evidence_of, pool_result, reports
+from tests.sql.samples import (
+    LATER,
+    address,
+    bare_report,
+    evidence_of,
+    hash32,
+    pool_result,
+    reports,
+)
+from tests.sql.stored import read_rows
+
+T = TypeVar("T", bound=msgspec.Struct)
 
 on_one_store = settings(
     max_examples=one_in(2),
@@ -30,42 +51,60 @@ on_one_store = settings(
 
 
 def scan(store: Store, token: Address, at_s: int, *, is_settled: bool = True) -> None:
-    write_report(store, bare_report(token, scanned_at_s=at_s, is_settled=is_settled))
-
-
-def due(store: Store, *, now_s: int, at_most: int = 100) -> list[Address]:
-    rows = list_due(store, chain_id=1, now_s=now_s, older_than_s=100, at_most=at_most)
-    return [row.address for row in rows]
+    write_report(store, bare_report(token, scanned_at_s=at_s, is_settled=is_settled), LATER)
 
 
 @on_one_store
 @given(report=reports())
 def test_a_report_comes_back_as_it_was_written(store: Store, report: Report) -> None:
-    write_report(store, report)
+    write_report(store, report, LATER)
     head = report.token
     assert read_report(store, chain_id=head.chain_id, address=head.address) == report
 
 
 @on_one_store
 @given(report=reports())
-def test_the_tables_hold_what_the_body_says(store: Store, report: Report) -> None:
+def test_the_tables_say_what_the_body_says(store: Store, report: Report) -> None:
     mixed = msgspec.structs.replace(
         report,
         pools=None if report.pools is None else report.pools[::-1],
         holders=report.holders[::-1],
     )
-    write_report(store, mixed)
-    chain_id, token_address = report.token.chain_id, report.token.address
-    by_body = read_report(store, chain_id=chain_id, address=token_address)
-    with store.transaction() as tx:
-        token = read_token(tx, chain_id=chain_id, address=token_address)
-        assert token is not None
-        tx.execute("reports/delete_body", token_id=token.token_id)
-    assert read_report(store, chain_id=chain_id, address=token_address) == by_body
-    with store.transaction() as tx:  # as a release with other fields may have written it
-        foreign = zstandard.ZstdCompressor().compress(b'{"token": 3}')
-        tx.execute("reports/insert_body", token_id=token.token_id, body=foreign)
-    assert read_report(store, chain_id=chain_id, address=token_address) == by_body
+    write_report(store, mixed, LATER)
+    head = report.token
+    assert read_report(store, chain_id=head.chain_id, address=head.address) == report
+    token = read_token(store, chain_id=head.chain_id, address=head.address)
+    assert token is not None
+    number = token.token_id
+    assert in_table(store, "report", ReportRow, number) == [head]
+    assert in_table(store, "report_pool", PoolResultRow, number) == list(report.pools or ())
+    assert in_table(store, "report_holder", HolderRow, number) == list(report.holders)
+    rows = in_table(store, "report_finding", FindingRow, number)
+    assert from_rows(rows, StaticFindings) == report.static
+    assert from_rows(rows, ScanFindings) == report.scan
+    resolved = "select pools_resolved from report where token_id = ?"
+    assert read_rows(store, resolved, number) == [(int(report.pools is not None),)]
+
+
+def in_table(store: Store, table: str, row: type[T], token_id: int) -> list[T]:
+    """Rows of one token as structs, in order of their key."""
+    with closing(sqlite3.connect(StoreFiles(prefix=store.path).serving)) as file:
+        found = file.execute(f"select * from {table} where token_id = ? order by 1, 2", [token_id])  # noqa: S608
+        names = [column[0] for column in found.description]
+        return decode(names, found.fetchall(), row)
+
+
+def test_a_body_of_another_form_is_no_report(store: Store) -> None:
+    """Another release may have written it; the next analysis replaces it."""
+    scan(store, address(7), 1)
+    token = read_token(store, chain_id=1, address=address(7))
+    assert token is not None
+    for body in (zstandard.ZstdCompressor().compress(b'{"token": 3}'), b"no zstd", b""):
+        with store.transaction() as tx:
+            tx.execute("reports/insert_body", token_id=token.token_id, body=body)
+        assert read_report(store, chain_id=1, address=address(7)) is None
+    scan(store, address(7), 2)
+    assert read_report(store, chain_id=1, address=address(7)) is not None
 
 
 @on_one_store
@@ -74,7 +113,7 @@ def test_a_report_replaces_the_one_before(store: Store, first: Report, second: R
     where = {"chain_id": 1, "address": address(7)}
     for report in (first, second):
         head = msgspec.structs.replace(report.token, **where)
-        write_report(store, msgspec.structs.replace(report, token=head))
+        write_report(store, msgspec.structs.replace(report, token=head), LATER)
     head = msgspec.structs.replace(second.token, **where)
     expected = msgspec.structs.replace(second, token=head)
     assert read_report(store, chain_id=1, address=address(7)) == expected
@@ -95,7 +134,7 @@ def test_a_reader_never_sees_half_a_report(store: Store) -> None:
         )
         for count in range(1, 12)
     ]
-    write_report(store, versions[0])
+    write_report(store, versions[0], LATER)
     torn: list[Report] = []
     is_done = threading.Event()
 
@@ -109,56 +148,78 @@ def test_a_reader_never_sees_half_a_report(store: Store) -> None:
     for reader in readers:
         reader.start()
     for version in versions * 3:
-        write_report(store, version)
+        write_report(store, version, LATER)
     is_done.set()
     for reader in readers:
         reader.join()
     assert not torn
 
 
-def test_a_judged_token_stays_tracked_because_somebody_asked(store: Store) -> None:
+def tasks_of(store: Store, token: Address) -> dict[object, tuple[object, ...]]:
+    """Worth and time of the token's tasks, by kind."""
+    query = "select kind, worth, due_s from task join token using (token_id) where address = ?"
+    rows = read_rows(store, query, bytes.fromhex(token[2:]))
+    return {kind: tuple(values) for kind, *values in rows}
+
+
+def test_an_analysed_token_stays_tracked_because_somebody_asked(store: Store) -> None:
     scan(store, address(7), 1)
     token = read_token(store, chain_id=1, address=address(7))
     assert token
-    assert token.tracked_because == "request"
-    assert due(store, now_s=10_000) == []  # nobody follows a token without a pool
+    assert (token.tracked_because, token.requested_at_block) == ("request", 1)
+    assert "refresh" not in tasks_of(store, address(7))  # nobody follows a token without a pool
 
 
-def test_kinds_of_due_tokens_take_turns(store: Store) -> None:
-    names = {name: address(at) for at, name in enumerate("abcdefgh", start=1)}
+def test_a_report_plans_what_is_to_be_done_next(store: Store) -> None:
+    asked, pooled, unsettled = address(1), address(2), address(3)
+    refresh = NextRefresh(worth=7, due_s=900)
     with store.transaction() as tx:
-        for block_number, token in enumerate(names.values()):
-            track_tokens(
-                tx, chain_id=1, addresses=[token], because="pool", block_number=block_number
-            )
-    scan(store, names["c"], 990)
-    scan(store, names["d"], 500)
-    scan(store, names["e"], 400)
-    scan(store, names["f"], 995, is_settled=False)
-    scan(store, names["g"], 991, is_settled=False)
-    wanted = ["h", "g", "e", "b", "f", "d", "a"]
-    assert due(store, now_s=1_000) == [names[name] for name in wanted]
-    assert due(store, now_s=1_000, at_most=2) == [names["h"], names["g"]]
+        track_tokens(tx, chain_id=1, seen={pooled: 1, unsettled: 1}, because="pool")
+    assert tasks_of(store, pooled) == {"refresh": (NEW_WORTH, 0)}
+    for token in (asked, pooled, unsettled):
+        report = bare_report(token, scanned_at_s=500, is_settled=token != unsettled)
+        write_report(store, report, refresh)
+    creator, history = (500, 500), (0, 500)
+    assert tasks_of(store, pooled) == {"refresh": (7, 900), "creator": creator, "history": history}
+    assert tasks_of(store, unsettled) == {"refresh": (7, 900), "history": history}
+    assert tasks_of(store, asked).keys() == {"creator", "history"}
+    assert tasks_of(store, asked)["history"] > history  # somebody waits for it
 
 
-def test_a_refused_token_is_not_due_at_once_again(store: Store) -> None:
+def test_a_token_whose_creator_is_known_is_not_looked_up_again(store: Store) -> None:
+    scan(store, address(1), 1)
+    assert "creator" in tasks_of(store, address(1))
+    row = CreatorRow(chain_id=1, token=address(1), creator=None, block_number=1, tx_hash=None)
+    write_creator(store, row)
+    assert "creator" not in tasks_of(store, address(1))
+    scan(store, address(1), 2)
+    assert "creator" not in tasks_of(store, address(1))
+    named = msgspec.structs.replace(
+        bare_report(address(2), scanned_at_s=1).token, creator_address=address(3)
+    )
+    report = msgspec.structs.replace(bare_report(address(2), scanned_at_s=1), token=named)
+    write_report(store, report, LATER)
+    assert "creator" not in tasks_of(store, address(2))
+
+
+def test_a_refusal_takes_the_place_of_the_report_and_of_its_tasks(store: Store) -> None:
     token = address(1)
     with store.transaction() as tx:
-        track_tokens(tx, chain_id=1, addresses=[token], because="pool", block_number=1)
+        track_tokens(tx, chain_id=1, seen={token: 1}, because="pool")
     scan(store, token, 500)
     refusal = RefusalRow(code="not_a_token", reason="no decimals", refused_at_s=1_000)
-    write_refusal(store, chain_id=1, address=token, refusal=refusal)
+    again = NextRefresh(worth=0, due_s=1_100)
+    write_refusal(store, chain_id=1, address=token, refusal=refusal, refresh=again)
     assert read_refusal(store, chain_id=1, address=token) == refusal
     assert read_report(store, chain_id=1, address=token) is None
-    assert due(store, now_s=1_001) == []
-    assert due(store, now_s=1_100) == [token]
+    assert tasks_of(store, token) == {"refresh": (0, 1_100)}
     scan(store, token, 1_200)
     assert read_refusal(store, chain_id=1, address=token) is None
 
 
 def test_a_refusal_of_an_untracked_address_is_not_kept(store: Store) -> None:
     refusal = RefusalRow(code="not_a_contract", reason="no code", refused_at_s=1)
-    write_refusal(store, chain_id=1, address=address(1), refusal=refusal)
+    write_refusal(store, chain_id=1, address=address(1), refusal=refusal, refresh=LATER)
     assert read_token(store, chain_id=1, address=address(1)) is None
     assert read_refusal(store, chain_id=1, address=address(1)) is None
 
@@ -167,7 +228,7 @@ def test_a_report_of_very_many_pools_is_whole_or_none(store: Store) -> None:
     """The tables keep the deepest; they are never taken for all."""
     pools = tuple(pool_result(ordinal=at) for at in range(MOST_POOLS_IN_TABLE + 5))
     report = msgspec.structs.replace(bare_report(address(7), scanned_at_s=1), pools=pools)
-    write_report(store, msgspec.structs.replace(report, pools=pools[::-1]))
+    write_report(store, msgspec.structs.replace(report, pools=pools[::-1]), LATER)
     assert read_report(store, chain_id=1, address=address(7)) == report
     set_creator(
         store,
@@ -181,10 +242,19 @@ def test_a_report_of_very_many_pools_is_whole_or_none(store: Store) -> None:
     assert named is not None
     assert named.pools == pools
     assert (named.token.creator_address, named.token.creator_balance_raw) == (address(8), 9)
-    with store.transaction() as tx:
-        token = read_token(tx, chain_id=1, address=address(7))
-        assert token is not None
-        kept = tx.fetch("reports/list_pools", PoolResultRow, token_id=token.token_id)
-        assert kept == list(pools[:MOST_POOLS_IN_TABLE])
-        tx.execute("reports/delete_body", token_id=token.token_id)
-    assert read_report(store, chain_id=1, address=address(7)) is None
+    token = read_token(store, chain_id=1, address=address(7))
+    assert token is not None
+    kept = in_table(store, "report_pool", PoolResultRow, token.token_id)
+    assert kept == list(pools[:MOST_POOLS_IN_TABLE])
+    (head,) = in_table(store, "report", ReportRow, token.token_id)
+    assert head == named.token
+    stale = hash32(99)
+    set_creator(
+        store,
+        chain_id=1,
+        address=address(7),
+        block_hash=stale,
+        creator=address(10),
+        balance_raw=None,
+    )
+    assert read_report(store, chain_id=1, address=address(7)) == named

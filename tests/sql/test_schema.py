@@ -1,204 +1,182 @@
 """Protects the agreement of tables and structs, and files of other releases from this one."""
 
+import sqlite3
+import stat
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
-import duckdb
+import msgspec
 import pytest
 from msgspec import structs
 
 from core import report
 from core.errors import StoreError
-from core.fields.scan_findings import ScanFindings
-from core.fields.static_findings import StaticFindings
-from core.primitives import Address, Selector
 from sql import rows
-from sql.columns import ADDED, NARROWED, TABLES, columns_of
-from sql.reports import read_report
+from sql.blocks import list_blocks
+from sql.columns import columns_of
 from sql.statements import load_migrations
 from sql.store import Store
-from sql.transfer_tables import TRANSFER_COLUMNS
+from sql.store_files import StoreFiles
 from tests.sql.samples import block
+from tests.sql.stored import read_rows
 
-IN_NO_TABLE = {"KeyRow"}  # in the ledger
+TABLES: dict[str, tuple[type[msgspec.Struct], tuple[str, ...]]] = {
+    "block": (rows.BlockRow, ()),
+    "checkpoint": (rows.CheckpointRow, ()),
+    "coverage": (rows.CoverageRow, ()),
+    "token": (rows.TokenRow, ()),
+    "pool": (rows.PoolRow, ("pool_no",)),
+    "launch": (rows.LaunchRow, ()),
+    "undecoded": (rows.UndecodedRow, ()),
+    "creator": (rows.CreatorRow, ()),
+    "history": (rows.HistoryRow, ("token_id",)),
+    "code_answer": (rows.CodeAnswerRow, ()),
+    "refusal": (rows.RefusalRow, ("token_id",)),
+    "report": (report.ReportRow, ("token_id", "pools_resolved")),
+    "report_finding": (rows.FindingRow, ("token_id",)),
+    "report_pool": (report.PoolResultRow, ("token_id",)),
+    "report_holder": (report.HolderRow, ("token_id",)),
+}
+"""Tables that hold structs, with the columns beside the struct's fields."""
+
+IN_NO_TABLE = {
+    "KeyRow",  # in the ledger
+    "TransferRow",  # amounts are stored as blobs, which sort and add faster than text
+    "SwapRow",  # a trade is stored by the number of its pool
+    "ClockLimitRow",  # in the report's body
+    "EvidenceRow",  # in the report's body
+}
 
 
-def described(store: Store, table: str) -> list[tuple[str, str]]:
-    with store.cursor() as cursor:
-        return [(name, kind) for name, kind, *_ in cursor.execute(f"describe {table}").fetchall()]
+def described(store: Store, table: str) -> dict[str, tuple[object, bool]]:
+    """Type of each column, and whether it takes NULL."""
+    query = 'select name, type, "notnull", pk from pragma_table_info(?)'
+    return {
+        str(name): (kind, not is_filled and not key)
+        for name, kind, is_filled, key in read_rows(store, query, table)
+    }
 
 
 @pytest.mark.parametrize("table", TABLES)
 def test_a_table_is_its_struct(table: str, store: Store) -> None:
-    own = [(column.name, column.sql_type) for column in columns_of(TABLES[table])]
-    assert described(store, table) == [*ADDED.get(table, ()), *own]
+    struct, added = TABLES[table]
+    found = {name: kind for name, kind in described(store, table).items() if name not in added}
+    optional = {
+        field.name: isinstance(field.type, msgspec.inspect.UnionType) and field.type.includes_none
+        for field in structs_of(struct)
+    }
+    assert found == {
+        column.name: (column.sql_type, optional[column.name]) for column in columns_of(struct)
+    }
+    assert set(added) <= described(store, table).keys()
 
 
-def test_the_transfer_table_is_as_declared(store: Store) -> None:
-    assert described(store, "transfer") == list(TRANSFER_COLUMNS)
+def structs_of(struct: type[msgspec.Struct]) -> tuple[msgspec.inspect.Field, ...]:
+    kind = msgspec.inspect.type_info(struct)
+    assert isinstance(kind, msgspec.inspect.StructType)
+    return kind.fields
 
 
 def test_every_row_struct_has_a_table() -> None:
-    structs = {
+    found = {
         name
         for name in (*vars(rows), *vars(report))
         if name.endswith("Row") and name != "Row" and name not in IN_NO_TABLE
     }
-    assert structs == {row.__name__ for row in TABLES.values()}
+    assert found == {struct.__name__ for struct, _ in TABLES.values()}
 
 
-def test_only_declared_integers_are_narrow(store: Store) -> None:
-    for table in TABLES:
-        narrow = {name for name, kind in described(store, table) if kind == "INTEGER"}
-        assert narrow <= NARROWED | {"position"}, table
+def test_every_table_of_the_lake_is_the_one_before_finality(store: Store) -> None:
+    """A final row is the same row, by batch in place of its chain."""
+    for name in ("transfer", "trade", "undecoded"):
+        hot, final = described(store, name), described(store, f"final_{name}")
+        del hot["chain_id"], final["batch"]
+        assert final == hot, name
+
+
+def test_the_file_is_its_owners_alone(path: Path) -> None:
+    store = Store.open(path)
+    modes = [stat.S_IMODE(file.stat().st_mode) for file in path.parent.iterdir()]
+    assert modes == [0o600] * 3  # the file, its log and the log's index
+    store.close()
 
 
 def test_opening_again_changes_nothing(path: Path) -> None:
     Store.open(path).close()
+    before = StoreFiles(prefix=path).serving.read_bytes()
     again = Store.open(path)
-    with again.cursor() as cursor:
-        cursor.execute("select version, name from schema_version order by version")
-        applied = cursor.fetchall()
+    assert read_rows(again, "pragma user_version") == [(len(load_migrations()),)]
     again.close()
-    assert applied == [(step.version, step.name) for step in load_migrations()]
+    assert StoreFiles(prefix=path).serving.read_bytes() == before
 
 
 def test_an_older_file_is_brought_up_with_what_it_holds(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     steps = load_migrations()
-    monkeypatch.setattr("sql.migrate.load_migrations", lambda: steps[:2])
-    old = Store.open(path)
-    with old.transaction() as tx:
-        tx.insert("block", [block(1)])
-    old.close()
-    monkeypatch.undo()
-
-    with pytest.raises(StoreError, match="schema 2 is older than"):
-        Store.open(path, read_only=True)
+    with monkeypatch.context() as older:
+        older.setattr("sql.sqlite_file.load_migrations", lambda _: steps[:1])
+        old = Store.open(path)
+        with old.transaction() as tx:
+            tx.insert("block", [block(1)])
+        old.close()
     store = Store.open(path)
     assert described(store, "report")
-    assert len(store.fetch("blocks/list_window", rows.BlockRow, chain_id=1)) == 1
+    assert list_blocks(store, chain_id=1) == [block(1)]
     store.close()
-
-
-def test_reports_outlive_the_step_that_brought_the_contracts_clock(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    steps = load_migrations()
-    monkeypatch.setattr("sql.migrate.load_migrations", lambda: steps[:8])
-    Store.open(path).close()
-    monkeypatch.undo()
-    with duckdb.connect(str(path)) as file:
-        file.execute("insert into token values (7, 1, '0x7', 'request', 1, null)")
-        file.execute(
-            "insert into report (token_id, pools_resolved, chain_id, address, block_number,"
-            " block_hash, block_time_s, scanned_at_s, is_settled, name, symbol, decimals,"
-            " supply_raw, burned_raw, privileged_spenders)"
-            " values (7, false, 1, '0x7', 1, '0x1', 1, 1, true, 'n', 's', 18, '1', '0', [])"
-        )
-        file.execute("insert into report_deadline values (7, 0, 'constant', null, 'block', '5')")
-    store = Store.open(path)
-    head = store.fetch_one("reports/find_head", report.ReportRow, token_id=7)
-    assert head is not None
-    assert (head.name, head.owner_slots_vacant, head.clock_block) == ("n", None, None)
-    store.close()
-
-
-def test_findings_outlive_the_step_that_made_them_rows(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    steps = load_migrations()
-    monkeypatch.setattr("sql.migrate.load_migrations", lambda: steps[:19])
-    Store.open(path).close()
-    monkeypatch.undo()
-    with duckdb.connect(str(path)) as file:
-        file.execute("insert into token values (7, 1, '0x7', 'request', 1, null)")
-        file.execute(
-            "insert into report (token_id, pools_resolved, chain_id, address, block_number,"
-            " block_hash, block_time_s, scanned_at_s, is_settled, name, symbol, decimals,"
-            " supply_raw, burned_raw, privileged_spenders, is_open_source, sell_tax_rises,"
-            " creates_balances)"
-            " values (7, true, 1, '0x7', 1, '0x1', 1, 1, true, 'n', 's', 18, '1', '0', [], false,"
-            " true, false)"
-        )
-        file.execute(
-            "insert into report_static (token_id, can_selfdestruct, is_proxy, timebomb,"
-            " position_cap_can_be_modified, balance_update_function, allowance_update_function)"
-            " values (7, true, false, 'true', 'pending', ['0xa9059cbb', '0x23b872dd'], [])"
-        )
-        file.execute("insert into report_body values (7, 'of another form'::blob)")
-        before = file.execute("select key, value from v_findings order by key").fetchall()
-    for _ in range(2):  # the second time as the log of the first leaves it
-        store = Store.open(path)
-        found = read_report(store, chain_id=1, address=Address("0x7"))
-        with store.cursor() as cursor:
-            after = cursor.execute("select key, value from v_findings order by key").fetchall()
-        store.close()
-        assert found is not None
-        assert found.static == StaticFindings(
-            can_selfdestruct=True,
-            is_proxy=False,
-            timebomb=True,
-            position_cap_can_be_modified="pending",
-            balance_update_function=(Selector("0xa9059cbb"), Selector("0x23b872dd")),
-            allowance_update_function=(),
-        )
-        assert found.scan == ScanFindings(sell_tax_rises=True, creates_balances=False)
-        assert set(before) <= set(after)
-        assert {("sell_tax_rises", "true"), ("creates_balances", "false")} <= set(after)
 
 
 def test_a_step_that_fails_leaves_the_file_as_it_was(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     steps = load_migrations()
-    bad = structs.replace(steps[1], text="create table half (a int); selec")
-    monkeypatch.setattr("sql.migrate.load_migrations", lambda: (steps[0], bad))
-    with pytest.raises(StoreError, match="selec"):
+    bad = structs.replace(steps[1], text="create table half (a int);\ncreate tabl broken (a int);")
+    monkeypatch.setattr("sql.sqlite_file.load_migrations", lambda _: (steps[0], bad))
+    with pytest.raises(StoreError, match="tabl"):
         Store.open(path)
-    monkeypatch.undo()
-    with duckdb.connect(str(path)) as file:
-        assert file.execute("show tables").fetchall() == []
+    with closing(sqlite3.connect(StoreFiles(prefix=path).serving)) as file:
+        assert file.execute("select name from sqlite_master").fetchall() == []
+        assert file.execute("pragma user_version").fetchall() == [(0,)]
 
 
 def test_a_newer_file_is_refused(path: Path) -> None:
     Store.open(path).close()
     newest = len(load_migrations())
-    with duckdb.connect(str(path)) as file:
-        file.execute("insert into schema_version values (?, 'from_the_future')", [newest + 1])
+    with closing(sqlite3.connect(StoreFiles(prefix=path).serving)) as file:
+        file.execute(f"pragma user_version = {newest + 1}")
     with pytest.raises(StoreError, match=f"newer release wrote it .schema {newest + 1}") as caught:
         Store.open(path)
-    assert caught.value.path == str(path)
+    assert caught.value.path == str(StoreFiles(prefix=path).serving)
 
 
 def test_files_that_are_no_store_are_refused(path: Path, tmp_path: Path) -> None:
-    with duckdb.connect(str(path)) as file:
-        file.execute("create table theirs (a int)")
-    with pytest.raises(StoreError, match="not one of ours"):
+    with closing(sqlite3.connect(StoreFiles(prefix=path).serving)) as file:
+        file.execute("create table block (theirs int)")
+    with pytest.raises(StoreError, match="already exists"):
         Store.open(path)
-    text = tmp_path / "notes.txt"
-    text.write_text("not a database\n" * 1000)
-    with pytest.raises(StoreError, match="not a valid DuckDB database"):
+    text = tmp_path / "notes"
+    StoreFiles(prefix=text).serving.write_text("not a database\n" * 1000)
+    with pytest.raises(StoreError, match="not a database"):
         Store.open(text)
-    with pytest.raises(StoreError, match="no such file"):
-        Store.open(tmp_path / "absent.duckdb", read_only=True)
     with pytest.raises(StoreError):
-        Store.open(text / "below" / "a.duckdb")
+        Store.open(StoreFiles(prefix=text).serving / "below" / "a")
 
 
-def test_a_file_that_another_process_owns_says_so(path: Path) -> None:
-    hold = (
+def test_two_processes_write_one_store(path: Path) -> None:
+    """Each adds every second block; both see all of them in the end."""
+    work = (
         "import sys; from pathlib import Path; from sql.store import Store;"
-        "store = Store.open(Path(sys.argv[1])); print('held', flush=True); sys.stdin.read()"
+        "from tests.sql.samples import block; store = Store.open(Path(sys.argv[1]));\n"
+        "for number in range(int(sys.argv[2]), 61, 2):\n"
+        "    with store.transaction() as tx: tx.insert('block', [block(number)])\n"
+        "store.close()"
     )
-    with subprocess.Popen(
-        [sys.executable, "-c", hold, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
-    ) as owner:
-        assert owner.stdout
-        assert owner.stdout.readline() == b"held\n"
-        with pytest.raises(StoreError, match=f"another process owns it .process {owner.pid}"):
-            Store.open(path)
-        owner.communicate(b"")
-    Store.open(path).close()
+    children = [
+        subprocess.Popen([sys.executable, "-c", work, str(path), str(first)]) for first in (1, 2)
+    ]
+    assert [child.wait(60) for child in children] == [0, 0]
+    store = Store.open(path)
+    assert list_blocks(store, chain_id=1) == [block(number) for number in range(1, 61)]
+    store.close()

@@ -3,20 +3,21 @@
 import threading
 from pathlib import Path
 
-import msgspec
-import polars as pl
 import pytest
+from msgspec import structs
 
 from core.errors import StoreError
+from core.primitives import Address, Hash32, HexBytes
 from sql.blocks import list_blocks, list_checkpoints, write_checkpoint
 from sql.codes import delete_other_versions, read_found, write_found
-from sql.columns import encode
-from sql.connection import MEMORY
 from sql.pool_tables import insert_pools, pools_of
 from sql.rows import BlockRow, CheckpointRow, PoolRow
-from sql.store import Store
-from sql.tokens import read_token, track_token_frame, track_tokens, tracked
+from sql.sqlite_file import SqliteFile
+from sql.store import MEMORY, SERVING_LAYOUT, Store
+from sql.store_files import StoreFiles
+from sql.tokens import Because, read_token, track_tokens, tracked
 from tests.sql.samples import address, block, hash32, pool
+from tests.sql.stored import read_rows
 
 TOKEN, OTHER, QUOTE = address(0xA), address(0xB), address(2)
 
@@ -55,9 +56,7 @@ def test_writers_take_turns(store: Store) -> None:
     def write(chain_id: int) -> None:
         for at in range(25):
             with store.transaction() as tx:
-                track_tokens(
-                    tx, chain_id=chain_id, addresses=[address(at)], because="pool", block_number=1
-                )
+                track_tokens(tx, chain_id=chain_id, seen={address(at): 1}, because="pool")
 
     writers = [threading.Thread(target=write, args=(chain_id,)) for chain_id in (1, 56, 8453)]
     for writer in writers:
@@ -88,30 +87,31 @@ def test_a_closed_store_says_so(path: Path) -> None:
         pass
 
 
-def test_a_file_opened_for_reading_takes_no_writes(path: Path) -> None:
-    Store.open(path).close()
-    store = Store.open(path, read_only=True)
-    with pytest.raises(StoreError, match="read-only"), store.transaction() as tx:
+def test_two_stores_of_one_file_see_and_await_each_other(store: Store, path: Path) -> None:
+    other = Store.open(path)
+    with store.transaction() as tx:
         tx.insert("block", [block(1)])
+        assert list_blocks(other, chain_id=1) == []
+    with other.transaction() as tx:
+        assert list_blocks(tx, chain_id=1) == [block(1)]
+        tx.insert("block", [block(2)])
+    assert list_blocks(store, chain_id=1) == [block(1), block(2)]
+    other.close()
+
+
+def test_a_reader_cannot_write(store: Store) -> None:
+    with pytest.raises(StoreError, match="readonly"):
+        store.fetch("batches/insert_batch", BlockRow, chain_id=1)
+    assert read_rows(store, "select * from batch") == []
+
+
+def test_what_a_number_or_a_text_cannot_be_is_an_error_of_the_store(store: Store) -> None:
+    for broken in (block(2**63), structs.replace(block(1), hash=Hash32("0x1"))):
+        with pytest.raises((StoreError, ValueError)), store.transaction() as tx:
+            tx.insert("block", [broken])
+    with pytest.raises(StoreError), store.transaction() as tx:
+        write_checkpoint(tx, CheckpointRow(chain_id=1, stream="\ud800", number=1, hash=None))
     assert list_blocks(store, chain_id=1) == []
-    store.close()
-
-
-def test_a_bare_cursor_cannot_write(store: Store) -> None:
-    with pytest.raises(StoreError, match="read-only"), store.cursor() as cursor:
-        cursor.execute("insert into request values (1, 'a', 1)")
-    with store.transaction() as tx:  # the cursor is good for the next one
-        tx.insert("block", [block(1)])
-
-
-def test_no_statement_may_reach_beyond_the_store(store: Store) -> None:
-    secret = pl.DataFrame({"key": ["secret"]})
-    for text in ("select * from secret", "select * from read_text('pyproject.toml')"):
-        with pytest.raises(StoreError), store.cursor() as cursor:
-            cursor.execute(text)
-    with pytest.raises(StoreError, match="locked"), store.cursor() as cursor:
-        cursor.execute("set enable_external_access = true")
-    assert secret.height == 1
 
 
 def test_a_pool_that_comes_twice_is_kept_once(store: Store) -> None:
@@ -119,18 +119,17 @@ def test_a_pool_that_comes_twice_is_kept_once(store: Store) -> None:
     with store.transaction() as tx:
         assert insert_pools(tx, pools[:4]) == 4
         assert insert_pools(tx, [*pools[2:], pools[5]]) == 2
-        assert insert_pools(tx, encode(pools, PoolRow)) == 0
         assert insert_pools(tx, []) == 0
     assert pools_of(store, chain_id=1, token=QUOTE) == pools
 
 
 def test_pools_are_found_from_both_sides_and_by_quote(store: Store) -> None:
     with_quote = pool(100, TOKEN, block_number=1)
-    turned = msgspec.structs.replace(
+    turned = structs.replace(
         pool(101, QUOTE, block_number=2, quote=TOKEN), pool_id=hash32(5), hooks=address(9)
     )
     with_other = pool(102, TOKEN, block_number=3, quote=OTHER)
-    elsewhere = msgspec.structs.replace(with_quote, chain_id=56)
+    elsewhere = structs.replace(with_quote, chain_id=56)
     with store.transaction() as tx:
         insert_pools(tx, [with_other, turned, with_quote, elsewhere])
     assert pools_of(store, chain_id=1, token=TOKEN) == [with_quote, turned, with_other]
@@ -144,8 +143,11 @@ def test_of_very_many_pools_in_one_contract_the_first_and_the_newest_are_read(
 ) -> None:
     plain = [pool(100 + at, TOKEN, block_number=at) for at in range(4, 7)]
     by_id = [
-        msgspec.structs.replace(
-            pool(50, TOKEN, block_number=at), pool_key=hash32(at), pool_id=hash32(at), log_index=99
+        structs.replace(
+            pool(50, TOKEN, block_number=at),
+            pool_key=HexBytes(hash32(at)),
+            pool_id=hash32(at),
+            log_index=99,
         )
         for at in range(1, 10)
     ]
@@ -160,25 +162,21 @@ def test_of_very_many_pools_in_one_contract_the_first_and_the_newest_are_read(
 
 
 def test_a_token_keeps_its_number_its_first_sight_and_its_best_reason(store: Store) -> None:
-    sights = [
-        ("request", [(TOKEN, 50)]),
-        ("pool", [(TOKEN, 70), (OTHER, 60), (OTHER, 40)]),
-        ("request", [(OTHER, 10)]),
+    sights: list[tuple[Because, dict[Address, int]]] = [
+        ("request", {TOKEN: 50}),
+        ("pool", {TOKEN: 70, OTHER: 60}),
+        ("pool", {OTHER: 40}),
+        ("request", {OTHER: 10}),
     ]
     for because, seen in sights:
-        frame = pl.DataFrame(seen, schema=["address", "block_number"], orient="row")
         with store.transaction() as tx:
-            track_token_frame(
-                tx,
-                chain_id=1,
-                because="pool" if because == "pool" else "request",
-                frame=frame,
-            )
+            now = track_tokens(tx, chain_id=1, seen=seen, because=because)
+            assert now == [read_token(tx, chain_id=1, address=token) for token in seen]
     rows = [
-        (row.token_id, row.address, row.tracked_because, row.first_seen_block)
+        (row.address, row.tracked_because, row.first_seen_block)
         for row in tracked(store, chain_id=1)
     ]
-    assert rows == [(1, TOKEN, "pool", 50), (2, OTHER, "pool", 10)]
+    assert rows == [(TOKEN, "pool", 50), (OTHER, "pool", 10)]
     assert read_token(store, chain_id=56, address=TOKEN) is None
 
 
@@ -211,3 +209,32 @@ def test_memory_stores_are_apart() -> None:
     assert list_blocks(two, chain_id=1) == []
     one.close()
     two.close()
+
+
+def test_the_log_is_moved_into_the_file_and_cut_when_it_is_long(store: Store) -> None:
+    serving = StoreFiles(prefix=store.path).serving
+    log = serving.with_name(serving.name + "-wal")
+    for number in range(1, 50):
+        with store.transaction() as tx:
+            tx.insert("block", [block(number)])
+    before = log.stat().st_size
+    store._file.checkpoint(truncate_above_bytes=before)
+    assert log.stat().st_size == before  # the next commits write over it
+    store._file.checkpoint(truncate_above_bytes=before - 1)
+    assert log.stat().st_size == 0
+    assert len(list_blocks(store, chain_id=1)) == 49
+
+
+def test_a_log_that_is_being_read_is_not_cut_and_the_reader_keeps_its_state(path: Path) -> None:
+    file = SqliteFile(StoreFiles(prefix=path).serving, SERVING_LAYOUT, wait_s=0.05)
+    with file.transaction() as tx:
+        tx.insert("block", [block(1)])
+    with file.snapshot() as reader:
+        assert list_blocks(reader, chain_id=1) == [block(1)]
+        with file.transaction() as tx:
+            tx.insert("block", [block(2)])
+        file.checkpoint(truncate_above_bytes=0)
+        assert list_blocks(reader, chain_id=1) == [block(1)]
+    with file.snapshot() as reader:
+        assert list_blocks(reader, chain_id=1) == [block(1), block(2)]
+    file.close()

@@ -1,10 +1,10 @@
 """Protects the way back: what a reorganisation takes away goes wholly, and comes back wholly."""
 
 import msgspec
-import polars as pl
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from core.primitives import HexBytes, RawAmount
 from indexer.coverage import extend_all
 from sql.blocks import (
     insert_blocks,
@@ -12,20 +12,21 @@ from sql.blocks import (
     list_checkpoints,
     prune_blocks,
     read_checkpoint,
-    unwind_from,
     write_checkpoint,
 )
-from sql.connection import MEMORY
+from sql.columns import blob
 from sql.history_tables import read_history, write_history
 from sql.launch_tables import insert_launches, launches_of
 from sql.pool_tables import coverage_of, insert_pools, pools_of
 from sql.reports import read_report, write_report
-from sql.rows import CheckpointRow, HistoryRow, UndecodedRow
-from sql.store import Store, Transaction
+from sql.rows import CheckpointRow, HistoryRow, TransferRow, UndecodedRow
+from sql.sqlite_file import Transaction
+from sql.store import MEMORY, Store
 from sql.tokens import Because, read_token, track_tokens, tracked
 from sql.transfer_tables import insert_transfers
+from sql.unwind import unwind_from
 from tests.examples import one_in
-from tests.sql.samples import address, bare_report, block, hash32, launch, pool
+from tests.sql.samples import LATER, address, bare_report, block, hash32, launch, pool
 from tests.sql.stored import transfers_of, undecoded_in
 
 TOKENS = [address(0x100 + at) for at in range(6)]
@@ -63,15 +64,15 @@ def take_in(store: Store, history: list[Facts], *, first: int) -> None:
                 known.add(facts.new_launch)
                 token = TOKENS[facts.new_launch]
                 insert_launches(tx, [launch(token, block_number=number)])
-                track_tokens(
-                    tx, chain_id=1, addresses=[token], because="launch", block_number=number
-                )
+                track_tokens(tx, chain_id=1, seen={token: number}, because="launch")
             if facts.new_pool is not None:
                 known.add(facts.new_pool)
                 token = TOKENS[facts.new_pool]
                 insert_pools(tx, [pool(0x500 + number, token, block_number=number)])
-                track_tokens(tx, chain_id=1, addresses=[token], because="pool", block_number=number)
-            insert_transfers(tx, transfers_at(number, sorted(known), facts.transfers))
+                track_tokens(tx, chain_id=1, seen={token: number}, because="pool")
+            insert_transfers(
+                tx, transfers_at(tx, number, sorted(known), facts.transfers), chain_id=1
+            )
             tx.insert("undecoded", [undecoded(number)])
             insert_blocks(tx, [block(number)])
             extend_all(tx, chain_id=1, subjects=["pools"], first=number, last=number)
@@ -90,23 +91,25 @@ def undecoded(number: int) -> UndecodedRow:
         address=address(3),
         topic0=hash32(3),
         topic_count=1,
-        data="0x",
+        data=HexBytes("0x"),
     )
 
 
-def transfers_at(number: int, known: list[int], count: int) -> pl.DataFrame:
-    places = [(token, at) for token in known for at in range(count)]
-    return pl.DataFrame(
-        {
-            "chain_id": [1] * len(places),
-            "block_number": [number] * len(places),
-            "log_index": list(range(len(places))),
-            "token": [TOKENS[token] for token, _ in places],
-            "sender": [address(at) for _, at in places],
-            "recipient": [address(number * 7 + at) for _, at in places],
-            "amount_raw": [f"0x{number + at:064x}" for _, at in places],
-        }
-    )
+def transfers_at(tx: Transaction, number: int, known: list[int], count: int) -> list[TransferRow]:
+    ids = {row.address: row.token_id for row in tracked(tx, chain_id=1)}
+    return [
+        TransferRow(
+            block_number=number,
+            log_index=log_index,
+            token_id=ids[TOKENS[token]],
+            sender=blob(address(at)),
+            recipient=blob(address(number * 7 + at)),
+            amount_raw=RawAmount(number + at),
+        )
+        for log_index, (token, at) in enumerate(
+            (token, at) for token in known for at in range(count)
+        )
+    ]
 
 
 def everything(store: Store) -> list[object]:
@@ -149,7 +152,7 @@ def test_unwind_leaves_what_was_and_append_restores_all(
 
 
 def make_token(tx: Transaction, at: int, *, block_number: int) -> None:
-    track_tokens(tx, chain_id=1, addresses=[TOKENS[at]], because="pool", block_number=block_number)
+    track_tokens(tx, chain_id=1, seen={TOKENS[at]: block_number}, because="pool")
     insert_pools(tx, [pool(0x500 + block_number, TOKENS[at], block_number=block_number)])
 
 
@@ -157,9 +160,9 @@ def test_a_token_without_a_pool_goes_with_its_report_unless_somebody_asked(store
     with store.transaction() as tx:
         for at in (0, 1, 2):
             make_token(tx, at, block_number=10 + at)
-        track_tokens(tx, chain_id=1, addresses=[TOKENS[1]], because="request", block_number=11)
+        track_tokens(tx, chain_id=1, seen={TOKENS[1]: 11}, because="request")
     for token in TOKENS[:3]:
-        write_report(store, bare_report(token, scanned_at_s=1))
+        write_report(store, bare_report(token, scanned_at_s=1), LATER)
     numbers = [row.token_id for row in tracked(store, chain_id=1)]
     with store.transaction() as tx:
         for number in numbers:
@@ -195,9 +198,7 @@ def test_a_token_with_an_older_pool_stays(store: Store) -> None:
 
 def make_launch(tx: Transaction, at: int, *, block_number: int) -> None:
     insert_launches(tx, [launch(TOKENS[at], block_number=block_number)])
-    track_tokens(
-        tx, chain_id=1, addresses=[TOKENS[at]], because="launch", block_number=block_number
-    )
+    track_tokens(tx, chain_id=1, seen={TOKENS[at]: block_number}, because="launch")
 
 
 def test_a_launched_token_outlives_its_pools_and_not_its_launch(store: Store) -> None:
@@ -220,7 +221,7 @@ def test_a_launched_token_outlives_its_pools_and_not_its_launch(store: Store) ->
 
 def test_a_launch_is_kept_once_a_platform(store: Store) -> None:
     with store.transaction() as tx:
-        first = [launch(TOKENS[0], block_number=at) for at in (12, 11)]
+        first = [launch(TOKENS[0], block_number=at) for at in (11, 12)]
         assert insert_launches(tx, first) == 1
         assert insert_launches(tx, [launch(TOKENS[0], block_number=13)]) == 0
         assert insert_launches(tx, [launch(TOKENS[0], block_number=14, slug="front")]) == 1
@@ -239,7 +240,7 @@ def test_a_launch_is_a_stronger_reason_than_a_request_and_a_weaker_one_than_a_po
             *((2, "pool"), (2, "launch"), (2, "request")),
         ]
         for at, because in given:
-            track_tokens(tx, chain_id=1, addresses=[TOKENS[at]], because=because, block_number=5)
+            track_tokens(tx, chain_id=1, seen={TOKENS[at]: 5}, because=because)
     reasons = {row.address: row.tracked_because for row in tracked(store, chain_id=1)}
     assert reasons == {TOKENS[0]: "launch", TOKENS[1]: "launch", TOKENS[2]: "pool"}
 

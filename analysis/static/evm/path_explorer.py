@@ -62,9 +62,9 @@ _WIDEST_ENTRY: Final = 32
 
 
 class _PathExplorer:
-    def __init__(self, program: Program, budget: Budget, pool: ExprPool) -> None:
+    def __init__(self, program: Program, budget: Budget) -> None:
         self.program = program
-        self.pool = pool
+        self.pool = ExprPool()
         self.notes = Notes()
         self.notes.hashed = self.pool.hashed
         self._machine = Interpreter(program, self.pool, self.notes)
@@ -382,15 +382,13 @@ def _decided(asked: DecodedCondition, path: PathState) -> bool | None:
     return None
 
 
-def explore(
-    program: Program, *, selectors: Iterable[int] = (), budget: Budget, pool: ExprPool | None = None
-) -> Exploration:
+def explore(program: Program, *, selectors: Iterable[int] = (), budget: Budget) -> Exploration:
     """Explore all paths of the code.
 
     Paths get their selector in the dispatcher; those that match none belong to the fallback.
     `selectors` known from elsewhere and not matched there are explored from the start one by one.
     """
-    walker = _PathExplorer(program, budget, pool or ExprPool())
+    walker = _PathExplorer(program, budget)
     walker.run(None)
     for selector in sorted(set(selectors) - walker.notes.selectors):
         walker.run(selector)

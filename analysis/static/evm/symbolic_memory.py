@@ -346,7 +346,7 @@ def _fits_an_address(word: Expr) -> bool:
     """True if all bits above the 160 of an address are surely zero."""
     match (word.operation, word.arguments):
         case ("AND", (int(mask), _)):
-            return bool(mask <= ADDRESS_MASK)
+            return mask <= ADDRESS_MASK
         case ("SHR", (int(shift), _)):
             return shift >= _WORD * 8 - ADDRESS_BITS
     return word.operation in ("CALLER", "ORIGIN", "ADDRESS")

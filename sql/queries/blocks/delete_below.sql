@@ -1,2 +1,2 @@
--- Removes the blocks of $chain_id below $number, which can no longer change.
+-- Removes the held blocks of $chain_id below $number.
 delete from block where chain_id = $chain_id and number < $number

@@ -2,5 +2,3 @@
 select chain_id, stream, number, hash
 from checkpoint
 where chain_id = $chain_id and stream = $stream
-order by number
-limit 1

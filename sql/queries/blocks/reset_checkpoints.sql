@@ -4,7 +4,7 @@ update checkpoint
 set
     number = $number - 1,
     hash = (
-        select any_value(block.hash) from block
+        select block.hash from block
         where block.chain_id = $chain_id and block.number = $number - 1
     )
 where chain_id = $chain_id and number >= $number

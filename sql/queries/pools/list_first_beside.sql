@@ -1,12 +1,13 @@
 -- One row for each of the first $at_most pools of the token $token on $chain_id whose other side is
--- none of $quotes, in order of creation.
+-- none of $others (a JSON array of hex), in order of creation.
 select
-    chain_id, pool_key, pool, pool_id, dex, kind, variant, factory, token0, token1, fee,
-    tick_spacing, stable, hooks, block_number, log_index
-from pool
+    pool.chain_id, pool.pool_key, pool.pool, pool.pool_id, pool.dex, pool.kind, pool.variant,
+    pool.factory, pool.token0, pool.token1, pool.fee, pool.tick_spacing, pool.stable, pool.hooks,
+    pool.block_number, pool.log_index
+from pool_side not indexed
+join pool on pool.pool_no = pool_side.pool_no
 where
-    chain_id = $chain_id
-    and (token0 = $token or token1 = $token)
-    and not list_contains($quotes, case when token0 = $token then token1 else token0 end)
-order by block_number, log_index
+    pool_side.chain_id = $chain_id and pool_side.token = $token
+    and pool_side.other not in (select from_hex(value) from json_each($others))
+order by pool_side.block_number, pool_side.log_index
 limit $at_most

@@ -1,2 +1,2 @@
--- Removes what report_finding holds of the token $token_id.
+-- Removes the findings of the report on $token_id.
 delete from report_finding where token_id = $token_id

@@ -1,2 +1,2 @@
--- Removes what report_holder holds of the token $token_id.
+-- Removes the holders of the report on $token_id.
 delete from report_holder where token_id = $token_id

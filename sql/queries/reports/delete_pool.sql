@@ -1,2 +1,2 @@
--- Removes what report_pool holds of the token $token_id.
+-- Removes the pools of the report on $token_id.
 delete from report_pool where token_id = $token_id

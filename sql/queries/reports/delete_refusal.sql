@@ -1,2 +1,2 @@
--- Removes what refusal holds of the token $token_id.
+-- Removes the gate's last no for $token_id.
 delete from refusal where token_id = $token_id

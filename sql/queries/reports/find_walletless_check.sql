@@ -2,5 +2,3 @@
 select transfer_checked_at_s as checked_at_s
 from report
 where token_id = $token_id and transfer_success is null and transfer_checked_at_s is not null
-order by token_id
-limit 1

@@ -1,14 +1,23 @@
--- One row per trade in the pools $pool_keys of $chain_id from $from_block on, newest first; base is
--- the amount of $token, other that of the other side, both without sign.
+-- One row per trade in the pool $pool_key of $chain_id from $from_block on, newest first; base is the
+-- amount of $token, other that of the other side, both without sign.
+with known as (
+    select trade.block_number, trade.log_index, trade.time_s, trade.amount0, trade.amount1,
+        pool.token0
+    from pool
+    join trade on trade.pool_no = pool.pool_no
+    where pool.chain_id = $chain_id and pool.pool_key = $pool_key
+    union all
+    select recent.block_number, recent.log_index, recent.time_s, recent.amount0, recent.amount1,
+        pool.token0
+    from pool
+    join recent_trade recent on recent.pool_no = pool.pool_no
+    where pool.chain_id = $chain_id and pool.pool_key = $pool_key
+)
 select
-    trade.chain_id, trade.block_number, trade.log_index, trade.time_s, trade.pool_key,
-    abs(case when pool.token0 = $token then trade.amount0 else trade.amount1 end) as base,
-    abs(case when pool.token0 = $token then trade.amount1 else trade.amount0 end) as other
-from trade
-join pool on pool.chain_id = trade.chain_id and pool.pool_key = trade.pool_key
-where
-    trade.chain_id = $chain_id and trade.block_number >= $from_block
-    and list_contains($pool_keys, trade.pool_key)
-    and (pool.token0 = $token or pool.token1 = $token)
-order by trade.block_number desc, trade.log_index desc
+    $chain_id as chain_id, block_number, log_index, time_s, $pool_key as pool_key,
+    abs(case when token0 = $token then amount0 else amount1 end) as base,
+    abs(case when token0 = $token then amount1 else amount0 end) as other
+from known
+where block_number >= $from_block
+order by block_number desc, log_index desc
 limit $at_most

@@ -9,7 +9,14 @@ from core.rpc.messages import RpcAnswer, RpcRequest
 Answerer = Callable[[RpcRequest], RpcAnswer]
 
 
-class AnsweringNode:
+class _Headless:
+    """The part of a node that no test of this folder asks for."""
+
+    async def fetch_head(self) -> BlockRef:
+        raise AssertionError
+
+
+class AnsweringNode(_Headless):
     """Answers every request of every batch in the same way."""
 
     def __init__(self, answer: Answerer) -> None:
@@ -18,11 +25,8 @@ class AnsweringNode:
     async def batch(self, requests: Sequence[RpcRequest]) -> list[RpcAnswer]:
         return [self._answer(request) for request in requests]
 
-    async def fetch_head(self) -> BlockRef:
-        raise NotImplementedError
 
-
-class ScriptedNode:
+class ScriptedNode(_Headless):
     """Answers each batch through the next answerer; beyond the last it stays silent for ever."""
 
     def __init__(self, *answerers: Answerer) -> None:
@@ -35,6 +39,3 @@ class ScriptedNode:
             await asyncio.Event().wait()
         answer = self._answerers.pop(0)
         return [answer(request) for request in requests]
-
-    async def fetch_head(self) -> BlockRef:
-        raise NotImplementedError

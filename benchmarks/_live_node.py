@@ -1,0 +1,126 @@
+"""Live chains in a process of their own: `python -m benchmarks._live_node SPEC`.
+
+SPEC is JSON, and so are the line it prints once it answers and the one that says when it told of
+which block: on a line of input the chains stop growing. It answers until its input ends.
+"""
+
+import select
+import sys
+import time
+from contextlib import ExitStack
+
+import msgspec
+
+from config.chains import Chain
+from config.load import load_chains
+from harness.replay.answers import NodeAnswers
+from harness.replay.block_maker import ReplaySpec
+from harness.replay.block_spool import BlockSpool
+from harness.replay.head_socket import HeadSocket
+from harness.replay.http_server import ReplayServer
+from harness.replay.live_chain import LiveChain, LivePlan, PlannedReorg, Published
+
+_BEFORE = 60
+"""Blocks in which all tokens get their pools, before the start."""
+_LONGEST_WAIT_S = 0.2
+
+
+class LiveNodeSpec(msgspec.Struct, frozen=True, kw_only=True):
+    """What to do."""
+
+    seed: int
+    intervals_s: dict[str, float]
+    """Seconds between blocks by slug of the chain."""
+    transfers_per_s: float
+    """Of all chains together, in equal parts."""
+    tokens: int
+    minutes: float
+    reorg_every_s: float
+    reorg_depth: int
+    """Less where blocks are final earlier."""
+
+
+class LiveEndpoint(msgspec.Struct, frozen=True, kw_only=True):
+    """How a chain is reached."""
+
+    slug: str
+    urls: tuple[str, str]
+    """HTTP and WebSocket."""
+    first_block: int
+
+
+def _reorgs(spec: LiveNodeSpec, chain: Chain) -> tuple[PlannedReorg, ...]:
+    count = int(spec.minutes * 60 / spec.reorg_every_s)
+    depth = min(spec.reorg_depth, chain.finality_blocks)
+    return tuple(
+        PlannedReorg(at_s=(at + 1) * spec.reorg_every_s + 0.01, depth=depth) for at in range(count)
+    )
+
+
+def _grow(spec: LiveNodeSpec, chain: Chain, spool: BlockSpool) -> LiveChain:
+    interval_s = spec.intervals_s[chain.slug]
+    replay = ReplaySpec(
+        chain=chain,
+        seed=spec.seed,
+        blocks=_BEFORE,
+        logs_per_block=20,
+        tokens=spec.tokens,
+        first_time_s=int(time.time() - _BEFORE * interval_s),
+        block_time_s=interval_s,
+    )
+    plan = LivePlan(
+        interval_s=interval_s,
+        transfers_per_s=spec.transfers_per_s / len(spec.intervals_s),
+        reorgs=_reorgs(spec, chain),
+    )
+    return LiveChain(replay, plan, spool)
+
+
+def _pace(chains: list[LiveChain]) -> None:
+    """Advance all chains by the clock until there is a line of input, or none any more."""
+    started_s = time.monotonic()
+    while True:
+        now_s = time.monotonic()
+        for chain in chains:
+            chain.advance(now_s - started_s, now_s=time.monotonic())
+        due_s = started_s + min(chain.next_s for chain in chains)
+        wait_s = max(0.0, min(_LONGEST_WAIT_S, due_s - time.monotonic()))
+        if select.select([sys.stdin], [], [], wait_s)[0]:
+            sys.stdin.readline()
+            return
+
+
+def main() -> None:
+    """See the top."""
+    spec = msgspec.json.decode(sys.argv[1], type=LiveNodeSpec)
+    served = [chain for chain in load_chains(None) if chain.slug in spec.intervals_s]
+    with ExitStack() as stack:
+        # A spool each: while one thread writes, others read.
+        grown = {
+            f"/{chain.slug}": _grow(spec, chain, stack.enter_context(BlockSpool()))
+            for chain in served
+        }
+        nodes = {path: NodeAnswers(chain) for path, chain in grown.items()}
+        server = stack.enter_context(ReplayServer(nodes))
+        socket = stack.enter_context(HeadSocket(grown))
+        endpoints = [
+            LiveEndpoint(
+                slug=path[1:],
+                urls=(server.url(path), socket.url(path)),
+                first_block=chain.first,
+            )
+            for path, chain in grown.items()
+        ]
+        _tell(endpoints)
+        _pace(list(grown.values()))
+        _tell({path[1:]: chain.published for path, chain in grown.items()})
+        sys.stdin.read()
+
+
+def _tell(value: list[LiveEndpoint] | dict[str, list[Published]]) -> None:
+    sys.stdout.buffer.write(msgspec.json.encode(value) + b"\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()

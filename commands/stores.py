@@ -1,0 +1,48 @@
+"""Opening of the store for commands that write it, with the take-over of an earlier release's."""
+
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from sql.duckdb_import.old_file import is_old_store
+from sql.store import Store
+
+_KEPT_SUFFIX = ".before-0.5"
+
+
+def open_store(path: Path) -> Store:
+    """Open the store, with what the DuckDB file of an earlier release at that path holds.
+
+    The take-over shows a progress bar, can be stopped and resumed, and leaves the file beside the
+    new ones under another name. Raises StoreError.
+    """
+    store = Store.open(path)
+    try:
+        if is_old_store(path):
+            _take_over(path, store)
+    except BaseException:
+        store.close()
+        raise
+    return store
+
+
+def _take_over(path: Path, store: Store) -> None:
+    from sql.duckdb_import.import_store import import_store  # noqa: PLC0415 - seldom needed
+
+    columns = (
+        TextColumn("taking over {task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True)) as bar:
+        tasks = {}
+
+        def show(table: str, done: int, total: int) -> None:
+            if table not in tasks:
+                tasks[table] = bar.add_task(table, total=total)
+            bar.update(tasks[table], completed=done)
+
+        import_store(path, store, show)
+    path.rename(path.with_name(path.name + _KEPT_SUFFIX))

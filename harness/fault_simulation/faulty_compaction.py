@@ -1,0 +1,28 @@
+"""Compaction, as the process of its own that it is: its faults are not those of who follows."""
+
+import time
+from pathlib import Path
+
+from core.errors import StoreError
+from harness.fault_simulation.store_faults import (
+    ProcessEndedError,
+    StoreFaults,
+    faulty_databases,
+)
+from sql.lake.compaction import ChainBounds, CompactionRequest, compact
+from sql.store_files import StoreFiles
+
+
+def compact_with(faults: StoreFaults, path: Path, chain_id: int) -> str:
+    """Compact all there is, as far as the faults allow. Returns what came of it."""
+    request = CompactionRequest(chains=(ChainBounds(chain_id=chain_id),), is_forced=True)
+    try:
+        with faulty_databases(faults):
+            compact(StoreFiles(prefix=path), request, now_s=time.time())
+    except ProcessEndedError:
+        return "compaction ended"
+    except StoreError as error:
+        return f"compaction failed: {error.reason}"
+    finally:
+        faults.abandon()
+    return "compacted"

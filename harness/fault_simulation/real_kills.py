@@ -1,0 +1,144 @@
+"""Kills a following and compacting process again and again, and compares what it leaves behind."""
+
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from contextlib import ExitStack, closing
+from pathlib import Path
+from random import Random
+from typing import IO
+
+import msgspec
+
+from harness.fault_simulation.expected_rows import Differences, Reading
+from harness.fault_simulation.faulty_wire import NodeView, SimulatedAnswers
+from harness.fault_simulation.model_chain import ModelBlock, ModelChain, world_of
+from harness.fault_simulation.stored_rows import read_store
+from harness.replay.block_spool import BlockSpool
+from harness.replay.http_server import ReplayServer
+from indexer.ingest import FOLLOW
+from sql.store_files import StoreFiles
+
+_FINALITY = 6
+_WORLD = 1
+_LONGEST_S = 1.0
+_LEVEL_WITHIN_S = 60.0
+
+
+class KillOutcome(msgspec.Struct, frozen=True, kw_only=True):
+    """What all kills came to."""
+
+    kills: int
+    steps: tuple[str, ...]
+    differences: tuple[str, ...]
+
+
+def kill_followers(kills: int, seed: int) -> KillOutcome:
+    """Kill so many processes one after another on one store, while its chain grows and forks.
+
+    After each kill the store must hold a prefix of a branch that was canonical, each row once.
+    """
+    dice = Random(seed)  # noqa: S311 - chance, not secrecy
+    told: list[str] = []
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="assay-kills-")))
+        spool = stack.enter_context(BlockSpool())
+        world = world_of(_WORLD)
+        chain = msgspec.structs.replace(world.chain, finality_blocks=_FINALITY, start_block=0)
+        model = ModelChain(world, chain, dice, "geth", spool)
+        model.grow(60)
+        server = stack.enter_context(ReplayServer({"/": SimulatedAnswers(NodeView(model))}))
+        errors = stack.enter_context((folder / "errors").open("w+"))
+        for at in range(1, kills + 1):
+            _live_and_die(server.url(), folder / "store", model, dice, errors)
+            found = _differences_after_kill(folder / "store", model)
+            told.append(f"kill {at} at block {model.head.number}")
+            if found:
+                return KillOutcome(kills=at, steps=tuple(told[-5:]), differences=tuple(found))
+        _come_level(server.url(), folder / "store", model, errors)
+        found = _differences(folder / "store", model, model.canonical)
+    return KillOutcome(kills=kills, steps=tuple(told[-5:]), differences=tuple(found))
+
+
+def _start(url: str, path: Path, errors: IO[str]) -> "subprocess.Popen[bytes]":
+    module = "harness.fault_simulation.following_child"
+    words = [sys.executable, "-m", module, url, str(path), str(_WORLD), str(_FINALITY)]
+    return subprocess.Popen(words, stderr=errors, stdout=subprocess.DEVNULL)
+
+
+def _live_and_die(url: str, path: Path, model: ModelChain, dice: Random, errors: IO[str]) -> None:
+    """A process lives for a moment, while the chain goes on, and gets SIGKILL."""
+    process = _start(url, path, errors)
+    try:
+        _wait_for_progress(path, model, process)
+        until_s = time.monotonic() + dice.uniform(0.0, _LONGEST_S)
+        while time.monotonic() < until_s:
+            if dice.random() < 0.2:
+                depth = dice.randint(1, _FINALITY)
+                kept = max(len(model.canonical) - depth, model.highest - _FINALITY + 1)
+                model.set_canonical(model.fork(kept, dice.randint(1, _FINALITY + 1)))
+            else:
+                model.grow(dice.randint(1, 3))
+            time.sleep(dice.uniform(0.0, 0.1))
+    finally:
+        process.kill()
+        process.wait()
+
+
+def _wait_for_progress(path: Path, model: ModelChain, process: "subprocess.Popen[bytes]") -> None:
+    """Until it has taken a block that it had not."""
+    model.grow(1)
+    _wait(lambda: _tip_of(path) == model.head.hash, process)
+
+
+def _come_level(url: str, path: Path, model: ModelChain, errors: IO[str]) -> None:
+    process = _start(url, path, errors)
+    try:
+        model.grow(1)
+        _wait(lambda: _tip_of(path) == model.head.hash, process)
+    finally:
+        process.kill()
+        process.wait()
+
+
+def _wait(is_done: Callable[[], bool], process: "subprocess.Popen[bytes]") -> None:
+    until_s = time.monotonic() + _LEVEL_WITHIN_S
+    while not is_done():
+        is_late = process.poll() is not None or time.monotonic() > until_s
+        assert not is_late, f"the process does not come level: {process.poll()}"
+        time.sleep(0.02)
+
+
+def _tip_of(path: Path) -> str | None:
+    """Hash of the block that following has come to. None: there is none."""
+    serving = StoreFiles(prefix=path).serving
+    if not serving.exists():
+        return None
+    with closing(sqlite3.connect(f"file:{serving}?mode=ro", uri=True)) as file:
+        try:
+            found = file.execute(
+                "select '0x' || lower(hex(hash)) from checkpoint where stream = ?", (FOLLOW,)
+            ).fetchone()
+        except sqlite3.OperationalError:
+            return None  # its tables are not made yet, or it is being closed
+    return None if found is None else str(found[0])
+
+
+def _differences_after_kill(path: Path, model: ModelChain) -> list[str]:
+    """Between the store and the branch of the block that it has come to."""
+    branch: list[ModelBlock] = []
+    block = model.find(_tip_of(path) or "")
+    while block is not None:
+        branch.append(block)
+        block = model.find(block.made.parent_hash)
+    return _differences(path, model, tuple(reversed(branch)))
+
+
+def _differences(path: Path, model: ModelChain, canonical: tuple[ModelBlock, ...]) -> list[str]:
+    reading = Reading(
+        chain=model.chain, canonical=canonical, start=0, highest=model.highest, is_done=False
+    )
+    return Differences(reading, read_store(path)).compare()

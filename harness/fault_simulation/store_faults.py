@@ -1,0 +1,201 @@
+"""Ends the process, or fills its disk, between any two statements of SQLite and DuckDB.
+
+What a process has open is closed without a commit when it ends: that is what the system does with a
+killed one, but for its write-ahead log, which the runs with real kills are for.
+"""
+
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Any, Literal
+from unittest import mock
+
+import duckdb
+
+from sql.lake import lake_file
+
+_FULL = "database or disk is full"
+_BROKEN = "disk I/O error"
+
+FaultKind = Literal["end before", "end after", "full disk", "told failed"]
+"""told failed: a commit that is done, and reported as failed."""
+
+
+class ProcessEndedError(BaseException):
+    """The process is no more. Nothing may catch it and go on."""
+
+
+class StoreFaults:
+    """When the next fault comes. Counts statements, commits among them, and what the wire adds."""
+
+    def __init__(self) -> None:
+        self.is_dead = False
+        self._kind: FaultKind = "end before"
+        self._left: int | None = None
+        self._full = 0
+        self._open: list[Any] = []
+
+    def arm(self, kind: FaultKind, statements: int, *, full_for: int = 1) -> None:
+        """Let the fault come at the so-manieth statement from now; a disk stays full so long."""
+        self._kind, self._left, self._full = kind, statements, full_for
+
+    def disarm(self) -> None:
+        """No fault is to come."""
+        self._left, self._full = None, 0
+
+    def tick(self) -> None:
+        """Count a step outside the store, at which the process may end."""
+        self._refuse_dead()
+        if self._kind == "end before" and self._is_now():
+            self._end()
+
+    def before(self, error: Callable[[str], Exception]) -> bool:
+        """Count a statement. True: the process ends after it. Raises `error` if the disk is
+        full."""
+        self._refuse_dead()
+        if self._kind == "told failed" or not self._is_now():
+            return False
+        if self._kind == "end before":
+            self._end()
+        if self._kind == "full disk":
+            self._full -= 1
+            self._left = 1 if self._full > 0 else None
+            raise error(_FULL)
+        return True
+
+    def after_commit(self) -> None:
+        """Count a commit of rows that is done. Raises if it is to be told as failed."""
+        if self._kind == "told failed" and self._is_now():
+            self._left = None
+            raise _failed(_BROKEN, sqlite3.SQLITE_IOERR)
+
+    def end_after(self) -> None:
+        """The statement is done, and so is the process."""
+        self._end()
+
+    def note_open(self, connection: Any) -> None:
+        """Remember a connection, to be closed when the process ends."""
+        self._open.append(connection)
+
+    def abandon(self) -> None:
+        """Close what the ended process had open."""
+        for connection in self._open:
+            with suppress(sqlite3.Error, duckdb.Error):
+                # A cursor in a traceback would keep the transaction of a closed connection open.
+                connection.rollback()
+            with suppress(sqlite3.Error, duckdb.Error):
+                connection.close()
+        self._open.clear()
+        self.disarm()
+
+    def _refuse_dead(self) -> None:
+        if self.is_dead:
+            raise ProcessEndedError
+
+    def _is_now(self) -> bool:
+        if self._left is None:
+            return False
+        self._left -= 1
+        return self._left <= 0
+
+    def _end(self) -> None:
+        self.is_dead = True
+        self._left = None
+        raise ProcessEndedError
+
+
+def _full(text: str) -> sqlite3.OperationalError:
+    return _failed(text, sqlite3.SQLITE_FULL)
+
+
+def _failed(text: str, code: int) -> sqlite3.OperationalError:
+    error = sqlite3.OperationalError(text)
+    error.sqlite_errorcode = code
+    return error
+
+
+class _Faulty(sqlite3.Connection):
+    faults: StoreFaults
+    has_rows = False
+    """Rows were written since a commit: those of blocks, of histories and of finalization."""
+
+    def execute(self, sql: str, /, *parameters: Any) -> sqlite3.Cursor:
+        if sql.startswith("pragma") or (sql == "rollback" and not self.faults.is_dead):
+            return super().execute(sql, *parameters)
+        ends = self.faults.before(_full)
+        found = super().execute(sql, *parameters)
+        if ends:
+            self.faults.end_after()
+        if sql == "commit" and self.has_rows:
+            self.has_rows = False
+            self.faults.after_commit()
+        return found
+
+    def executemany(self, sql: str, rows: Iterable[Any], /) -> sqlite3.Cursor:
+        ends = self.faults.before(_full)
+        self.has_rows = True
+        found = super().executemany(sql, rows)
+        if ends:
+            self.faults.end_after()
+        return found
+
+
+class _FaultyDuck:
+    """A DuckDB connection of which each statement counts."""
+
+    def __init__(self, real: duckdb.DuckDBPyConnection, faults: StoreFaults) -> None:
+        self._real = real
+        self._faults = faults
+
+    def execute(self, *args: Any) -> Any:
+        return self._counted(self._real.execute, *args)
+
+    def begin(self) -> Any:
+        return self._counted(self._real.begin)
+
+    def commit(self) -> Any:
+        return self._counted(self._real.commit)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._real, name)
+
+    def _counted(self, call: Any, *args: Any) -> Any:
+        ends = self._faults.before(duckdb.Error)
+        found = call(*args)
+        if ends:
+            self._faults.end_after()
+        return found
+
+
+@contextmanager
+def faulty_databases(faults: StoreFaults) -> Iterator[None]:
+    """All connections that are opened in the block have these faults."""
+    open_sqlite, open_duck = sqlite3.connect, lake_file.connect_duckdb
+
+    class Connection(_Faulty):
+        """Of these faults."""
+
+    Connection.faults = faults
+
+    def connect(*args: Any, **more: Any) -> sqlite3.Connection:
+        if "factory" in more:
+            found: sqlite3.Connection = open_sqlite(*args, **more)  # of somebody else's faults
+            return found
+        if faults.is_dead:
+            raise ProcessEndedError
+        found = open_sqlite(*args, factory=Connection, **more)
+        faults.note_open(found)
+        return found
+
+    def connect_duckdb(**more: Any) -> Any:
+        if faults.is_dead:
+            raise ProcessEndedError
+        found = open_duck(**more)
+        faults.note_open(found)
+        return _FaultyDuck(found, faults)
+
+    with (
+        mock.patch.object(sqlite3, "connect", connect),
+        mock.patch.object(lake_file, "connect_duckdb", connect_duckdb),
+    ):
+        yield

@@ -1,0 +1,85 @@
+"""Writer of large final pieces of a back-fill: their transfers go straight to the lake.
+
+Three commits: everything but the transfers, then the transfers with a note in the lake, then the
+checkpoint. Stopped between them, the piece is written again, and what is there already is left out.
+"""
+
+from collections.abc import Callable
+from contextlib import closing
+from typing import Final
+
+import msgspec
+
+from config.chains import Chain
+from indexer.bulk_columns import to_lake
+from indexer.ingest import Ingest, StoredFacts, WrittenSpan
+from indexer.reads import BlockSpan
+from sql.filled_spans import FillRun, note_filled
+from sql.lake.bulk_append import BulkRange, append_transfers
+from sql.lake.final_batches import FinalBatches
+from sql.lake.lake_file import Lake
+from sql.sqlite_file import Transaction
+from sql.store import Store
+from sql.store_files import StoreFiles
+
+LEAST_LOGS: Final = 50_000
+"""Logs of a piece from which on a file of its own in the lake is worth it."""
+
+_MEMORY_MB = 200
+
+
+class BulkWriter:
+    """Writes pieces of one back-fill of one chain. Blocks; not for concurrent use."""
+
+    def __init__(self, chain: Chain, store: Store, ingest: Ingest, *, stream: str) -> None:
+        self._chain = chain
+        self._store = store
+        self._ingest = ingest
+        self._stream = stream
+        self._files = StoreFiles(prefix=store.path)
+        self._lake: Lake | None = None
+
+    def close(self) -> None:
+        """Close the lake, if it was opened."""
+        if self._lake is not None:
+            self._lake.close()
+            self._lake = None
+
+    def write(self, piece: BlockSpan, *, check: Callable[[Transaction], None]) -> WrittenSpan:
+        """Store a final piece and move the stream's checkpoint to its end.
+
+        `check` is called first in both transactions; it raises where the piece does not continue
+        what is stored. Raises StoreError.
+        """
+        with self._store.transaction() as tx:
+            check(tx)
+            facts = self._ingest.write_facts(tx, piece, stream=self._stream)
+        new = self._append(piece, facts)
+        with self._store.transaction() as tx:
+            check(tx)
+            note_filled(
+                tx,
+                facts.token_ids.tolist(),
+                FillRun(stream=self._stream, first=piece.first, last=piece.last),
+            )
+            self._ingest.finish(tx, piece, stream=self._stream)
+        return msgspec.structs.replace(facts.written, transfers=new)
+
+    def _append(self, piece: BlockSpan, facts: StoredFacts) -> int:
+        if self._lake is None:
+            self._lake = Lake.open(self._files, memory_mb=_MEMORY_MB)
+        columns = to_lake(facts.transfers, facts.token_ids)
+        with closing(FinalBatches.open(self._files)) as stored:
+            note = append_transfers(
+                self._lake,
+                BulkRange(
+                    chain_id=self._chain.id,
+                    stream=self._stream,
+                    from_block=piece.first,
+                    to_block=piece.last,
+                ),
+                transfers=columns.transfers,
+                tokens=columns.tokens,
+                stored=stored,
+            )
+        return note.rows

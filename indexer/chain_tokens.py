@@ -1,0 +1,130 @@
+"""The tracked tokens of one chain in memory, kept equal to the table of tokens."""
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from core.arrays import ByteArray, Int32Array, Int64Array
+from core.primitives import Address
+from indexer.tracked_tokens import NOT_TRACKED, FoundTokens, TrackedTokens
+from sql.columns import blob
+from sql.store import Readable
+from sql.tokens import (
+    PackedPlaces,
+    TokenChange,
+    list_changes,
+    newest_token_id,
+    pack_places,
+)
+
+_ADDRESS_BYTES = 20
+
+_Columns = tuple[ByteArray, Int32Array, Int64Array]
+
+
+class ChainTokens:
+    """Memory of one chain's tokens: only what was committed, so a rollback needs no repair.
+
+    Not for concurrent use.
+    """
+
+    def __init__(self, chain_id: int) -> None:
+        self._chain_id = chain_id
+        self._tokens = TrackedTokens.empty()
+        self._newest_id = 0
+        self._last_change = 0
+        self._removed: set[int] = set()
+        """Tokens that the open transaction has removed: they are back if it is rolled back."""
+        self._own: TrackedTokens | None = None
+        """Tokens that the open transaction has added, or seen in earlier blocks."""
+
+    def refresh(self, store: Readable) -> None:
+        """Take up what was committed since the last time, by whatever process. Raises StoreError.
+
+        Called first in a transaction. The first time reads all tokens.
+        """
+        self._removed, self._own = set(), None
+        newest_id = newest_token_id(store)
+        pages = list(self._read_pages(store))
+        if pages:
+            addresses, ids, first_seen = (np.concatenate(part) for part in zip(*pages, strict=True))
+            if len(self._tokens):
+                self._tokens.add(addresses, ids, first_seen)
+            else:
+                self._tokens = TrackedTokens(addresses, ids, first_seen)
+        # Of all chains: what others add is not looked through again at each block.
+        self._newest_id = newest_id
+        changes = list_changes(store, chain_id=self._chain_id, after=self._last_change)
+        if changes:
+            self._take_over(changes)
+            self._last_change = changes[-1].change
+
+    def look_ahead(self, tx: Readable) -> None:
+        """Heed what the open transaction has changed, until the next refresh. Raises StoreError."""
+        changes = list_changes(tx, chain_id=self._chain_id, after=self._last_change)
+        self._removed = {change.token_id for change in changes if change.address is None}
+        pages = [*self._read_pages(tx), *_changed_columns(changes)]
+        self._own = None
+        if pages:
+            addresses, ids, first_seen = (np.concatenate(part) for part in zip(*pages, strict=True))
+            # Of a token that occurs twice the last is right: it was changed after it was added.
+            last = {token_id: at for at, token_id in enumerate(ids.tolist())}
+            rows = np.fromiter(last.values(), np.intp, len(last))
+            self._own = TrackedTokens(addresses[rows], ids[rows], first_seen[rows])
+
+    def find(self, addresses: ByteArray) -> FoundTokens:
+        """Look up addresses, uint8[n, 20], among the committed tokens and those that the open
+        transaction has changed, which take precedence."""
+        found = self._tokens.find(addresses)
+        if self._removed:
+            is_removed = np.isin(found.token_id, list(self._removed))
+            found = FoundTokens(
+                token_id=np.where(is_removed, NOT_TRACKED, found.token_id).astype(np.int32),
+                first_seen_block=found.first_seen_block,
+            )
+        if self._own is None:
+            return found
+        own = self._own.find(addresses)
+        is_own = own.token_id != NOT_TRACKED
+        return FoundTokens(
+            token_id=np.where(is_own, own.token_id, found.token_id),
+            first_seen_block=np.where(is_own, own.first_seen_block, found.first_seen_block),
+        )
+
+    def _take_over(self, changes: Sequence[TokenChange]) -> None:
+        self._tokens.remove(change.token_id for change in changes)
+        for columns in _changed_columns(changes):
+            self._tokens.add(*columns)
+
+    def _read_pages(self, store: Readable) -> Iterable[_Columns]:
+        above = self._newest_id
+        while (page := pack_places(store, chain_id=self._chain_id, above=above)).numbers:
+            columns = _unpack(page)
+            yield columns
+            above = int(columns[1][-1])
+
+
+def _changed_columns(changes: Sequence[TokenChange]) -> list[_Columns]:
+    """Return columns of the tokens that are tracked still, of each as it was changed last."""
+    last = {
+        change.token_id: (change.token_id, change.address, change.first_seen_block)
+        for change in changes
+        if change.address is not None and change.first_seen_block is not None
+    }
+    return [_columns(last.values())] if last else []
+
+
+def _columns(places: Iterable[tuple[int, Address, int]]) -> _Columns:
+    ids, addresses, first_seen = zip(*places, strict=True)
+    joined = np.frombuffer(b"".join(map(blob, addresses)), np.uint8)
+    return (
+        joined.reshape(-1, _ADDRESS_BYTES),
+        np.array(ids, np.int32),
+        np.array(first_seen, np.int64),
+    )
+
+
+def _unpack(page: PackedPlaces) -> _Columns:
+    addresses = np.frombuffer(page.addresses, np.uint8).reshape(-1, _ADDRESS_BYTES)
+    numbers = np.frombuffer(page.numbers, ">u8").reshape(-1, 2)
+    return addresses, numbers[:, 0].astype(np.int32), numbers[:, 1].astype(np.int64)

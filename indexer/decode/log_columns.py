@@ -1,0 +1,177 @@
+"""Logs as columns, in groups of one shape: what the decoders of answers make and those of events
+take.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+import msgspec
+import numpy as np
+
+from core.arrays import (
+    BoolArray,
+    ByteArray,
+    IndexArray,
+    Int32Array,
+    Int64Array,
+)
+
+NO_TIME = -1
+"""Mark in `time_s`: the node did not send the time of the block with the log."""
+
+HASH_BYTES = 32
+ADDRESS_BYTES = 20
+WORD_BYTES = 32
+
+_MERGED_BELOW = 2_048
+"""Groups that have fewer logs on average are merged when answers are joined: many small arrays cost
+more than the copy."""
+
+
+class LogShape(msgspec.Struct, frozen=True, order=True):
+    """What all logs of a group have in common."""
+
+    topic0: bytes
+    """32 bytes; empty where the logs have no topics."""
+    topics: int
+    """Number of topics, topic 0 included."""
+    data_size: int
+    """Bytes of data."""
+
+
+class LogGroup(msgspec.Struct, frozen=True, kw_only=True, eq=False):
+    """Logs of one shape, in the order of their answer. Arrays may be views of larger ones."""
+
+    shape: LogShape
+    position: IndexArray
+    """Place of each log in its answer, ascending."""
+    block_number: Int64Array
+    log_index: Int32Array
+    time_s: Int64Array
+    """Time of the block, Unix seconds; NO_TIME where it is not known."""
+    block_hash: ByteArray
+    """uint8[n, 32]."""
+    tx_hash: ByteArray
+    """uint8[n, 32]; all zero where the node sent none, or no hash."""
+    address: ByteArray
+    """Emitters, uint8[n, 20]."""
+    topics: ByteArray
+    """Topics 1 and up, uint8[n, topics - 1, 32]."""
+    data: ByteArray
+    """uint8[n, data_size]."""
+
+    def __len__(self) -> int:
+        return self.position.size
+
+    def take(self, rows: IndexArray | BoolArray) -> "LogGroup":
+        """Return these logs, given by index or mask, as a group of their own."""
+        return self._each(lambda column: column[rows])
+
+    def _each(self, change: "Callable[[_Array], _Array]") -> "LogGroup":
+        changed = {name: change(getattr(self, name)) for name in COLUMNS}
+        return msgspec.structs.replace(self, **changed)
+
+
+_Array = ByteArray | Int32Array | Int64Array | IndexArray
+
+COLUMNS = (
+    "position",
+    "block_number",
+    "log_index",
+    "time_s",
+    "block_hash",
+    "tx_hash",
+    "address",
+    "topics",
+    "data",
+)
+"""Fields of a group that are arrays with one entry a log."""
+
+
+class LogColumns(msgspec.Struct, frozen=True, eq=False):
+    """Logs of an answer, or of several joined."""
+
+    groups: tuple[LogGroup, ...] = ()
+    """Several may have one shape, where their logs came differently."""
+
+    def __len__(self) -> int:
+        return sum(len(group) for group in self.groups)
+
+    def with_topics(self, topics: Iterable[bytes]) -> Iterator[LogGroup]:
+        """Yield the groups with one of these as topic 0."""
+        wanted = frozenset(topics)
+        return (group for group in self.groups if group.shape.topic0 in wanted)
+
+    def block_numbers(self) -> Int64Array:
+        """Return the block number of every log, in the order of the answer."""
+        numbers = np.empty(len(self), np.int64)
+        for group in self.groups:
+            numbers[group.position] = group.block_number
+        return numbers
+
+    def log_indices(self) -> Int32Array:
+        """Return the log index of every log, in the order of the answer."""
+        indices = np.empty(len(self), np.int32)
+        for group in self.groups:
+            indices[group.position] = group.log_index
+        return indices
+
+    def lacks_times(self) -> bool:
+        """True if the time of some log is not known."""
+        return any(bool((group.time_s == NO_TIME).any()) for group in self.groups)
+
+    def in_block(self, number: int) -> "LogColumns":
+        """Return the logs of one block; positions are counted anew."""
+        kept = [group.take(group.block_number == number) for group in self.groups]
+        return LogColumns(_renumbered([group for group in kept if len(group)]))
+
+    def only_topics(self, topics: Iterable[bytes]) -> "LogColumns":
+        """Return the logs with one of these as topic 0; positions are counted anew."""
+        return LogColumns(_renumbered([*self.with_topics(topics)]))
+
+
+def no_logs() -> LogColumns:
+    """Return the columns of an empty answer."""
+    return LogColumns()
+
+
+def join_logs(parts: Sequence[LogColumns]) -> LogColumns:
+    """Join answers that follow one another."""
+    if len(parts) == 1:
+        return parts[0]
+    found: dict[LogShape, list[LogGroup]] = {}
+    before = 0
+    for part in parts:
+        for group in part.groups:
+            moved = msgspec.structs.replace(group, position=group.position + before)
+            found.setdefault(group.shape, []).append(moved)
+        before += len(part)
+    return LogColumns(tuple(group for groups in found.values() for group in _merged(groups)))
+
+
+def merge_groups(groups: Sequence[LogGroup]) -> LogGroup:
+    """Return groups of one shape and one answer as one, in the order of the answer."""
+    if len(groups) == 1:
+        return groups[0]
+    columns: Mapping[str, _Array] = {
+        name: np.concatenate([getattr(group, name) for group in groups]) for name in COLUMNS
+    }
+    whole = msgspec.structs.replace(groups[0], **columns)
+    order = np.argsort(whole.position, kind="stable")
+    return whole.take(order)
+
+
+def _merged(groups: Sequence[LogGroup]) -> Sequence[LogGroup]:
+    if sum(len(group) for group in groups) >= _MERGED_BELOW * len(groups):
+        return groups
+    return [merge_groups(groups)]
+
+
+def _renumbered(groups: Sequence[LogGroup]) -> tuple[LogGroup, ...]:
+    """Return groups that are a part of an answer, with positions from 0 without gaps."""
+    if not groups:
+        return ()
+    left = np.sort(np.concatenate([group.position for group in groups]))
+    return tuple(
+        msgspec.structs.replace(group, position=np.searchsorted(left, group.position))
+        for group in groups
+    )

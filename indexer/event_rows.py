@@ -1,0 +1,63 @@
+"""Columns of decoded events as the rows that the store takes."""
+
+from collections.abc import Sequence
+
+from core.arrays import Int32Array
+from core.primitives import Address, HexBytes, RawAmount
+from indexer.decode.hex_columns import encode_hex, keys_of
+from indexer.decode.swap_events import SWAP_FORMS, TradeColumns
+from indexer.decode.transfer_events import TransferColumns
+from sql.rows import SwapRow, TransferRow
+
+
+def transfer_rows(
+    transfers: TransferColumns, token_ids: Int32Array | Sequence[int]
+) -> list[TransferRow]:
+    """Return transfers with the ids of their tokens, one for each."""
+    ids = token_ids if isinstance(token_ids, Sequence) else token_ids.tolist()
+    return [
+        TransferRow(
+            block_number=block_number,
+            log_index=log_index,
+            token_id=token_id,
+            sender=sender,
+            recipient=recipient,
+            amount_raw=RawAmount(int.from_bytes(amount)),
+        )
+        for block_number, log_index, token_id, sender, recipient, amount in zip(
+            transfers.block_number.tolist(),
+            transfers.log_index.tolist(),
+            ids,
+            keys_of(transfers.sender),
+            keys_of(transfers.recipient),
+            keys_of(transfers.amount),
+            strict=True,
+        )
+    ]
+
+
+def swap_rows(trades: TradeColumns) -> list[SwapRow]:
+    """Return swaps, each with the kinds of pools that it may be of."""
+    return [
+        SwapRow(
+            block_number=block_number,
+            log_index=log_index,
+            time_s=time_s,
+            emitter=Address(emitter),
+            pool_key=HexBytes(emitter if SWAP_FORMS[form].pool_id is None else pool_id),
+            kinds=SWAP_FORMS[form].kinds,
+            amount0=amount0,
+            amount1=amount1,
+        )
+        for block_number, log_index, time_s, form, emitter, pool_id, amount0, amount1 in zip(
+            trades.block_number.tolist(),
+            trades.log_index.tolist(),
+            trades.time_s.tolist(),
+            trades.form.tolist(),
+            encode_hex(trades.emitter),
+            encode_hex(trades.pool_id),
+            trades.amount0.tolist(),
+            trades.amount1.tolist(),
+            strict=True,
+        )
+    ]

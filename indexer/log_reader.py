@@ -1,0 +1,263 @@
+"""Reads of blocks with their logs: by block hash near the head, by range in final blocks.
+
+Where nodes refuse to search the logs of all contracts, the receipts of whole blocks are read
+instead.
+"""
+
+import itertools
+from collections.abc import Callable, Sequence
+
+import msgspec
+import numpy as np
+
+from core.errors import AssayError, UpstreamError
+from core.primitives import Address, Hash32
+from core.rpc.backoff import SleepClock, SystemClock
+from core.rpc.client import RpcClient
+from core.rpc.failures import AddressRefusedError, MalformedAnswerError, RangeRefusedError
+from core.rpc.headers import Header, decode_header, header_request
+from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
+from core.rpc.ranges import is_address_refusal, is_range_refusal, parse_suggestion
+from indexer.answer_checks import (
+    check_block_logs,
+    check_link,
+    check_number,
+    check_range_logs,
+    is_suspiciously_empty,
+)
+from indexer.decode.log_answers import LogDecoder
+from indexer.decode.log_columns import NO_TIME, LogColumns, LogGroup, join_logs
+from indexer.reads import TOPICS, BlockSpan, fetch_headers, join_pieces
+from indexer.receipt_reads import fetch_logs_by_receipts
+
+_RANGE_ATTEMPTS = 2
+"""Few, as a range that is too large is better made smaller than retried."""
+_RECEIPTS_FOR_S = 600.0
+"""Time after which a query for logs is tried again."""
+_MOST_BLOCKS_BY_RECEIPTS = 64
+"""Longest range: its receipts are far more bytes than its logs."""
+_BLOCKS_AT_ONCE = 16
+"""Blocks whose receipts are held together."""
+_METHOD_NOT_FOUND = -32601
+
+
+class _QueriesRefusedError(AssayError):
+    """As many endpoints as were asked refuse to search the logs of all contracts."""
+
+
+class LogReader:
+    """Reader of logs with their blocks; concurrent reads may share one."""
+
+    def __init__(self, client: RpcClient, *, clock: SleepClock | None = None) -> None:
+        self._client = client
+        self._clock = clock or SystemClock()
+        self._decoder = LogDecoder()
+        self._receipts_until_s: float | None = None
+        """End of the time in which receipts are read. None: queries are answered."""
+
+    async def fetch_blocks(
+        self, headers: Sequence[Header], *, topics: Sequence[Hash32] = TOPICS
+    ) -> BlockSpan:
+        """Return these blocks, which must follow one another, with their logs.
+
+        Raises UpstreamError.
+        """
+        for parent, child in itertools.pairwise(headers):
+            check_link(parent.ref, child.ref)
+        return BlockSpan(
+            first=headers[0].number,
+            parent_hash=headers[0].ref.parent_hash,
+            last=headers[-1].number,
+            logs=join_logs(await self._fetch_logs(headers, topics)),
+            headers=tuple(headers),
+        )
+
+    async def fetch_range(
+        self,
+        first: int,
+        last: int,
+        *,
+        topics: Sequence[Hash32] = TOPICS,
+        address: Address | None = None,
+    ) -> BlockSpan:
+        """Return final blocks with their logs read by range; with `address`, the logs of that
+        contract alone.
+
+        Raises RangeRefusedError when the range is too large for the node, UpstreamError otherwise.
+        """
+        if address is not None:
+            return await self._query_range(first, last, topics, address=address)
+        if not self._reads_receipts():
+            try:
+                return await self._query_range(first, last, topics, address=None)
+            except _QueriesRefusedError:
+                self._note_refusal()
+        return await self._fetch_range_by_receipts(first, last, topics)
+
+    # --- by query ---------------------------------------------------------------------------------
+
+    async def _fetch_logs(
+        self, headers: Sequence[Header], topics: Sequence[Hash32]
+    ) -> list[LogColumns]:
+        if not self._reads_receipts():
+            try:
+                return await self._query_blocks(headers, topics)
+            except _QueriesRefusedError:
+                self._note_refusal()
+        return await fetch_logs_by_receipts(self._client, headers, topics=topics)
+
+    async def _query_blocks(
+        self, headers: Sequence[Header], topics: Sequence[Hash32]
+    ) -> list[LogColumns]:
+        requests = [
+            RpcRequest("eth_getLogs", ({"blockHash": header.ref.hash, "topics": [topics]},))
+            for header in headers
+        ]
+        raise_if_refused = self._counted_refusals(self._client.endpoint_count)
+
+        def believe(answers: Sequence[RpcAnswer]) -> list[LogColumns]:
+            found = []
+            for header, answer in zip(headers, answers, strict=True):
+                raise_if_refused(answer)
+                logs = self._read(answer, asked=f"logs of block {header.ref.hash}")
+                check_block_logs(logs, header, topics=topics)
+                found.append(logs)
+            return found
+
+        found = await self._client.ask(requests, believe)
+        if any(
+            is_suspiciously_empty(logs, header, topics=topics)
+            for logs, header in zip(found, headers, strict=True)
+        ):
+            # A node that has the block but not yet its logs returns none. The second answer
+            # counts, as bloom filters have false positives.
+            found = await self._client.ask(requests, believe)
+        return found
+
+    async def _query_range(
+        self, first: int, last: int, topics: Sequence[Hash32], *, address: Address | None
+    ) -> BlockSpan:
+        wanted: dict[str, object] = {
+            "fromBlock": hex(first),
+            "toBlock": hex(last),
+            "topics": [topics],
+        }
+        if address is not None:
+            wanted["address"] = address
+        requests = [
+            RpcRequest("eth_getLogs", (wanted,)),
+            header_request(first),
+            header_request(last),
+        ]
+        most_refusals = min(self._client.endpoint_count, _RANGE_ATTEMPTS)
+        raise_if_refused = self._counted_refusals(most_refusals)
+
+        def believe(answers: Sequence[RpcAnswer]) -> BlockSpan:
+            if address is None:
+                raise_if_refused(answers[0])
+            ends = [
+                _require(decode_header(answer, asked=f"block {number}"), number)
+                for number, answer in zip((first, last), answers[1:], strict=True)
+            ]
+            _raise_if_too_large(answers[0], first=first)
+            logs = self._read(answers[0], asked=f"logs of blocks {first} to {last}")
+            check_range_logs(
+                logs, first=first, last=last, topics=topics, headers=ends, address=address
+            )
+            return BlockSpan(
+                first=first,
+                last=last,
+                parent_hash=ends[0].ref.parent_hash,
+                logs=_with_believable_times(logs, *ends),
+                headers=(ends[-1],),
+            )
+
+        return await self._client.ask(requests, believe, attempts=_RANGE_ATTEMPTS)
+
+    def _read(self, answer: RpcAnswer, *, asked: str) -> LogColumns:
+        if isinstance(answer, RpcFault):
+            raise MalformedAnswerError(service="node", reason=f"{asked}: {answer.message}")
+        try:
+            return self._decoder.decode(answer)
+        except ValueError as error:  # msgspec's errors are ValueErrors, too
+            raise MalformedAnswerError(service="node", reason=f"{asked}: {error}") from None
+
+    # --- by receipts ------------------------------------------------------------------------------
+
+    def _reads_receipts(self) -> bool:
+        until_s = self._receipts_until_s
+        return until_s is not None and self._clock.now_s() < until_s
+
+    def _note_refusal(self) -> None:
+        self._receipts_until_s = self._clock.now_s() + _RECEIPTS_FOR_S
+
+    def _counted_refusals(self, most: int) -> Callable[[RpcAnswer], None]:
+        """Return a check of answers that sends the client to another endpoint on a refusal, and
+        ends its attempts at the `most`-th."""
+        refusals = itertools.count(1)
+
+        def raise_if_refused(answer: RpcAnswer) -> None:
+            if not isinstance(answer, RpcFault) or not _is_refusal(answer):
+                return
+            if next(refusals) >= most:
+                raise _QueriesRefusedError(answer.message)
+            raise AddressRefusedError(service="node", reason=answer.message)
+
+        return raise_if_refused
+
+    async def _fetch_range_by_receipts(
+        self, first: int, last: int, topics: Sequence[Hash32]
+    ) -> BlockSpan:
+        if last - first >= _MOST_BLOCKS_BY_RECEIPTS:
+            raise RangeRefusedError(
+                message="too many blocks to read by their receipts",
+                suggested=(first, first + _MOST_BLOCKS_BY_RECEIPTS - 1),
+            )
+        pieces = []
+        for start in range(first, last + 1, _BLOCKS_AT_ONCE):
+            end = min(start + _BLOCKS_AT_ONCE - 1, last)
+            found = await fetch_headers(self._client, start, end)
+            headers = [_require(header, number) for number, header in enumerate(found, start=start)]
+            pieces.append(_with_header_times(await self.fetch_blocks(headers, topics=topics)))
+        whole = join_pieces(pieces)
+        return msgspec.structs.replace(whole, headers=whole.headers[-1:])
+
+
+def _is_refusal(fault: RpcFault) -> bool:
+    return fault.code == _METHOD_NOT_FOUND or is_address_refusal(fault)
+
+
+def _raise_if_too_large(answer: RpcAnswer, *, first: int) -> None:
+    if isinstance(answer, RpcFault) and is_range_refusal(answer):
+        raise RangeRefusedError(
+            message=answer.message, suggested=parse_suggestion(answer.message, first=first)
+        )
+
+
+def _with_believable_times(logs: LogColumns, first: Header, last: Header) -> LogColumns:
+    """Return the logs with those times that lie between the times of the headers: some nodes send
+    0."""
+
+    def believed(group: LogGroup) -> LogGroup:
+        times = group.time_s
+        is_between = (times >= first.ref.time_s) & (times <= last.ref.time_s)
+        return msgspec.structs.replace(group, time_s=np.where(is_between, times, NO_TIME))
+
+    return LogColumns(tuple(believed(group) for group in logs.groups))
+
+
+def _with_header_times(piece: BlockSpan) -> BlockSpan:
+    """Return a piece that has all its headers with their times in its logs."""
+    times = np.array([header.ref.time_s for header in piece.headers], np.int64)
+    groups = (
+        msgspec.structs.replace(group, time_s=times[group.block_number - piece.first])
+        for group in piece.logs.groups
+    )
+    return msgspec.structs.replace(piece, logs=LogColumns(tuple(groups)))
+
+
+def _require(header: Header | None, number: int) -> Header:
+    if header is None:
+        raise UpstreamError(service="node", reason=f"has no block {number} below its head")
+    check_number(header, asked=number)
+    return header

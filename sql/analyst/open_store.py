@@ -1,0 +1,84 @@
+"""A store opened for reading: serving state and lake attached, views on top, nothing else in reach.
+
+The same as a script, for DuckDB's own shell and for notebooks.
+"""
+
+from functools import cache
+from pathlib import Path
+
+import duckdb
+
+from core.errors import StoreError
+from sql.lake.extensions import extension_paths, sql_text
+from sql.lake.lake_file import connect_duckdb
+from sql.lake.lake_statements import load_lake_migrations
+from sql.store_files import StoreFiles
+
+_VIEWS = Path(__file__).parent / "views"
+_BUSY_MS = 5_000
+
+
+@cache
+def load_views() -> dict[str, str]:
+    """Return the statements that make the views, by name."""
+    return {path.stem: path.read_text(encoding="utf-8") for path in sorted(_VIEWS.glob("*.sql"))}
+
+
+def open_to_read(files: StoreFiles, *, memory_mb: int) -> duckdb.DuckDBPyConnection:
+    """Open a store for reading, with its views, in a transaction that sees one state of it.
+
+    Beyond the store no file can be read and none written, and settings cannot be changed. Raises
+    StoreError when there is no serving state; duckdb.Error when a file cannot be read.
+    """
+    if not files.serving.exists():
+        raise StoreError(path=str(files.serving), reason="there is no such file")
+    connection = connect_duckdb(memory_mb=memory_mb, spill=None)
+    try:
+        for statement in _attachments(files):
+            connection.execute(statement)
+        for view in load_views().values():
+            connection.execute(view)
+        connection.execute(f"set allowed_directories = [{sql_text(f'{files.lake_data}/')}]")
+        connection.execute("set enable_external_access = false")
+        connection.execute("set lock_configuration = true")
+        connection.begin()
+        # First the serving state, then the lake: see v_transfers.
+        connection.execute("select batch from serving.batch limit 1").fetchall()
+        connection.execute("select batch from lake.moved limit 1").fetchall()
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def write_open_script(files: StoreFiles) -> None:
+    """Write the script with which DuckDB's own shell opens a store: `.read <store>.open.sql`.
+
+    Raises OSError.
+    """
+    lines = [
+        "-- Opens this store read-only, also while the service runs. The views begin with v_.",
+        f"-- DuckDB must have version {duckdb.__version__}. Written by Assay at each compaction.",
+        *(f"load {sql_text(path)};" for path in extension_paths()),
+        *(f"{statement.rstrip(';')};" for statement in _attachments(files)),
+        *load_views().values(),
+    ]
+    text = "\n".join(lines) + "\n"
+    if files.open_script.exists() and files.open_script.read_text(encoding="utf-8") == text:
+        return
+    unfinished = files.open_script.with_suffix(".new")
+    unfinished.write_text(text, encoding="utf-8")
+    unfinished.replace(files.open_script)
+
+
+def _attachments(files: StoreFiles) -> list[str]:
+    """Return the statements that attach both parts; a lake not there yet is an empty one."""
+    serving = f"attach {sql_text(files.serving.resolve())} as serving (type sqlite, read_only)"
+    if not files.lake.exists():
+        empty = [migration.text for migration in load_lake_migrations()]
+        return [serving, "attach ':memory:' as lake", *empty]
+    url = f"ducklake:sqlite:{files.lake.resolve()}"
+    return [
+        serving,
+        f"attach {sql_text(url)} as lake (read_only, meta_busy_timeout {_BUSY_MS})",
+    ]

@@ -1,0 +1,33 @@
+-- One row per finding of a report, as text: true, false, pending, or a list's parts joined by spaces.
+create or replace temp view v_findings as
+with other as (
+    select
+        report.chain_id::integer as chain,
+        '0x' || lower(hex(report.address)) as token,
+        report.symbol,
+        report.is_open_source::boolean::varchar as is_open_source,
+        report.has_open_source_implementation::boolean::varchar as has_open_source_implementation,
+        report.ownership_renounced::boolean::varchar as ownership_renounced,
+        report.timebomb_status,
+        report.transfer_success::boolean::varchar as transfer_success,
+        report.send_tax::varchar as send_tax,
+        report.receive_tax::varchar as receive_tax,
+        report.allowance_bypass::boolean::varchar as allowance_bypass,
+        report.privileged_spenders,
+        report.funds_can_be_drained::boolean::varchar as funds_can_be_drained,
+        report.owner_can_change_balance::boolean::varchar as owner_can_change_balance,
+        report.is_launchpad_token::boolean::varchar as is_launchpad_token,
+        report.launchpad_name
+    from serving.report
+)
+select
+    report.chain_id::integer as chain,
+    '0x' || lower(hex(report.address)) as token,
+    report.symbol,
+    finding.key,
+    finding.value
+from serving.report_finding finding
+join serving.report on report.token_id = finding.token_id
+union all
+select chain, token, symbol, key, value
+from other unpivot include nulls (value for key in (columns(* exclude (chain, token, symbol))));

@@ -1,0 +1,38 @@
+"""Starts a module of ours in a process of its own: what happens there happens there only."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO, cast
+
+_ROOT = Path(__file__).parents[1]
+
+
+@contextmanager
+def child_of(module: str, request: bytes) -> Iterator["subprocess.Popen[bytes]"]:
+    """Start `main` of a module with a request on its standard input; yield the process.
+
+    Its standard output is a pipe. It is gone at the end of the block, whatever it does. It has the
+    same code as this process wherever that was started, and no environment: secrets of the service
+    are none of its business.
+    """
+    program = f"import sys; sys.path[:0] = [{str(_ROOT)!r}]; from {module} import main; main()"
+    cache = ["-X", f"pycache_prefix={sys.pycache_prefix}"] if sys.pycache_prefix else []
+    process = subprocess.Popen(
+        [sys.executable, "-P", *cache, "-c", program],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env={"LC_ALL": "C.UTF-8"},
+    )
+    try:
+        # It may end before it has read all; how it ended is seen by its output.
+        with suppress(BrokenPipeError), cast(IO[bytes], process.stdin) as pipe:
+            pipe.write(request)
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+        cast(IO[bytes], process.stdout).close()

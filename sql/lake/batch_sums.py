@@ -1,0 +1,58 @@
+"""Counts and sums of a batch, by which the lake's rows are compared with the serving state's."""
+
+import msgspec
+
+_WORD = 64
+_MID = 64
+_HIGH = 128
+
+
+class BatchSums(msgspec.Struct, frozen=True, kw_only=True):
+    """What a batch adds up to, exactly. An address counts as a 160-bit number."""
+
+    transfers: int
+    amount_sum: int
+    """Smallest units of all tokens together: a checksum, not an amount."""
+    sender_sum: int
+    recipient_sum: int
+    trades: int
+    undecoded: int
+
+    @property
+    def rows(self) -> int:
+        """Return the number of rows of all kinds."""
+        return self.transfers + self.trades + self.undecoded
+
+
+class WordSums(msgspec.Struct, frozen=True, kw_only=True):
+    """The same as the lake has it: sums of the 64-bit words, each beyond 64 bits itself."""
+
+    transfers: int
+    word0: int
+    word1: int
+    word2: int
+    word3: int
+    sender_high: int
+    sender_mid: int
+    sender_low: int
+    recipient_high: int
+    recipient_mid: int
+    recipient_low: int
+    trades: int
+    undecoded: int
+
+    def combine(self) -> BatchSums:
+        """Put the words together."""
+        words = (self.word0, self.word1, self.word2, self.word3)
+        return BatchSums(
+            transfers=self.transfers,
+            amount_sum=sum(word << _WORD * at for at, word in enumerate(words)),
+            sender_sum=_address(self.sender_high, self.sender_mid, self.sender_low),
+            recipient_sum=_address(self.recipient_high, self.recipient_mid, self.recipient_low),
+            trades=self.trades,
+            undecoded=self.undecoded,
+        )
+
+
+def _address(high: int, mid: int, low: int) -> int:
+    return (high << _HIGH) + (mid << _MID) + low

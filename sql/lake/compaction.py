@@ -1,0 +1,137 @@
+"""One round of upkeep of the lake: moves rows there, takes up back-fills, bounds, merges, cleans.
+
+One process at a time does it; any may end at any moment, and the next goes on.
+"""
+
+import fcntl
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+
+import msgspec
+
+from config.settings_model import IndexerSettings
+from core.errors import StoreError
+from sql.analyst.open_store import write_open_script
+from sql.lake.bulk_folding import fold_bulks
+from sql.lake.chain_facts import copy_facts
+from sql.lake.final_batches import FinalBatches
+from sql.lake.lake_file import Lake
+from sql.lake.lake_upkeep import clean, merge_small_files
+from sql.lake.mover import close_batch, count_closed, move_closed
+from sql.lake.retention import apply_budget, drop_old_trades
+from sql.store import Store
+from sql.store_files import StoreFiles
+
+_GB = 10**9
+
+
+class ChainBounds(msgspec.Struct, frozen=True, kw_only=True):
+    """How much of one chain the lake keeps."""
+
+    chain_id: int
+    max_bytes: int | None = None
+    """Of its files; the oldest transfers go first. None: no bound."""
+    trades_kept_s: float | None = None
+    """Seconds after which trades are dropped. None: never."""
+
+
+def bounds_of(chain_id: int, settings: IndexerSettings) -> ChainBounds:
+    """Return how much of a chain the settings keep."""
+    return ChainBounds(
+        chain_id=chain_id,
+        max_bytes=int(settings.lake_gb * _GB) if settings.lake_gb else None,
+        trades_kept_s=settings.trades_kept_s,
+    )
+
+
+class CompactionRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """What a round is to do."""
+
+    chains: tuple[ChainBounds, ...]
+    is_forced: bool = False
+    """True: open batches are closed whatever their size and age."""
+
+
+class CompactionProgress(msgspec.Struct, frozen=True, kw_only=True, tag="progress"):
+    """How far a round has come. Each row counts twice: written, and deleted where it was."""
+
+    done: int
+    total: int
+
+
+class CompactionResult(msgspec.Struct, frozen=True, kw_only=True, tag="result"):
+    """What a round did."""
+
+    moved_rows: int
+    merged_files: int
+    dropped: dict[int, int]
+    """By chain id: the block up to which transfers were dropped, where some were."""
+
+
+def compact(
+    files: StoreFiles,
+    request: CompactionRequest,
+    *,
+    now_s: float,
+    progress: Callable[[CompactionProgress], None] = lambda _: None,
+) -> CompactionResult:
+    """Do one round. Raises StoreError, also when another process is doing one."""
+    with (
+        _alone(files),
+        closing(FinalBatches.open(files)) as batches,
+        closing(Lake.open(files, spill=files.compaction_spill)) as lake,
+    ):
+        write_open_script(files)
+        for chain in request.chains:
+            close_batch(batches, lake, chain.chain_id, now_s=now_s, is_forced=request.is_forced)
+        total, done = 2 * count_closed(batches), 0
+
+        def note(rows: int) -> None:
+            nonlocal done
+            done += rows
+            progress(CompactionProgress(done=done, total=total))
+
+        moved = move_closed(batches, lake, now_s=int(now_s), progress=note)
+        with closing(Store.open(files.prefix)) as store:
+            fold_bulks(lake, store)
+        dropped = {}
+        for chain in request.chains:
+            copy_facts(batches, lake, chain.chain_id)
+            to_block = _bound(lake, chain, now_s)
+            if to_block is not None:
+                dropped[chain.chain_id] = to_block
+        merged = merge_small_files(lake)
+        clean(lake, now_s=now_s)
+    return CompactionResult(moved_rows=moved, merged_files=merged, dropped=dropped)
+
+
+def _bound(lake: Lake, chain: ChainBounds, now_s: float) -> int | None:
+    if chain.trades_kept_s is not None:
+        drop_old_trades(lake, chain.chain_id, before_s=int(now_s - chain.trades_kept_s))
+    if chain.max_bytes is None:
+        return None
+    return apply_budget(lake, chain.chain_id, max_bytes=chain.max_bytes)
+
+
+@contextmanager
+def _alone(files: StoreFiles) -> Iterator[None]:
+    """Keep other processes from compacting the same store; it ends with this process."""
+    path = files.compaction_lock
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise StoreError(path=str(path), reason=str(error)) from error
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        os.close(descriptor)
+        raise StoreError(path=str(path), reason="another process is compacting") from error
+    try:
+        # What a killed round spilled is nobody's any more.
+        shutil.rmtree(files.compaction_spill, ignore_errors=True)
+        yield
+        shutil.rmtree(files.compaction_spill, ignore_errors=True)
+    finally:
+        os.close(descriptor)

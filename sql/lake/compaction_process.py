@@ -1,0 +1,57 @@
+"""A process that compacts one store and ends: the child of `compaction_runner`.
+
+Request on standard input, progress and result on standard output, in lines of JSON. It yields to
+every other process of the machine, and a fault of DuckDB ends it alone.
+"""
+
+import os
+import sys
+import time
+from pathlib import Path
+
+import msgspec
+
+from core.errors import StoreError
+from sql.lake.compaction import (
+    CompactionProgress,
+    CompactionRequest,
+    CompactionResult,
+    compact,
+)
+from sql.store_files import StoreFiles
+
+_NICE = 19
+
+
+class CompactionOrder(msgspec.Struct, frozen=True, kw_only=True):
+    """All that a compaction process is told."""
+
+    prefix: str
+    """Path that names the store; see StoreFiles."""
+    request: CompactionRequest
+
+
+class CompactionFailure(msgspec.Struct, frozen=True, kw_only=True, tag="failure"):
+    """Why a round ended early."""
+
+    path: str
+    reason: str
+
+
+CompactionLine = CompactionProgress | CompactionResult | CompactionFailure
+
+
+def main() -> None:
+    """Do what standard input says."""
+    os.nice(_NICE)
+    order = msgspec.json.decode(sys.stdin.buffer.read(), type=CompactionOrder)
+    files = StoreFiles(prefix=Path(order.prefix))
+    try:
+        _tell(compact(files, order.request, now_s=time.time(), progress=_tell))
+    except StoreError as error:
+        _tell(CompactionFailure(path=error.path, reason=error.reason))
+
+
+def _tell(line: CompactionLine) -> None:
+    sys.stdout.buffer.write(msgspec.json.encode(line) + b"\n")
+    sys.stdout.buffer.flush()

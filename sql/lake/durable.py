@@ -1,0 +1,16 @@
+"""Writes files through to the disk before a catalogue refers to them."""
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+
+def put_on_disk(paths: Iterable[Path]) -> None:
+    """Write files and their names through to the disk. Raises OSError."""
+    for path in paths:
+        for each in (path, path.parent):
+            descriptor = os.open(each, os.O_RDONLY)
+            try:
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)

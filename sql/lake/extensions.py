@@ -1,0 +1,35 @@
+"""Paths of the DuckDB extensions, which come as Python packages of duckdb's own version."""
+
+from importlib.resources import files
+from pathlib import Path
+from types import ModuleType
+
+import duckdb
+import duckdb_extension_ducklake
+import duckdb_extension_sqlite_scanner
+
+from core.errors import StoreError
+
+
+def extension_paths() -> tuple[Path, Path]:
+    """Return the files of sqlite_scanner and ducklake, in the order in which they are loaded.
+
+    Raises StoreError when a package is for another version of duckdb.
+    """
+    return (
+        _path(duckdb_extension_sqlite_scanner, "sqlite_scanner"),
+        _path(duckdb_extension_ducklake, "ducklake"),
+    )
+
+
+def sql_text(text: Path | str) -> str:
+    """Return a path as a SQL string literal: LOAD and ATTACH take no parameters."""
+    return "'" + str(text).replace("'", "''") + "'"
+
+
+def _path(package: ModuleType, name: str) -> Path:
+    inside = f"extensions/v{duckdb.__version__}/{name}.duckdb_extension"
+    path = Path(str(files(package))) / inside
+    if not path.is_file():
+        raise StoreError(path=str(path), reason="the extension is not for this version of duckdb")
+    return path

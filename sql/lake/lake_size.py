@@ -1,0 +1,73 @@
+"""How large the lake is and how fast it grows, for people who look after a store."""
+
+from contextlib import closing
+
+import duckdb
+import msgspec
+
+from core.errors import StoreError
+from sql.analyst.open_store import open_to_read
+from sql.lake.lake_statements import load_lake_statement
+from sql.store_files import StoreFiles
+
+_MEMORY_MB = 200
+_DAY_S = 86_400
+
+
+class TableSize(msgspec.Struct, frozen=True, kw_only=True):
+    """One table of one chain."""
+
+    chain_id: int
+    table: str
+    files: int
+    rows: int
+    """Rows in files; those dropped since the files were written count until they are rewritten."""
+    bytes: int
+
+
+class ChainGrowth(msgspec.Struct, frozen=True, kw_only=True):
+    """What came to the lake from following a chain in the last day; back-fills do not count."""
+
+    chain_id: int
+    rows: int
+
+
+class LakeSize(msgspec.Struct, frozen=True, kw_only=True):
+    """Size of a lake."""
+
+    tables: tuple[TableSize, ...]
+    """In order of chain and table; only tables with files."""
+    growth: tuple[ChainGrowth, ...]
+
+    def bytes_of(self, chain_id: int) -> int:
+        """Return the bytes of all files of a chain."""
+        return sum(table.bytes for table in self.tables if table.chain_id == chain_id)
+
+    def bytes_per_day(self, chain_id: int) -> int:
+        """Return how many bytes a chain grows by in a day, by what its rows take on average."""
+        rows = sum(table.rows for table in self.tables if table.chain_id == chain_id)
+        came = sum(each.rows for each in self.growth if each.chain_id == chain_id)
+        return came * self.bytes_of(chain_id) // rows if rows else 0
+
+
+def measure_lake(files: StoreFiles, *, now_s: float) -> LakeSize:
+    """Measure the lake of a store, also while others write it. A store without one has none.
+
+    Reads its catalogue and notes, no rows. Raises StoreError.
+    """
+    if not files.lake.exists():
+        return LakeSize(tables=(), growth=())
+    try:
+        with closing(open_to_read(files, memory_mb=_MEMORY_MB)) as store:
+            tables = store.execute(load_lake_statement("list_sizes")).fetchall()
+            since = {"since_s": int(now_s) - _DAY_S}
+            growth = store.execute(load_lake_statement("list_growth"), since).fetchall()
+    except duckdb.Error as error:
+        raise StoreError(path=str(files.lake), reason=str(error)) from error
+    return LakeSize(
+        tables=tuple(
+            TableSize(chain_id=row[0], table=row[1], files=row[2], rows=row[3], bytes=row[4])
+            for row in tables
+        ),
+        growth=tuple(ChainGrowth(chain_id=row[0], rows=row[1]) for row in growth),
+    )

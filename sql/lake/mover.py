@@ -1,0 +1,158 @@
+"""Moves closed batches of final rows from the serving state to the lake.
+
+A batch goes in two commits: its rows and the note that the lake has them, in one transaction of
+the lake; then its deletion from the serving state, in small steps. Readers leave out what the
+serving state still has of a noted batch, so they see each row once at any moment, whatever ends
+this process in between.
+"""
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+
+from core.errors import StoreError
+from sql.lake.batch_sums import BatchSums, WordSums
+from sql.lake.durable import put_on_disk
+from sql.lake.final_batches import ClosedBatch, FinalBatches
+from sql.lake.lake_file import Lake, LakeTransaction
+from sql.lake.lake_statements import scan_text
+
+CLOSE_AT_ROWS = 1_000_000
+"""Rows at which an open batch is closed whatever its age."""
+
+CLOSE_AFTER_S = 3_600.0
+"""Seconds since the last move after which an open batch with any rows is closed."""
+
+_PAUSE_S = 0.01
+"""Between two steps of a deletion: others get the write lock."""
+
+Report = Callable[[int], None]
+"""Called with the number of rows that have just been dealt with."""
+
+
+class _Moved(msgspec.Struct, frozen=True, kw_only=True):
+    chain_id: int
+    transfers: int
+    amount_sum: str
+    sender_sum: str
+    recipient_sum: str
+    trades: int
+    undecoded: int
+
+    def sums(self) -> BatchSums:
+        return BatchSums(
+            transfers=self.transfers,
+            amount_sum=int(self.amount_sum),
+            sender_sum=int(self.sender_sum),
+            recipient_sum=int(self.recipient_sum),
+            trades=self.trades,
+            undecoded=self.undecoded,
+        )
+
+
+class _LastMove(msgspec.Struct, frozen=True, kw_only=True):
+    moved_at_s: int | None
+
+
+class _File(msgspec.Struct, frozen=True, kw_only=True):
+    filename: str
+
+
+def close_batch(
+    batches: FinalBatches, lake: Lake, chain_id: int, *, now_s: float, is_forced: bool
+) -> int | None:
+    """Close the open batch of a chain if it is due, or if it has any rows and that is forced.
+
+    Returns its number; None: it stays open, or has no rows.
+    """
+    rows = batches.count_open(chain_id, at_most=CLOSE_AT_ROWS)
+    if not rows:
+        return None
+    (last,) = lake.fetch("find_last_move", _LastMove, chain_id=chain_id)
+    is_old = last.moved_at_s is None or now_s - last.moved_at_s >= CLOSE_AFTER_S
+    if is_forced or is_old or rows >= CLOSE_AT_ROWS:
+        return batches.close_open(chain_id)
+    return None
+
+
+def count_closed(batches: FinalBatches) -> int:
+    """Return how many rows wait in closed batches."""
+    return sum(batches.count_rows(each.batch) for each in batches.list_closed())
+
+
+def move_closed(
+    batches: FinalBatches, lake: Lake, *, now_s: int, progress: Report = lambda _: None
+) -> int:
+    """Move all closed batches, oldest first; goes on where a former process ended.
+
+    `progress` hears of each row twice: when the lake has it, and when it is deleted here. Returns
+    the rows moved. Raises StoreError, with nothing deleted, when the lake's rows do not add up to
+    the serving state's.
+    """
+    moved = 0
+    for batch in batches.list_closed():
+        moved += _write(batches, lake, batch, now_s, progress)
+        for deleted in batches.delete_rows(batch.batch):
+            progress(deleted)
+            time.sleep(_PAUSE_S)
+    return moved
+
+
+def _write(
+    batches: FinalBatches, lake: Lake, closed: ClosedBatch, now_s: int, progress: Report
+) -> int:
+    """Write a batch to the lake unless it is there. Returns the rows written."""
+    noted = lake.fetch("find_moved", _Moved, batch=closed.batch)
+    if noted:
+        with lake.transaction() as tx:
+            _compare(lake, closed, expected=noted[0].sums(), found=_sums_of(tx, closed))
+        return 0
+    # Without this a power cut might take back rows that the lake has already.
+    batches.put_on_disk(closed.batch)
+    expected = batches.sum_batch(closed.batch)
+    with lake.transaction() as tx:
+        _insert(tx, closed, expected, progress)
+        _compare(lake, closed, expected=expected, found=_sums_of(tx, closed))
+        files = tx.fetch("list_files_of_batch", _File, **msgspec.structs.asdict(closed))
+        put_on_disk(Path(file.filename) for file in files)
+        tx.execute(
+            "insert_moved",
+            **msgspec.structs.asdict(closed),
+            transfers=expected.transfers,
+            amount_sum=str(expected.amount_sum),
+            sender_sum=str(expected.sender_sum),
+            recipient_sum=str(expected.recipient_sum),
+            trades=expected.trades,
+            undecoded=expected.undecoded,
+            moved_at_s=now_s,
+        )
+    return expected.rows
+
+
+def _insert(
+    tx: LakeTransaction, closed: ClosedBatch, expected: BatchSums, progress: Report
+) -> None:
+    """Write the rows of each kind that the batch has: no rows would make an empty file."""
+    numbers = msgspec.structs.asdict(closed)
+    if expected.transfers:
+        tx.execute("move_transfers", **numbers, scan=scan_text("tokens", batch=closed.batch))
+        progress(expected.transfers)
+    if expected.trades:
+        tx.execute("move_trades", **numbers, scan=scan_text("pools", batch=closed.batch))
+        progress(expected.trades)
+    if expected.undecoded:
+        tx.execute("move_undecoded", **numbers)
+        progress(expected.undecoded)
+
+
+def _sums_of(tx: LakeTransaction, closed: ClosedBatch) -> BatchSums:
+    (found,) = tx.fetch("sum_batch", WordSums, **msgspec.structs.asdict(closed))
+    return found.combine()
+
+
+def _compare(lake: Lake, closed: ClosedBatch, *, expected: BatchSums, found: BatchSums) -> None:
+    if found != expected:
+        reason = f"batch {closed.batch} does not add up: {expected} here, {found} in the lake"
+        raise StoreError(path=str(lake.files.lake), reason=reason)

@@ -1,0 +1,2 @@
+-- Removes the balance under a key: it is nothing.
+delete from balance where key = ?

@@ -1,0 +1,2 @@
+-- Notes how far the range $batch of a back-fill has come into the balances; NULL: it is whole.
+insert or replace into bulk_folded (one, batch, after_key) values (1, $batch, $after_key)

@@ -1,0 +1,16 @@
+-- One row, or none: what is to be fetched of the past of the token $token_id, which has a report.
+-- Until following has taken it up, its transfers are stored from the highest number there is on.
+select
+    token.token_id,
+    token.address,
+    coalesce(token.transfers_from_block, 9223372036854775807) as transfers_from_block,
+    report.supply_raw,
+    coalesce(history.requests, 0) as requests,
+    coalesce(history.logs, 0) as logs
+from token
+join report on report.token_id = token.token_id
+left join history on history.token_id = token.token_id
+where
+    token.token_id = $token_id
+    and token.transfers_from_block is not 0
+    and not coalesce(history.is_whole, 0)

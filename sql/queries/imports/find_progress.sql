@@ -1,0 +1,2 @@
+-- One row, or none: the last row number of the step $step that was taken over.
+select done from import_progress where step = $step

@@ -1,0 +1,6 @@
+-- One token, with the number that it had.
+insert or ignore into token (
+    token_id, chain_id, address, tracked_because, first_seen_block, transfers_from_block,
+    requested_at_block
+)
+values (?, ?, ?, ?, ?, ?, ?)

@@ -1,2 +1,0 @@
--- Removes the transfers of the tokens numbered in gone_token (token_id).
-delete from transfer where token_id in (select token_id from gone_token)

@@ -1,0 +1,35 @@
+-- Exact balances by all final transfers: what came minus what went, so it may be negative.
+
+create table balance (
+    -- token_id as four big-endian bytes, then the owner's twenty
+    key blob primary key,
+    value blob not null
+) without rowid;
+
+create table token_balance (
+    token_id integer primary key,
+    -- rows of the token in `balance`
+    owners integer not null,
+    -- owners but the zero address whose balance is negative
+    overdrawn integer not null,
+    -- sum of the positive balances but the zero address's
+    held blob not null,
+    -- the last of `largest` when it was made: its owner, then its balance. By balance, then by owner,
+    -- all that are not in `largest` come after it. Null: it is not kept, the token has few owners
+    bound blob
+);
+
+create table largest (
+    token_id integer not null,
+    owner blob not null,
+    value blob not null,
+    primary key (token_id, owner)
+) without rowid;
+
+-- How far the ranges that back-fills have written to the lake are in `balance`: all before this one,
+-- and of it the balances up to a key; null: all of it.
+create table bulk_folded (
+    one integer primary key check (one = 1),
+    batch integer not null,
+    after_key blob
+);

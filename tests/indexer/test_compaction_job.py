@@ -1,0 +1,71 @@
+"""Protects the schedule of compaction: it goes on after faults, and ends when it is told."""
+
+import asyncio
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from config.settings_model import IndexerSettings
+from core.errors import StoreError
+from indexer import compaction_job
+from indexer.compaction_job import keep_compacting
+from sql.lake.compaction import CompactionRequest, CompactionResult
+from sql.store import Store
+from tests.indexer.scripted_node import CHAIN
+from tests.indexer.test_upkeep import until
+from tests.sql.empty_files import new_store
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    opened = new_store(tmp_path / "store")
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def rounds(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Path, CompactionRequest]]:
+    """Rounds begun; every second fails."""
+    begun: list[tuple[Path, CompactionRequest]] = []
+    told: list[Callable[[], bool]] = []
+
+    def run(
+        store: Path, request: CompactionRequest, *, is_stopped: Callable[[], bool]
+    ) -> CompactionResult:
+        told.append(is_stopped)
+        begun.append((store, request))
+        if len(begun) % 2:
+            raise StoreError(path=str(store), reason="the disk is full")
+        return CompactionResult(moved_rows=1, merged_files=0, dropped={})
+
+    monkeypatch.setattr(compaction_job, "run_compaction", run)
+    monkeypatch.setattr(compaction_job, "_EVERY_S", 0.01)
+    return begun
+
+
+async def test_rounds_go_on_after_a_fault_until_the_stop(
+    store: Store, rounds: list[tuple[Path, CompactionRequest]]
+) -> None:
+    stop = asyncio.Event()
+    settings = IndexerSettings(lake_gb=2.0)
+    keeping = asyncio.create_task(keep_compacting([CHAIN], store, settings, stop=stop))
+    await until(lambda: len(rounds) >= 4)
+    stop.set()
+    await asyncio.wait_for(keeping, 5)
+    path, request = rounds[0]
+    assert path == store.path
+    (bounds,) = request.chains
+    assert (bounds.chain_id, bounds.max_bytes, request.is_forced) == (CHAIN.id, 2 * 10**9, False)
+
+
+async def test_it_ends_at_once_between_rounds(
+    store: Store, rounds: list[tuple[Path, CompactionRequest]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(compaction_job, "_EVERY_S", 3_600.0)
+    stop = asyncio.Event()
+    keeping = asyncio.create_task(keep_compacting([CHAIN], store, IndexerSettings(), stop=stop))
+    await asyncio.sleep(0)
+    stop.set()
+    await asyncio.wait_for(keeping, 5)
+    assert not rounds

@@ -1,0 +1,114 @@
+"""Swaps of every kind come out with the amounts that were encoded, at the time of their block."""
+
+from decimal import Decimal
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from config.pool_families import FAMILIES, PoolSwap
+from core.primitives import BlockRef, Hash32
+from indexer.decode.log_columns import LogColumns
+from indexer.decode.logs import decode_logs
+from indexer.decode.swap_events import SWAP_FORMS, SWAP_TOPICS, decode_trades
+from tests.indexer.wire_logs import Argument, Event, encode_log, wire_log
+
+EMITTER = "0x" + "e1" * 20
+SWAPS = [(family.kind, swap) for family in FAMILIES for swap in family.swap]
+NAMES = [f"{kind}-{swap.form.topic0[:10]}" for kind, swap in SWAPS]
+
+
+def event_of(swap: PoolSwap) -> Event:
+    """The declaration as eth-abi's encoder takes it."""
+    name, _, rest = swap.declared.partition("(")
+    parts = [part.split() for part in rest.removesuffix(")").split(",")]
+    return Event(name, tuple(Argument(words[0], words[-1], "indexed" in words) for words in parts))
+
+
+def values_of(argument: Argument) -> st.SearchStrategy[object]:
+    kind = argument.abi_type
+    if kind == "address":
+        return st.just("0x" + "aa" * 20)
+    if kind.startswith("bytes"):
+        return st.binary(min_size=int(kind[5:]), max_size=int(kind[5:]))
+    bits = int(kind.removeprefix("u").removeprefix("int") or 256)
+    if kind.startswith("u"):
+        return st.integers(0, 2**bits - 1)
+    # Near zero as often as anywhere: there a sign costs all digits if it is taken wrongly.
+    return st.one_of(st.integers(-100, 100), st.integers(-(2 ** (bits - 1)), 2 ** (bits - 1) - 1))
+
+
+def moved(swap: PoolSwap, values: dict[str, object], side: int) -> int:
+    """What the pool received of a token, or paid out if below 0."""
+    if swap.is_by_side:
+        return int(str(values[f"amount{side}_in"])) - int(str(values[f"amount{side}_out"]))
+    amount = int(str(values[f"amount{side}"]))
+    return -amount if swap.positive_is == "paid_out" else amount
+
+
+def columns(*logs: dict[str, object]) -> LogColumns:
+    return decode_logs(msgspec.json.encode(logs))
+
+
+def block(number: int, time_s: int) -> BlockRef:
+    blank = Hash32("0x" + "00" * 32)
+    return BlockRef(number=number, hash=blank, parent_hash=blank, time_s=time_s)
+
+
+@pytest.mark.parametrize(("kind", "swap"), SWAPS, ids=NAMES)
+@given(data=st.data())
+def test_what_was_encoded_is_decoded(kind: str, swap: PoolSwap, data: st.DataObject) -> None:
+    event = event_of(swap)
+    values = {one.name: data.draw(values_of(one), label=one.name) for one in event.arguments}
+    log = encode_log(event, values, address=EMITTER, block_number=7, log_index=3)
+    trades = decode_trades(columns(log), [block(7, 1234)])
+    rows = [at for at, form in enumerate(trades.form.tolist()) if kind in SWAP_FORMS[form].kinds]
+    (at,) = rows
+    place = (trades.block_number[at], trades.log_index[at], trades.time_s[at])
+    assert place == (7, 3, 1234)
+    assert trades.emitter[at].tobytes().hex() == EMITTER[2:]
+    pool_id = values.get("pool_id", bytes(32))
+    assert trades.pool_id[at].tobytes() == pool_id
+    for side, amount in ((0, trades.amount0[at]), (1, trades.amount1[at])):
+        exact = moved(swap, values, side)
+        # Both amounts of a side are rounded before one is taken from the other.
+        largest = max(abs(int(str(value))) for value in values.values() if isinstance(value, int))
+        assert abs(Decimal(float(amount)) - exact) <= Decimal(largest) * Decimal(2) ** -51
+        if not swap.is_by_side:
+            assert amount == pytest.approx(exact, rel=1e-15, abs=0)
+
+
+@pytest.mark.parametrize(
+    ("own", "known", "expected"),
+    [
+        ("0x64", [], [100]),
+        (None, [], []),
+        (None, [block(6, 1), block(7, 200), block(9, 3)], [200]),
+        ("0x64", [block(7, 200)], [200]),
+        ("0x64", [block(6, 200), block(8, 300)], [100]),
+        (None, [block(6, 200), block(8, 300)], []),
+    ],
+)
+def test_a_trade_needs_the_time_of_its_block(
+    own: str | None, known: list[BlockRef], expected: list[int]
+) -> None:
+    event = event_of(SWAPS[0][1])
+    values = {one.name: EMITTER if one.abi_type == "address" else 1 for one in event.arguments}
+    log = encode_log(event, values, address=EMITTER, block_number=7)
+    if own is not None:
+        log["blockTimestamp"] = own
+    assert decode_trades(columns(log), known).time_s.tolist() == expected
+
+
+def test_other_shapes_are_left_out_and_the_rest_is_in_chain_order() -> None:
+    event = event_of(SWAPS[0][1])
+    values = {one.name: EMITTER if one.abi_type == "address" else 1 for one in event.arguments}
+    logs = [
+        encode_log(event, values, address=EMITTER, block_number=number, log_index=at)
+        for at, number in enumerate([5, 4, 5, 3])
+    ]
+    odd = wire_log(address=EMITTER, topics=[SWAP_TOPICS[0]], data="0x" + "00" * 32, log_index=9)
+    found = decode_trades(columns(*logs, odd), [block(number, 1) for number in range(9)])
+    places = [*zip(found.block_number.tolist(), found.log_index.tolist(), strict=True)]
+    assert places == [(3, 3), (4, 1), (5, 0), (5, 2)]

@@ -1,0 +1,115 @@
+"""Protects large back-fills: their transfers are in the lake, each once, and in the balances."""
+
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from harness.replay.block_maker import BlockMaker
+from harness.replay.block_spool import BlockSpool
+from harness.replay.static_node import prepare_node, replay_blocks
+from indexer import backfill as module
+from indexer.backfill import backfill
+from indexer.bulk_writer import BulkWriter
+from sql.analyst.open_store import open_to_read
+from sql.balances import holders_of
+from sql.lake.bulk_folding import fold_bulks
+from sql.lake.lake_file import Lake
+from sql.store import Store
+from sql.store_files import StoreFiles
+from tests.indexer.ledger_of_chain import read
+from tests.indexer.scripted_node import InstantClock
+from tests.replay.ledger_of_replay import expect
+from tests.replay.small_chains import MemoryWire, client_of, small
+from tests.replay.test_backfill_of_replay import SETTINGS, SOON_FINAL
+from tests.sql.empty_files import new_store
+
+SPEC = small(chain=SOON_FINAL)
+LAST = SPEC.last_block - SPEC.chain.finality_blocks
+QUERY = (
+    "select block_number, log_index, token, sender, recipient, amount_raw"
+    " from v_transfers order by 1, 2"
+)
+
+
+class StopError(Exception):
+    """The process ends here."""
+
+
+@pytest.fixture(autouse=True)
+def _all_are_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "LEAST_LOGS", 1)
+
+
+async def fill(store: Store, *, last: int = LAST) -> None:
+    with BlockSpool() as spool:
+        await backfill(
+            SPEC.chain,
+            client_of(MemoryWire(prepare_node(BlockMaker(SPEC), spool)), SPEC.chain),
+            store,
+            SETTINGS,
+            from_block=SPEC.first_block,
+            to_block=last,
+            clock=InstantClock(),
+        )
+
+
+def assert_complete(store: Store) -> None:
+    """Rows, and balances once they are folded, are those of the chain."""
+    expected = expect(SPEC, list(replay_blocks(BlockMaker(SPEC)))[: LAST - SPEC.first_block + 1])
+    found = read(store)
+    for part in ("pools", "tokens", "undecoded", "checkpoint", "coverage", "launches"):
+        assert getattr(found, part) == getattr(expected, part), part
+    files = StoreFiles(prefix=store.path)
+    with closing(open_to_read(files, memory_mb=300)) as reader:
+        rows = reader.execute(QUERY).fetchall()
+    told = [(*row[:5], float(int(str(row[5]), 16))) for row in expected.transfers]
+    assert [row[:5] for row in rows] == [row[:5] for row in told]
+    assert [row[5] for row in rows] == pytest.approx([row[5] for row in told])
+    with closing(Lake.open(files)) as lake:
+        fold_bulks(lake, store)
+    held: dict[str, dict[str, int]] = {}
+    for _, _, token, sender, recipient, amount in expected.transfers:
+        own = held.setdefault(str(token), {})
+        own[str(recipient)] = own.get(str(recipient), 0) + int(str(amount), 16)
+        own[str(sender)] = own.get(str(sender), 0) - int(str(amount), 16)
+    for token, own in held.items():
+        found_top = holders_of(store, chain_id=SPEC.chain.id, token=token, at_most=10**6).top  # type: ignore[arg-type]  # 0x text
+        positive = {owner: amount for owner, amount in own.items() if amount > 0}
+        assert {one.owner: one.amount_raw for one in found_top} == positive
+
+
+async def test_every_transfer_is_in_the_lake_once(tmp_path: Path) -> None:
+    store = new_store(tmp_path / "store")
+    await fill(store)
+    assert not read(store).transfers, "none waits in the serving state"
+    await fill(store, last=LAST - 7)  # a range that overlaps
+    found = read(store)
+    assert not found.transfers
+    with store.transaction() as tx:  # of the second range: the chain says nothing of it
+        tx.execute("coverage/trim_from", chain_id=SPEC.chain.id, number=LAST + 1)
+    assert_complete(store)
+    store.close()
+
+
+@pytest.mark.parametrize("stop_before", ["append", "finish"])
+async def test_stopped_between_its_commits_it_is_written_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stop_before: str
+) -> None:
+    store = new_store(tmp_path / "store")
+
+    def stop(*_: object, **__: object) -> None:
+        raise StopError
+
+    for at in range(2):
+        with monkeypatch.context() as patch:
+            if stop_before == "append":
+                patch.setattr(BulkWriter, "_append", stop)
+            else:
+                patch.setattr("indexer.bulk_writer.note_filled", stop)
+            with pytest.raises(StopError):
+                await fill(store)
+        assert read(store).checkpoint is None, at
+    await fill(store)
+    assert_complete(store)
+    store.close()

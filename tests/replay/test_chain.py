@@ -1,0 +1,114 @@
+"""A replayed chain follows from its seed, and its headers are as a real chain's."""
+
+import itertools
+from collections.abc import Iterator
+from random import Random
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.rpc.headers import Header, decode_header
+from harness.replay.block_encoding import EncodedBlock, encode_block
+from harness.replay.block_maker import BlockMaker, ReplaySpec, draw_amount
+from harness.replay.chain_events import PoolMade, Sent, Swapped
+from harness.replay.static_node import replay_blocks
+from indexer.answer_checks import check_link, check_number, may_contain
+from tests.replay.plain_keccak import keccak256
+from tests.replay.small_chains import small
+
+SPEC = small()
+
+
+def encoded(spec: ReplaySpec) -> list[EncodedBlock]:
+    return [
+        encode_block(block, spec.log_format, has_transactions=True)
+        for block in replay_blocks(BlockMaker(spec))
+    ]
+
+
+def headers(blocks: list[EncodedBlock]) -> Iterator[Header]:
+    for block in blocks:
+        header = decode_header(msgspec.Raw(block.header), asked=str(block.number))
+        assert header is not None
+        yield header
+
+
+def test_a_seed_always_gives_the_same_bytes() -> None:
+    assert encoded(SPEC) == encoded(SPEC)
+
+
+@given(seed=st.integers(0, 2**32))
+def test_another_seed_gives_another_chain(seed: int) -> None:
+    spec = msgspec.structs.replace(SPEC, seed=seed, blocks=3)
+    hashes = [{block.hash for block in encoded(one)} for one in (spec, SPEC)]
+    assert hashes[0].isdisjoint(hashes[1]) == (seed != SPEC.seed)
+
+
+@given(number=st.integers(0, 1_000), branch=st.integers(0, 5), logs=st.none() | st.integers(0, 30))
+def test_a_block_depends_on_nothing_made_before(number: int, branch: int, logs: int | None) -> None:
+    maker, other = BlockMaker(SPEC), BlockMaker(SPEC)
+    asked = SPEC.first_block + number
+    other.make(asked + 1, parent_hash=other.root_hash)
+    made = [
+        one.make(asked, parent_hash=maker.root_hash, branch=branch, logs=logs)
+        for one in (maker, other)
+    ]
+    assert made[0] == made[1]
+    elsewhere = maker.make(asked, parent_hash=maker.root_hash, branch=branch + 1, logs=logs)
+    assert elsewhere.hash != made[0].hash
+
+
+def test_headers_pass_the_product_s_own_checks() -> None:
+    blocks = encoded(SPEC)
+    known = list(headers(blocks))
+    for number, header in enumerate(known, start=SPEC.first_block):
+        check_number(header, asked=number)
+    for parent, child in itertools.pairwise(known):
+        check_link(parent.ref, child.ref)
+        assert child.ref.time_s >= parent.ref.time_s
+    for block, header in zip(blocks, known, strict=True):
+        for log in block.emitted:
+            assert all(
+                may_contain(header.logs_bloom, bytes.fromhex(item[2:]))
+                for item in (log.address, *log.topics)
+            )
+
+
+def test_a_bloom_has_the_bits_of_its_logs_and_no_others() -> None:
+    blocks = encoded(msgspec.structs.replace(SPEC, blocks=4))
+    for block, header in zip(blocks, headers(blocks), strict=True):
+        expected = set()
+        for item in {item for log in block.emitted for item in (log.address, *log.topics)}:
+            digest = keccak256(bytes.fromhex(item[2:]))
+            expected |= {(256 * digest[at] + digest[at + 1]) & 2047 for at in (0, 2, 4)}
+        assert {bit for bit in range(2048) if header.logs_bloom >> bit & 1} == expected
+
+
+def test_what_happens_is_as_on_a_real_chain() -> None:
+    spec = msgspec.structs.replace(SPEC, blocks=300)
+    events = [event for block in replay_blocks(BlockMaker(spec)) for event in block.events]
+    sent = [event for event in events if isinstance(event, Sent)]
+    assert 0.8 < len(sent) / len(events) < 0.9
+    people = BlockMaker(spec).people
+    own_pool = {token.address: token.counterparty for token in people.tokens}
+    at_pool = [event for event in sent if own_pool[event.token] in (event.sender, event.recipient)]
+    assert len(at_pool) / len(sent) == pytest.approx(0.5, abs=0.03)
+    counts = [sum(event.token == token.address for event in sent) for token in people.tokens]
+    assert counts[0] > 1.5 * counts[1] > 2 * counts[3], "Zipf"
+    made = {event.pool.key: at for at, event in enumerate(events) if isinstance(event, PoolMade)}
+    for at, event in enumerate(events):
+        if isinstance(event, Swapped):
+            assert made[event.pool.key] < at, "no swap before its pool"
+    kinds = {event.pool.dex.kind for event in events if isinstance(event, PoolMade)}
+    assert kinds == {dex.kind for dex in spec.chain.dexes}
+
+
+@given(seed=st.integers(0, 2**32))
+def test_amounts_are_as_wide_as_said(seed: int) -> None:
+    dice = Random(seed)  # noqa: S311 - chance, not secrecy
+    widths = [draw_amount(dice).bit_length() for _ in range(4_000)]
+    assert sum(width == 64 for width in widths) / 4_000 == pytest.approx(0.5, abs=0.05)
+    assert sum(width > 64 for width in widths) / 4_000 == pytest.approx(0.3, abs=0.05)
+    assert max(widths) <= 256

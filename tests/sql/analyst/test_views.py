@@ -1,0 +1,154 @@
+"""Protects what analysts read: each view has its columns, and every row once."""
+
+import sqlite3
+from contextlib import closing
+
+import duckdb
+import pytest
+
+from sql.analyst.open_store import load_views, open_to_read
+from sql.duckdb_import.old_store import OLD_SCHEMA
+from sql.lake.final_batches import FinalBatches
+from sql.statements import load_migrations
+from sql.store_files import StoreFiles
+from tests.sql.analyst.conftest import fill
+from tests.sql.lake.serving_files import many_events
+
+ZERO_ONE = "0x" + "00" * 19 + "01"
+
+
+def described(connection: duckdb.DuckDBPyConnection, view: str) -> dict[str, str]:
+    found = connection.execute("select * from pragma_table_info($1)", [view]).fetchall()
+    return {row[1]: row[2] for row in found}
+
+
+@pytest.fixture(scope="module")
+def reader(store: StoreFiles) -> duckdb.DuckDBPyConnection:
+    return open_to_read(store, memory_mb=300)
+
+
+@pytest.mark.parametrize("view", load_views())
+def test_a_view_answers_and_counts(view: str, reader: duckdb.DuckDBPyConnection) -> None:
+    rows = reader.table(view).fetchall()
+    counted = reader.table(view).count("*").fetchall()
+    assert counted == [(len(rows),)]
+    assert rows
+
+
+@pytest.mark.parametrize("view", load_views())
+def test_a_view_has_the_columns_it_always_had(view: str, reader: duckdb.DuckDBPyConnection) -> None:
+    """As the store in one DuckDB file had them; whole numbers may be wider."""
+    with duckdb.connect(":memory:") as former:
+        former.execute("create table schema_version (version integer, name varchar)")
+        for migration in load_migrations(OLD_SCHEMA):
+            former.execute(migration.text)
+        before = described(former, view)
+    now = described(reader, view)
+    assert list(now) == list(before)
+    for column, kind in before.items():
+        assert now[column] in {kind, "BIGINT" if kind == "INTEGER" else kind}, column
+
+
+def test_every_transfer_is_there_once(reader: duckdb.DuckDBPyConnection) -> None:
+    rows = reader.execute(
+        "select block_number, log_index, token, sender, recipient, amount_raw from v_transfers"
+        " order by all"
+    ).fetchall()
+    expected = [
+        *many_events(30),
+        *many_events(20, from_block=10),
+        *many_events(10, from_block=20),
+    ]
+    assert [row[:2] for row in rows] == [(each.block_number, each.log_index) for each in expected]
+    for row, event in zip(rows, expected, strict=True):
+        assert int(row[3], 16) == event.sender
+        assert int(row[4], 16) == event.recipient
+        assert len(row[2]) == len(row[3]) == len(row[4]) == 42
+        assert row[5] == pytest.approx(float(event.amount), rel=1e-15)
+
+
+def test_rows_that_are_in_two_places_count_once(
+    empty_store: StoreFiles, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As when the process that moves them ended before it had deleted any."""
+    monkeypatch.setattr(FinalBatches, "delete_rows", lambda *_: iter(()))
+    fill(empty_store)
+    with closing(sqlite3.connect(empty_store.serving)) as serving:
+        left = serving.execute("select count(*) from final_transfer").fetchone()
+        assert left == (50,)
+    with open_to_read(empty_store, memory_mb=300) as reader:
+        assert reader.table("v_transfers").count("*").fetchall() == [(60,)]
+        assert reader.table("v_trades").count("*").fetchall() == [(3,)]
+
+
+def test_transfers_know_their_token(reader: duckdb.DuckDBPyConnection) -> None:
+    found = reader.execute(
+        "select distinct token, symbol from v_transfers where amount is not null"
+    ).fetchall()
+    assert found == [(ZERO_ONE, "TKN")]
+    found = reader.execute(
+        "select distinct amount_raw / amount from v_transfers where amount > 0"
+    ).fetchall()
+    assert [row[0] for row in found] == [pytest.approx(100)]
+
+
+def test_every_trade_is_there_once(reader: duckdb.DuckDBPyConnection) -> None:
+    rows = reader.execute(
+        "select block_number, dex, pool_key, token0, amount0_raw, epoch(block_time)"
+        " from v_trades order by 1"
+    ).fetchall()
+    assert rows == [
+        (80, "a dex", "0x" + "02" * 20, ZERO_ONE, 3.0, 1_700_000_000),
+        (85, "a dex", "0x" + "03" * 20, ZERO_ONE, 5.0, 1),
+        (90, "a dex", "0x" + "01" * 20, ZERO_ONE, 1.0, 1_700_000_001),
+    ]
+
+
+def test_a_report_reads_as_it_was_written(reader: duckdb.DuckDBPyConnection) -> None:
+    (token,) = reader.execute(
+        "select address, name, supply, burned_supply, ownership_renounced, is_settled,"
+        " epoch(scanned_at), owner_address, refused_with from v_tokens where symbol = 'TKN'"
+    ).fetchall()
+    assert token == (ZERO_ONE, "To\0ken", 10.0, 1.0, True, True, 1_700_000_009, None, None)
+    refused = reader.execute("select address from v_tokens where refused_with is not null")
+    assert refused.fetchall() == [("0x" + "02" * 20,)]
+    findings = dict(reader.execute("select key, value from v_findings").fetchall())
+    assert findings["is_proxy"] == "true"
+    assert findings["can_selfdestruct"] is None
+    assert findings["is_open_source"] == "false"
+    assert findings["ownership_renounced"] == "true"
+    assert findings["transfer_success"] is None
+    assert findings["send_tax"] == "2.5"
+    assert findings["privileged_spenders"] == "0x01 0x02"
+    holders = reader.execute("select token, owner, amount, held_pct from v_holders").fetchall()
+    assert holders == [(ZERO_ONE, "0x0d", 2.5, 25.0)]
+    pools = reader.execute("select pool, buy, is_launchpad from v_pool_results").fetchall()
+    assert pools == [("0x0a0b", "passed", True)]
+    launches = reader.execute("select token, symbol, creator, tx_hash from v_launches").fetchall()
+    assert launches == [(ZERO_ONE, "TKN", None, "0x0304")]
+    fees = reader.execute("select distinct fee_pct, stable from v_pools").fetchall()
+    assert fees == [(0.3, True)]
+
+
+def test_checkpoints_have_their_block_if_it_is_known(reader: duckdb.DuckDBPyConnection) -> None:
+    rows = reader.execute(
+        "select stream, number, hash, epoch(block_time) from v_checkpoints order by 1"
+    ).fetchall()
+    assert rows == [("follow", 7, "0x00ab", 1_700_000_000), ("other", 99, None, None)]
+
+
+def test_a_store_without_a_lake_has_what_the_serving_state_has(empty_store: StoreFiles) -> None:
+    with closing(sqlite3.connect(empty_store.serving, isolation_level=None)) as serving:
+        serving.execute("insert into trade values (1, 90, 0, 1, 1700000001, 1.0, -2.0)")
+    with open_to_read(empty_store, memory_mb=300) as reader:
+        assert reader.table("v_trades").count("*").fetchall() == [(1,)]
+        assert reader.table("v_tokens").count("*").fetchall() == [(5,)]
+
+
+def test_a_reader_sees_one_state(empty_store: StoreFiles) -> None:
+    with (
+        closing(sqlite3.connect(empty_store.serving, isolation_level=None)) as serving,
+        open_to_read(empty_store, memory_mb=300) as reader,
+    ):
+        serving.execute("insert into trade values (1, 90, 0, 1, 1700000001, 1.0, -2.0)")
+        assert reader.table("v_trades").count("*").fetchall() == [(0,)]

@@ -1,0 +1,47 @@
+"""Protects a chain's rows from a second follower."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from core.errors import StoreError
+from sql.follow_lock import following
+from sql.store_files import StoreFiles
+
+
+def test_a_chain_has_one_follower_at_a_time(tmp_path: Path) -> None:
+    files = StoreFiles(prefix=tmp_path / "store")
+    with following(files, 1):
+        with (
+            pytest.raises(StoreError, match="another process follows chain 1"),
+            following(files, 1),
+        ):
+            pass
+        with following(files, 56):
+            pass
+    with following(files, 1):
+        pass
+
+
+def test_a_follower_that_was_killed_holds_nothing(tmp_path: Path) -> None:
+    files = StoreFiles(prefix=tmp_path / "store")
+    hold = (
+        "import sys; from pathlib import Path; from sql.follow_lock import following;"
+        "from sql.store_files import StoreFiles;"
+        "files = StoreFiles(prefix=Path(sys.argv[1]));"
+        "lock = following(files, 1); lock.__enter__(); print('held', flush=True); sys.stdin.read()"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", hold, str(files.prefix)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    ) as owner:
+        assert owner.stdout
+        assert owner.stdout.readline() == b"held\n"
+        with pytest.raises(StoreError, match=f"process {owner.pid}"), following(files, 1):
+            pass
+        owner.kill()
+    with following(files, 1):
+        pass
