@@ -38,6 +38,7 @@ from api.serving.cached_answer_app import CachedAnswerApp
 from api.serving.cors import CorsPolicy
 from api.serving.methods import allow_head
 from api.sign_in.issuer import Issuer
+from config.chain_names import index_by_name
 from sql.accounts import Accounts
 
 VERSION = "0.5.0"
@@ -106,7 +107,7 @@ def create_app(deps: ApiDeps) -> CachedAnswerApp:
         keyring=keyring,
         limits=limits,
         answers=answers,
-        chains={name: chain.slug for chain in served for name in (chain.slug, str(chain.id))},
+        chains={name: chain.slug for name, chain in index_by_name(served).items()},
         now_s=deps.now_s,
         sites=CorsPolicy(deps.settings.cors_origins) if deps.settings.cors_origins else None,
         closes=(many.aclose, door.aclose),

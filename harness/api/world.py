@@ -24,12 +24,13 @@ PLANS = load_plans()
 CLIENT = "203.0.113.7"
 
 
-def make_chain(chain_id: int, slug: str) -> Chain:
+def make_chain(chain_id: int, slug: str, *aliases: str) -> Chain:
     """A chain with twelve-second blocks and nothing on it."""
     anchor = Anchor(address=TOKEN, symbol="ANY", decimals=18)
     return Chain(
         id=chain_id,
         slug=slug,
+        aliases=aliases,
         display_name=slug,
         block_time_s=12.0,
         clock="own",
@@ -97,7 +98,7 @@ class World:
         plain: dict[str, Any] = {
             "analysis": self.analysis,
             "ledger": self.ledger,
-            "chains": (make_chain(1, "ethereum"), make_chain(56, "chain_56")),
+            "chains": (make_chain(1, "ethereum", "eth"), make_chain(56, "chain_56", "bsc", "bnb")),
             "served": frozenset({"ethereum"}),
             "plans": PLANS,
             "settings": ApiSettings(),
