@@ -16,6 +16,7 @@ from litestar.status_codes import HTTP_404_NOT_FOUND
 from api.auth.keys import KEY_HEADER, Keyring, add_expiry_headers
 from api.auth.limits import KeyLimits
 from api.auth.networks import parse_networks
+from api.auth.public_limits import PublicLimits
 from api.auth.rate_windows import LocalWindows, SharedWindows
 from api.auth.usage_counters import UsageCounters
 from api.deps import ApiDeps
@@ -38,6 +39,7 @@ from api.serving.cached_answer_app import CachedAnswerApp
 from api.serving.cors import CorsPolicy
 from api.serving.methods import allow_head
 from api.sign_in.issuer import Issuer
+from config.chain_names import index_by_name
 from sql.accounts import Accounts
 
 VERSION = "0.5.0"
@@ -83,6 +85,7 @@ def create_app(deps: ApiDeps) -> CachedAnswerApp:
                 "answers": answers,
                 "keyring": keyring,
                 "limits": limits,
+                "public_limits": PublicLimits(windows, deps.public),
                 "many": many,
                 "mcp": door,
                 "accounts": Accounts(deps.ledger),
@@ -106,7 +109,7 @@ def create_app(deps: ApiDeps) -> CachedAnswerApp:
         keyring=keyring,
         limits=limits,
         answers=answers,
-        chains={name: chain.slug for chain in served for name in (chain.slug, str(chain.id))},
+        chains={name: chain.slug for name, chain in index_by_name(served).items()},
         now_s=deps.now_s,
         sites=CorsPolicy(deps.settings.cors_origins) if deps.settings.cors_origins else None,
         closes=(many.aclose, door.aclose),

@@ -83,6 +83,8 @@ class Chain(msgspec.Struct, frozen=True, kw_only=True):
 
     id: int
     slug: str
+    aliases: tuple[str, ...] = ()
+    """Further names that callers may use, in lower case; answers name the slug."""
     display_name: str
     block_time_s: float
     """Nominal seconds between blocks; used for estimates only."""

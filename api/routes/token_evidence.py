@@ -9,7 +9,14 @@ from api.auth.keys import require_key
 from api.error_answers import ValidationBody, documented
 from api.formats.rendering import EvidenceBody
 from api.formats.shapes import Envelope
-from api.routes.token import ANALYSED, CALLER_RESPONSES, answer_counted, require_chain, respond
+from api.routes.token import (
+    ANALYSED,
+    CALLER_RESPONSES,
+    ChainName,
+    answer_counted,
+    require_chain,
+    respond,
+)
 
 
 @get(
@@ -30,7 +37,7 @@ from api.routes.token import ANALYSED, CALLER_RESPONSES, answer_counted, require
 )
 async def get_evidence(
     request: Request[Any, Any, Any],
-    chain: Annotated[str, Parameter(description="Slug or numeric chain id")],
+    chain: ChainName,
     address: Annotated[str, Parameter(description="Token address, letter case ignored")],
 ) -> Response[bytes]:
     """Functions, storage slots and program counters; simulated calls as they were sent."""

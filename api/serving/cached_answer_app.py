@@ -19,8 +19,8 @@ from api.auth.keys import Caller, Keyring
 from api.auth.limits import KeyLimits
 from api.error_answers import LedgerDownError, RefusalError
 from api.formats.rendering import Format
-from api.serving.answer_cache import CachedAnswer
 from api.serving.answers import Answers
+from api.serving.cached_answer import CachedAnswer
 from api.serving.cors import CorsPolicy
 from api.serving.methods import as_get, without_body
 from api.serving.packing import Coding, choose_coding, pack, unless_known
@@ -66,7 +66,7 @@ class CachedAnswerApp:
         self._limits = limits
         self._answers = answers
         self._chains = chains
-        """Slugs of the served chains, by slug and by id."""
+        """Slugs of the served chains, by each of their names in lower case."""
         self._now_s = now_s
         self._sites = sites
         """CORS policy. None: no cross-origin scripts."""
@@ -125,7 +125,7 @@ class CachedAnswerApp:
                 form = "summary"
             case _:
                 return None
-        slug = self._chains.get(chain)
+        slug = self._chains.get(chain.lower())
         asked = _read(scope["headers"])
         if form is None or slug is None or asked is None:
             return None
