@@ -9,8 +9,8 @@ import re
 from litestar.datastructures import Headers
 
 _ROBOT = re.compile(
-    r"bot\b|bot/|crawl|spider|slurp|preview|facebookexternalhit|whatsapp|embedly|scrape|archiver"
-    r"|monitor|uptime|lighthouse|feedfetcher|python-requests|libwww|wget|go-http-client",
+    r"bot[-/;)]|crawl|spider|slurp|preview|facebookexternalhit|whatsapp|mastodon|embedly|archiver"
+    r"|scrape|monitor|uptime|lighthouse|feedfetcher|python-requests|libwww|wget|go-http-client",
     re.IGNORECASE,
 )
 """What user agents of crawlers, link previews and checks of reachability contain."""
