@@ -27,8 +27,6 @@ class Likeness(msgspec.Struct, frozen=True, kw_only=True):
     """False: the symbol is written with other characters that look the same."""
     address: Address | None = None
     """None: a coin has none."""
-    usd: float | None = None
-    """In the pools of the richer token. None: not compared by that."""
 
 
 def find_likeness(token: FoundToken, chain: Chain, richest: FoundToken | None) -> Likeness | None:
@@ -62,7 +60,6 @@ def find_likeness(token: FoundToken, chain: Chain, richest: FoundToken | None) -
         symbol=richest.symbol,
         is_same_text=folded(richest.symbol) == folded(token.symbol),
         address=richest.address,
-        usd=richest.usd,
     )
 
 

@@ -53,6 +53,8 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True):
     verdict: Verdict | None = None
     """None: the report is gone, or it has the format of another release."""
     headline: str = ""
+    liquidity_usd: float | None = None
+    """In all pools, both sides. None: not known."""
 
 
 class ListedToken(msgspec.Struct, frozen=True, kw_only=True):
@@ -63,8 +65,6 @@ class ListedToken(msgspec.Struct, frozen=True, kw_only=True):
     """Checksummed."""
     name: str
     symbol: str
-    usd: float | None
-    """What its pools hold beside the token itself. None: not analysed."""
     scanned_at_s: int | None
     """Unix seconds. None: not analysed."""
     judged: Judged
@@ -167,7 +167,6 @@ class TokenLists:
             address=checksum(token.address),
             name=token.name,
             symbol=token.symbol,
-            usd=token.usd,
             scanned_at_s=token.scanned_at_s,
             judged=await self._judge(token, chain),
             likeness=find_likeness(token, chain, richest),
@@ -192,7 +191,11 @@ class TokenLists:
 def _judged(snapshot: TokenSnapshot) -> Judged:
     native = native_of(snapshot)
     summary = summary_of(snapshot, native)
-    return Judged(verdict=summary.verdict, headline=headline_of(snapshot.report, native, summary))
+    return Judged(
+        verdict=summary.verdict,
+        headline=headline_of(snapshot.report, native, summary),
+        liquidity_usd=summary.total_liquidity_usd,
+    )
 
 
 def _rank_of_likeness(likeness: Likeness | None) -> int:
@@ -221,7 +224,6 @@ def _unanalysed(anchor: Anchor, chain: Chain) -> ListedToken:
         address=checksum(anchor.address),
         name="",
         symbol=anchor.symbol,
-        usd=None,
         scanned_at_s=None,
         judged=Judged(),
         likeness=Likeness(
