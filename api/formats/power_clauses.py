@@ -3,7 +3,7 @@
 from collections.abc import Collection
 from typing import Final
 
-from api.formats.prose import listed, short
+from api.formats.prose import listed, percent, short
 from api.formats.rendered_report import RenderedReport
 from api.formats.time_clauses import deadlines_ahead
 from core.primitives import Address
@@ -78,18 +78,28 @@ _MINTS: Final = frozenset({"0x40c10f19", "0xa0712d68", "0x1249c58b", "0x94bf804d
 
 
 def cap_clause(rendered: RenderedReport) -> str | None:
-    """Return the caps in force, and who can change them."""
+    """Return the caps in force with their sizes, and who can change them. None: none is."""
     native, static = rendered.native, rendered.report.static
-    caps = [
-        (static.has_trading_cap, "a single transfer", "trading_cap_can_be_modified"),
-        (static.has_position_cap, "a single wallet", "position_cap_can_be_modified"),
-    ]
-    held = [(what, key) for is_in_force, what, key in caps if is_in_force]
-    if not held:
+    limits = rendered.proofs.storage().limits
+    transfer, holding = (_size(rendered, raw) for raw in (limits.transfer_raw, limits.holding_raw))
+    found = []
+    if static.has_trading_cap:
+        found.append(f"a single transfer can move at most {transfer}")
+    if static.has_position_cap:
+        found.append(f"a wallet can hold at most {holding}")
+    if not found:
         return None
-    limited = f"{listed([what for what, _ in held])} may not exceed a limit"
-    changed = [key for _, key in held if getattr(native, key) is True]
-    return f"{limited}, which {_who(rendered, changed[0])} can change" if changed else limited
+    keys = ("trading_cap_can_be_modified", "position_cap_can_be_modified")
+    changed = [key for key in keys if getattr(native, key) is True]
+    change = f", and {_who(rendered, changed[0])} can change that" if changed else ""
+    return f"{listed(found)}{change}"
+
+
+def _size(rendered: RenderedReport, raw: int | None) -> str:
+    supply_raw = rendered.report.token.supply_raw
+    if raw is None or not supply_raw:
+        return "a limited amount"
+    return f"{percent(100 * raw / supply_raw)} of the supply"
 
 
 def proxy_clause(rendered: RenderedReport) -> str | None:

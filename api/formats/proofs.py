@@ -56,6 +56,20 @@ class Theft(msgspec.Struct, frozen=True, kw_only=True):
     """False: the attacker was a fresh account, so anybody can do it. None: not recorded."""
 
 
+class CapLimitsSeen(msgspec.Struct, frozen=True, kw_only=True):
+    """Sizes of the caps in force, in smallest units. None: no such cap, or not known."""
+
+    transfer_raw: int | None = None
+    holding_raw: int | None = None
+
+
+class StorageSeen(msgspec.Struct, frozen=True, kw_only=True):
+    """The storage that evidence names, at the report's block."""
+
+    words: dict[Hash32, Hash32] = {}
+    limits: CapLimitsSeen = CapLimitsSeen()
+
+
 class TradeSeen(msgspec.Struct, frozen=True, kw_only=True):
     """The outcome of one simulated trade, as the evidence has it."""
 
@@ -122,6 +136,11 @@ class Proofs:
         if row is None or _is_simulation(row):
             return None
         return msgspec.json.decode(row.body, type=CodeProof)
+
+    def storage(self) -> StorageSeen:
+        """Return the storage that was read; empty where it was not."""
+        row = self._rows.get("storage")
+        return StorageSeen() if row is None else msgspec.json.decode(row.body, type=StorageSeen)
 
     def simulated(self, key: str) -> Iterator[SimulatedProof]:
         """Yield the simulations of a check; a check of several has rows `key`, `key#1`, ..."""

@@ -20,8 +20,10 @@ def quoted(text: str) -> str:
 
 
 def percent(value: float) -> str:
-    """Return a percentage cut to two decimals, so that 99.999 is never shown as all."""
-    return f"{int(value * 100 + 1e-6) / 100:g} %"
+    """Return a percentage cut to two decimals, so that 99.999 is never shown as all, nor a crumb as
+    nothing."""
+    cut = int(value * 100 + 1e-6) / 100
+    return f"{cut:g} %" if cut or not value else "less than 0.01 %"
 
 
 def usd(amount: float) -> str:

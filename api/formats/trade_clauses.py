@@ -37,7 +37,7 @@ def trade_refusal(rendered: RenderedReport) -> str | None:
     if _is_by_hook(rendered):
         return "you can buy it, but the hook of its pool refuses every sale"
     clause = f"you can buy it, but you {_neither(lost)} it{why}"
-    return f"{clause}; its owner can sell" if _owner_sells(rendered) else clause
+    return f"{clause}; its owner can" if _owner_sells(rendered) else clause
 
 
 def _neither(acts: list[str]) -> str:
