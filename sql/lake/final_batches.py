@@ -10,6 +10,7 @@ from typing import Final
 import msgspec
 
 from core.errors import StoreError
+from sql.exact_numbers import from_blob
 from sql.lake.batch_sums import BatchSums
 from sql.sqlite_file import FileLayout, SqliteFile
 from sql.statements import SCHEMA
@@ -95,7 +96,7 @@ class FinalBatches:
         transfers, trades, undecoded = self._counts(batch)
         amounts = senders = recipients = 0
         for some in self._file.stream("list_numbers", at_once=_FETCHED_AT_ONCE, batch=batch):
-            amounts += sum(int.from_bytes(row[0], signed=True) for row in some)
+            amounts += sum(from_blob(row[0]) for row in some)
             senders += sum(int.from_bytes(row[1]) for row in some)
             recipients += sum(int.from_bytes(row[2]) for row in some)
         return BatchSums(
@@ -128,7 +129,7 @@ class FinalBatches:
         Those that are not yet final, and those that wait for the lake.
         """
         rows = self._file.fetch_tuples(
-            "list_keys", chain_id=chain_id, from_block=from_block, to_block=to_block
+            "list_transfer_keys", chain_id=chain_id, from_block=from_block, to_block=to_block
         )
         return [(block_number, log_index) for block_number, log_index in rows]
 
