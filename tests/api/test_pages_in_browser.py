@@ -5,10 +5,10 @@ import asyncio
 from config.settings_model import PublicSettings
 from harness.api.samples import TOKEN
 from harness.api.world import PLANS, World
+from harness.browser.chromium import SCREENSHOTS, Chromium, Cookie, Visit
+from harness.browser.listening import listening
 from sql.accounts import Accounts
 from tests.api.people import PLAIN, Street
-from tests.browser.chromium import SCREENSHOTS, Chromium, Cookie, Visit
-from tests.browser.listening import listening
 
 SESSION = "assay_session"
 """The session's cookie without https."""
