@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal
 
 import msgspec
 
@@ -150,6 +150,17 @@ class FinalBatches:
         with self._translated():
             rows = self._run(
                 "list_keys", chain_id=chain_id, from_block=from_block, to_block=to_block
+            ).fetchall()
+        return [(row[0], row[1]) for row in rows]
+
+    def list_waiting(
+        self, kind: Literal["trade", "undecoded"], chain_id: int, from_block: int, to_block: int
+    ) -> list[tuple[int, int]]:
+        """Return block and log index of the final trades, or undecoded logs, of a chain in a range
+        that wait for the lake; both ends included."""
+        with self._translated():
+            rows = self._run(
+                f"list_waiting_{kind}", chain_id=chain_id, from_block=from_block, to_block=to_block
             ).fetchall()
         return [(row[0], row[1]) for row in rows]
 
