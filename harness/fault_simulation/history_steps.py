@@ -243,7 +243,7 @@ class HistorySteps:
         blocks = len(ours) - kept + self._dice.choice((-3, 0, 2, 50))
         self._model.set_canonical(self._model.fork(kept, max(blocks, 1)), counts=False)
         self._tell(f"leave at {kept}, {blocks} blocks")
-        await asyncio.sleep(400)
+        await asyncio.sleep(90)
         error = self._process.status.last_error or ""
         assert "was final" in error or "does not follow" in error, f"it goes on: {error!r}"
         assert read_store(self._path) == before, "what a halt must leave as it was has changed"
