@@ -24,7 +24,12 @@ from sql.analyst.answer_lines import (
     ResultRow,
 )
 from sql.analyst.bounds import Bounds, QueryResult
+<<<<<<< HEAD
 from sql.child_process import child_of, read_some
+=======
+from sql.child_process import child_of
+from sql.store_files import StoreFiles
+>>>>>>> 8a6d6e5132034345147be5be2e7a9bece4a55672
 
 AT_ONCE: Final = 2
 """Statements of this process that run at the same time; more wait."""
@@ -59,6 +64,15 @@ def run_sql(store: Path, sql: str, bounds: Bounds | None = None) -> QueryResult:
         return _run(store, request, bounds)
     finally:
         _TURNS.release()
+
+
+def check_opens(store: Path) -> None:
+    """Check that the serving state and the lake beside it, if there is one, belong together.
+
+    In a process of its own, as all that reads the lake. Blocks. Raises StoreError.
+    """
+    if StoreFiles(prefix=store).lake.exists():
+        run_sql(store, "select 1")
 
 
 def _run(store: Path, request: QueryRequest, bounds: Bounds) -> QueryResult:
