@@ -8,13 +8,9 @@ import shutil
 import tempfile
 import threading
 import traceback
-<<<<<<< HEAD
-from contextlib import ExitStack
-=======
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from functools import cache
->>>>>>> 8a6d6e5132034345147be5be2e7a9bece4a55672
 from pathlib import Path
 from random import Random
 from unittest import mock
@@ -23,17 +19,13 @@ import msgspec
 import structlog
 
 from core.rpc.backoff import SystemClock
-from harness.empty_store import write_empty_store
 from harness.fault_simulation.history_steps import HistorySteps
 from harness.fault_simulation.virtual_loop import VirtualLoop
 from sql import store
 from sql.lake import mover
-<<<<<<< HEAD
-=======
 from sql.lake.lake_file import Lake
 from sql.store import Store
 from sql.store_files import StoreFiles
->>>>>>> 8a6d6e5132034345147be5be2e7a9bece4a55672
 
 _SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 - a folder of our own is made in it
 _MEMORY = _SHARED_MEMORY if _SHARED_MEMORY.is_dir() else None
@@ -62,11 +54,6 @@ def run_history(seed: int) -> HistoryOutcome:
         stack.enter_context(mock.patch.object(SystemClock, "now_s", _loop_time))
         stack.enter_context(mock.patch.object(mover, "_PAUSE_S", 0.0))
         stack.enter_context(mock.patch.object(store, "threading", _NoThreads))
-<<<<<<< HEAD
-        path = Path(folder) / "store"
-        write_empty_store(path)
-=======
->>>>>>> 8a6d6e5132034345147be5be2e7a9bece4a55672
         runner = stack.enter_context(asyncio.Runner(loop_factory=VirtualLoop))
         steps = stack.enter_context(HistorySteps(seed, dice, path))
         if steps.has_lake:
@@ -99,8 +86,6 @@ class _NoThreads:
 
 def _loop_time(_: SystemClock) -> float:
     return asyncio.get_running_loop().time()
-<<<<<<< HEAD
-=======
 
 
 @contextmanager
@@ -132,4 +117,3 @@ def _empty_files() -> dict[Path, bytes]:
     Store.open(files.prefix).close()
     Lake.open(files, sees_serving=False).close()
     return {path: path.read_bytes() for path in (files.serving, files.lake)}
->>>>>>> 8a6d6e5132034345147be5be2e7a9bece4a55672

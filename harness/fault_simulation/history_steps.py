@@ -14,11 +14,7 @@ from config.settings_model import IndexerSettings
 from core.errors import AssayError, StoreError
 from harness.bare_reports import bare_report
 from harness.fault_simulation.all_histories import take_all_turns
-<<<<<<< HEAD
-=======
-from harness.fault_simulation.bare_reports import report_on
 from harness.fault_simulation.drawn_faults import arm_by_chance, faults_of_compaction
->>>>>>> 8a6d6e5132034345147be5be2e7a9bece4a55672
 from harness.fault_simulation.expected_rows import Differences, Fill, Reading
 from harness.fault_simulation.faulty_compaction import close_open_batch, compact_with
 from harness.fault_simulation.faulty_wire import FaultyWire
@@ -48,11 +44,8 @@ _BULK = 50_000
 _LAKE_SHARE = 0.025
 _MORE_OR_LESS = (0.1, 1.0, 1.0, 5.0)
 _NEVER = NextRefresh(worth=0, due_s=2**40)
-<<<<<<< HEAD
 _SUPPLY = 10**70
 """More than there ever is: only the first block of a token makes its past whole."""
-=======
->>>>>>> 8a6d6e5132034345147be5be2e7a9bece4a55672
 
 
 class HistorySteps:

@@ -24,12 +24,8 @@ from sql.analyst.answer_lines import (
     ResultRow,
 )
 from sql.analyst.bounds import Bounds, QueryResult
-<<<<<<< HEAD
 from sql.child_process import child_of, read_some
-=======
-from sql.child_process import child_of
 from sql.store_files import StoreFiles
->>>>>>> 8a6d6e5132034345147be5be2e7a9bece4a55672
 
 AT_ONCE: Final = 2
 """Statements of this process that run at the same time; more wait."""

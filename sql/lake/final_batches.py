@@ -138,11 +138,10 @@ class FinalBatches:
     ) -> list[tuple[int, int]]:
         """Return block and log index of the final trades, or undecoded logs, of a chain in a range
         that wait for the lake; both ends included."""
-        with self._translated():
-            rows = self._run(
-                f"list_waiting_{kind}", chain_id=chain_id, from_block=from_block, to_block=to_block
-            ).fetchall()
-        return [(row[0], row[1]) for row in rows]
+        rows = self._file.fetch_tuples(
+            f"list_waiting_{kind}", chain_id=chain_id, from_block=from_block, to_block=to_block
+        )
+        return [(block_number, log_index) for block_number, log_index in rows]
 
     def delete_rows(self, batch: int) -> Iterator[int]:
         """Delete the rows of a closed batch step by step, then the batch; yield rows deleted."""
