@@ -12,6 +12,7 @@ from sql.lake.compaction import CompactionProgress, CompactionRequest, Compactio
 from sql.lake.compaction_process import CompactionFailure, CompactionLine, CompactionOrder
 
 _LOOK_EVERY_S = 0.2
+_NICENESS = 19
 
 
 def run_compaction(
@@ -27,7 +28,8 @@ def run_compaction(
     round goes on. Returns None then. Raises StoreError, also when another process is compacting.
     """
     order = CompactionOrder(prefix=str(store.absolute()), request=request)
-    with child_of("sql.lake.compaction_process", msgspec.json.encode(order)) as process:
+    message = msgspec.json.encode(order)
+    with child_of("sql.lake.compaction_process", message, niceness=_NICENESS) as process:
         for line in _lines(process, is_stopped):
             match line:
                 case CompactionProgress():
