@@ -15,6 +15,7 @@ from sql.lake.compaction_process import CompactionFailure, CompactionLine, Compa
 from sql.store_files import StoreFiles
 
 _LOOK_EVERY_S = 0.2
+_NICENESS = 19
 
 
 def run_compaction(
@@ -30,9 +31,10 @@ def run_compaction(
     round goes on. Returns None then. Raises StoreError, also when another process is compacting.
     """
     order = CompactionOrder(prefix=str(store.absolute()), request=request)
+    message = msgspec.json.encode(order)
     with (
         _kept_open(StoreFiles(prefix=store)),
-        child_of("sql.lake.compaction_process", msgspec.json.encode(order)) as process,
+        child_of("sql.lake.compaction_process", message, niceness=_NICENESS) as process,
     ):
         for line in _lines(process, is_stopped):
             match line:
