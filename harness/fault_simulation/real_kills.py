@@ -26,7 +26,7 @@ from sql.store_files import StoreFiles
 
 _FINALITY = 6
 _WORLD = 1
-_LONGEST_S = 1.0
+_LONGEST_S = 2.0
 _LEVEL_WITHIN_S = 60.0
 
 

@@ -33,7 +33,7 @@ def run_compaction(
     `is_stopped` is asked a few times a second; once it says so the process is ended, and the next
     round goes on. Returns None then. Raises StoreError, also when another process is compacting.
     """
-    order = CompactionOrder(prefix=str(store.absolute()), request=request)
+    order = CompactionOrder(prefix=str(store.absolute()), request=request, starter=os.getpid())
     with (
         _kept_open(StoreFiles(prefix=store)),
         child_of("sql.lake.compaction_process", msgspec.json.encode(order)) as process,
