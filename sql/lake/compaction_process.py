@@ -1,7 +1,7 @@
 """A process that compacts one store and ends: the child of `compaction_runner`.
 
-Request on standard input, progress and result on standard output, in lines of JSON. It yields to
-every other process of the machine, and a fault of DuckDB ends it alone.
+Request on standard input, progress and result on standard output, in lines of JSON. A fault of
+DuckDB ends it alone.
 """
 
 import ctypes
@@ -23,7 +23,6 @@ from sql.lake.compaction import (
 )
 from sql.store_files import StoreFiles
 
-_NICE = 19
 _PR_SET_PDEATHSIG = 1
 
 
@@ -49,7 +48,6 @@ CompactionLine = CompactionProgress | CompactionResult | CompactionFailure
 
 def main() -> None:
     """Do what standard input says."""
-    os.nice(_NICE)
     _end_with_starter()
     order = msgspec.json.decode(sys.stdin.buffer.read(), type=CompactionOrder)
     if order.starter not in (None, os.getppid()):

@@ -120,7 +120,7 @@ def test_killed_at_any_moment_and_started_again(fresh: StoreFiles) -> None:
         before = onlooker.look()
         dice = random.Random(7)  # noqa: S311 - a seed makes a failure repeatable
         for _ in range(6):
-            with child_of("sql.lake.compaction_process", order_bytes(order)):
+            with child_of("sql.lake.compaction_process", order_bytes(order), niceness=1):
                 time.sleep(0.5 + dice.random() * 0.8)
             assert onlooker.look() == before
         run_compaction(fresh.prefix, CHAIN)
@@ -165,7 +165,7 @@ def rows_left(files: StoreFiles) -> int:
 def test_one_process_at_a_time(fresh: StoreFiles) -> None:
     closed_batches(fresh, 4, 5_000)
     order = compaction_process.CompactionOrder(prefix=str(fresh.prefix), request=CHAIN)
-    with child_of("sql.lake.compaction_process", order_bytes(order)) as other:
+    with child_of("sql.lake.compaction_process", order_bytes(order), niceness=1) as other:
         assert other.stdout is not None
         assert other.stdout.readline()
         with pytest.raises(StoreError, match="another process is compacting"):
