@@ -3,10 +3,9 @@
 import os
 
 import click
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from commands.nodes import choose_chain
+from commands.progress import counting_bar
 from commands.tables import OUT
 from config.load import load_chains
 from config.settings import load_settings
@@ -29,9 +28,8 @@ def compact_command(chain: str | None) -> None:
     request = CompactionRequest(
         chains=tuple(bounds_of(each.id, settings.indexer) for each in chains), is_forced=True
     )
-    columns = (TextColumn("rows"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True)) as bar:
-        task = bar.add_task("rows", total=None)
+    with counting_bar(unit="rows") as bar:
+        task = bar.add_task("moving final rows to the lake", total=None)
 
         def show(progress: CompactionProgress) -> None:
             bar.update(task, completed=progress.done, total=progress.total)

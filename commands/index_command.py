@@ -5,10 +5,9 @@ import os
 from contextlib import AsyncExitStack, closing
 
 import click
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from commands.nodes import connect, find_chain
+from commands.progress import counting_bar
 from commands.stores import open_store
 from commands.tables import OUT
 from config.chains import Chain
@@ -30,6 +29,8 @@ def index_command(chain: str, from_block: int | None, to_block: int | None) -> N
 
     Example: assay index ethereum --from 10000835 --to 10100000
     """
+    if from_block is not None and to_block is not None:
+        _check_range(from_block, to_block)
     settings = load_settings(os.environ)
     asyncio.run(_index(settings, find_chain(settings, chain), from_block, to_block))
 
@@ -49,9 +50,9 @@ async def _index(
         head = await client.fetch_head()
         last = max(0, head.number - chain.finality_blocks) if to_block is None else to_block
         first = _start_of(chain) if from_block is None else from_block
-        columns = (TextColumn("blocks"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-        with Progress(*columns, console=Console(stderr=True)) as bar:
-            task = bar.add_task("blocks", total=last - first + 1)
+        _check_range(first, last)
+        with counting_bar(unit="blocks") as bar:
+            task = bar.add_task(f"back-filling {chain.display_name}", total=last - first + 1)
 
             def show(progress: BackfillProgress) -> None:
                 bar.update(task, completed=progress.done_to - first + 1)
@@ -69,6 +70,13 @@ async def _index(
             f"blocks {first} to {last}: {result.rows} rows of {result.logs} logs in "
             f"{result.seconds:.1f} s, {result.logs_per_s:.0f} logs/s"
         )
+
+
+def _check_range(first: int, last: int) -> None:
+    """Raise BadParameter for a range that ends before it begins."""
+    if first > last:
+        reason = f"the range ends at block {last}, before its first block {first}"
+        raise click.BadParameter(reason, param_hint="--from and --to")
 
 
 def _start_of(chain: Chain) -> int:

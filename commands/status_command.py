@@ -7,11 +7,10 @@ import time
 from contextlib import AsyncExitStack, closing
 
 import click
-from rich.console import Console
 from rich.table import Table
 
 from commands.nodes import connect
-from commands.tables import OUT, cell_text
+from commands.tables import OUT, cell_text, make_console
 from config.chains import Chain
 from config.load import choose_enabled, load_chains
 from config.settings import load_settings
@@ -64,7 +63,7 @@ def status_command() -> None:
         )
         table.add_row(chain.slug, *map(cell_text, cells), cell_text(state))
     # A number cut short is no use, however narrow the terminal is.
-    Console(width=max(OUT.width, _LEAST_WIDTH)).print(table)
+    make_console(max(OUT.width, _LEAST_WIDTH)).print(table)
     OUT.print(f"serving state: {_megabytes(files.serving.stat().st_size)} MB, of all chains")
     if is_stale:
         sys.exit(_EXIT_STALE)

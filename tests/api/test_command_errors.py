@@ -53,6 +53,12 @@ def test_what_to_do_next(error: AssayError, step: str | None) -> None:
         (("scan", "BSC", "0x1"), {}, 1, ("BNB Chain needs a node", "next: export ASSAY_RPC_56=")),
         (("scan", "1", "0x1"), {"ASSAY_RPC_1": "http://127.0.0.1:9"}, 3, ("refused: ", "next: ")),
         (("index", "base"), {}, 1, ("next: export ASSAY_RPC_8453=",)),
+        (
+            ("index", "eth", "--from", "900", "--to", "10"),
+            {},
+            2,
+            ("block 10, before", "900", "Exa"),
+        ),
         (("index",), {}, 2, ("Missing argument", "Example: assay index")),
         (("serve",), {}, 1, ("no chain can be served", "next: export ASSAY_RPC_1=")),
         (("sql", "select 1"), {}, 1, ("no such", "next: name the store")),
