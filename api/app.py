@@ -16,6 +16,7 @@ from litestar.status_codes import HTTP_404_NOT_FOUND
 from api.auth.keys import KEY_HEADER, Keyring, add_expiry_headers
 from api.auth.limits import KeyLimits
 from api.auth.networks import parse_networks
+from api.auth.public_limits import PublicLimits
 from api.auth.rate_windows import LocalWindows, SharedWindows
 from api.auth.usage_counters import UsageCounters
 from api.deps import ApiDeps
@@ -84,6 +85,7 @@ def create_app(deps: ApiDeps) -> CachedAnswerApp:
                 "answers": answers,
                 "keyring": keyring,
                 "limits": limits,
+                "public_limits": PublicLimits(windows, deps.public),
                 "many": many,
                 "mcp": door,
                 "accounts": Accounts(deps.ledger),

@@ -21,8 +21,8 @@ from api.routes.token import (
     require_chain,
     respond,
 )
-from api.serving.answer_cache import CachedAnswer
 from api.serving.batch_service import MOST_TOKENS, BatchOutcome, BatchService, tell
+from api.serving.cached_answer import CachedAnswer
 from api.serving.packing import pack_once
 
 _OK = 200

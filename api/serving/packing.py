@@ -12,7 +12,7 @@ from typing import Literal, get_args
 import msgspec
 import zstandard
 
-from api.serving.answer_cache import CachedAnswer, FixedHeaders
+from api.serving.cached_answer import CachedAnswer, FixedHeaders
 
 Coding = Literal["zstd", "gzip"]
 
