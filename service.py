@@ -141,6 +141,7 @@ async def run_service(
                 served=frozenset(scanners),
                 plans=load_plans(),
                 settings=settings.api,
+                store=store,
                 public=settings.public,
                 liquid_above_usd=settings.analysis.min_liquidity_usd,
                 has_owner_simulation=settings.analysis.owner_simulation,

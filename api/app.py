@@ -23,7 +23,7 @@ from api.deps import ApiDeps
 from api.error_answers import EXCEPTION_HANDLERS
 from api.openapi import ClosedShapes
 from api.pages.page_rendering import explain
-from api.routes import dashboard, root, signin, token_page
+from api.routes import dashboard, front, root, signin, token_page
 from api.routes.agent_keys import issue_trial_key, trial_terms
 from api.routes.batch import post_tokens
 from api.routes.goplus import get_token_security
@@ -33,6 +33,7 @@ from api.routes.mcp import LazyMcpServer, post_mcp
 from api.routes.token import get_summary, get_token
 from api.routes.token_evidence import get_evidence
 from api.routes.usage import get_usage
+from api.search.listed_tokens import TokenLists
 from api.serving.answers import Answers
 from api.serving.batch_service import BatchService
 from api.serving.cached_answer_app import CachedAnswerApp
@@ -60,7 +61,7 @@ def create_app(deps: ApiDeps) -> CachedAnswerApp:
     @asynccontextmanager
     async def run(_: Litestar) -> AsyncIterator[None]:
         yield
-        await front.aclose()
+        await app.aclose()
 
     router = Litestar(
         route_handlers=[
@@ -77,6 +78,7 @@ def create_app(deps: ApiDeps) -> CachedAnswerApp:
             get_ready,
             get_metrics,
             root.send_asset,
+            front.tell_robots,
             _pages(),
         ],
         state=State(
@@ -89,6 +91,7 @@ def create_app(deps: ApiDeps) -> CachedAnswerApp:
                 "many": many,
                 "mcp": door,
                 "accounts": Accounts(deps.ledger),
+                "lists": None if deps.store is None else TokenLists(deps, answers, deps.store),
                 "issuer": _issuer(deps),
                 "trial": trial_terms(deps.plans),
                 "trusted_proxies": parse_networks(deps.settings.trusted_proxies),
@@ -104,7 +107,7 @@ def create_app(deps: ApiDeps) -> CachedAnswerApp:
         debug=False,
     )
     served = [chain for chain in deps.chains if chain.slug in deps.served]
-    front = CachedAnswerApp(
+    app = CachedAnswerApp(
         router,
         keyring=keyring,
         limits=limits,
@@ -114,7 +117,7 @@ def create_app(deps: ApiDeps) -> CachedAnswerApp:
         sites=CorsPolicy(deps.settings.cors_origins) if deps.settings.cors_origins else None,
         closes=(many.aclose, door.aclose),
     )
-    return front
+    return app
 
 
 def _pages() -> Router:
@@ -122,6 +125,8 @@ def _pages() -> Router:
     return Router(
         path="/",
         route_handlers=[
+            front.begin,
+            front.search,
             root.browse,
             signin.begin,
             signin.come_back,

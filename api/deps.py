@@ -17,6 +17,7 @@ from core.primitives import Address
 from core.report import Report
 from core.secret import Secret
 from sql.ledger import Ledger
+from sql.store import Store
 
 
 class Analysis(Protocol):
@@ -64,6 +65,8 @@ class ApiDeps(msgspec.Struct, frozen=True, kw_only=True):
     """Slugs of the chains that this deployment has a node for."""
     plans: Mapping[str, Plan]
     settings: ApiSettings
+    store: Store | None = None
+    """Store that searches by name read. None: there are none."""
     public: PublicSettings = msgspec.field(default_factory=PublicSettings)
     """What people without a key may see."""
     liquid_above_usd: float

@@ -82,7 +82,7 @@ def put_search_entry(
 
 def search_rows(name: str, symbol: str, usd: float) -> tuple[int, str]:
     """Return the tier of a token and its terms, joined by line ends."""
-    return _tier(usd), "\n".join(_terms(name, symbol))
+    return tier_of(usd), "\n".join(_terms(name, symbol))
 
 
 def delete_search_entry(tx: Transaction, token_id: int) -> None:
@@ -133,7 +133,8 @@ def _delete_terms(tx: Transaction, token_id: int, entry: _Entry) -> None:
     )
 
 
-def _tier(usd: float) -> int:
+def tier_of(usd: float) -> int:
+    """Return the digits of an amount of USD before the point: 0 below one."""
     return 0 if usd < 1 else min(HIGHEST_TIER, int(math.log10(usd)) + 1)
 
 

@@ -8,7 +8,8 @@ import msgspec
 
 from core.look_alikes import skeleton, skeleton_words
 from core.primitives import Address, Hash32
-from sql.search_entries import HIGHEST_TIER, MOST_TERM_CHARS
+from sql.columns import blob
+from sql.search_entries import HIGHEST_TIER, MOST_TERM_CHARS, tier_of
 from sql.store import Readable
 
 _AFTER_EVERY_CHAR = "\U0010ffff"
@@ -20,7 +21,7 @@ _NAMESAKES = 50
 Match = Literal["symbol", "like_symbol", "name", "begins_symbol", "begins_name"]
 """How a token matches, best first. like_symbol: by its skeleton only."""
 
-_MATCHES: tuple[Match, ...] = ("symbol", "like_symbol", "name", "begins_symbol", "begins_name")
+MATCHES: tuple[Match, ...] = ("symbol", "like_symbol", "name", "begins_symbol", "begins_name")
 
 
 class FoundToken(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,6 +36,11 @@ class FoundToken(msgspec.Struct, frozen=True, kw_only=True):
     """Unix seconds."""
     usd: float
     """What its pools hold beside the token itself."""
+
+    @property
+    def tier(self) -> int:
+        """Return the digits of the money before the point."""
+        return tier_of(self.usd)
 
 
 def find_tokens(
@@ -59,9 +65,22 @@ def find_tokens(
                     found |= {(row.chain_id, row.address): row for row in rows}
     ranked = sorted(
         found.values(),
-        key=lambda one: (_MATCHES.index(match_of(one, text)), -one.usd, one.chain_id, one.address),
+        key=lambda one: (MATCHES.index(match_of(one, text)), -one.usd, one.chain_id, one.address),
     )
     return ranked[:at_most]
+
+
+def find_by_address(
+    store: Readable, address: Address, *, chain_ids: Sequence[int]
+) -> list[FoundToken]:
+    """Return the analysed tokens at an address, at most one a chain. Raises StoreError."""
+    found = (
+        store.fetch_one(
+            "search/find_by_address", FoundToken, chain_id=chain_id, address=blob(address)
+        )
+        for chain_id in chain_ids
+    )
+    return [token for token in found if token is not None]
 
 
 def match_of(token: FoundToken, text: str) -> Match:

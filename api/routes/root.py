@@ -1,4 +1,4 @@
-"""/: an interactive browser of the API, and the static files of all pages."""
+"""/browse: an interactive browser of the API, and the static files of all pages."""
 
 import gzip
 import hashlib
@@ -40,7 +40,7 @@ class _Asset(msgspec.Struct, frozen=True, kw_only=True):
     media_type: str
 
 
-@get("/", include_in_schema=False)
+@get("/browse", include_in_schema=False)
 async def browse(request: Request[Any, Any, Any]) -> Response[str]:
     """The OpenAPI document, to read and to try."""
     visitor = await find_visitor(request)

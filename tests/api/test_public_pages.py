@@ -3,6 +3,7 @@ limits of each network and of all of them together, and nothing private is share
 
 import asyncio
 from typing import Any
+from urllib.robotparser import RobotFileParser
 
 import httpx
 import pytest
@@ -18,16 +19,15 @@ from tests.api.people import PAGES, PUBLIC, Browser, read
 PAGE = f"/t/ethereum/{TOKEN}"
 STORED = KnownReport(report=make_report(symbol="OLD"), is_recent=False, is_running=False)
 NEW = make_report(symbol="NEW")
-ASKS = {"Too many pages", "have not", "used up"}
 
 
 def address(number: int) -> str:
     return f"/t/ethereum/0x{number:040x}"
 
 
-def public(world: World, *, peer: str = "203.0.113.7", **terms: Any) -> httpx.AsyncClient:
+def public(world: World, **terms: Any) -> httpx.AsyncClient:
     """A client of a deployment with these terms for people without a key."""
-    client = world.client(peer=peer, public=PublicSettings(**terms))
+    client = world.client(public=PublicSettings(**terms))
     client.headers.update(PAGES)
     return client
 
@@ -130,8 +130,8 @@ async def test_beyond_the_limit_the_stored_report_is_shown_with_its_age(world: W
 
 
 async def test_without_an_analysis_left_and_nothing_stored_there_is_no_page(world: World) -> None:
-    for terms in ({"analyses_per_hour": 0}, {"analyses_per_hour_and_chain": 0}):
-        response = await public(world, **terms).get(PAGE)
+    for name in ("analyses_per_hour", "analyses_per_hour_and_chain"):
+        response = await public(world, **{name: 0}).get(PAGE)
         assert (response.status_code, response.headers["retry-after"]) == (429, "3600")
     assert world.analysis.asked == []
 
@@ -222,8 +222,6 @@ async def test_a_person_is_no_robot(world: World, agent: str) -> None:
 async def test_robots_are_told_where_they_may_go(client: httpx.AsyncClient) -> None:
     response = await client.get("/robots.txt")
     assert response.headers["content-type"].startswith("text/plain")
-    from urllib.robotparser import RobotFileParser
-
     rules = RobotFileParser()
     rules.parse(response.text.splitlines())
     assert rules.can_fetch("Twitterbot", PAGE)
