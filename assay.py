@@ -29,7 +29,7 @@ COMMANDS: Final = {
     "demo": "A chain of its own with real exchanges and a zoo of tokens, and the service on top.",
     "index": "Follow a chain, or back-fill a range of it and end.",
     "keys": "API keys.",
-    "scan": "Judge one token and print the answer as JSON.",
+    "scan": "Judge one token and print the answer: a card on a terminal, else JSON.",
     "serve": "Follow chains, judge tokens and answer requests, in one process.",
     "sql": "Read-only SQL on the store, also while another process serves from it.",
     "static": "Static analysis of runtime codes: JSON lines in, JSON lines out.",

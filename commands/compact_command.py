@@ -4,6 +4,7 @@ import os
 
 import click
 
+from commands.chain_argument import CHAIN
 from commands.nodes import choose_chain
 from commands.progress import counting_bar
 from commands.tables import OUT
@@ -14,7 +15,7 @@ from sql.lake.compaction_runner import run_compaction
 
 
 @click.command("compact")
-@click.argument("chain", required=False)
+@click.argument("chain", type=CHAIN, required=False)
 def compact_command(chain: str | None) -> None:
     """Move final rows to the lake now, and tidy it up. The service does it by itself every hour.
 

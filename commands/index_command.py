@@ -6,6 +6,7 @@ from contextlib import AsyncExitStack, closing
 
 import click
 
+from commands.chain_argument import CHAIN
 from commands.nodes import connect, find_chain
 from commands.progress import counting_bar
 from commands.stores import open_store
@@ -21,7 +22,7 @@ from sql.store_files import StoreFiles
 
 
 @click.command("index")
-@click.argument("chain")
+@click.argument("chain", type=CHAIN)
 @click.option("--from", "from_block", type=click.IntRange(0), help="First block; else follow.")
 @click.option("--to", "to_block", type=click.IntRange(0), help="Last block; else the head's final.")
 def index_command(chain: str, from_block: int | None, to_block: int | None) -> None:

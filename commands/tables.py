@@ -9,13 +9,13 @@ from rich.text import Text
 from core.terminal import printable, takes_colours
 
 
-def make_console(width: int | None = None) -> Console:
+def make_console(width: int | None = None, *, soft_wrap: bool = True) -> Console:
     """A console on standard output, which writes escape sequences only where they are wanted.
 
-    None as width: the terminal's.
+    None as width: the terminal's. With `soft_wrap` long lines are left to the terminal.
     """
     return Console(
-        soft_wrap=True,
+        soft_wrap=soft_wrap,
         highlight=False,
         width=width,
         color_system="auto" if takes_colours(sys.stdout, os.environ) else None,

@@ -7,8 +7,8 @@ import msgspec
 
 from api.formats.amounts import whole_tokens
 from api.formats.headline import headline_of
-from api.formats.prose import percent, usd
 from api.formats.proofs import Proofs
+from api.formats.prose import percent, usd
 from api.formats.rendered_report import RenderedReport
 from api.formats.rendering import native_of, summary_of
 from api.formats.summary import Verdict
