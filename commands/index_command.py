@@ -14,10 +14,11 @@ from commands.tables import OUT
 from config.chains import Chain
 from config.settings import load_settings
 from config.settings_model import Settings
+from core.rpc.client import RpcClient
 from core.stop_signals import stop_on_signals
-from indexer.backfill import BackfillProgress, backfill
-from indexer.follow import follow
+from indexer.backfill import BackfillProgress, BackfillResult, backfill
 from sql.follow_lock import following
+from sql.store import Store
 from sql.store_files import StoreFiles
 
 
@@ -43,31 +44,45 @@ async def _index(
         store = stack.enter_context(closing(open_store(settings.store)))
         client = await connect(stack, chain, settings)
         if from_block is None and to_block is None:
-            stack.enter_context(following(StoreFiles(prefix=settings.store), chain.id))
-            await follow(chain, client, store, settings.indexer, stop=stop)
+            await _follow(chain, client, store, settings, stop)
             return
         head = await client.fetch_head()
         last = max(0, head.number - chain.finality_blocks) if to_block is None else to_block
         first = _start_of(chain) if from_block is None else from_block
-        columns = (TextColumn("blocks"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-        with Progress(*columns, console=Console(stderr=True)) as bar:
-            task = bar.add_task("blocks", total=last - first + 1)
-
-            def show(progress: BackfillProgress) -> None:
-                bar.update(task, completed=progress.done_to - first + 1)
-
-            result = await backfill(
-                chain,
-                client,
-                store,
-                settings.indexer,
-                from_block=first,
-                to_block=last,
-                progress=show,
-            )
+        result = await _backfill(chain, client, store, settings, first=first, last=last)
         OUT.print(
             f"blocks {first} to {last}: {result.rows} rows of {result.logs} logs in "
             f"{result.seconds:.1f} s, {result.logs_per_s:.0f} logs/s"
+        )
+
+
+async def _follow(
+    chain: Chain, client: RpcClient, store: Store, settings: Settings, stop: asyncio.Event
+) -> None:
+    from indexer.follow import follow  # noqa: PLC0415 - a back-fill starts without it
+
+    with following(StoreFiles(prefix=settings.store), chain.id):
+        await follow(chain, client, store, settings.indexer, stop=stop)
+
+
+async def _backfill(
+    chain: Chain, client: RpcClient, store: Store, settings: Settings, *, first: int, last: int
+) -> BackfillResult:
+    columns = (TextColumn("blocks"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True)) as bar:
+        task = bar.add_task("blocks", total=last - first + 1)
+
+        def show(progress: BackfillProgress) -> None:
+            bar.update(task, completed=progress.done_to - first + 1)
+
+        return await backfill(
+            chain,
+            client,
+            store,
+            settings.indexer,
+            from_block=first,
+            to_block=last,
+            progress=show,
         )
 
 

@@ -30,8 +30,14 @@ from core.rpc.failures import (
 from core.rpc.headers import LATEST, Header, decode_header
 from core.rpc.limits import RpcLimits
 from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
-from core.rpc.transport import HttpTransport, TransportLimits, name_endpoint, open_session
-from core.rpc.websocket import WebSocketTransport
+from core.rpc.transport import (
+    AnnouncingTransport,
+    HttpTransport,
+    Transport,
+    TransportLimits,
+    name_endpoint,
+    open_session,
+)
 
 _FIRST_BACKOFF_S = 0.25
 _MOST_BACKOFF_S = 8.0
@@ -91,7 +97,7 @@ class RpcClient:
         services = [name_endpoint(url, source=source) for url in urls]
         session = open_session()
         transports = [
-            WebSocketTransport(url, service=service, limits=limits)
+            _open_websocket(url, service=service, limits=limits)
             if url.lower().startswith("ws")
             else HttpTransport(url, service=service, session=session, limits=limits)
             for url, service in zip(urls, services, strict=True)
@@ -123,7 +129,7 @@ class RpcClient:
     @property
     def can_subscribe(self) -> bool:
         """True if an endpoint is a WebSocket."""
-        return any(isinstance(one.transport, WebSocketTransport) for one in self._endpoints)
+        return any(isinstance(one.transport, AnnouncingTransport) for one in self._endpoints)
 
     async def aclose(self) -> None:
         """Close all connections."""
@@ -200,14 +206,14 @@ class RpcClient:
         candidates = [
             one
             for one in sorted(self._endpoints, key=lambda one: one.health.score_s)
-            if isinstance(one.transport, WebSocketTransport)
+            if isinstance(one.transport, AnnouncingTransport)
             and not one.is_excluded(now_s=self._clock.now_s())
         ]
         if not candidates:
             raise UpstreamError(service=self.services, reason="no WebSocket endpoint to subscribe")
         endpoint = candidates[0]
         transport = endpoint.transport
-        if not isinstance(transport, WebSocketTransport):
+        if not isinstance(transport, AnnouncingTransport):
             raise TypeError(transport)
         try:
             await self._verify(endpoint)
@@ -315,6 +321,12 @@ class RpcClient:
             )
             for one in self._endpoints
         }
+
+
+def _open_websocket(url: str, *, service: str, limits: TransportLimits) -> Transport:
+    from core.rpc.websocket import WebSocketTransport  # noqa: PLC0415 - most nodes are HTTP
+
+    return WebSocketTransport(url, service=service, limits=limits)
 
 
 def _pause_s(endpoint: Endpoint, *, tries: int, now_s: float) -> float:

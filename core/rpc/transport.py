@@ -4,12 +4,13 @@ Errors never contain more of an endpoint's address than host and port, as the re
 """
 
 import logging
+from collections.abc import AsyncIterator
 from io import BytesIO
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 from urllib.parse import urlsplit
 
 import aiohttp
-from msgspec import Struct
+from msgspec import Raw, Struct
 
 from core.errors import ConfigError, UpstreamError
 from core.rpc.failures import (
@@ -50,6 +51,15 @@ class Transport(Protocol):
 
     async def aclose(self) -> None:
         """Close the connection."""
+        ...
+
+
+@runtime_checkable
+class AnnouncingTransport(Transport, Protocol):
+    """Transport over which a node announces events by itself."""
+
+    def announcements(self, topic: str, *, first_id: int) -> AsyncIterator[Raw]:
+        """Subscribe (`eth_subscribe`) and yield the events. Raises UpstreamError when it ends."""
         ...
 
 
