@@ -1,4 +1,4 @@
-"""Columns of transfers as the lake takes them: sorted, with addresses and amounts as machine words."""
+"""Columns of transfers as the lake takes them: sorted, addresses and amounts as machine words."""
 
 import msgspec
 import numpy as np
@@ -49,7 +49,9 @@ def _first_of_each(token_ids: Int32Array) -> IndexArray:
 
 def _by_token(token_ids: Int32Array, first: IndexArray, tokens: IndexArray) -> IndexArray:
     """Return the rows in the order of the tokens; those of one token stay in theirs."""
-    places = np.empty(int(token_ids.max(initial=-1)) + 1, np.uint16 if first.size < _FEW else np.int32)
+    places = np.empty(
+        int(token_ids.max(initial=-1)) + 1, np.uint16 if first.size < _FEW else np.int32
+    )
     places[token_ids[first][tokens]] = np.arange(first.size)
     return np.argsort(places[token_ids], kind="stable")
 

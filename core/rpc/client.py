@@ -12,7 +12,6 @@ from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from typing import Self, TypeVar
 
-import aiohttp
 import msgspec
 import structlog
 
@@ -36,7 +35,6 @@ from core.rpc.transport import (
     Transport,
     TransportLimits,
     name_endpoint,
-    open_session,
 )
 
 _FIRST_BACKOFF_S = 0.25
@@ -61,14 +59,12 @@ class RpcClient:
         *,
         chain_id: int,
         settings: RpcLimits,
-        session: aiohttp.ClientSession | None = None,
         clock: SleepClock | None = None,
     ) -> None:
         """Use these endpoints. Most callers want `connect`."""
         self.chain_id = chain_id
         self._endpoints = tuple(endpoints)
         self._settings = settings
-        self._session = session
         self._clock = clock or SystemClock()
         self._ids = itertools.count(1)
 
@@ -95,18 +91,16 @@ class RpcClient:
         )
         source = f"ASSAY_RPC_{chain_id}"
         services = [name_endpoint(url, source=source) for url in urls]
-        session = open_session()
         transports = [
             _open_websocket(url, service=service, limits=limits)
             if url.lower().startswith("ws")
-            else HttpTransport(url, service=service, session=session, limits=limits)
+            else HttpTransport(url, service=service, limits=limits)
             for url, service in zip(urls, services, strict=True)
         ]
         client = cls(
             [Endpoint(transport, max_batch=settings.max_batch) for transport in transports],
             chain_id=chain_id,
             settings=settings,
-            session=session,
             clock=clock,
         )
         try:
@@ -135,8 +129,6 @@ class RpcClient:
         """Close all connections."""
         for endpoint in self._endpoints:
             await endpoint.transport.aclose()
-        if self._session is not None:
-            await self._session.close()
 
     async def batch(self, requests: Sequence[RpcRequest]) -> list[RpcAnswer]:
         """Return the answers in the order asked. Raises UpstreamError when no endpoint answers in

@@ -15,7 +15,9 @@ from indexer.decode.log_columns import (
 from indexer.decode.undecoded import UndecodedLogs
 from indexer.decode.words import is_address, to_address, topic, word
 
-TRANSFER_TOPIC = parse_event("Transfer(address indexed from,address indexed to,uint256 value)").topic0
+TRANSFER_TOPIC = parse_event(
+    "Transfer(address indexed from,address indexed to,uint256 value)"
+).topic0
 """Source: EIP-20. EIP-721 has the same topic, with its third argument indexed too."""
 
 _TOPIC0 = bytes.fromhex(TRANSFER_TOPIC[2:])

@@ -75,7 +75,12 @@ class _File(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def append_transfers(
-    lake: Lake, bulk: BulkRange, *, transfers: LakeColumns, tokens: LakeColumns, stored: FinalBatches | None
+    lake: Lake,
+    bulk: BulkRange,
+    *,
+    transfers: LakeColumns,
+    tokens: LakeColumns,
+    stored: FinalBatches | None,
 ) -> BulkNote:
     """Write the transfers of a range and note it, in one transaction.
 

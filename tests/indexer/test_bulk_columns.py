@@ -52,13 +52,13 @@ def test_rows_are_sorted_by_token_and_each_keeps_its_numbers(
             *(part for side in (sender, recipient) for part in in_three(side)),
             *(amount >> 64 * word & LOW for word in range(4)),
         )
-        for at, (token, (_, sender, recipient, amount)) in enumerate(
-            zip(chosen, rows, strict=True)
-        )
+        for at, (token, (_, sender, recipient, amount)) in enumerate(zip(chosen, rows, strict=True))
     ]
     expected.sort(key=lambda row: (tokens[(row[2] - 3) // 7], row[0], row[1]))
     assert tuple(found.transfers) == TRANSFER_COLUMNS_IN
-    assert [*zip(*(column.tolist() for column in found.transfers.values()), strict=True)] == expected
+    assert [
+        *zip(*(column.tolist() for column in found.transfers.values()), strict=True)
+    ] == expected
     assert tuple(found.tokens) == TOKEN_COLUMNS_IN
     told = {*zip(*(column.tolist() for column in found.tokens.values()), strict=True)}
     assert told == {(7 * at + 3, *in_three(tokens[at])) for at in chosen}

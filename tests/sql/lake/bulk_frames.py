@@ -31,9 +31,7 @@ def transfers_of(events: Sequence[Event]) -> LakeColumns:
         columns[f"{side}_low"] = [number & _WORD for number in numbers]
     for at in range(4):
         columns[f"word{at}"] = [event.amount >> 64 * at & _WORD for event in events]
-    return {
-        name: np.array(values, _TYPES.get(name, np.uint64)) for name, values in columns.items()
-    }
+    return {name: np.array(values, _TYPES.get(name, np.uint64)) for name, values in columns.items()}
 
 
 def tokens(last: int = TOKENS) -> LakeColumns:
