@@ -4,9 +4,8 @@ import os
 from collections.abc import Mapping
 
 import click
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from commands.progress import progress_bars
 from commands.tables import OUT
 from config.chains import Chain
 from config.load import load_chains
@@ -29,14 +28,12 @@ def compact_command(chain: str | None) -> None:
     request = CompactionRequest(
         chains=tuple(bounds_of(each.id, settings.indexer) for each in chains), is_forced=True
     )
-    columns = (TextColumn("rows"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True)) as bar:
-        task = bar.add_task("rows", total=None)
+    with progress_bars() as show:
 
-        def show(progress: CompactionProgress) -> None:
-            bar.update(task, completed=progress.done, total=progress.total)
+        def report(progress: CompactionProgress) -> None:
+            show("rows", progress.done, progress.total)
 
-        result = run_compaction(settings.store, request, progress=show)
+        result = run_compaction(settings.store, request, progress=report)
     if result is None:
         return
     OUT.print(f"{result.moved_rows} rows moved, {result.merged_files} files merged")

@@ -5,12 +5,10 @@ import os
 from contextlib import AsyncExitStack, closing
 
 import click
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from commands.nodes import connect, find_chain
+from commands.progress import progress_bars
 from commands.stores import open_store
-from commands.tables import OUT
 from config.chains import Chain
 from config.settings import load_settings
 from config.settings_model import Settings
@@ -50,7 +48,7 @@ async def _index(
         last = max(0, head.number - chain.finality_blocks) if to_block is None else to_block
         first = _start_of(chain) if from_block is None else from_block
         result = await _backfill(chain, client, store, settings, first=first, last=last)
-        OUT.print(
+        click.echo(
             f"blocks {first} to {last}: {result.rows} rows of {result.logs} logs in "
             f"{result.seconds:.1f} s, {result.logs_per_s:.0f} logs/s"
         )
@@ -68,12 +66,10 @@ async def _follow(
 async def _backfill(
     chain: Chain, client: RpcClient, store: Store, settings: Settings, *, first: int, last: int
 ) -> BackfillResult:
-    columns = (TextColumn("blocks"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True)) as bar:
-        task = bar.add_task("blocks", total=last - first + 1)
+    with progress_bars() as show:
 
-        def show(progress: BackfillProgress) -> None:
-            bar.update(task, completed=progress.done_to - first + 1)
+        def report(progress: BackfillProgress) -> None:
+            show("blocks", progress.done_to - first + 1, last - first + 1)
 
         return await backfill(
             chain,
@@ -82,7 +78,7 @@ async def _backfill(
             settings.indexer,
             from_block=first,
             to_block=last,
-            progress=show,
+            progress=report,
         )
 
 

@@ -12,7 +12,12 @@ import msgspec
 
 from core.errors import StoreError
 from sql.lake.extensions import extension_paths, sql_text
-from sql.lake.lake_statements import load_lake_migrations, load_lake_statement, load_layout
+from sql.lake.lake_statements import (
+    load_lake_migrations,
+    load_lake_statement,
+    load_layout,
+    load_options,
+)
 from sql.store_files import StoreFiles
 
 T = TypeVar("T", bound=msgspec.Struct)
@@ -222,8 +227,9 @@ def _migrate(connection: duckdb.DuckDBPyConnection, files: StoreFiles) -> None:
     with _transaction(connection):
         for migration in known[version:]:
             connection.execute(migration.text)
-    with _transaction(connection):
         connection.execute(load_layout())
+    with _transaction(connection):
+        connection.execute(load_options())
         connection.execute(load_lake_statement("write_version"), {"version": len(known)})
 
 
