@@ -1,17 +1,8 @@
 """assay compact: move final rows to the lake now, and tidy it up."""
 
-import os
-
 import click
 
 from commands.chain_argument import CHAIN
-from commands.nodes import choose_chain
-from commands.progress import counting_bar
-from commands.tables import OUT
-from config.load import load_chains
-from config.settings import load_settings
-from sql.lake.compaction import CompactionProgress, CompactionRequest, bounds_of
-from sql.lake.compaction_runner import run_compaction
 
 
 @click.command("compact")
@@ -23,21 +14,6 @@ def compact_command(chain: str | None) -> None:
 
     Example: assay compact ethereum
     """
-    settings = load_settings(os.environ)
-    known = load_chains(settings.overlay)
-    chains = known if chain is None else (choose_chain(known, chain),)
-    request = CompactionRequest(
-        chains=tuple(bounds_of(each.id, settings.indexer) for each in chains), is_forced=True
-    )
-    with counting_bar(unit="rows") as bar:
-        task = bar.add_task("moving final rows to the lake", total=None)
+    from commands.run_compact import run_compact  # noqa: PLC0415 - not for help and completion
 
-        def show(progress: CompactionProgress) -> None:
-            bar.update(task, completed=progress.done, total=progress.total)
-
-        result = run_compaction(settings.store, request, progress=show)
-    if result is None:
-        return
-    OUT.print(f"{result.moved_rows} rows moved, {result.merged_files} files merged")
-    for chain_id, to_block in sorted(result.dropped.items()):
-        OUT.print(f"chain {chain_id}: transfers up to block {to_block} dropped")
+    run_compact(chain)
