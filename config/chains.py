@@ -91,8 +91,8 @@ class Chain(msgspec.Struct, frozen=True, kw_only=True):
     clock: Clock
     native_symbol: str
     explorer: str = ""
-    """Address of the chain's block explorer, without a slash at the end; pages link to its `/token`,
-    `/address` and `/block`. Empty: none."""
+    """Address of the chain's block explorer, without a slash at the end; pages link to `/token`,
+    `/address` and `/block` below it. Empty: none."""
     finality_blocks: int
     """Blocks behind head that can no longer change."""
     start_block: int | None

@@ -12,6 +12,7 @@ from api.formats.headline import RANKED
 from api.formats.null_reasons import unknowns
 from api.formats.rendered_report import RenderedReport
 from api.pages.views.proof_view import ProofShown, proofs_of
+from core.fields.static_findings import StaticFindings
 
 Group = Literal["wrong", "known", "unknown", "fine"]
 
@@ -45,7 +46,8 @@ class FindingLine(msgspec.Struct, frozen=True, kw_only=True):
     text: str
     """A sentence without a full stop."""
     why: str | None
-    """Why there is no answer. None: there is one, or no reason is known."""
+    """Why there is no answer, or what a good answer without a proof rests on. None: neither is
+    known."""
     proofs: tuple[ProofShown, ...]
 
 
@@ -72,9 +74,39 @@ def view_findings(rendered: RenderedReport) -> FindingGroups:
         by_group[_GROUPS[flag.status]].append(_line(flag, rendered, reasons))
     order = {"danger": 0, "warning": 1}
     by_group["wrong"].sort(key=lambda line: order[line.status])
+    if rendered.summary.can_sell is not True:
+        by_group["unknown"] = _with_sales_joined(by_group["unknown"], rendered)
     return FindingGroups(
         **{group: tuple(_without_repeats(lines)) for group, lines in by_group.items()}
     )
+
+
+_OF_SALES: Final = frozenset(
+    {
+        *("high_tax", "elevated_tax", "sell_blocked_later", "sell_tax_rises"),
+        *("sell_blocked_after_others", "sell_depends_on_size", "sell_depends_on_conditions"),
+        *("untested_conditions", "dominant_pool_unsellable"),
+    }
+)
+"""Checks that need a sale that passes."""
+
+
+def _with_sales_joined(lines: Sequence[FindingLine], rendered: RenderedReport) -> list[FindingLine]:
+    """Return the lines with those that only wait for a sale as one."""
+    joined = [line for line in lines if line.key in _OF_SALES]
+    rest = [line for line in lines if line.key not in _OF_SALES]
+    if len(joined) <= 1:
+        return list(lines)
+    is_refused = rendered.summary.can_sell is False
+    line = FindingLine(
+        key="later_sales",
+        status="unknown",
+        text="It is not known what sales are taxed, now or later, after others have traded, in "
+        "other sizes and on other conditions",
+        why="No sale passes today" if is_refused else "No sale was simulated",
+        proofs=(),
+    )
+    return [line, *rest]
 
 
 def _line(flag: Flag, rendered: RenderedReport, reasons: dict[str, str]) -> FindingLine:
@@ -86,14 +118,39 @@ def _line(flag: Flag, rendered: RenderedReport, reasons: dict[str, str]) -> Find
             text = words.fine
         case _:
             text = wrong_clause(flag.key, rendered)
-    is_unknown = flag.status == "unknown"
+    proofs = proofs_of(flag.key, rendered)
     return FindingLine(
         key=flag.key,
         status=flag.status,
         text=text if text.startswith("0x") else text[:1].upper() + text[1:],
-        why=_reason(flag.key, reasons) if is_unknown else None,
-        proofs=proofs_of(flag.key, rendered),
+        why=_why(flag, reasons, has_proof=bool(proofs)),
+        proofs=proofs,
     )
+
+
+def _why(flag: Flag, reasons: dict[str, str], *, has_proof: bool) -> str | None:
+    if flag.status == "unknown":
+        reason = reasons.get(flag.key) or reasons.get(_FIELDS.get(flag.key, flag.key))
+        return None if reason is None else f"No answer, as {reason.partition(': see `')[0]}"
+    if flag.status == "safe" and not has_proof:
+        return _BASES.get(flag.key)
+    return None
+
+
+_FOLLOWED: Final = "Every path of the code was followed, and none does it"
+_BASES: Final[dict[str, str]] = {
+    **dict.fromkeys(StaticFindings.__struct_fields__, _FOLLOWED),
+    **dict.fromkeys(("access_restrictions", "transfer_restrictions"), _FOLLOWED),
+    **dict.fromkeys(("hidden_owner_controls", "unproved_custody", "creates_balances"), _FOLLOWED),
+    "untested_conditions": "Every condition of the code was simulated both ways or proved harmless",
+    "sell_depends_on_conditions": "Sales were simulated under other fees, gas, balances and times",
+    "holder_concentration": "The largest balances were read at this block",
+    "creator_holds_supply": "The creator's balance was read at this block",
+    "has_enough_liquidity": "The pools' reserves were read at this block",
+    "ownership_not_renounced": "The owner getters and the slots compared with callers were read",
+    "is_open_source": "A service that publishes sources has it",
+}
+"""Check -> what a good answer rests on where no single place proves it."""
 
 
 _FIELDS: Final = {
@@ -107,10 +164,6 @@ _FIELDS: Final = {
     "elevated_tax": "sell_blocked_later",
 }
 """Check -> field whose reason for null is also that of the check."""
-
-
-def _reason(key: str, reasons: dict[str, str]) -> str | None:
-    return reasons.get(key) or reasons.get(_FIELDS.get(key, key))
 
 
 def _without_repeats(lines: Sequence[FindingLine]) -> Iterator[FindingLine]:

@@ -141,7 +141,7 @@ def _by_pool(rendered: RenderedReport, chain: Chain) -> Chart | None:
             label=f"{row.dex}, {_symbol(row.quote, chain)}",
             text=usd(row.liquidity_usd),
             share=row.liquidity_usd / most,
-            tone="danger" if row.sell == "refused" else "fine",
+            tone="fine",
         )
         for row in valued
     )
@@ -156,8 +156,8 @@ def _by_size(rendered: RenderedReport, chain: Chain) -> Chart | None:
             continue
         row = _row_of(rendered, key.partition(":")[2])
         bars = [
-            _outcome_bar(f"bought for {_amount(size.amount_in, row, chain)}", size.outcome)
-            for size in sold.sizes
+            _outcome_bar(_size_words(at, size.amount_in, row, chain), size.outcome)
+            for at, size in enumerate(sold.sizes, 1)
         ]
         return Chart(title="Lost in a sale, by size", bars=tuple(bars))
     return None
@@ -168,13 +168,13 @@ def _row_of(rendered: RenderedReport, key: str) -> PoolResultRow | None:
     return next((row for row in rows if key in (row.pool, row.pool_id)), None)
 
 
-def _amount(raw: int, row: PoolResultRow | None, chain: Chain) -> str:
-    """Return an amount of the quote token, which is an anchor wherever trades are simulated."""
-    decimals = {anchor.address: anchor.decimals for anchor in chain.anchors}
-    if row is None or (row.quote not in decimals and row.quote != ZERO_ADDRESS):
-        return "another size"
-    whole = raw / 10 ** decimals.get(row.quote, 18)
-    return f"{whole:.3g} {_symbol(row.quote, chain)}"
+def _size_words(at: int, raw: int, row: PoolResultRow | None, chain: Chain) -> str:
+    """Return how much was paid before, where the quote token is an anchor; else which purchase it
+    was, the largest first."""
+    decimals = {anchor.address: anchor.decimals for anchor in chain.anchors} | {ZERO_ADDRESS: 18}
+    if row is None or row.quote not in decimals:
+        return f"purchase {at}, largest first"
+    return f"bought for {raw / 10 ** decimals[row.quote]:.3g} {_symbol(row.quote, chain)}"
 
 
 def _by_time(rendered: RenderedReport) -> Chart | None:

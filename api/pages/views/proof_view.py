@@ -14,8 +14,8 @@ from core.primitives import Address, Hash32, Selector, checksum
 _MOST_CALLS: Final = 6
 _MOST_PLACES: Final = 12
 _SELECTOR_CHARS: Final = 10
-_SHOWN_STEPS: Final = ("buy", "approve", "sell", "transfer", "act", "gift")
-"""How the labels of calls begin that people make; the others only read."""
+_ADDRESS_MASK: Final = f"(0x{'f' * 40} & "
+"""What compilers put around every address they read; it says nothing to people."""
 
 
 class FunctionShown(msgspec.Struct, frozen=True, kw_only=True):
@@ -136,7 +136,7 @@ def _code(name: str, proof: CodeProof, rendered: RenderedReport) -> ProofShown:
         slots=tuple(
             SlotShown(slot=slot, value=words.get(slot)) for slot in proof.slots[:_MOST_PLACES]
         ),
-        conditions=proof.conditions,
+        conditions=tuple(text.replace(_ADDRESS_MASK, "(") for text in proof.conditions),
     )
 
 
@@ -160,23 +160,39 @@ def _of_simulations(key: str, rendered: RenderedReport) -> Iterator[ProofShown]:
 
 
 def _calls(simulated: Sequence[SimulatedProof]) -> tuple[CallShown, ...]:
-    """Return the first calls that people would make, each kind with the same result once."""
+    """Return the transactions that people would make, each kind with the same result once. What
+    follows a trade that passed in the same simulation only repeats it, and is left out."""
     found: dict[tuple[str, bool, str], CallShown] = {}
     for proof in simulated:
+        passed: set[str] = set()
         for call in proof.calls:
-            step = _step(call)
-            if step is not None:
-                found.setdefault((step.split()[0], call.ok, call.reason), _call(call, step))
+            kind = _kind(call)
+            if kind is None or (kind in passed and not call.ok):
+                continue
+            if call.ok:
+                passed.add(kind)
+            found.setdefault((kind, call.ok, call.reason), _call(call, kind))
     return tuple(found.values())[:_MOST_CALLS]
 
 
-def _step(call: CallProof) -> str | None:
-    """Return the label without its prefixes. None: the call only reads."""
-    plain = call.label.rpartition(": ")[2]
-    words = plain.split()
-    while words and not words[0].startswith(_SHOWN_STEPS):
-        words = words[1:]
-    return " ".join(words) if words else None
+_KINDS: Final = {
+    "buy": "purchase",
+    "sell": "sale",
+    "transfer": "transfer",
+    "act": "attempt",
+    "approve": "approval",
+}
+_READS: Final = ("balance", "quote", "expected", "router", "held", "before", "after")
+"""Words in the labels of calls that only read."""
+
+
+def _kind(call: CallProof) -> str | None:
+    """Return what a call is. None: it only reads, or is an approval that passed."""
+    words = call.label.rpartition(": ")[2].split()
+    if any(word in _READS for word in words):
+        return None
+    kind = next((_KINDS[word] for word in words if word in _KINDS), None)
+    return None if kind == "approval" and call.ok else kind
 
 
 def _call(call: CallProof, step: str) -> CallShown:

@@ -32,7 +32,7 @@ VERDICT_WORDS: Final[dict[Verdict, str]] = {
 _SCORES: Final = ("danger", "warning", "unknown", "fine")
 
 
-class Fact(msgspec.Struct, frozen=True, kw_only=True):
+class TokenFact(msgspec.Struct, frozen=True, kw_only=True):
     """One fact beside the findings."""
 
     label: str
@@ -41,7 +41,7 @@ class Fact(msgspec.Struct, frozen=True, kw_only=True):
     """An address to link and to copy; the text then stands beside it."""
 
 
-class Count(msgspec.Struct, frozen=True, kw_only=True):
+class CheckCount(msgspec.Struct, frozen=True, kw_only=True):
     """How many checks came out one way."""
 
     tone: str
@@ -60,9 +60,9 @@ class TokenView(msgspec.Struct, frozen=True, kw_only=True):
     verdict_words: str
     headline: str
     """A sentence without a full stop."""
-    counts: tuple[Count, ...]
+    counts: tuple[CheckCount, ...]
     findings: FindingGroups
-    facts: tuple[Fact, ...]
+    facts: tuple[TokenFact, ...]
     pools: tuple[PoolLine, ...]
     pools_beside: int
     """Pools that are not among those shown."""
@@ -83,9 +83,7 @@ def view_token(snapshot: TokenSnapshot, *, now_s: float) -> TokenView:
     native = native_of(snapshot)
     summary = summary_of(snapshot, native)
     report, token = snapshot.report, snapshot.report.token
-    rendered = RenderedReport(
-        report=report, native=native, summary=summary, proofs=Proofs(report)
-    )
+    rendered = RenderedReport(report=report, native=native, summary=summary, proofs=Proofs(report))
     verdict: Verdict = summary.verdict or "not_tested"
     findings = view_findings(rendered)
     pools = view_pools(rendered, snapshot.chain)
@@ -112,50 +110,52 @@ def view_token(snapshot: TokenSnapshot, *, now_s: float) -> TokenView:
     )
 
 
-def _counts(findings: FindingGroups) -> Iterator[Count]:
+def _counts(findings: FindingGroups) -> Iterator[CheckCount]:
     dangers = sum(line.status == "danger" for line in findings.wrong)
     numbers = (dangers, len(findings.wrong) - dangers, len(findings.unknown), len(findings.fine))
     words = ("dangers", "warnings", "without an answer", "fine")
     for tone, number, word in zip(_SCORES, numbers, words, strict=True):
         if number:
             singular = word.removesuffix("s") if number == 1 else word
-            yield Count(tone=tone, number=number, words=singular)
+            yield CheckCount(tone=tone, number=number, words=singular)
 
 
-def _facts(rendered: RenderedReport, chain: Chain) -> Iterator[Fact]:
+def _facts(rendered: RenderedReport, chain: Chain) -> Iterator[TokenFact]:
     yield from _market_facts(rendered)
     yield from _supply_facts(rendered)
     yield from _people(rendered)
     if rendered.native.is_launchpad_token:
-        yield Fact(label="Launched on", text=_platform(rendered))
+        yield TokenFact(label="Launched on", text=_platform(rendered))
     if rendered.report.token.implementation is not None:
         target = checksum(rendered.report.token.implementation)
-        yield Fact(label="Runs the code of", text="", address=target)
-    yield Fact(label="Chain", text=chain.display_name)
+        yield TokenFact(label="Runs the code of", text="", address=target)
+    yield TokenFact(label="Chain", text=chain.display_name)
 
 
-def _market_facts(rendered: RenderedReport) -> Iterator[Fact]:
+def _market_facts(rendered: RenderedReport) -> Iterator[TokenFact]:
     priced = [pool for pool in rendered.report.pools or () if pool.token_usd is not None]
     deepest = max(priced, key=lambda pool: pool.liquidity_usd, default=None)
     token = rendered.report.token
     if deepest is not None and deepest.token_usd is not None:
-        yield Fact(label="Price", text=f"{_price(deepest.token_usd)} in its deepest pool")
+        yield TokenFact(label="Price", text=f"{_price(deepest.token_usd)} in its deepest pool")
         circulating = whole_tokens(token.supply_raw - token.burned_raw, decimals=token.decimals)
-        yield Fact(label="Worth of all tokens", text=usd(deepest.token_usd * circulating))
+        yield TokenFact(label="Worth of all tokens", text=usd(deepest.token_usd * circulating))
     total = rendered.summary.total_liquidity_usd
-    yield Fact(label="Money in pools", text="not known" if total is None else usd(total))
+    yield TokenFact(label="Money in pools", text="not known" if total is None else usd(total))
 
 
 def _price(amount: float) -> str:
     return f"${amount:.4g}"
 
 
-def _supply_facts(rendered: RenderedReport) -> Iterator[Fact]:
+def _supply_facts(rendered: RenderedReport) -> Iterator[TokenFact]:
     native = rendered.native
-    yield Fact(label="Supply", text=f"{native.supply:,.4g}" if native.supply < 1 else _whole(native.supply))
+    yield TokenFact(
+        label="Supply", text=f"{native.supply:,.4g}" if native.supply < 1 else _whole(native.supply)
+    )
     if native.burned_supply > 0:
         share = percent(native.burned_supply_pct)
-        yield Fact(label="Burned", text=f"{_whole(native.burned_supply)} ({share})")
+        yield TokenFact(label="Burned", text=f"{_whole(native.burned_supply)} ({share})")
 
 
 def _whole(amount: float) -> str:
@@ -167,20 +167,20 @@ def _whole(amount: float) -> str:
     return f"{amount:,.0f}"
 
 
-def _people(rendered: RenderedReport) -> Iterator[Fact]:
+def _people(rendered: RenderedReport) -> Iterator[TokenFact]:
     native = rendered.native
     if native.owner_address is not None and not native.ownership_renounced:
-        yield Fact(label="Owner", text="", address=native.owner_address)
+        yield TokenFact(label="Owner", text="", address=native.owner_address)
     else:
         told = {True: "none, or renounced", False: "in the code, not by a getter"}
         renounced = native.ownership_renounced
-        yield Fact(label="Owner", text="not known" if renounced is None else told[renounced])
+        yield TokenFact(label="Owner", text="not known" if renounced is None else told[renounced])
     if native.creator_address is None:
-        yield Fact(label="Creator", text="not known")
+        yield TokenFact(label="Creator", text="not known")
         return
     held = native.creator_percent
     text = "" if held is None else f"holds {percent(held)}"
-    yield Fact(label="Creator", text=text, address=native.creator_address)
+    yield TokenFact(label="Creator", text=text, address=native.creator_address)
 
 
 def _platform(rendered: RenderedReport) -> str:
