@@ -39,6 +39,9 @@ _OF_FRONT_PAGE = 8
 _NEWEST_READ = 200
 """Newest tokens among which those with money in their pools are listed."""
 
+_SHORTEST_BEGINNING = 3
+"""Letters of a quote token's symbol for which it is listed before all others."""
+
 _RICH_ABOVE_USD = 1_000.0
 _FRONT_PAGE_KEPT_S = 15.0
 _JUDGED_KEPT_S = 120.0
@@ -208,14 +211,19 @@ def _rank_of_likeness(likeness: Likeness | None) -> int:
 def _anchors_like(
     text: str, chains: Iterable[Chain], found: set[tuple[int, Address]]
 ) -> list[ListedToken]:
-    """Return the tokens that exchanges quote in whose symbol this is, and that were not found."""
+    """Return the tokens that exchanges quote in whose symbol is meant, and that were not found."""
     key = skeleton(text)
     return [
         _unanalysed(anchor, chain)
         for chain in chains
         for anchor in dict.fromkeys(chain.anchors)
-        if key and skeleton(anchor.symbol) == key and (chain.id, anchor.address) not in found
+        if _begins(skeleton(anchor.symbol), key) and (chain.id, anchor.address) not in found
     ]
+
+
+def _begins(symbol: str, key: str) -> bool:
+    """True if a symbol is the text, or begins with enough of it to be meant."""
+    return symbol == key or (len(key) >= _SHORTEST_BEGINNING and symbol.startswith(key))
 
 
 def _unanalysed(anchor: Anchor, chain: Chain) -> ListedToken:

@@ -119,6 +119,25 @@ async def test_the_better_match_comes_first_then_money_then_the_verdict(
     assert world.analysis.asked == []
 
 
+async def test_the_tokens_that_exchanges_quote_in_come_first_unseen_too(
+    world: World, store: Store
+) -> None:
+    anchor = f"/t/ethereum/{checksum(CHAINS[0].anchors[0].address)}"
+    client = client_of(world, store)
+    assert links(await find(client, "any")) == [anchor]
+    assert links(await find(client, "an")) == []  # anything else may be meant
+    fill(store, token(1, "ANYTHING", usd=1e9))
+    assert links(await find(client, "any")) == [anchor, page_of(1)]
+    assert links(await find(client, "anyt")) == [page_of(1)]
+
+
+async def test_a_long_list_says_that_there_is_more(world: World, store: Store) -> None:
+    fill(store, *(token(number, f"CAT{number}") for number in range(25)))
+    client = client_of(world, store)
+    assert "More tokens match" in read(await find(client, "cat")).text
+    assert "More tokens match" not in read(await find(client, "cat1")).text
+
+
 async def test_what_imitates_a_known_token_is_marked(world: World, store: Store) -> None:
     anchor = CHAINS[0].anchors[0]
     fill(
