@@ -31,6 +31,7 @@ from api.routes.health import get_health, get_metrics, get_ready
 from api.routes.llms import get_llms_text
 from api.routes.mcp import LazyMcpServer, post_mcp
 from api.routes.token import get_summary, get_token
+from api.routes.token_card import new_card_cache, send_card
 from api.routes.token_evidence import get_evidence
 from api.routes.usage import get_usage
 from api.search.listed_tokens import TokenLists
@@ -87,6 +88,7 @@ def create_app(deps: ApiDeps) -> CachedAnswerApp:
                 "answers": answers,
                 "keyring": keyring,
                 "limits": limits,
+                "cards": new_card_cache(),
                 "public_limits": PublicLimits(windows, deps.public),
                 "many": many,
                 "mcp": door,
@@ -136,6 +138,7 @@ def _pages() -> Router:
             dashboard.revoke,
             token_page.look_up,
             token_page.show_token,
+            send_card,
             token_page.show_token_for_key,
         ],
         exception_handlers=dict.fromkeys(EXCEPTION_HANDLERS, explain),

@@ -90,6 +90,9 @@ class Chain(msgspec.Struct, frozen=True, kw_only=True):
     """Nominal seconds between blocks; used for estimates only."""
     clock: Clock
     native_symbol: str
+    explorer: str = ""
+    """Address of the chain's block explorer, without a slash at the end; pages link to `/token`,
+    `/address` and `/block` below it. Empty: none."""
     finality_blocks: int
     """Blocks behind head that can no longer change."""
     start_block: int | None

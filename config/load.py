@@ -21,6 +21,7 @@ _Id = Annotated[int, msgspec.Meta(ge=1)]
 _BlockTime = Annotated[float, msgspec.Meta(gt=0, le=3600)]
 _Text = Annotated[str, msgspec.Meta(min_length=1)]
 _Alias = Annotated[str, msgspec.Meta(pattern=r"\A[a-z][a-z0-9_-]*\Z")]
+_Explorer = Annotated[str, msgspec.Meta(pattern=r"\A(https://[a-z0-9][a-z0-9.-]*[a-z0-9])?\Z")]
 _LAST_KEY = re.compile(r"(?P<name>\w+)(?:\[\d+\])?$")
 
 
@@ -32,6 +33,7 @@ class _ChainTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     block_time_s: _BlockTime
     clock: Clock
     native_symbol: _Text
+    explorer: _Explorer = ""
     finality_blocks: BlockNumber
     start_block: BlockNumber | None = None
 
@@ -140,6 +142,7 @@ def _load_chain(slug: str, folder: Path | None) -> tuple[Chain, SourceOf]:
         block_time_s=file.chain.block_time_s,
         clock=file.chain.clock,
         native_symbol=file.chain.native_symbol,
+        explorer=file.chain.explorer,
         finality_blocks=file.chain.finality_blocks,
         start_block=file.chain.start_block,
         wrapped_native=file.wrapped_native,

@@ -26,7 +26,7 @@ from api.formats.time_clauses import (
     later_tax_clause,
     size_clause,
 )
-from api.formats.trade_clauses import elevated_tax_clause, loss_clause
+from api.formats.trade_clauses import elevated_tax_clause, loss_clause, trade_refusal
 from core.report import LIQUIDITY_UNKNOWN
 
 
@@ -55,6 +55,7 @@ def creator_clause(rendered: RenderedReport) -> str | None:
 
 
 _PARTICULARS: Final[dict[str, Callable[[RenderedReport], str | None]]] = {
+    "dominant_pool_unsellable": trade_refusal,
     "allowance_bypass": theft_clause,
     "funds_can_be_drained": theft_clause,
     "high_tax": loss_clause,

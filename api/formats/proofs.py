@@ -18,6 +18,8 @@ class CodeProof(msgspec.Struct, frozen=True, kw_only=True):
     """Program counters in the runtime code."""
     slots: tuple[Hash32, ...] = ()
     """Storage slots concerned."""
+    conditions: tuple[str, ...] = ()
+    """The branches at those program counters, as the code has them."""
     reason: str | None = None
     """Why the finding has no answer. None: it has one, or no reason is kept."""
 
@@ -137,10 +139,14 @@ class Proofs:
             return None
         return msgspec.json.decode(row.body, type=CodeProof)
 
+    def body(self, key: str, kind: type[_Outcome]) -> _Outcome | None:
+        """Return the body of one row. None: there is no such row."""
+        row = self._rows.get(key)
+        return None if row is None else msgspec.json.decode(row.body, type=kind)
+
     def storage(self) -> StorageSeen:
         """Return the storage that was read; empty where it was not."""
-        row = self._rows.get("storage")
-        return StorageSeen() if row is None else msgspec.json.decode(row.body, type=StorageSeen)
+        return self.body("storage", StorageSeen) or StorageSeen()
 
     def simulated(self, key: str) -> Iterator[SimulatedProof]:
         """Yield the simulations of a check; a check of several has rows `key`, `key#1`, ..."""

@@ -3,13 +3,14 @@
 from datetime import UTC, datetime
 from typing import Final
 
-from core.primitives import Address, checksum
+from core.primitives import Address, Hash32, checksum
 from core.terminal import printable
 
 LAST_DATE_S: Final = 253_402_300_799
 """End of the year 9999, the last that a date can be written for."""
 
 _LONGEST_QUOTE: Final = 60
+_LONGEST_WORD: Final = 40
 
 
 def quoted(text: str) -> str:
@@ -49,3 +50,10 @@ def short(address: Address) -> str:
 def listed(words: list[str]) -> str:
     """Return one word, or several as `a, b and c`. At least one is needed."""
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+
+
+def short_word(word: Hash32) -> str:
+    """Return a slot or a storage value without zeros in front, and without its middle if long."""
+    digits = word.removeprefix("0x").lstrip("0") or "0"
+    whole = len(digits) <= _LONGEST_WORD
+    return f"0x{digits}" if whole else f"0x{digits[:8]}…{digits[-8:]}"

@@ -70,9 +70,15 @@ def deadlines_ahead(rendered: RenderedReport) -> list[str]:
 
 def far_date(rendered: RenderedReport) -> str | None:
     """Return the first date in the code that is still ahead, however far. None: there is none."""
+    dates = far_dates(rendered)
+    return day(min(dates)) if dates else None
+
+
+def far_dates(rendered: RenderedReport) -> list[int]:
+    """Return the times in the code that are still ahead, however far, in Unix seconds."""
     now_s = rendered.report.token.block_time_s
-    dates = [limit.value for limit in rendered.report.clock_limits if _is_date(limit, now_s)]
-    return day(min(date for date in dates if date is not None)) if dates else None
+    limits = rendered.report.clock_limits
+    return [limit.value for limit in limits if _is_date(limit, now_s) and limit.value is not None]
 
 
 def _is_date(limit: ClockLimitRow, now_s: int) -> bool:

@@ -10,9 +10,9 @@ from litestar import MediaType, Request, Response
 from litestar.datastructures import Cookie
 
 from api.error_answers import EXCEPTION_HANDLERS, DetailBody, ValidationBody
-from api.formats.prose import usd
+from api.formats.prose import short_word, usd
 from api.formats.times import duration_words, iso_utc
-from core.visible_text import visible_parts
+from core.visible_text import visible, visible_parts
 
 _TEMPLATES = Environment(
     loader=FileSystemLoader(Path(__file__).parent / "templates"),
@@ -25,6 +25,8 @@ _TEMPLATES.filters["time"] = iso_utc
 _TEMPLATES.filters["duration"] = duration_words
 _TEMPLATES.filters["usd"] = usd
 _TEMPLATES.filters["visible_parts"] = visible_parts
+_TEMPLATES.filters["visible"] = visible
+_TEMPLATES.filters["word"] = short_word
 
 _OK = 200
 _NOT_MODIFIED = 304

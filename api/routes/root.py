@@ -23,6 +23,8 @@ _SWAGGER = files(swagger_ui) / "static"
 # Whitelist of served files by name, so that no other file in those folders is exposed.
 _ASSETS = {
     "pages.css": (_OURS / "pages.css", "text/css"),
+    "token.css": (_OURS / "token.css", "text/css"),
+    "token.js": (_OURS / "token.js", "text/javascript"),
     "browse.js": (_OURS / "browse.js", "text/javascript"),
     "swagger-ui.css": (_SWAGGER / "swagger-ui.css", "text/css"),
     "swagger-ui-bundle.js": (_SWAGGER / "swagger-ui-bundle.js", "text/javascript"),

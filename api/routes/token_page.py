@@ -8,10 +8,10 @@ program does. Where the deployment has closed its pages, a key is needed.
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import Any
 from urllib.parse import quote
 
-import msgspec
 from litestar import Request, Response, get, post
 from litestar.params import FromPath, FromQuery
 from litestar.response import Redirect
@@ -28,15 +28,16 @@ from api.error_answers import (
     NotAnalysedError,
     RefusalError,
 )
-from api.formats.rendering import native_of, render_failure, render_refusal, summary_of
-from api.formats.summary import Summary
+from api.formats.headline import refusal_headline
 from api.formats.token_snapshot import TokenSnapshot
 from api.pages.page_rendering import GUARDED, page, shared
+from api.pages.views.token_view import TokenView, view_token
 from api.routes.token import chain_of, require_chain
 from api.serving.answers import LARGE_POOLS, Answers
-from api.serving.shown_snapshot import find_shown
+from api.serving.shown_snapshot import PATIENCE_S, find_shown
 from api.sign_in.browser import SignedInUser, find_visitor, form_field
 from api.sign_in.refusals import NoKeyToChargeError
+from config.chains import Chain
 from core.errors import AssayError, TokenRefusedError
 from sql.accounts import Accounts
 from sql.ledger import digest_of
@@ -50,6 +51,9 @@ _SHARED_S = 15
 _OK = 200
 _FAILED = 500
 
+_MOST_ADDRESS_CHARS = 128
+_OUR_FAULT = "the analysis failed on our side; try again later"
+
 
 @get("/t", include_in_schema=False)
 async def look_up(chain: FromQuery[str] = "", address: FromQuery[str] = "") -> Redirect:
@@ -60,11 +64,18 @@ async def look_up(chain: FromQuery[str] = "", address: FromQuery[str] = "") -> R
 
 @get("/t/{chain:str}/{address:str}", guards=[require_chain], include_in_schema=False)
 async def show_token(
-    request: Request[Any, Any, Any], chain: FromPath[str], address: FromPath[str]
+    request: Request[Any, Any, Any],
+    chain: FromPath[str],
+    address: FromPath[str],
+    refresh: FromQuery[str] = "",
 ) -> Response[Any]:
-    """The verdict, counted on the key of the call or of the session if there is one."""
+    """The verdict, counted on the key of the call or of the session if there is one. With `refresh`
+    a new analysis is begun, and the page asked for again."""
     deps: ApiDeps = request.app.state.deps
     visitor = await find_visitor(request)
+    if refresh:
+        await _refresh(request, address, visitor)
+        return Redirect(request.url.path, status_code=303, headers=GUARDED)
     text = request.headers.get(KEY_HEADER, "").strip()
     if text:
         return await _for_key(
@@ -102,6 +113,39 @@ async def show_token_for_key(
     return await _for_key(request, caller, address, await find_visitor(request))
 
 
+async def _refresh(
+    request: Request[Any, Any, Any], address: str, visitor: SignedInUser | None
+) -> None:
+    """Begin a new analysis, if the reader may have one now, and wait for it a little."""
+    deps: ApiDeps = request.app.state.deps
+    caller = None if visitor is None else await _account_caller(request, visitor)
+    if caller is not None:
+        limits: KeyLimits = request.app.state.limits
+        await limits.admit(caller)
+    elif not deps.public.is_open or is_robot(request.headers):
+        return
+    else:
+        public: PublicLimits = request.app.state.public_limits
+        network = _network(request)
+        await public.admit_page(network)
+        if await public.take_analysis(network, chain_of(request)) is not None:
+            return
+    answers: Answers = request.app.state.answers
+    newest = answers.snapshot(chain=chain_of(request), address=address, refresh=True)
+    # The page that is asked for next says what came of it.
+    with suppress(AssayError, TimeoutError):
+        await asyncio.wait_for(newest, PATIENCE_S)
+
+
+def _network(request: Request[Any, Any, Any]) -> str:
+    deps: ApiDeps = request.app.state.deps
+    return network_of(
+        request,
+        header=deps.settings.forwarded_header,
+        trusted=request.app.state.trusted_proxies,
+    )
+
+
 async def _account_caller(request: Request[Any, Any, Any], visitor: SignedInUser) -> Caller | None:
     """Return the caller of the account's oldest live key. None: it has none."""
     deps: ApiDeps = request.app.state.deps
@@ -129,12 +173,7 @@ async def _for_public(
     request: Request[Any, Any, Any], address: str, visitor: SignedInUser | None
 ) -> Response[Any]:
     limits: PublicLimits = request.app.state.public_limits
-    deps: ApiDeps = request.app.state.deps
-    network = network_of(
-        request,
-        header=deps.settings.forwarded_header,
-        trusted=request.app.state.trusted_proxies,
-    )
+    network = _network(request)
     await limits.admit_page(network)
 
     async def admit_analysis() -> None:
@@ -177,43 +216,53 @@ async def _judge(
     """Return the page, and whether it stays as it is until its report gets old."""
     answers: Answers = request.app.state.answers
     chain = answers.chain(chain_of(request))
-    named, old_because, status, age_s, is_settled = None, None, _OK, None, False
     try:
         shown = await find_shown(
             answers, chain=chain.slug, address=address, admit_analysis=admit_analysis
         )
-        summary = await _summary_of(shown.snapshot)
+        token = await _view(request, shown.snapshot)
     except TokenRefusedError as error:
-        status = error.status
-        summary = _decoded(render_refusal(chain, address, "summary", error))
+        return _refused(chain, address, visitor, error.reason, error.status), False
     except RefusalError:
         raise
     except (AssayError, TimeoutError):
-        status = _FAILED
-        summary = _decoded(render_failure(chain, address, "summary"))
-    else:
-        named, old_because = shown.snapshot.report.token, shown.old_because
-        age_s = shown.snapshot.age_s(request.app.state.deps.now_s())
-        is_settled = shown.snapshot.is_final and old_because in (None, "limited")
+        return _refused(chain, address, visitor, _OUR_FAULT, _FAILED), False
     response = page(
         "token.html",
-        status=status,
-        summary=summary,
-        named=named,
-        old_because=old_because,
-        age_s=age_s,
+        policy="program",
+        token=token,
+        old_because=shown.old_because,
+        card_url=_card_url(request, token),
         visitor=visitor,
     )
-    return response, is_settled
+    return response, not token.is_pending and shown.old_because in (None, "limited")
 
 
-def _decoded(body: bytes) -> Summary:
-    return msgspec.json.decode(body, type=Summary)
+def _refused(
+    chain: Chain, address: str, visitor: SignedInUser | None, reason: str, status: int
+) -> Response[str]:
+    return page(
+        "refused.html",
+        status=status,
+        chain=chain,
+        address=address[:_MOST_ADDRESS_CHARS],
+        headline=refusal_headline(reason),
+        visitor=visitor,
+    )
 
 
-async def _summary_of(snapshot: TokenSnapshot) -> Summary:
-    def render() -> Summary:
-        return summary_of(snapshot, native_of(snapshot))
+async def _view(request: Request[Any, Any, Any], snapshot: TokenSnapshot) -> TokenView:
+    now_s = request.app.state.deps.now_s()
+
+    def make() -> TokenView:
+        return view_token(snapshot, now_s=now_s)
 
     is_large = len(snapshot.report.pools or ()) > LARGE_POOLS
-    return await asyncio.to_thread(render) if is_large else render()
+    return await asyncio.to_thread(make) if is_large else make()
+
+
+def _card_url(request: Request[Any, Any, Any], token: TokenView) -> str:
+    """Return the address of the share card, absolute as Open Graph asks for."""
+    deps: ApiDeps = request.app.state.deps
+    origin = deps.oidc.public_url if deps.oidc else str(request.base_url)
+    return f"{origin.rstrip('/')}/t/{token.chain.slug}/{token.address}/card.png"

@@ -10,9 +10,8 @@ import pytest
 
 from analysis.pipeline.chain_context import ChainContext
 from api.formats.headline import headline_of
-from api.formats.native import render_native
-from api.formats.rendering import clock_after
-from api.formats.summary import render_summary
+from api.formats.rendering import native_of, summary_of
+from api.formats.token_snapshot import take_snapshot
 from core.errors import TokenRefusedError
 from demo.zoo import ZOO
 from harness.chain.verbs import Chain
@@ -109,16 +108,14 @@ async def test_a_headline_says_what_the_token_does(
             await judge(context, token)
         return
     report = await judge(context, token)
-    clock = clock_after(report, context.chain, now_s=report.token.scanned_at_s)
-    native = render_native(report, clock=clock, liquid_above_usd=MIN_LIQUIDITY_USD)
-    summary = render_summary(
+    snapshot = take_snapshot(
         report,
-        native,
-        chain=context.chain.slug,
-        address=token,
+        context.chain,
+        now_s=report.token.scanned_at_s,
         liquid_above_usd=MIN_LIQUIDITY_USD,
     )
-    sentence = headline_of(report, native, summary)
+    native = native_of(snapshot)
+    sentence = headline_of(report, native, summary_of(snapshot, native))
     wanted = re.escape(HEADLINES.get(key, CLEAN)).replace(r"\*", r"[^;]+")
     assert re.fullmatch(wanted, sentence), sentence
 
