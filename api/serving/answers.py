@@ -148,7 +148,8 @@ class Answers:
         token = await self._find(ask)
         if isinstance(token.found, TokenRefusedError):
             raise token.found
-        return await self._priced(ask, token, token.found) if is_priced else token.found
+        found = await self._priced(ask, token, token.found) if is_priced else token.found
+        return token.complete(found)
 
     async def recall(self, *, chain: str, address: str) -> KnownSnapshot:
         """Return what is cached, else what is stored; nothing is analysed.
@@ -240,6 +241,8 @@ class Answers:
             return self._keep(ask, token, variant, pack(found.status, body))
         with _failures_logged(ask):
             snapshot = await self._priced(ask, token, found) if is_priced else found
+            if form == "evidence":
+                snapshot = token.complete(snapshot)
             if len(snapshot.report.pools or ()) <= LARGE_POOLS:
                 return self._keep(ask, token, variant, _render(snapshot, form))
 

@@ -9,7 +9,7 @@ import pytest
 
 from api.formats.token_snapshot import TokenSnapshot, take_snapshot
 from api.serving.cached_answer import CachedAnswer
-from api.serving.token_cache import CachedToken, TokenCache, Variant, held_by
+from api.serving.token_cache import CachedToken, TokenCache, Variant
 from core.errors import TokenRefusedError
 from core.primitives import Address
 from core.report import EvidenceRow, Report
@@ -114,8 +114,17 @@ def test_an_answer_rendered_twice_is_counted_once() -> None:
     assert cache.held_bytes == 11_600
 
 
-@pytest.mark.parametrize(("pools", "holders", "proofs"), [(0, 0, 0), (11, 10, 20), (3_000, 0, 0)])
-def test_a_report_takes_no_more_than_is_counted(pools: int, holders: int, proofs: int) -> None:
+def test_the_evidence_is_there_again_when_asked_for() -> None:
+    rows = tuple(EvidenceRow(key=f"key{at}", body=f'{{"at":{at}}}') for at in range(3))
+    whole = snapshot(msgspec.structs.replace(make_report(), evidence=rows))
+    token = CachedToken(whole, started_as=0, until_s=1e12)
+    assert isinstance(token.found, TokenSnapshot)
+    assert token.found.report.evidence == ()
+    assert token.complete(token.found) == whole
+
+
+@pytest.mark.parametrize(("pools", "holders", "proofs"), [(0, 0, 0), (11, 10, 25), (3_000, 0, 0)])
+def test_a_token_takes_no_more_than_is_counted(pools: int, holders: int, proofs: int) -> None:
     """Measured on a report as a store returns it: no two rows share a text."""
     made = make_report(
         pools=tuple(
@@ -137,14 +146,16 @@ def test_a_report_takes_no_more_than_is_counted(pools: int, holders: int, proofs
             make_holder(Address(f"0x{at:040x}"), 10**27 + at, at=at) for at in range(holders)
         ),
     )
-    proved = tuple(EvidenceRow(key=f"key{at}", body=f"{at:5000}") for at in range(proofs))
-    stored = pickle.dumps(msgspec.structs.replace(made, evidence=proved))
+    proved = tuple(EvidenceRow(key=f"key{at}", body=f"{at:30000}") for at in range(proofs))
+    stored = pickle.dumps(snapshot(msgspec.structs.replace(made, evidence=proved)))
     gc.collect()
     tracemalloc.start()
     try:
-        report = pickle.loads(stored)  # noqa: S301 - written three lines above
+        read = pickle.loads(stored)  # noqa: S301 - written three lines above
+        token = CachedToken(read, started_as=0, until_s=1e12)
+        del read
+        gc.collect()
         used, _ = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    counted = held_by(snapshot(report))
-    assert counted / 3 < used < counted
+    assert token.held_bytes / 3 < used < token.held_bytes
