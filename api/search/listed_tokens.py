@@ -22,6 +22,7 @@ from config.chains import Anchor, Chain
 from core.errors import TokenRefusedError
 from core.look_alikes import skeleton
 from core.primitives import Address, Hash32, checksum
+from core.report import Report
 from sql.store import Store
 from sql.token_search import (
     MATCHES,
@@ -109,6 +110,13 @@ class TokenLists:
         )
         return await self._listed(found)
 
+    async def likeness_of(self, report: Report) -> Likeness | None:
+        """Return what the symbol of a token of a served chain is known from; None if from nothing
+        else. Raises StoreError."""
+        token = report.token
+        usd = sum(pool.quote_side_usd for pool in report.pools or ())
+        return await self._likeness(token.chain_id, token.address, token.symbol, usd)
+
     async def _search(self, query: SearchQuery) -> list[ListedToken]:
         chains = [c for c in self._chains.values() if query.chain in (None, c)]
         found = await asyncio.to_thread(
@@ -162,9 +170,6 @@ class TokenLists:
         ]
 
     async def _line(self, token: FoundToken, chain: Chain) -> ListedToken:
-        richest = await asyncio.to_thread(
-            find_richest_namesake, self._store, token.symbol, chain_id=chain.id
-        )
         return ListedToken(
             chain=chain,
             address=checksum(token.address),
@@ -172,8 +177,17 @@ class TokenLists:
             symbol=token.symbol,
             scanned_at_s=token.scanned_at_s,
             judged=await self._judge(token, chain),
-            likeness=find_likeness(token, chain, richest),
+            likeness=await self._likeness(chain.id, token.address, token.symbol, token.usd),
         )
+
+    async def _likeness(
+        self, chain_id: int, address: Address, symbol: str, usd: float
+    ) -> Likeness | None:
+        richest = await asyncio.to_thread(
+            find_richest_namesake, self._store, symbol, chain_id=chain_id
+        )
+        chain = self._chains[chain_id]
+        return find_likeness(address=address, symbol=symbol, usd=usd, chain=chain, richest=richest)
 
     async def _judge(self, token: FoundToken, chain: Chain) -> Judged:
         """Return the verdict and headline, computed once for a report and two minutes: deadlines

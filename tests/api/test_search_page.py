@@ -163,6 +163,25 @@ async def test_what_imitates_a_known_token_is_marked(world: World, store: Store)
     assert "a token whose symbol looks the same, written with other characters, has far" in text
 
 
+@pytest.mark.parametrize(
+    ("number", "said"),
+    [
+        (1, "Not ANY: it only has the symbol"),
+        (2, "Not the only DOGE: a token whose symbol looks the same"),
+        (3, None),
+    ],
+)
+async def test_the_page_of_an_imitation_says_so_too(
+    world: World, store: Store, number: int, said: str | None
+) -> None:
+    fill(store, token(1, "ANY", usd=1e9), token(2, "D0GE"), token(3, "DOGE", usd=1e6))
+    world.analysis.outcome = token(number, ("ANY", "D0GE", "DOGE")[number - 1])
+    page = read(await client_of(world, store).get(page_of(number)))
+    text = " ".join(page.text.split())
+    assert ("Not ANY" in text, "Not the only" in text) == (number == 1, number == 2)
+    assert said is None or said in text
+
+
 async def test_a_hostile_name_is_inert_and_its_hidden_characters_are_seen(
     world: World, store: Store
 ) -> None:
