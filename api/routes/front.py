@@ -12,7 +12,7 @@ from api.auth.public_limits import PublicLimits
 from api.auth.robots import ROBOTS_TEXT
 from api.deps import ApiDeps
 from api.pages.page_rendering import GUARDED, page, shared
-from api.search.listed_tokens import FrontPageLists, ListedToken, TokenLists
+from api.search.listed_tokens import MOST_LISTED, FrontPageLists, ListedToken, TokenLists
 from api.search.query import MOST_CHARS, SearchQuery, read_query
 from api.served_chains import find_chain
 from api.sign_in.browser import SignedInUser, find_visitor
@@ -135,6 +135,7 @@ def _sent(
         chains=[chain for chain in deps.chains if chain.slug in deps.served],
         now_s=deps.now_s(),
         most_chars=MOST_CHARS,
+        most_listed=MOST_LISTED,
         **values,
     )
     return response if visitor is not None else shared(request, response, for_s=_SHARED_S)

@@ -119,6 +119,25 @@ async def test_the_better_match_comes_first_then_money_then_the_verdict(
     assert world.analysis.asked == []
 
 
+async def test_the_tokens_that_exchanges_quote_in_come_first_unseen_too(
+    world: World, store: Store
+) -> None:
+    anchor = f"/t/ethereum/{checksum(CHAINS[0].anchors[0].address)}"
+    client = client_of(world, store)
+    assert links(await find(client, "any")) == [anchor]
+    assert links(await find(client, "an")) == []  # anything else may be meant
+    fill(store, token(1, "ANYTHING", usd=1e9))
+    assert links(await find(client, "any")) == [anchor, page_of(1)]
+    assert links(await find(client, "anyt")) == [page_of(1)]
+
+
+async def test_a_long_list_says_that_there_is_more(world: World, store: Store) -> None:
+    fill(store, *(token(number, f"CAT{number}") for number in range(25)))
+    client = client_of(world, store)
+    assert "More tokens match" in read(await find(client, "cat")).text
+    assert "More tokens match" not in read(await find(client, "cat1")).text
+
+
 async def test_what_imitates_a_known_token_is_marked(world: World, store: Store) -> None:
     anchor = CHAINS[0].anchors[0]
     fill(
@@ -142,6 +161,25 @@ async def test_what_imitates_a_known_token_is_marked(world: World, store: Store)
     text = " ".join(read(doge).text.split())
     assert text.count("Not the only DOGE") == 1
     assert "a token whose symbol looks the same, written with other characters, has far" in text
+
+
+@pytest.mark.parametrize(
+    ("number", "said"),
+    [
+        (1, "Not ANY: it only has the symbol"),
+        (2, "Not the only DOGE: a token whose symbol looks the same"),
+        (3, None),
+    ],
+)
+async def test_the_page_of_an_imitation_says_so_too(
+    world: World, store: Store, number: int, said: str | None
+) -> None:
+    fill(store, token(1, "ANY", usd=1e9), token(2, "D0GE"), token(3, "DOGE", usd=1e6))
+    world.analysis.outcome = token(number, ("ANY", "D0GE", "DOGE")[number - 1])
+    page = read(await client_of(world, store).get(page_of(number)))
+    text = " ".join(page.text.split())
+    assert ("Not ANY" in text, "Not the only" in text) == (number == 1, number == 2)
+    assert said is None or said in text
 
 
 async def test_a_hostile_name_is_inert_and_its_hidden_characters_are_seen(

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from core.errors import StoreError
 from core.look_alikes import skeleton, skeleton_words
 from core.report import Report
+from harness.bare_reports import bare_report
 from sql import search_entries
 from sql.reports import write_refusal, write_report
 from sql.rows import RefusalRow
@@ -24,7 +25,7 @@ from sql.token_search import (
     list_richest,
 )
 from tests.examples import one_in
-from tests.sql.samples import LATER, address, bare_report, pool_result
+from tests.sql.samples import LATER, address, pool_result
 from tests.sql.stored import read_rows
 
 CHAINS = (1, 56)
