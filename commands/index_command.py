@@ -3,6 +3,7 @@
 import click
 
 from commands.chain_argument import CHAIN
+from commands.loading import loading
 
 
 @click.command("index")
@@ -14,6 +15,7 @@ def index_command(chain: str, from_block: int | None, to_block: int | None) -> N
 
     Example: assay index ethereum --from 10000835 --to 10100000
     """
-    from commands.run_index import run_index  # noqa: PLC0415 - not for help and completion
+    with loading():
+        from commands.run_index import run_index  # noqa: PLC0415 - not for help and completion
 
     run_index(chain, from_block, to_block)
