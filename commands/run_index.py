@@ -5,6 +5,7 @@ import os
 from contextlib import AsyncExitStack, closing
 
 import click
+import structlog
 
 from commands.nodes import connect, find_chain
 from commands.progress import progress_bars
@@ -18,6 +19,8 @@ from indexer.backfill import BackfillProgress, BackfillResult, backfill
 from sql.follow_lock import following
 from sql.store import Store
 from sql.store_files import StoreFiles
+
+_LOG = structlog.get_logger("assay")
 
 
 def run_index(name: str, from_block: int | None, to_block: int | None) -> None:
@@ -67,6 +70,7 @@ async def _follow(
     from indexer.follow import follow  # noqa: PLC0415 - a back-fill starts without it
 
     with following(StoreFiles(prefix=settings.store), chain.id):
+        _LOG.info("following", chain=chain.slug, store=str(settings.store))
         await follow(chain, client, store, settings.indexer, stop=stop)
 
 
