@@ -84,7 +84,7 @@ def test_a_long_list_is_neither_read_nor_copied() -> None:
 def test_a_long_list_that_is_cut_short_is_no_answer() -> None:
     body: bytes = msgspec.json.encode(answer(10, result=LONG))
     for end in (-1, -2, -3, -1_000, 150_000):
-        with pytest.raises(MalformedAnswerError):
+        with pytest.raises((MalformedAnswerError, msgspec.DecodeError)):
             decode(body[:end], count=1)
 
 
