@@ -31,9 +31,9 @@ from api.deps import ApiDeps
 from api.error_answers import InvalidInputError, InvalidItem, LedgerDownError, RefusalError
 from api.formats.rendering import Format
 from api.served_chains import find_chain, list_chains
-from api.serving.answer_cache import CachedAnswer
 from api.serving.answers import Answers
 from api.serving.batch_service import RefusalBody, tell
+from api.serving.cached_answer import CachedAnswer
 from core.errors import StoreError
 
 INSTRUCTIONS = (

@@ -14,6 +14,7 @@ from analysis.pipeline.scan import scan
 from analysis.reads.indexed_facts import NoFactsIndex
 from analysis.token.admission import admit_address
 from api.formats.rendering import FORMATS, Format, render_refusal, render_report
+from api.formats.token_snapshot import take_snapshot
 from commands.nodes import connect, find_chain
 from config.chains import Chain
 from config.settings import load_settings
@@ -46,16 +47,15 @@ def scan_command(chain: str, address: str, form: Format, price: bool) -> None:
     except TokenRefusedError as error:
         click.echo(printable(render_refusal(found, address, form, error).decode()))
         raise
-    body = render_report(
+    snapshot = take_snapshot(
         report,
         found,
-        form,
         now_s=time.time(),
         liquid_above_usd=settings.analysis.min_liquidity_usd,
         has_owner_simulation=settings.analysis.owner_simulation,
         price=worth,
     )
-    click.echo(printable(body.decode()))
+    click.echo(printable(render_report(snapshot, form).decode()))
 
 
 async def _scan(

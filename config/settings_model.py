@@ -217,7 +217,7 @@ class ApiSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     max_cached_bytes: Annotated[
         int,
         msgspec.Meta(ge=0),
-        Setting("Memory for encoded answers; the oldest go first"),
+        Setting("Memory for reports and encoded answers; the least recently used go first"),
     ] = 67_108_864
     trusted_proxies: Annotated[
         tuple[str, ...],

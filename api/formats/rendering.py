@@ -5,7 +5,6 @@ from typing import Literal, get_args
 import msgspec
 
 from analysis.market.token_price import TokenPrice
-from analysis.token.contract_clock import ContractClock, Reading, clock_at
 from api.formats.amounts import whole_tokens
 from api.formats.compat import render_compat
 from api.formats.goplus_format import render_goplus
@@ -13,11 +12,12 @@ from api.formats.native import render_native
 from api.formats.null_reasons import unknowns
 from api.formats.shape_building import Shape
 from api.formats.shapes import Envelope, Features, NativeFeatures
-from api.formats.summary import refuse_summary, render_summary
+from api.formats.summary import Summary, refuse_summary, render_summary
+from api.formats.token_snapshot import TokenSnapshot
 from config.chains import Chain
 from core.errors import InvalidAddressError, TokenRefusedError
 from core.primitives import checksum, parse_address
-from core.report import Report, ReportRow
+from core.report import ReportRow
 
 Format = Literal["native", "compat", "summary", "goplus", "evidence"]
 
@@ -30,42 +30,38 @@ HIGHEST_PRICE_USD = 1e9
 _ECHOED_CHARS = 128
 
 
-def render_report(
-    report: Report,
-    chain: Chain,
-    form: Format,
-    *,
-    now_s: float,
-    liquid_above_usd: float,
-    has_owner_simulation: bool = False,
-    clock: ContractClock | None = None,
-    price: TokenPrice | None = None,
-) -> bytes:
-    """Return the body for an analysed token. Without a clock, the report's is extrapolated to
-    now."""
-    native = render_native(
-        report,
-        clock=clock or clock_after(report, chain, now_s=now_s),
-        liquid_above_usd=liquid_above_usd,
-    )
+def render_report(snapshot: TokenSnapshot, form: Format) -> bytes:
+    """Return the body for an analysed token. The price is shown by native and compat alone."""
+    native = native_of(snapshot)
     if form == "evidence":
-        return _render_evidence(report, native, chain)
+        return _render_evidence(snapshot, native)
     if form == "goplus":
-        return _encode(render_goplus(report, native))
-    address = checksum(report.token.address)
+        return _encode(render_goplus(snapshot.report, native))
     if form == "summary":
-        summary = render_summary(
-            report,
-            native,
-            chain=chain.slug,
-            address=address,
-            liquid_above_usd=liquid_above_usd,
-            has_owner_simulation=has_owner_simulation,
-        )
-        return _encode(summary)
-    features = native if form == "native" else render_compat(report, native)
-    envelope = _envelope(chain, address, features, error="", error_code=None)
-    return _encode(envelope if price is None else _priced(envelope, price, report.token))
+        return _encode(summary_of(snapshot, native))
+    features = native if form == "native" else render_compat(snapshot.report, native)
+    address = checksum(snapshot.report.token.address)
+    envelope = _envelope(snapshot.chain, address, features, error="", error_code=None)
+    return _encode(_priced(envelope, snapshot.price, snapshot.report.token))
+
+
+def native_of(snapshot: TokenSnapshot) -> NativeFeatures:
+    """Return the features of the native format."""
+    return render_native(
+        snapshot.report, clock=snapshot.clock, liquid_above_usd=snapshot.liquid_above_usd
+    )
+
+
+def summary_of(snapshot: TokenSnapshot, native: NativeFeatures) -> Summary:
+    """Return the summary; `native` are the features of the same snapshot."""
+    return render_summary(
+        snapshot.report,
+        native,
+        chain=snapshot.chain.slug,
+        address=checksum(snapshot.report.token.address),
+        liquid_above_usd=snapshot.liquid_above_usd,
+        has_owner_simulation=snapshot.has_owner_simulation,
+    )
 
 
 def render_refusal(chain: Chain, address: str, form: Format, error: TokenRefusedError) -> bytes:
@@ -97,19 +93,6 @@ def _shown(address: str) -> str:
         return address[:_ECHOED_CHARS].encode(errors="replace").decode()
 
 
-def clock_after(report: Report, chain: Chain, *, now_s: float) -> ContractClock | None:
-    """Return the contract clock read by the analysis, extrapolated to now. None: it was not read.
-
-    The offset between the chain's time and ours is kept.
-    """
-    token = report.token
-    if token.clock_block is None or token.clock_time_s is None:
-        return None
-    reading = Reading(block_number=token.clock_block, time_s=token.clock_time_s)
-    clock = clock_at(reading, block_interval_s=chain.clock_block_time_s)
-    return clock.moved_on(max(0, int(now_s) - token.scanned_at_s))
-
-
 def _envelope(
     chain: Chain, address: str, features: Features, *, error: str, error_code: str | None
 ) -> Envelope[Features]:
@@ -127,8 +110,10 @@ def _envelope(
 
 
 def _priced(
-    envelope: Envelope[Features], price: TokenPrice, token: ReportRow
+    envelope: Envelope[Features], price: TokenPrice | None, token: ReportRow
 ) -> Envelope[Features]:
+    if price is None:
+        return envelope
     circulating = whole_tokens(token.supply_raw - token.burned_raw, decimals=token.decimals)
     cap = price.usd * circulating
     is_plausible = 0 < cap <= HIGHEST_MARKET_CAP_USD and price.usd <= HIGHEST_PRICE_USD
@@ -158,11 +143,11 @@ class EvidenceBody(Shape, frozen=True, kw_only=True):
     """By key of the native format or of a check: why it has no answer."""
 
 
-def _render_evidence(report: Report, native: NativeFeatures, chain: Chain) -> bytes:
+def _render_evidence(snapshot: TokenSnapshot, native: NativeFeatures) -> bytes:
     """Return the evidence of a report, with the reasons for null keys, as JSON."""
-    token = report.token
+    report, token = snapshot.report, snapshot.report.token
     body = EvidenceBody(
-        chain=chain.slug,
+        chain=snapshot.chain.slug,
         contract_address=checksum(token.address),
         block_number=token.block_number,
         block_hash=token.block_hash,

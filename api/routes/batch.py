@@ -14,8 +14,8 @@ from api.formats.shapes import Envelope, NativeFeatures
 from api.formats.summary import Summary
 from api.routes.agent_keys import MAX_BODY_BYTES, require_json
 from api.routes.token import CALLER_RESPONSES, chain_of, coding_for, require_chain, respond
-from api.serving.answer_cache import CachedAnswer
 from api.serving.batch_service import MOST_TOKENS, BatchOutcome, BatchService, tell
+from api.serving.cached_answer import CachedAnswer
 from api.serving.packing import pack_once
 
 _OK = 200

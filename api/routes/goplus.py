@@ -30,8 +30,8 @@ from api.error_answers import (
 from api.formats.goplus_format import GoPlusToken
 from api.formats.shape_building import Shape
 from api.routes.token import chain_of, coding_for, require_chain, respond
-from api.serving.answer_cache import CachedAnswer
 from api.serving.batch_service import MOST_TOKENS, BatchOutcome, BatchService, tell
+from api.serving.cached_answer import CachedAnswer
 from api.serving.packing import pack_once
 from core.errors import InvalidAddressError, StoreError
 from core.primitives import parse_address

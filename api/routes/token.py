@@ -21,8 +21,8 @@ from api.formats.rendering import Format
 from api.formats.shapes import Envelope, NativeFeatures
 from api.formats.summary import Summary
 from api.served_chains import find_chain
-from api.serving.answer_cache import CachedAnswer
 from api.serving.answers import Answers
+from api.serving.cached_answer import CachedAnswer
 from api.serving.packing import Coding, choose_coding, unless_known
 
 _CHAIN = "assay_chain"

@@ -1,18 +1,23 @@
-"""Answers for one token: analysis, rendering and caching; equal concurrent requests share a run."""
+"""Answers for one token: analysis, rendering and caching.
+
+Equal concurrent requests share an analysis, whatever formats they ask for.
+"""
 
 import asyncio
-from itertools import product
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from itertools import count
 
 import msgspec
 import structlog
 
-from analysis.market.token_price import TokenPrice
 from analysis.token.admission import admit_address
 from api.deps import ApiDeps
-from api.formats.rendering import FORMATS, Format, render_failure, render_refusal, render_report
-from api.serving.answer_cache import AnswerCache, CachedAnswer
-from api.serving.packing import CODINGS, Coding, compress, is_worth_compressing, pack
-from config.chains import Chain
+from api.formats.rendering import Format, render_failure, render_refusal, render_report
+from api.formats.token_snapshot import TokenSnapshot, take_snapshot
+from api.serving.cached_answer import CachedAnswer
+from api.serving.packing import Coding, compress, is_worth_compressing, pack
+from api.serving.token_cache import CachedToken, TokenCache, TokenKey, Variant
 from core.errors import AssayError, InternalError, TokenRefusedError
 from core.primitives import Address
 from core.report import Report
@@ -35,12 +40,10 @@ class BrokenAnalysisError(InternalError):
 
 
 class Ask(msgspec.Struct, frozen=True, kw_only=True):
-    """One request for one token; equal ones share a run."""
+    """One request for a report; equal ones share a run."""
 
     chain: str
     address: Address
-    format: Format
-    is_priced: bool = False
     refresh: bool = False
     redecompile: bool = False
 
@@ -49,23 +52,24 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True):
         """True if the request must not be answered from the cache."""
         return self.refresh or self.redecompile
 
-
-CachePlace = tuple[str, str, Format, bool, Coding | None]
-"""Cache key: chain, address, format, whether with a price, coding."""
+    @property
+    def token(self) -> TokenKey:
+        """Return the key of its token."""
+        return self.chain, self.address
 
 
 class Answers:
-    """Encoded answers for all tokens of the served chains."""
+    """Snapshots and encoded answers for all tokens of the served chains."""
 
     def __init__(self, deps: ApiDeps):
         self._deps = deps
         self._chains = {chain.slug: chain for chain in deps.chains}
         self._keep_s = min(deps.settings.cache_s, MAX_CACHE_S)
-        self._cache = AnswerCache[CachePlace](
-            max_bytes=deps.settings.max_cached_bytes, now_s=deps.monotonic_s
-        )
-        self._answers = SingleFlight[Ask, CachedAnswer]()
-        self._compressed = SingleFlight[tuple[bytes | None, Coding], CachedAnswer]()
+        self._cache = TokenCache(max_bytes=deps.settings.max_cached_bytes, now_s=deps.monotonic_s)
+        self._started = count()
+        self._analyses = SingleFlight[Ask, CachedToken]()
+        self._prices = SingleFlight[int, TokenSnapshot]()
+        self._encodings = SingleFlight[tuple[int, Variant], CachedAnswer]()
 
     def cached(
         self, chain: str, address: str, form: Format, coding: Coding | None
@@ -75,9 +79,12 @@ class Answers:
 
         None if it is not cached. `address` is in lower case.
         """
-        answer = self._cache.get((chain, address, form, False, coding))
+        token = self._cache.get((chain, address))
+        if token is None:
+            return None
+        answer = token.get((form, False, coding))
         if answer is None and coding is not None:
-            plain = self._cache.get((chain, address, form, False, None))
+            plain = token.get((form, False, None))
             if plain is not None and not is_worth_compressing(plain):
                 return plain
         return answer
@@ -99,92 +106,64 @@ class Answers:
             parsed = admit_address(address)
         except TokenRefusedError as error:
             return pack(error.status, render_refusal(self._chains[chain], address, form, error))
-        ask = Ask(
-            chain=chain,
-            address=parsed,
-            format=form,
-            is_priced=is_priced,
-            refresh=refresh,
-            redecompile=redecompile,
-        )
-        answer = None if ask.recomputes else self._cache.get(_place(ask))
-        if answer is None:
-            answer = await self._answers.run(ask, lambda: self._make(ask))
+        ask = Ask(chain=chain, address=parsed, refresh=refresh, redecompile=redecompile)
+        try:
+            token = await self._find(ask)
+            answer = await self._rendered(ask, token, form, is_priced=is_priced)
+        except (AssayError, TimeoutError):
+            return pack(500, render_failure(self._chains[chain], parsed, form))
         if coding is None or not is_worth_compressing(answer):
             return answer
-        return await self._in_coding(ask, answer, coding)
+        variant = (form, is_priced, coding)
+
+        async def run() -> CachedAnswer:
+            return await asyncio.to_thread(compress, answer, coding)
+
+        return await self._encoded(ask, token, variant, run)
+
+    async def snapshot(
+        self, *, chain: str, address: str, is_priced: bool = False, refresh: bool = False
+    ) -> TokenSnapshot:
+        """Return the snapshot from which all answers for the token are rendered now.
+
+        Its `is_final` is false while a part is pending: ask again after UNSETTLED_CACHE_S. Raises
+        TokenRefusedError for an address that is no token, UpstreamError, InternalError and
+        TimeoutError for an analysis that failed.
+        """
+        ask = Ask(chain=chain, address=admit_address(address), refresh=refresh)
+        token = await self._find(ask)
+        if isinstance(token.found, TokenRefusedError):
+            raise token.found
+        found = await self._priced(ask, token, token.found) if is_priced else token.found
+        return token.complete(found)
 
     async def aclose(self) -> None:
         """Cancel all running analyses and compressions."""
-        await self._answers.aclose()
-        await self._compressed.aclose()
+        await self._analyses.aclose()
+        await self._prices.aclose()
+        await self._encodings.aclose()
 
-    async def _in_coding(self, ask: Ask, plain: CachedAnswer, coding: Coding) -> CachedAnswer:
-        """Return the compressed answer; one thread compresses for all concurrent callers."""
-        place, packed = _place(ask), _place(ask, coding)
-        kept = self._cache.get(packed)
-        if kept is not None and kept.tag == plain.tag:
-            return kept
+    async def _find(self, ask: Ask) -> CachedToken:
+        """Return the cached token, or analyse it. Raises UpstreamError, InternalError,
+        TimeoutError, which are not cached."""
+        token = None if ask.recomputes else self._cache.get(ask.token)
+        return token or await self._analyses.run(ask, lambda: self._analyse(ask))
 
-        async def run() -> CachedAnswer:
-            answer = await asyncio.to_thread(compress, plain, coding)
-            self._cache.put_beside(packed, answer, of=place, made_from=plain)
-            return answer
-
-        return await self._compressed.run((plain.tag, coding), run)
-
-    async def _make(self, ask: Ask) -> CachedAnswer:
-        """Compute the answer and cache it for as long as allowed. Our failures are not cached."""
-        chain = self._chains[ask.chain]
+    async def _analyse(self, ask: Ask) -> CachedToken:
+        """Return what an analysis finds, cached for as long as allowed, or what a later one
+        found."""
+        started_as, keep_s = next(self._started), self._keep_s
+        found: TokenSnapshot | TokenRefusedError
         try:
-            answer, keep_s = await self._judge(ask, chain)
+            with _failures_logged(ask):
+                found = self._snapshot(ask, await self._report(ask))
+            if not found.is_final:
+                keep_s = min(UNSETTLED_CACHE_S, keep_s)
         except TokenRefusedError as error:
-            body = render_refusal(chain, ask.address, ask.format, error)
-            answer, keep_s = pack(error.status, body), self._keep_s
-        except (AssayError, TimeoutError) as error:
-            _report_failure(ask, error)
-            return pack(500, render_failure(chain, ask.address, ask.format))
-        if ask.recomputes:
-            for form, priced, coding in product(FORMATS, (False, True), (None, *CODINGS)):
-                self._cache.drop((ask.chain, ask.address, form, priced, coding))
-        self._cache.put(_place(ask), answer, for_s=keep_s)
-        return answer
-
-    async def _judge(self, ask: Ask, chain: Chain) -> tuple[CachedAnswer, float]:
-        """Return the answer of an analysed token, and for how many seconds it may be cached."""
-        try:
-            report = await self._report(ask)
-            price = await self._price(ask, report)
-            clock, now_s = self._deps.read_clock(ask.chain), self._deps.now_s()
-
-            def render() -> CachedAnswer:
-                body = render_report(
-                    report,
-                    chain,
-                    ask.format,
-                    now_s=now_s,
-                    liquid_above_usd=self._deps.liquid_above_usd,
-                    has_owner_simulation=self._deps.has_owner_simulation,
-                    clock=clock,
-                    price=price,
-                )
-                return pack(200, body)
-
-            is_large = len(report.pools or ()) > LARGE_POOLS
-            answer = await asyncio.to_thread(render) if is_large else render()
-        except (AssayError, TimeoutError):
-            raise
-        except Exception as error:
-            raise BrokenAnalysisError from error
-        if is_final(report):
-            return answer, self._keep_s
-        unsettled = msgspec.structs.replace(answer, is_final=False)
-        return unsettled, min(UNSETTLED_CACHE_S, self._keep_s)
-
-    async def _price(self, ask: Ask, report: Report) -> TokenPrice | None:
-        if not ask.is_priced or self._deps.read_price is None:
-            return None
-        return await self._deps.read_price(ask.chain, report)
+            found = error
+        until_s = self._deps.monotonic_s() + keep_s
+        made = CachedToken(found, started_as=started_as, until_s=until_s)
+        return self._cache.put(ask.token, made)
 
     async def _report(self, ask: Ask) -> Report:
         """Return the report; the analysis goes on where it takes too long. Raises TimeoutError."""
@@ -193,22 +172,106 @@ class Answers:
         )
         return await asyncio.wait_for(report, self._deps.answer_within_s)
 
+    def _snapshot(self, ask: Ask, report: Report) -> TokenSnapshot:
+        return take_snapshot(
+            report,
+            self._chains[ask.chain],
+            now_s=self._deps.now_s(),
+            liquid_above_usd=self._deps.liquid_above_usd,
+            has_owner_simulation=self._deps.has_owner_simulation,
+            clock=self._deps.read_clock(ask.chain),
+        )
 
-def is_final(report: Report) -> bool:
-    """True if no part of the report is pending."""
-    return report.token.is_settled and not any(
-        "pending" in (pool.buy, pool.sell) for pool in report.pools or ()
+    async def _priced(self, ask: Ask, token: CachedToken, snapshot: TokenSnapshot) -> TokenSnapshot:
+        """Return the snapshot with a price, asked for once in the token's life."""
+        read_price = self._deps.read_price
+        if read_price is None:
+            return snapshot
+
+        async def run() -> TokenSnapshot:
+            price = await read_price(ask.chain, snapshot.report)
+            token.priced = msgspec.structs.replace(snapshot, price=price)
+            return token.priced
+
+        return token.priced or await self._prices.run(token.started_as, run)
+
+    async def _rendered(
+        self, ask: Ask, token: CachedToken, form: Format, *, is_priced: bool
+    ) -> CachedAnswer:
+        """Return the uncompressed answer. Raises AssayError or TimeoutError from the price, and
+        BrokenAnalysisError."""
+        variant, found = (form, is_priced, None), token.found
+        kept = token.get(variant)
+        if kept is not None:
+            return kept
+        if isinstance(found, TokenRefusedError):
+            body = render_refusal(self._chains[ask.chain], ask.address, form, found)
+            return self._keep(ask, token, variant, pack(found.status, body))
+        with _failures_logged(ask):
+            snapshot = await self._priced(ask, token, found) if is_priced else found
+            if form == "evidence":
+                snapshot = token.complete(snapshot)
+            if len(snapshot.report.pools or ()) <= LARGE_POOLS:
+                return self._keep(ask, token, variant, _render(snapshot, form))
+
+            async def run() -> CachedAnswer:
+                return await asyncio.to_thread(_render, snapshot, form)
+
+            return await self._encoded(ask, token, variant, run)
+
+    async def _encoded(
+        self,
+        ask: Ask,
+        token: CachedToken,
+        variant: Variant,
+        run: Callable[[], Awaitable[CachedAnswer]],
+    ) -> CachedAnswer:
+        """Return the answer as kept, or as `run` makes it, once for all concurrent callers."""
+        kept = token.get(variant)
+        if kept is not None:
+            return kept
+
+        async def make() -> CachedAnswer:
+            return self._keep(ask, token, variant, await run())
+
+        return await self._encodings.run((token.started_as, variant), make)
+
+    def _keep(
+        self, ask: Ask, token: CachedToken, variant: Variant, answer: CachedAnswer
+    ) -> CachedAnswer:
+        self._cache.add(ask.token, token, variant, answer)
+        return answer
+
+
+def _render(snapshot: TokenSnapshot, form: Format) -> CachedAnswer:
+    answer = pack(200, render_report(snapshot, form))
+    return msgspec.structs.replace(answer, is_final=snapshot.is_final)
+
+
+@contextmanager
+def _failures_logged(ask: Ask) -> Iterator[None]:
+    """Log failures, with a traceback only for internal errors; raise a bug as an internal error."""
+    try:
+        yield
+    except TokenRefusedError:
+        raise
+    except (AssayError, TimeoutError) as error:
+        _report_failure(ask, error)
+        raise
+    except Exception as error:
+        _report_failure(ask, error)
+        raise BrokenAnalysisError from error
+
+
+def _report_failure(ask: Ask, error: Exception) -> None:
+    is_foreign = isinstance(error, TimeoutError) or (
+        isinstance(error, AssayError) and not isinstance(error, InternalError)
     )
-
-
-def _report_failure(ask: Ask, error: AssayError | TimeoutError) -> None:
-    """Log a failure; with a traceback only for internal errors."""
-    ours = error if isinstance(error, InternalError) else None
     reason = str(error) or type(error).__name__
     _log.warning(
-        "analysis failed", chain=ask.chain, token=ask.address, reason=reason, exc_info=ours
+        "analysis failed",
+        chain=ask.chain,
+        token=ask.address,
+        reason=reason,
+        exc_info=None if is_foreign else error,
     )
-
-
-def _place(ask: Ask, coding: Coding | None = None) -> CachePlace:
-    return ask.chain, ask.address, ask.format, ask.is_priced, coding

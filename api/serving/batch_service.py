@@ -20,8 +20,8 @@ from api.error_answers import (
     ValidationBody,
 )
 from api.formats.rendering import Format
-from api.serving.answer_cache import CachedAnswer
 from api.serving.answers import Answers
+from api.serving.cached_answer import CachedAnswer
 from core.errors import StoreError
 from core.fields.field import Pending
 

@@ -19,8 +19,8 @@ from api.auth.keys import Caller, Keyring
 from api.auth.limits import KeyLimits
 from api.error_answers import LedgerDownError, RefusalError
 from api.formats.rendering import Format
-from api.serving.answer_cache import CachedAnswer
 from api.serving.answers import Answers
+from api.serving.cached_answer import CachedAnswer
 from api.serving.cors import CorsPolicy
 from api.serving.methods import as_get, without_body
 from api.serving.packing import Coding, choose_coding, pack, unless_known

@@ -12,7 +12,7 @@ from typing import Literal, get_args
 import msgspec
 import zstandard
 
-from api.serving.answer_cache import CachedAnswer, FixedHeaders
+from api.serving.cached_answer import CachedAnswer, FixedHeaders
 
 Coding = Literal["zstd", "gzip"]
 
@@ -55,10 +55,18 @@ def compress(answer: CachedAnswer, coding: Coding) -> CachedAnswer:
     if coding == "gzip":
         body = gzip.compress(answer.body, _GZIP_LEVEL, mtime=0)
     else:
-        body = zstandard.ZstdCompressor(level=_ZSTD_LEVEL).compress(answer.body)
+        body = zstd(answer.body, level=_ZSTD_LEVEL)
     tagged = () if answer.tag is None else _tagged(answer.tag)
     headers = (_JSON, _length(body), (b"content-encoding", coding.encode()), *tagged)
     return CachedAnswer(status=answer.status, body=body, tag=answer.tag, headers=headers)
+
+
+def zstd(body: bytes, *, level: int) -> bytes:
+    """Return the body compressed, in no more memory than its length.
+
+    The library returns the buffer that it allocated for the worst case, as long as the body.
+    """
+    return bytes(memoryview(zstandard.ZstdCompressor(level=level).compress(body)))
 
 
 async def pack_once(body: bytes, coding: Coding | None) -> CachedAnswer:

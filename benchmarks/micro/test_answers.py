@@ -6,6 +6,7 @@ import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
 from api.formats.rendering import Format, render_report
+from api.formats.token_snapshot import take_snapshot
 from api.serving.packing import Coding, compress, pack
 from config.chains import Chain
 from config.load import load_chains
@@ -31,7 +32,8 @@ def report() -> Report:
 
 def body_of(report: Report, chain: Chain, form: Format) -> bytes:
     """A body, ten seconds after the report's block."""
-    return render_report(report, chain, form, now_s=MINED_AT_S + 10, liquid_above_usd=LIQUID_USD)
+    snapshot = take_snapshot(report, chain, now_s=MINED_AT_S + 10, liquid_above_usd=LIQUID_USD)
+    return render_report(snapshot, form)
 
 
 @pytest.mark.parametrize("form", get_args(Format))

@@ -1,21 +1,21 @@
 """Compacts a store in a process of its own. Blocks; asynchronous callers use a thread."""
 
-import os
-import select
+import sqlite3
 import subprocess
 from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import IO, cast
 
 import msgspec
 
 from core.errors import StoreError
-from sql.child_process import child_of
+from sql.child_process import child_of, read_some
 from sql.lake.compaction import CompactionProgress, CompactionRequest, CompactionResult
 from sql.lake.compaction_process import CompactionFailure, CompactionLine, CompactionOrder
+from sql.store_files import StoreFiles
 
-_READ_BYTES = 1 << 16
-_LOOK_EVERY_MS = 200
+_LOOK_EVERY_S = 0.2
+_NICENESS = 19
 
 
 def run_compaction(
@@ -31,7 +31,11 @@ def run_compaction(
     round goes on. Returns None then. Raises StoreError, also when another process is compacting.
     """
     order = CompactionOrder(prefix=str(store.absolute()), request=request)
-    with child_of("sql.lake.compaction_process", msgspec.json.encode(order)) as process:
+    message = msgspec.json.encode(order)
+    with (
+        _kept_open(StoreFiles(prefix=store)),
+        child_of("sql.lake.compaction_process", message, niceness=_NICENESS) as process,
+    ):
         for line in _lines(process, is_stopped):
             match line:
                 case CompactionProgress():
@@ -46,18 +50,34 @@ def run_compaction(
         raise StoreError(path=str(store), reason=reason)
 
 
+@contextmanager
+def _kept_open(files: StoreFiles) -> Iterator[None]:
+    """Keep the serving state open in this process.
+
+    The child has it open in SQLite and in DuckDB, which has a SQLite of its own: where that closes
+    the file, the system ends all locks that the child has on it. Whoever else closes it then takes
+    itself for the last, and removes the write-ahead log that the child goes on writing.
+    """
+    if not files.serving.exists():
+        yield  # the child says so
+        return
+    try:
+        with closing(sqlite3.connect(files.serving)) as keeper:
+            keeper.execute("select count(*) from sqlite_schema").fetchone()
+            yield
+    except sqlite3.Error as error:
+        raise StoreError(path=str(files.serving), reason=str(error)) from error
+
+
 def _lines(
     process: "subprocess.Popen[bytes]", is_stopped: Callable[[], bool]
 ) -> Iterator[CompactionLine]:
     """Yield what a process tells until it ends or is to be stopped."""
-    out = cast(IO[bytes], process.stdout).fileno()
-    output = select.poll()
-    output.register(out)
     buffer = b""
     while not is_stopped():
-        if not output.poll(_LOOK_EVERY_MS):
+        some = read_some(process, wait_s=_LOOK_EVERY_S)
+        if some is None:
             continue
-        some = os.read(out, _READ_BYTES)
         if not some:
             return
         *lines, buffer = (buffer + some).split(b"\n")

@@ -5,7 +5,7 @@ import gzip
 import pytest
 import zstandard
 
-from api.serving.answer_cache import CachedAnswer
+from api.serving.cached_answer import CachedAnswer
 from api.serving.packing import CODINGS, Coding, choose_coding, compress, pack, unless_known
 
 BODY = b'{"features":' + b"[1,2,3]" * 1_000 + b"}"

@@ -7,6 +7,7 @@ import pytest
 
 from analysis.market.token_price import TokenPrice, pool_spot
 from api.formats.rendering import render_report
+from api.formats.token_snapshot import take_snapshot
 from core.report import Report
 from harness.api.samples import TOKEN, make_pool, make_report
 from harness.api.world import World, make_chain
@@ -18,7 +19,9 @@ CHAIN = make_chain(1, "ethereum")
 def rendered(price: TokenPrice | None) -> tuple[object, ...]:
     report = make_report(decimals=2, supply_raw=1_000_00, burned_raw=400_00)
     body = msgspec.json.decode(
-        render_report(report, CHAIN, "native", now_s=0, liquid_above_usd=100.0, price=price)
+        render_report(
+            take_snapshot(report, CHAIN, now_s=0, liquid_above_usd=100.0, price=price), "native"
+        )
     )
     return tuple(body[field] for field in FIELDS)
 
@@ -45,7 +48,9 @@ def test_no_market_cap_without_supply_or_belief(supply: int, burned: int) -> Non
     report = make_report(decimals=0, supply_raw=supply, burned_raw=burned)
     price = TokenPrice(usd=1.0, source="aggregator")
     body = msgspec.json.decode(
-        render_report(report, CHAIN, "native", now_s=0, liquid_above_usd=100.0, price=price)
+        render_report(
+            take_snapshot(report, CHAIN, now_s=0, liquid_above_usd=100.0, price=price), "native"
+        )
     )
     assert body["market_cap_usd"] is None
     assert body["token_usd_price"] == 1.0

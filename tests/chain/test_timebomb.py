@@ -18,8 +18,8 @@ from analysis.token.contract_clock import ClockRead, ContractClock, Reading, clo
 from analysis.token.deadline_state import read_clock_state
 from analysis.token.judge_code import CodeVerdict, judge_code
 from api.formats.native import render_native
-from api.formats.rendering import clock_after
 from api.formats.shapes import NativeFeatures
+from api.formats.token_snapshot import clock_after
 from config.chains import Chain as ChainFacts
 from core.primitives import Address, BlockRef, Hash32
 from core.report import Report

@@ -9,9 +9,9 @@ import msgspec
 from analysis.pipeline.chain_context import ChainContext
 from analysis.pipeline.scan import scan
 from api.formats.native import render_native
-from api.formats.rendering import clock_after
 from api.formats.shapes import NativeFeatures, settled
 from api.formats.summary import Summary, render_summary
+from api.formats.token_snapshot import clock_after
 from core.errors import TokenRefusedError
 from core.fields.static_findings import StaticFindings
 from demo.layout import World

@@ -1,0 +1,73 @@
+"""One report at one moment: what every format of a token's answer is rendered from."""
+
+import msgspec
+
+from analysis.market.token_price import TokenPrice
+from analysis.token.contract_clock import ContractClock, Reading, clock_at
+from config.chains import Chain
+from core.report import Report
+
+
+class TokenSnapshot(msgspec.Struct, frozen=True, kw_only=True):
+    """A report with all else that its answers depend on, so that no two formats of it disagree."""
+
+    chain: Chain
+    report: Report
+    taken_at_s: float
+    """Unix seconds. The report was made at `report.token.scanned_at_s`, at or before."""
+    clock: ContractClock | None
+    """What a contract of the chain sees at `taken_at_s`; deadlines are judged by it. None: it was
+    not read."""
+    liquid_above_usd: float
+    """A pool counts as liquid above this, not at it."""
+    has_owner_simulation: bool
+    """True if the deployment simulates whether the owner can change balances."""
+    price: TokenPrice | None = None
+    """None: not asked for, or no source has one."""
+
+    @property
+    def is_final(self) -> bool:
+        """True if no part of the report is pending; else a later snapshot will say more."""
+        report = self.report
+        return report.token.is_settled and not any(
+            "pending" in (pool.buy, pool.sell) for pool in report.pools or ()
+        )
+
+    def age_s(self, now_s: float) -> float:
+        """Return the age of the report in seconds, not of this snapshot of it."""
+        return max(0.0, now_s - self.report.token.scanned_at_s)
+
+
+def take_snapshot(
+    report: Report,
+    chain: Chain,
+    *,
+    now_s: float,
+    liquid_above_usd: float,
+    has_owner_simulation: bool = False,
+    clock: ContractClock | None = None,
+    price: TokenPrice | None = None,
+) -> TokenSnapshot:
+    """Return the snapshot of a report now. Without a clock, the report's is extrapolated to now."""
+    return TokenSnapshot(
+        chain=chain,
+        report=report,
+        taken_at_s=now_s,
+        clock=clock or clock_after(report, chain, now_s=now_s),
+        liquid_above_usd=liquid_above_usd,
+        has_owner_simulation=has_owner_simulation,
+        price=price,
+    )
+
+
+def clock_after(report: Report, chain: Chain, *, now_s: float) -> ContractClock | None:
+    """Return the contract clock read by the analysis, extrapolated to now. None: it was not read.
+
+    The offset between the chain's time and ours is kept.
+    """
+    token = report.token
+    if token.clock_block is None or token.clock_time_s is None:
+        return None
+    reading = Reading(block_number=token.clock_block, time_s=token.clock_time_s)
+    clock = clock_at(reading, block_interval_s=chain.clock_block_time_s)
+    return clock.moved_on(max(0, int(now_s) - token.scanned_at_s))
