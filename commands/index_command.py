@@ -9,7 +9,7 @@ from commands.loading import loading
 @click.command("index")
 @click.argument("chain", type=CHAIN)
 @click.option("--from", "from_block", type=click.IntRange(0), help="First block; else follow.")
-@click.option("--to", "to_block", type=click.IntRange(0), help="Last block; else the head's final.")
+@click.option("--to", "to_block", type=click.IntRange(0), help="Last block; else the last final.")
 def index_command(chain: str, from_block: int | None, to_block: int | None) -> None:
     """Follow a chain, or back-fill a range of it and end. Goes on where it was left.
 
