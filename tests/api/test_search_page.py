@@ -97,7 +97,7 @@ async def test_a_line_has_the_verdict_and_the_headline_of_the_page(
     fill(store, token(1, "TRAP", usd=5e4, pool=make_pool(sell="refused", sell_tax=None)))
     response = await find(client_of(world, store), "trap")
     text = read(response).text
-    assert "danger" in text
+    assert "Danger" in text
     assert "sell" in text.lower()
     assert "$50k liquidity" in text
 
@@ -271,6 +271,19 @@ async def test_a_closed_deployment_lists_nothing_to_strangers(street: Street, st
     found = await browser.client.get(f"{PUBLIC}/search?q=cat")
     assert links(found) == [page_of(1)]
     assert found.headers["cache-control"] == "no-store"
+
+
+async def test_a_store_out_of_reach_leaves_the_search_by_address(
+    world: World, store: Store
+) -> None:
+    client = client_of(world, store, served=BOTH)
+    store.close()
+    front = await client.get("/")
+    assert (front.status_code, links(front)) == (200, [])
+    assert links(await find(client, address(5))) == [page_of(5), page_of(5, "chain_56")]
+    down = await client.get("/search?q=cat")
+    assert down.status_code == 503
+    assert "An address finds its token" in read(down).text
 
 
 async def test_searches_count_as_pages(world: World, store: Store) -> None:
