@@ -8,7 +8,6 @@ from litestar import Litestar, Response, Router
 from litestar.datastructures import State
 from litestar.exceptions import NotFoundException
 from litestar.openapi import OpenAPIConfig
-from litestar.openapi.plugins import JsonRenderPlugin
 from litestar.openapi.spec import Components, SecurityScheme
 from litestar.plugins.prometheus import PrometheusConfig
 from litestar.status_codes import HTTP_404_NOT_FOUND
@@ -20,7 +19,8 @@ from api.auth.rate_windows import LocalWindows, SharedWindows
 from api.auth.usage_counters import UsageCounters
 from api.deps import ApiDeps
 from api.error_answers import EXCEPTION_HANDLERS
-from api.openapi import ClosedShapes
+from api.openapi.described_shapes import DescribedShapes
+from api.openapi.served_document import ServedDocument
 from api.pages.page_rendering import explain
 from api.routes import dashboard, root, signin, token_page
 from api.routes.agent_keys import issue_trial_key, trial_terms
@@ -38,6 +38,7 @@ from api.serving.cached_answer_app import CachedAnswerApp
 from api.serving.cors import CorsPolicy
 from api.serving.methods import allow_head
 from api.sign_in.issuer import Issuer
+from config.chains import Chain
 from sql.accounts import Accounts
 
 VERSION = "0.5.0"
@@ -95,8 +96,8 @@ def create_app(deps: ApiDeps) -> CachedAnswerApp:
         exception_handlers=EXCEPTION_HANDLERS,
         before_send=[add_expiry_headers(keyring, deps.now_s), allow_head],
         middleware=[_metrics().middleware],
-        openapi_config=_openapi(),
-        plugins=[ClosedShapes()],
+        openapi_config=_openapi(deps.chains[0]),
+        plugins=[DescribedShapes()],
         logging_config=None,
         debug=False,
     )
@@ -155,15 +156,19 @@ def _refuse_in_json(response: Response[Any]) -> Response[Any]:
     return response
 
 
-def _openapi() -> OpenAPIConfig:
+def _openapi(example_chain: Chain) -> OpenAPIConfig:
     return OpenAPIConfig(
         title="Assay",
+        use_handler_docstrings=True,
         version=VERSION,
-        description="Token-safety findings for EVM chains.",
         openapi_router=Router(
             "/schema", route_handlers=[], include_in_schema=False, after_request=_refuse_in_json
         ),
-        render_plugins=[JsonRenderPlugin(path=["/", "/openapi.json"])],
+        render_plugins=[
+            ServedDocument(
+                example_chain=example_chain, version=VERSION, path=["/", "/openapi.json"]
+            )
+        ],
         components=Components(
             security_schemes={
                 "ApiKey": SecurityScheme(

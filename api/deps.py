@@ -37,14 +37,15 @@ class ChainState(msgspec.Struct, frozen=True, kw_only=True):
     """Whether one served chain is being followed."""
 
     chain: str
-    """Slug."""
+    """Slug of the chain."""
     is_ready: bool
+    """The chain's node answers, and we are close to its head."""
     head: int | None
     """Newest block of the node. None: the node has not answered yet."""
     tip: int | None
     """Newest block stored. None: none yet."""
     reason: str = ""
-    """Reason for not being ready."""
+    """Why it is not ready. Empty: it is."""
 
 
 class ApiDeps(msgspec.Struct, frozen=True, kw_only=True):
