@@ -8,12 +8,9 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from api.openapi.examples import Body, Examples
+from api.openapi.examples import Examples, JsonObject
 from api.openapi.headers import IF_NONE_MATCH, header_components, headers_of
 from api.openapi.key_examples import add_key_examples
-
-Node = dict[str, Any]
-"""A JSON object of the document."""
 
 _MODULE: Final = re.compile(r"(?<![A-Za-z])(?:[a-z][a-z_]*\.)+")
 
@@ -47,7 +44,7 @@ its headers.
 _METHODS: Final = ("get", "post", "put", "patch", "delete")
 
 
-def describe(document: Node, examples: Examples, *, version: str) -> Node:
+def describe(document: JsonObject, examples: Examples, *, version: str) -> JsonObject:
     """Return the document with everything described. `document` is the framework's, as JSON."""
     served = _renamed(document)
     served["info"] = {
@@ -68,13 +65,13 @@ def describe(document: Node, examples: Examples, *, version: str) -> Node:
     return served
 
 
-def operations_of(document: Node) -> Iterator[Node]:
+def operations_of(document: JsonObject) -> Iterator[JsonObject]:
     """Return every operation."""
     for item in document["paths"].values():
         yield from (item[method] for method in _METHODS if method in item)
 
 
-def _renamed(document: Node) -> Node:
+def _renamed(document: JsonObject) -> JsonObject:
     """Return a copy whose schemas are called what they are, not after modules."""
     names = {name: _name(name) for name in document["components"]["schemas"]}
 
@@ -88,7 +85,7 @@ def _renamed(document: Node) -> Node:
             for key, value in node.items()
         }
 
-    made: Node = copied(document)
+    made: JsonObject = copied(document)
     schemas = made["components"]["schemas"]
     made["components"]["schemas"] = {
         names[name]: {**schema, "title": names[name]} for name, schema in schemas.items()
@@ -106,7 +103,7 @@ def _renamed_reference(reference: str, names: Mapping[str, str]) -> str:
     return f"{folder}/{names[name]}"
 
 
-def _add_headers(operation: Node) -> None:
+def _add_headers(operation: JsonObject) -> None:
     takes_key = bool(operation.get("security"))
     operation.setdefault("security", [])  # stated, so that nobody takes it for forgotten
     is_stored = "304" in operation["responses"]
@@ -118,7 +115,7 @@ def _add_headers(operation: Node) -> None:
             response["headers"] = headers
 
 
-def _add_parameters(operation: Node, examples: Examples) -> None:
+def _add_parameters(operation: JsonObject, examples: Examples) -> None:
     """Give each parameter an example, its own default where it has one."""
     known = {
         "chain": examples.chain,
@@ -132,7 +129,9 @@ def _add_parameters(operation: Node, examples: Examples) -> None:
             schema["examples"] = [known[name] if name in known else schema["default"]]
 
 
-def _add_body_examples(operation: Node, answers: Mapping[str, Body], examples: Examples) -> None:
+def _add_body_examples(
+    operation: JsonObject, answers: Mapping[str, JsonObject], examples: Examples
+) -> None:
     for media in operation.get("requestBody", {}).get("content", {}).values():
         _show(media, {name: answers[name] for name in schemas_in(media["schema"])})
     for status, response in operation["responses"].items():
@@ -145,13 +144,13 @@ def _add_body_examples(operation: Node, answers: Mapping[str, Body], examples: E
                 _show(media, bodies or examples.refusals(int(status), name))
 
 
-def schemas_in(schema: Node) -> list[str]:
+def schemas_in(schema: JsonObject) -> list[str]:
     """Return the names of the schemas that a body is one of."""
     options = schema.get("oneOf") or schema.get("anyOf") or [schema]
     return [each["$ref"].rpartition("/")[2] for each in options if "$ref" in each]
 
 
-def _show(media: Node, bodies: Mapping[str, Body]) -> None:
+def _show(media: JsonObject, bodies: Mapping[str, JsonObject]) -> None:
     if bodies:
         shown = media.setdefault("examples", {})
         shown |= {name: {"value": body} for name, body in bodies.items()}

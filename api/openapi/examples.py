@@ -19,8 +19,8 @@ from core.errors import RefusalCode, TokenRefusedError
 from core.primitives import checksum
 from core.report import Report
 
-Body = dict[str, Any]
-"""A decoded JSON body."""
+JsonObject = dict[str, Any]
+"""A decoded object: of the document, or a body."""
 
 _AGE_S = 5
 _LIQUID_ABOVE_USD = 100.0
@@ -44,12 +44,12 @@ class Examples:
         """Of the token that the examples are about."""
         self.chain = chain.slug
 
-    def answers(self) -> dict[str, Body]:
+    def answers(self) -> dict[str, JsonObject]:
         """Return the one example of each successful body, by the name of its schema."""
         of_token = self._snapshots[0]
         first = {form: _decoded(render_report(of_token, form)) for form in FORMATS}
         token = of_token.report.token.address
-        bodies: dict[str, Body] = msgspec.json.decode(_read("example_bodies.json"))
+        bodies: dict[str, JsonObject] = msgspec.json.decode(_read("example_bodies.json"))
         return {
             **bodies,
             **{schema: first[form] for form, schema in _SCHEMAS.items()},
@@ -62,7 +62,7 @@ class Examples:
             "BatchRequest": {"addresses": [self.address], "response_format": "summary"},
         }
 
-    def refusals(self, status: int, schema: str) -> dict[str, Body]:
+    def refusals(self, status: int, schema: str) -> dict[str, JsonObject]:
         """Return the bodies of tokens that have no answer, by error code."""
         form: Format = "summary" if schema == "Summary" else "native"
         if schema not in ("Summary", "RefusedToken"):
@@ -75,7 +75,7 @@ class Examples:
             if status == 422  # noqa: PLR2004 - HTTP's
         }
 
-    def more(self) -> list[tuple[str, Body]]:
+    def more(self) -> list[tuple[str, JsonObject]]:
         """Return bodies that are no examples themselves, but have some for keys that the first
         report leaves null."""
         schemas: dict[Format, str] = {**_SCHEMAS, "goplus": "GoPlusToken"}
@@ -123,8 +123,8 @@ def _read(name: str) -> bytes:
     return (files("api.openapi") / name).read_bytes()
 
 
-def _decoded(body: bytes) -> Body:
-    decoded: Body = msgspec.json.decode(body)
+def _decoded(body: bytes) -> JsonObject:
+    decoded: JsonObject = msgspec.json.decode(body)
     return decoded
 
 

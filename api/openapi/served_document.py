@@ -6,8 +6,8 @@ import msgspec
 from litestar import Litestar, Request
 from litestar.openapi.plugins import JsonRenderPlugin
 
-from api.openapi.document import Node, describe
-from api.openapi.examples import Examples
+from api.openapi.document import describe
+from api.openapi.examples import Examples, JsonObject
 from config.chains import Chain
 
 
@@ -20,7 +20,7 @@ class ServedDocument(JsonRenderPlugin):
         self._version = version
         self._encoded: bytes | None = None
 
-    def document(self, router: Litestar) -> Node:
+    def document(self, router: Litestar) -> JsonObject:
         """Return the document of an application."""
         generated = router.openapi_schema.to_schema()
         return describe(generated, Examples(self._chain), version=self._version)
