@@ -5,6 +5,7 @@ transfers and with reorgs; the followers of all six run in another, on one store
 """
 
 import argparse
+import os
 import subprocess
 import sys
 import tempfile
@@ -86,6 +87,7 @@ def preload_transfers(store: Path, *, millions: float) -> None:
     """Fill a new store with what so many transfers of one of the chains leave in it."""
     if millions:
         grow(store, int(millions * 1e6), is_followed=False)
+        os.sync()  # else the first commits wait until the disk has taken gigabytes
 
 
 def watch(followers: Child, *, minutes: float) -> None:

@@ -1,5 +1,7 @@
 """Starts a module of ours in a process of its own: what happens there happens there only."""
 
+import os
+import select
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -8,6 +10,7 @@ from pathlib import Path
 from typing import IO, cast
 
 _ROOT = Path(__file__).parents[1]
+_READ_BYTES = 1 << 16
 
 
 @contextmanager
@@ -36,3 +39,14 @@ def child_of(module: str, request: bytes) -> Iterator["subprocess.Popen[bytes]"]
         process.kill()
         process.wait()
         cast(IO[bytes], process.stdout).close()
+
+
+def read_some(process: "subprocess.Popen[bytes]", *, wait_s: float) -> bytes | None:
+    """Return what a process has written, waiting for it no longer than that. None: nothing yet.
+
+    Empty: there is no more.
+    """
+    out = cast(IO[bytes], process.stdout).fileno()
+    output = select.poll()  # select() itself takes no number above 1,023
+    output.register(out)
+    return os.read(out, _READ_BYTES) if output.poll(1_000 * wait_s) else None

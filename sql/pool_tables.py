@@ -102,16 +102,12 @@ def pools_of(
     tokens themselves, as those have pools without number. `at_most` bounds the pools per contract
     (one may hold all): half of them the oldest and half the newest.
     """
-    if quotes is None:
-        return store.fetch(
-            "pools/list_of_token", PoolRow, chain_id=chain_id, token=blob(token), at_most=at_most
-        )
     return store.fetch(
-        "pools/list_between",
+        "pools/list_of_token",
         PoolRow,
         chain_id=chain_id,
         token=blob(token),
-        others=_hex_list(quotes),
+        others=None if quotes is None else _hex_list(quotes),
         at_most=at_most,
     )
 

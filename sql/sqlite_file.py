@@ -74,6 +74,14 @@ class Reader:
         """Return all rows as they are stored: blobs as bytes. Raises StoreError."""
         return self._run(query, params)[1]
 
+    def stream(
+        self, query: str, /, *, at_once: int, **params: object
+    ) -> Iterator[list[tuple[Any, ...]]]:
+        """Yield the rows as they are stored, in pieces of so many. Raises StoreError."""
+        cursor = self._connection.execute(load_statement(query, self._queries), params)
+        while rows := cursor.fetchmany(at_once):
+            yield rows
+
     def _run(
         self, query: str, params: dict[str, object] | Sequence[object]
     ) -> tuple[list[str], list[tuple[Any, ...]]]:
@@ -122,11 +130,20 @@ class Transaction(Reader):
 class SqliteFile:
     """One open file. Thread-safe; several processes may have the same file open."""
 
-    def __init__(self, path: Path, layout: FileLayout, *, wait_s: float = _WAIT_S) -> None:
+    def __init__(
+        self,
+        path: Path,
+        layout: FileLayout,
+        *,
+        wait_s: float = _WAIT_S,
+        must_exist: bool = False,
+    ) -> None:
         """Open the file, creating it if needed, readable by its owner only, and migrate it.
 
-        Raises StoreError.
+        `must_exist`: create nothing. Raises StoreError.
         """
+        if must_exist and not path.exists():
+            raise StoreError(path=str(path), reason="there is no such file")
         self.path = path
         self._layout = layout
         self._wait_s = wait_s
@@ -165,6 +182,18 @@ class SqliteFile:
         """Return all rows of a statement that only reads as they are stored. Raises StoreError."""
         with self._lent() as connection:
             return Reader(connection, self._layout.queries).fetch_tuples(query, **params)
+
+    def stream(
+        self, query: str, /, *, at_once: int, **params: object
+    ) -> Iterator[list[tuple[Any, ...]]]:
+        """Yield the rows of a statement that only reads as they are stored, in pieces of so many.
+
+        All of them see the state at the first piece. Raises StoreError.
+        """
+        with self._lent() as connection:
+            yield from Reader(connection, self._layout.queries).stream(
+                query, at_once=at_once, **params
+            )
 
     @contextmanager
     def snapshot(self) -> Iterator[Reader]:
@@ -302,9 +331,11 @@ class SqliteFile:
 
     def _migrate(self) -> None:
         known = load_migrations(self._layout.schema)
+        if _version_of(self._opened_writer()) == len(known):
+            return  # without a wait for whoever is writing
         with self.transaction():
             writer = self._opened_writer()
-            version = int(writer.execute("pragma user_version").fetchone()[0])
+            version = _version_of(writer)
             if version > len(known):
                 reason = f"a newer release wrote it (schema {version}; this one knows {len(known)})"
                 raise StoreError(path=str(self.path), reason=reason)
@@ -336,6 +367,10 @@ class SqliteFile:
         except (OSError, OverflowError, UnicodeEncodeError) as error:
             # The last two: a number beyond 64 bits, or a text that is no Unicode.
             raise StoreError(path=str(self.path), reason=str(error)) from error
+
+
+def _version_of(connection: sqlite3.Connection) -> int:
+    return int(connection.execute("pragma user_version").fetchone()[0])
 
 
 def _statements(text: str) -> Iterator[str]:

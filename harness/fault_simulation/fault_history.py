@@ -7,7 +7,6 @@ import tempfile
 import threading
 import traceback
 from contextlib import ExitStack
-from functools import cache
 from pathlib import Path
 from random import Random
 from unittest import mock
@@ -16,12 +15,11 @@ import msgspec
 import structlog
 
 from core.rpc.backoff import SystemClock
+from harness.empty_store import write_empty_store
 from harness.fault_simulation.history_steps import HistorySteps
 from harness.fault_simulation.virtual_loop import VirtualLoop
 from sql import store
 from sql.lake import mover
-from sql.store import Store
-from sql.store_files import StoreFiles
 
 _SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 - a folder of our own is made in it
 _MEMORY = _SHARED_MEMORY if _SHARED_MEMORY.is_dir() else None
@@ -49,7 +47,7 @@ def run_history(seed: int) -> HistoryOutcome:
         stack.enter_context(mock.patch.object(mover, "_PAUSE_S", 0.0))
         stack.enter_context(mock.patch.object(store, "threading", _NoThreads))
         path = Path(folder) / "store"
-        StoreFiles(prefix=path).serving.write_bytes(_empty_store())
+        write_empty_store(path)
         runner = stack.enter_context(asyncio.Runner(loop_factory=VirtualLoop))
         steps = stack.enter_context(HistorySteps(seed, dice, path))
         try:
@@ -79,11 +77,3 @@ class _NoThreads:
 
 def _loop_time(_: SystemClock) -> float:
     return asyncio.get_running_loop().time()
-
-
-@cache
-def _empty_store() -> bytes:
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "store"
-        Store.open(path).close()
-        return StoreFiles(prefix=path).serving.read_bytes()

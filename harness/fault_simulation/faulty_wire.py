@@ -77,8 +77,9 @@ class NodeView:
         return found.spooled
 
     def has_code(self, address: str) -> bool:
-        """Not asked: code has a height here."""
-        raise NotImplementedError(address)
+        """Refused: SimulatedAnswers says at which height there is code."""
+        reason = f"whether {address} has code depends on the height"
+        raise NotImplementedError(reason)
 
 
 class SimulatedAnswers(NodeAnswers):

@@ -11,8 +11,8 @@ import msgspec
 
 from config.settings_model import IndexerSettings
 from core.errors import AssayError, StoreError
+from harness.bare_reports import bare_report
 from harness.fault_simulation.all_histories import take_all_turns
-from harness.fault_simulation.bare_reports import report_on
 from harness.fault_simulation.expected_rows import Differences, Fill, Reading
 from harness.fault_simulation.faulty_compaction import compact_with
 from harness.fault_simulation.faulty_wire import FaultyWire
@@ -37,7 +37,8 @@ _WORLDS = 4
 _FORMATS: tuple[LogFormatName, ...] = ("geth", "reth", "besu")
 _LONGEST_CHAIN = 170
 _NEVER = NextRefresh(worth=0, due_s=2**40)
-_ALL_HOLDERS = 1_000
+_SUPPLY = 10**70
+"""More than there ever is: only the first block of a token makes its past whole."""
 
 
 class HistorySteps:
@@ -278,7 +279,8 @@ class HistorySteps:
         self._tell(f"report on {token[:6]}")
         self._reported.add(token)
         try:
-            write_report(process.store, report_on(token, self._chain.id), _NEVER)
+            report = bare_report(token, chain_id=self._chain.id, supply_raw=_SUPPLY)
+            write_report(process.store, report, _NEVER)
         except (StoreError, ProcessEndedError):
             self._tell("report failed")
 

@@ -4,14 +4,12 @@ Needs no running service and no lock: the process opens the files of the store r
 block; asynchronous callers use `asyncio.to_thread`.
 """
 
-import os
-import select
 import subprocess
 import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Final, cast
+from typing import Final
 
 import msgspec
 
@@ -26,7 +24,7 @@ from sql.analyst.answer_lines import (
     ResultRow,
 )
 from sql.analyst.bounds import Bounds, QueryResult
-from sql.child_process import child_of
+from sql.child_process import child_of, read_some
 
 AT_ONCE: Final = 2
 """Statements of this process that run at the same time; more wait."""
@@ -37,7 +35,6 @@ _PATIENCE_S = 60.0
 _START_S = 30.0
 """Seconds until a process has opened the store."""
 
-_READ_BYTES = 1 << 16
 _TURNS = threading.BoundedSemaphore(AT_ONCE)
 
 
@@ -83,8 +80,9 @@ class _Answer:
         self._columns: tuple[str, ...] = ()
         self._rows: list[tuple[object, ...]] = []
         self._end: End | Failure | None = None
-        self.ready_at_s: float | None = None
-        """None: the store is not open yet."""
+        self._is_ready = False
+        self._until_s = time.monotonic() + _START_S
+        """End of the statement's time; before the store is open, of the opening's."""
 
     def add(self, some: bytes) -> None:
         """Take in output. Raises QueryError when it is more than allowed."""
@@ -107,24 +105,22 @@ class _Answer:
                 raise QueryError(reason=failure.error, limit=failure.limit)
             case Failure() as failure:
                 raise StoreError(path=str(self._store), reason=failure.error)
-        if self.ready_at_s is None:
+        if not self._is_ready:
             reason = f"the query process ended with {exit_code} before it had opened the store"
             raise StoreError(path=str(self._store), reason=reason)
         # Where memory ends, DuckDB or the allocator may abort instead of failing.
         reason = f"needs more memory than {self._bounds.memory_mb} MB: its process broke off"
         raise QueryError(reason=reason, limit="memory")
 
-    def time_left_s(self, started_s: float) -> float:
+    def time_left_s(self) -> float:
         """Return the seconds that are left to the statement, or to the opening of the store."""
-        if self.ready_at_s is None:
-            return started_s + _START_S - time.monotonic()
-        return self.ready_at_s + self._bounds.time_limit_s - time.monotonic()
+        return self._until_s - time.monotonic()
 
     def refuse_lateness(self) -> None:
         """Raise what the end of the time means, unless the answer is complete."""
         if self._end is not None:
             return
-        if self.ready_at_s is None:
+        if not self._is_ready:
             reason = f"could not be opened within {_START_S:g} s"
             raise StoreError(path=str(self._store), reason=reason)
         reason = f"took longer than {self._bounds.time_limit_s:g} s"
@@ -133,7 +129,8 @@ class _Answer:
     def _take(self, line: AnswerLine) -> None:
         match line:
             case Ready():
-                self.ready_at_s = time.monotonic()
+                self._is_ready = True
+                self._until_s = time.monotonic() + self._bounds.time_limit_s
             case ColumnNames():
                 self._columns = line.columns
             case ResultRow():
@@ -147,16 +144,12 @@ def _chunks(process: "subprocess.Popen[bytes]", answer: _Answer) -> Iterator[byt
 
     Raises QueryError when the statement takes too long, StoreError when opening the store does.
     """
-    out = cast(IO[bytes], process.stdout).fileno()
-    output = select.poll()  # select() itself takes no number above 1,023
-    output.register(out)
-    started_s = time.monotonic()
     while True:
-        left_s = answer.time_left_s(started_s)
-        if output.poll(max(0.0, left_s) * 1_000):
-            some = os.read(out, _READ_BYTES)
-            if not some:
-                return
+        left_s = answer.time_left_s()
+        some = read_some(process, wait_s=max(0.0, left_s))
+        if some == b"":
+            return
+        if some:
             yield some
         if left_s <= 0:
             answer.refuse_lateness()

@@ -3,8 +3,6 @@
 One process at a time does it; any may end at any moment, and the next goes on.
 """
 
-import fcntl
-import os
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
@@ -12,7 +10,6 @@ from contextlib import closing, contextmanager
 import msgspec
 
 from config.settings_model import IndexerSettings
-from core.errors import StoreError
 from sql.analyst.open_store import write_open_script
 from sql.lake.bulk_folding import fold_bulks
 from sql.lake.chain_facts import copy_facts
@@ -21,6 +18,7 @@ from sql.lake.lake_file import Lake
 from sql.lake.lake_upkeep import clean, merge_small_files
 from sql.lake.mover import close_batch, count_closed, move_closed
 from sql.lake.retention import apply_budget, drop_old_trades
+from sql.process_lock import held_alone
 from sql.store import Store
 from sql.store_files import StoreFiles
 
@@ -118,20 +116,8 @@ def _bound(lake: Lake, chain: ChainBounds, now_s: float) -> int | None:
 @contextmanager
 def _alone(files: StoreFiles) -> Iterator[None]:
     """Keep other processes from compacting the same store; it ends with this process."""
-    path = files.compaction_lock
-    try:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    except OSError as error:
-        raise StoreError(path=str(path), reason=str(error)) from error
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError as error:
-        os.close(descriptor)
-        raise StoreError(path=str(path), reason="another process is compacting") from error
-    try:
+    with held_alone(files.compaction_lock, store=files.prefix, doing="is compacting it"):
         # What a killed round spilled is nobody's any more.
         shutil.rmtree(files.compaction_spill, ignore_errors=True)
         yield
         shutil.rmtree(files.compaction_spill, ignore_errors=True)
-    finally:
-        os.close(descriptor)

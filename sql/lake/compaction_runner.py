@@ -1,21 +1,17 @@
 """Compacts a store in a process of its own. Blocks; asynchronous callers use a thread."""
 
-import os
-import select
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import IO, cast
 
 import msgspec
 
 from core.errors import StoreError
-from sql.child_process import child_of
+from sql.child_process import child_of, read_some
 from sql.lake.compaction import CompactionProgress, CompactionRequest, CompactionResult
 from sql.lake.compaction_process import CompactionFailure, CompactionLine, CompactionOrder
 
-_READ_BYTES = 1 << 16
-_LOOK_EVERY_MS = 200
+_LOOK_EVERY_S = 0.2
 
 
 def run_compaction(
@@ -50,14 +46,11 @@ def _lines(
     process: "subprocess.Popen[bytes]", is_stopped: Callable[[], bool]
 ) -> Iterator[CompactionLine]:
     """Yield what a process tells until it ends or is to be stopped."""
-    out = cast(IO[bytes], process.stdout).fileno()
-    output = select.poll()
-    output.register(out)
     buffer = b""
     while not is_stopped():
-        if not output.poll(_LOOK_EVERY_MS):
+        some = read_some(process, wait_s=_LOOK_EVERY_S)
+        if some is None:
             continue
-        some = os.read(out, _READ_BYTES)
         if not some:
             return
         *lines, buffer = (buffer + some).split(b"\n")

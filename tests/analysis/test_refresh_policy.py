@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 from analysis.pipeline.refresh_policy import next_refresh, refresh_of_refused
 from config.settings_model import AnalysisSettings
 from core.report import Report
+from harness.bare_reports import bare_report
 from sql.reports import NextRefresh
 from sql.task_queue import NEW_WORTH
-from tests.sql.samples import address, bare_report, pool_result
+from tests.sql.samples import address, pool_result
 
 SETTINGS = AnalysisSettings(
     refresh_after_s=60.5, background_refresh_s=1_000.0, min_liquidity_usd=100.0

@@ -3,12 +3,13 @@
 import ast
 import re
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator
 from importlib import import_module
 from pathlib import Path
 
 import pytest
 
+from sql.lake.final_batches import SERVING_QUERIES
 from sql.statements import (
     LEDGER_QUERIES,
     LEDGER_SCHEMA,
@@ -24,6 +25,12 @@ NAME = re.compile(r"([a-z_]+/)?[a-z]+(_[a-z0-9]+)*")
 PARAMETER = re.compile(r"(?<![\w$:])[$:]([a-z_]\w*)")
 STORE_NAMES = list_statements(QUERIES)
 LEDGER_NAMES = list_statements(LEDGER_QUERIES)
+SERVING_NAMES = list_statements(SERVING_QUERIES)
+FOLDERS = {
+    name: folder
+    for folder in (QUERIES, LEDGER_QUERIES, SERVING_QUERIES)
+    for name in list_statements(folder)
+}
 CODE = python_files("sql", "indexer", "analysis", "api", *WIRING)
 
 
@@ -81,6 +88,10 @@ def test_a_statement_of_the_ledger_holds_on_the_empty_schema(
     empty_ledger.execute(f"explain {text}", filled(text))
 
 
+def test_a_name_is_of_one_statement() -> None:
+    assert len(FOLDERS) == len(STORE_NAMES) + len(LEDGER_NAMES) + len(SERVING_NAMES)
+
+
 @pytest.mark.parametrize("folder", [QUERIES, LEDGER_QUERIES], ids=["store", "ledger"])
 def test_a_statement_opens_by_saying_what_one_row_is(folder: Path) -> None:
     for name in list_statements(folder):
@@ -114,7 +125,7 @@ POSITIONAL = {"fetch_at", "execute_many"}
 
 
 def calls(
-    *methods: str, names: Sequence[str] = (*STORE_NAMES, *LEDGER_NAMES)
+    *methods: str, names: Collection[str] = FOLDERS.keys()
 ) -> Iterator[tuple[str, ast.Call, Path, str]]:
     """Calls of these methods with a statement named in place: its name, the call, file and line."""
     for path in CODE:
@@ -149,7 +160,7 @@ def test_a_result_has_exactly_the_fields_of_its_struct(empty_store: sqlite3.Conn
 def test_a_call_gives_a_statement_exactly_its_named_parameters() -> None:
     checked = 0
     for name, call, _, where in calls(*NAMED):
-        text = load_statement(name, QUERIES if name in STORE_NAMES else LEDGER_QUERIES)
+        text = load_statement(name, FOLDERS[name])
         assert "?" not in code_of(text), where
         given = {keyword.arg for keyword in call.keywords}
         if None not in given:  # none come from a dict
@@ -161,7 +172,7 @@ def test_a_call_gives_a_statement_exactly_its_named_parameters() -> None:
 def test_a_call_gives_a_statement_exactly_its_positional_parameters() -> None:
     checked = 0
     for name, call, _, where in calls(*POSITIONAL):
-        text = load_statement(name, QUERIES if name in STORE_NAMES else LEDGER_QUERIES)
+        text = load_statement(name, FOLDERS[name])
         assert not names_in(text), where
         rows = call.args[-1]
         row = rows.elt if isinstance(rows, ast.GeneratorExp) else None
@@ -185,7 +196,6 @@ READS_A_CHAIN = {
 }
 SORTS = {
     "launches/list_of_token": "a row for each platform of one token",
-    "pools/list_between": "ranks the pools of one token",
     "pools/list_of_token": "ranks the pools of one token",
     "tokens/list_tracked": "lists all tokens of a chain",
 }
@@ -236,7 +246,8 @@ def test_what_a_statement_costs_does_not_grow_with_the_chain(
         ("tokens/list_places", "INTEGER PRIMARY KEY (rowid>?)"),
         ("tokens/list_changes", "token_change_by_chain (chain_id=? AND rowid>?)"),
         ("transfers/list_of_token", "transfer_by_token"),
-        ("pools/list_between", "pool_side_by_other (chain_id=? AND token=? AND other=?)"),
+        ("pools/list_of_token", "pool_side_by_other (chain_id=? AND token=?)"),
+        ("pools/list_of_token", "pool_side_by_other (chain_id=? AND token=? AND other=?)"),
         ("pools/list_first_beside", "PRIMARY KEY (chain_id=? AND token=?)"),
         ("trades/list_newest", "trade_by_pool (pool_no=? AND block_number>?)"),
         ("trades/list_newest", "PRIMARY KEY (pool_no=? AND block_number>?)"),

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import invariant, precondition, rule
 
 from config.settings_model import IndexerSettings
+from harness.bare_reports import bare_report
 from indexer.backfill import backfill
 from indexer.follower import Follower
 from indexer.transfer_history import Histories
@@ -41,7 +42,7 @@ from tests.indexer.scripted_node import (
 )
 from tests.indexer.test_follow_machine import LIES, Following
 from tests.sql.empty_files import new_store
-from tests.sql.samples import LATER, bare_report
+from tests.sql.samples import LATER
 from tests.sql.stored import transfers_of, undecoded_in
 
 SETTINGS = IndexerSettings(

@@ -9,14 +9,14 @@ from contextlib import closing, contextmanager
 from functools import cache
 from pathlib import Path
 
+from harness.empty_store import write_empty_store
 from sql.ledger import Ledger
 from sql.store import Store
-from sql.store_files import StoreFiles
 
 
 def new_store(path: Path) -> Store:
     """Open an empty store in files that do not exist yet."""
-    StoreFiles(prefix=path).serving.write_bytes(_empty_store())
+    write_empty_store(path)
     return Store.open(path)
 
 
@@ -34,14 +34,6 @@ def new_ledger(path: Path) -> Ledger:
     """Open an empty ledger in a file that does not exist yet."""
     path.write_bytes(_empty_ledger())
     return Ledger.open(path)
-
-
-@cache
-def _empty_store() -> bytes:
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "store"
-        Store.open(path).close()
-        return StoreFiles(prefix=path).serving.read_bytes()
 
 
 @cache

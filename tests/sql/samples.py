@@ -1,6 +1,6 @@
 """Made-up rows and strategies for them."""
 
-from typing import Any, TypeVar, get_type_hints
+from typing import TypeVar, get_type_hints
 
 from hypothesis import strategies as st
 from msgspec import structs
@@ -219,36 +219,6 @@ def reports(draw: st.DrawFn) -> Report:
         holders=_numbered(draw(st.lists(holders, max_size=3))),
         clock_limits=tuple(draw(st.lists(clock_limits, max_size=3))),
         evidence=tuple(draw(st.lists(evidence, max_size=3))),
-    )
-
-
-def bare_report(token: Address, *, scanned_at_s: int, is_settled: bool = True) -> Report:
-    """A report on a token of chain 1 of which nothing but the least is known."""
-    known: dict[str, Any] = {
-        "chain_id": 1,
-        "address": token,
-        "block_number": 1,
-        "block_hash": hash32(1),
-        "block_time_s": 1,
-        "scanned_at_s": scanned_at_s,
-        "is_settled": is_settled,
-        "name": "Token",
-        "symbol": "TKN",
-        "decimals": 18,
-        "supply_raw": RawAmount(10**24),
-        "burned_raw": RawAmount(0),
-        "privileged_spenders": (),
-    }
-    unknown: dict[str, Any] = dict.fromkeys(ReportRow.__struct_fields__)
-    head = ReportRow(**{**unknown, **known})
-    return Report(
-        token=head,
-        static=StaticFindings(),
-        scan=ScanFindings(),
-        pools=None,
-        holders=(),
-        clock_limits=(),
-        evidence=(),
     )
 
 

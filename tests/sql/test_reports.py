@@ -13,6 +13,7 @@ from core.fields.scan_findings import ScanFindings
 from core.fields.static_findings import StaticFindings
 from core.primitives import Address, RawAmount
 from core.report import HolderRow, PoolResultRow, Report, ReportRow
+from harness.bare_reports import bare_report
 from sql.columns import decode
 from sql.creator_tables import write_creator
 from sql.finding_rows import from_rows
@@ -34,7 +35,6 @@ from tests.examples import one_in
 from tests.sql.samples import (
     LATER,
     address,
-    bare_report,
     evidence_of,
     hash32,
     pool_result,

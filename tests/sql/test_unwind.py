@@ -5,6 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.primitives import HexBytes, RawAmount
+from harness.bare_reports import bare_report
 from indexer.coverage import extend_all
 from sql.blocks import (
     insert_blocks,
@@ -26,7 +27,7 @@ from sql.tokens import Because, read_token, track_tokens, tracked
 from sql.transfer_tables import insert_transfers
 from sql.unwind import unwind_from
 from tests.examples import one_in
-from tests.sql.samples import LATER, address, bare_report, block, hash32, launch, pool
+from tests.sql.samples import LATER, address, block, hash32, launch, pool
 from tests.sql.stored import transfers_of, undecoded_in
 
 TOKENS = [address(0x100 + at) for at in range(6)]

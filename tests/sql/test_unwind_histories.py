@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from core.errors import StoreError
 from core.primitives import Address
+from harness.bare_reports import bare_report
 from sql.balances import holders_of
 from sql.blocks import FINAL, list_checkpoints, read_checkpoint
 from sql.finalization import finalize_rows
@@ -30,7 +31,7 @@ from sql.transfer_tables import insert_transfers
 from sql.unwind import unwind_from
 from tests.examples import one_in
 from tests.sql.empty_files import temporary_store
-from tests.sql.samples import LATER, bare_report
+from tests.sql.samples import LATER
 from tests.sql.stored import read_rows, transfers_of, undecoded_in
 from tests.sql.test_finalization import all_tables
 from tests.sql.test_unwind import QUOTE, TOKENS, Facts, take_in, transfers_at

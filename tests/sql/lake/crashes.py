@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from sql.lake.final_batches import FinalBatches
 from sql.lake.lake_file import LakeTransaction
+from sql.sqlite_file import Reader, Transaction
 
 
 class CrashError(BaseException):
@@ -20,7 +20,9 @@ def crash_before(statement: int) -> Iterator[None]:
         (LakeTransaction, "execute"),
         (LakeTransaction, "fetch"),
         (LakeTransaction, "insert"),
-        (FinalBatches, "_run"),
+        (Reader, "_run"),
+        (Reader, "stream"),
+        (Transaction, "execute"),
     ]
     kept = [(owner, name, getattr(owner, name)) for owner, name in hooked]
 

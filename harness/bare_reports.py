@@ -1,4 +1,4 @@
-"""A report of which nothing but the least is known: its token's past is fetched from then on."""
+"""Reports of which nothing but the least is known."""
 
 from typing import Any
 
@@ -7,24 +7,28 @@ from core.fields.static_findings import StaticFindings
 from core.primitives import Address, RawAmount
 from core.report import Report, ReportRow
 
-_SUPPLY = RawAmount(10**70)
-"""More than there ever is: only the first block of a token makes its past whole."""
 
-
-def report_on(token: Address, chain_id: int) -> Report:
-    """A settled report on a token."""
+def bare_report(
+    token: Address,
+    *,
+    chain_id: int = 1,
+    scanned_at_s: int = 1,
+    is_settled: bool = True,
+    supply_raw: int = 10**24,
+) -> Report:
+    """A report on a token; its past is fetched from then on."""
     known: dict[str, Any] = {
         "chain_id": chain_id,
         "address": token,
         "block_number": 1,
         "block_hash": "0x" + "00" * 32,
         "block_time_s": 1,
-        "scanned_at_s": 1,
-        "is_settled": True,
+        "scanned_at_s": scanned_at_s,
+        "is_settled": is_settled,
         "name": "Token",
         "symbol": "TKN",
         "decimals": 18,
-        "supply_raw": _SUPPLY,
+        "supply_raw": RawAmount(supply_raw),
         "burned_raw": RawAmount(0),
         "privileged_spenders": (),
     }

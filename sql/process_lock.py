@@ -1,0 +1,37 @@
+"""A lock between processes: a file that names the process which holds it."""
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from core.errors import StoreError
+
+_LONGEST_PID = 20
+
+
+@contextmanager
+def held_alone(path: Path, *, store: Path, doing: str) -> Iterator[None]:
+    """Hold a lock that nobody waits for; it ends with this process.
+
+    `doing` completes "another process" in the error. Raises StoreError about the store, also when
+    another process holds the lock: with that process's number.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise StoreError(path=str(path), reason=str(error)) from error
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            owner = os.pread(descriptor, _LONGEST_PID, 0).decode(errors="replace")
+            reason = f"another process {doing} (process {owner})"
+            raise StoreError(path=str(store), reason=reason) from error
+        os.truncate(descriptor, 0)
+        os.pwrite(descriptor, str(os.getpid()).encode(), 0)
+        yield
+    finally:
+        os.close(descriptor)
