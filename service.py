@@ -29,7 +29,7 @@ from config.chains import Chain
 from config.load import choose_enabled, load_chains
 from config.plans import load_plans
 from config.settings_model import IndexerSettings, Settings
-from core.errors import ConfigError, UpstreamError
+from core.errors import ConfigError, StoreError, UpstreamError
 from core.primitives import BlockRef
 from core.report import Report
 from core.rpc.client import RpcClient
@@ -40,6 +40,7 @@ from indexer.follower_status import FollowStatus, Publish
 from indexer.maintenance import keep_up
 from sql.follow_lock import following
 from sql.ledger import Ledger
+from sql.search_entries import enter_stored_reports
 from sql.store import Store
 from sql.store_files import StoreFiles
 
@@ -51,6 +52,9 @@ _BLOCKS_OLD = 2
 more."""
 
 _BROKEN_OFF_PAUSE_S = 10.0
+
+_ENTERING_PAUSE_S = 0.05
+"""Between two steps that hold the store's write lock."""
 
 _LOG = structlog.get_logger("assay")
 
@@ -137,6 +141,8 @@ async def run_service(
                 served=frozenset(scanners),
                 plans=load_plans(),
                 settings=settings.api,
+                store=store,
+                public=settings.public,
                 liquid_above_usd=settings.analysis.min_liquidity_usd,
                 has_owner_simulation=settings.analysis.owner_simulation,
                 has_billing=settings.billing_secret is not None,
@@ -162,6 +168,7 @@ async def run_service(
                     _keep_following(chain, client, store, settings.indexer, stop, publish)
                 )
                 group.create_task(_keep_up(chain, client, store, settings.indexer, stop))
+            group.create_task(_enter_stored_reports(store, stop))
             group.create_task(
                 keep_compacting([chain for chain, _ in clients], store, settings.indexer, stop=stop)
             )
@@ -198,6 +205,20 @@ async def _keep_up(
             _LOG.error("upkeep broke off", chain=chain.slug, exc_info=error)
             with suppress(TimeoutError):
                 await asyncio.wait_for(stop.wait(), _BROKEN_OFF_PAUSE_S)
+
+
+async def _enter_stored_reports(store: Store, stop: asyncio.Event) -> None:
+    """Enter reports of an earlier release for searches, until all are or the stop."""
+    is_left = True
+    while is_left and not stop.is_set():
+        try:
+            is_left = await asyncio.to_thread(enter_stored_reports, store)
+            pause_s = _ENTERING_PAUSE_S
+        except StoreError as error:
+            _LOG.error("reports cannot be entered for searches", why=str(error))
+            pause_s = _BROKEN_OFF_PAUSE_S
+        with suppress(TimeoutError):
+            await asyncio.wait_for(stop.wait(), pause_s)
 
 
 async def _connect_all(

@@ -15,6 +15,7 @@ from litestar.status_codes import HTTP_404_NOT_FOUND
 from api.auth.keys import KEY_HEADER, Keyring, add_expiry_headers
 from api.auth.limits import KeyLimits
 from api.auth.networks import parse_networks
+from api.auth.public_limits import PublicLimits
 from api.auth.rate_windows import LocalWindows, SharedWindows
 from api.auth.usage_counters import UsageCounters
 from api.deps import ApiDeps
@@ -22,7 +23,7 @@ from api.error_answers import EXCEPTION_HANDLERS
 from api.openapi.described_shapes import DescribedShapes
 from api.openapi.served_document import ServedDocument
 from api.pages.page_rendering import explain
-from api.routes import dashboard, root, signin, token_page
+from api.routes import dashboard, front, root, signin, token_page
 from api.routes.agent_keys import issue_trial_key, trial_terms
 from api.routes.batch import post_tokens
 from api.routes.goplus import get_token_security
@@ -30,14 +31,17 @@ from api.routes.health import get_health, get_metrics, get_ready
 from api.routes.llms import get_llms_text
 from api.routes.mcp import LazyMcpServer, post_mcp
 from api.routes.token import get_summary, get_token
+from api.routes.token_card import new_card_cache, send_card
 from api.routes.token_evidence import get_evidence
 from api.routes.usage import get_usage
+from api.search.listed_tokens import TokenLists
 from api.serving.answers import Answers
 from api.serving.batch_service import BatchService
 from api.serving.cached_answer_app import CachedAnswerApp
 from api.serving.cors import CorsPolicy
 from api.serving.methods import allow_head
 from api.sign_in.issuer import Issuer
+from config.chain_names import index_by_name
 from config.chains import Chain
 from sql.accounts import Accounts
 
@@ -59,7 +63,7 @@ def create_app(deps: ApiDeps) -> CachedAnswerApp:
     @asynccontextmanager
     async def run(_: Litestar) -> AsyncIterator[None]:
         yield
-        await front.aclose()
+        await app.aclose()
 
     router = Litestar(
         route_handlers=[
@@ -76,6 +80,7 @@ def create_app(deps: ApiDeps) -> CachedAnswerApp:
             get_ready,
             get_metrics,
             root.send_asset,
+            front.tell_robots,
             _pages(),
         ],
         state=State(
@@ -84,9 +89,12 @@ def create_app(deps: ApiDeps) -> CachedAnswerApp:
                 "answers": answers,
                 "keyring": keyring,
                 "limits": limits,
+                "cards": new_card_cache(),
+                "public_limits": PublicLimits(windows, deps.public),
                 "many": many,
                 "mcp": door,
                 "accounts": Accounts(deps.ledger),
+                "lists": None if deps.store is None else TokenLists(deps, answers, deps.store),
                 "issuer": _issuer(deps),
                 "trial": trial_terms(deps.plans),
                 "trusted_proxies": parse_networks(deps.settings.trusted_proxies),
@@ -102,17 +110,17 @@ def create_app(deps: ApiDeps) -> CachedAnswerApp:
         debug=False,
     )
     served = [chain for chain in deps.chains if chain.slug in deps.served]
-    front = CachedAnswerApp(
+    app = CachedAnswerApp(
         router,
         keyring=keyring,
         limits=limits,
         answers=answers,
-        chains={name: chain.slug for chain in served for name in (chain.slug, str(chain.id))},
+        chains={name: chain.slug for name, chain in index_by_name(served).items()},
         now_s=deps.now_s,
         sites=CorsPolicy(deps.settings.cors_origins) if deps.settings.cors_origins else None,
         closes=(many.aclose, door.aclose),
     )
-    return front
+    return app
 
 
 def _pages() -> Router:
@@ -120,6 +128,8 @@ def _pages() -> Router:
     return Router(
         path="/",
         route_handlers=[
+            front.begin,
+            front.search,
             root.browse,
             signin.begin,
             signin.come_back,
@@ -129,6 +139,7 @@ def _pages() -> Router:
             dashboard.revoke,
             token_page.look_up,
             token_page.show_token,
+            send_card,
             token_page.show_token_for_key,
         ],
         exception_handlers=dict.fromkeys(EXCEPTION_HANDLERS, explain),

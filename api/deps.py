@@ -7,15 +7,17 @@ from typing import Protocol
 import msgspec
 
 from analysis.market.token_price import TokenPrice
+from analysis.pipeline.analyser import KnownReport
 from analysis.token.contract_clock import ContractClock
 from config.chains import Chain
 from config.plans import Plan
-from config.settings_model import ApiSettings, SignInSettings
+from config.settings_model import ApiSettings, PublicSettings, SignInSettings
 from config.sign_in import OidcClient
 from core.primitives import Address
 from core.report import Report
 from core.secret import Secret
 from sql.ledger import Ledger
+from sql.store import Store
 
 
 class Analysis(Protocol):
@@ -30,6 +32,11 @@ class Analysis(Protocol):
         Parts that have not settled in time are pending or None, and `is_settled` is false. Raises
         TokenRefusedError, UpstreamError, InternalError.
         """
+        ...
+
+    async def recall(self, chain: str, address: Address, /) -> KnownReport:
+        """Return what is stored or under way for the token of the chain with that slug, at once and
+        without a request to a node."""
         ...
 
 
@@ -59,6 +66,10 @@ class ApiDeps(msgspec.Struct, frozen=True, kw_only=True):
     """Slugs of the chains that this deployment has a node for."""
     plans: Mapping[str, Plan]
     settings: ApiSettings
+    store: Store | None = None
+    """Store that searches by name read. None: there are none."""
+    public: PublicSettings = msgspec.field(default_factory=PublicSettings)
+    """What people without a key may see."""
     liquid_above_usd: float
     """A pool counts as liquid above this, not at it."""
     has_owner_simulation: bool = False

@@ -159,6 +159,31 @@ class LimitedError(RefusalError):
         super().__init__(status=429, body=DetailBody(detail=detail), headers=headers)
 
 
+class AnalysesSpentError(RefusalError):
+    """People without a key have caused as many analyses as they may, and none is stored."""
+
+    def __init__(self, *, retry_after_s: int):
+        detail = (
+            "This token has not been analysed yet, and the analyses for people without a key are "
+            f"used up for now; try again in {retry_after_s} seconds, or use a key."
+        )
+        super().__init__(
+            status=429,
+            body=DetailBody(detail=detail),
+            headers={"Retry-After": str(retry_after_s)},
+        )
+        self.detail = detail
+
+
+class NotAnalysedError(RefusalError):
+    """A robot asked for the page of a token that nobody else has asked for."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            status=404, body=DetailBody(detail="This token has not been analysed yet.")
+        )
+
+
 class TrialIssuedError(RefusalError):
     """The network already has its trial key."""
 

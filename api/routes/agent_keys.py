@@ -11,7 +11,7 @@ from litestar.exceptions import InternalServerException
 from litestar.handlers import BaseRouteHandler
 from litestar.params import JSONBody
 
-from api.auth.networks import client_network, forwarded_hops
+from api.auth.networks import network_of
 from api.deps import ApiDeps
 from api.error_answers import (
     BillingOffError,
@@ -116,10 +116,9 @@ async def admit_attempt(
     deps: ApiDeps = connection.app.state.deps
     if not deps.has_billing:
         raise BillingOffError
-    header = deps.settings.forwarded_header
-    network = client_network(
-        connection.client.host if connection.client else None,
-        forwarded_hops(connection.headers.getall(header, []), header),
+    network = network_of(
+        connection,
+        header=deps.settings.forwarded_header,
         trusted=connection.app.state.trusted_proxies,
     )
     wait_s = await asyncio.to_thread(

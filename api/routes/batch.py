@@ -4,7 +4,7 @@ from typing import Annotated, Any, Generic, Literal, TypeVar
 
 import msgspec
 from litestar import Request, Response, post
-from litestar.params import JSONBody, Parameter
+from litestar.params import JSONBody
 
 from api.auth.keys import caller_of, require_key
 from api.error_answers import RefusalError, ValidationBody
@@ -20,7 +20,7 @@ from api.openapi.responses import (
     unknown_value,
 )
 from api.routes.agent_keys import MAX_BODY_BYTES, require_json
-from api.routes.token import chain_of, coding_for, require_chain, respond
+from api.routes.token import ChainName, chain_of, coding_for, require_chain, respond
 from api.serving.batch_service import MOST_TOKENS, BatchOutcome, BatchService, tell
 from api.serving.cached_answer import CachedAnswer
 from api.serving.packing import pack_once
@@ -95,7 +95,7 @@ class Batch(Shape, Generic[Result], frozen=True, kw_only=True):
 )
 async def post_tokens(
     request: Request[Any, Any, Any],
-    chain: Annotated[str, Parameter(description="Slug or numeric chain id")],
+    chain: ChainName,
     data: JSONBody[BatchRequest],
 ) -> Response[bytes]:
     """Each distinct address counts as one call, in order.

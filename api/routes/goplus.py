@@ -28,7 +28,7 @@ from api.error_answers import (
 from api.formats.goplus_format import GoPlusToken
 from api.formats.shape_building import Shape
 from api.openapi.responses import MALFORMED, documented
-from api.routes.token import chain_of, coding_for, require_chain, respond
+from api.routes.token import ChainName, chain_of, coding_for, require_chain, respond
 from api.serving.batch_service import MOST_TOKENS, BatchOutcome, BatchService, tell
 from api.serving.cached_answer import CachedAnswer
 from api.serving.packing import pack_once
@@ -127,7 +127,7 @@ _HANDLERS: ExceptionHandlersMap = {
 )
 async def get_token_security(
     request: Request[Any, Any, Any],
-    chain: Annotated[str, Parameter(description="Numeric chain id, or slug")],
+    chain: ChainName,
     contract_addresses: Annotated[
         str, Parameter(description=f"Up to {MOST_TOKENS} addresses, separated by commas")
     ] = "",

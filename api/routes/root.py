@@ -1,4 +1,4 @@
-"""/: an interactive browser of the API, and the static files of all pages."""
+"""/browse: an interactive browser of the API, and the static files of all pages."""
 
 import gzip
 import hashlib
@@ -23,6 +23,8 @@ _SWAGGER = files(swagger_ui) / "static"
 # Whitelist of served files by name, so that no other file in those folders is exposed.
 _ASSETS = {
     "pages.css": (_OURS / "pages.css", "text/css"),
+    "token.css": (_OURS / "token.css", "text/css"),
+    "token.js": (_OURS / "token.js", "text/javascript"),
     "browse.js": (_OURS / "browse.js", "text/javascript"),
     "swagger-ui.css": (_SWAGGER / "swagger-ui.css", "text/css"),
     "swagger-ui-bundle.js": (_SWAGGER / "swagger-ui-bundle.js", "text/javascript"),
@@ -40,7 +42,7 @@ class _Asset(msgspec.Struct, frozen=True, kw_only=True):
     media_type: str
 
 
-@get("/", include_in_schema=False)
+@get("/browse", include_in_schema=False)
 async def browse(request: Request[Any, Any, Any]) -> Response[str]:
     """The OpenAPI document, to read and to try."""
     visitor = await find_visitor(request)

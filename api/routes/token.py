@@ -15,14 +15,14 @@ from api.formats.rendering import Format
 from api.formats.shapes import Envelope, NativeFeatures
 from api.formats.summary import Summary
 from api.openapi.responses import CALLER_RESPONSES, UNKNOWN_CHAIN, documented, unknown_value
-from api.served_chains import find_chain
+from api.served_chains import CHAIN_HELP, find_chain
 from api.serving.answers import Answers
 from api.serving.cached_answer import CachedAnswer
 from api.serving.packing import Coding, choose_coding, unless_known
 
 _CHAIN = "assay_chain"
 
-ChainName = Annotated[str, Parameter(description="Slug or numeric chain id")]
+ChainName = Annotated[str, Parameter(description=CHAIN_HELP)]
 
 # The pattern is documentation only: an invalid address is refused in the envelope.
 TokenAddress = Annotated[
@@ -37,7 +37,7 @@ TokenAddress = Annotated[
 async def require_chain(
     connection: ASGIConnection[Any, Any, Any, Any], _: BaseRouteHandler
 ) -> None:
-    """Guard: the path names a supported chain by slug or id, and it is served here."""
+    """Guard: the path names a supported chain, and it is served here."""
     named = connection.path_params["chain"]
     connection.scope["state"][_CHAIN] = find_chain(
         connection.app.state.deps, named, asked_in="path"

@@ -183,7 +183,13 @@ class Street:
 
     def browser(self, **changes: Any) -> Browser:
         """A fresh one; `changes` are to how its application is registered."""
-        app = self._world.make_app(oidc=self._provider.client(**changes))
+        return self._opened_on(self._world.make_app(oidc=self._provider.client(**changes)))
+
+    def browser_of(self, **changes: Any) -> Browser:
+        """A fresh one; `changes` are to its application itself."""
+        return self._opened_on(self._world.make_app(oidc=self._provider.client(), **changes))
+
+    def _opened_on(self, app: CachedAnswerApp) -> Browser:
         self._world.keep(app)
         self._opened.append(Browser(app))
         return self._opened[-1]
