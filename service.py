@@ -156,7 +156,9 @@ async def run_service(
             )
         )
         listening: asyncio.Future[int] = asyncio.get_running_loop().create_future()
-        listening.add_done_callback(lambda ready: announce(ready.result()))
+        listening.add_done_callback(
+            lambda ready: _announce(host, ready.result(), [chain for chain, _ in clients], announce)
+        )
 
         def publish(status: FollowStatus) -> None:
             statuses[status.chain_id] = status
@@ -173,6 +175,13 @@ async def run_service(
                 keep_compacting([chain for chain, _ in clients], store, settings.indexer, stop=stop)
             )
             group.create_task(serve(app, host=host, port=port, stop=stop, listening=listening))
+
+
+def _announce(host: str, port: int, chains: list[Chain], announce: Callable[[int], None]) -> None:
+    announce(port)
+    url = f"http://{f'[{host}]' if ':' in host else host}:{port}"
+    followed = ", ".join(f"{chain.display_name} ({chain.id})" for chain in chains)
+    _LOG.info("listening", url=url, following=followed)
 
 
 async def _keep_following(
