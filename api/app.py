@@ -21,6 +21,7 @@ from api.auth.usage_counters import UsageCounters
 from api.deps import ApiDeps
 from api.error_answers import EXCEPTION_HANDLERS
 from api.openapi.described_shapes import DescribedShapes
+from api.openapi.examples import Examples
 from api.openapi.served_document import ServedDocument
 from api.pages.page_rendering import explain
 from api.routes import dashboard, front, root, signin, token_page
@@ -42,7 +43,6 @@ from api.serving.cors import CorsPolicy
 from api.serving.methods import allow_head
 from api.sign_in.issuer import Issuer
 from config.chain_names import index_by_name
-from config.chains import Chain
 from sql.accounts import Accounts
 
 VERSION = "0.5.0"
@@ -104,7 +104,7 @@ def create_app(deps: ApiDeps) -> CachedAnswerApp:
         exception_handlers=EXCEPTION_HANDLERS,
         before_send=[add_expiry_headers(keyring, deps.now_s), allow_head],
         middleware=[_metrics().middleware],
-        openapi_config=_openapi(deps.chains[0]),
+        openapi_config=_openapi(deps),
         plugins=[DescribedShapes()],
         logging_config=None,
         debug=False,
@@ -167,7 +167,7 @@ def _refuse_in_json(response: Response[Any]) -> Response[Any]:
     return response
 
 
-def _openapi(example_chain: Chain) -> OpenAPIConfig:
+def _openapi(deps: ApiDeps) -> OpenAPIConfig:
     return OpenAPIConfig(
         title="Assay",
         use_handler_docstrings=True,
@@ -177,7 +177,9 @@ def _openapi(example_chain: Chain) -> OpenAPIConfig:
         ),
         render_plugins=[
             ServedDocument(
-                example_chain=example_chain, version=VERSION, path=["/", "/openapi.json"]
+                Examples(deps.chains[0], prefill=deps.prefill),
+                version=VERSION,
+                path=["/", "/openapi.json"],
             )
         ],
         components=Components(

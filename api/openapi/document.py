@@ -127,6 +127,7 @@ def _add_parameters(operation: JsonObject, examples: Examples) -> None:
         if "examples" not in schema:
             name = parameter["name"]
             schema["examples"] = [known[name] if name in known else schema["default"]]
+            parameter["example"] = schema["examples"][0]  # what API browsers start with
 
 
 def _add_body_examples(

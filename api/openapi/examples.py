@@ -12,6 +12,7 @@ from typing import Any, Final
 import msgspec
 
 from analysis.market.token_price import TokenPrice
+from api.deps import Prefill
 from api.formats.rendering import FORMATS, Format, render_failure, render_refusal, render_report
 from api.formats.token_snapshot import TokenSnapshot, take_snapshot
 from config.chains import Chain
@@ -37,12 +38,13 @@ _REFUSALS: Final[dict[RefusalCode, str]] = {
 class Examples:
     """The bodies, of one chain."""
 
-    def __init__(self, chain: Chain):
+    def __init__(self, chain: Chain, *, prefill: Prefill | None = None):
         self._chain = chain
         self._snapshots = [_snapshot(report, chain) for report in _reports()]
-        self.address = checksum(self._snapshots[0].report.token.address)
-        """Of the token that the examples are about."""
-        self.chain = chain.slug
+        self._address = checksum(self._snapshots[0].report.token.address)
+        self.chain = prefill.chain if prefill else chain.slug
+        self.address = prefill.address if prefill else self._address
+        """Of the token that the examples ask for, in a demo one that is there."""
 
     def answers(self) -> dict[str, JsonObject]:
         """Return the one example of each successful body, by the name of its schema."""
@@ -58,7 +60,7 @@ class Examples:
                 "message": "OK",
                 "result": {token: first["goplus"]},
             },
-            "Batch": {**bodies["Batch"], "chain": self.chain, "results": [first["summary"]]},
+            "Batch": {**bodies["Batch"], "chain": self._chain.slug, "results": [first["summary"]]},
             "BatchRequest": {"addresses": [self.address], "response_format": "summary"},
         }
 
@@ -68,9 +70,9 @@ class Examples:
         if schema not in ("Summary", "RefusedToken"):
             return {}
         if status == 500:  # noqa: PLR2004 - HTTP's
-            return {"analysis_failed": _decoded(render_failure(self._chain, self.address, form))}
+            return {"analysis_failed": _decoded(render_failure(self._chain, self._address, form))}
         return {
-            code: _decoded(render_refusal(self._chain, self.address, form, _refused(code, reason)))
+            code: _decoded(render_refusal(self._chain, self._address, form, _refused(code, reason)))
             for code, reason in _REFUSALS.items()
             if status == 422  # noqa: PLR2004 - HTTP's
         }
