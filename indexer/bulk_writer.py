@@ -67,7 +67,7 @@ class BulkWriter:
 
     def _append(self, piece: BlockSpan, facts: StoredFacts) -> int:
         if self._lake is None:
-            self._lake = Lake.open(self._files, memory_mb=_MEMORY_MB)
+            self._lake = Lake.open(self._files, memory_mb=_MEMORY_MB, preserve_order=True)
         columns = to_lake(facts.transfers, facts.token_ids)
         with closing(FinalBatches.open(self._files)) as stored:
             note = append_transfers(

@@ -46,6 +46,11 @@ class _Reply(msgspec.Struct):
     error: _Error | None = None
 
 
+Message = bytes | bytearray
+"""One message as it was received. It is not changed any more: answers are parts of it."""
+
+_FIRST_BYTES = 64
+
 _one = msgspec.json.Decoder(_Reply)
 _many = msgspec.json.Decoder(list[_Reply])
 
@@ -62,14 +67,15 @@ def encode_requests(requests: Sequence[RpcRequest], *, first_id: int) -> bytes:
     return msgspec.json.encode(messages[0] if len(messages) == 1 else messages)
 
 
-def decode_answers(body: bytes, *, first_id: int, count: int, service: str) -> list[RpcAnswer]:
+def decode_answers(body: Message, *, first_id: int, count: int, service: str) -> list[RpcAnswer]:
     """Decode the answers into the order of the requests, in whatever order the node sent them.
 
     Raises MalformedAnswerError for anything but exactly one answer to each id, BatchRefusedError
     and RateLimitedError where one error object answers the message as a whole.
     """
     try:
-        is_list = body.lstrip()[:1] == b"["
+        # Without a copy of the whole, unless it begins with that many blanks.
+        is_list = (body[:_FIRST_BYTES].lstrip() or body.lstrip())[:1] == b"["
         replies = _many.decode(body) if is_list else [_one.decode(body)]
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise MalformedAnswerError(service=service, reason=f"not JSON-RPC: {error}") from None

@@ -14,6 +14,8 @@ from core.primitives import Address, Hash32, Selector, checksum
 _MOST_CALLS: Final = 6
 _MOST_PLACES: Final = 12
 _SELECTOR_CHARS: Final = 10
+_ADDRESS_MASK: Final = f"(0x{'f' * 40} & "
+"""What compilers put around every address they read; it says nothing to people."""
 
 
 class FunctionShown(msgspec.Struct, frozen=True, kw_only=True):
@@ -134,7 +136,7 @@ def _code(name: str, proof: CodeProof, rendered: RenderedReport) -> ProofShown:
         slots=tuple(
             SlotShown(slot=slot, value=words.get(slot)) for slot in proof.slots[:_MOST_PLACES]
         ),
-        conditions=proof.conditions,
+        conditions=tuple(text.replace(_ADDRESS_MASK, "(") for text in proof.conditions),
     )
 
 
