@@ -13,6 +13,7 @@ from pathlib import Path
 
 from rich.table import Table
 
+from api.deps import Prefill
 from api.serving.serve import check_address
 from commands.progress import progress_steps
 from commands.tables import OUT, make_console
@@ -20,6 +21,7 @@ from config.plans import load_plans
 from config.settings import load_settings
 from core.primitives import checksum
 from demo.embedded import EmbeddedChain, run_embedded_chain
+from demo.layout import ZooToken
 from demo.stages import STAGES, Stage
 from service import run_service
 from sql.ledger import Ledger
@@ -56,7 +58,16 @@ def run_demo(host: str, port: int) -> None:
                 _print_zoo(zoo)
                 _print_ways_in(zoo, key.plaintext, f"http://{host}:{port}", shared)
 
-            asyncio.run(run_service(settings, host=host, port=port, announce=announce))
+            prefill = Prefill(
+                api_key=key.plaintext, chain="ethereum", address=checksum(_shown(zoo).address)
+            )
+            asyncio.run(
+                run_service(settings, host=host, port=port, announce=announce, prefill=prefill)
+            )
+
+
+def _shown(zoo: EmbeddedChain) -> ZooToken:
+    return next(token for token in zoo.world.tokens if token.key == _SHOWN_KEY)
 
 
 def _shared_settings(zoo: EmbeddedChain, folder: Path) -> dict[str, str]:
@@ -82,12 +93,12 @@ def _print_zoo(zoo: EmbeddedChain) -> None:
 
 def _print_ways_in(zoo: EmbeddedChain, key: str, base_url: str, shared: Mapping[str, str]) -> None:
     honest = checksum(zoo.world.tokens[0].address)
-    shown = next(token for token in zoo.world.tokens if token.key == _SHOWN_KEY)
-    address = checksum(shown.address)
+    address = checksum(_shown(zoo).address)
     OUT.print(f"key:  {key}")
     OUT.print(f"curl -H 'X-API-Key: {key}' {base_url}/token/ethereum/{honest}")
     OUT.print(f"site: {base_url}/")
     OUT.print(f"page: {base_url}/t/ethereum/{address}")
+    OUT.print(f"API:  {base_url}/browse")
     OUT.print("\nFor scan, sql and status in another terminal:\n")
     for name, value in shared.items():
         OUT.print(f"export {name}={shlex.quote(value)}")
