@@ -23,7 +23,7 @@ from analysis.pipeline.store_adapter import ReportStore
 from analysis.static.result_cache import StaticResultCache
 from analysis.token.contract_clock import ContractClock
 from api.app import create_app
-from api.deps import ApiDeps, ChainState
+from api.deps import ApiDeps, ChainState, Prefill
 from api.serving.serve import check_address, serve
 from config.chains import Chain
 from config.load import choose_enabled, load_chains
@@ -61,12 +61,18 @@ _LOG = structlog.get_logger("assay")
 
 
 async def run_service(
-    settings: Settings, *, host: str, port: int, announce: Callable[[int], None] = lambda _: None
+    settings: Settings,
+    *,
+    host: str,
+    port: int,
+    announce: Callable[[int], None] = lambda _: None,
+    prefill: Prefill | None = None,
 ) -> None:
     """Run indexers, analyser and API in one process, until SIGINT or SIGTERM.
 
-    `announce` is called with the port once the server accepts calls. A chain whose nodes serve
-    another chain is left out, with a log message. Raises ConfigError when none is left.
+    `announce` is called with the port once the server accepts calls; `prefill` is for a demo. A
+    chain whose nodes serve another chain is left out, with a log message. Raises ConfigError when
+    none is left.
     """
     check_address(host, port)
     stop = asyncio.Event()
@@ -154,11 +160,14 @@ async def run_service(
                 sign_in=settings.sign_in,
                 read_clock=read_clock,
                 read_price=read_price,
+                prefill=prefill,
                 read_states=lambda: _follow_states([chain for chain, _ in clients], statuses),
             )
         )
         listening: asyncio.Future[int] = asyncio.get_running_loop().create_future()
-        listening.add_done_callback(lambda ready: announce(ready.result()))
+        listening.add_done_callback(
+            lambda ready: _announce(host, ready.result(), [chain for chain, _ in clients], announce)
+        )
 
         def publish(status: FollowStatus) -> None:
             statuses[status.chain_id] = status
@@ -175,6 +184,13 @@ async def run_service(
                 keep_compacting([chain for chain, _ in clients], store, settings.indexer, stop=stop)
             )
             group.create_task(serve(app, host=host, port=port, stop=stop, listening=listening))
+
+
+def _announce(host: str, port: int, chains: list[Chain], announce: Callable[[int], None]) -> None:
+    announce(port)
+    url = f"http://{f'[{host}]' if ':' in host else host}:{port}"
+    followed = ", ".join(f"{chain.display_name} ({chain.id})" for chain in chains)
+    _LOG.info("listening", url=url, following=followed)
 
 
 async def _keep_following(

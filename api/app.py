@@ -8,7 +8,6 @@ from litestar import Litestar, Response, Router
 from litestar.datastructures import State
 from litestar.exceptions import NotFoundException
 from litestar.openapi import OpenAPIConfig
-from litestar.openapi.plugins import JsonRenderPlugin
 from litestar.openapi.spec import Components, SecurityScheme
 from litestar.plugins.prometheus import PrometheusConfig
 from litestar.status_codes import HTTP_404_NOT_FOUND
@@ -21,7 +20,9 @@ from api.auth.rate_windows import LocalWindows, SharedWindows
 from api.auth.usage_counters import UsageCounters
 from api.deps import ApiDeps
 from api.error_answers import EXCEPTION_HANDLERS
-from api.openapi import ClosedShapes
+from api.openapi.described_shapes import DescribedShapes
+from api.openapi.examples import Examples
+from api.openapi.served_document import ServedDocument
 from api.pages.page_rendering import explain
 from api.routes import dashboard, front, root, signin, token_page
 from api.routes.agent_keys import issue_trial_key, trial_terms
@@ -103,8 +104,8 @@ def create_app(deps: ApiDeps) -> CachedAnswerApp:
         exception_handlers=EXCEPTION_HANDLERS,
         before_send=[add_expiry_headers(keyring, deps.now_s), allow_head],
         middleware=[_metrics().middleware],
-        openapi_config=_openapi(),
-        plugins=[ClosedShapes()],
+        openapi_config=_openapi(deps),
+        plugins=[DescribedShapes()],
         logging_config=None,
         debug=False,
     )
@@ -166,15 +167,21 @@ def _refuse_in_json(response: Response[Any]) -> Response[Any]:
     return response
 
 
-def _openapi() -> OpenAPIConfig:
+def _openapi(deps: ApiDeps) -> OpenAPIConfig:
     return OpenAPIConfig(
         title="Assay",
+        use_handler_docstrings=True,
         version=VERSION,
-        description="Token-safety findings for EVM chains.",
         openapi_router=Router(
             "/schema", route_handlers=[], include_in_schema=False, after_request=_refuse_in_json
         ),
-        render_plugins=[JsonRenderPlugin(path=["/", "/openapi.json"])],
+        render_plugins=[
+            ServedDocument(
+                Examples(deps.chains[0], prefill=deps.prefill),
+                version=VERSION,
+                path=["/", "/openapi.json"],
+            )
+        ],
         components=Components(
             security_schemes={
                 "ApiKey": SecurityScheme(

@@ -44,14 +44,26 @@ class ChainState(msgspec.Struct, frozen=True, kw_only=True):
     """Whether one served chain is being followed."""
 
     chain: str
-    """Slug."""
+    """Slug of the chain."""
     is_ready: bool
+    """The chain's node answers, and we are close to its head."""
     head: int | None
     """Newest block of the node. None: the node has not answered yet."""
     tip: int | None
     """Newest block stored. None: none yet."""
     reason: str = ""
-    """Reason for not being ready."""
+    """Why it is not ready. Empty: it is."""
+
+
+class Prefill(msgspec.Struct, frozen=True, kw_only=True):
+    """What the API browser is opened with, so that a call needs one click. For a demo alone:
+    whoever opens the page can read the key."""
+
+    api_key: str
+    chain: str
+    """Slug."""
+    address: str
+    """Of a token, with its checksum."""
 
 
 class ApiDeps(msgspec.Struct, frozen=True, kw_only=True):
@@ -80,6 +92,8 @@ class ApiDeps(msgspec.Struct, frozen=True, kw_only=True):
     oidc: OidcClient | None = None
     """OpenID Connect client for sign-in. None: nobody can sign in."""
     sign_in: SignInSettings = msgspec.field(default_factory=SignInSettings)
+    prefill: Prefill | None = None
+    """None: callers of the API browser type their own key."""
     read_states: Callable[[], Awaitable[tuple[ChainState, ...]]]
     """Returns the state of every served chain."""
     read_price: Callable[[str, Report], Awaitable[TokenPrice | None]] | None = None

@@ -27,11 +27,7 @@ def find_chain(settings: Settings, name: str) -> Chain:
     node."""
     chain = choose_chain(load_chains(settings.overlay), name)
     if chain.id not in settings.rpc_urls:
-        key = f"ASSAY_RPC_{chain.id}"
-        reason = (
-            f"not set, and {chain.display_name} needs a node: "
-            f"export {key}=https://your-node.example"
-        )
+        key, reason = f"ASSAY_RPC_{chain.id}", f"not set, and {chain.display_name} needs a node"
         raise ConfigError(source="environment", key=key, reason=reason)
     return chain
 

@@ -15,8 +15,9 @@ from sql.store import Readable
 _AFTER_EVERY_CHAR = "\U0010ffff"
 _BEFORE_EVERY_CHAR = "\x00"
 
-_NAMESAKES = 50
-"""Tokens of one tier and symbol that are compared: of very many the oldest are seen."""
+_READ_OF_ONE_TIER = 50
+"""Tokens read of one chain, tier and term: of more than these, all within a factor of ten, those
+first in the order of terms are seen."""
 
 Match = Literal["symbol", "like_symbol", "name", "begins_symbol", "begins_name"]
 """How a token matches, best first. like_symbol: by its skeleton only."""
@@ -59,9 +60,7 @@ def find_tokens(
                 break
             for chain_id in chain_ids:
                 for key in keys:
-                    rows = _list_terms(
-                        store, chain_id, tier, low=key, high=key + suffix, at_most=at_most
-                    )
+                    rows = _list_terms(store, chain_id, tier, low=key, high=key + suffix)
                     found |= {(row.chain_id, row.address): row for row in rows}
     ranked = sorted(
         found.values(),
@@ -105,9 +104,7 @@ def find_richest_namesake(store: Readable, symbol: str, *, chain_id: int) -> Fou
     if not key:
         return None
     for tier in range(HIGHEST_TIER, -1, -1):
-        rows = _list_terms(
-            store, chain_id, tier, low=key, high=key + _BEFORE_EVERY_CHAR, at_most=_NAMESAKES
-        )
+        rows = _list_terms(store, chain_id, tier, low=key, high=key + _BEFORE_EVERY_CHAR)
         named = [row for row in rows if skeleton(row.symbol) == skeleton(symbol)]
         if named:
             return max(named, key=lambda row: row.usd)
@@ -137,7 +134,7 @@ def _keys(text: str) -> list[str]:
 
 
 def _list_terms(
-    store: Readable, chain_id: int, tier: int, *, low: str, high: str, at_most: int
+    store: Readable, chain_id: int, tier: int, *, low: str, high: str
 ) -> Iterable[FoundToken]:
     return store.fetch(
         "search/list_terms",
@@ -146,5 +143,5 @@ def _list_terms(
         tier=tier,
         low=low,
         high=high,
-        at_most=at_most,
+        at_most=_READ_OF_ONE_TIER,
     )

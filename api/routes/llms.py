@@ -38,6 +38,7 @@ shown once. Do not put it into code for others.
 @get(
     "/llms.txt",
     media_type=MediaType.TEXT,
+    operation_id="getLlmsText",
     summary="Guide for AI agents",
     tags=["agents"],
     responses={200: ResponseSpec(str, description="Markdown", media_type=MediaType.TEXT)},

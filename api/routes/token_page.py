@@ -33,6 +33,8 @@ from api.formats.token_snapshot import TokenSnapshot
 from api.pages.page_rendering import GUARDED, page, shared
 from api.pages.views.token_view import TokenView, view_token
 from api.routes.token import chain_of, require_chain
+from api.search.likeness import Likeness
+from api.search.listed_tokens import TokenLists
 from api.serving.answers import LARGE_POOLS, Answers
 from api.serving.shown_snapshot import PATIENCE_S, find_shown
 from api.sign_in.browser import SignedInUser, find_visitor, form_field
@@ -221,6 +223,7 @@ async def _judge(
             answers, chain=chain.slug, address=address, admit_analysis=admit_analysis
         )
         token = await _view(request, shown.snapshot)
+        likeness = await _likeness(request, shown.snapshot)
     except TokenRefusedError as error:
         return _refused(chain, address, visitor, error.reason, error.status), False
     except RefusalError:
@@ -231,6 +234,7 @@ async def _judge(
         "token.html",
         policy="program",
         token=token,
+        likeness=likeness,
         old_because=shown.old_because,
         card_url=_card_url(request, token),
         visitor=visitor,
@@ -249,6 +253,13 @@ def _refused(
         headline=refusal_headline(reason),
         visitor=visitor,
     )
+
+
+async def _likeness(request: Request[Any, Any, Any], snapshot: TokenSnapshot) -> Likeness | None:
+    """Return what the token's symbol is known from. None: from nothing else, or there is no
+    search."""
+    lists: TokenLists | None = request.app.state.lists
+    return None if lists is None else await lists.likeness_of(snapshot.report)
 
 
 async def _view(request: Request[Any, Any, Any], snapshot: TokenSnapshot) -> TokenView:

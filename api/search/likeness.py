@@ -29,39 +29,41 @@ class Likeness(msgspec.Struct, frozen=True, kw_only=True):
     """None: a coin has none."""
 
 
-def find_likeness(token: FoundToken, chain: Chain, richest: FoundToken | None) -> Likeness | None:
+def find_likeness(
+    *, address: Address, symbol: str, usd: float, chain: Chain, richest: FoundToken | None
+) -> Likeness | None:
     """Return what a token's symbol is known from; None if from nothing else.
 
-    `richest`: the token of the chain with the most money among those of that symbol; None: not
-    known.
+    `usd`: what its pools hold beside the token itself. `richest`: the token of the chain with the
+    most of that among those of that symbol; None: not known.
     """
-    key = skeleton(token.symbol)
+    key = skeleton(symbol)
     if not key:
         return None
     for anchor in chain.anchors:
         if skeleton(anchor.symbol) == key:
-            is_it = anchor.address == token.address
+            is_it = anchor.address == address
             return Likeness(
                 kind="quoted" if is_it else "like_quoted",
                 symbol=anchor.symbol,
-                is_same_text=folded(anchor.symbol) == folded(token.symbol),
+                is_same_text=folded(anchor.symbol) == folded(symbol),
                 address=anchor.address,
             )
     if skeleton(chain.native_symbol) == key:
         return Likeness(
             kind="like_coin",
             symbol=chain.native_symbol,
-            is_same_text=folded(chain.native_symbol) == folded(token.symbol),
+            is_same_text=folded(chain.native_symbol) == folded(symbol),
         )
-    if richest is None or richest.address == token.address or not _is_richer(richest, token):
+    if richest is None or richest.address == address or not _is_richer(richest, usd):
         return None
     return Likeness(
         kind="like_richer",
         symbol=richest.symbol,
-        is_same_text=folded(richest.symbol) == folded(token.symbol),
+        is_same_text=folded(richest.symbol) == folded(symbol),
         address=richest.address,
     )
 
 
-def _is_richer(richest: FoundToken, token: FoundToken) -> bool:
-    return richest.usd >= max(_KNOWN_ABOVE_USD, _TIMES_RICHER * token.usd)
+def _is_richer(richest: FoundToken, usd: float) -> bool:
+    return richest.usd >= max(_KNOWN_ABOVE_USD, _TIMES_RICHER * usd)

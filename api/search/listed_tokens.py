@@ -22,6 +22,7 @@ from config.chains import Anchor, Chain
 from core.errors import TokenRefusedError
 from core.look_alikes import skeleton
 from core.primitives import Address, Hash32, checksum
+from core.report import Report
 from sql.store import Store
 from sql.token_search import (
     MATCHES,
@@ -38,6 +39,9 @@ MOST_LISTED = 20
 _OF_FRONT_PAGE = 8
 _NEWEST_READ = 200
 """Newest tokens among which those with money in their pools are listed."""
+
+_SHORTEST_BEGINNING = 3
+"""Letters of a quote token's symbol for which it is listed before all others."""
 
 _RICH_ABOVE_USD = 1_000.0
 _FRONT_PAGE_KEPT_S = 15.0
@@ -106,6 +110,13 @@ class TokenLists:
         )
         return await self._listed(found)
 
+    async def likeness_of(self, report: Report) -> Likeness | None:
+        """Return what the symbol of a token of a served chain is known from; None if from nothing
+        else. Raises StoreError."""
+        token = report.token
+        usd = sum(pool.quote_side_usd for pool in report.pools or ())
+        return await self._likeness(token.chain_id, token.address, token.symbol, usd)
+
     async def _search(self, query: SearchQuery) -> list[ListedToken]:
         chains = [c for c in self._chains.values() if query.chain in (None, c)]
         found = await asyncio.to_thread(
@@ -159,9 +170,6 @@ class TokenLists:
         ]
 
     async def _line(self, token: FoundToken, chain: Chain) -> ListedToken:
-        richest = await asyncio.to_thread(
-            find_richest_namesake, self._store, token.symbol, chain_id=chain.id
-        )
         return ListedToken(
             chain=chain,
             address=checksum(token.address),
@@ -169,8 +177,17 @@ class TokenLists:
             symbol=token.symbol,
             scanned_at_s=token.scanned_at_s,
             judged=await self._judge(token, chain),
-            likeness=find_likeness(token, chain, richest),
+            likeness=await self._likeness(chain.id, token.address, token.symbol, token.usd),
         )
+
+    async def _likeness(
+        self, chain_id: int, address: Address, symbol: str, usd: float
+    ) -> Likeness | None:
+        richest = await asyncio.to_thread(
+            find_richest_namesake, self._store, symbol, chain_id=chain_id
+        )
+        chain = self._chains[chain_id]
+        return find_likeness(address=address, symbol=symbol, usd=usd, chain=chain, richest=richest)
 
     async def _judge(self, token: FoundToken, chain: Chain) -> Judged:
         """Return the verdict and headline, computed once for a report and two minutes: deadlines
@@ -208,14 +225,19 @@ def _rank_of_likeness(likeness: Likeness | None) -> int:
 def _anchors_like(
     text: str, chains: Iterable[Chain], found: set[tuple[int, Address]]
 ) -> list[ListedToken]:
-    """Return the tokens that exchanges quote in whose symbol this is, and that were not found."""
+    """Return the tokens that exchanges quote in whose symbol is meant, and that were not found."""
     key = skeleton(text)
     return [
         _unanalysed(anchor, chain)
         for chain in chains
         for anchor in dict.fromkeys(chain.anchors)
-        if key and skeleton(anchor.symbol) == key and (chain.id, anchor.address) not in found
+        if _begins(skeleton(anchor.symbol), key) and (chain.id, anchor.address) not in found
     ]
+
+
+def _begins(symbol: str, key: str) -> bool:
+    """True if a symbol is the text, or begins with enough of it to be meant."""
+    return symbol == key or (len(key) >= _SHORTEST_BEGINNING and symbol.startswith(key))
 
 
 def _unanalysed(anchor: Anchor, chain: Chain) -> ListedToken:

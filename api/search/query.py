@@ -4,7 +4,7 @@ Pure: nothing is looked up.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Sequence
 from urllib.parse import urlsplit
 
 import msgspec
@@ -32,7 +32,7 @@ class SearchQuery(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_query(
-    typed: str, chosen: Chain | None, chains: Iterable[Chain]
+    typed: str, chosen: Chain | None, chains: Sequence[Chain]
 ) -> tuple[SearchQuery, ...]:
     """Return the readings of a text, the likeliest first; `chosen` is the chain chosen beside it.
 
@@ -46,7 +46,8 @@ def read_query(
     if match is not None:
         rest = f"{text[: match.start()]} {text[match.end() :]}"
         address = parse_address(f"0x{match[1]}")
-        return (SearchQuery(address=address, chain=chosen or _chain_in(rest, names)),)
+        chain = chosen or _chain_of_explorer(rest, chains) or _chain_in(rest, names)
+        return (SearchQuery(address=address, chain=chain),)
     words = [word for word in text.split() if word.lower() not in _FILLERS]
     named = [word for word in words if word.lower() in names]
     whole = SearchQuery(text=text, chain=chosen)
@@ -54,6 +55,12 @@ def read_query(
         return (whole,)
     rest = " ".join(word for word in words if word not in named)
     return (whole, SearchQuery(text=rest, chain=names[named[0].lower()]))
+
+
+def _chain_of_explorer(text: str, chains: Sequence[Chain]) -> Chain | None:
+    """Return the chain whose explorer a link in the text leads to."""
+    hosts = {host for word in text.split() for host in _parts(word)[:1]}
+    return next((one for one in chains if one.explorer and _host(one.explorer) in hosts), None)
 
 
 def _chain_in(text: str, names: dict[str, Chain]) -> Chain | None:
@@ -64,12 +71,19 @@ def _chain_in(text: str, names: dict[str, Chain]) -> Chain | None:
 
 
 def _parts(word: str) -> list[str]:
-    """Return a word, or what a link may name its chain in: its host's labels, and its path.
+    """Return a word, or what a link may name its chain in: its host, its labels, and its path.
 
     The rest of a link is left out: a number there is a page's more often than a chain's.
     """
-    try:
-        link = urlsplit(word)
-    except ValueError:
+    host = _host(word)
+    if not host:
         return [word]
-    return [*link.netloc.split("."), *link.path.split("/")] if link.netloc else [word]
+    return [host, *host.split("."), *urlsplit(word).path.split("/")]
+
+
+def _host(link: str) -> str:
+    """Return the host of a link in lower case; empty of any other text."""
+    try:
+        return (urlsplit(link).hostname or "").removeprefix("www.")
+    except ValueError:
+        return ""

@@ -40,6 +40,8 @@ class Visit(msgspec.Struct, frozen=True, kw_only=True):
     has_axe: bool = False
     until: str = ""
     """A selector to wait for, once the page is loaded."""
+    typed: str = ""
+    """What to type where the focus is, and to send by Enter."""
     tabs: int = 0
     """How often to press Tab, at most."""
     opens: bool = False

@@ -61,6 +61,11 @@ async function visit(order) {
     const response = await page.goto(order.url, { waitUntil: "load", timeout: WAIT_MS });
     const first = await page.title();
     if (order.until) await page.waitForSelector(order.until, { state: "attached", timeout: WAIT_MS });
+    if (order.typed) {
+      await page.keyboard.type(order.typed);
+      await Promise.all([page.waitForURL((url) => String(url) !== order.url), page.keyboard.press("Enter")]);
+      await page.waitForLoadState("load");
+    }
     if (order.opens) {
       await page.locator("details > summary").first().focus();
       await page.keyboard.press("Enter");

@@ -5,6 +5,7 @@ import re
 import httpx
 import pytest
 
+from api.deps import Prefill
 from config.settings_model import PublicSettings
 from core.errors import TokenRefusedError
 from harness.api.samples import TOKEN, TOKEN_SHOWN, make_report
@@ -54,6 +55,26 @@ async def test_the_api_is_browsed_from_files_of_its_own(client: httpx.AsyncClien
     start = (await client.get("/assets/browse.js")).text
     (document,) = re.findall(r'url: "([^"]+)"', start)
     assert (await client.get(document)).json()["openapi"].startswith("3.1")
+
+
+async def test_a_demo_fills_in_its_key_and_one_of_its_tokens(world: World) -> None:
+    prefill = Prefill(api_key="tsk_live_demo", chain="ethereum", address=TOKEN_SHOWN)
+    client = world.client(prefill=prefill)
+    (shown,) = [at for tag, at in read(await client.get("/browse")).tags if at.get("id") == "api"]
+    assert shown["data-key"] == "tsk_live_demo"
+    document = (await client.get("/schema")).json()
+    operation = document["paths"]["/token/{chain}/{address}"]["get"]
+    given = {each["name"]: each.get("example") for each in operation["parameters"]}
+    assert (given["chain"], given["address"]) == ("ethereum", TOKEN_SHOWN)
+    body = document["paths"]["/tokens/{chain}"]["post"]["requestBody"]["content"]
+    (example,) = body["application/json"]["examples"].values()
+    assert example["value"]["addresses"] == [TOKEN_SHOWN]
+
+
+async def test_no_other_deployment_gives_a_key_away(client: httpx.AsyncClient) -> None:
+    response = await client.get("/browse")
+    assert "data-key" not in response.text
+    assert "tsk_" not in response.text
 
 
 async def test_the_browser_of_the_package_knows_the_version_of_our_document(

@@ -3,12 +3,14 @@
 import asyncio
 
 from config.settings_model import PublicSettings
-from harness.api.samples import TOKEN
-from harness.api.world import PLANS, World
+from harness.api.samples import TOKEN, make_pool
+from harness.api.world import CHAINS, PLANS, World
 from harness.browser.chromium import SCREENSHOTS, Chromium, Cookie, Visit
 from harness.browser.listening import listening
 from sql.accounts import Accounts
+from sql.store import Store
 from tests.api.people import PLAIN, Street
+from tests.api.stored_tokens import fill, token
 
 SESSION = "assay_session"
 """The session's cookie without https."""
@@ -41,14 +43,42 @@ async def look(chromium: Chromium, url: str, *, name: str, cookies: tuple[Cookie
     return text
 
 
-async def test_the_front_page_and_a_search(world: World, chromium: Chromium) -> None:
-    app = world.make_app()
+async def test_the_front_page_and_searches(world: World, store: Store, chromium: Chromium) -> None:
+    fill(
+        store,
+        token(1, "PEPE", "Pepe", usd=5e6),
+        token(2, "\u0420EPE", "\u202e<script>alert(1)</script>", usd=7e4),
+        token(3, "ANY", "W" * 10_000, usd=1e5, pool=make_pool(sell="refused", sell_tax=None)),
+        token(4, "W" * 300, usd=3e5),
+    )
+    app = world.make_app(store=store, served=frozenset(chain.slug for chain in CHAINS))
     world.keep(app)
     async with listening(app) as port:
         url = f"http://127.0.0.1:{port}"
         front = await look(chromium, f"{url}/", name="front")
         assert "Can this token be bought, sold and kept?" in front
-        await look(chromium, f"{url}/search?q=nothing", name="search")
+        found = await look(chromium, f"{url}/search?q=pepe", name="search")
+        assert "U+202E" in found
+        assert "written with other characters" in found
+        choice = await look(chromium, f"{url}/search?q=0x{'12' * 20}", name="choice")
+        assert "On which chain?" in choice
+
+
+async def test_a_search_needs_neither_mouse_nor_script(
+    world: World, store: Store, chromium: Chromium
+) -> None:
+    fill(store, token(1, "PEPE", "Pepe", usd=5e6))
+    app = world.make_app(store=store)
+    world.keep(app)
+    async with listening(app) as port:
+        visit = Visit(
+            url=f"http://127.0.0.1:{port}/", width=360, has_script=False, typed="pepe", tabs=12
+        )
+        seen = await asyncio.to_thread(chromium.visit, visit)
+    assert seen.url.endswith("/search?q=pepe&chain=")
+    assert "$50k liquidity" in seen.text
+    assert all(focused.outline for focused in seen.path)
+    assert "PEPE" in [focused.text for focused in seen.path]
 
 
 async def test_the_form_that_asks_for_a_key(world: World, chromium: Chromium) -> None:

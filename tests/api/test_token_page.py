@@ -51,7 +51,9 @@ def view(report: Report) -> TokenView:
 
 
 def html_of(report: Report) -> str:
-    response = page("token.html", token=view(report), old_because=None, card_url="", visitor=None)
+    response = page(
+        "token.html", token=view(report), likeness=None, old_because=None, card_url="", visitor=None
+    )
     return str(response.content)
 
 
