@@ -33,6 +33,5 @@ ROUTES: tuple[tuple[str, str], ...] = (
     ("GET", f"/t/1/{TOKEN}"),
     ("GET", f"/t/1/{TOKEN}/card.png"),
     ("POST", f"/t/1/{TOKEN}"),
-    ("GET", f"/t/1/{TOKEN}/card.png"),
 )
 """Method and target. `tests/api/test_methods.py` holds it to be whole."""
