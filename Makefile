@@ -23,7 +23,7 @@ BENCHMARKS = $(patsubst benchmarks/%.py,%,$(wildcard benchmarks/[a-z]*.py))
 COMPILE = $(BIN)/uv pip compile --quiet --generate-hashes --no-emit-index-url --universal \
 	--no-header --no-annotate --python-version 3.11 $(ARGS)
 
-.PHONY: help setup demo serve test test-all check fix bench lock
+.PHONY: help setup demo serve test test-all check fix bench docs lock
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -58,6 +58,9 @@ bench: setup ## Time single functions, then print every published number with it
 		echo "$(BIN)/python -m benchmarks.$$name"; \
 		$(BIN)/python -m benchmarks.$$name || exit 1; \
 	done
+
+docs: setup ## Build the documentation site into .cache/site
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --clean $(ARGS)
 
 lock: setup ## Write the hashed locks anew (ARGS=--upgrade for newer versions)
 	$(COMPILE) requirements/bootstrap.in -o requirements/bootstrap.txt

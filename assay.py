@@ -3,7 +3,6 @@
 Exit codes: 0 good, 1 our failure, 2 bad usage, 3 the token was refused.
 """
 
-import gc
 import os
 import signal
 import sys
@@ -78,7 +77,8 @@ class LazyCommands(click.Group):
         """Import `commands.<name>_command`. None: there is no such command."""
         if cmd_name not in COMMANDS:
             return None
-        command = _load(f"{cmd_name}_command")
+        name = f"{cmd_name}_command"
+        command: click.Command = getattr(import_module(f"commands.{name}"), name)
         if _LOG_FORMAT not in command.params:
             command.params.append(_LOG_FORMAT)
         return command
@@ -110,17 +110,6 @@ class LazyCommands(click.Group):
             for name, text in sorted(COMMANDS.items())
             if name.startswith(incomplete)
         ]
-
-
-def _load(name: str) -> click.Command:
-    # numpy's linear algebra, which nobody uses, would start a thread for each core.
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    # What modules define lives as long as the process: it is not searched for garbage.
-    gc.disable()
-    command: click.Command = getattr(import_module(f"commands.{name}"), name)
-    gc.freeze()
-    gc.enable()
-    return command
 
 
 @click.group(

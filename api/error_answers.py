@@ -231,6 +231,14 @@ class LedgerDownError(RefusalError):
         super().__init__(status=503, body=DetailBody(detail=detail))
 
 
+class StoreDownError(RefusalError):
+    """Stored tokens cannot be searched."""
+
+    def __init__(self) -> None:
+        detail = "Stored tokens are out of reach; try again later. An address finds its token."
+        super().__init__(status=503, body=DetailBody(detail=detail))
+
+
 class NotJsonError(RefusalError):
     """The body is empty, truncated, or not JSON."""
 

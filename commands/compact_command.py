@@ -3,6 +3,7 @@
 import click
 
 from commands.chain_argument import CHAIN
+from commands.loading import loading
 
 
 @click.command("compact")
@@ -14,6 +15,7 @@ def compact_command(chain: str | None) -> None:
 
     Example: assay compact ethereum
     """
-    from commands.run_compact import run_compact  # noqa: PLC0415 - not for help and completion
+    with loading():
+        from commands.run_compact import run_compact  # noqa: PLC0415 - not for help and completion
 
     run_compact(chain)

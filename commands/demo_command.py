@@ -2,6 +2,8 @@
 
 import click
 
+from commands.loading import loading
+
 
 @click.command("demo")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
@@ -11,6 +13,7 @@ def demo_command(host: str, port: int) -> None:
 
     Example: assay demo --port 8000
     """
-    from commands.run_demo import run_demo  # noqa: PLC0415 - not for help and completion
+    with loading():
+        from commands.run_demo import run_demo  # noqa: PLC0415 - not for help and completion
 
     run_demo(host, port)

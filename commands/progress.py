@@ -55,7 +55,7 @@ def _steps(*, is_kept: bool) -> Iterator[Show]:
 
     columns = (MofNCompleteColumn(), TimeElapsedColumn()) if is_kept else (TimeElapsedColumn(),)
     with _progress(*columns, is_kept=is_kept) as bar:
-        task = bar.add_task("", total=None)
+        task = bar.add_task("starting", total=None)
 
         def show(what: str, done: int, total: int | None) -> None:
             bar.update(task, description=what, completed=done, total=total)

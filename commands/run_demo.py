@@ -96,6 +96,7 @@ def _print_ways_in(zoo: EmbeddedChain, key: str, base_url: str, shared: Mapping[
     address = checksum(_shown(zoo).address)
     OUT.print(f"key:  {key}")
     OUT.print(f"curl -H 'X-API-Key: {key}' {base_url}/token/ethereum/{honest}")
+    OUT.print(f"site: {base_url}/")
     OUT.print(f"page: {base_url}/t/ethereum/{address}")
     OUT.print(f"API:  {base_url}/browse")
     OUT.print("\nFor scan, sql and status in another terminal:\n")

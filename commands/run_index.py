@@ -5,6 +5,7 @@ import os
 from contextlib import AsyncExitStack, closing
 
 import click
+import structlog
 
 from commands.nodes import connect, find_chain
 from commands.progress import progress_bars
@@ -18,6 +19,8 @@ from indexer.backfill import BackfillProgress, BackfillResult, backfill
 from sql.follow_lock import following
 from sql.store import Store
 from sql.store_files import StoreFiles
+
+_LOG = structlog.get_logger("assay")
 
 
 def run_index(name: str, from_block: int | None, to_block: int | None) -> None:
@@ -56,9 +59,21 @@ async def _index(
         _check_range(first, last)
         result = await _backfill(chain, client, store, settings, first=first, last=last)
         click.echo(
-            f"blocks {first} to {last}: {result.rows} rows of {result.logs} logs in "
+            f"blocks {first} to {result.done_to}: {result.rows} rows of {result.logs} logs in "
             f"{result.seconds:.1f} s, {result.logs_per_s:.0f} logs/s"
         )
+        if result.done_to < last:
+            _tell_rest(chain, result.done_to + 1, last)
+
+
+def _tell_rest(chain: Chain, first: int, last: int) -> None:
+    """Say what is not stored yet, and end with 1. Raises ClickException."""
+    wait_s = (last - first + 1) * chain.block_time_s
+    message = (
+        f"blocks {first} to {last} are not final yet, and following does not hold them. Run the "
+        f"same again in about {wait_s:.0f} s, or follow {chain.slug}"
+    )
+    raise click.ClickException(message)
 
 
 async def _follow(
@@ -67,6 +82,7 @@ async def _follow(
     from indexer.follow import follow  # noqa: PLC0415 - a back-fill starts without it
 
     with following(StoreFiles(prefix=settings.store), chain.id):
+        _LOG.info("following", chain=chain.slug, store=str(settings.store))
         await follow(chain, client, store, settings.indexer, stop=stop)
 
 

@@ -6,6 +6,7 @@ import click
 from click.core import ParameterSource
 
 from commands.chain_argument import CHAIN
+from commands.loading import loading
 
 if TYPE_CHECKING:
     from api.formats.rendering import Format
@@ -47,7 +48,8 @@ def scan_command(
 
     Example: ASSAY_RPC_1=http://127.0.0.1:8545 assay scan eth 0x6B17...1d0F
     """
-    from commands.run_scan import choose_output, run_scan  # noqa: PLC0415 - not for completion
+    with loading():
+        from commands.run_scan import choose_output, run_scan  # noqa: PLC0415 - not for help and completion
 
     is_format_chosen = ctx.get_parameter_source("form") is not ParameterSource.DEFAULT
     chosen = output or choose_output(is_format_chosen=is_format_chosen)

@@ -2,6 +2,8 @@
 
 import click
 
+from commands.loading import loading
+
 
 @click.command("serve")
 @click.option("--host", help="Address to listen on; else the settings' one.")
@@ -11,6 +13,7 @@ def serve_command(host: str | None, port: int | None) -> None:
 
     Example: ASSAY_RPC_1=http://127.0.0.1:8545 assay serve --port 8000
     """
-    from commands.run_serve import run_serve  # noqa: PLC0415 - not for help and completion
+    with loading():
+        from commands.run_serve import run_serve  # noqa: PLC0415 - not for help and completion
 
     run_serve(host, port)

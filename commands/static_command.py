@@ -4,6 +4,8 @@ from typing import IO
 
 import click
 
+from commands.loading import loading
+
 PRINTERS = ("cfg", "dot", "findings", "guards", "storage")
 """Those of `analysis.static.printers`, which help and completion show without importing it."""
 
@@ -22,7 +24,8 @@ def static_command(file: IO[bytes], printer: str | None) -> None:
 
     Example: echo '{"id": 1, "runtime": "0x6001..."}' | assay static
     """
-    from commands.run_static import run_printer, run_static  # noqa: PLC0415 - not for completion
+    with loading():
+        from commands.run_static import run_printer, run_static  # noqa: PLC0415 - not for help and completion
 
     if printer is None:
         run_static(file)

@@ -2,6 +2,8 @@
 
 import click
 
+from commands.loading import loading
+
 
 @click.command("status")
 def status_command() -> None:
@@ -9,6 +11,7 @@ def status_command() -> None:
 
     Example: assay status
     """
-    from commands.run_status import run_status  # noqa: PLC0415 - not for help and completion
+    with loading():
+        from commands.run_status import run_status  # noqa: PLC0415 - not for help and completion
 
     run_status()

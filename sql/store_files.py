@@ -50,6 +50,16 @@ class StoreFiles(msgspec.Struct, frozen=True, kw_only=True):
         return self._named(f"follow-{chain_id}.lock")
 
     @property
+    def query_queue_lock(self) -> Path:
+        """Return the file that the process locks whose statement of an analyst is next."""
+        return self._named("sql-next.lock")
+
+    def query_lock(self, turn: int) -> Path:
+        """Return the file that a process locks while it runs an analyst's statement, of a number of
+        such files."""
+        return self._named(f"sql-{turn}.lock")
+
+    @property
     def open_script(self) -> Path:
         """Return the script with which DuckDB's own shell opens the store."""
         return self._named("open.sql")

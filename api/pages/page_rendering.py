@@ -12,6 +12,7 @@ from litestar.datastructures import Cookie
 from api.error_answers import EXCEPTION_HANDLERS, DetailBody, ValidationBody
 from api.formats.prose import short_word, usd
 from api.formats.times import duration_words, iso_utc
+from api.pages.views.token_view import VERDICT_WORDS
 from core.visible_text import visible, visible_parts
 
 _TEMPLATES = Environment(
@@ -24,6 +25,7 @@ _TEMPLATES = Environment(
 _TEMPLATES.filters["time"] = iso_utc
 _TEMPLATES.filters["duration"] = duration_words
 _TEMPLATES.filters["usd"] = usd
+_TEMPLATES.filters["verdict_words"] = lambda verdict: VERDICT_WORDS.get(verdict, "Not analysed")
 _TEMPLATES.filters["visible_parts"] = visible_parts
 _TEMPLATES.filters["visible"] = visible
 _TEMPLATES.filters["word"] = short_word

@@ -3,6 +3,7 @@
 from typing import Any
 from urllib.parse import quote
 
+import structlog
 from litestar import MediaType, Request, Response, get
 from litestar.params import FromQuery
 from litestar.response import Redirect
@@ -11,13 +12,17 @@ from api.auth.networks import network_of
 from api.auth.public_limits import PublicLimits
 from api.auth.robots import ROBOTS_TEXT
 from api.deps import ApiDeps
+from api.error_answers import StoreDownError
 from api.pages.page_rendering import GUARDED, page, shared
 from api.search.listed_tokens import MOST_LISTED, FrontPageLists, ListedToken, TokenLists
 from api.search.query import MOST_CHARS, SearchQuery, read_query
 from api.served_chains import find_chain
 from api.sign_in.browser import SignedInUser, find_visitor
 from config.chains import Chain
+from core.errors import StoreError
 from core.primitives import Address, checksum
+
+_log = structlog.get_logger(__name__)
 
 _SHARED_S = 15
 _ROBOTS_KEPT_S = 3600
@@ -28,7 +33,12 @@ async def begin(request: Request[Any, Any, Any]) -> Response[Any]:
     """A search form, and what was analysed lately."""
     visitor = await find_visitor(request)
     lists = await _lists_for(request, visitor)
-    shown = FrontPageLists(newest=[], richest=[]) if lists is None else await lists.front_page()
+    shown = FrontPageLists(newest=[], richest=[])
+    if lists is not None:
+        try:
+            shown = await lists.front_page()
+        except StoreError as error:  # an address can be searched without it
+            _log.error("tokens cannot be listed", reason=str(error))
     return _sent(request, visitor, "front.html", typed="", chosen="", lists=shown)
 
 
@@ -50,7 +60,11 @@ async def search(
     address = queries[0].address
     if address is not None:
         return await _to_token(request, visitor, lists, queries[0], address, typed)
-    tokens: list[ListedToken] = [] if lists is None else await lists.search(queries)
+    try:
+        tokens: list[ListedToken] = [] if lists is None else await lists.search(queries)
+    except StoreError as error:
+        _log.error("tokens cannot be searched", reason=str(error))
+        raise StoreDownError from error
     return _sent(
         request,
         visitor,
@@ -102,7 +116,11 @@ async def _to_token(
     served = [one for one in deps.chains if one.slug in deps.served]
     if query.chain is not None or len(served) == 1:
         return _at(query.chain or served[0], address)
-    tokens = [] if lists is None else await lists.at_address(address)
+    try:
+        tokens = [] if lists is None else await lists.at_address(address)
+    except StoreError as error:
+        _log.error("tokens cannot be searched", reason=str(error))
+        tokens = []  # the reader chooses among all chains
     if len(tokens) == 1:
         return _at(tokens[0].chain, address)
     known = {token.chain.slug for token in tokens}

@@ -79,7 +79,8 @@ class ConnectionPool:
     async def _exchange(
         self, connection: "_Connection", body: bytes, *, most_bytes: int
     ) -> Response:
-        reader = ResponseReader(most_bytes=most_bytes)
+        reader = ResponseReader(most_bytes=most_bytes, spare=connection.spare)
+        connection.spare = None
         try:
             await connection.exchange(self._head % len(body), body, reader)
             response = reader.response()
@@ -88,6 +89,8 @@ class ConnectionPool:
             raise
         if reader.can_go_on and connection.is_free:
             connection.idle_since_s = time.monotonic()
+            if isinstance(response.body, bytearray):  # not one that was packed
+                connection.spare = response.body
             self._idle.append(connection)
         else:
             connection.close()
@@ -103,6 +106,8 @@ class _Connection(asyncio.BufferedProtocol):
 
     def __init__(self) -> None:
         self.idle_since_s = 0.0
+        self.spare: bytearray | None = None
+        """Body of its last response."""
         self._transport: asyncio.Transport | None = None
         self._reader: ResponseReader | None = None
         self._answered: asyncio.Future[None] | None = None

@@ -4,6 +4,7 @@ A body of a told length is received where it stays: answers with logs are many m
 of them cost more than all else that receiving does. Source: RFC 9112, sections 4 to 8.
 """
 
+import contextlib
 import zlib
 from collections.abc import Mapping
 
@@ -14,6 +15,9 @@ _MOST_HEAD = 64 * 1024
 _SMALL_SCRATCH, _LARGE_SCRATCH = 16 * 1024, 256 * 1024
 """Bytes received at once where they do not stay: of a head, and of a body of unknown length."""
 _NEWEST = b"HTTP/1.1 "
+_REUSED_FROM = 1 << 20
+"""Bytes of a body from which on its room is worth keeping: the system takes longer to give as much
+than the bytes take to come."""
 _HEAD_END = b"\r\n\r\n"
 _LINE_END = b"\r\n"
 _STATUS_PARTS = 2
@@ -45,8 +49,11 @@ class Response(msgspec.Struct, frozen=True, kw_only=True):
 class ResponseReader:
     """State of one response. Fill `buffer()`, tell `received`, until it returns True."""
 
-    def __init__(self, *, most_bytes: int) -> None:
+    def __init__(self, *, most_bytes: int, spare: bytearray | None = None) -> None:
+        """Take no longer body. `spare`: the body of an earlier response, whose room is used again
+        if nothing refers to its content any more."""
         self._most_bytes = most_bytes
+        self._spare = spare
         self._scratch = bytearray(_SMALL_SCRATCH)
         self._pending = bytearray()
         """Received and not read yet: of a head, or around a chunk."""
@@ -142,8 +149,7 @@ class ResponseReader:
             early = self._pending[:length]
             self._filled = len(early)
             del self._pending[:length]
-            # Zeroed by the system as it is filled: a length that is a lie takes no memory.
-            self._body = bytearray(length)
+            self._body = _room(length, self._spare)
             self._body[: self._filled] = early
             self._state = self._read_told
         else:
@@ -228,6 +234,18 @@ class ResponseReader:
             message = "content that was cut short"
             raise ResponseError(message)
         return content
+
+
+def _room(length: int, spare: bytearray | None) -> bytearray:
+    if spare is not None and length > _REUSED_FROM:
+        with contextlib.suppress(BufferError):  # an answer that is a part of it is in use
+            if length < len(spare):
+                del spare[length:]
+            else:
+                spare.extend(bytes(length - len(spare)))
+            return spare
+    # Zeroed by the system where it is filled: a length that is a lie takes no memory.
+    return bytearray(length)
 
 
 def _parse_head(text: bytes) -> tuple[int, dict[str, str]]:

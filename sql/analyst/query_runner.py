@@ -5,11 +5,9 @@ block; asynchronous callers use `asyncio.to_thread`.
 """
 
 import subprocess
-import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final
 
 import msgspec
 
@@ -24,18 +22,15 @@ from sql.analyst.answer_lines import (
     ResultRow,
 )
 from sql.analyst.bounds import Bounds, QueryResult
+from sql.analyst.query_turns import query_turn
 from sql.child_process import child_of, read_some
+from sql.store_files import StoreFiles
 
-AT_ONCE: Final = 2
-"""Statements of this process that run at the same time; more wait."""
-
-_PATIENCE_S = 60.0
-"""Seconds a statement waits for its turn."""
+_NICENESS = 10
+"""An analyst waits for the answer, and callers of the API go first."""
 
 _START_S = 30.0
 """Seconds until a process has opened the store."""
-
-_TURNS = threading.BoundedSemaphore(AT_ONCE)
 
 
 def run_sql(store: Path, sql: str, bounds: Bounds | None = None) -> QueryResult:
@@ -53,20 +48,29 @@ def run_sql(store: Path, sql: str, bounds: Bounds | None = None) -> QueryResult:
         time_limit_s=bounds.time_limit_s,
         memory_mb=bounds.memory_mb,
     )
-    if not _TURNS.acquire(timeout=_PATIENCE_S):
-        raise QueryError(reason="too many statements at once; try again later", limit="time")
-    try:
-        return _run(store, request, bounds)
-    finally:
-        _TURNS.release()
-
-
-def _run(store: Path, request: QueryRequest, bounds: Bounds) -> QueryResult:
-    with child_of("sql.analyst.query_process", msgspec.json.encode(request)) as process:
+    files = StoreFiles(prefix=store)
+    if not files.serving.exists():
+        raise StoreError(path=str(files.serving), reason="there is no such file")
+    message = msgspec.json.encode(request)
+    with (
+        query_turn(files) as turn,
+        child_of(
+            "sql.analyst.query_process", message, niceness=_NICENESS, keeps_open=[turn]
+        ) as process,
+    ):
         answer = _Answer(store, bounds)
         for some in _chunks(process, answer):
             answer.add(some)
         return answer.result(process.wait())
+
+
+def check_opens(store: Path) -> None:
+    """Check that the serving state and the lake beside it, if there is one, belong together.
+
+    In a process of its own, as all that reads the lake. Blocks. Raises StoreError.
+    """
+    if StoreFiles(prefix=store).lake.exists():
+        run_sql(store, "select 1")
 
 
 class _Answer:

@@ -1,10 +1,9 @@
 """A process that compacts one store and ends: the child of `compaction_runner`.
 
-Request on standard input, progress and result on standard output, in lines of JSON. It yields to
-every other process of the machine, and a fault of DuckDB ends it alone.
+Request on standard input, progress and result on standard output, in lines of JSON. A fault of
+DuckDB ends it alone.
 """
 
-import os
 import sys
 import time
 from pathlib import Path
@@ -19,8 +18,6 @@ from sql.lake.compaction import (
     compact,
 )
 from sql.store_files import StoreFiles
-
-_NICE = 19
 
 
 class CompactionOrder(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,7 +40,6 @@ CompactionLine = CompactionProgress | CompactionResult | CompactionFailure
 
 def main() -> None:
     """Do what standard input says."""
-    os.nice(_NICE)
     order = msgspec.json.decode(sys.stdin.buffer.read(), type=CompactionOrder)
     files = StoreFiles(prefix=Path(order.prefix))
     try:

@@ -68,6 +68,7 @@ class Browser:
     """What one person looks through: it keeps cookies and fills in forms."""
 
     def __init__(self, app: CachedAnswerApp) -> None:
+        self.app = app
         ours = httpx.ASGITransport(
             app=app,  # type: ignore[arg-type]  # the two name the ASGI types differently
             client=(CLIENT, 40_000),

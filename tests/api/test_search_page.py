@@ -2,56 +2,27 @@
 from the chain are inert, and an address leads to its token."""
 
 import re
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 import httpx
-import msgspec
 import pytest
 
 from config.settings_model import PublicSettings
-from core.primitives import Address, checksum
-from core.report import Report
-from harness.api.samples import make_pool, make_report
+from core.primitives import checksum
+from harness.api.samples import make_pool
 from harness.api.world import CHAINS, World
-from sql.reports import NextRefresh, write_report
 from sql.store import Store
 from tests.api.people import PAGES, PUBLIC, Street, read
-from tests.sql.empty_files import new_store
+from tests.api.stored_tokens import address, fill, token
 
-LATER = NextRefresh(worth=0, due_s=2**40)
 BOTH = frozenset(chain.slug for chain in CHAINS)
-
-
-def address(number: int) -> Address:
-    return Address(f"0x{number + 0xAA00:040x}")
-
-
-def token(number: int, symbol: str, name: str = "", usd: float = 0.0, **changes: Any) -> Report:
-    """A token of chain 1 with so much in its only pool."""
-    pool = msgspec.structs.replace(changes.pop("pool", make_pool()), quote_side_usd=usd)
-    return make_report(address=address(number), symbol=symbol, name=name, pools=(pool,), **changes)
-
-
-@pytest.fixture
-def store(tmp_path: Path, world: World) -> Iterator[Store]:
-    opened = new_store(tmp_path / "assay")
-    world.analysis.store = opened
-    yield opened
-    opened.close()
 
 
 def client_of(world: World, store: Store, **changes: Any) -> httpx.AsyncClient:
     client = world.client(store=store, **changes)
     client.headers.update(PAGES)
     return client
-
-
-def fill(store: Store, *reports: Report) -> None:
-    for report in reports:
-        write_report(store, report, LATER)
 
 
 LISTED = re.compile(r'(?:class="token-name">|<li>)<a href="([^"]+)"')
@@ -97,7 +68,7 @@ async def test_a_line_has_the_verdict_and_the_headline_of_the_page(
     fill(store, token(1, "TRAP", usd=5e4, pool=make_pool(sell="refused", sell_tax=None)))
     response = await find(client_of(world, store), "trap")
     text = read(response).text
-    assert "danger" in text
+    assert "Danger" in text
     assert "sell" in text.lower()
     assert "$50k liquidity" in text
 
@@ -271,6 +242,19 @@ async def test_a_closed_deployment_lists_nothing_to_strangers(street: Street, st
     found = await browser.client.get(f"{PUBLIC}/search?q=cat")
     assert links(found) == [page_of(1)]
     assert found.headers["cache-control"] == "no-store"
+
+
+async def test_a_store_out_of_reach_leaves_the_search_by_address(
+    world: World, store: Store
+) -> None:
+    client = client_of(world, store, served=BOTH)
+    store.close()
+    front = await client.get("/")
+    assert (front.status_code, links(front)) == (200, [])
+    assert links(await find(client, address(5))) == [page_of(5), page_of(5, "chain_56")]
+    down = await client.get("/search?q=cat")
+    assert down.status_code == 503
+    assert "An address finds its token" in read(down).text
 
 
 async def test_searches_count_as_pages(world: World, store: Store) -> None:

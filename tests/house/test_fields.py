@@ -15,7 +15,8 @@ from api.formats.shapes import NativeFeatures
 from core.fields.field import fields_of
 from core.fields.scan_findings import ScanFindings
 from core.fields.static_findings import StaticFindings
-from tests.house.fields_page import PAGE, kind_of, page
+from handbook.field_facts import kind_of
+from tests.house.fields_page import PAGE, page
 
 
 def test_the_page_is_current() -> None:

@@ -26,7 +26,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "commands": {*PACKAGES, "service"},
     "assay": {"core", "config", "commands"},
 }
-OURS = {*MAY_IMPORT, "tests", "harness", "benchmarks"}
+OURS = {*MAY_IMPORT, "tests", "harness", "benchmarks", "handbook"}
 
 
 def wrong_arrows(top: str, path: Path) -> Iterator[str]:

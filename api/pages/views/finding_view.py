@@ -132,25 +132,32 @@ def _why(flag: Flag, reasons: dict[str, str], *, has_proof: bool) -> str | None:
     if flag.status == "unknown":
         reason = reasons.get(flag.key) or reasons.get(_FIELDS.get(flag.key, flag.key))
         return None if reason is None else f"No answer, as {reason.partition(': see `')[0]}"
-    if flag.status == "safe" and not has_proof:
-        return _BASES.get(flag.key)
-    return None
+    if has_proof:
+        return None
+    is_followed = flag.status == "safe" and flag.key in _BY_CODE
+    return _FOLLOWED if is_followed else _BASES.get(flag.key)
 
 
 _FOLLOWED: Final = "Every path of the code was followed, and none does it"
+_BY_CODE: Final = frozenset(
+    {
+        *StaticFindings.__struct_fields__,
+        *("access_restrictions", "transfer_restrictions", "hidden_owner_controls"),
+        *("unproved_custody", "creates_balances"),
+    }
+)
+"""Checks that the code alone answers."""
+
 _BASES: Final[dict[str, str]] = {
-    **dict.fromkeys(StaticFindings.__struct_fields__, _FOLLOWED),
-    **dict.fromkeys(("access_restrictions", "transfer_restrictions"), _FOLLOWED),
-    **dict.fromkeys(("hidden_owner_controls", "unproved_custody", "creates_balances"), _FOLLOWED),
-    "untested_conditions": "Every condition of the code was simulated both ways or proved harmless",
     "sell_depends_on_conditions": "Sales were simulated under other fees, gas, balances and times",
+    "untested_conditions": "The conditions of trades in the code were simulated or proved harmless",
     "holder_concentration": "The largest balances were read at this block",
     "creator_holds_supply": "The creator's balance was read at this block",
     "has_enough_liquidity": "The pools' reserves were read at this block",
     "ownership_not_renounced": "The owner getters and the slots compared with callers were read",
-    "is_open_source": "A service that publishes sources has it",
+    "is_open_source": "A service that publishes sources was asked",
 }
-"""Check -> what a good answer rests on where no single place proves it."""
+"""Check -> what an answer rests on where no place in the code and no simulation proves it."""
 
 
 _FIELDS: Final = {

@@ -5,7 +5,7 @@ from typing import Final, Literal
 import msgspec
 
 from api.formats.proofs import LaterSeen, SoldSeen, TradeSeen
-from api.formats.prose import percent, quoted, usd
+from api.formats.prose import percent, usd
 from api.formats.rendered_report import RenderedReport
 from api.formats.shapes import Pool
 from config.chains import Chain
@@ -78,8 +78,8 @@ def _line(pool: Pool, row: PoolResultRow, chain: Chain) -> PoolLine:
         pool_id=pool.pool_id,
         quote=_symbol(row.quote, chain),
         liquidity="unknown" if pool.liquidity is None else usd(pool.liquidity),
-        buy=_side("buy", row.buy, pool.buy_tax, row),
-        sell=_side("sell", row.sell, pool.sell_tax, row),
+        buy=_side(row.buy, pool.buy_tax),
+        sell=_side(row.sell, pool.sell_tax),
     )
 
 
@@ -90,12 +90,7 @@ def _symbol(quote: Address, chain: Chain) -> str:
     return symbols.get(quote) or f"{checksum(quote)[:6]}…{quote[-4:]}"
 
 
-def _side(
-    act: Literal["buy", "sell"],
-    outcome: str | None,
-    tax: float | Literal["pending"] | None,
-    row: PoolResultRow,
-) -> Side:
+def _side(outcome: str | None, tax: float | Literal["pending"] | None) -> Side:
     match outcome:
         case "passed" if isinstance(tax, float | int):
             text = f"passes, {percent(tax)} tax" if tax else "passes, no tax"
@@ -103,16 +98,10 @@ def _side(
         case "passed":
             return Side(tone="warning", text="passes, tax not known")
         case "refused":
-            reason = _reason(act, row.error_message)
-            return Side(tone="danger", text=f"is refused{f': {quoted(reason)}' if reason else ''}")
+            return Side(tone="danger", text="is refused")
         case "pending":
             return Side(tone="unknown", text="is being simulated")
     return Side(tone="unknown", text="was not tested")
-
-
-def _reason(act: str, message: str | None) -> str:
-    parts = [part for part in (message or "").split("; ") if part.startswith(f"{act}: ")]
-    return parts[0].removeprefix(f"{act}: ") if parts else ""
 
 
 def _tone(tax: float) -> Tone:

@@ -5,7 +5,7 @@ from typing import Final
 
 import msgspec
 
-from api.formats.amounts import whole_tokens
+from api.formats.amounts import number_text, whole_tokens
 from api.formats.headline import headline_of
 from api.formats.proofs import Proofs
 from api.formats.prose import percent, usd
@@ -145,7 +145,7 @@ def _market_facts(rendered: RenderedReport) -> Iterator[TokenFact]:
 
 
 def _price(amount: float) -> str:
-    return f"${amount:.4g}"
+    return f"${number_text(float(f'{amount:.4g}'))}"
 
 
 def _supply_facts(rendered: RenderedReport) -> Iterator[TokenFact]:

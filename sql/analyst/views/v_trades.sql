@@ -1,5 +1,7 @@
 -- One row per trade in a pool with an anchor on one side. Amounts in smallest units from the pool's
--- side: positive came in. In the order of v_transfers, for the same reason.
+-- side: positive came in.
+--
+-- In the order of v_transfers, for the same reason.
 create or replace temp view v_trades as
 with stored as (
     select

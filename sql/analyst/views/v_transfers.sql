@@ -1,6 +1,7 @@
--- One row per transfer of a tracked token: not yet final, waiting for the lake, and in the lake. The
--- serving state comes first: a reader that sees it as it was before a move sees the lake after it,
--- so the rows are in both, and the note leaves one out.
+-- One row per transfer of a tracked token: not yet final, waiting for the lake, and in the lake.
+--
+-- The serving state comes first: a reader that sees it as it was before a move sees the lake after
+-- it, so the rows are in both, and the note leaves one out.
 create or replace temp view v_transfers as
 with stored as (
     select

@@ -18,7 +18,7 @@ from sql.analyst.bounds import Bounds
 from sql.analyst.query_runner import run_sql
 from sql.child_process import child_of
 from sql.lake import compaction_process
-from sql.lake.compaction import ChainBounds, CompactionRequest, compact
+from sql.lake.compaction import ChainBounds, CompactionProgress, CompactionRequest, compact
 from sql.lake.compaction_runner import run_compaction
 from sql.lake.lake_file import Lake
 from sql.store_files import StoreFiles
@@ -57,6 +57,22 @@ def test_a_round_leaves_the_lake_with_all_and_the_serving_state_with_the_rest(
     assert again.moved_rows == 0
 
 
+def test_others_that_open_and_close_the_store_meanwhile_take_nothing_away(
+    fresh: StoreFiles,
+) -> None:
+    """The last of all to close a file removes its log. The process that compacts is none of them,
+    though DuckDB in it opens and closes the file, too."""
+    closed_batches(fresh, 2, 3_000)
+    code = "import sqlite3, sys; file = sqlite3.connect(sys.argv[1]);"
+    code += "file.execute('select count(*) from token').fetchall(); file.close()"
+
+    def open_and_close(_: CompactionProgress) -> None:
+        subprocess.run([sys.executable, "-c", code, str(fresh.serving)], check=True)
+
+    run_compaction(fresh.prefix, CHAIN, progress=open_and_close)
+    assert rows_left(fresh) == 0
+
+
 def test_killed_at_any_moment_and_started_again(fresh: StoreFiles) -> None:
     """Kills fall into all parts of a round: its moves are many and small, and take most of it."""
     closed_batches(fresh, 6, 4_000)
@@ -67,7 +83,7 @@ def test_killed_at_any_moment_and_started_again(fresh: StoreFiles) -> None:
         before = onlooker.look()
         dice = random.Random(7)  # noqa: S311 - a seed makes a failure repeatable
         for _ in range(6):
-            with child_of("sql.lake.compaction_process", order_bytes(order)):
+            with child_of("sql.lake.compaction_process", order_bytes(order), niceness=1):
                 time.sleep(0.5 + dice.random() * 0.8)
             assert onlooker.look() == before
         run_compaction(fresh.prefix, CHAIN)
@@ -112,7 +128,7 @@ def rows_left(files: StoreFiles) -> int:
 def test_one_process_at_a_time(fresh: StoreFiles) -> None:
     closed_batches(fresh, 4, 5_000)
     order = compaction_process.CompactionOrder(prefix=str(fresh.prefix), request=CHAIN)
-    with child_of("sql.lake.compaction_process", order_bytes(order)) as other:
+    with child_of("sql.lake.compaction_process", order_bytes(order), niceness=1) as other:
         assert other.stdout is not None
         assert other.stdout.readline()
         with pytest.raises(StoreError, match="another process is compacting"):

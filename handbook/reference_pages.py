@@ -1,0 +1,52 @@
+"""Pages whose text is kept elsewhere: sections of the README, settings, and the analysts' views."""
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Final
+
+from handbook.page import Page
+from harness.empty_store import write_empty_store
+from sql.analyst.open_store import load_views, open_to_read
+from sql.store_files import StoreFiles
+
+_README: Final = Path(__file__).parents[1] / "README.md"
+_MEMORY_MB = 200
+
+
+def readme_page(section: str, *, path: str, title: str) -> Page:
+    """Make a page of a second-level section of the README. Raises LookupError: there is none."""
+    text = _README.read_text(encoding="utf-8")
+    _, found, rest = text.partition(f"\n## {section}\n")
+    if not found:
+        message = f"the README has no section {section}"
+        raise LookupError(message)
+    body = rest.partition("\n## ")[0].strip()
+    return Page(path=path, title=title, text=f"# {title}\n\n{body}\n")
+
+
+def views_page() -> Page:
+    """Make a page of all views with what one row is, and the columns."""
+    lines = ["# Views", "", "What `assay sql` and DuckDB's own shell see of a store.", ""]
+    return Page(path="views.md", title="Views", text="\n".join([*lines, *_views()]))
+
+
+def _views() -> Iterator[str]:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "store"
+        write_empty_store(path)
+        with closing(open_to_read(StoreFiles(prefix=path), memory_mb=_MEMORY_MB)) as store:
+            for name, statement in load_views().items():
+                yield from (f"## {name}", "", _comment(statement), "")
+                yield from ("| Column | Type |", "|---|---|")
+                for column, kind, *_ in store.execute(f"describe {name}").fetchall():
+                    yield f"| `{column}` | {kind} |"
+                yield ""
+
+
+def _comment(statement: str) -> str:
+    """The first paragraph of a statement's comment: what follows is for who changes it."""
+    lines = statement.splitlines()
+    end = next(at for at, line in enumerate(lines) if not line.startswith("-- "))
+    return " ".join(line.removeprefix("--").strip() for line in lines[:end])

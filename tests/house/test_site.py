@@ -1,0 +1,83 @@
+"""Protects the documentation site: it builds without a dead link, and asks no other host."""
+
+import os
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from api.formats.field_table import FIELDS
+from api.formats.flags import CATALOGUE
+from handbook.operation_pages import operation_pages, read_document
+from handbook.reference_pages import readme_page
+from tests.house.sources import ROOT
+
+pytestmark = pytest.mark.process
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The site, built as `make docs` does: a link or an anchor that leads nowhere ends it.
+
+    `--quiet` would not count warnings.
+    """
+    folder = tmp_path_factory.mktemp("site")
+    built = subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(folder)],
+        cwd=ROOT,
+        env={**os.environ, "NO_MKDOCS_2_WARNING": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert built.returncode == 0, built.stdout + built.stderr
+    return folder
+
+
+class Loaded(HTMLParser):
+    """What a browser loads by itself for a page: everything but the targets of links."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.addresses: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        told = dict(attrs)
+        names = ("src", "srcset", "data", *(("href",) if tag == "link" else ()))
+        is_named_only = tag == "link" and told.get("rel") in {"canonical", "next", "prev"}
+        if not is_named_only:
+            self.addresses += [str(told[name]) for name in names if told.get(name)]
+
+
+def test_no_page_asks_another_host_for_anything(site: Path) -> None:
+    pages = list(site.rglob("*.html"))
+    asked = []
+    for page in pages:
+        loaded = Loaded()
+        loaded.feed(page.read_text(encoding="utf-8"))
+        assert loaded.addresses, page
+        asked += [address for address in loaded.addresses if "//" in address]
+    assert not asked
+    styles = [path.read_text(encoding="utf-8") for path in site.rglob("*.css")]
+    assert styles
+    assert not [style for style in styles if "url(http" in style or "url(//" in style]
+
+
+def test_every_field_flag_and_operation_has_a_page(site: Path) -> None:
+    document = read_document()
+    operations = [page.path for page in operation_pages(document)]
+    assert len(operations) == 1 + sum(map(len, document["paths"].values()))
+    paths = {
+        *(f"field/{key}" for key in FIELDS),
+        *(f"flag/{check.key}" for check in CATALOGUE),
+        *(path.removesuffix(".md") for path in operations),
+    }
+    built = {page.parent.relative_to(site).as_posix() for page in site.rglob("*/index.html")}
+    assert paths <= built
+
+
+def test_a_section_that_the_readme_lacks_is_no_page() -> None:
+    with pytest.raises(LookupError, match="no section Prices"):
+        readme_page("Prices", path="prices.md", title="Prices")

@@ -1,0 +1,86 @@
+"""Protects the turns of analysts: a few at once over all processes, and nobody before who waits."""
+
+import fcntl
+import os
+import subprocess
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from core.errors import QueryError, StoreError
+from sql.analyst import query_turns
+from sql.analyst.answer_lines import QueryRequest
+from sql.analyst.query_turns import AT_ONCE, query_turn
+from sql.child_process import child_of, read_some
+from sql.store_files import StoreFiles
+
+
+@pytest.fixture
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> StoreFiles:
+    """Of a store whose analysts lose patience at once."""
+    monkeypatch.setattr(query_turns, "_PATIENCE_S", 0.0)
+    return StoreFiles(prefix=tmp_path / "store")
+
+
+def refuses(files: StoreFiles) -> bool:
+    """Whether a turn cannot be had."""
+    try:
+        with query_turn(files):
+            return False
+    except QueryError as error:
+        assert error.limit == "time"
+        return True
+
+
+def test_so_many_at_once_and_no_more(files: StoreFiles) -> None:
+    with ExitStack() as turns:
+        for _ in range(AT_ONCE):
+            assert not refuses(files)
+            turns.enter_context(query_turn(files))
+        assert refuses(files)
+        assert not refuses(StoreFiles(prefix=files.prefix.with_name("other")))
+    assert not refuses(files)
+
+
+def test_a_turn_lasts_as_long_as_the_process_that_works(files: StoreFiles) -> None:
+    """Who asked may be killed; its child goes on, and counts."""
+    wait = [sys.executable, "-c", "input()"]
+    with ExitStack() as stack:
+        for _ in range(AT_ONCE):
+            with query_turn(files) as turn:
+                child = subprocess.Popen(wait, pass_fds=[turn], stdin=subprocess.PIPE)
+                stack.enter_context(child)
+                stack.callback(child.kill)
+        assert refuses(files)
+    assert not refuses(files)
+
+
+def test_who_is_next_goes_before_who_comes(files: StoreFiles) -> None:
+    with files.query_queue_lock.open("wb") as place:
+        fcntl.flock(place, fcntl.LOCK_EX)
+        assert refuses(files)
+    assert not refuses(files)
+
+
+def test_a_folder_that_cannot_be_written_is_the_stores_fault(files: StoreFiles) -> None:
+    absent = StoreFiles(prefix=files.prefix / "absent")
+    with pytest.raises(StoreError), query_turn(absent):
+        pass
+
+
+def test_a_statement_runs_at_the_priority_it_was_given(files: StoreFiles) -> None:
+    request = QueryRequest(
+        prefix=str(files.prefix),
+        sql="select 1",
+        max_rows=1,
+        cuts_rows=True,
+        time_limit_s=1,
+        memory_mb=100,
+    )
+    message = msgspec.json.encode(request)
+    with child_of("sql.analyst.query_process", message, niceness=19) as process:
+        assert read_some(process, wait_s=60)  # that there is no such store
+        assert os.getpriority(os.PRIO_PROCESS, process.pid) == 19
