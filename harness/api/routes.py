@@ -8,6 +8,7 @@ ROUTES: tuple[tuple[str, str], ...] = (
     ("GET", f"/token/1/{TOKEN}/evidence"),
     ("POST", "/tokens/1"),
     ("GET", f"/goplus/api/v1/token_security/1?contract_addresses={TOKEN}"),
+    ("POST", "/goplus/api/v1/token"),
     ("POST", "/mcp"),
     ("GET", "/usage"),
     ("POST", "/agent-keys"),
