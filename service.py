@@ -38,6 +38,7 @@ from indexer.compaction_job import keep_compacting
 from indexer.follow import follow
 from indexer.follower_status import FollowStatus, Publish
 from indexer.maintenance import keep_up
+from sql.analyst.query_runner import check_opens
 from sql.follow_lock import following
 from sql.ledger import Ledger
 from sql.store import Store
@@ -69,6 +70,7 @@ async def run_service(
     chains = load_chains(settings.overlay)
     async with AsyncExitStack() as stack:
         store = stack.enter_context(closing(Store.open(settings.store)))
+        await asyncio.to_thread(check_opens, settings.store)
         ledger = stack.enter_context(closing(Ledger.open(settings.ledger)))
         clients = await _connect_all(stack, choose_enabled(chains, settings), settings)
         for chain, _ in clients:

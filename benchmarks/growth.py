@@ -36,7 +36,7 @@ from indexer.decode.transfer_events import TRANSFER_TOPIC
 from indexer.ingest import FOLLOW, Ingest
 from indexer.reads import BlockSpan
 from sql.balances import top_holders
-from sql.blocks import list_blocks, prune_blocks
+from sql.blocks import prune_blocks
 from sql.finalization import finalize_rows
 from sql.pool_tables import pools_of
 from sql.store import Store
@@ -168,8 +168,7 @@ def _follow(
         span = _span(number, size)
         started_s = time.perf_counter()
         with store.transaction() as tx:
-            held = list_blocks(tx, chain_id=chain.id, first=number, last=number)
-            ingest.write(tx, span, stream=FOLLOW, held=held)
+            ingest.write(tx, span, stream=FOLLOW)
             prune_blocks(tx, chain_id=chain.id, below=number - _WINDOW)
         commits.append(1e3 * (time.perf_counter() - started_s))
         left = 1

@@ -24,7 +24,7 @@ from sql.store_files import StoreFiles
 @click.command("index")
 @click.argument("chain")
 @click.option("--from", "from_block", type=click.IntRange(0), help="First block; else follow.")
-@click.option("--to", "to_block", type=click.IntRange(0), help="Last block; else the head's final.")
+@click.option("--to", "to_block", type=click.IntRange(0), help="Last block; else the last final.")
 def index_command(chain: str, from_block: int | None, to_block: int | None) -> None:
     """Follow a chain, or back-fill a range of it and end. Goes on where it was left.
 
@@ -66,9 +66,21 @@ async def _index(
                 progress=show,
             )
         OUT.print(
-            f"blocks {first} to {last}: {result.rows} rows of {result.logs} logs in "
+            f"blocks {first} to {result.done_to}: {result.rows} rows of {result.logs} logs in "
             f"{result.seconds:.1f} s, {result.logs_per_s:.0f} logs/s"
         )
+        if result.done_to < last:
+            _tell_rest(chain, result.done_to + 1, last)
+
+
+def _tell_rest(chain: Chain, first: int, last: int) -> None:
+    """Say what is not stored yet, and end with 1. Raises ClickException."""
+    wait_s = (last - first + 1) * chain.block_time_s
+    message = (
+        f"blocks {first} to {last} are not final yet, and following does not hold them. Run the "
+        f"same again in about {wait_s:.0f} s, or follow {chain.slug}"
+    )
+    raise click.ClickException(message)
 
 
 def _start_of(chain: Chain) -> int:

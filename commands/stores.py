@@ -5,6 +5,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from sql.analyst.query_runner import check_opens
 from sql.duckdb_import.old_file import is_old_store
 from sql.store import Store
 
@@ -15,10 +16,11 @@ def open_store(path: Path) -> Store:
     """Open the store, with what the DuckDB file of an earlier release at that path holds.
 
     The take-over shows a progress bar, can be stopped and resumed, and leaves the file beside the
-    new ones under another name. Raises StoreError.
+    new ones under another name. Raises StoreError, also for a lake that is another store's.
     """
     store = Store.open(path)
     try:
+        check_opens(path)
         if is_old_store(path):
             _take_over(path, store)
     except BaseException:

@@ -20,13 +20,16 @@ from core.rpc.backoff import SleepClock, SystemClock, backoff_s
 from core.rpc.client import RpcClient
 from core.rpc.failures import DisagreementError
 from indexer.bulk_writer import LEAST_LOGS, BulkWriter
-from indexer.ingest import Ingest, WrittenSpan
+from indexer.ingest import FOLLOW, Ingest, WrittenSpan
 from indexer.log_reader import LogReader
 from indexer.reads import BlockSpan, fetch_headers, join_pieces
 from indexer.spans import SpanReader
-from sql.blocks import list_blocks, read_checkpoint
+from sql.blocks import BACKFILL, FINAL, list_blocks, read_checkpoint
+from sql.lake.final_events import FinalEvents
+from sql.rows import BlockRow
 from sql.sqlite_file import Transaction
-from sql.store import Store
+from sql.store import Readable, Store
+from sql.store_files import StoreFiles
 
 _FETCHES_AT_ONCE = 4
 _BLOCKS_AT_ONCE = 32
@@ -58,6 +61,9 @@ class BackfillResult(msgspec.Struct, frozen=True, kw_only=True):
     """Rows that are new in the store."""
     logs: int
     """Logs that were read."""
+    done_to: int
+    """Committed up to and with this block. Below the range's end: the next one is not final yet,
+    and following does not hold it."""
     seconds: float
 
     @property
@@ -89,9 +95,10 @@ async def backfill(
 ) -> BackfillResult:
     """Ingest `from_block` to `to_block`, ends included.
 
-    Continues after the checkpoint of the same range, if there is one. Blocks that are not final yet
-    are fetched one by one and held in the window, where following takes them up. Raises
-    BeyondHeadError, UpstreamError when nodes stay silent or contradict each other, and StoreError.
+    Continues after the checkpoint of the same range, if there is one. Of blocks that are not final
+    yet, only those are taken that following holds: it unwinds what a reorg takes away. The result
+    says how far it has come. Raises BeyondHeadError, UpstreamError when nodes stay silent or
+    contradict each other, and StoreError.
     """
     run = _Run(chain, client, store, settings, from_block=from_block, to_block=to_block)
     try:
@@ -126,6 +133,7 @@ async def _run_out(
     return BackfillResult(
         rows=run.written.rows,
         logs=run.written.logs,
+        done_to=run.done_to,
         seconds=time_source.now_s() - started_s,
     )
 
@@ -160,40 +168,64 @@ class _Run:
         self._trades_from = 0
         self._from = from_block
         self._to = to_block
-        self._stream = f"backfill:{from_block}:{to_block}"
-        self._bulk = BulkWriter(chain, store, self._ingest, stream=self._stream)
+        self._stream = f"{BACKFILL}{from_block}:{to_block}"
+        self._final = FinalEvents(StoreFiles(prefix=store.path))
+        self._bulk = BulkWriter(chain, store, self._ingest, self._final, stream=self._stream)
         self.written = WrittenSpan()
+        self.done_to = from_block - 1
         self.has_begun = False
         """The node has answered once, so later failures are retried."""
 
     def close(self) -> None:
         """Close what the run has opened."""
-        self._bulk.close()
+        self._final.close()
 
     async def steps(self) -> AsyncIterator[BackfillProgress]:
-        """Commit pieces until the end of the range, yielding after each. Raises as `backfill`
-        does."""
+        """Commit pieces as far as the range can be stored now, yielding first where it begins, and
+        after each piece. Raises as `backfill` does."""
+        at = await asyncio.to_thread(self._read_next)
+        yield self._note(at - 1)
+        while at <= self._to:
+            begun_at = at
+            final = await self._fetch_final()
+            async with aclosing(self._gathered(at, final)) as pieces:
+                async for piece in pieces:
+                    await self._save(piece, is_final=True)
+                    at = piece.last + 1
+                    yield self._note(piece.last)
+            if at > final:
+                async with aclosing(self._held_pieces(at)) as pieces:
+                    async for piece in pieces:
+                        await self._save(piece, is_final=False)
+                        at = piece.last + 1
+                        yield self._note(piece.last)
+            # While a long range was read, more of it has become final.
+            if at == begun_at:
+                return
+
+    async def _fetch_final(self) -> int:
+        """Return the last block of the range that is final now."""
         head = await self._client.fetch_head()
         self.has_begun = True
         if self._to > head.number:
             raise BeyondHeadError(to_block=self._to, head=head.number)
         self._trades_from = head.number - self._trade_blocks + 1
-        at = await asyncio.to_thread(self._read_next)
-        yield self._progress(at - 1)
-        final = min(self._to, head.number - self._chain.finality_blocks)
-        async with aclosing(self._gathered(at, final)) as pieces:
-            async for piece in pieces:
-                await self._save(piece, hold=False)
-                yield self._progress(piece.last)
-        for first in range(max(at, final + 1), self._to + 1, _BLOCKS_AT_ONCE):
+        return min(self._to, head.number - self._chain.finality_blocks)
+
+    async def _held_pieces(self, first: int) -> AsyncGenerator[BlockSpan, None]:
+        """Yield the blocks from `first` on that following holds, as the nodes have them."""
+        while first <= self._to:
             last = min(first + _BLOCKS_AT_ONCE - 1, self._to)
+            held = await asyncio.to_thread(self._list_held, self._store, first, last)
+            if not held:
+                return
+            last = held[-1].number
             headers = await fetch_headers(self._client, first, last)
             present = [header for header in headers if header is not None]
             if len(present) < len(headers):
                 raise UpstreamError(service=self._client.services, reason=f"lacks block {last}")
-            piece = await self._reader.fetch_blocks(present, topics=self._ingest.block_topics)
-            await self._save(piece, hold=True)
-            yield self._progress(last)
+            yield await self._reader.fetch_blocks(present, topics=self._ingest.block_topics)
+            first = last + 1
 
     async def _gathered(self, first: int, last: int) -> AsyncGenerator[BlockSpan, None]:
         """Yield final blocks in pieces that are large enough for a transaction."""
@@ -228,8 +260,8 @@ class _Run:
                 task.cancel()
             await asyncio.gather(*under_way, return_exceptions=True)
 
-    async def _save(self, piece: BlockSpan, *, hold: bool) -> None:
-        written = await asyncio.to_thread(self._commit, piece, hold=hold)
+    async def _save(self, piece: BlockSpan, *, is_final: bool) -> None:
+        written = await asyncio.to_thread(self._commit, piece, is_final=is_final)
         self.written = self.written.plus(written)
 
     def _check_continues(self, tx: Transaction, piece: BlockSpan) -> None:
@@ -239,32 +271,49 @@ class _Run:
             reason = f"the checkpoint has moved to {at}: another run, or a reorganisation"
             raise InternalError(reason)
 
-    def _commit(self, piece: BlockSpan, *, hold: bool) -> WrittenSpan:
-        if not hold and len(piece.logs) >= LEAST_LOGS:
+    def _commit(self, piece: BlockSpan, *, is_final: bool) -> WrittenSpan:
+        self._final.open()
+        if is_final and len(piece.logs) >= LEAST_LOGS and self._is_never_followed(piece.last):
             return self._bulk.write(piece, check=lambda tx: self._check_continues(tx, piece))
         with self._store.transaction() as tx:
             self._check_continues(tx, piece)
-            held = (
-                list_blocks(tx, chain_id=self._chain.id, first=piece.first, last=piece.last)
-                if hold
-                else None
-            )
-            if held is not None:
-                known = {row.number: row.hash for row in held}
-                for header in piece.headers:
-                    if known.get(header.number, header.ref.hash) != header.ref.hash:
-                        raise DisagreementError(
-                            first=f"block {header.number} ({header.ref.hash})",
-                            second="the block that following holds",
-                            difference="one of them is being reorganised away",
-                        )
-            return self._ingest.write(tx, piece, stream=self._stream, held=held)
+            if not is_final:
+                self._check_held(tx, piece)
+            return self._ingest.write(tx, piece, stream=self._stream, final=self._final)
+
+    def _is_never_followed(self, number: int) -> bool:
+        """True if following will not store a block: it does not look for its rows in the lake."""
+        if read_checkpoint(self._store, chain_id=self._chain.id, stream=FOLLOW) is None:
+            return self._chain.start_block is None or number < self._chain.start_block
+        final = read_checkpoint(self._store, chain_id=self._chain.id, stream=FINAL)
+        return final is not None and number <= final.number
+
+    def _check_held(self, tx: Transaction, piece: BlockSpan) -> None:
+        """Check that following holds these very blocks."""
+        held = {row.number: row.hash for row in self._list_held(tx, piece.first, piece.last)}
+        for header in piece.headers:
+            if held.get(header.number) != header.ref.hash:
+                raise DisagreementError(
+                    first=f"block {header.number} ({header.ref.hash})",
+                    second="the block that following holds",
+                    difference="one of them is being reorganised away",
+                )
+
+    def _list_held(self, store: Readable, first: int, last: int) -> list[BlockRow]:
+        """Return the blocks from `first` on that following holds, without a gap."""
+        followed = read_checkpoint(store, chain_id=self._chain.id, stream=FOLLOW)
+        if followed is None:
+            return []
+        last = min(last, followed.number)
+        rows = list_blocks(store, chain_id=self._chain.id, first=first, last=last)
+        return [row for number, row in enumerate(rows, first) if row.number == number]
 
     def _read_next(self) -> int:
         checkpoint = read_checkpoint(self._store, chain_id=self._chain.id, stream=self._stream)
         return self._from if checkpoint is None else max(self._from, checkpoint.number + 1)
 
-    def _progress(self, done_to: int) -> BackfillProgress:
+    def _note(self, done_to: int) -> BackfillProgress:
+        self.done_to = done_to
         return BackfillProgress(
             from_block=self._from, to_block=self._to, done_to=done_to, written=self.written
         )

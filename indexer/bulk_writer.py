@@ -17,7 +17,7 @@ from indexer.reads import BlockSpan
 from sql.filled_spans import FillRun, note_filled
 from sql.lake.bulk_append import BulkRange, append_transfers
 from sql.lake.final_batches import FinalBatches
-from sql.lake.lake_file import Lake
+from sql.lake.final_events import FinalEvents
 from sql.sqlite_file import Transaction
 from sql.store import Store
 from sql.store_files import StoreFiles
@@ -25,25 +25,19 @@ from sql.store_files import StoreFiles
 LEAST_LOGS: Final = 50_000
 """Logs of a piece from which on a file of its own in the lake is worth it."""
 
-_MEMORY_MB = 200
-
 
 class BulkWriter:
     """Writes pieces of one back-fill of one chain. Blocks; not for concurrent use."""
 
-    def __init__(self, chain: Chain, store: Store, ingest: Ingest, *, stream: str) -> None:
+    def __init__(
+        self, chain: Chain, store: Store, ingest: Ingest, final: FinalEvents, *, stream: str
+    ) -> None:
         self._chain = chain
         self._store = store
         self._ingest = ingest
         self._stream = stream
         self._files = StoreFiles(prefix=store.path)
-        self._lake: Lake | None = None
-
-    def close(self) -> None:
-        """Close the lake, if it was opened."""
-        if self._lake is not None:
-            self._lake.close()
-            self._lake = None
+        self._final = final
 
     def write(self, piece: BlockSpan, *, check: Callable[[Transaction], None]) -> WrittenSpan:
         """Store a final piece and move the stream's checkpoint to its end.
@@ -53,7 +47,7 @@ class BulkWriter:
         """
         with self._store.transaction() as tx:
             check(tx)
-            facts = self._ingest.write_facts(tx, piece, stream=self._stream)
+            facts = self._ingest.write_facts(tx, piece, stream=self._stream, final=self._final)
         new = self._append(piece, facts)
         with self._store.transaction() as tx:
             check(tx)
@@ -66,12 +60,10 @@ class BulkWriter:
         return msgspec.structs.replace(facts.written, transfers=new)
 
     def _append(self, piece: BlockSpan, facts: StoredFacts) -> int:
-        if self._lake is None:
-            self._lake = Lake.open(self._files, memory_mb=_MEMORY_MB)
         columns = to_lake(facts.transfers, facts.token_ids)
         with closing(FinalBatches.open(self._files)) as stored:
             note = append_transfers(
-                self._lake,
+                self._final.opened_lake(),
                 BulkRange(
                     chain_id=self._chain.id,
                     stream=self._stream,

@@ -33,8 +33,6 @@ class ChainTokens:
         self._tokens = TrackedTokens.empty()
         self._newest_id = 0
         self._last_change = 0
-        self._removed: set[int] = set()
-        """Tokens that the open transaction has removed: they are back if it is rolled back."""
         self._own: TrackedTokens | None = None
         """Tokens that the open transaction has added, or seen in earlier blocks."""
 
@@ -43,7 +41,7 @@ class ChainTokens:
 
         Called first in a transaction. The first time reads all tokens.
         """
-        self._removed, self._own = set(), None
+        self._own = None
         newest_id = newest_token_id(store)
         pages = list(self._read_pages(store))
         if pages:
@@ -60,9 +58,9 @@ class ChainTokens:
             self._last_change = changes[-1].change
 
     def look_ahead(self, tx: Readable) -> None:
-        """Heed what the open transaction has changed, until the next refresh. Raises StoreError."""
+        """Heed what the open transaction has added, or seen in earlier blocks, until the next
+        refresh. It must not have removed any. Raises StoreError."""
         changes = list_changes(tx, chain_id=self._chain_id, after=self._last_change)
-        self._removed = {change.token_id for change in changes if change.address is None}
         pages = [*self._read_pages(tx), *_changed_columns(changes)]
         self._own = None
         if pages:
@@ -76,12 +74,6 @@ class ChainTokens:
         """Look up addresses, uint8[n, 20], among the committed tokens and those that the open
         transaction has changed, which take precedence."""
         found = self._tokens.find(addresses)
-        if self._removed:
-            is_removed = np.isin(found.token_id, list(self._removed))
-            found = FoundTokens(
-                token_id=np.where(is_removed, NOT_TRACKED, found.token_id).astype(np.int32),
-                first_seen_block=found.first_seen_block,
-            )
         if self._own is None:
             return found
         own = self._own.find(addresses)

@@ -17,13 +17,12 @@ from core.errors import InternalError, UpstreamError
 from core.primitives import BlockRef, Hash32
 from core.rpc.client import RpcClient
 from core.rpc.headers import Header
-from indexer.ingest import FOLLOW, TRANSFERS, Ingest, WrittenSpan
+from indexer.ingest import FOLLOW, Ingest, WrittenSpan
 from indexer.log_reader import LogReader
 from indexer.reads import BlockSpan, fetch_header, fetch_headers, join_pieces
 from indexer.reconcile import Append, CatchUp, NoChange, Unwind, next_step
 from indexer.spans import SpanReader
-from sql.blocks import list_blocks, prune_blocks, read_checkpoint
-from sql.pool_tables import coverage_of
+from sql.blocks import list_blocks, prune_blocks, raise_floor, read_checkpoint, read_floor
 from sql.rows import BlockRow
 from sql.store import Store
 from sql.unwind import unwind_from
@@ -55,6 +54,8 @@ class Follower:
         self._log = _log.bind(chain=chain.slug)
         self._window: dict[int, BlockRef] = {}
         self._next: int | None = None
+        self._floor = 0
+        """Lowest block that may be unwound; the one below is held, unless we began here."""
         self._final_tip = -1
         self._confirmed_head: Hash32 | None = None
         self.is_loaded = False
@@ -71,7 +72,7 @@ class Follower:
 
     async def load(self) -> None:
         """Load the stored position. Raises StoreError."""
-        self._window, self._next = await asyncio.to_thread(self._read_position)
+        await asyncio.to_thread(self._read_position)
         self._final_tip = -1
         self.is_loaded = True
 
@@ -171,7 +172,7 @@ class Follower:
         await self._store_piece(piece, keep_from=piece.last - self._chain.finality_blocks)
 
     async def _store_piece(self, piece: BlockSpan, *, keep_from: int) -> None:
-        written = await asyncio.to_thread(self._commit, piece, keep_from)
+        written, self._floor = await asyncio.to_thread(self._commit, piece, keep_from)
         for header in piece.headers:
             self._window[header.number] = header.ref
         self._forget_below(keep_from)
@@ -188,16 +189,20 @@ class Follower:
             undecoded=written.undecoded,
         )
 
-    def _commit(self, piece: BlockSpan, keep_from: int) -> WrittenSpan:
+    def _commit(self, piece: BlockSpan, keep_from: int) -> tuple[WrittenSpan, int]:
+        """Store a piece; return what was written, and the lowest block that may be unwound now."""
         with self._store.transaction() as tx:
             checkpoint = read_checkpoint(tx, chain_id=self._chain.id, stream=FOLLOW)
             if checkpoint is not None and checkpoint.number != piece.first - 1:
                 reason = f"the checkpoint is at {checkpoint.number}, not before {piece.first}"
                 raise InternalError(reason)
-            held = list_blocks(tx, chain_id=self._chain.id, first=piece.first, last=piece.last)
-            written = self._ingest.write(tx, piece, stream=FOLLOW, held=held)
+            written = self._ingest.write(tx, piece, stream=FOLLOW)
             prune_blocks(tx, chain_id=self._chain.id, below=keep_from)
-        return written
+            # With no checkpoint the piece is our first: what is below it was not read by us.
+            lowest = piece.first if checkpoint is None else self._floor
+            floor = max(lowest, keep_from + 1)
+            raise_floor(tx, chain_id=self._chain.id, number=floor)
+        return written, floor
 
     def _forget_below(self, number: int) -> None:
         """Forget held blocks below a number. They are in order, so only those are looked at."""
@@ -210,40 +215,63 @@ class Follower:
         return self.tip is not None and await self._drop(self.tip)
 
     async def _drop(self, block: BlockRef) -> bool:
-        """Unwind our tip. False: the node, queried by height, still has it."""
+        """Unwind our tip. False: the node, queried by height, still has it.
+
+        Raises UpstreamError, with nothing unwound, when the node's chain has left ours below what
+        may be unwound.
+        """
         canonical = await fetch_header(self._client, block.number)
         if canonical is not None and canonical.ref.hash == block.hash:
             return False  # the head given is outdated
+        await self._check_final()
         await asyncio.to_thread(self._undo, block)
         self._log.info("reorganised away", block=block.number, hash=block.hash)
         self._window.pop(block.number, None)
         self._next = block.number
         return True
 
+    async def _check_final(self) -> None:
+        """Check that the node's chain has our newest block that cannot be unwound.
+
+        Where following began above it, there is none, and all that is held may be unwound.
+        """
+        final = self._window.get(self._floor - 1)
+        if final is None:
+            return
+        found = await fetch_header(self._client, final.number)
+        if found is None or found.ref.hash != final.hash:
+            answer = "no such block" if found is None else found.ref.hash
+            reason = (
+                f"its chain has left ours at block {final.number} or below, which was final: "
+                f"{final.hash} here, there {answer}; nothing was unwound, and following goes on "
+                "once the node is back on our chain. If this is another chain with the same id, "
+                "give it a store of its own"
+            )
+            raise UpstreamError(service=self._client.services, reason=reason)
+
     def _undo(self, block: BlockRef) -> None:
         with self._store.transaction() as tx:
-            if block.number - 1 not in self._window and self._has_history_below(block.number):
-                reason = (
-                    f"its chain has left ours below block {block.number}, which was final; if this "
-                    "is another chain with the same id, give it a store of its own"
-                )
-                raise UpstreamError(service=self._client.services, reason=reason)
             unwind_from(tx, chain_id=self._chain.id, number=block.number)
 
-    def _has_history_below(self, number: int) -> bool:
-        return any(
-            row.subject == TRANSFERS and row.from_block < number <= row.to_block + 1
-            for row in coverage_of(self._store, chain_id=self._chain.id)
-        )
+    def _read_position(self) -> None:
+        """Read the stored window. What it holds above our checkpoint is nobody's: it is unwound.
 
-    def _read_position(self) -> tuple[dict[int, BlockRef], int | None]:
+        An earlier release's back-fills have left such blocks, and nobody has watched over them.
+        """
         with self._store.snapshot() as reader:
             checkpoint = read_checkpoint(reader, chain_id=self._chain.id, stream=FOLLOW)
-            if checkpoint is None:
-                return {}, None
             rows = list_blocks(reader, chain_id=self._chain.id)
-        held = {row.number: _to_ref(row) for row in rows if row.number <= checkpoint.number}
-        return held, checkpoint.number + 1
+            floor = read_floor(reader, chain_id=self._chain.id)
+        tip = -1 if checkpoint is None else checkpoint.number
+        unwatched = [row.number for row in rows if row.number > tip]
+        if unwatched:
+            with self._store.transaction() as tx:
+                unwind_from(tx, chain_id=self._chain.id, number=unwatched[0])
+        held = [_to_ref(row) for row in rows if row.number <= tip]
+        self._window = {ref.number: ref for ref in held}
+        self._next = None if checkpoint is None else checkpoint.number + 1
+        # A store that an earlier release has followed has no floor yet.
+        self._floor = floor or (held[0].number + 1 if held else tip + 1)
 
 
 def _to_ref(row: BlockRow) -> BlockRef:

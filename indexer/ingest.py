@@ -21,6 +21,7 @@ from indexer.reads import TOPICS, BlockSpan
 from indexer.tracked_tokens import NOT_TRACKED, FoundTokens
 from sql.blocks import insert_blocks, write_checkpoint
 from sql.filled_spans import FillRun, insert_old_transfers
+from sql.lake.final_events import FinalEvents
 from sql.launch_tables import insert_launches
 from sql.pool_tables import insert_pools
 from sql.rows import (
@@ -33,7 +34,6 @@ from sql.store import Readable
 from sql.tokens import Because, complete_transfers, track_seen
 from sql.trade_tables import insert_trades
 from sql.transfer_tables import insert_transfers, insert_undecoded
-from sql.unwind import unwind_from
 
 FOLLOW = "follow"
 TRANSFERS = "transfers"
@@ -109,15 +109,16 @@ class Ingest:
         piece: BlockSpan,
         *,
         stream: str,
-        held: Sequence[BlockRow] | None = None,
+        final: FinalEvents | None = None,
     ) -> WrittenSpan:
         """Store a piece and move the stream's checkpoint to its end. Raises StoreError.
 
         Runs in the caller's transaction, before whatever else belongs to it. Only the follow
-        stream, which continues to the head, makes the transfers of tokens complete. `held`: the
-        window, to which the piece's blocks are added. None: the piece is final.
+        stream, which continues to the head, makes the transfers of tokens complete, and adds the
+        piece's blocks to the window. `final`: the events that may be stored already, for a
+        back-fill. None: the piece follows on what is stored.
         """
-        facts = self.write_facts(tx, piece, stream=stream, held=held)
+        facts = self.write_facts(tx, piece, stream=stream, final=final)
         transfers = self._insert_transfers(
             tx,
             transfer_rows(facts.transfers, facts.token_ids),
@@ -132,14 +133,12 @@ class Ingest:
         piece: BlockSpan,
         *,
         stream: str,
-        held: Sequence[BlockRow] | None = None,
+        final: FinalEvents | None = None,
     ) -> StoredFacts:
         """Store everything of a piece but its transfers, and say nothing of having done so: that is
         for `finish`, once they are stored as well. Doing it twice changes nothing."""
         chain_id = self._chain_id
         self._tokens.refresh(tx)
-        if held is not None:
-            self._hold(tx, piece, held)
         decoded = self._decoder.decode(piece.logs)
         launched = self._launches.decode(piece.logs)
         pools, launches = decoded.pools, launched.launches
@@ -149,20 +148,26 @@ class Ingest:
         if pools or launches:
             self._tokens.look_ahead(tx)
         if stream == FOLLOW:
+            self._hold(tx, piece)
             complete_transfers(tx, chain_id=chain_id, first=piece.first)
         sent = decode_transfers(piece.logs)
         found = self._tokens.find(sent.transfers.token)
         kept = _is_kept(found, sent.transfers.block_number)
         odd = sent.undecoded
         odd = odd.take(_is_kept(self._tokens.find(odd.address), odd.block_number))
-        undecoded = join_undecoded([decoded.undecoded, launched.undecoded, odd])
-        trades = decode_trades(piece.logs, (header.ref for header in piece.headers))
+        odd_rows = join_undecoded([decoded.undecoded, launched.undecoded, odd]).rows(
+            chain_id=chain_id
+        )
+        swaps = swap_rows(decode_trades(piece.logs, (header.ref for header in piece.headers)))
+        if final is not None:
+            odd_rows = final.without_stored(tx, "undecoded", odd_rows, chain_id=chain_id)
+            swaps = final.without_stored(tx, "trade", swaps, chain_id=chain_id)
         written = WrittenSpan(
             logs=len(piece.logs),
             pools=insert_pools(tx, pools),
             launches=insert_launches(tx, launches),
-            trades=insert_trades(tx, swap_rows(trades), chain_id=chain_id, anchors=self._anchors),
-            undecoded=insert_undecoded(tx, undecoded.rows(chain_id=chain_id)),
+            trades=insert_trades(tx, swaps, chain_id=chain_id, anchors=self._anchors),
+            undecoded=insert_undecoded(tx, odd_rows),
         )
         return StoredFacts(
             written=written,
@@ -192,21 +197,8 @@ class Ingest:
             return insert_transfers(tx, rows, chain_id=self._chain_id)
         return insert_old_transfers(tx, rows, chain_id=self._chain_id, run=run)
 
-    def _hold(self, tx: Transaction, piece: BlockSpan, held: Sequence[BlockRow]) -> None:
-        """Add the piece's blocks to the window.
-
-        Blocks of another branch that the window holds at these heights (from a back-fill) are
-        unwound first.
-        """
-        known = {row.number: row.hash for row in held}
-        stale = [
-            header.number
-            for header in piece.headers
-            if known.get(header.number, header.ref.hash) != header.ref.hash
-        ]
-        if stale:
-            unwind_from(tx, chain_id=self._chain_id, number=min(stale))
-            self._tokens.look_ahead(tx)
+    def _hold(self, tx: Transaction, piece: BlockSpan) -> None:
+        """Add the piece's blocks to the window."""
         insert_blocks(
             tx,
             [

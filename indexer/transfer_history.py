@@ -10,7 +10,8 @@ neither, or it is longer than the settings allow, it stays incomplete.
 import asyncio
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import closing
 
 import msgspec
 import structlog
@@ -31,12 +32,14 @@ from indexer.log_reader import LogReader
 from indexer.reads import BlockSpan, join_pieces
 from indexer.spans import SpanReader
 from sql.balances import holders_of
-from sql.blocks import read_checkpoint
+from sql.blocks import has_backfill, read_checkpoint
 from sql.filled_spans import insert_old_transfers
 from sql.history_tables import DueHistory, read_due_history, write_history
-from sql.rows import HistoryRow
+from sql.lake.final_events import FinalEvents
+from sql.rows import HistoryRow, UndecodedRow
 from sql.sqlite_file import Transaction
 from sql.store import Store
+from sql.store_files import StoreFiles
 from sql.task_queue import drop_task, put_task, take_tasks
 from sql.tokens import read_token, set_transfers_from
 from sql.transfer_tables import insert_undecoded
@@ -224,7 +227,8 @@ class Histories:
         token_ids = [due.token_id] * len(decoded.transfers)
         rows = transfer_rows(decoded.transfers, token_ids)
         insert_old_transfers(tx, rows, chain_id=self._chain.id, run=None)
-        insert_undecoded(tx, decoded.undecoded.rows(chain_id=self._chain.id))
+        undecoded = decoded.undecoded.rows(chain_id=self._chain.id)
+        insert_undecoded(tx, self._without_filled(tx, undecoded))
         set_transfers_from(tx, token_id=due.token_id, block_number=piece.first)
         write_history(
             tx,
@@ -235,6 +239,16 @@ class Histories:
             ),
             token_id=due.token_id,
         )
+
+    def _without_filled(
+        self, tx: Transaction, undecoded: Sequence[UndecodedRow]
+    ) -> Sequence[UndecodedRow]:
+        """Leave out what a back-fill has stored already. Most tokens send no such log, and most
+        chains have no back-fill."""
+        if not undecoded or not has_backfill(tx, chain_id=self._chain.id):
+            return undecoded
+        with closing(FinalEvents(StoreFiles(prefix=self._store.path))) as final:
+            return final.without_stored(tx, "undecoded", undecoded, chain_id=self._chain.id)
 
     def _is_whole(self, tx: Transaction, due: DueHistory, turn: _Turn) -> bool:
         if turn.is_first is not None:

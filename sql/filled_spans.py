@@ -12,7 +12,7 @@ import msgspec
 
 from core.errors import StoreError
 from sql.blocks import FINAL, read_checkpoint
-from sql.rows import TokenRow, TransferRow
+from sql.rows import CheckpointRow, TokenRow, TransferRow
 from sql.sqlite_file import Transaction
 from sql.transfer_tables import insert_transfers
 
@@ -48,11 +48,8 @@ def insert_old_transfers(
         token = tx.fetch_one("tokens/find_by_id", TokenRow, token_id=token_id)
         if token is None:
             raise StoreError(path="transfer", reason=f"there is no token {token_id}")
-        if final is None:
-            new += own
-        else:
-            stored = _stored_spans(tx, token, final=final.number)
-            new += [row for row in own if not _is_in(stored, row.block_number)]
+        stored = _stored_spans(tx, token, final=final)
+        new += [row for row in own if not _is_in(stored, row.block_number)]
     if run is not None:
         note_filled(tx, by_token, run)
     return insert_transfers(tx, new, chain_id=chain_id)
@@ -66,15 +63,19 @@ def note_filled(tx: Transaction, token_ids: Iterable[int], run: FillRun) -> None
     )
 
 
-def _stored_spans(tx: Transaction, token: TokenRow, *, final: int) -> list[FilledSpan]:
-    """Return the final blocks whose transfers of the token are stored; what is not final is still
-    in its table."""
-    spans = tx.fetch("filled/list_of_token", FilledSpan, token_id=token.token_id)
-    if token.transfers_from_block is not None:
-        spans.append(FilledSpan(from_block=token.transfers_from_block, to_block=final))
-    return [
-        FilledSpan(from_block=span.from_block, to_block=min(span.to_block, final)) for span in spans
-    ]
+def _stored_spans(
+    tx: Transaction, token: TokenRow, *, final: CheckpointRow | None
+) -> list[FilledSpan]:
+    """Return the blocks whose transfers of the token are stored, and may have left their table.
+
+    Of those that following has stored, the final ones: the others are in the table still.
+    """
+    spans = tx.fetch(
+        "filled/list_of_token", FilledSpan, chain_id=token.chain_id, token_id=token.token_id
+    )
+    if token.transfers_from_block is not None and final is not None:
+        spans.append(FilledSpan(from_block=token.transfers_from_block, to_block=final.number))
+    return spans
 
 
 def _is_in(spans: Sequence[FilledSpan], number: int) -> bool:

@@ -31,8 +31,6 @@ class Fill(msgspec.Struct, frozen=True, kw_only=True):
 
     first: int
     last: int
-    followed_to: int
-    """Highest block that following had ever taken when it was done."""
 
     @property
     def stream(self) -> str:
@@ -50,6 +48,8 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
     highest: int
     """Of all heads there have been."""
     fills: tuple[Fill, ...] = ()
+    followed_to: int = 0
+    """Highest block that following had ever taken when the last back-fill was done."""
     reported: frozenset[str] = frozenset()
     """Tokens that had a report at any time: they may stay tracked without a pool."""
     is_done: bool = True
@@ -96,13 +96,12 @@ class Differences:
         self._compare_pools()
         self._compare_launches()
         self._compare_tokens()
-        transfers = sorted(self._transfers())
-        self._same("transfers", self._stored.transfers, transfers)
-        self._same("undecoded", self._stored.undecoded, sorted(self._undecoded()))
+        self._within("transfers", self._stored.transfers, self._transfers())
+        self._within("undecoded", self._stored.undecoded, self._undecoded())
         self._compare_trades()
         self._same_items("balances", self._stored.balances, self._stored.final_sums)
         if not self._stored.hot:
-            self._same_items("sums", self._stored.balances, sums_of(transfers))
+            self._same_items("sums", self._stored.balances, sums_of(self._stored.transfers))
         return self.found
 
     # --- progress -----------------------------------------------------------------------------
@@ -125,6 +124,9 @@ class Differences:
         final = found.pop("final", -1)
         self._same_items("checkpoints", found, streams)
         tip_hash = stored.checkpoints.get("follow", (0, None))[1]
+        for name, (number, of) in stored.checkpoints.items():
+            if of is not None and of != reading.canonical[number].hash:
+                self.found.append(f"checkpoint {name} at {number} is of another branch")
         if tip_hash != reading.canonical[-1].hash:
             self.found.append(f"the follow checkpoint is at {tip_hash}, not at the tip")
         if final > reading.highest - reading.chain.finality_blocks - 1:
@@ -212,7 +214,7 @@ class Differences:
         if not reading.fills:
             return followed, followed
         met = [
-            one.followed_to + 1
+            reading.followed_to + 1
             for one in reading.fills
             if any(one.first <= sight <= one.last for sight in sights)
         ]
@@ -221,33 +223,49 @@ class Differences:
 
     # --- events -------------------------------------------------------------------------------
 
-    def _transfers(self) -> Iterator[Cells]:
+    def _transfers(self) -> Iterator[tuple[Cells, bool]]:
+        """Those that may be stored, and whether they must."""
         for number, at, event in self._all():
-            if isinstance(event, Sent) and self._is_kept(event.token, number):
+            if isinstance(event, Sent) and self._may_be_kept(event.token, number):
                 sides = (event.token, event.sender, event.recipient)
-                yield (number, at, *sides, event.amount_raw)
+                cells = (number, at, *sides, event.amount_raw)
+                yield cells, self._must_be_kept(event.token, number)
 
-    def _undecoded(self) -> Iterator[Cells]:
+    def _undecoded(self) -> Iterator[tuple[Cells, bool]]:
+        """Those that may be stored, and whether they must."""
         for number, at, event in self._all():
             match event:
                 case Malformed(log):
-                    is_stored = self._reading.is_read(number)
+                    may = must = self._reading.is_read(number)
                 case OddTransfer(log):
-                    is_stored = self._is_kept(log.address, number)
+                    may = self._may_be_kept(log.address, number)
+                    must = self._must_be_kept(log.address, number)
                 case _:
                     continue
-            if is_stored:
-                yield (number, at, log.address, len(log.topics))
+            if may:
+                yield (number, at, log.address, len(log.topics)), must
 
-    def _is_kept(self, token: str, number: int) -> bool:
-        """Whether the transfers of a token in a block must be stored, by what is told of it."""
+    def _may_be_kept(self, token: str, number: int) -> bool:
+        """Whether the transfers of a token in a block may be stored, by what is told of it."""
         row = self._stored.tokens.get(token)
         if row is None:
             return False
-        _, first, since, *_ = row
-        if since is not None and number >= since:
-            return True
-        return any(max(one.first, first) <= number <= one.last for one in self._reading.fills)
+        first = row[1]
+        return self._is_complete(token, number) or any(
+            max(one.first, first) <= number <= one.last for one in self._reading.fills
+        )
+
+    def _must_be_kept(self, token: str, number: int) -> bool:
+        """Whether they must: they are complete there, or a back-fill has met the token before."""
+        return self._is_complete(token, number) or any(
+            one.first <= sight <= number <= one.last
+            for one in self._reading.fills
+            for sight in self._sights.get(token, ())
+        )
+
+    def _is_complete(self, token: str, number: int) -> bool:
+        row = self._stored.tokens.get(token)
+        return row is not None and row[2] is not None and number >= row[2]
 
     def _compare_trades(self) -> None:
         may, must = set[Cells](), set[Cells]()
@@ -285,7 +303,7 @@ class Differences:
                 return True
             for fill in self._reading.fills:
                 if fill.first <= announced <= fill.last and (
-                    number <= fill.last or number > fill.followed_to
+                    number <= fill.last or number > self._reading.followed_to
                 ):
                     return True
         return False
@@ -306,6 +324,18 @@ class Differences:
 
     def _read(self) -> Iterator[tuple[int, int, ChainEvent]]:
         return (found for found in self._all() if self._reading.is_read(found[0]))
+
+    def _within(
+        self, what: str, stored: Sequence[Cells], expected: Iterator[tuple[Cells, bool]]
+    ) -> None:
+        """Each row once, none that may not be there, and all that must."""
+        known = dict(expected)
+        rows = set(stored)
+        self._same(f"{what} twice", sorted(stored), sorted(rows))
+        lost = sorted(row for row, must in known.items() if must and row not in rows)[:3]
+        strange = sorted(rows - known.keys())[:3]
+        if lost or strange:
+            self.found.append(f"{what}: missing {lost}; strange {strange}")
 
     def _same(self, what: str, stored: Sequence[object], expected: Sequence[object]) -> None:
         if list(stored) == list(expected):

@@ -1,6 +1,7 @@
 """Compaction, as the process of its own that it is: its faults are not those of who follows."""
 
 import time
+from contextlib import closing
 from pathlib import Path
 
 from core.errors import StoreError
@@ -10,7 +11,18 @@ from harness.fault_simulation.store_faults import (
     faulty_databases,
 )
 from sql.lake.compaction import ChainBounds, CompactionRequest, compact
+from sql.lake.final_batches import FinalBatches
 from sql.store_files import StoreFiles
+
+
+def close_open_batch(path: Path, chain_id: int) -> None:
+    """Close the batch that final rows wait in, as a compaction does first."""
+    faults = StoreFaults()
+    with (
+        faulty_databases(faults),
+        closing(FinalBatches.open(StoreFiles(prefix=path))) as batches,
+    ):
+        batches.close_open(chain_id)
 
 
 def compact_with(faults: StoreFaults, path: Path, chain_id: int) -> str:

@@ -7,6 +7,7 @@ killed one, but for its write-ahead log, which the runs with real kills are for.
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from functools import cache
 from typing import Any, Literal
 from unittest import mock
 
@@ -33,11 +34,16 @@ class StoreFaults:
         self._kind: FaultKind = "end before"
         self._left: int | None = None
         self._full = 0
+        self._about = ""
         self._open: list[Any] = []
 
-    def arm(self, kind: FaultKind, statements: int, *, full_for: int = 1) -> None:
-        """Let the fault come at the so-manieth statement from now; a disk stays full so long."""
-        self._kind, self._left, self._full = kind, statements, full_for
+    def arm(self, kind: FaultKind, statements: int, *, full_for: int = 1, about: str = "") -> None:
+        """Let the fault come at the so-manieth statement from now; a disk stays full so long.
+
+        `about`: only statements with this word count. Else those of a frequent kind would have
+        most of the faults.
+        """
+        self._kind, self._left, self._full, self._about = kind, statements, full_for, about
 
     def disarm(self) -> None:
         """No fault is to come."""
@@ -46,14 +52,14 @@ class StoreFaults:
     def tick(self) -> None:
         """Count a step outside the store, at which the process may end."""
         self._refuse_dead()
-        if self._kind == "end before" and self._is_now():
+        if self._kind == "end before" and not self._about and self._is_now():
             self._end()
 
-    def before(self, error: Callable[[str], Exception]) -> bool:
-        """Count a statement. True: the process ends after it. Raises `error` if the disk is
-        full."""
+    def before(self, statement: str, error: Callable[[str], Exception]) -> bool:
+        """Count a statement. True: the process ends after it. Raises `error` if the disk is full:
+        only statements that write notice, and only they count then."""
         self._refuse_dead()
-        if self._kind == "told failed" or not self._is_now():
+        if not self._counts(statement) or not self._is_now():
             return False
         if self._kind == "end before":
             self._end()
@@ -87,6 +93,11 @@ class StoreFaults:
                 connection.close()
         self._open.clear()
         self.disarm()
+
+    def _counts(self, statement: str) -> bool:
+        if self._left is None or self._kind == "told failed" or self._about not in statement:
+            return False
+        return self._kind != "full disk" or _writes(statement)
 
     def _refuse_dead(self) -> None:
         if self.is_dead:
@@ -122,7 +133,7 @@ class _Faulty(sqlite3.Connection):
     def execute(self, sql: str, /, *parameters: Any) -> sqlite3.Cursor:
         if sql.startswith("pragma") or (sql == "rollback" and not self.faults.is_dead):
             return super().execute(sql, *parameters)
-        ends = self.faults.before(_full)
+        ends = self.faults.before(sql, _full)
         found = super().execute(sql, *parameters)
         if ends:
             self.faults.end_after()
@@ -132,12 +143,19 @@ class _Faulty(sqlite3.Connection):
         return found
 
     def executemany(self, sql: str, rows: Iterable[Any], /) -> sqlite3.Cursor:
-        ends = self.faults.before(_full)
+        ends = self.faults.before(sql, _full)
         self.has_rows = True
         found = super().executemany(sql, rows)
         if ends:
             self.faults.end_after()
         return found
+
+
+@cache
+def _writes(sql: str) -> bool:
+    """Whether a statement needs room on the disk."""
+    first = next((line for line in sql.splitlines() if not line.startswith("--")), "")
+    return not first.startswith(("select", "with", "begin", "rollback"))
 
 
 class _FaultyDuck:
@@ -148,19 +166,19 @@ class _FaultyDuck:
         self._faults = faults
 
     def execute(self, *args: Any) -> Any:
-        return self._counted(self._real.execute, *args)
+        return self._counted(args[0], self._real.execute, *args)
 
     def begin(self) -> Any:
-        return self._counted(self._real.begin)
+        return self._counted("begin", self._real.begin)
 
     def commit(self) -> Any:
-        return self._counted(self._real.commit)
+        return self._counted("commit", self._real.commit)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._real, name)
 
-    def _counted(self, call: Any, *args: Any) -> Any:
-        ends = self._faults.before(duckdb.Error)
+    def _counted(self, statement: str, call: Any, *args: Any) -> Any:
+        ends = self._faults.before(statement, duckdb.Error)
         found = call(*args)
         if ends:
             self._faults.end_after()

@@ -136,7 +136,7 @@ def _read_lake(files: StoreFiles) -> tuple[list[int], _Events]:
     """The batches that the lake has, and its rows."""
     if not files.lake.exists():
         return [], _Events([], [], [])
-    with closing(Lake.open(files)) as lake:
+    with closing(Lake.open(files, sees_serving=False)) as lake:
 
         def rows(query: str) -> list[Cells]:
             return [tuple(row) for row in lake._connection.execute(query).fetchall()]

@@ -4,6 +4,7 @@ import mmap
 import tempfile
 from array import array
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Self
 
 import msgspec
@@ -71,10 +72,11 @@ class SpooledBlock(msgspec.Struct, frozen=True, kw_only=True):
 class BlockSpool:
     """The file. Close it when done; slices given out stay readable until they are dropped."""
 
-    def __init__(self) -> None:
-        self._file = tempfile.TemporaryFile(prefix="assay-replay-")  # noqa: SIM115 - closed below
+    def __init__(self, folder: Path | None = None, *, capacity: int = _FIRST_CAPACITY) -> None:
+        """Make the file in a folder, else where temporary files are, for so many bytes at first."""
+        self._file = tempfile.TemporaryFile(prefix="assay-replay-", dir=folder)  # noqa: SIM115 - closed below
         self._names: dict[str, str] = {}
-        self._map = self._grown(_FIRST_CAPACITY)
+        self._map = self._grown(capacity)
         self._end = 0
 
     def __enter__(self) -> Self:

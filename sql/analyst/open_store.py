@@ -12,6 +12,7 @@ from core.errors import StoreError
 from sql.lake.extensions import extension_paths, sql_text
 from sql.lake.lake_file import connect_duckdb
 from sql.lake.lake_statements import load_lake_migrations
+from sql.lake.store_identity import check_lake
 from sql.store_files import StoreFiles
 
 _VIEWS = Path(__file__).parent / "views"
@@ -38,6 +39,7 @@ def open_to_read(files: StoreFiles, *, memory_mb: int) -> duckdb.DuckDBPyConnect
             connection.execute(statement)
         for view in load_views().values():
             connection.execute(view)
+        check_lake(connection, files)
         connection.execute(f"set allowed_directories = [{sql_text(f'{files.lake_data}/')}]")
         connection.execute("set enable_external_access = false")
         connection.execute("set lock_configuration = true")

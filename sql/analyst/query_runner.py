@@ -64,6 +64,15 @@ def run_sql(store: Path, sql: str, bounds: Bounds | None = None) -> QueryResult:
         return answer.result(process.wait())
 
 
+def check_opens(store: Path) -> None:
+    """Check that the serving state and the lake beside it, if there is one, belong together.
+
+    In a process of its own, as all that reads the lake. Blocks. Raises StoreError.
+    """
+    if StoreFiles(prefix=store).lake.exists():
+        run_sql(store, "select 1")
+
+
 class _Answer:
     """What has come from a process so far."""
 

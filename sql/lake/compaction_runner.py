@@ -1,7 +1,9 @@
 """Compacts a store in a process of its own. Blocks; asynchronous callers use a thread."""
 
+import sqlite3
 import subprocess
 from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import msgspec
@@ -10,6 +12,7 @@ from core.errors import StoreError
 from sql.child_process import child_of, read_some
 from sql.lake.compaction import CompactionProgress, CompactionRequest, CompactionResult
 from sql.lake.compaction_process import CompactionFailure, CompactionLine, CompactionOrder
+from sql.store_files import StoreFiles
 
 _LOOK_EVERY_S = 0.2
 _NICENESS = 19
@@ -29,7 +32,10 @@ def run_compaction(
     """
     order = CompactionOrder(prefix=str(store.absolute()), request=request)
     message = msgspec.json.encode(order)
-    with child_of("sql.lake.compaction_process", message, niceness=_NICENESS) as process:
+    with (
+        _kept_open(StoreFiles(prefix=store)),
+        child_of("sql.lake.compaction_process", message, niceness=_NICENESS) as process,
+    ):
         for line in _lines(process, is_stopped):
             match line:
                 case CompactionProgress():
@@ -42,6 +48,25 @@ def run_compaction(
             return None
         reason = f"the compaction process broke off with {process.wait()}"
         raise StoreError(path=str(store), reason=reason)
+
+
+@contextmanager
+def _kept_open(files: StoreFiles) -> Iterator[None]:
+    """Keep the serving state open in this process.
+
+    The child has it open in SQLite and in DuckDB, which has a SQLite of its own: where that closes
+    the file, the system ends all locks that the child has on it. Whoever else closes it then takes
+    itself for the last, and removes the write-ahead log that the child goes on writing.
+    """
+    if not files.serving.exists():
+        yield  # the child says so
+        return
+    try:
+        with closing(sqlite3.connect(files.serving)) as keeper:
+            keeper.execute("select count(*) from sqlite_schema").fetchone()
+            yield
+    except sqlite3.Error as error:
+        raise StoreError(path=str(files.serving), reason=str(error)) from error
 
 
 def _lines(

@@ -5,7 +5,7 @@ Every statement here holds the write lock of the serving state for a few millise
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal
 
 import msgspec
 
@@ -130,6 +130,16 @@ class FinalBatches:
         """
         rows = self._file.fetch_tuples(
             "list_transfer_keys", chain_id=chain_id, from_block=from_block, to_block=to_block
+        )
+        return [(block_number, log_index) for block_number, log_index in rows]
+
+    def list_waiting(
+        self, kind: Literal["trade", "undecoded"], chain_id: int, from_block: int, to_block: int
+    ) -> list[tuple[int, int]]:
+        """Return block and log index of the final trades, or undecoded logs, of a chain in a range
+        that wait for the lake; both ends included."""
+        rows = self._file.fetch_tuples(
+            f"list_waiting_{kind}", chain_id=chain_id, from_block=from_block, to_block=to_block
         )
         return [(block_number, log_index) for block_number, log_index in rows]
 

@@ -13,6 +13,7 @@ import msgspec
 from core.errors import StoreError
 from sql.lake.extensions import extension_paths, sql_text
 from sql.lake.lake_statements import load_lake_migrations, load_lake_statement, load_layout
+from sql.lake.store_identity import read_serving_id, tie_lake
 from sql.store_files import StoreFiles
 
 T = TypeVar("T", bound=msgspec.Struct)
@@ -32,26 +33,35 @@ class Lake:
     ) -> None:
         self.files = files
         self.sees_serving = sees_serving
-        """Whether `serving` is attached; if not, there was no such file."""
+        """Whether `serving` is attached."""
         self._connection = connection
         self._turn = threading.Lock()
 
     @classmethod
     def open(
-        cls, files: StoreFiles, *, memory_mb: int = MEMORY_MB, spill: Path | None = None
+        cls,
+        files: StoreFiles,
+        *,
+        memory_mb: int = MEMORY_MB,
+        spill: Path | None = None,
+        sees_serving: bool = True,
     ) -> "Lake":
-        """Open the lake of a store, creating it if needed; the serving state is attached read-only.
+        """Open the lake of a store, creating it if needed.
 
         spill: folder for what does not fit into memory. None: the one that all who append share.
-        Raises StoreError, also for a lake that a newer release wrote.
+        sees_serving: the serving state is attached as well, read-only, if there is one. Not for a
+        process that writes it, too: DuckDB has a SQLite of its own, and where that closes a file,
+        this process loses its locks on it. Raises StoreError, also for a lake that a newer release
+        wrote, or that is another store's.
         """
+        serving_id = read_serving_id(files)
         with _translated(files):
             files.lake_data.mkdir(parents=True, exist_ok=True)
             connection = connect_duckdb(
                 memory_mb=memory_mb, spill=str(spill or files.lake_spill), preserve_order=False
             )
             try:
-                sees_serving = files.serving.exists()
+                sees_serving = sees_serving and files.serving.exists()
                 if sees_serving:
                     connection.execute(
                         f"attach {sql_text(files.serving)} as serving (type sqlite, read_only)"
@@ -64,6 +74,7 @@ class Lake:
                         f"meta_busy_timeout {_BUSY_MS})"
                     )
                     _migrate(connection, files)
+                    tie_lake(connection, files, serving_id)
             except BaseException:
                 connection.close()
                 raise

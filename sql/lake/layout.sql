@@ -15,5 +15,6 @@ call lake.set_option('data_inlining_row_limit', 1000, table_name => 'launch');
 call lake.set_option('data_inlining_row_limit', 1000, table_name => 'moved');
 call lake.set_option('data_inlining_row_limit', 1000, table_name => 'bulk');
 call lake.set_option('data_inlining_row_limit', 1000, table_name => 'lake_version');
+call lake.set_option('data_inlining_row_limit', 1000, table_name => 'store_identity');
 call lake.set_option('target_file_size', '160MB');
 call lake.set_option('sort_on_insert', false);

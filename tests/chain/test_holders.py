@@ -70,7 +70,7 @@ async def test_the_top_ten_equal_a_replay_of_every_transfer(
     assert chain.transfer(token.address, accounts[-1], token.address, 1_200 * 10**18).success
     store = Store.open(tmp_path / "store.duckdb")
     await backfill(
-        context.chain,
+        msgspec.structs.replace(context.chain, finality_blocks=0),
         client,
         store,
         IndexerSettings(),

@@ -8,9 +8,9 @@ import pytest
 
 from harness.fault_simulation.fault_history import run_history
 
-HISTORIES = 80
+HISTORIES = 150
 """Seeds from 0 on, in groups: a test for each would cost more than some histories."""
-AT_ONCE = 20
+AT_ONCE = 30
 
 SEEDS: list[dict[str, Any]] = tomllib.loads(
     (Path(__file__).parent / "seeds.toml").read_text(encoding="utf-8")

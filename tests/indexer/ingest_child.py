@@ -5,6 +5,8 @@ import sys
 import time
 from pathlib import Path
 
+import msgspec
+
 from config.load import load_chains
 from config.settings_model import IndexerSettings, RpcSettings
 from core.rpc.client import RpcClient
@@ -52,7 +54,7 @@ async def run(url: str, store_path: Path, overlay: Path, until: str) -> None:
                 say(step.done_to)
 
             await backfill(
-                chain,
+                msgspec.structs.replace(chain, finality_blocks=0),
                 client,
                 store,
                 SETTINGS,

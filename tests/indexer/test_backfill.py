@@ -10,9 +10,10 @@ from config.settings_model import IndexerSettings
 from core.errors import UpstreamError
 from indexer.backfill import BackfillProgress, BackfillResult, BeyondHeadError, backfill
 from indexer.follower import Follower
-from sql.blocks import read_checkpoint
+from sql.blocks import insert_blocks, read_checkpoint
+from sql.rows import BlockRow
 from sql.store import Store
-from tests.indexer.ledger_of_chain import Tables, expect, read
+from tests.indexer.ledger_of_chain import Tables, assert_window, expect, read
 from tests.indexer.scripted_node import (
     CHAIN,
     InstantClock,
@@ -24,6 +25,9 @@ from tests.indexer.scripted_node import (
     client_of,
 )
 from tests.sql.empty_files import new_store
+
+LAST = 199
+"""The newest block that is final."""
 
 SETTINGS = IndexerSettings(initial_log_range=4, max_log_range=16, commit_rows=20)
 EVENTS = [(Pair(-1, 0), Sent(0, 5), Odd(0)), (Pool(1, 2), Sent(1, 6)), (Sent(0, 7), Sent(3, 1)), ()]
@@ -39,7 +43,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 @pytest.fixture
 def node() -> ScriptedNode:
     grown = ScriptedNode()
-    for number in range(199):
+    for number in range(LAST + CHAIN.finality_blocks):
         grown.extend(EVENTS[number % len(EVENTS)])
     return grown
 
@@ -53,7 +57,7 @@ async def run(
     node: ScriptedNode,
     *,
     first: int = 0,
-    last: int = 199,
+    last: int = LAST,
     stop_at: int | None = None,
     settings: IndexerSettings = SETTINGS,
 ) -> tuple[BackfillResult, list[int]]:
@@ -108,7 +112,7 @@ async def test_stopped_anywhere_it_goes_on_there(store: Store, node: ScriptedNod
         node.ranges.clear()
     await run(store, node)
     assert min(first for first, _ in node.ranges or [(200, 200)]) >= 120
-    assert read(store) == without_follow(expect(node.canonical))
+    assert read(store) == without_follow(expect(node.canonical[: LAST + 1]))
     node.ranges.clear()
     again, _ = await run(store, node)
     assert (again.rows, again.logs, node.ranges) == (0, 0, [])
@@ -127,12 +131,13 @@ async def test_it_asks_for_as_much_as_the_node_gives(
 ) -> None:
     node.max_range, node.refusal = max_range, refusal
     await run(store, node, settings=IndexerSettings(initial_log_range=64, max_log_range=64))
-    assert read(store) == without_follow(expect(node.canonical))
+    assert read(store) == without_follow(expect(node.canonical[: LAST + 1]))
     refused = [last - first + 1 for first, last in node.ranges if last - first >= max_range]
     granted = [last - first + 1 for first, last in node.ranges if last - first < max_range]
     assert len(refused) < len(granted) / 2
     if "{last}" in refusal:
-        assert granted[0] == max_range, "the node's own suggestion is taken"
+        first = [last + 1 for begun, last in node.ranges if begun == 0]
+        assert first == [64, max_range], "the node's own suggestion is taken"
 
 
 async def test_ranges_grow_where_nothing_is_refused(store: Store, node: ScriptedNode) -> None:
@@ -145,8 +150,8 @@ async def test_ranges_grow_where_nothing_is_refused(store: Store, node: Scripted
 async def test_a_range_above_the_head_is_the_callers_error(
     store: Store, node: ScriptedNode
 ) -> None:
-    with pytest.raises(BeyondHeadError, match="block 200 does not exist yet; the head is block"):
-        await run(store, node, last=200)
+    with pytest.raises(BeyondHeadError, match="block 212 does not exist yet; the head is block"):
+        await run(store, node, last=212)
 
 
 async def test_a_node_that_was_never_there_is_told_at_once(
@@ -166,24 +171,66 @@ async def test_a_node_that_lies_for_a_while_is_outlived(store: Store, node: Scri
 
     node.lies = [backwards] * 12
     await run(store, node)
-    assert read(store) == without_follow(expect(node.canonical))
+    assert read(store) == without_follow(expect(node.canonical[: LAST + 1]))
 
 
-async def test_following_takes_up_what_it_left(store: Store, node: ScriptedNode) -> None:
-    """Blocks that were not final when they were filled in may have been replaced since."""
-    await run(store, node, first=150, last=199)
-    node.reorg(5, [[Pool(3, 1), Sent(3, 9)], [], [Sent(0, 1)]])
+async def followed(store: Store, node: ScriptedNode, *, start: int) -> None:
     client = client_of(node)
-    chain_from_150 = msgspec.structs.replace(CHAIN, start_block=150)
-    follower = Follower(chain_from_150, client, store, SETTINGS)
+    chain = msgspec.structs.replace(CHAIN, start_block=start)
+    follower = Follower(chain, client, store, SETTINGS)
     await follower.load()
     async for _ in follower.advance(await client.fetch_head_header()):
         pass
-    held = read(store)
-    expected = expect(node.canonical, start=150)
-    assert (held.pools, held.transfers, held.undecoded) == (
-        expected.pools,
-        expected.transfers,
-        expected.undecoded,
+
+
+async def test_it_ends_at_the_newest_final_block(store: Store, node: ScriptedNode) -> None:
+    """What nobody watches over is not stored: a reorg might take it away unnoticed."""
+    result, _ = await run(store, node, first=150, last=LAST + 5)
+    assert result.done_to == LAST
+    node.reorg(12, [[Pool(3, 1), Sent(3, 9)], *[[]] * 13])
+    result, _ = await run(store, node, first=150, last=LAST + 5)
+    assert result.done_to == LAST + 2
+    assert read(store) == without_follow(expect(node.canonical[: LAST + 3], start=150))
+
+
+async def test_beyond_final_blocks_it_takes_what_following_holds(
+    store: Store, node: ScriptedNode
+) -> None:
+    await followed(store, node, start=LAST)
+    result, _ = await run(store, node, first=150, last=LAST + 12)
+    assert result.done_to == LAST + 12
+    node.reorg(5, [[Pool(3, 1), Sent(3, 9)], [], [Sent(0, 1)], [], [], []])
+    await followed(store, node, start=LAST)
+    held, expected = read(store), expect(node.canonical, start=150)
+    assert (held.pools, held.transfers, held.undecoded, held.coverage) == (
+        *(expected.pools, expected.transfers, expected.undecoded),
+        expected.coverage,
     )
-    assert held.coverage == expected.coverage
+
+
+async def test_beyond_final_blocks_it_takes_no_other_branch_than_following(
+    store: Store, node: ScriptedNode
+) -> None:
+    await followed(store, node, start=LAST)
+    held = read(store)
+    node.reorg(5, [[Pool(3, 1), Sent(3, 9)], *[[]] * 5])
+    with pytest.raises(UpstreamError, match="the block that following holds"):
+        await run(store, node, first=LAST + 6, last=LAST + 12)
+    assert read(store) == held
+
+
+async def test_what_an_earlier_release_left_unwatched_is_read_again(
+    store: Store, node: ScriptedNode
+) -> None:
+    """Its back-fills stored blocks that were not final, where following had not come to."""
+    await run(store, node, first=150)
+    with store.transaction() as tx:
+        place = {"chain_id": 1, "hash": "0x" + "77" * 32, "parent_hash": "0x" + "66" * 32}
+        insert_blocks(tx, [BlockRow(number=LAST - 3, time_s=1, **place)])  # type: ignore[arg-type]  # 0x text
+    await followed(store, node, start=LAST - 3)
+    held, expected = read(store), expect(node.canonical, start=150)
+    assert (held.pools, held.transfers, held.coverage) == (
+        *(expected.pools, expected.transfers),
+        expected.coverage,
+    )
+    assert_window(store, node.canonical, highest=LAST + 12, start=LAST - 3)

@@ -2,6 +2,7 @@
 of a token that a back-fill has met, whether the first of them are final by then or not."""
 
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import msgspec
@@ -12,11 +13,15 @@ from indexer.ingest import FOLLOW
 from sql.balances import holders_of
 from sql.blocks import read_checkpoint
 from sql.finalization import finalize_rows
+from sql.lake.compaction import ChainBounds, CompactionRequest, compact
+from sql.lake.lake_file import Lake
 from sql.store import Store
+from sql.store_files import StoreFiles
 from tests.indexer.scripted_node import (
     CHAIN,
     Event,
     InstantClock,
+    Odd,
     Pair,
     ScriptedNode,
     Sent,
@@ -33,6 +38,7 @@ from tests.indexer.test_histories import (
     stored,
 )
 from tests.sql.empty_files import new_store
+from tests.sql.stored import undecoded_in
 
 FIRST_POOL_AT, SECOND_POOL_AT = 21, 55
 """Before following began, with the third pool."""
@@ -56,13 +62,22 @@ def store(tmp_path: Path) -> Iterator[Store]:
     opened.close()
 
 
-def lived() -> ScriptedNode:
-    """A transfer in each block, and a pool now and then."""
+class Place(msgspec.Struct, frozen=True):
+    """Where a log is."""
+
+    block_number: int
+    log_index: int
+
+
+def lived(*, odd_every: int = 1_000) -> ScriptedNode:
+    """A transfer in each block, a pool now and then, and a transfer of another shape more often."""
     node = ScriptedNode()
     for number in range(1, POOL_AT):
         events: list[Event] = [Sent(0, number)]
         if number in (FIRST_POOL_AT, SECOND_POOL_AT):
             events.append(Pair(0, 1 if number == FIRST_POOL_AT else 2))
+        if number % odd_every == 0:
+            events.append(Odd(0))
         node.extend(events)
     node.extend([Pair(-1, 0), Sent(0, 10**6)])
     for number in range(20):
@@ -108,3 +123,20 @@ async def test_no_transfer_is_added_twice_or_left_out(
     assert stored(store, 0) == sent
     held = holders_of(store, chain_id=1, token=token(0), at_most=100)
     assert held.held_raw == sum(amount for _, amount in sent)
+
+
+async def test_what_is_in_the_lake_is_not_brought_again(store: Store) -> None:
+    """Rows that have left the serving state are nowhere that a key would refuse them twice."""
+    node = lived(odd_every=5)
+    await followed(node, store)
+    files, bounds = StoreFiles(prefix=store.path), (ChainBounds(chain_id=1),)
+    for first, last in ((20, 45), (30, 70)):
+        await backfill(CHAIN, client_of(node), store, PIECEMEAL, from_block=first, to_block=last)
+        finalize_all(store)
+        compact(files, CompactionRequest(chains=bounds, is_forced=True), now_s=0.0)
+    assert not undecoded_in(store)
+    with closing(Lake.open(files, sees_serving=False)) as lake:
+        where = {"chain_id": 1, "from_block": 0, "to_block": 70}
+        found = lake.fetch("list_undecoded_places", Place, **where)
+    # Tracked from the first pool on.
+    assert [one.block_number for one in found] == list(range(25, 71, 5))

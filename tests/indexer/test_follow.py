@@ -12,8 +12,10 @@ import structlog
 
 from config.chains import Chain
 from config.settings_model import IndexerSettings
+from indexer.backfill import backfill
 from indexer.follow import follow
 from indexer.follower_status import FollowStatus
+from sql.blocks import list_blocks
 from sql.store import Store
 from sql.tokens import track_tokens
 from sql.unwind import unwind_from
@@ -228,13 +230,45 @@ async def test_a_reorganisation_below_finality_is_refused(store: Store) -> None:
     node, other = grown(40), grown(0)
     async with following(store, node) as board:
         await board.until_level(node)
-        held = read(store)
+        held = (read(store), list_blocks(store, chain_id=1))
+        own = (node.by_hash, node.canonical)
         for _ in range(45):
             other.extend([Pair(2, 3)])
         node.by_hash, node.canonical = other.by_hash, other.canonical
         status = await board.until(lambda status: status.last_error is not None)
-        assert "has left ours below block 28, which was final" in str(status.last_error)
-    assert read(store).pools == held.pools
+        assert "has left ours at block 28 or below, which was final" in str(status.last_error)
+        assert (read(store), list_blocks(store, chain_id=1)) == held
+        node.by_hash, node.canonical = own
+        node.extend([Sent(0, 8)])
+        await board.until_level(node)
+    assert read(store) == expect(node.canonical)
+
+
+async def test_a_node_without_our_final_block_unwinds_nothing(store: Store) -> None:
+    """A node that has begun anew, or is far behind, tells of no reorg of ours."""
+    node = grown(40)
+    async with following(store, node) as board:
+        await board.until_level(node)
+        held = read(store)
+        node.canonical = node.canonical[:20]
+        status = await board.until(lambda status: status.last_error is not None)
+        assert "there no such block" in str(status.last_error)
+    assert read(store) == held
+
+
+async def test_the_first_block_followed_may_go_with_a_back_fill_below_it(store: Store) -> None:
+    """What is below was read by somebody else, and is no reason to call the block final."""
+    node = grown(30)
+    start = node.head.number - CHAIN.finality_blocks + 1
+    async with following(store, node, chain=starting_at(start)) as board:
+        await board.until_level(node)
+        client = client_of(node)
+        filled = await backfill(CHAIN, client, store, SETTINGS, from_block=5, to_block=start - 1)
+        assert filled.done_to == start - 1
+        node.reorg(CHAIN.finality_blocks, [[Pair(1, 2), Sent(1, 5)]] * (CHAIN.finality_blocks + 1))
+        await board.until_level(node)
+    held, expected = read(store), expect(node.canonical, start=5)
+    assert (held.pools, held.coverage) == (expected.pools, expected.coverage)
 
 
 async def test_requested_tokens_are_followed_from_the_request_on(store: Store) -> None:

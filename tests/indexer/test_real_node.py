@@ -107,7 +107,8 @@ async def test_a_back_fill_equals_following(live: LiveChain, tmp_path: Path) -> 
     head = live.node.head_number()
     client = await RpcClient.connect([live.node.url], live.chain.id, RpcSettings())
     with opened(tmp_path / "store.duckdb") as store:
-        result = await backfill(live.chain, client, store, SETTINGS, from_block=0, to_block=head)
+        chain = msgspec.structs.replace(live.chain, finality_blocks=0)
+        result = await backfill(chain, client, store, SETTINGS, from_block=0, to_block=head)
         held, expected = read(store), expect_of_node(live.node, live.chain)
         assert held.pools == expected.pools
         assert held.launches == expected.launches != []
@@ -142,7 +143,8 @@ async def test_killed_at_any_moment_it_loses_and_doubles_nothing(
             async with following(live, store, live.node.url) as board:
                 await until_level(board, live)
         else:
-            await backfill(live.chain, client, store, SETTINGS, from_block=0, to_block=head)
+            chain = msgspec.structs.replace(live.chain, finality_blocks=0)
+            await backfill(chain, client, store, SETTINGS, from_block=0, to_block=head)
         held, expected = read(store), expect_of_node(live.node, live.chain)
         assert held.pools == expected.pools
         assert held.transfers == expected.transfers

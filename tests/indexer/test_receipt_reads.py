@@ -75,9 +75,14 @@ async def followed(node: ScriptedNode, path: Path) -> list[object]:
 
 async def filled(node: ScriptedNode, path: Path) -> list[object]:
     store = new_store(path)
-    head = node.head.number
     await backfill(
-        CHAIN, client_of(node), store, SETTINGS, from_block=0, to_block=head, clock=InstantClock()
+        msgspec.structs.replace(CHAIN, finality_blocks=0),
+        client_of(node),
+        store,
+        SETTINGS,
+        from_block=0,
+        to_block=node.head.number,
+        clock=InstantClock(),
     )
     rows = rows_in(store)
     store.close()

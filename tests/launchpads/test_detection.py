@@ -123,7 +123,8 @@ async def test_an_event_that_is_indexed(here: Here, client: RpcClient) -> None:
 
     store = Store.open(MEMORY)
     pin = await client.fetch_head()
-    await backfill(here.chain, client, store, IndexerSettings(), from_block=0, to_block=pin.number)
+    chain = msgspec.structs.replace(here.chain, finality_blocks=0)
+    await backfill(chain, client, store, IndexerSettings(), from_block=0, to_block=pin.number)
     shelf = ReportStore(store, AnalysisSettings())
     wrong = {}
     for token, (event, emitter) in launched.items():

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from config.chains import Chain
@@ -36,7 +37,7 @@ async def filled(
         wire = MemoryWire(prepare_node(BlockMaker(spec), spool), faults=faults)
         store = new_store(folder / "store.duckdb")
         await backfill(
-            spec.chain,
+            msgspec.structs.replace(spec.chain, finality_blocks=0),
             client_of(wire, spec.chain),
             store,
             SETTINGS,

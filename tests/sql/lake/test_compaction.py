@@ -19,7 +19,7 @@ from sql.analyst.bounds import Bounds
 from sql.analyst.query_runner import run_sql
 from sql.child_process import child_of
 from sql.lake import compaction_process
-from sql.lake.compaction import ChainBounds, CompactionRequest, compact
+from sql.lake.compaction import ChainBounds, CompactionProgress, CompactionRequest, compact
 from sql.lake.compaction_runner import run_compaction
 from sql.lake.lake_file import Lake
 from sql.store_files import StoreFiles
@@ -56,6 +56,22 @@ def test_a_round_leaves_the_lake_with_all_and_the_serving_state_with_the_rest(
     again = run_compaction(fresh.prefix, CHAIN)
     assert again is not None
     assert again.moved_rows == 0
+
+
+def test_others_that_open_and_close_the_store_meanwhile_take_nothing_away(
+    fresh: StoreFiles,
+) -> None:
+    """The last of all to close a file removes its log. The process that compacts is none of them,
+    though DuckDB in it opens and closes the file, too."""
+    closed_batches(fresh, 2, 3_000)
+    code = "import sqlite3, sys; file = sqlite3.connect(sys.argv[1]);"
+    code += "file.execute('select count(*) from token').fetchall(); file.close()"
+
+    def open_and_close(_: CompactionProgress) -> None:
+        subprocess.run([sys.executable, "-c", code, str(fresh.serving)], check=True)
+
+    run_compaction(fresh.prefix, CHAIN, progress=open_and_close)
+    assert rows_left(fresh) == 0
 
 
 def test_killed_at_any_moment_and_started_again(fresh: StoreFiles) -> None:

@@ -2,6 +2,9 @@
 
 import multiprocessing
 import re
+import sqlite3
+import subprocess
+import sys
 from contextlib import closing
 from pathlib import Path
 
@@ -9,11 +12,18 @@ import msgspec
 import pytest
 
 from core.errors import StoreError
+from sql.analyst.open_store import open_to_read
 from sql.lake.lake_file import Lake, connect_duckdb
 from sql.lake.lake_statements import LAKE_SCHEMA, load_lake_migrations
+from sql.store import Store
 from sql.store_files import StoreFiles
 
+ROOT = Path(__file__).parents[3]
+
 BAD_TYPES = re.compile(r"\bu?hugeint\b|\bblob\b|\bfloat\b", re.IGNORECASE)
+
+
+TABLES = 9
 
 
 class _Table(msgspec.Struct, frozen=True, kw_only=True):
@@ -28,14 +38,84 @@ def open_once(prefix: str) -> int:
 def test_many_processes_make_one_lake(tmp_path: Path) -> None:
     with multiprocessing.get_context("spawn").Pool(3) as pool:
         found = pool.map(open_once, [str(tmp_path / "assay")] * 6)
-    assert found == [8] * 6
+    assert found == [TABLES] * 6
 
 
 def test_opening_again_changes_nothing(fresh: StoreFiles) -> None:
     for _ in range(2):
         with closing(Lake.open(fresh)) as lake:
             assert lake.sees_serving
-            assert len(lake.fetch("list_tables", _Table)) == 8
+            assert len(lake.fetch("list_tables", _Table)) == TABLES
+
+
+def write_serving(files: StoreFiles, statement: str) -> None:
+    with closing(sqlite3.connect(files.serving, isolation_level=None)) as serving:
+        serving.execute(statement)
+
+
+ANOTHER = "update store_identity set store_id = 'another'"
+
+
+def test_a_lake_beside_the_serving_state_of_another_store_is_refused(fresh: StoreFiles) -> None:
+    Lake.open(fresh).close()
+    write_serving(fresh, ANOTHER)
+    refused = "this lake is of store .*store another. Put back the files of one store"
+    with pytest.raises(StoreError, match=refused):
+        Lake.open(fresh)
+    with pytest.raises(StoreError, match=refused):
+        open_to_read(fresh, memory_mb=100)
+
+
+def test_files_of_before_they_had_an_id_are_taken_for_one_store(fresh: StoreFiles) -> None:
+    write_serving(fresh, "drop table store_identity")
+    Lake.open(fresh).close()
+    open_to_read(fresh, memory_mb=100).close()
+    write_serving(fresh, "pragma user_version = 5")
+    Store.open(fresh.prefix).close()
+    Lake.open(fresh).close()
+    write_serving(fresh, ANOTHER)
+    with pytest.raises(StoreError, match="of store another"):
+        Lake.open(fresh)
+
+
+WRITER = """
+import sqlite3, sys
+from pathlib import Path
+from sql.lake.lake_file import Lake
+from sql.store_files import StoreFiles
+files = StoreFiles(prefix=Path(sys.argv[1]))
+serving = sqlite3.connect(files.serving, isolation_level=None)
+serving.execute("insert into coverage values (1, 'before', 0, 1)")
+Lake.open(files, sees_serving=False).close()
+print("ready", flush=True)
+sys.stdin.readline()
+serving.execute("insert into coverage values (1, 'after', 0, 1)")
+print("written", flush=True)
+sys.stdin.readline()
+"""
+
+
+def test_who_writes_the_serving_state_keeps_its_locks_beside_a_lake(fresh: StoreFiles) -> None:
+    """DuckDB's own SQLite would end them, and the last of others would take the log away."""
+    command = [sys.executable, "-c", WRITER, str(fresh.prefix)]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, cwd=ROOT, **pipes) as writer:  # type: ignore[call-overload]
+        assert writer.stdout.readline() == "ready\n"
+        assert subjects_in(fresh) == ["before"]
+        writer.stdin.write("go on\n")
+        writer.stdin.flush()
+        assert writer.stdout.readline() == "written\n"
+        assert subjects_in(fresh) == ["after", "before"]
+        writer.kill()
+
+
+def subjects_in(files: StoreFiles) -> list[str]:
+    """What another process sees, which opens and closes the file."""
+    code = "import sqlite3, sys; file = sqlite3.connect(sys.argv[1]);"
+    code += "print(*[row[0] for row in file.execute('select subject from coverage order by 1')]);"
+    code += "file.close()"
+    command = [sys.executable, "-c", code, str(files.serving)]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
 
 
 def test_a_newer_lake_is_refused(fresh: StoreFiles) -> None:
@@ -72,4 +152,4 @@ def test_a_lake_whose_making_was_cut_short_is_made_whole(tmp_path: Path, tables:
         )
         connection.execute(";".join(text.split(";\n")[:tables]))
     for _ in range(2):
-        assert open_once(str(files.prefix)) == 8
+        assert open_once(str(files.prefix)) == TABLES

@@ -1,0 +1,91 @@
+"""The final trades and undecoded logs of a store, for those who write old blocks: a back-fill that
+overlaps another, or what was followed, brings events that may have left the serving state.
+"""
+
+from collections.abc import Sequence
+from typing import Literal, Protocol, TypeVar
+
+import msgspec
+
+from sql.blocks import FINAL, read_checkpoint
+from sql.lake.final_batches import FinalBatches
+from sql.lake.lake_file import Lake
+from sql.store import Readable
+from sql.store_files import StoreFiles
+
+_MEMORY_MB = 200
+
+EventKind = Literal["trade", "undecoded"]
+
+
+class _Placed(Protocol):
+    @property
+    def block_number(self) -> int: ...
+    @property
+    def log_index(self) -> int: ...
+
+
+class _Place(msgspec.Struct, frozen=True, kw_only=True):
+    block_number: int
+    log_index: int
+
+
+T = TypeVar("T", bound=_Placed)
+
+
+class FinalEvents:
+    """What waits for the lake of a store, and what is in it. Not for concurrent use."""
+
+    def __init__(self, files: StoreFiles) -> None:
+        self._files = files
+        self._lake: Lake | None = None
+        self._batches: FinalBatches | None = None
+
+    def open(self) -> None:
+        """Open what there is, if it is not open: it takes a while, and a transaction should not
+        have to wait for it. Raises StoreError."""
+        if self._batches is None:
+            self._batches = FinalBatches.open(self._files)
+        if self._lake is None and self._files.lake.exists():
+            self.opened_lake()
+
+    def opened_lake(self) -> Lake:
+        """Return the lake, created if needed. Raises StoreError."""
+        if self._lake is None:
+            self._lake = Lake.open(self._files, memory_mb=_MEMORY_MB, sees_serving=False)
+        return self._lake
+
+    def close(self) -> None:
+        """Close what is open."""
+        if self._batches is not None:
+            self._batches.close()
+        if self._lake is not None:
+            self._lake.close()
+        self._batches = self._lake = None
+
+    def without_stored(
+        self, tx: Readable, kind: EventKind, rows: Sequence[T], *, chain_id: int
+    ) -> list[T]:
+        """Return the rows but those that are stored and final, by block and log index.
+
+        `tx`: the transaction that is to store the others; rows that are not final are in the tables
+        that it sees. Raises StoreError.
+        """
+        final = read_checkpoint(tx, chain_id=chain_id, stream=FINAL)
+        old = [row.block_number for row in rows if final and row.block_number <= final.number]
+        if not old:
+            return list(rows)
+        stored = self._list_stored(kind, chain_id, min(old), max(old))
+        return [row for row in rows if (row.block_number, row.log_index) not in stored]
+
+    def _list_stored(
+        self, kind: EventKind, chain_id: int, from_block: int, to_block: int
+    ) -> set[tuple[int, int]]:
+        self.open()
+        where = {"chain_id": chain_id, "from_block": from_block, "to_block": to_block}
+        # First the serving state, then the lake: what moves meanwhile is seen in one or in both.
+        waiting = [] if self._batches is None else self._batches.list_waiting(kind, **where)
+        if self._lake is None:
+            return set(waiting)
+        moved = self._lake.fetch(f"list_{kind}_places", _Place, **where)
+        return {*waiting, *((row.block_number, row.log_index) for row in moved)}
