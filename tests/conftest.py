@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from tests.browser.chromium import Chromium, find_chromium
+from harness.browser.chromium import Chromium, find_chromium
 
 FIXTURES = {
     "anvil_node": "node",

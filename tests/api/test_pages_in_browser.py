@@ -5,12 +5,12 @@ import asyncio
 from config.settings_model import PublicSettings
 from harness.api.samples import TOKEN, make_pool
 from harness.api.world import CHAINS, PLANS, World
+from harness.browser.chromium import SCREENSHOTS, Chromium, Cookie, Visit
+from harness.browser.listening import listening
 from sql.accounts import Accounts
 from sql.store import Store
 from tests.api.people import PLAIN, Street
 from tests.api.stored_tokens import fill, token
-from tests.browser.chromium import SCREENSHOTS, Chromium, Cookie, Visit
-from tests.browser.listening import listening
 
 SESSION = "assay_session"
 """The session's cookie without https."""

@@ -23,10 +23,10 @@ from core.primitives import Address, BlockRef
 from core.rpc.messages import RpcAnswer, RpcRequest
 from demo.animal import Animal
 from harness.api.world import World
+from harness.browser.chromium import SCREENSHOTS, Chromium, Seen, Visit
+from harness.browser.listening import listening
 from harness.chain.verbs import Chain
 from sql.store import Store
-from tests.browser.chromium import SCREENSHOTS, Chromium, Seen, Visit
-from tests.browser.listening import listening
 from tests.sql.empty_files import new_ledger
 
 SLUG = "ethereum"
