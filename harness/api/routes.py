@@ -32,7 +32,6 @@ ROUTES: tuple[tuple[str, str], ...] = (
     ("POST", "/dashboard/keys/1/revoke"),
     ("GET", "/t"),
     ("GET", f"/t/1/{TOKEN}"),
-    ("GET", f"/t/1/{TOKEN}/card.png"),
     ("POST", f"/t/1/{TOKEN}"),
     ("GET", f"/t/1/{TOKEN}/card.png"),
 )
