@@ -91,7 +91,10 @@ def _answer(connection: duckdb.DuckDBPyConnection, request: QueryRequest) -> Non
 def _rows_of(result: duckdb.DuckDBPyConnection) -> Iterator[Sequence[object]]:
     # DuckDB needs pytz to return times with a zone as Python values; Arrow does not.
     if any(_ZONED in str(column[1]) for column in result.description or ()):
-        for batch in result.to_arrow_reader(_ROWS_AT_ONCE):
+        import pyarrow as pa  # noqa: PLC0415 - DuckDB loads it for this alone
+
+        batches: pa.RecordBatchReader = result.to_arrow_reader(_ROWS_AT_ONCE)
+        for batch in batches:
             yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
         return
     while rows := result.fetchmany(_ROWS_AT_ONCE):

@@ -152,6 +152,7 @@ async def test_a_spent_key_hears_402(world: World) -> None:
     [
         ("check_token", {**ONE, "chain": "9"}, 422, "chain: Unknown chain; one of ethereum"),
         ("check_token", {**ONE, "chain": "56"}, 503, "does not serve the chain chain_56"),
+        ("check_token", {**ONE, "chain": "BSC"}, 503, "does not serve the chain chain_56"),
         ("check_token", {"chain": "1"}, 422, "missing required field `address`"),
         ("check_token", {**ONE, "chain": 1}, 422, "Expected `str`, got `int`"),
         ("check_token", {**ONE, "refresh": True}, 422, "unknown field `refresh`"),

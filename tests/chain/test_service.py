@@ -100,13 +100,19 @@ def served(deployment: Deployment) -> Iterator[Served]:
 
 
 def test_the_demo_prints_a_line_that_works_and_leaves_nothing_behind() -> None:
-    with running("demo", "--port", str(free_port()), env={}) as process:
+    port = str(free_port())
+    with running("--log-format", "json", "demo", "--port", port, env={}) as process:
         assert process.stdout is not None
         lines = []
         for line in process.stdout:
             lines.append(line)
-            if line.startswith("Ctrl-C"):
+            if line.startswith("{"):
                 break
+        logged = msgspec.json.decode(lines.pop())
+        assert (logged["event"], logged["level"]) == ("listening", "info")
+        assert logged["url"] == f"http://127.0.0.1:{port}"
+        assert logged["following"] == "Ethereum (1)"
+        assert lines[-1].startswith("Ctrl-C")
         told = re.search(r"curl -H '(X-API-Key): (\S+)' (\S+)", "".join(lines))
         assert told is not None, "".join(lines)
         name, key, url = told.groups()

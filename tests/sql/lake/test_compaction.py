@@ -17,6 +17,7 @@ import msgspec
 import pytest
 
 from core.errors import QueryError, StoreError
+from sql.analyst import query_runner
 from sql.analyst.bounds import Bounds
 from sql.analyst.query_runner import run_sql
 from sql.child_process import child_of
@@ -218,13 +219,17 @@ GREEDY = (
 )
 
 
-def test_ten_greedy_analysts_at_once_break_nothing(fresh: StoreFiles) -> None:
+def test_ten_greedy_analysts_at_once_break_nothing(
+    fresh: StoreFiles, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Each meets a bound or is refused; who writes meanwhile does not wait; the next one works."""
     total = closed_batches(fresh, 1, 500)
     compact(fresh, CHAIN, now_s=time.time())
     bounds = Bounds(
         memory_mb=200, time_limit_s=1.5, max_bytes=200_000, max_rows=5_000, cuts_rows=False
     )
+    # On a busy machine they would meet no bound but that of time.
+    monkeypatch.setattr(query_runner, "_NICENESS", 0)
     met: dict[str, str | None] = {}
 
     def ask(sql: str) -> None:
@@ -234,19 +239,16 @@ def test_ten_greedy_analysts_at_once_break_nothing(fresh: StoreFiles) -> None:
             met[sql] = error.limit or "refused"
 
     askers = [threading.Thread(target=ask, args=[sql]) for sql in GREEDY]
-    slowest_s = 0.0
-    with closing(sqlite3.connect(fresh.serving, isolation_level=None)) as serving:
+    # A lock that a statement holds is an error; SQLite's readers take one for a moment.
+    with closing(sqlite3.connect(fresh.serving, isolation_level=None, timeout=1)) as serving:
         for asker in askers:
             asker.start()
         while any(asker.is_alive() for asker in askers):
-            started_s = time.monotonic()
             serving.execute("insert or replace into checkpoint values (1, 'follow', 1, null)")
-            slowest_s = max(slowest_s, time.monotonic() - started_s)
             time.sleep(0.02)
     assert set(met) == set(GREEDY)
     assert met["select * from enable_logging()"] == "refused"
     assert set(met.values()) == {"refused", "memory", "time", "bytes"}
-    assert slowest_s < 2  # a machine with two busy cores, not a lock
     assert run_sql(fresh.prefix, "select count(*) from v_transfers").rows == [(total,)]
 
 
