@@ -9,7 +9,7 @@ import tempfile
 import threading
 import traceback
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from functools import cache
 from pathlib import Path
 from random import Random
@@ -55,7 +55,7 @@ def run_history(seed: int) -> HistoryOutcome:
         stack.enter_context(mock.patch.object(mover, "_PAUSE_S", 0.0))
         stack.enter_context(mock.patch.object(store, "threading", _NoThreads))
         runner = stack.enter_context(asyncio.Runner(loop_factory=VirtualLoop))
-        steps = stack.enter_context(HistorySteps(seed, dice, path))
+        steps = stack.enter_context(closing(HistorySteps(seed, dice, path)))
         if steps.has_lake:
             lake = StoreFiles(prefix=path).lake
             lake.write_bytes(_empty_files()[lake])

@@ -125,6 +125,16 @@ class FaultyWire:
         self._dice = dice
         self._between = between
 
+    def spoil(self, fault_share: float) -> None:
+        """Have faults of some kinds from now on, drawn anew."""
+        self.heal()
+        self.fault_share = fault_share
+        self.most_blocks = self._dice.choice((None, None, 1, 3, 10))
+        self.needs_address = self._dice.random() < 0.15
+        self.most_calls = self._dice.choice((None, None, 1, 4))
+        if self._dice.random() < 0.3:
+            self.view.stay()
+
     def heal(self) -> None:
         """Answer rightly from now on."""
         self.view.catch_up()

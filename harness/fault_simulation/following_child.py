@@ -5,7 +5,6 @@ python -m harness.fault_simulation.following_child URL STORE WORLD FINALITY
 
 import asyncio
 import sys
-import time
 from pathlib import Path
 
 import msgspec
@@ -16,9 +15,9 @@ from core.rpc.client import RpcClient
 from harness.fault_simulation.model_chain import world_of
 from indexer.follow import follow
 from indexer.maintenance import keep_up
-from sql.lake.compaction import ChainBounds, CompactionRequest, compact
+from sql.lake.compaction import ChainBounds, CompactionRequest
+from sql.lake.compaction_runner import run_compaction
 from sql.store import Store
-from sql.store_files import StoreFiles
 
 _SETTINGS = IndexerSettings(poll_s=0.02, initial_log_range=8, max_log_range=40)
 
@@ -41,7 +40,7 @@ async def _compact_for_ever(chain_id: int, path: Path) -> None:
     while True:
         await asyncio.sleep(0.05)
         try:
-            await asyncio.to_thread(compact, StoreFiles(prefix=path), request, now_s=time.time())
+            await asyncio.to_thread(run_compaction, path, request)
         except StoreError as error:
             sys.stderr.write(f"{error}\n")
 

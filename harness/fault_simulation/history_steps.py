@@ -4,8 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from random import Random
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 from unittest import mock
 
 import msgspec
@@ -14,6 +13,7 @@ from config.settings_model import IndexerSettings
 from core.errors import AssayError, StoreError
 from harness.bare_reports import bare_report
 from harness.fault_simulation.all_histories import take_all_turns
+from harness.fault_simulation.branch_check import branch_differences
 from harness.fault_simulation.drawn_faults import arm_by_chance, faults_of_compaction
 from harness.fault_simulation.expected_rows import Differences, Fill, Reading
 from harness.fault_simulation.faulty_compaction import close_open_batch, compact_with
@@ -49,7 +49,7 @@ _SUPPLY = 10**70
 
 
 class HistorySteps:
-    """The chain, its nodes, the disk and the process of one history. Use as a context manager."""
+    """The chain, its nodes, the disk and the process of one history."""
 
     def __init__(self, seed: int, dice: Random, path: Path) -> None:
         self.told: list[str] = []
@@ -104,15 +104,8 @@ class HistorySteps:
         # Each history has much of some steps and little of others: so rare ones meet.
         self._kinds = [(weight * dice.choice(_MORE_OR_LESS), kind) for weight, kind in kinds]
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def close(self) -> None:
+        """Give up the chain's blocks."""
         self._spool.close()
 
     async def live(self) -> list[str]:
@@ -173,6 +166,7 @@ class HistorySteps:
             self._process = None
             await self._stop_filling()
             await process.stop()
+            self._check_branch()
 
     async def _restart(self) -> None:
         process, self._process = self._process, None
@@ -185,13 +179,22 @@ class HistorySteps:
         else:
             self._tell("kill")
             await process.kill()
+        self._check_branch()
+
+    def _check_branch(self) -> None:
+        """What has ended has left a whole number of blocks."""
+        if not self._fills:
+            self._faults.is_dead = False
+            with faulty_databases(StoreFaults()):  # none of them: who reads is another process
+                found = branch_differences(self._path, self._model, self._reading)
+            assert not found, f"between two processes: {found}"
 
     async def _arm(self) -> None:
         self._tell(arm_by_chance(self._faults, self._dice))
 
     def _note_followed(self, process: SimulatedProcess) -> None:
-        if process.status.tip is not None:
-            self._followed_to = max(self._followed_to, process.status.tip.number)
+        tip = process.status.tip
+        self._followed_to = max(self._followed_to, 0 if tip is None else tip.number)
 
     # --- the chain ----------------------------------------------------------------------------
 
@@ -258,13 +261,7 @@ class HistorySteps:
     async def _spoil_nodes(self) -> None:
         self._tell("spoil nodes")
         for wire in self._wires:
-            wire.heal()
-            wire.fault_share = self._fault_share
-            wire.most_blocks = self._dice.choice((None, None, 1, 3, 10))
-            wire.needs_address = self._dice.random() < 0.15
-            wire.most_calls = self._dice.choice((None, None, 1, 4))
-            if self._dice.random() < 0.3:
-                wire.view.stay()
+            wire.spoil(self._fault_share)
 
     async def _heal_nodes(self) -> None:
         self._tell("heal nodes")

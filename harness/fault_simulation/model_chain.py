@@ -120,6 +120,15 @@ class ModelChain:
         """A block of any branch."""
         return self._by_hash.get(block_hash)
 
+    def branch_to(self, block_hash: str) -> tuple[ModelBlock, ...]:
+        """The branch that ends with a block; empty if there is no such block."""
+        branch: list[ModelBlock] = []
+        block = self.find(block_hash)
+        while block is not None:
+            branch.append(block)
+            block = self.find(block.made.parent_hash)
+        return tuple(reversed(branch))
+
     def grow(self, blocks: int, *, busy: float = 1.0) -> None:
         """Mine; `busy`: share of blocks in which anything happens."""
         self.set_canonical(self._branch(self.canonical, blocks, busy=busy))

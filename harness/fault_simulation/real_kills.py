@@ -7,12 +7,14 @@ import tempfile
 import time
 from collections.abc import Callable
 from contextlib import ExitStack, closing
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import IO
 
 import msgspec
 
+from harness.fault_simulation.branch_check import branch_differences
 from harness.fault_simulation.expected_rows import Differences, Reading
 from harness.fault_simulation.faulty_wire import NodeView, SimulatedAnswers
 from harness.fault_simulation.model_chain import ModelBlock, ModelChain, world_of
@@ -24,7 +26,7 @@ from sql.store_files import StoreFiles
 
 _FINALITY = 6
 _WORLD = 1
-_LONGEST_S = 1.0
+_LONGEST_S = 2.0
 _LEVEL_WITHIN_S = 60.0
 
 
@@ -54,12 +56,13 @@ def kill_followers(kills: int, seed: int) -> KillOutcome:
         errors = stack.enter_context((folder / "errors").open("w+"))
         for at in range(1, kills + 1):
             _live_and_die(server.url(), folder / "store", model, dice, errors)
-            found = _differences_after_kill(folder / "store", model)
+            found = branch_differences(folder / "store", model, partial(_reading, model))
             told.append(f"kill {at} at block {model.head.number}")
             if found:
                 return KillOutcome(kills=at, steps=tuple(told[-5:]), differences=tuple(found))
         _come_level(server.url(), folder / "store", model, errors)
-        found = _differences(folder / "store", model, model.canonical)
+        stored = read_store(folder / "store")
+        found = Differences(_reading(model, model.canonical), stored).compare()
     return KillOutcome(kills=kills, steps=tuple(told[-5:]), differences=tuple(found))
 
 
@@ -127,18 +130,7 @@ def _tip_of(path: Path) -> str | None:
     return None if found is None else str(found[0])
 
 
-def _differences_after_kill(path: Path, model: ModelChain) -> list[str]:
-    """Between the store and the branch of the block that it has come to."""
-    branch: list[ModelBlock] = []
-    block = model.find(_tip_of(path) or "")
-    while block is not None:
-        branch.append(block)
-        block = model.find(block.made.parent_hash)
-    return _differences(path, model, tuple(reversed(branch)))
-
-
-def _differences(path: Path, model: ModelChain, canonical: tuple[ModelBlock, ...]) -> list[str]:
-    reading = Reading(
+def _reading(model: ModelChain, canonical: tuple[ModelBlock, ...]) -> Reading:
+    return Reading(
         chain=model.chain, canonical=canonical, start=0, highest=model.highest, is_done=False
     )
-    return Differences(reading, read_store(path)).compare()

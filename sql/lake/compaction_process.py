@@ -4,8 +4,12 @@ Request on standard input, progress and result on standard output, in lines of J
 DuckDB ends it alone.
 """
 
+import ctypes
+import os
+import signal
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -19,6 +23,8 @@ from sql.lake.compaction import (
 )
 from sql.store_files import StoreFiles
 
+_PR_SET_PDEATHSIG = 1
+
 
 class CompactionOrder(msgspec.Struct, frozen=True, kw_only=True):
     """All that a compaction process is told."""
@@ -26,6 +32,8 @@ class CompactionOrder(msgspec.Struct, frozen=True, kw_only=True):
     prefix: str
     """Path that names the store; see StoreFiles."""
     request: CompactionRequest
+    starter: int | None = None
+    """Process that keeps the serving state open. None: nobody else uses it."""
 
 
 class CompactionFailure(msgspec.Struct, frozen=True, kw_only=True, tag="failure"):
@@ -40,12 +48,21 @@ CompactionLine = CompactionProgress | CompactionResult | CompactionFailure
 
 def main() -> None:
     """Do what standard input says."""
+    _end_with_starter()
     order = msgspec.json.decode(sys.stdin.buffer.read(), type=CompactionOrder)
+    if order.starter not in (None, os.getppid()):
+        return  # it has ended already
     files = StoreFiles(prefix=Path(order.prefix))
     try:
         _tell(compact(files, order.request, now_s=time.time(), progress=_tell))
     except StoreError as error:
         _tell(CompactionFailure(path=error.path, reason=error.reason))
+
+
+def _end_with_starter() -> None:
+    """Let the system end this process with the one that started it, and keeps the store open."""
+    with suppress(AttributeError):  # not Linux
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def _tell(line: CompactionLine) -> None:

@@ -1,5 +1,6 @@
 """Compacts a store in a process of its own. Blocks; asynchronous callers use a thread."""
 
+import os
 import sqlite3
 import subprocess
 from collections.abc import Callable, Iterator
@@ -30,7 +31,7 @@ def run_compaction(
     `is_stopped` is asked a few times a second; once it says so the process is ended, and the next
     round goes on. Returns None then. Raises StoreError, also when another process is compacting.
     """
-    order = CompactionOrder(prefix=str(store.absolute()), request=request)
+    order = CompactionOrder(prefix=str(store.absolute()), request=request, starter=os.getpid())
     message = msgspec.json.encode(order)
     with (
         _kept_open(StoreFiles(prefix=store)),

@@ -8,7 +8,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from indexer import backfill as backfill_module
 from indexer.backfill import backfill
+from indexer.follower import Follower
 from indexer.ingest import FOLLOW
 from sql.balances import holders_of
 from sql.blocks import read_checkpoint
@@ -140,3 +142,22 @@ async def test_what_is_in_the_lake_is_not_brought_again(store: Store) -> None:
         found = lake.fetch("list_undecoded_places", Place, **where)
     # Tracked from the first pool on.
     assert [one.block_number for one in found] == list(range(25, 71, 5))
+
+
+async def test_what_following_will_read_is_not_put_into_the_lake(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It begins below the end of a back-fill, and looks for its rows in the serving state only."""
+    monkeypatch.setattr(backfill_module, "LEAST_LOGS", 1)
+    node = lived()
+    await backfill(CHAIN, client_of(node), store, SETTINGS, from_block=0, to_block=70)
+    follower = Follower(CHAIN, client_of(node), store, SETTINGS)
+    await follower.load()
+    async for _ in follower.advance(await client_of(node).fetch_head_header()):
+        pass
+    finalize_all(store)
+    files, bounds = StoreFiles(prefix=store.path), (ChainBounds(chain_id=1),)
+    compact(files, CompactionRequest(chains=bounds, is_forced=True), now_s=0.0)
+    sent = [one for one in sent_in(node.canonical, 0) if one[0] >= FIRST_POOL_AT]
+    held = holders_of(store, chain_id=1, token=token(0), at_most=100)
+    assert held.held_raw == sum(amount for _, amount in sent)

@@ -1,5 +1,6 @@
 """Protects a store while it is compacted: killed at any time, read at any time."""
 
+import fcntl
 import os
 import random
 import sqlite3
@@ -9,6 +10,8 @@ import threading
 import time
 from collections import Counter
 from contextlib import closing
+from pathlib import Path
+from typing import IO
 
 import duckdb
 import msgspec
@@ -27,6 +30,7 @@ from sql.process_lock import held_alone
 from sql.store_files import StoreFiles
 from tests.sql.lake.serving_files import Onlooker, many_events, write_batch, write_hot
 
+ROOT = Path(__file__).parents[3]
 CHAIN = CompactionRequest(chains=(ChainBounds(chain_id=1),), is_forced=True)
 
 
@@ -74,6 +78,39 @@ def test_others_that_open_and_close_the_store_meanwhile_take_nothing_away(
 
     run_compaction(fresh.prefix, CHAIN, progress=open_and_close)
     assert rows_left(fresh) == 0
+
+
+STARTER = """
+import sys
+from pathlib import Path
+from sql.lake.compaction import ChainBounds, CompactionRequest
+from sql.lake.compaction_runner import run_compaction
+request = CompactionRequest(chains=(ChainBounds(chain_id=1),), is_forced=True)
+run_compaction(Path(sys.argv[1]), request, progress=lambda _: print("under way", flush=True))
+"""
+
+
+def test_it_ends_with_the_process_that_keeps_the_store_open(fresh: StoreFiles) -> None:
+    closed_batches(fresh, 4, 4_000)
+    command = [sys.executable, "-c", STARTER, str(fresh.prefix)]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE) as starter:
+        assert starter.stdout is not None
+        assert starter.stdout.readline()
+        starter.kill()
+    with fresh.compaction_lock.open("ab") as lock:
+        until_s = time.monotonic() + 1.0
+        while not is_free(lock):
+            assert time.monotonic() < until_s, "a round goes on by itself"
+            time.sleep(0.01)
+    assert rows_left(fresh) > 0
+
+
+def is_free(lock: IO[bytes]) -> bool:
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def test_killed_at_any_moment_and_started_again(fresh: StoreFiles) -> None:
