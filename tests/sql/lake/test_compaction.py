@@ -2,6 +2,7 @@
 
 import fcntl
 import random
+import signal
 import sqlite3
 import subprocess
 import sys
@@ -168,6 +169,7 @@ def test_one_process_at_a_time(fresh: StoreFiles) -> None:
     with child_of("sql.lake.compaction_process", order_bytes(order), niceness=1) as other:
         assert other.stdout is not None
         assert other.stdout.readline()
+        other.send_signal(signal.SIGSTOP)  # else it may have ended before the next one begins
         with pytest.raises(StoreError, match="another process is compacting"):
             run_compaction(fresh.prefix, CHAIN)
 
