@@ -67,19 +67,22 @@ lock: setup ## Write the hashed locks anew (ARGS=--upgrade for newer versions)
 	$(COMPILE) requirements/runtime.in -o requirements/runtime.txt
 	$(COMPILE) requirements/dev.in -o requirements/dev.txt
 
+# Progress is drawn on a terminal alone.
+QUIET = $(shell test -t 2 || echo --quiet)
+
 # uv installs the lock in seconds but reads no pip.conf: where it cannot reach its index, pip
 # installs the same hashes from wherever this machine's pip is told to look.
 $(PACKAGES): requirements/bootstrap.txt requirements/dev.txt
 	@test -n "$(PYTHON)" || { echo "Assay needs Python 3.11 or newer" >&2; exit 1; }
 	$(PYTHON) -m venv .venv
-	$(BIN)/pip install --quiet --require-hashes -r requirements/bootstrap.txt
-	$(BIN)/uv pip sync --quiet --python $(BIN)/python --require-hashes requirements/dev.txt \
-		|| $(BIN)/pip install --quiet --require-hashes -r requirements/dev.txt
+	$(BIN)/pip install $(QUIET) --require-hashes -r requirements/bootstrap.txt
+	$(BIN)/uv pip sync $(QUIET) --compile-bytecode --python $(BIN)/python --require-hashes \
+		requirements/dev.txt || $(BIN)/pip install $(QUIET) --require-hashes -r requirements/dev.txt
 	@touch $@
 
 # The build backend is in the lock, so this step asks no index for anything.
 $(PROJECT): $(PACKAGES) pyproject.toml
-	$(BIN)/pip install --quiet --no-index --no-deps --no-build-isolation --editable .
+	$(BIN)/pip install $(QUIET) --no-index --no-deps --no-build-isolation --editable .
 	@touch $@
 
 $(NODE): package.json package-lock.json | $(PACKAGES)

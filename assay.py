@@ -3,17 +3,22 @@
 Exit codes: 0 good, 1 our failure, 2 bad usage, 3 the token was refused.
 """
 
+import os
 import signal
 import sys
 from collections.abc import Sequence
+from difflib import get_close_matches
 from importlib import import_module
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import click
 from click.shell_completion import CompletionItem
 
 from core.errors import AssayError, TokenRefusedError
-from core.terminal import printable
+from core.terminal import printable, takes_colours
+
+if TYPE_CHECKING:
+    from config.log import LogFormat
 
 EXIT_FAILURE = 1
 EXIT_REFUSED = 3
@@ -24,13 +29,41 @@ COMMANDS: Final = {
     "demo": "A chain of its own with real exchanges and a zoo of tokens, and the service on top.",
     "index": "Follow a chain, or back-fill a range of it and end.",
     "keys": "API keys.",
-    "scan": "Judge one token and print the answer as JSON.",
+    "scan": "Judge one token and print the answer: a card on a terminal, else JSON.",
     "serve": "Follow chains, judge tokens and answer requests, in one process.",
     "sql": "Read-only SQL on the store, also while another process serves from it.",
     "static": "Static analysis of runtime codes: JSON lines in, JSON lines out.",
     "status": "Per chain: head, tip, lag, rows, queue.",
 }
 """First sentences of the commands' help. Help and completion show them without an import."""
+
+
+def _configure_log(ctx: click.Context, _: click.Parameter, form: "LogFormat | None") -> None:
+    """Configure the log for the command, or for all commands where `assay` itself is told how."""
+    if ctx.resilient_parsing or (form is None and ctx.parent is not None):
+        return
+    from config.log import configure_log  # noqa: PLC0415 - help and completion log nothing
+
+    tell_rest = configure_log(form or "text", coloured=takes_colours(sys.stderr, os.environ))
+    ctx.call_on_close(tell_rest)
+
+
+_LOG_FORMAT = click.Option(
+    ["--log-format"],
+    type=click.Choice(["text", "json"]),
+    expose_value=False,
+    callback=_configure_log,
+    help="How events are written to standard error, one a line.  [default: text]",
+)
+
+
+def _show_version(ctx: click.Context, _: click.Parameter, is_wanted: bool) -> None:
+    if not is_wanted or ctx.resilient_parsing:
+        return
+    from importlib.metadata import version  # noqa: PLC0415 - seldom needed
+
+    click.echo(f"assay {version('assay')}")
+    ctx.exit()
 
 
 class LazyCommands(click.Group):
@@ -46,7 +79,22 @@ class LazyCommands(click.Group):
             return None
         name = f"{cmd_name}_command"
         command: click.Command = getattr(import_module(f"commands.{name}"), name)
+        if _LOG_FORMAT not in command.params:
+            command.params.append(_LOG_FORMAT)
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Resolve as click does, and tell a command of a similar name where there is none."""
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            similar = get_close_matches(args[0], COMMANDS, n=1)
+            if not similar:
+                raise
+            message = f"{error.message} Did you mean {similar[0]!r}?"
+            raise click.UsageError(message, ctx=ctx) from error
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list of commands."""
@@ -64,15 +112,28 @@ class LazyCommands(click.Group):
         ]
 
 
-@click.group(cls=LazyCommands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=LazyCommands,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    params=[
+        _LOG_FORMAT,
+        click.Option(
+            ["--version"],
+            is_flag=True,
+            is_eager=True,
+            expose_value=False,
+            callback=_show_version,
+            help="Print the version and exit.",
+        ),
+    ],
+)
 def cli() -> None:
     """Assay: can this token be bought, sold and kept?
 
     Nodes come from ASSAY_RPC_<chain id>, the store from ASSAY_STORE, an overlay from ASSAY_CONFIG.
-    """
-    from config.log import configure_log  # noqa: PLC0415 - help and completion log nothing
 
-    configure_log()
+    Example: assay scan eth 0xA0b8...eB48
+    """
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -80,18 +141,33 @@ def main(arguments: Sequence[str] | None = None) -> None:
     # polars has system calls go on after Ctrl-C: who waits for input would not notice it
     signal.siginterrupt(signal.SIGINT, True)
     try:
-        sys.exit(cli.main(arguments, standalone_mode=False))
+        sys.exit(cli.main(arguments, prog_name="assay", standalone_mode=False))
     except (click.exceptions.Abort, KeyboardInterrupt):
         sys.exit(EXIT_INTERRUPTED)
     except click.ClickException as error:
         error.show()
+        if isinstance(error, click.UsageError) and error.ctx is not None:
+            click.echo(_example_of(error.ctx.command), err=True)
         sys.exit(error.exit_code)
     except TokenRefusedError as error:
-        click.echo(f"refused: {error.code}: {printable(error.reason)}", err=True)
+        _tell(f"refused: {error.code}: {error.reason}", error)
         sys.exit(EXIT_REFUSED)
     except AssayError as error:
-        click.echo(f"error: {printable(str(error))}", err=True)
+        _tell(f"error: {error}", error)
         sys.exit(EXIT_FAILURE)
+
+
+def _tell(text: str, error: AssayError) -> None:
+    from commands.next_steps import next_step  # noqa: PLC0415 - help needs none
+
+    click.echo(printable(text), err=True)
+    if (step := next_step(error)) is not None:
+        click.echo(f"next: {step}", err=True)
+
+
+def _example_of(command: click.Command) -> str:
+    """Return the example in a command's help, which every command has."""
+    return " ".join("".join((command.help or "").partition("Example:")[1:]).split())
 
 
 if __name__ == "__main__":

@@ -23,13 +23,13 @@ from analysis.pipeline.store_adapter import ReportStore
 from analysis.static.result_cache import StaticResultCache
 from analysis.token.contract_clock import ContractClock
 from api.app import create_app
-from api.deps import ApiDeps, ChainState
+from api.deps import ApiDeps, ChainState, Prefill
 from api.serving.serve import check_address, serve
 from config.chains import Chain
 from config.load import choose_enabled, load_chains
 from config.plans import load_plans
 from config.settings_model import IndexerSettings, Settings
-from core.errors import ConfigError, UpstreamError
+from core.errors import ConfigError, StoreError, UpstreamError
 from core.primitives import BlockRef
 from core.report import Report
 from core.rpc.client import RpcClient
@@ -41,6 +41,7 @@ from indexer.maintenance import keep_up
 from sql.analyst.query_runner import check_opens
 from sql.follow_lock import following
 from sql.ledger import Ledger
+from sql.search_entries import enter_stored_reports
 from sql.store import Store
 from sql.store_files import StoreFiles
 
@@ -53,16 +54,25 @@ more."""
 
 _BROKEN_OFF_PAUSE_S = 10.0
 
+_ENTERING_PAUSE_S = 0.05
+"""Between two steps that hold the store's write lock."""
+
 _LOG = structlog.get_logger("assay")
 
 
 async def run_service(
-    settings: Settings, *, host: str, port: int, announce: Callable[[int], None] = lambda _: None
+    settings: Settings,
+    *,
+    host: str,
+    port: int,
+    announce: Callable[[int], None] = lambda _: None,
+    prefill: Prefill | None = None,
 ) -> None:
     """Run indexers, analyser and API in one process, until SIGINT or SIGTERM.
 
-    `announce` is called with the port once the server accepts calls. A chain whose nodes serve
-    another chain is left out, with a log message. Raises ConfigError when none is left.
+    `announce` is called with the port once the server accepts calls; `prefill` is for a demo. A
+    chain whose nodes serve another chain is left out, with a log message. Raises ConfigError when
+    none is left.
     """
     check_address(host, port)
     stop = asyncio.Event()
@@ -139,6 +149,8 @@ async def run_service(
                 served=frozenset(scanners),
                 plans=load_plans(),
                 settings=settings.api,
+                store=store,
+                public=settings.public,
                 liquid_above_usd=settings.analysis.min_liquidity_usd,
                 has_owner_simulation=settings.analysis.owner_simulation,
                 has_billing=settings.billing_secret is not None,
@@ -148,11 +160,14 @@ async def run_service(
                 sign_in=settings.sign_in,
                 read_clock=read_clock,
                 read_price=read_price,
+                prefill=prefill,
                 read_states=lambda: _follow_states([chain for chain, _ in clients], statuses),
             )
         )
         listening: asyncio.Future[int] = asyncio.get_running_loop().create_future()
-        listening.add_done_callback(lambda ready: announce(ready.result()))
+        listening.add_done_callback(
+            lambda ready: _announce(host, ready.result(), [chain for chain, _ in clients], announce)
+        )
 
         def publish(status: FollowStatus) -> None:
             statuses[status.chain_id] = status
@@ -164,10 +179,18 @@ async def run_service(
                     _keep_following(chain, client, store, settings.indexer, stop, publish)
                 )
                 group.create_task(_keep_up(chain, client, store, settings.indexer, stop))
+            group.create_task(_enter_stored_reports(store, stop))
             group.create_task(
                 keep_compacting([chain for chain, _ in clients], store, settings.indexer, stop=stop)
             )
             group.create_task(serve(app, host=host, port=port, stop=stop, listening=listening))
+
+
+def _announce(host: str, port: int, chains: list[Chain], announce: Callable[[int], None]) -> None:
+    announce(port)
+    url = f"http://{f'[{host}]' if ':' in host else host}:{port}"
+    followed = ", ".join(f"{chain.display_name} ({chain.id})" for chain in chains)
+    _LOG.info("listening", url=url, following=followed)
 
 
 async def _keep_following(
@@ -200,6 +223,20 @@ async def _keep_up(
             _LOG.error("upkeep broke off", chain=chain.slug, exc_info=error)
             with suppress(TimeoutError):
                 await asyncio.wait_for(stop.wait(), _BROKEN_OFF_PAUSE_S)
+
+
+async def _enter_stored_reports(store: Store, stop: asyncio.Event) -> None:
+    """Enter reports of an earlier release for searches, until all are or the stop."""
+    is_left = True
+    while is_left and not stop.is_set():
+        try:
+            is_left = await asyncio.to_thread(enter_stored_reports, store)
+            pause_s = _ENTERING_PAUSE_S
+        except StoreError as error:
+            _LOG.error("reports cannot be entered for searches", why=str(error))
+            pause_s = _BROKEN_OFF_PAUSE_S
+        with suppress(TimeoutError):
+            await asyncio.wait_for(stop.wait(), pause_s)
 
 
 async def _connect_all(

@@ -8,7 +8,6 @@ from litestar import Litestar, Response, Router
 from litestar.datastructures import State
 from litestar.exceptions import NotFoundException
 from litestar.openapi import OpenAPIConfig
-from litestar.openapi.plugins import JsonRenderPlugin
 from litestar.openapi.spec import Components, SecurityScheme
 from litestar.plugins.prometheus import PrometheusConfig
 from litestar.status_codes import HTTP_404_NOT_FOUND
@@ -16,13 +15,16 @@ from litestar.status_codes import HTTP_404_NOT_FOUND
 from api.auth.keys import KEY_HEADER, Keyring, add_expiry_headers
 from api.auth.limits import KeyLimits
 from api.auth.networks import parse_networks
+from api.auth.public_limits import PublicLimits
 from api.auth.rate_windows import LocalWindows, SharedWindows
 from api.auth.usage_counters import UsageCounters
 from api.deps import ApiDeps
 from api.error_answers import EXCEPTION_HANDLERS
-from api.openapi import ClosedShapes
+from api.openapi.described_shapes import DescribedShapes
+from api.openapi.examples import Examples
+from api.openapi.served_document import ServedDocument
 from api.pages.page_rendering import explain
-from api.routes import dashboard, root, signin, token_page
+from api.routes import dashboard, front, root, signin, token_page
 from api.routes.agent_keys import issue_trial_key, trial_terms
 from api.routes.batch import post_tokens
 from api.routes.goplus import get_token_security
@@ -30,14 +32,17 @@ from api.routes.health import get_health, get_metrics, get_ready
 from api.routes.llms import get_llms_text
 from api.routes.mcp import LazyMcpServer, post_mcp
 from api.routes.token import get_summary, get_token
+from api.routes.token_card import new_card_cache, send_card
 from api.routes.token_evidence import get_evidence
 from api.routes.usage import get_usage
+from api.search.listed_tokens import TokenLists
 from api.serving.answers import Answers
 from api.serving.batch_service import BatchService
 from api.serving.cached_answer_app import CachedAnswerApp
 from api.serving.cors import CorsPolicy
 from api.serving.methods import allow_head
 from api.sign_in.issuer import Issuer
+from config.chain_names import index_by_name
 from sql.accounts import Accounts
 
 VERSION = "0.5.0"
@@ -58,7 +63,7 @@ def create_app(deps: ApiDeps) -> CachedAnswerApp:
     @asynccontextmanager
     async def run(_: Litestar) -> AsyncIterator[None]:
         yield
-        await front.aclose()
+        await app.aclose()
 
     router = Litestar(
         route_handlers=[
@@ -75,6 +80,7 @@ def create_app(deps: ApiDeps) -> CachedAnswerApp:
             get_ready,
             get_metrics,
             root.send_asset,
+            front.tell_robots,
             _pages(),
         ],
         state=State(
@@ -83,9 +89,12 @@ def create_app(deps: ApiDeps) -> CachedAnswerApp:
                 "answers": answers,
                 "keyring": keyring,
                 "limits": limits,
+                "cards": new_card_cache(),
+                "public_limits": PublicLimits(windows, deps.public),
                 "many": many,
                 "mcp": door,
                 "accounts": Accounts(deps.ledger),
+                "lists": None if deps.store is None else TokenLists(deps, answers, deps.store),
                 "issuer": _issuer(deps),
                 "trial": trial_terms(deps.plans),
                 "trusted_proxies": parse_networks(deps.settings.trusted_proxies),
@@ -95,23 +104,23 @@ def create_app(deps: ApiDeps) -> CachedAnswerApp:
         exception_handlers=EXCEPTION_HANDLERS,
         before_send=[add_expiry_headers(keyring, deps.now_s), allow_head],
         middleware=[_metrics().middleware],
-        openapi_config=_openapi(),
-        plugins=[ClosedShapes()],
+        openapi_config=_openapi(deps),
+        plugins=[DescribedShapes()],
         logging_config=None,
         debug=False,
     )
     served = [chain for chain in deps.chains if chain.slug in deps.served]
-    front = CachedAnswerApp(
+    app = CachedAnswerApp(
         router,
         keyring=keyring,
         limits=limits,
         answers=answers,
-        chains={name: chain.slug for chain in served for name in (chain.slug, str(chain.id))},
+        chains={name: chain.slug for name, chain in index_by_name(served).items()},
         now_s=deps.now_s,
         sites=CorsPolicy(deps.settings.cors_origins) if deps.settings.cors_origins else None,
         closes=(many.aclose, door.aclose),
     )
-    return front
+    return app
 
 
 def _pages() -> Router:
@@ -119,6 +128,8 @@ def _pages() -> Router:
     return Router(
         path="/",
         route_handlers=[
+            front.begin,
+            front.search,
             root.browse,
             signin.begin,
             signin.come_back,
@@ -128,6 +139,7 @@ def _pages() -> Router:
             dashboard.revoke,
             token_page.look_up,
             token_page.show_token,
+            send_card,
             token_page.show_token_for_key,
         ],
         exception_handlers=dict.fromkeys(EXCEPTION_HANDLERS, explain),
@@ -155,15 +167,21 @@ def _refuse_in_json(response: Response[Any]) -> Response[Any]:
     return response
 
 
-def _openapi() -> OpenAPIConfig:
+def _openapi(deps: ApiDeps) -> OpenAPIConfig:
     return OpenAPIConfig(
         title="Assay",
+        use_handler_docstrings=True,
         version=VERSION,
-        description="Token-safety findings for EVM chains.",
         openapi_router=Router(
             "/schema", route_handlers=[], include_in_schema=False, after_request=_refuse_in_json
         ),
-        render_plugins=[JsonRenderPlugin(path=["/", "/openapi.json"])],
+        render_plugins=[
+            ServedDocument(
+                Examples(deps.chains[0], prefill=deps.prefill),
+                version=VERSION,
+                path=["/", "/openapi.json"],
+            )
+        ],
         components=Components(
             security_schemes={
                 "ApiKey": SecurityScheme(

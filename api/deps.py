@@ -7,15 +7,17 @@ from typing import Protocol
 import msgspec
 
 from analysis.market.token_price import TokenPrice
+from analysis.pipeline.analyser import KnownReport
 from analysis.token.contract_clock import ContractClock
 from config.chains import Chain
 from config.plans import Plan
-from config.settings_model import ApiSettings, SignInSettings
+from config.settings_model import ApiSettings, PublicSettings, SignInSettings
 from config.sign_in import OidcClient
 from core.primitives import Address
 from core.report import Report
 from core.secret import Secret
 from sql.ledger import Ledger
+from sql.store import Store
 
 
 class Analysis(Protocol):
@@ -32,19 +34,36 @@ class Analysis(Protocol):
         """
         ...
 
+    async def recall(self, chain: str, address: Address, /) -> KnownReport:
+        """Return what is stored or under way for the token of the chain with that slug, at once and
+        without a request to a node."""
+        ...
+
 
 class ChainState(msgspec.Struct, frozen=True, kw_only=True):
     """Whether one served chain is being followed."""
 
     chain: str
-    """Slug."""
+    """Slug of the chain."""
     is_ready: bool
+    """The chain's node answers, and we are close to its head."""
     head: int | None
     """Newest block of the node. None: the node has not answered yet."""
     tip: int | None
     """Newest block stored. None: none yet."""
     reason: str = ""
-    """Reason for not being ready."""
+    """Why it is not ready. Empty: it is."""
+
+
+class Prefill(msgspec.Struct, frozen=True, kw_only=True):
+    """What the API browser is opened with, so that a call needs one click. For a demo alone:
+    whoever opens the page can read the key."""
+
+    api_key: str
+    chain: str
+    """Slug."""
+    address: str
+    """Of a token, with its checksum."""
 
 
 class ApiDeps(msgspec.Struct, frozen=True, kw_only=True):
@@ -58,6 +77,10 @@ class ApiDeps(msgspec.Struct, frozen=True, kw_only=True):
     """Slugs of the chains that this deployment has a node for."""
     plans: Mapping[str, Plan]
     settings: ApiSettings
+    store: Store | None = None
+    """Store that searches by name read. None: there are none."""
+    public: PublicSettings = msgspec.field(default_factory=PublicSettings)
+    """What people without a key may see."""
     liquid_above_usd: float
     """A pool counts as liquid above this, not at it."""
     has_owner_simulation: bool = False
@@ -69,6 +92,8 @@ class ApiDeps(msgspec.Struct, frozen=True, kw_only=True):
     oidc: OidcClient | None = None
     """OpenID Connect client for sign-in. None: nobody can sign in."""
     sign_in: SignInSettings = msgspec.field(default_factory=SignInSettings)
+    prefill: Prefill | None = None
+    """None: callers of the API browser type their own key."""
     read_states: Callable[[], Awaitable[tuple[ChainState, ...]]]
     """Returns the state of every served chain."""
     read_price: Callable[[str, Report], Awaitable[TokenPrice | None]] | None = None

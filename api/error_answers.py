@@ -11,7 +11,6 @@ import msgspec
 import structlog
 from litestar import MediaType, Request, Response
 from litestar.exceptions import HTTPException, ValidationException
-from litestar.openapi.datastructures import ResponseSpec
 from litestar.types import ExceptionHandlersMap
 
 from api.formats.shape_building import Shape
@@ -32,27 +31,32 @@ class DetailBody(Shape, frozen=True, kw_only=True):
     """An error that is told apart by its status alone."""
 
     detail: str
+    """What is wrong, as prose that can change; branch on the status."""
 
 
 class InvalidItem(Shape, frozen=True, kw_only=True):
     """One thing that is wrong with the input."""
 
     loc: tuple[str, ...]
-    """`path`, `query` or `body`, then the name."""
+    """Where it stands: `path`, `query` or `body`, then the name."""
     msg: str
+    """What is wrong with it, as prose that can change."""
     type: str
+    """Kind of the error: missing, value_error or unknown_chain."""
 
 
 class ValidationBody(Shape, frozen=True, kw_only=True):
     """Input that has the wrong form."""
 
     detail: tuple[InvalidItem, ...]
+    """Everything that is wrong, one item each."""
 
 
 class CallerRefusalBody(Shape, frozen=True, kw_only=True):
     """A refusal of the caller that has a stable code."""
 
     error_code: str
+    """Stable code, to branch on."""
     error: str
     """What happened, in a few words. Can change."""
     detail: str
@@ -155,6 +159,31 @@ class LimitedError(RefusalError):
         super().__init__(status=429, body=DetailBody(detail=detail), headers=headers)
 
 
+class AnalysesSpentError(RefusalError):
+    """People without a key have caused as many analyses as they may, and none is stored."""
+
+    def __init__(self, *, retry_after_s: int):
+        detail = (
+            "This token has not been analysed yet, and the analyses for people without a key are "
+            f"used up for now; try again in {retry_after_s} seconds, or use a key."
+        )
+        super().__init__(
+            status=429,
+            body=DetailBody(detail=detail),
+            headers={"Retry-After": str(retry_after_s)},
+        )
+        self.detail = detail
+
+
+class NotAnalysedError(RefusalError):
+    """A robot asked for the page of a token that nobody else has asked for."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            status=404, body=DetailBody(detail="This token has not been analysed yet.")
+        )
+
+
 class TrialIssuedError(RefusalError):
     """The network already has its trial key."""
 
@@ -202,6 +231,14 @@ class LedgerDownError(RefusalError):
         super().__init__(status=503, body=DetailBody(detail=detail))
 
 
+class StoreDownError(RefusalError):
+    """Stored tokens cannot be searched."""
+
+    def __init__(self) -> None:
+        detail = "Stored tokens are out of reach; try again later. An address finds its token."
+        super().__init__(status=503, body=DetailBody(detail=detail))
+
+
 class NotJsonError(RefusalError):
     """The body is empty, truncated, or not JSON."""
 
@@ -215,11 +252,6 @@ class BillingOffError(RefusalError):
     def __init__(self) -> None:
         detail = "This deployment is not configured to issue trial keys."
         super().__init__(status=503, body=DetailBody(detail=detail))
-
-
-def documented(body: Any, description: str) -> ResponseSpec:
-    """Return one entry of a route's response table in the OpenAPI document."""
-    return ResponseSpec(body, description=description, generate_examples=False)
 
 
 def _answer(body: Shape, status: int, headers: Mapping[str, str] | None) -> Response[Shape]:

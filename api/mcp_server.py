@@ -30,7 +30,7 @@ from api.auth.plan_usage import read_usage
 from api.deps import ApiDeps
 from api.error_answers import InvalidInputError, InvalidItem, LedgerDownError, RefusalError
 from api.formats.rendering import Format
-from api.served_chains import find_chain, list_chains
+from api.served_chains import CHAIN_HELP, find_chain, list_chains
 from api.serving.answers import Answers
 from api.serving.batch_service import RefusalBody, tell
 from api.serving.cached_answer import CachedAnswer
@@ -54,7 +54,7 @@ class _Nothing(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 class _OneToken(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Which token."""
 
-    chain: Annotated[str, msgspec.Meta(description="Slug or numeric id; list_chains has them")]
+    chain: Annotated[str, msgspec.Meta(description=f"{CHAIN_HELP}; list_chains has them")]
     address: Annotated[str, msgspec.Meta(description="Address of the token contract, 0x...")]
 
 

@@ -3,6 +3,9 @@
 from api.deps import ApiDeps
 from api.error_answers import ChainNotServedError, InvalidInputError, InvalidItem
 from api.formats.shape_building import Shape
+from config.chain_names import find_by_name, list_names
+
+CHAIN_HELP = "Slug, numeric chain id or alias, such as eth or base; letter case ignored"
 
 
 class ServedChain(Shape, frozen=True, kw_only=True):
@@ -11,6 +14,8 @@ class ServedChain(Shape, frozen=True, kw_only=True):
     chain: str
     """Slug."""
     chain_id: int
+    aliases: tuple[str, ...]
+    """Further names under which the chain may be asked for."""
     name: str
     is_served: bool
     """False: this deployment has no node for it, so calls about it give 503."""
@@ -22,6 +27,7 @@ def list_chains(deps: ApiDeps) -> tuple[ServedChain, ...]:
         ServedChain(
             chain=chain.slug,
             chain_id=chain.id,
+            aliases=chain.aliases,
             name=chain.display_name,
             is_served=chain.slug in deps.served,
         )
@@ -30,19 +36,20 @@ def list_chains(deps: ApiDeps) -> tuple[ServedChain, ...]:
 
 
 def find_chain(deps: ApiDeps, named: str, *, asked_in: str) -> str:
-    """Return the slug of a chain named by slug or id.
+    """Return the slug of a chain named by slug, number or alias, letter case ignored.
 
     Raises InvalidInputError for one that is not supported, ChainNotServedError for one that is not
     served here.
     """
-    slug = next((c.slug for c in deps.chains if named in (c.slug, str(c.id))), None)
-    if slug is None:
-        known = ", ".join(f"{c.slug} ({c.id})" for c in deps.chains)
+    chain = find_by_name(deps.chains, named)
+    if chain is None:
         raise InvalidInputError(
             InvalidItem(
-                loc=(asked_in, "chain"), msg=f"Unknown chain; one of {known}.", type="unknown_chain"
+                loc=(asked_in, "chain"),
+                msg=f"Unknown chain; one of {list_names(deps.chains)}.",
+                type="unknown_chain",
             )
         )
-    if slug not in deps.served:
-        raise ChainNotServedError(slug=slug)
-    return slug
+    if chain.slug not in deps.served:
+        raise ChainNotServedError(slug=chain.slug)
+    return chain.slug

@@ -27,7 +27,7 @@ from benchmarks._server import STORE
 from benchmarks.api import TOKENS, check, prepare, request, serving
 from benchmarks.six_chains import running
 from sql.analyst.query_runner import run_sql
-from sql.lake.bulk_append import BulkRange, append_transfers
+from sql.lake.bulk_append import BulkRange, LakeColumns, append_transfers
 from sql.lake.lake_file import Lake
 from sql.store_files import StoreFiles
 
@@ -42,7 +42,7 @@ def fill_lake(files: StoreFiles) -> None:
     dice = np.random.default_rng(7)
     drawn = ("sender_mid", "sender_low", "recipient_mid", "recipient_low", "word0")
     places = np.arange(TRANSFERS, dtype=np.int64)
-    transfers = {
+    transfers: LakeColumns = {
         "block_number": places // 100,
         "log_index": (places % 100).astype(np.int32),
         "token_id": np.ones(TRANSFERS, np.int32),
@@ -51,7 +51,12 @@ def fill_lake(files: StoreFiles) -> None:
         **{name: dice.integers(0, 2**32, TRANSFERS, dtype=np.uint64) for name in drawn},
         **{name: np.zeros(TRANSFERS, np.uint64) for name in ("word1", "word2", "word3")},
     }
-    tokens = {"token_id": np.ones(1, np.int32), "token": np.array(["0x" + "01" * 20])}
+    tokens: LakeColumns = {
+        "token_id": np.ones(1, np.int32),
+        "high": np.frombuffer(b"\x01" * 4, np.uint32),
+        "mid": np.frombuffer(b"\x01" * 8, np.uint64),
+        "low": np.frombuffer(b"\x01" * 8, np.uint64),
+    }
     whole = BulkRange(chain_id=1, stream="bench", from_block=0, to_block=TRANSFERS // 100)
     with closing(Lake.open(files)) as lake:
         append_transfers(lake, whole, transfers=transfers, tokens=tokens, stored=None)

@@ -1,9 +1,11 @@
 """The chain that a command is about, and a client of its nodes."""
 
+from collections.abc import Sequence
 from contextlib import AsyncExitStack
 
 import click
 
+from config.chain_names import find_by_name, list_names
 from config.chains import Chain
 from config.load import load_chains
 from config.settings_model import Settings
@@ -11,17 +13,22 @@ from core.errors import ConfigError
 from core.rpc.client import RpcClient
 
 
+def choose_chain(chains: Sequence[Chain], name: str) -> Chain:
+    """The chain with that slug, number or alias. Raises BadParameter for a name of none."""
+    chain = find_by_name(chains, name)
+    if chain is None:
+        reason = f"{name} is no supported chain; those are {list_names(chains)}"
+        raise click.BadParameter(reason, param_hint="CHAIN")
+    return chain
+
+
 def find_chain(settings: Settings, name: str) -> Chain:
-    """A served chain by slug or id. Raises BadParameter for a name of none, ConfigError without
-    a node."""
-    chains = {
-        key: chain for chain in load_chains(settings.overlay) for key in (chain.slug, str(chain.id))
-    }
-    if name not in chains:
-        raise click.BadParameter(f"{name} is none of {', '.join(chains)}", param_hint="CHAIN")  # noqa: TRY003
-    chain = chains[name]
+    """A served chain by name. Raises BadParameter for a name of none, ConfigError without a
+    node."""
+    chain = choose_chain(load_chains(settings.overlay), name)
     if chain.id not in settings.rpc_urls:
-        raise ConfigError(source="environment", key=f"ASSAY_RPC_{chain.id}", reason="not set")
+        key, reason = f"ASSAY_RPC_{chain.id}", f"not set, and {chain.display_name} needs a node"
+        raise ConfigError(source="environment", key=key, reason=reason)
     return chain
 
 

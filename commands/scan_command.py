@@ -1,31 +1,23 @@
 """assay scan: analyse one token and print the answer."""
 
-import asyncio
-import os
-import time
-from contextlib import AsyncExitStack
+from typing import TYPE_CHECKING
 
 import click
+from click.core import ParameterSource
 
-from analysis.external.connect import connect_services
-from analysis.market.token_price import TokenPrice, find_price
-from analysis.pipeline.chain_context import ChainContext
-from analysis.pipeline.scan import scan
-from analysis.reads.indexed_facts import NoFactsIndex
-from analysis.token.admission import admit_address
-from api.formats.rendering import FORMATS, Format, render_refusal, render_report
-from api.formats.token_snapshot import take_snapshot
-from commands.nodes import connect, find_chain
-from config.chains import Chain
-from config.settings import load_settings
-from config.settings_model import Settings
-from core.errors import TokenRefusedError
-from core.report import Report
-from core.terminal import printable
+from commands.chain_argument import CHAIN
+from commands.loading import loading
+
+if TYPE_CHECKING:
+    from api.formats.rendering import Format
+    from commands.run_scan import Output
+
+FORMATS = ("native", "compat", "summary", "goplus", "evidence")
+"""Those of `api.formats.rendering`, which help and completion show without importing it."""
 
 
 @click.command("scan")
-@click.argument("chain")
+@click.argument("chain", type=CHAIN)
 @click.argument("address")
 @click.option(
     "--format",
@@ -33,49 +25,32 @@ from core.terminal import printable
     type=click.Choice(FORMATS),
     default="native",
     show_default=True,
+    help="Which answer is printed as JSON or CSV.",
+)
+@click.option(
+    "--output",
+    type=click.Choice(["card", "json", "csv"]),
+    help="A card for people, JSON, or a CSV header with a row.  [default: json; on a terminal "
+    "without --format: card]",
 )
 @click.option("--price", is_flag=True, help="Fill the four price fields.")
-def scan_command(chain: str, address: str, form: Format, price: bool) -> None:
-    """Judge one token and print the answer as JSON. Needs a node, but no server and no store.
+@click.pass_context
+def scan_command(
+    ctx: click.Context,
+    chain: str,
+    address: str,
+    form: "Format",
+    output: "Output | None",
+    price: bool,
+) -> None:
+    """Judge one token and print the answer: a card on a terminal, else JSON. Needs a node, but no
+    server and no store.
 
-    Example: ASSAY_RPC_1=http://127.0.0.1:8545 assay scan ethereum 0x6B17...1d0F
+    Example: ASSAY_RPC_1=http://127.0.0.1:8545 assay scan eth 0x6B17...1d0F
     """
-    settings = load_settings(os.environ)
-    found = find_chain(settings, chain)
-    try:
-        report, worth = asyncio.run(_scan(settings, found, address, is_priced=price))
-    except TokenRefusedError as error:
-        click.echo(printable(render_refusal(found, address, form, error).decode()))
-        raise
-    snapshot = take_snapshot(
-        report,
-        found,
-        now_s=time.time(),
-        liquid_above_usd=settings.analysis.min_liquidity_usd,
-        has_owner_simulation=settings.analysis.owner_simulation,
-        price=worth,
-    )
-    click.echo(printable(render_report(snapshot, form).decode()))
+    with loading():
+        from commands.run_scan import choose_output, run_scan  # noqa: PLC0415 - not for help and completion
 
-
-async def _scan(
-    settings: Settings, chain: Chain, address: str, *, is_priced: bool
-) -> tuple[Report, TokenPrice | None]:
-    token = admit_address(address)
-    async with AsyncExitStack() as stack:
-        client = await connect(stack, chain, settings)
-        outside = await stack.enter_async_context(connect_services(settings))
-        context = ChainContext(
-            chain=chain,
-            node=client,
-            index=NoFactsIndex(),
-            settings=settings.analysis,
-            now_s=time.time,
-            external=outside,
-        )
-        *_, report = [one async for one in scan(context, token)]
-        if not is_priced:
-            return report, None
-        return report, await find_price(
-            chain, report, market_data=outside.market_data, now_s=time.time()
-        )
+    is_format_chosen = ctx.get_parameter_source("form") is not ParameterSource.DEFAULT
+    chosen = output or choose_output(is_format_chosen=is_format_chosen)
+    run_scan(chain, address, form=form, output=chosen, is_priced=price)

@@ -1,13 +1,8 @@
 """assay serve: follow chains and answer requests."""
 
-import asyncio
-import os
-
 import click
 
-from commands.stores import open_store
-from config.settings import load_settings
-from service import run_service
+from commands.loading import loading
 
 
 @click.command("serve")
@@ -18,7 +13,7 @@ def serve_command(host: str | None, port: int | None) -> None:
 
     Example: ASSAY_RPC_1=http://127.0.0.1:8545 assay serve --port 8000
     """
-    settings = load_settings(os.environ)
-    open_store(settings.store).close()  # takes over what an earlier release left
-    chosen_port = settings.port if port is None else port
-    asyncio.run(run_service(settings, host=host or settings.host, port=chosen_port))
+    with loading():
+        from commands.run_serve import run_serve  # noqa: PLC0415 - not for help and completion
+
+    run_serve(host, port)

@@ -6,6 +6,7 @@ import click
 import msgspec
 from rich.table import Column, Table
 
+from commands.progress import progress_steps
 from commands.tables import OUT, cell_text
 from config.settings import load_settings
 from core.terminal import printable
@@ -29,7 +30,9 @@ def sql_command(statement: str) -> None:
         memory_mb=settings.sql.memory_mb,
         max_bytes=settings.sql.max_bytes,
     )
-    answer = run_sql(settings.store, statement, bounds)
+    with progress_steps(is_kept=False) as show:
+        show(f"running, at most {settings.sql.time_limit_s:g} s", 0, None)
+        answer = run_sql(settings.store, statement, bounds)
     if OUT.is_terminal:
         table = Table(*(Column(cell_text(name)) for name in answer.columns))
         for row in answer.rows:

@@ -2,9 +2,7 @@
 
 from pathlib import Path
 
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
+from commands.progress import progress_bars
 from sql.analyst.query_runner import check_opens
 from sql.duckdb_import.old_file import is_old_store
 from sql.store import Store
@@ -32,19 +30,8 @@ def open_store(path: Path) -> Store:
 def _take_over(path: Path, store: Store) -> None:
     from sql.duckdb_import.import_store import import_store  # noqa: PLC0415 - seldom needed
 
-    columns = (
-        TextColumn("taking over {task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=Console(stderr=True)) as bar:
-        tasks = {}
-
-        def show(table: str, done: int, total: int) -> None:
-            if table not in tasks:
-                tasks[table] = bar.add_task(table, total=total)
-            bar.update(tasks[table], completed=done)
-
-        import_store(path, store, show)
+    with progress_bars() as show:
+        import_store(
+            path, store, lambda table, done, total: show(f"taking over {table}", done, total)
+        )
     path.rename(path.with_name(path.name + _KEPT_SUFFIX))

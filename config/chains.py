@@ -83,11 +83,16 @@ class Chain(msgspec.Struct, frozen=True, kw_only=True):
 
     id: int
     slug: str
+    aliases: tuple[str, ...] = ()
+    """Further names that callers may use, in lower case; answers name the slug."""
     display_name: str
     block_time_s: float
     """Nominal seconds between blocks; used for estimates only."""
     clock: Clock
     native_symbol: str
+    explorer: str = ""
+    """Address of the chain's block explorer, without a slash at the end; pages link to `/token`,
+    `/address` and `/block` below it. Empty: none."""
     finality_blocks: int
     """Blocks behind head that can no longer change."""
     start_block: int | None

@@ -20,16 +20,20 @@ BUILT_IN = Path(__file__).parent / "chains"
 _Id = Annotated[int, msgspec.Meta(ge=1)]
 _BlockTime = Annotated[float, msgspec.Meta(gt=0, le=3600)]
 _Text = Annotated[str, msgspec.Meta(min_length=1)]
+_Alias = Annotated[str, msgspec.Meta(pattern=r"\A[a-z][a-z0-9_-]*\Z")]
+_Explorer = Annotated[str, msgspec.Meta(pattern=r"\A(https://[a-z0-9][a-z0-9.-]*[a-z0-9])?\Z")]
 _LAST_KEY = re.compile(r"(?P<name>\w+)(?:\[\d+\])?$")
 
 
 class _ChainTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     id: _Id
     slug: _Text
+    aliases: tuple[_Alias, ...] = ()
     display_name: _Text
     block_time_s: _BlockTime
     clock: Clock
     native_symbol: _Text
+    explorer: _Explorer = ""
     finality_blocks: BlockNumber
     start_block: BlockNumber | None = None
 
@@ -48,8 +52,9 @@ class _ChainFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 def load_chains(overlay: Path | None) -> tuple[Chain, ...]:
     """Return all supported chains, in order of chain id.
 
-    In an overlay file scalar keys replace, and a list (stable, dex, launchpad) replaces the
-    built-in list whole. Raises ConfigError with the file and the key.
+    In an overlay file scalar keys replace, and a list (aliases, stable, dex, launchpad) replaces
+    the built-in list whole. Raises ConfigError with the file and the key, also for a name that two
+    chains claim.
     """
     slugs = [path.stem for path in sorted(BUILT_IN.glob("*.toml"))]
     folder = overlay / "chains" if overlay else None
@@ -60,9 +65,9 @@ def load_chains(overlay: Path | None) -> tuple[Chain, ...]:
                 key="chain.slug",
                 reason=f"{path.stem} is not a supported chain; those are {', '.join(slugs)}",
             )
-    chains = [_load_chain(slug, folder) for slug in slugs]
-    _check_ids(chains, folder)
-    return tuple(sorted(chains, key=lambda chain: chain.id))
+    loaded = [_load_chain(slug, folder) for slug in slugs]
+    _check_names(loaded)
+    return tuple(sorted((chain for chain, _ in loaded), key=lambda chain: chain.id))
 
 
 def choose_enabled(chains: Sequence[Chain], settings: Settings) -> tuple[Chain, ...]:
@@ -81,17 +86,29 @@ def choose_enabled(chains: Sequence[Chain], settings: Settings) -> tuple[Chain, 
     return tuple(chain for chain in chains if chain.id in settings.rpc_urls)
 
 
-def _check_ids(chains: Sequence[Chain], folder: Path | None) -> None:
-    """Raise ConfigError for a duplicate id. Built-in ids differ, so an overlay file changed one."""
-    slug_by_id: dict[int, str] = {}
-    for chain in sorted(chains, key=lambda chain: bool(_overlay_file(chain.slug, folder))):
-        if chain.id in slug_by_id:
+def _check_names(loaded: Sequence[tuple[Chain, SourceOf]]) -> None:
+    """Raise ConfigError for a name of two chains. What an overlay names is at fault, if any is."""
+    claims = [
+        (source_of(key), key, name, chain.slug)
+        for chain, source_of in loaded
+        for key, names in (
+            ("chain.slug", (chain.slug,)),
+            ("chain.id", (str(chain.id),)),
+            ("chain.aliases", chain.aliases),
+        )
+        for name in names
+    ]
+    owners: dict[str, str] = {}
+    for source, key, name, slug in sorted(claims, key=lambda claim: not _is_built_in(claim[0])):
+        if name in owners:
             raise ConfigError(
-                source=str(_overlay_file(chain.slug, folder) or BUILT_IN / f"{chain.slug}.toml"),
-                key="chain.id",
-                reason=f"{chain.id} is also that of {slug_by_id[chain.id]}",
+                source=source, key=key, reason=f"{name} is also that of {owners[name]}"
             )
-        slug_by_id[chain.id] = chain.slug
+        owners[name] = slug
+
+
+def _is_built_in(source: str) -> bool:
+    return Path(source).parent == BUILT_IN
 
 
 def _overlay_file(slug: str, folder: Path | None) -> Path | None:
@@ -99,7 +116,8 @@ def _overlay_file(slug: str, folder: Path | None) -> Path | None:
     return path if path and path.is_file() else None
 
 
-def _load_chain(slug: str, folder: Path | None) -> Chain:
+def _load_chain(slug: str, folder: Path | None) -> tuple[Chain, SourceOf]:
+    """Load one chain, and what tells the file of each of its keys."""
     built_in_path = BUILT_IN / f"{slug}.toml"
     overlay_path = _overlay_file(slug, folder)
     values = load_toml(built_in_path)
@@ -116,13 +134,15 @@ def _load_chain(slug: str, folder: Path | None) -> Chain:
         )
     for key, first in _twins(file):
         raise ConfigError(source=source_of(key), key=key, reason=f"is the same as {first}")
-    return Chain(
+    chain = Chain(
         id=file.chain.id,
         slug=file.chain.slug,
+        aliases=file.chain.aliases,
         display_name=file.chain.display_name,
         block_time_s=file.chain.block_time_s,
         clock=file.chain.clock,
         native_symbol=file.chain.native_symbol,
+        explorer=file.chain.explorer,
         finality_blocks=file.chain.finality_blocks,
         start_block=file.chain.start_block,
         wrapped_native=file.wrapped_native,
@@ -133,6 +153,7 @@ def _load_chain(slug: str, folder: Path | None) -> Chain:
         dexes=file.dex,
         launchpads=file.launchpad,
     )
+    return chain, source_of
 
 
 def _merge(built_in: object, over: object) -> object:

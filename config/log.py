@@ -1,28 +1,76 @@
-"""Logging setup of the process."""
+"""Logging setup of the process: one line an event on stderr, for people or as JSON."""
 
 import logging
 import sys
+from collections.abc import Callable
+from typing import Literal
 
 import structlog
+from structlog.typing import EventDict, Processor
 
+from config.exception_line import describe_exception
+from config.log_repeats import RepeatCounter
 from core.terminal import printable_event
 
+LogFormat = Literal["text", "json"]
 
-def configure_log() -> None:
-    """Configure logging to stderr, with tracebacks of files and lines only.
+_LEVEL = logging.INFO
 
-    structlog's own default also prints the values of variables, and with them callers' keys.
+
+def configure_log(form: LogFormat = "text", *, coloured: bool = False) -> Callable[[], None]:
+    """Configure logging to stderr, that of the libraries too. Returns what to call at the end: it
+    tells what was counted and not told yet.
+
+    An exception is shown by its message and its frames, never by the values of variables, among
+    which callers' keys are. `coloured` has text coloured by escape sequences; JSON never is.
     """
+    counter = RepeatCounter(_json() if form == "json" else _text(coloured=coloured))
     structlog.configure(
         processors=[
             structlog.contextvars.merge_contextvars,
             structlog.processors.add_log_level,
-            structlog.processors.StackInfoRenderer(),
-            structlog.processors.TimeStamper(fmt="%Y-%m-%d %H:%M:%S", utc=True),
-            structlog.processors.format_exc_info,
-            printable_event,
-            structlog.dev.ConsoleRenderer(),
+            structlog.processors.TimeStamper(fmt="iso" if form == "json" else "%F %T", utc=True),
+            structlog.processors.format_exc_info if form == "json" else _exception_in_line,
+            *([] if form == "json" else [printable_event]),
+            counter,
         ],
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),
-        wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
+        wrapper_class=structlog.make_filtering_bound_logger(_LEVEL),
     )
+    root = logging.getLogger()
+    if not any(isinstance(handler, _LibraryHandler) for handler in root.handlers):
+        root.addHandler(_LibraryHandler(logging.WARNING))
+
+    def tell_rest() -> None:
+        sys.stderr.writelines(f"{line}\n" for line in counter.drain())
+
+    return tell_rest
+
+
+def _json() -> Processor:
+    return structlog.processors.JSONRenderer()  # escapes what is not ASCII, so also what controls
+
+
+def _text(*, coloured: bool) -> Processor:
+    return structlog.dev.ConsoleRenderer(colors=coloured, pad_event_to=0)
+
+
+def _exception_in_line(_: object, __: str, event: EventDict) -> EventDict:
+    """Replace `exc_info` by one line. True: the exception that is being handled."""
+    error = event.pop("exc_info", None)
+    if error is True:
+        error = sys.exc_info()[1]
+    elif isinstance(error, tuple):
+        error = error[1]
+    if isinstance(error, BaseException):
+        event["error"] = describe_exception(error)
+    return event
+
+
+class _LibraryHandler(logging.Handler):
+    """Hands what libraries log by `logging` to our log."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Log one record at its level."""
+        log = structlog.get_logger(record.name)
+        log.log(record.levelno, record.getMessage(), source=record.name, exc_info=record.exc_info)

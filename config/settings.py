@@ -18,6 +18,7 @@ from config.settings_model import (
     ApiSettings,
     IndexerSettings,
     MarketDataSettings,
+    PublicSettings,
     RpcSettings,
     Settings,
     SignInSettings,
@@ -65,6 +66,7 @@ class _Files(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     sources: SourceSettings
     sign_in: SignInSettings
     api: ApiSettings
+    public: PublicSettings
     sql: SqlSettings
 
 
@@ -112,6 +114,7 @@ def load_settings(env: Mapping[str, str]) -> Settings:
         sources=files.sources,
         sign_in=files.sign_in,
         api=files.api,
+        public=files.public,
         sql=files.sql,
     )
 

@@ -240,6 +240,42 @@ class ApiSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     ] = ()
 
 
+class PublicSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Settings of the pages for people without a key."""
+
+    is_open: Annotated[
+        bool,
+        Setting(
+            "Token pages and searches by name are for everybody; false: for keys and people who "
+            "are signed in"
+        ),
+    ] = True
+    pages_per_minute: Annotated[
+        Positive,
+        Setting(
+            "Pages a minute for everybody without a key in one network: an IPv4 address, or a /64 "
+            "of IPv6"
+        ),
+    ] = 120
+    analyses_per_hour: Annotated[
+        int,
+        msgspec.Meta(ge=0),
+        Setting(
+            "Analyses an hour that everybody without a key in one network may cause; beyond it the "
+            "stored report is shown with its age"
+        ),
+    ] = 20
+    """0: only what is stored is shown."""
+    analyses_per_hour_and_chain: Annotated[
+        int,
+        msgspec.Meta(ge=0),
+        Setting(
+            "Analyses an hour of one chain that all people without a key may cause together, and a "
+            "twentieth of them within a minute"
+        ),
+    ] = 600
+
+
 class SignInSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Settings of sign-in."""
 
@@ -318,6 +354,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     indexer: IndexerSettings
     analysis: AnalysisSettings
     api: ApiSettings
+    public: PublicSettings
     market_data: MarketDataSettings
     sources: SourceSettings
     etherscan_key: Annotated[

@@ -5,20 +5,26 @@ change the text direction.
 """
 
 import struct
-from collections.abc import MutableMapping
-from typing import Any
+from collections.abc import Mapping, MutableMapping
+from typing import Any, TextIO
 
 _UNIT = struct.Struct(">H")
 
 
-def printable(text: str, *, but: str = "") -> str:
-    r"""Return the text with \uXXXX for every non-printable character except those in `but`.
+def takes_colours(stream: TextIO, env: Mapping[str, str]) -> bool:
+    """True if escape sequences may be written: to a terminal, unless NO_COLOR is set or it is a
+    dumb one. Source: no-color.org."""
+    return stream.isatty() and not env.get("NO_COLOR") and env.get("TERM") != "dumb"
+
+
+def printable(text: str) -> str:
+    r"""Return the text with \uXXXX for every non-printable character.
 
     JSON stays equivalent: such characters occur only inside its strings.
     """
     if text.isprintable():
         return text
-    return "".join(char if char.isprintable() or char in but else _escaped(char) for char in text)
+    return "".join(char if char.isprintable() else _escaped(char) for char in text)
 
 
 def _escaped(char: str) -> str:
@@ -29,9 +35,8 @@ def _escaped(char: str) -> str:
 def printable_event(
     _: object, __: str, event: MutableMapping[str, Any]
 ) -> MutableMapping[str, Any]:
-    """Log processor: escape each text of a line, tracebacks too. Other values are shown by their
-    repr."""
+    """Log processor: escape each text of a line. Other values are shown by their repr."""
     for name, value in event.items():
         if isinstance(value, str):
-            event[name] = printable(value, but="\n" if name == "exception" else "")
+            event[name] = printable(value)
     return event

@@ -12,6 +12,7 @@ from demo.anvil import AnvilNode
 from demo.layout import World
 from demo.outside import run_outside
 from demo.overlay import write_overlay
+from demo.stages import OnStage, show_nothing
 from demo.trader import Trader
 from demo.world import build_world
 
@@ -30,15 +31,18 @@ class EmbeddedChain(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @contextmanager
-def run_embedded_chain(port: int | None = None) -> Iterator[EmbeddedChain]:
+def run_embedded_chain(
+    port: int | None = None, *, on_stage: OnStage = show_nothing
+) -> Iterator[EmbeddedChain]:
     """Start node and trader, one block per second; end both with the block, however it ends.
 
-    Raises what `AnvilNode.start` and `build_world` raise.
+    `on_stage` is told of each of `STAGES`. Raises what `AnvilNode.start` and `build_world` raise.
     """
+    on_stage("starting the node")
     with ExitStack() as stack:
         node = stack.enter_context(AnvilNode(port=port))
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="assay-demo-"))
-        world = build_world(node)
+        world = build_world(node, on_stage=on_stage)
         outside_url = stack.enter_context(run_outside(node, world))
         overlay = write_overlay(world, Path(folder), outside_url=outside_url)
         node.set_interval(_BLOCK_TIME_S)

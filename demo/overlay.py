@@ -48,7 +48,12 @@ def render_overlay(world: World) -> str:
     sections = [
         _section(
             "[chain]",
-            {"block_time_s": 1, "finality_blocks": _FINALITY_BLOCKS, "start_block": 0},
+            {
+                "block_time_s": 1,
+                "finality_blocks": _FINALITY_BLOCKS,
+                "start_block": 0,
+                "explorer": "",  # the public one knows nothing of this chain
+            },
         ),
         _section("[wrapped_native]", _fields(world.venues.wrapped_native)),
         *(_section("[[stable]]", _fields(stable)) for stable in world.venues.stables),

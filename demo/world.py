@@ -13,6 +13,7 @@ from demo.launchpads import build_launchpads
 from demo.layout import Pool, Sides, Venues, World, ZooToken, named_account, native_worth
 from demo.pipeline import Pipeline, created2_address, created_address
 from demo.seeding import PAIRS, approve_stables, fetch_addresses, seed
+from demo.stages import OnStage, show_nothing
 from demo.venues import deploy_venues
 from demo.zoo import ZOO
 
@@ -26,14 +27,16 @@ _WRAPPED_WEI = 1_000 * ETHER
 """Wrapped coins for each trader: some routers take no others."""
 
 
-def build_world(node: AnvilNode) -> World:
+def build_world(node: AnvilNode, *, on_stage: OnStage = show_nothing) -> World:
     """Deploy everything, the same on every empty node of the same chain id.
 
     Raises ConfigError where the npm packages are missing, CompileError, and
     TransactionFailedError when a transaction does not go through.
     """
-    pipeline, world = _open_market(node)
+    pipeline, world = _open_market(node, on_stage)
+    on_stage("releasing tokens")
     tokens = Zoo(pipeline, world.venues, world.owner).build(node)
+    on_stage("opening launch platforms")
     launchpads, launched = build_launchpads(pipeline, world.venues, node.accounts()[-1])
     return msgspec.structs.replace(world, tokens=tokens, launchpads=launchpads, launched=launched)
 
@@ -41,14 +44,17 @@ def build_world(node: AnvilNode) -> World:
 def build_market(node: AnvilNode) -> World:
     """Anchors and venues alone, for whoever brings tokens of their own: each block costs the node
     as much as its whole state. Raises as `build_world`."""
-    pipeline, world = _open_market(node)
+    pipeline, world = _open_market(node, show_nothing)
     pipeline.flush()
     return world
 
 
-def _open_market(node: AnvilNode) -> tuple[Pipeline, World]:
+def _open_market(node: AnvilNode, on_stage: OnStage) -> tuple[Pipeline, World]:
     deployer, owner, launcher, *traders = node.accounts()[: 3 + _TRADERS]
-    pipeline = Pipeline(node, load_artifacts())
+    on_stage("compiling contracts")
+    artifacts = load_artifacts()
+    on_stage("deploying exchanges")
+    pipeline = Pipeline(node, artifacts)
     venues = deploy_venues(node, pipeline, deployer)
     _share_stables(pipeline, venues, deployer, (owner, *traders))
     for trader in traders:

@@ -40,7 +40,7 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
         {"Flags": _grouped(made["flags"])},
         {"API": _grouped(made["api"])},
         {"For analysts": ["analysts.md", "views.md", "lake.md"]},
-        {"For operators": ["operators.md", "settings.md", "commands.md", "serving-state.md"]},
+        {"For operators": _OPERATORS},
         {"Accuracy and speed": "accuracy.md"},
         {"Blind spots": "blind-spots.md"},
         {
@@ -53,6 +53,10 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
     return config
 
 
+_OPERATORS = [
+    *("operators.md", "settings.md", "commands.md", "command-line.md"),
+    "serving-state.md",
+]
 _ADDING = ("chain", "detector", "field", "launchpad", "venue")
 
 

@@ -1,53 +1,68 @@
-"""Columns of transfers as the lake takes them: addresses and amounts as machine words."""
+"""Columns of transfers as the lake takes them: sorted, addresses and amounts as machine words."""
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 
-from core.arrays import ByteArray, Int32Array
-from indexer.decode.hex_columns import encode_hex
+from core.arrays import ByteArray, IndexArray, Int32Array
 from indexer.decode.transfer_events import TransferColumns
+from sql.lake.bulk_append import LakeColumns
 
-_Column = npt.NDArray[np.generic]
+_ADDRESS = np.dtype([("high", ">u4"), ("mid", ">u8"), ("low", ">u8")])
+_FEW = 2**16
+"""Tokens below this are counted in 16 bits, which numpy sorts by radix, five times as fast."""
 
 
 class LakeTransfers(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """Transfers and their tokens, by the names of `sql.lake.bulk_append`."""
 
-    transfers: pa.Table
-    tokens: pa.Table
+    transfers: LakeColumns
+    """By token, block and log index."""
+    tokens: LakeColumns
 
 
 def to_lake(transfers: TransferColumns, token_ids: Int32Array) -> LakeTransfers:
-    """Return transfers, of which each has the id of its token, as columns of words."""
-    sender, recipient = _address_words(transfers.sender), _address_words(transfers.recipient)
-    amount = np.ascontiguousarray(transfers.amount).view(">u8").astype(np.uint64)
-    ids, first = np.unique(token_ids, return_index=True)
+    """Return transfers in chain order, of which each has the id of its token, as columns of
+    words."""
+    first = _first_of_each(token_ids)
+    order = _by_token(token_ids, first, np.lexsort(transfers.token[first].T[::-1]))
+    amount = transfers.amount.view(">u8")
     return LakeTransfers(
-        transfers=pa.table(
-            {
-                "block_number": transfers.block_number,
-                "log_index": transfers.log_index,
-                "token_id": token_ids,
-                **{f"sender_{name}": column for name, column in sender.items()},
-                **{f"recipient_{name}": column for name, column in recipient.items()},
-                **{f"word{at}": amount[:, 3 - at].copy() for at in range(4)},
-            }
-        ),
-        tokens=pa.table(
-            {
-                "token_id": ids,
-                "token": encode_hex(transfers.token[first]),
-            }
-        ),
+        transfers={
+            "block_number": transfers.block_number[order],
+            "log_index": transfers.log_index[order],
+            "token_id": token_ids[order],
+            **_address_words("sender_", transfers.sender, order),
+            **_address_words("recipient_", transfers.recipient, order),
+            **{f"word{at}": amount[:, 3 - at].astype(np.uint64)[order] for at in range(4)},
+        },
+        tokens={"token_id": token_ids[first], **_address_words("", transfers.token, first)},
     )
 
 
-def _address_words(addresses: ByteArray) -> dict[str, _Column]:
-    """Return the highest 32, middle 64 and lowest 64 bits of uint8[n, 20]."""
+def _first_of_each(token_ids: Int32Array) -> IndexArray:
+    """Return the first row of each token, by its id."""
+    rows = np.full(int(token_ids.max(initial=-1)) + 1, -1, np.intp)
+    rows[token_ids[::-1]] = np.arange(token_ids.size - 1, -1, -1)
+    return rows[rows >= 0]
+
+
+def _by_token(token_ids: Int32Array, first: IndexArray, tokens: IndexArray) -> IndexArray:
+    """Return the rows in the order of the tokens; those of one token stay in theirs."""
+    places = np.empty(
+        int(token_ids.max(initial=-1)) + 1, np.uint16 if first.size < _FEW else np.int32
+    )
+    places[token_ids[first][tokens]] = np.arange(first.size)
+    return np.argsort(places[token_ids], kind="stable")
+
+
+def _address_words(
+    side: str, addresses: ByteArray, rows: IndexArray
+) -> dict[str, npt.NDArray[np.generic]]:
+    """Return the highest 32, middle 64 and lowest 64 bits of these rows of uint8[n, 20]."""
+    words = addresses.view(_ADDRESS).ravel()
     return {
-        "high": np.ascontiguousarray(addresses[:, :4]).view(">u4").ravel().astype(np.uint32),
-        "mid": np.ascontiguousarray(addresses[:, 4:12]).view(">u8").ravel().astype(np.uint64),
-        "low": np.ascontiguousarray(addresses[:, 12:]).view(">u8").ravel().astype(np.uint64),
+        f"{side}high": words["high"].astype(np.uint32)[rows],
+        f"{side}mid": words["mid"].astype(np.uint64)[rows],
+        f"{side}low": words["low"].astype(np.uint64)[rows],
     }

@@ -144,23 +144,25 @@ class LogReader:
         }
         if address is not None:
             wanted["address"] = address
+        # Logs last: the client need not read such a long list where it ends the message.
         requests = [
-            RpcRequest("eth_getLogs", (wanted,)),
             header_request(first),
             header_request(last),
+            RpcRequest("eth_getLogs", (wanted,)),
         ]
         most_refusals = min(self._client.endpoint_count, _RANGE_ATTEMPTS)
         raise_if_refused = self._counted_refusals(most_refusals)
 
         def believe(answers: Sequence[RpcAnswer]) -> BlockSpan:
+            *headers, found = answers
             if address is None:
-                raise_if_refused(answers[0])
+                raise_if_refused(found)
             ends = [
                 _require(decode_header(answer, asked=f"block {number}"), number)
-                for number, answer in zip((first, last), answers[1:], strict=True)
+                for number, answer in zip((first, last), headers, strict=True)
             ]
-            _raise_if_too_large(answers[0], first=first)
-            logs = self._read(answers[0], asked=f"logs of blocks {first} to {last}")
+            _raise_if_too_large(found, first=first)
+            logs = self._read(found, asked=f"logs of blocks {first} to {last}")
             check_range_logs(
                 logs, first=first, last=last, topics=topics, headers=ends, address=address
             )

@@ -3,7 +3,7 @@
 Derived from the annotations of the structs, so that struct and table cannot diverge.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from types import NoneType, UnionType
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
@@ -47,6 +47,22 @@ def encode(struct: msgspec.Struct) -> tuple[object, ...]:
         for value, to_stored in zip(
             msgspec.structs.astuple(struct), _encoders(type(struct)), strict=True
         )
+    )
+
+
+def encode_all(structs: Sequence[msgspec.Struct]) -> Iterator[tuple[object, ...]]:
+    """Yield the stored values of structs of one type, in field order."""
+    if not structs:
+        return iter(())
+    columns = zip(*map(msgspec.structs.astuple, structs), strict=True)
+    return zip(
+        *(
+            column
+            if to_stored is None
+            else [None if value is None else to_stored(value) for value in column]
+            for column, to_stored in zip(columns, _encoders(type(structs[0])), strict=True)
+        ),
+        strict=True,
     )
 
 

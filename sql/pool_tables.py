@@ -1,11 +1,11 @@
 """Liquidity pools, and the block ranges whose pool creation events are fully ingested."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 import msgspec
 
 from core.primitives import Address, HexBytes
-from sql.columns import blob, encode
+from sql.columns import blob, encode, encode_all
 from sql.rows import CoverageRow, PoolRow
 from sql.sqlite_file import Transaction
 from sql.store import Readable
@@ -14,6 +14,7 @@ from sql.store import Readable
 class PoolFacts(msgspec.Struct, frozen=True, kw_only=True):
     """A stored pool, as far as its swaps are checked against it."""
 
+    pool_key: HexBytes
     pool_no: int
     pool: Address
     """The contract that emits its events."""
@@ -42,7 +43,7 @@ def insert_pools(tx: Transaction, pools: Sequence[PoolRow]) -> int:
     if not pools:
         return 0
     newest = newest_pool_no(tx)
-    new = tx.execute_many("pools/insert_pool", map(encode, pools))
+    new = tx.execute_many("pools/insert_pool", encode_all(pools))
     if new:
         tx.execute("pools/insert_first_sides", above=newest)
         tx.execute("pools/insert_second_sides", above=newest)
@@ -83,9 +84,13 @@ def _keep_earlier(tx: Transaction, pool: PoolRow) -> None:
     )
 
 
-def find_pool(store: Readable, *, chain_id: int, pool_key: HexBytes) -> PoolFacts | None:
-    """Return the pool of a key; None if there is none."""
-    return store.fetch_one("pools/find_pool", PoolFacts, chain_id=chain_id, pool_key=blob(pool_key))
+def find_pools(
+    store: Readable, *, chain_id: int, pool_keys: Collection[HexBytes]
+) -> dict[HexBytes, PoolFacts]:
+    """Return the pools that there are of these keys, each once."""
+    keys = _hex_list(pool_keys)
+    found = store.fetch("pools/list_by_key", PoolFacts, chain_id=chain_id, pool_keys=keys)
+    return {pool.pool_key: pool for pool in found}
 
 
 def pools_of(
@@ -132,6 +137,6 @@ def coverage_of(store: Readable, *, chain_id: int) -> list[CoverageRow]:
     return store.fetch("coverage/list_ranges", CoverageRow, chain_id=chain_id)
 
 
-def _hex_list(addresses: Sequence[Address]) -> str:
+def _hex_list(texts: Iterable[HexBytes] | Iterable[Address]) -> str:
     """Return a JSON array of hex, as SQLite has no parameters that are lists."""
-    return msgspec.json.encode([address[2:] for address in addresses]).decode()
+    return msgspec.json.encode([text[2:] for text in texts]).decode()

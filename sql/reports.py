@@ -14,6 +14,7 @@ from sql.columns import blob
 from sql.creator_tables import read_creator
 from sql.finding_rows import to_rows
 from sql.rows import RefusalRow, TokenRow
+from sql.search_entries import delete_search_entry, put_search_entry
 from sql.sqlite_file import Transaction
 from sql.store import Readable, Store
 from sql.task_queue import add_task, drop_task, put_task
@@ -56,12 +57,20 @@ def write_report(store: Store, report: Report, refresh: NextRefresh) -> None:
     with store.transaction() as tx:
         token = _tracked(tx, head)
         token_id = token.token_id
-        delete_reports(tx, token_id)
+        _delete_parts(tx, token_id)
         tx.insert("report", [head], token_id=token_id, pools_resolved=int(report.pools is not None))
         tx.insert("report_finding", to_rows(report.static, report.scan), token_id=token_id)
         tx.insert("report_pool", _deepest(report.pools or ()), token_id=token_id)
         tx.insert("report_holder", report.holders, token_id=token_id)
         _insert_body(tx, token_id, report)
+        put_search_entry(
+            tx,
+            token_id=token_id,
+            chain_id=head.chain_id,
+            name=head.name,
+            symbol=head.symbol,
+            usd=sum(pool.quote_side_usd for pool in report.pools or ()),
+        )
         _plan_tasks(tx, token, head, refresh)
 
 
@@ -141,7 +150,12 @@ def read_refusal(store: Readable, *, chain_id: int, address: Address) -> Refusal
 
 
 def delete_reports(tx: Transaction, token_id: int) -> None:
-    """Delete the report or refusal of one token."""
+    """Delete the report or refusal of one token, with its entry for searches."""
+    _delete_parts(tx, token_id)
+    delete_search_entry(tx, token_id)
+
+
+def _delete_parts(tx: Transaction, token_id: int) -> None:
     for part in _PARTS:
         tx.execute(f"reports/delete_{part}", token_id=token_id)
 

@@ -17,7 +17,7 @@ from typing import Any, Literal, TypeVar
 import msgspec
 
 from core.errors import StoreError
-from sql.columns import decode, encode
+from sql.columns import decode, encode_all
 from sql.statements import load_migrations, load_statement
 
 T = TypeVar("T", bound=msgspec.Struct)
@@ -117,8 +117,11 @@ class Transaction(Reader):
         places = ", ".join("?" * len(names))
         # Names come from our own structs, never from outside.
         statement = f"insert or {on_conflict} into {table} ({', '.join(names)}) values ({places})"  # noqa: S608
-        first = tuple(added.values())
-        cursor = self._connection.executemany(statement, ((*first, *encode(row)) for row in rows))
+        values = encode_all(rows)
+        if added:
+            first = tuple(added.values())
+            values = ((*first, *row) for row in values)
+        cursor = self._connection.executemany(statement, values)
         return cursor.rowcount
 
     def execute_many(self, query: str, rows: Iterable[Sequence[object]], /) -> int:

@@ -8,7 +8,7 @@ import msgspec
 
 from core.primitives import Address, HexBytes
 from sql.columns import blob
-from sql.pool_tables import PoolFacts, find_pool
+from sql.pool_tables import PoolFacts, find_pools
 from sql.rows import SwapRow
 from sql.sqlite_file import Transaction
 from sql.store import Readable, Store
@@ -39,12 +39,12 @@ def insert_trades(
     A swap counts if its pool is stored by an earlier event, is of one of its kinds and is the
     emitter's, and if one of the pool's tokens is an anchor, not both.
     """
-    pools: dict[HexBytes, PoolFacts | None] = {}
+    if not swaps:
+        return 0
+    pools = find_pools(tx, chain_id=chain_id, pool_keys={swap.pool_key for swap in swaps})
     rows = []
     for swap in swaps:
-        if swap.pool_key not in pools:
-            pools[swap.pool_key] = find_pool(tx, chain_id=chain_id, pool_key=swap.pool_key)
-        pool = pools[swap.pool_key]
+        pool = pools.get(swap.pool_key)
         if pool is not None and _is_of(swap, pool, anchors):
             place = (chain_id, swap.block_number, swap.log_index)
             rows.append((*place, pool.pool_no, swap.time_s, swap.amount0, swap.amount1))

@@ -7,15 +7,19 @@ starts one, `compiler` and `process` from what its module calls. `make test` run
 import gc
 import os
 import re
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
+from harness.browser.chromium import Chromium, find_chromium
+
 FIXTURES = {
     "anvil_node": "node",
     "bare_node": "node",
+    "chromium": "process",
     "live": "node",
     "running_provider": "process",
 }
@@ -40,6 +44,18 @@ LONG = frozenset(
     }
 )
 """Modules with an example for each case and build."""
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Chromium]:
+    """A browser. Where none is installed, tests of pages in it are skipped; CI installs it."""
+    executable = find_chromium()
+    if executable is None:
+        pytest.skip("no Chromium on this machine (apt-get install chromium)")
+    browser = Chromium(executable)
+    yield browser
+    browser.close()
+
 
 SAMPLE = "0.8-opt"
 """The build that stands for the others in the fast tier."""

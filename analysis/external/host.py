@@ -9,9 +9,8 @@ import aiohttp
 import msgspec
 from aiolimiter import AsyncLimiter
 from async_lru import alru_cache
-from purgatory import AsyncCircuitBreakerFactory
-from purgatory.domain.model import OpenedState
 
+from analysis.external.circuit_breaker import CircuitBreaker
 from core.errors import UpstreamError
 
 T = TypeVar("T")
@@ -44,7 +43,7 @@ class HttpService:
         self._timeout = aiohttp.ClientTimeout(total=timeout_s)
         # A sixth of the minute's allowance per ten seconds: a burst must not use up the minute.
         self._limiter = AsyncLimiter(max(1.0, per_minute * _BURST_S / 60), _BURST_S)
-        self._breakers = AsyncCircuitBreakerFactory(_FAILURES_TO_OPEN, _OPEN_S)
+        self._breaker = CircuitBreaker(failures=_FAILURES_TO_OPEN, open_s=_OPEN_S)
         self._cached = alru_cache(maxsize=_MOST_CACHED, ttl=cache_s)(self._fetch)
 
     async def get(self, path: str, shape: type[T], **query: str) -> T | None:
@@ -59,21 +58,23 @@ class HttpService:
         if not self._limiter.has_capacity():
             raise UpstreamError(service=self._name, reason="our limit for it is reached")
         await self._limiter.acquire()
+        if self._breaker.is_open:
+            raise UpstreamError(service=self._name, reason="left alone for a while after failures")
         try:
-            async with await self._breakers.get_breaker(self._name):
-                body = await self._read(path, query)
-                return None if body is None else msgspec.json.decode(body, type=shape)
-        except OpenedState:
-            raise UpstreamError(
-                service=self._name, reason="left alone for a while after failures"
-            ) from None
+            body = await self._read(path, query)
+            found = None if body is None else msgspec.json.decode(body, type=shape)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise UpstreamError(
-                service=self._name, reason=f"answered in another shape: {error}"
-            ) from None
+            raise self._failed(reason=f"answered in another shape: {error}") from None
         except (aiohttp.ClientError, TimeoutError) as error:
             # The text of an error can hold the address, and with it a key.
-            raise UpstreamError(service=self._name, reason=type(error).__name__) from None
+            raise self._failed(reason=type(error).__name__) from None
+        self._breaker.note_success()
+        return found
+
+    def _failed(self, *, reason: str) -> UpstreamError:
+        """Count a failure of the service, and return it as an error."""
+        self._breaker.note_failure()
+        return UpstreamError(service=self._name, reason=reason)
 
     async def _read(self, path: str, query: tuple[tuple[str, str], ...]) -> bytes | None:
         async with self._session.get(
@@ -82,12 +83,10 @@ class HttpService:
             if response.status == _NOT_FOUND:
                 return None
             if response.status != _OK:
-                raise UpstreamError(service=self._name, reason=f"HTTP {response.status}")
+                raise self._failed(reason=f"HTTP {response.status}")
             body = bytearray()
             async for chunk in response.content.iter_any():
                 body += chunk
                 if len(body) > _MOST_BYTES:
-                    raise UpstreamError(
-                        service=self._name, reason=f"answered with more than {_MOST_BYTES} bytes"
-                    )
+                    raise self._failed(reason=f"answered with more than {_MOST_BYTES} bytes")
             return bytes(body)

@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mappin
 from contextlib import contextmanager
 from typing import Protocol
 
+import msgspec
 import structlog
 
 from analysis.scenarios import transfer
@@ -22,6 +23,17 @@ _LOG = structlog.get_logger(__name__)
 
 _MOST_RUNS = 1_000
 """Runs waiting or under way; beyond it a new token is rejected at once instead of queued."""
+
+
+class KnownReport(msgspec.Struct, frozen=True, kw_only=True):
+    """What is known about a token before a request for its report."""
+
+    report: Report | None
+    """The last one, however old. None: there is none."""
+    is_recent: bool
+    """True if a request gets that report, and causes no analysis."""
+    is_running: bool
+    """True if a request waits for an analysis that is under way, and causes none."""
 
 
 class ReportStorage(Protocol):
@@ -105,6 +117,15 @@ class Analyser:
             return stored
         raise UpstreamError(
             service="analysis", reason=f"nothing settled in {self._settings.wait_s:g} s"
+        )
+
+    async def recall(self, chain: str, token: Address) -> KnownReport:
+        """Return what is stored or under way; nothing is analysed. Raises StoreError."""
+        stored = await self._read(self._scanners[chain], chain, token)
+        return KnownReport(
+            report=stored,
+            is_recent=stored is not None and self._is_recent(stored),
+            is_running=(chain, token, False) in self._runs,
         )
 
     async def refresh(self, chain: str, token: Address) -> Report:

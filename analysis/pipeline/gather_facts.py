@@ -19,6 +19,7 @@ from analysis.token.owner_slots import NO_SLOTS, NOT_READ, OwnerSlots, read_owne
 from analysis.token.source_verification import NOT_ASKED
 from config.burn import BURN_ADDRESSES
 from core.primitives import Address
+from core.report import EvidenceRow
 
 
 def gather_facts(
@@ -55,8 +56,25 @@ def gather_facts(
         openness=NOT_ASKED,
         curves=issued.curves,
         origin=issued.origin,
-        evidence=(*judged.evidence, issued.origin.evidence, first_round.holdings.evidence),
+        evidence=(
+            *judged.evidence,
+            issued.origin.evidence,
+            first_round.holdings.evidence,
+            *_holder_kinds(first_round),
+        ),
     )
+
+
+def _holder_kinds(first_round: FirstRound) -> tuple[EvidenceRow, ...]:
+    """Return which of the large holders are wallets and which contracts, by their code. Empty: none
+    was asked."""
+    if not first_round.holders:
+        return ()
+    body = {
+        "accounts": [each.address for each in first_round.holders if each.is_account],
+        "contracts": [each.address for each in first_round.holders if not each.is_account],
+    }
+    return (EvidenceRow(key="holder_kinds", body=msgspec.json.encode(body).decode()),)
 
 
 def with_pools(

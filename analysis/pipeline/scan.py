@@ -8,7 +8,8 @@
 3. simulation: the sales, and the theft checks on a holder's tokens      -> settled report
 
 More are needed where the node packs no reads or simulates nothing, where a read needs much gas, for
-an unusual proxy, for V4 pools known only by creation events, and once for unconfigured fees.
+an unusual proxy, for V4 pools known only by creation events, once for unconfigured fees, and where
+sales are refused, to ask if the owner can sell.
 """
 
 from collections.abc import AsyncIterator
@@ -52,10 +53,11 @@ STAGES: Final[tuple[Stage[TokenScan], ...]] = (
         needs=("first report", "buys"),
         reads_node=True,
     ),
+    Stage(name="owner's sale", run=TokenScan.simulate_owner_sale, needs=("sales",)),
     Stage(
         name="settled report",
         run=TokenScan.report_settled,
-        needs=("sales", "thefts", "sources", "prices"),
+        needs=("sales", "owner's sale", "thefts", "sources", "prices"),
     ),
 )
 """Stages of an analysis; each starts once those that it needs are done."""

@@ -16,6 +16,7 @@ from analysis.pipeline.first_round import FirstRound, run_first_round
 from analysis.pipeline.gather_facts import gather_facts, owner_slots_of, with_pools
 from analysis.pipeline.issuer_round import IssuerFindings, read_issue
 from analysis.pipeline.offload import in_thread_if_large
+from analysis.pipeline.refused_sales import simulate_owner_sale
 from analysis.pipeline.second_round import MarketState, run_second_round
 from analysis.pipeline.theft_inquiry import theft_inquiry
 from analysis.pipeline.trade_rounds import Buys, Sales, simulate_buys, simulate_sales
@@ -25,7 +26,7 @@ from analysis.scenarios.condition_check import CodeConditions
 from analysis.scenarios.theft_checks import TheftFindings, read_stored, simulate_thefts
 from analysis.scenarios.transfer import Wallet
 from analysis.static.custody.simulation_hints import StoredAddress
-from analysis.token.cap_evaluation import with_caps
+from analysis.token.cap_evaluation import CapInput, storage_evidence, with_caps
 from analysis.token.cap_state import read_cap_words
 from analysis.token.deadline_state import ClockState, read_clock_state
 from analysis.token.judge_code import CodeVerdict, judge_code
@@ -61,6 +62,7 @@ class TokenScan:
     issue: IssuerFindings
     facts: Facts
     sales: Sales
+    owner_sale: tuple[EvidenceRow, ...]
     thefts: TheftFindings
     now_s: int
     """Unix seconds when the transfer check was planned."""
@@ -167,9 +169,12 @@ class TokenScan:
         self.clock = await read_clock_state(reader, self.token, self.judged.clock_limits)
 
     async def read_caps(self) -> None:
-        """Read the slots that decide caps on trades and positions."""
+        """Read the slots that decide caps on trades and positions, and those that evidence
+        names."""
         reader = self.context.reader(self.first_round.pin.hash)
-        self.cap_words = await read_cap_words(reader, self.token, self.judged.cap_rules)
+        self.cap_words = await read_cap_words(
+            reader, self.token, self.judged.cap_rules, self.judged.evidence
+        )
 
     async def read_parties(self) -> None:
         """Read the addresses in storage that the code gives powers to."""
@@ -184,13 +189,13 @@ class TokenScan:
 
     async def report_first(self) -> None:
         """Make the report whose trades are pending."""
-        static = with_caps(
-            self.judged.findings,
-            self.judged.cap_rules,
-            self.cap_words,
+        caps = CapInput(
+            rules=self.judged.cap_rules,
+            words=self.cap_words,
             supply_raw=self.first_round.admitted.metadata.supply_raw,
             clock=self.clock.reading,
         )
+        static = with_caps(self.judged.findings, caps)
         self.judged = msgspec.structs.replace(self.judged, findings=static)
         found = gather_facts(
             self.context,
@@ -213,7 +218,7 @@ class TokenScan:
             trades={pool.candidate.key: PENDING for pool in self.traded},
             transfer_checked_at_s=self.no_wallet_at_s,
             hidden_owner_controls=controls.is_hidden,
-            evidence=(*found.evidence, *controls.evidence),
+            evidence=(*found.evidence, *controls.evidence, *storage_evidence(static, caps)),
         )
         self.first_report = await self._report(self.facts, self.state.pools, is_settled=False)
 
@@ -237,6 +242,12 @@ class TokenScan:
                 self.conditions,
                 self.hook_conditions,
             ),
+        )
+
+    async def simulate_owner_sale(self) -> None:
+        """Simulate a sale by the owner where buyers' sales are refused."""
+        self.owner_sale = await simulate_owner_sale(
+            self.context, self.first_round, self.buys, self.sales.trades, self._owners
         )
 
     async def simulate_thefts(self) -> None:
@@ -265,7 +276,7 @@ class TokenScan:
         )
         evidence = (
             *(*self.facts.evidence, *self.buys.evidence),
-            *(*self.sales.evidence, *self.thefts.evidence),
+            *(*self.sales.evidence, *self.owner_sale, *self.thefts.evidence),
         )
         facts = msgspec.structs.replace(
             self.facts,

@@ -6,7 +6,7 @@ where wallets can be funded by state override, so that none affects another. Onl
 balance counts: neither logs nor return values are trusted.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Literal
 
 import msgspec
@@ -79,6 +79,9 @@ class TheftOutcome(msgspec.Struct, frozen=True, kw_only=True):
     of the attacker or the token explains it."""
     reason: str
     """Revert reason of the last act; empty when it succeeded."""
+    is_named: bool | None = None
+    """True if the attacker is an address that the code or its storage names, an owner, a pool or a
+    router. False: a fresh account, so anybody can do the same. None: not compared yet."""
 
 
 Quantity = Literal["wallet", "bystander", "thief", "token", "supply"]
@@ -136,15 +139,23 @@ def read_case(
 
 
 def case_evidence(
-    key: str, cases: Sequence[AttackSimulation], results: Sequence[SimulationResult | NotSimulated]
+    key: str,
+    cases: Sequence[AttackSimulation],
+    results: Sequence[SimulationResult | NotSimulated],
+    *,
+    suspects: Collection[Address],
 ) -> list[EvidenceRow]:
     """Return one evidence row per simulation of a question. Its outcome lists every attempt, its
-    calls only those of attempts that changed the wallet's balance."""
+    calls only those of attempts that changed the wallet's balance. `suspects`: attackers that are
+    named, so not anybody."""
     rows: list[EvidenceRow] = []
     for case, result in zip(cases, results, strict=True):
         if isinstance(result, NotSimulated):
             continue
-        seen = read_case(case, result)
+        seen = tuple(
+            msgspec.structs.replace(each, is_named=each.attacker in suspects)
+            for each in read_case(case, result)
+        )
         shown = {
             handle
             for steps, each in zip(case.steps, seen, strict=True)

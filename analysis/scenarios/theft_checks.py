@@ -181,7 +181,7 @@ def read_simulations(
         ),
         is_unproved=_is_unproved(inquiry.hints, doubts),
         evidence=(
-            *(row for group in groups for row in case_evidence(*group)),
+            *(row for group in groups for row in case_evidence(*group, suspects=inquiry.suspects)),
             *doubt_evidence("allowance_bypass", bypassed.value, on_spending),
             *doubt_evidence("funds_can_be_drained", drained, doubts),
         ),

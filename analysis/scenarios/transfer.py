@@ -33,6 +33,9 @@ RECHECK_S = 6 * 3_600
 """Seconds after which a check that found no wallet is repeated. Source: the specification, "Other
 constants"."""
 
+MOVED_NOTHING = "the call succeeded but moved nothing"
+"""Reason of a transfer that is refused without a revert."""
+
 _TRIED_SHARES = (("", 1), ("smaller ", 100), ("smallest ", 10**6))
 """Label prefix and divisor of the amount, for each attempt."""
 
@@ -256,7 +259,7 @@ def read_transfer(
         return _refused(decode_revert(transfer.data, transfer.message))
     amount, left, arrived = steps.amount_raw, before - after, then - there
     if arrived <= 0 and left <= 0:
-        return _refused("the call succeeded but moved nothing")
+        return _refused(MOVED_NOTHING)
     return TransferResult(
         success=True,
         send_tax=percent(left - amount, amount),

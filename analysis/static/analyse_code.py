@@ -6,7 +6,7 @@ explored, and None otherwise. The budget bounds instructions and processor time.
 """
 
 import gc
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Final
 
@@ -25,8 +25,9 @@ from analysis.static.detectors.registry import DETECTORS
 from analysis.static.evm.budget import Budget
 from analysis.static.evm.disassembly import Program, hash_of, split, strip_metadata
 from analysis.static.evm.exploration import Exploration
+from analysis.static.evm.expression_text import render_condition
 from analysis.static.evm.path_explorer import explore
-from analysis.static.evm.path_state import HOLDER_FUNCTIONS, Note, Notes
+from analysis.static.evm.path_state import HOLDER_FUNCTIONS, MOVERS, Note, Notes
 from analysis.static.token_model.cap_extraction import cap_rules
 from analysis.static.token_model.cap_rules import CapRules
 from analysis.static.token_model.clock_limits import ClockLimit
@@ -152,7 +153,7 @@ def _read(program: Program, functions: _Functions, budget: Budget) -> CodeAnalys
             shown={found.entry for found in answers["mint_or_burn_function"].evidence},
         ),
         conditions=find_trade_conditions(code),
-        evidence=_evidence(answers, owner_checks),
+        evidence=_evidence(code, answers, owner_checks),
         is_timed_out=exploration.notes.is_timed_out,
     )
 
@@ -235,15 +236,23 @@ class Proof(msgspec.Struct, frozen=True, kw_only=True):
     """Program counters in the runtime code."""
     slots: tuple[Hash32, ...] = ()
     """Storage slots concerned."""
+    conditions: tuple[str, ...] = ()
+    """On what transfers revert at those program counters."""
     reason: str | None = None
     """The reason if the finding is None."""
 
 
+_MOST_CONDITIONS = 4
+
+
 def _evidence(
-    answers: dict[str, DetectorAnswer], owner_checks: list[Note]
+    code: ContractModel, answers: dict[str, DetectorAnswer], owner_checks: list[Note]
 ) -> tuple[EvidenceRow, ...]:
+    refusals = _refusals(code)
     proofs = {
-        key: _proof(answer) for key, answer in answers.items() if answer.evidence or answer.reason
+        key: _proof(answer, refusals)
+        for key, answer in answers.items()
+        if answer.evidence or answer.reason
     }
     if owner_checks:
         proofs["ownership_renounced"] = Proof(
@@ -257,12 +266,25 @@ def _evidence(
     )
 
 
-def _proof(answer: DetectorAnswer) -> Proof:
+def _refusals(code: ContractModel) -> dict[int, str]:
+    """Return on what transfers revert, by the program counters of the branches."""
+    found: dict[int, str] = {}
+    for entry in MOVERS:
+        for guard in code.guards.of(entry):
+            test = guard.test.literal
+            text = f"reverts if {render_condition(test.condition, holds=test.holds)}"
+            found.setdefault(guard.pc, text)
+    return found
+
+
+def _proof(answer: DetectorAnswer, refusals: Mapping[int, str]) -> Proof:
+    told = (refusals.get(each.pc) for each in answer.evidence)
     slots = {slot for each in answer.evidence for slot in each.slots}
     return Proof(
         selectors=_selectors_of(answer.evidence),
         pcs=_pcs_of(answer.evidence),
         slots=tuple(to_hash32(slot) for slot in sorted(slots)),
+        conditions=tuple(dict.fromkeys(text for text in told if text))[:_MOST_CONDITIONS],
         reason=answer.reason,
     )
 

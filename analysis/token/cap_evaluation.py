@@ -15,7 +15,8 @@ from analysis.static.evm.expressions import FOLDED, MASK
 from analysis.static.token_model.cap_rules import REFUSED, CapRule, CapRules, ComputationStep
 from analysis.token.contract_clock import Reading
 from core.fields.static_findings import StaticFindings
-from core.primitives import Hash32, RawAmount
+from core.primitives import Hash32, RawAmount, to_hash32
+from core.report import EvidenceRow
 
 _MOST_VALUES: Final = 16
 
@@ -26,45 +27,93 @@ _TRUE: Final = frozenset({1})
 _FALSE: Final = frozenset({0})
 
 
-def with_caps(
-    static: StaticFindings,
-    rules: CapRules,
-    words: Mapping[Hash32, int],
-    *,
-    supply_raw: RawAmount,
-    clock: Reading | None,
-) -> StaticFindings:
-    """Return the findings with the caps now in force.
+class CapInput(msgspec.Struct, frozen=True, kw_only=True):
+    """What caps are evaluated on."""
 
-    `words`: storage by slot; a rule of which a slot was not read keeps the finding of the code
-    alone.
-    """
+    rules: CapRules
+    words: Mapping[Hash32, int]
+    """Storage by slot, as far as it was read."""
+    supply_raw: RawAmount
+    clock: Reading | None
+
+
+def with_caps(static: StaticFindings, caps: CapInput) -> StaticFindings:
+    """Return the findings with the caps now in force. A rule of which a slot was not read keeps the
+    finding of the code alone."""
     return msgspec.structs.replace(
         static,
-        has_trading_cap=_in_force(
-            static.has_trading_cap_functionality, rules.trading, words, supply_raw, clock
-        ),
+        has_trading_cap=_in_force(static.has_trading_cap_functionality, caps.rules.trading, caps),
         has_position_cap=_in_force(
-            static.has_position_cap_functionality, rules.position, words, supply_raw, clock
+            static.has_position_cap_functionality, caps.rules.position, caps
         ),
     )
 
 
-def _in_force(
-    has_functionality: bool | None,
-    rule: CapRule | None,
-    words: Mapping[Hash32, int],
-    supply_raw: RawAmount,
-    clock: Reading | None,
-) -> bool | None:
-    if not has_functionality or rule is None or any(slot not in words for slot in rule.slots):
+class CapLimits(msgspec.Struct, frozen=True, kw_only=True):
+    """The caps in force, in smallest units. None: no such cap, or its size is not known."""
+
+    transfer_raw: int | None = None
+    """The largest amount of a single transfer."""
+    holding_raw: int | None = None
+    """The most that one address may hold."""
+
+
+class StorageEvidence(msgspec.Struct, frozen=True, kw_only=True):
+    """Body of the evidence row `storage`."""
+
+    words: Mapping[Hash32, Hash32]
+    """Values by slot at the report's block, of the slots that other evidence names."""
+    limits: CapLimits
+
+
+def storage_evidence(static: StaticFindings, caps: CapInput) -> tuple[EvidenceRow, ...]:
+    """Return the row with the storage that was read, and the sizes of the caps that `with_caps`
+    found in force. Empty: nothing was read."""
+    body = StorageEvidence(
+        words={slot: to_hash32(word) for slot, word in caps.words.items()},
+        limits=CapLimits(
+            transfer_raw=_limit(static.has_trading_cap, caps.rules.trading, caps),
+            holding_raw=_limit(static.has_position_cap, caps.rules.position, caps),
+        ),
+    )
+    if not body.words and body.limits == CapLimits():
+        return ()
+    return (EvidenceRow(key="storage", body=msgspec.json.encode(body).decode()),)
+
+
+def _limit(is_in_force: bool | None, rule: CapRule | None, caps: CapInput) -> int | None:
+    """Return the largest amount up to the supply that the rule does not refuse, by bisection.
+
+    None: no cap in force, a slot of it was not read, or it refuses nothing or everything.
+    """
+    if not is_in_force or rule is None or any(slot not in caps.words for slot in rule.slots):
+        return None
+
+    def refuses(amount: int) -> bool:
+        return _reaches_refusal(rule, _results(rule.steps, caps.words, amount, caps.clock))
+
+    refused = next((amount for amount in _amounts(caps.supply_raw) if refuses(amount)), None)
+    if refused is None or refuses(0):
+        return None
+    allowed = 0
+    while refused - allowed > 1:
+        middle = (allowed + refused) // 2
+        if refuses(middle):
+            refused = middle
+        else:
+            allowed = middle
+    return allowed
+
+
+def _in_force(has_functionality: bool | None, rule: CapRule | None, caps: CapInput) -> bool | None:
+    if not has_functionality or rule is None or any(slot not in caps.words for slot in rule.slots):
         return has_functionality
-    largest = supply_raw
+    largest = caps.supply_raw
     if rule.constant is not None:
         # a constant cap counts whatever the supply is
         largest = RawAmount(max(largest, int(rule.constant, 16) + 1))
     return any(
-        _reaches_refusal(rule, _results(rule.steps, words, amount, clock))
+        _reaches_refusal(rule, _results(rule.steps, caps.words, amount, caps.clock))
         for amount in _amounts(largest)
     )
 

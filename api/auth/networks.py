@@ -3,7 +3,9 @@
 import ipaddress
 import re
 from collections.abc import Iterable, Sequence
-from typing import Literal
+from typing import Any, Literal
+
+from litestar.connection import ASGIConnection
 
 IpAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
 IpNetwork = ipaddress.IPv4Network | ipaddress.IPv6Network
@@ -46,6 +48,20 @@ def client_network(
     if isinstance(client, ipaddress.IPv6Address):
         return str(ipaddress.ip_network((client, _IPV6_BLOCK_BITS), strict=False))
     return str(client)
+
+
+def network_of(
+    connection: ASGIConnection[Any, Any, Any, Any],
+    *,
+    header: ForwardedHeader,
+    trusted: tuple[IpNetwork, ...],
+) -> str:
+    """Return the network of the client of a connection; `header` is the one that proxies write."""
+    return client_network(
+        connection.client.host if connection.client else None,
+        forwarded_hops(connection.headers.getall(header, []), header),
+        trusted=trusted,
+    )
 
 
 def forwarded_hops(lines: Sequence[str], header: ForwardedHeader) -> list[str]:

@@ -16,9 +16,13 @@ class WindowState(Shape, frozen=True, kw_only=True):
     """One moving window: so many calls within any so many seconds."""
 
     limit: int
+    """Calls that fit into the window."""
     window_s: int
+    """Length of the window in seconds."""
     used: int
+    """Calls in the window now."""
     remaining: int
+    """Calls that still fit now."""
     frees_in_s: int | None
     """Seconds until the oldest counted call leaves. null: none is in the window."""
 
@@ -27,10 +31,11 @@ class Quota(Shape, frozen=True, kw_only=True):
     """Calls of one period."""
 
     limit: int | None
-    """null: no limit."""
+    """Calls of the period. None: no limit."""
     used: int
+    """Calls counted in the period."""
     remaining: int | None
-    """null: no limit."""
+    """Calls left. None: no limit."""
     resets_at: str | None
     """ISO 8601 UTC. null: it never does."""
 
@@ -39,17 +44,21 @@ class KeyUsage(Shape, frozen=True, kw_only=True):
     """The plan of a key and what is left of it."""
 
     plan: str
+    """Plan of the key."""
     may_refresh: bool
-    """Whether refresh and redecompile are allowed."""
+    """The plan allows refresh and redecompile."""
     expires_at: str | None
     """ISO 8601 UTC. null: the key has no deadline."""
     burst: WindowState | None
-    """null: the plan has no such limit."""
+    """Calls within some seconds. None: the plan has no such limit."""
     minute: WindowState | None
-    """null: the plan has no such limit."""
+    """Calls within 60 seconds. None: the plan has no such limit."""
     day: Quota
+    """Calls of the day, in UTC."""
     month: Quota
+    """Calls of the month, in UTC."""
     lifetime: Quota
+    """Calls of the key's whole life; they do not refill."""
 
 
 async def read_usage(limits: KeyLimits, caller: Caller, *, now_s: float) -> KeyUsage:

@@ -39,11 +39,11 @@ _SWEEP_EVERY_S = 60.0
 _log = structlog.get_logger(__name__)
 
 
-WindowKind = Literal["burst", "minute"]
+WindowKind = Literal["burst", "minute", "hour"]
 
 
 class Window(msgspec.Struct, frozen=True, kw_only=True):
-    """One rate window of a plan."""
+    """One rate window: of a plan, or of people without a key."""
 
     kind: WindowKind
     limit: int

@@ -28,10 +28,11 @@ class CompatHolder(Shape, frozen=True, kw_only=True):
     """One of the largest holders."""
 
     address: str
+    """Who holds, with the checksum of EIP-55."""
     balance: str
-    """Whole tokens."""
+    """Balance in whole tokens, exact."""
     percent: str
-    """Share of total supply, 0 to 1."""
+    """Share of the total supply, 0 to 1."""
 
 
 _NeverFilled = Annotated[None, Meta(description="Never filled, so null says nothing.")]
@@ -47,24 +48,30 @@ _ORDER = (
 """Keys in the order of the specification; the others stand behind these."""
 
 
-@complete(keys_named("compat", Digit | None), order=_ORDER)
+@complete(keys_named("compat", Digit | None, unknown="null"), order=_ORDER)
 class CompatFeatures(Shape, frozen=True, kw_only=True):
     """The feature set of the compat format.
 
     Besides these, it has the keys that fields name as theirs.
     """
 
-    owner_address: Annotated[str | None, Meta(description="As in the native format.")]
+    owner_address: Annotated[
+        str | None, Meta(description="What an owner getter returns; no sign of renouncement.")
+    ]
     buy_tax: Annotated[str | None, Meta(description="Of the first pool with a figure, in percent.")]
     sell_tax: Annotated[str | None, Meta(description="As `buy_tax`, of a sale.")]
-    creator_address: Annotated[str | None, Meta(description="As in the native format.")]
-    creator_percent: Annotated[str | None, Meta(description="Percent of the supply.")]
+    creator_address: Annotated[
+        str | None, Meta(description="The wallet that created the token. null: not found.")
+    ]
+    creator_percent: Annotated[
+        str | None, Meta(description="Percent of the supply that the creator holds.")
+    ]
     hidden_owner: Annotated[
         Digit | None, Meta(description="Named addresses can move tokens without approval.")
     ]
     token_name: Annotated[str, Meta(description="Name of the token.")]
     token_symbol: Annotated[str, Meta(description="Symbol of the token.")]
-    total_supply: Annotated[str, Meta(description="Whole tokens.")]
+    total_supply: Annotated[str, Meta(description="Total supply in whole tokens, exact.")]
     holders: Annotated[tuple[CompatHolder, ...], Meta(description="At most ten, largest first.")]
 
     cannot_sell_all: _NeverFilled

@@ -43,9 +43,16 @@ def named_by(form: ForeignFormat) -> dict[str, list[str]]:
     return named
 
 
-def keys_named(form: ForeignFormat, kind: Any) -> dict[str, ShapeKey]:
-    """Return those keys for the struct of the format; the meaning of one is that of its fields."""
+def keys_named(form: ForeignFormat, kind: Any, *, unknown: str) -> dict[str, ShapeKey]:
+    """Return those keys for the struct of the format; the meaning of one is that of its fields.
+
+    `unknown` is what the format has in place of an answer that is not known.
+    """
     return {
-        name: ShapeKey(kind=kind, meaning=" Or: ".join(FIELDS[key].meaning for key in keys))
+        name: ShapeKey(
+            kind=kind,
+            meaning=" Or: ".join(FIELDS[key].meaning for key in keys)
+            + f" '1': so it is; '0': it is not; {unknown}: not known.",
+        )
         for name, keys in named_by(form).items()
     }

@@ -33,6 +33,7 @@ class Flag(Shape, frozen=True, kw_only=True):
     """One check, resolved for one token."""
 
     key: str
+    """Stable name of the check."""
     label: str
     """A sentence fragment to show as it is."""
     status: Status

@@ -38,25 +38,28 @@ class GoPlusDex(Shape, frozen=True, kw_only=True):
     """One pool."""
 
     liquidity_type: str
+    """Kind of the pool as GoPlus names it: UniV2, UniV3, UniV4; others as ours."""
     name: str
+    """Name of the exchange, without spaces."""
     liquidity: str | UnsetType = UNSET
-    """USD."""
+    """USD of the reserves. Absent: not known."""
     pair: str
-    """For UniV4 the id of the pool, of 32 bytes."""
+    """Address of the pair; for UniV4 the id of the pool, of 32 bytes."""
     pool_manager: str | UnsetType = UNSET
-    """UniV4 only."""
+    """Contract that holds all pools of UniV4. Absent for the others."""
 
 
 class GoPlusHolder(Shape, frozen=True, kw_only=True):
     """One of the largest holders."""
 
     address: str
+    """Who holds, in lower case."""
     tag: str
-    """Empty: we have no name for it."""
+    """Name of the holder: an exchange, or Burn Address. Empty: we have no name for it."""
     is_contract: Literal[0, 1] | UnsetType = UNSET
-    """Absent: not known."""
+    """1: it is one of the token's pools. Absent: not known."""
     balance: str
-    """Whole tokens."""
+    """Balance in whole tokens, exact."""
     percent: str
     """Share of total supply, 0 to 1."""
     is_locked: Literal[0, 1]
@@ -74,7 +77,7 @@ _ORDER = (
 """Keys in the order in which they have been sent; a new one stands behind these."""
 
 
-@complete(keys_named("goplus", Digit | UnsetType), order=_ORDER, default=UNSET)
+@complete(keys_named("goplus", Digit | UnsetType, unknown="absent"), order=_ORDER, default=UNSET)
 class GoPlusToken(Shape, frozen=True, kw_only=True):
     """What is known of one token. Whatever is not known is absent.
 
@@ -83,7 +86,7 @@ class GoPlusToken(Shape, frozen=True, kw_only=True):
 
     token_name: Annotated[str, Meta(description="Name of the token.")]
     token_symbol: Annotated[str, Meta(description="Symbol of the token.")]
-    total_supply: Annotated[str, Meta(description="Whole tokens.")]
+    total_supply: Annotated[str, Meta(description="Total supply in whole tokens, exact.")]
     owner_address: Annotated[
         str | UnsetType, Meta(description="Empty: there is no owner, or none can be found.")
     ] = UNSET
@@ -102,7 +105,9 @@ class GoPlusToken(Shape, frozen=True, kw_only=True):
     creator_address: Annotated[
         str | UnsetType, Meta(description="The wallet that created the token.")
     ] = UNSET
-    creator_balance: Annotated[str | UnsetType, Meta(description="Whole tokens.")] = UNSET
+    creator_balance: Annotated[
+        str | UnsetType, Meta(description="Balance of the creator in whole tokens, exact.")
+    ] = UNSET
     creator_percent: Annotated[
         str | UnsetType, Meta(description="Share of total supply, 0 to 1.")
     ] = UNSET

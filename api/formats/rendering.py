@@ -134,9 +134,13 @@ class EvidenceBody(Shape, frozen=True, kw_only=True):
     """What each finding of a report rests on."""
 
     chain: str
+    """Slug of the chain, however the request named it."""
     contract_address: str
+    """The token's address with the checksum of EIP-55."""
     block_number: int
+    """Block that the findings are of."""
     block_hash: str
+    """Its hash, so that simulated calls can be replayed on the same state."""
     evidence: dict[str, msgspec.Raw]
     """By API field or scenario; simulated calls come as they were sent, so they can be replayed."""
     unknown: dict[str, str]

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Final, TypeVar, cast, get_type_hints
 
 import msgspec
 
-from core.fields.field import SECTIONS, Field, fields_of
+from core.fields.field import SECTIONS, Field, fields_of, list_keys
 from core.fields.scan_findings import ScanFindings
 from core.fields.static_findings import StaticFindings
 
@@ -77,11 +77,20 @@ def with_findings(shape: type[S]) -> type[S]:
         kinds |= get_type_hints(findings, include_extras=True)
     table = {**FINDINGS, **fields_of(shape)}
     keys = {
-        key: ShapeKey(kind=kinds.get(key), meaning=field.meaning)
+        key: ShapeKey(kind=kinds.get(key), meaning=_described(key, field))
         for key, field in table.items()
         if field.is_native
     }
     return complete(keys, order=_order(fields_of(shape)))(shape)
+
+
+def _described(key: str, field: Field) -> str:
+    """Return the meaning of a field with its unit, the owner gate, and why it may be null."""
+    unit = f" In {field.unit}." if field.unit else ""
+    gate = " Sent as false once ownership is renounced." if field.is_owner_gated else ""
+    can_be_null = field.null and key not in list_keys(StaticFindings)
+    null = f" null: {field.null}." if can_be_null else ""
+    return f"{field.meaning}{unit}{gate}{null}"
 
 
 def _order(computed: Mapping[str, Field]) -> list[str]:

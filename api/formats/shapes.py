@@ -39,49 +39,65 @@ class Holder(Shape, frozen=True, kw_only=True):
     """One address and what it holds."""
 
     owner_address: str
+    """Who holds: a wallet or a contract."""
     token_amount: float
-    """Whole tokens."""
+    """Balance in whole tokens."""
     pct_held: float
-    """Percent of total supply."""
+    """Balance in percent of the total supply."""
     error_message: str | None = msgspec.field(name="errorMessage")
+    """Why the balance could not be read. None: it was."""
     error_code: str | None = msgspec.field(name="errorCode")
+    """The same as a stable code. None: it was read."""
 
 
 class Deadline(Shape, frozen=True, kw_only=True):
     """A limit in the code that is compared with the clock."""
 
     source: Literal["constant", "storage"]
+    """constant: a value in the bytecode, which cannot change. storage: a value in storage."""
     slot: str | None
-    """None: a constant."""
+    """Storage slot of the value. None: a constant."""
     clock: Literal["block", "timestamp"]
+    """What the code compares it with: block number or block timestamp."""
     value: int
     """Block number or Unix seconds, as `clock` says."""
     passed: bool
+    """The clock is at the value or after it."""
     estimated_unix_time: int
-    """Unix seconds; exact for a timestamp, by nominal block time for a block."""
+    """Unix seconds when the clock reaches the value: exact for a timestamp, by the nominal block
+    time for a block."""
 
 
 class Pool(Shape, frozen=True, kw_only=True, gc=False):
     """One pool that pairs the token with a quote token."""
 
     pair: str
-    """Pair contract; for AmmV4 the one contract that all pools of the chain share."""
+    """Address of the pair contract; for AmmV4 of the one contract that all pools of the chain
+    share, so read `pool_id` too."""
     liquidity_type: str
+    """Kind of the pool: AmmV2, AmmV3, AmmV4, Solid, SolidV3, or a launch platform's bonding curve.
+    The set may grow."""
     liquidity: float | None
-    """USD of known-token reserves, both sides. None: what the pool holds is not known."""
+    """USD of the known tokens' reserves, both sides; approximate. None: what the pool holds is not
+    known."""
     buy_success: bool | Pending | None
-    """None: not attempted."""
+    """A simulated buy passed. pending: it is still running. None: none was attempted."""
     buy_tax: float | Pending | None
-    """Percent."""
+    """Tax on a buy, in percent. None: there is no figure, which is not 0."""
     sell_success: bool | Pending | None
-    """None: not attempted."""
+    """A simulated sale passed. Only false is a token that cannot be sold. pending: it is still
+    running. None: none was attempted."""
     sell_tax: float | Pending | None
-    """Percent."""
+    """Tax on a sale, in percent. None: there is no figure, which is not 0."""
     error_message: str | None = msgspec.field(name="errorMessage")
+    """Why the pool was not simulated or not valued, as prose. None: it was."""
     error_code: str | None = msgspec.field(name="errorCode")
+    """The same as a stable code: liquidity_too_low, no_in_range_liquidity, missing_swap_parameters,
+    pair_not_found or liquidity_unknown. None: there was no error."""
     pool_id: str | None
-    """AmmV4 only."""
+    """Id of an AmmV4 pool, 32 bytes, its only unique name. None for every other kind."""
     is_launchpad: bool | None
+    """It is a bonding curve of a launch platform. Test for true alone: None is no answer."""
 
 
 @with_findings
@@ -290,14 +306,21 @@ class Envelope(Shape, Generic[Features], frozen=True, kw_only=True):
     """What goes around the features in every format. A refusal of a token has null features."""
 
     chain: str
-    """Slug."""
+    """Slug of the chain, however the request named it."""
     contract_address: str
+    """The token's address with the checksum of EIP-55; for invalid_address what was sent."""
     features: Features
+    """What was found, in the format asked for. None: the token was refused."""
     error: str
-    """Prose; empty on success."""
+    """Why the token was refused, as prose that can change. Empty on success."""
     error_code: str | None
+    """The same as a stable code, to branch on. None: success."""
     token_usd_price: float | None
-    """USD. None: not asked for, or not found; the same goes for the next three."""
+    """USD of one whole token. None: not asked for, or no source has it; not zero."""
     market_cap_usd: float | None
+    """`token_usd_price` times `circulating_supply`. None: no price, no circulating supply, or an
+    implausible result."""
     price_source: Literal["aggregator", "network_token_info", "pool_spot", "stablecoin_pin"] | None
+    """Which source the price is from, the first that had one. None: no price."""
     price_age_seconds: int | None
+    """Age of the last observed trade. None unless the source is network_token_info."""

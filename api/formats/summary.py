@@ -49,52 +49,81 @@ class DominantPool(Shape, frozen=True, kw_only=True):
     """The deepest pool."""
 
     type: str
-    """As `liquidity_type`."""
+    """Kind of the pool, as `liquidity_type` of the native format."""
     address: str
+    """Address of the pool, as `pair` of the native format."""
     liquidity: float | None
-    """USD. None: what the pool holds is not known."""
+    """USD of the reserves, both sides. None: what the pool holds is not known."""
     can_buy: bool | None
+    """A simulated buy passed. None: no buy was settled."""
     can_sell: bool | None
+    """A simulated sale passed. None: no sale was settled."""
     buy_tax: float | None
-    """Percent."""
+    """Tax on a buy, in percent. None: there is no figure."""
     sell_tax: float | None
-    """Percent."""
+    """Tax on a sale, in percent. None: there is no figure."""
 
 
 class Summary(Shape, frozen=True, kw_only=True):
     """The summary response. A refusal has a null verdict and every check unknown."""
 
     chain: str
+    """Slug of the chain, however the request named it."""
     contract_address: str
+    """The token's address with the checksum of EIP-55; for invalid_address what was sent."""
     error: str
-    """Prose; empty on success."""
+    """Why the token was refused, as prose that can change. Empty on success."""
     error_code: str | None
+    """The same as a stable code, to branch on. None: success."""
     verdict: Verdict | None
-    """None: no analysis was produced."""
+    """The verdict, decided by the first of `verdict_reasons`. safe speaks of what was tested alone.
+    None: no analysis was produced."""
     verdict_reasons: tuple[str, ...]
-    """Most severe first."""
+    """Every cause that holds, most severe first. Empty: the verdict is safe or null. Keys are added
+    over time."""
     active_flag_count: int
+    """Checks that found something: danger, warning and info."""
     evaluated_flag_count: int
+    """Checks with an answer: active, passed and notice. The denominator of a share."""
     total_flag_count: int
+    """Checks in the catalogue: evaluated and unknown."""
     passed_flag_count: int
+    """Checks that ran and found nothing."""
     notice_flag_count: int
+    """Checks that are neither a pass nor a finding."""
     unknown_flag_count: int
+    """Checks with no answer; never a pass."""
     danger_flag_count: int
+    """Active checks of the severity danger."""
     warning_flag_count: int
+    """Active checks of the severity warning."""
     info_flag_count: int
+    """Active checks of the severity info."""
     flags: tuple[Flag, ...]
+    """Every check, ordered danger, warning, info, notice, safe, unknown."""
     highlights: tuple[Flag, ...]
+    """Three checks to show first: access, transfers, liquidity."""
     access_restrictions: bool | None
+    """Addresses can be kept from trading. None: not known."""
     transfer_restrictions: bool | None
+    """The code can cap a trade or a position. None: not known."""
     funds_can_be_drained: bool | None
+    """Somebody other than the holder can move tokens out of a wallet. None: not known."""
     has_enough_liquidity: bool | None
-    """None: pools were not resolved."""
+    """The deepest pool holds more than the deployment's minimum, 100 USD unless set. None: pools
+    were not resolved."""
     total_liquidity_usd: float | None
-    """None: no pool was found."""
+    """USD of all pools. None: no pool was found, or what one holds is not known."""
     can_buy: bool | None
+    """A buy passed in at least one simulated pool; false: it failed in all. None: no buy was
+    settled."""
     can_sell: bool | None
+    """A sale passed in at least one simulated pool; false: it failed in all. None: no sale was
+    settled."""
     detected_pool_count: int
+    """Pools found."""
     dominant_pool: DominantPool | None
+    """The pool with the most liquidity. None: no pool was found."""
 
 
 def render_summary(

@@ -1,5 +1,6 @@
 """Rendering of HTML pages from templates, with security headers and error pages."""
 
+import hashlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Literal
@@ -9,7 +10,10 @@ from litestar import MediaType, Request, Response
 from litestar.datastructures import Cookie
 
 from api.error_answers import EXCEPTION_HANDLERS, DetailBody, ValidationBody
-from api.formats.times import iso_utc
+from api.formats.prose import short_word, usd
+from api.formats.times import duration_words, iso_utc
+from api.pages.views.token_view import VERDICT_WORDS
+from core.visible_text import visible, visible_parts
 
 _TEMPLATES = Environment(
     loader=FileSystemLoader(Path(__file__).parent / "templates"),
@@ -19,6 +23,15 @@ _TEMPLATES = Environment(
     lstrip_blocks=True,
 )
 _TEMPLATES.filters["time"] = iso_utc
+_TEMPLATES.filters["duration"] = duration_words
+_TEMPLATES.filters["usd"] = usd
+_TEMPLATES.filters["verdict_words"] = lambda verdict: VERDICT_WORDS.get(verdict, "Not analysed")
+_TEMPLATES.filters["visible_parts"] = visible_parts
+_TEMPLATES.filters["visible"] = visible
+_TEMPLATES.filters["word"] = short_word
+
+_OK = 200
+_NOT_MODIFIED = 304
 
 _KEPT_IN = "base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 
@@ -60,6 +73,28 @@ def page(
         headers={**(headers or {}), **GUARDED, "Content-Security-Policy": POLICIES[policy]},
         cookies=list(cookies),
     )
+
+
+def shared(
+    request: Request[Any, Any, Any], response: Response[str], *, for_s: int
+) -> Response[Any]:
+    """Return a page without anything private as one that caches may share, or that it is unchanged.
+
+    Only a page with status 200 that says nothing of the reader: the header of a session or of a key
+    makes another one.
+    """
+    if response.status_code != _OK:
+        return response
+    tag = f'W/"{hashlib.sha256(response.content.encode()).hexdigest()[:24]}"'
+    headers = {
+        "Cache-Control": f"public, max-age={for_s}",
+        "ETag": tag,
+        "Vary": "Cookie, X-API-Key",
+    }
+    response.headers.update(headers)
+    if request.headers.get("If-None-Match") == tag:
+        return Response(None, status_code=_NOT_MODIFIED, headers=dict(response.headers))
+    return response
 
 
 def wants_page(request: Request[Any, Any, Any]) -> bool:

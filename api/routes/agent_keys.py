@@ -11,21 +11,22 @@ from litestar.exceptions import InternalServerException
 from litestar.handlers import BaseRouteHandler
 from litestar.params import JSONBody
 
-from api.auth.networks import client_network, forwarded_hops
+from api.auth.networks import network_of
 from api.deps import ApiDeps
 from api.error_answers import (
     BillingOffError,
     CallerRefusalBody,
     DetailBody,
+    LedgerDownError,
     NotJsonError,
     ThrottledError,
     TrialEndedError,
     TrialIssuedError,
     ValidationBody,
-    documented,
 )
 from api.formats.shape_building import Shape
 from api.formats.times import iso_utc
+from api.openapi.responses import NOT_JSON, TOO_LARGE, documented, unknown_value
 from config.plans import Plan
 from core.errors import ConfigError
 from sql.ledger import AlreadyIssued, NewKey, TrialEnded
@@ -55,21 +56,28 @@ class TrialRequest(msgspec.Struct, frozen=True, kw_only=True):
     """Why a trial key is wanted. Recorded for the operator; neither is verified."""
 
     reason: Annotated[str, msgspec.Meta(min_length=1, max_length=2000)]
+    """What the key is wanted for."""
     contact: Annotated[str, msgspec.Meta(max_length=320)] | None = None
+    """Where the operator can reach the caller, an e-mail address say."""
 
 
 class TrialKey(Shape, frozen=True, kw_only=True):
     """A trial key, shown this once."""
 
     api_key: str
+    """The key, shown this once."""
     plan: str
+    """Plan of the key."""
     api_calls_total: int
-    """Calls in all."""
+    """Calls in the key's whole life; they do not refill."""
     api_calls_per_day: int
+    """Calls a day, in UTC."""
     rate_limit_per_minute: int
+    """Calls within any 60 seconds."""
     expires_at: str
-    """ISO 8601 UTC."""
+    """When the key ends, ISO 8601 UTC."""
     next_step: str
+    """What to do with it, as prose."""
 
 
 class TrialTerms(msgspec.Struct, frozen=True, kw_only=True):
@@ -108,10 +116,9 @@ async def admit_attempt(
     deps: ApiDeps = connection.app.state.deps
     if not deps.has_billing:
         raise BillingOffError
-    header = deps.settings.forwarded_header
-    network = client_network(
-        connection.client.host if connection.client else None,
-        forwarded_hops(connection.headers.getall(header, []), header),
+    network = network_of(
+        connection,
+        header=deps.settings.forwarded_header,
         trusted=connection.app.state.trusted_proxies,
     )
     wait_s = await asyncio.to_thread(
@@ -137,17 +144,43 @@ async def require_json(connection: ASGIConnection[Any, Any, Any, Any], _: BaseRo
     status_code=200,
     guards=[admit_attempt, require_json],
     request_max_body_size=MAX_BODY_BYTES,
+    operation_id="postAgentKeys",
     summary="Issue a trial key",
     tags=["keys"],
     responses={
-        400: documented(DetailBody, "The body is not JSON"),
-        403: documented(CallerRefusalBody, "agent_trial_expired"),
-        409: documented(CallerRefusalBody, "agent_trial_already_issued"),
-        413: documented(DetailBody, "The body is too large"),
-        422: documented(ValidationBody, "reason is missing or a value is wrong"),
-        429: documented(CallerRefusalBody, "agent_registration_throttled; see Retry-After"),
+        200: documented(TrialKey, "The key, shown this once"),
+        400: NOT_JSON,
+        403: documented(
+            CallerRefusalBody,
+            "The trial of this network has ended (agent_trial_expired)",
+            agent_trial_expired=TrialEndedError(),
+        ),
+        409: documented(
+            CallerRefusalBody,
+            "This network has its key (agent_trial_already_issued)",
+            agent_trial_already_issued=TrialIssuedError(),
+        ),
+        413: TOO_LARGE,
+        422: documented(
+            ValidationBody,
+            "reason is missing or a value is wrong",
+            no_reason=unknown_value(
+                "body",
+                "reason",
+                message="Object missing required field `reason`",
+                kind="missing",
+            ),
+        ),
+        429: documented(
+            CallerRefusalBody,
+            "Too many attempts (agent_registration_throttled); see Retry-After",
+            agent_registration_throttled=ThrottledError(retry_after_s=1200),
+        ),
         503: documented(
-            DetailBody, "This deployment issues no trial keys; or their ledger is out of reach"
+            DetailBody,
+            "This deployment issues no trial keys; or their ledger is out of reach",
+            not_configured=BillingOffError(),
+            ledger_down=LedgerDownError(),
         ),
     },
 )

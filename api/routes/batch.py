@@ -4,16 +4,23 @@ from typing import Annotated, Any, Generic, Literal, TypeVar
 
 import msgspec
 from litestar import Request, Response, post
-from litestar.params import JSONBody, Parameter
+from litestar.params import JSONBody
 
 from api.auth.keys import caller_of, require_key
-from api.error_answers import DetailBody, RefusalError, ValidationBody, documented
+from api.error_answers import RefusalError, ValidationBody
 from api.formats.compat import CompatFeatures
 from api.formats.shape_building import Shape
 from api.formats.shapes import Envelope, NativeFeatures
 from api.formats.summary import Summary
+from api.openapi.responses import (
+    CALLER_RESPONSES,
+    TOO_LARGE,
+    UNKNOWN_CHAIN,
+    documented,
+    unknown_value,
+)
 from api.routes.agent_keys import MAX_BODY_BYTES, require_json
-from api.routes.token import CALLER_RESPONSES, chain_of, coding_for, require_chain, respond
+from api.routes.token import ChainName, chain_of, coding_for, require_chain, respond
 from api.serving.batch_service import MOST_TOKENS, BatchOutcome, BatchService, tell
 from api.serving.cached_answer import CachedAnswer
 from api.serving.packing import pack_once
@@ -27,33 +34,37 @@ class BatchRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     """Which tokens, and in which format."""
 
     addresses: Annotated[list[str], msgspec.Meta(min_length=1, max_length=MOST_TOKENS)]
+    """Token addresses, letter case ignored; each distinct one counts as one call."""
     response_format: Literal["native", "compat", "summary"] = "native"
+    """Shape of `results`."""
 
 
 class BatchError(Shape, frozen=True, kw_only=True):
     """A token that has no result."""
 
     contract_address: str
-    """As it was sent."""
+    """The address as it was sent."""
     status: int
-    """What the route for one token would have answered with."""
+    """HTTP status that the route for one token would have answered with."""
     error_code: str | None
+    """Stable code, to branch on. None: the status says it all."""
     error: str
+    """Why there is no result, as prose that can change."""
     retry_after_s: int | None
-    """null: waiting does not help, or nobody can tell how long."""
+    """Seconds to wait. None: waiting does not help, or nobody can tell how long."""
 
 
 class Batch(Shape, Generic[Result], frozen=True, kw_only=True):
     """Each address of the call, once, in one of the three."""
 
     chain: str
-    """Slug."""
+    """Slug of the chain, however the request named it."""
     results: tuple[Result, ...]
-    """In the order asked."""
+    """The answers, in the order asked, in the shape of the route for one token."""
     errors: tuple[BatchError, ...]
-    """In the order asked."""
+    """Tokens without a result, in the order asked."""
     pending: tuple[str, ...]
-    """Still being worked out, or too long to go with the others; ask again for these."""
+    """Addresses still being worked out, or too long to go with the others; ask again for these."""
 
 
 @post(
@@ -62,6 +73,7 @@ class Batch(Shape, Generic[Result], frozen=True, kw_only=True):
     guards=[require_key, require_chain, require_json],
     security=[{"ApiKey": []}],
     request_max_body_size=MAX_BODY_BYTES,
+    operation_id="postTokens",
     summary="Findings on many tokens",
     tags=["tokens"],
     responses={
@@ -69,16 +81,21 @@ class Batch(Shape, Generic[Result], frozen=True, kw_only=True):
             Batch[Envelope[NativeFeatures] | Envelope[CompatFeatures] | Summary],
             "Results, errors and what is pending, apart",
         ),
-        413: documented(DetailBody, "The body is too large"),
+        413: TOO_LARGE,
         422: documented(
-            ValidationBody, f"An unknown chain, no address or more than {MOST_TOKENS}, a bad value"
+            ValidationBody,
+            f"An unknown chain, no address or more than {MOST_TOKENS}, a bad value",
+            unknown_chain=UNKNOWN_CHAIN,
+            no_address=unknown_value(
+                "body", "addresses", message="Expected `array` of length >= 1", kind="value_error"
+            ),
         ),
         **CALLER_RESPONSES,
     },
 )
 async def post_tokens(
     request: Request[Any, Any, Any],
-    chain: Annotated[str, Parameter(description="Slug or numeric chain id")],
+    chain: ChainName,
     data: JSONBody[BatchRequest],
 ) -> Response[bytes]:
     """Each distinct address counts as one call, in order.

@@ -17,7 +17,6 @@ from litestar.types import ExceptionHandlersMap
 from api.auth.keys import caller_of, require_key_or_token
 from api.error_answers import (
     ChainNotServedError,
-    DetailBody,
     InvalidInputError,
     KeyExpiredError,
     KeyRequiredError,
@@ -25,11 +24,11 @@ from api.error_answers import (
     LimitedError,
     RefusalError,
     UnknownKeyError,
-    documented,
 )
 from api.formats.goplus_format import GoPlusToken
 from api.formats.shape_building import Shape
-from api.routes.token import chain_of, coding_for, require_chain, respond
+from api.openapi.responses import MALFORMED, documented
+from api.routes.token import ChainName, chain_of, coding_for, require_chain, respond
 from api.serving.batch_service import MOST_TOKENS, BatchOutcome, BatchService, tell
 from api.serving.cached_answer import CachedAnswer
 from api.serving.packing import pack_once
@@ -68,10 +67,12 @@ class GoPlusAnswer(Shape, Generic[Token], frozen=True, kw_only=True):
     """What goes around the tokens."""
 
     code: int
-    """1: complete. 2: something is missing or unfinished; ask again. Else nothing was found."""
+    """1: complete. 2: something is missing or unfinished; ask again. Any other: nothing was found,
+    and why."""
     message: str
+    """`code` as prose."""
     result: dict[str, Token]
-    """By address, in lower case. A token that has no result is absent."""
+    """The tokens by address, in lower case. A token that has no result is absent."""
 
 
 class _ParameterError(Exception):
@@ -116,16 +117,17 @@ _HANDLERS: ExceptionHandlersMap = {
     guards=[require_key_or_token, require_chain],
     security=[{"ApiKey": []}, {"Token": []}],
     exception_handlers=_HANDLERS,
+    operation_id="getGoPlusTokenSecurity",
     summary="Findings in the shape of the GoPlus Security API",
     tags=["tokens"],
     responses={
         200: documented(GoPlusAnswer[GoPlusToken], "The findings, or in `code` why there are none"),
-        400: documented(DetailBody, "Not a well-formed request"),
+        400: MALFORMED,
     },
 )
 async def get_token_security(
     request: Request[Any, Any, Any],
-    chain: Annotated[str, Parameter(description="Numeric chain id, or slug")],
+    chain: ChainName,
     contract_addresses: Annotated[
         str, Parameter(description=f"Up to {MOST_TOKENS} addresses, separated by commas")
     ] = "",

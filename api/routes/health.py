@@ -6,24 +6,33 @@ from litestar import Request, Response, get
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
 from api.deps import ApiDeps, ChainState
-from api.error_answers import documented
 from api.formats.shape_building import Shape
+from api.openapi.responses import documented
 
 
 class Health(Shape, frozen=True, kw_only=True):
     """The process answers."""
 
     status: str = "ok"
+    """Always ok: a process that does not answer says nothing."""
 
 
 class Readiness(Shape, frozen=True, kw_only=True):
     """Whether every served chain is being followed."""
 
     ready: bool
+    """Every served chain is being followed."""
     chains: tuple[ChainState, ...]
+    """The served chains."""
 
 
-@get("/health", summary="The process is alive", tags=["status"])
+@get(
+    "/health",
+    operation_id="getHealth",
+    summary="The process is alive",
+    tags=["status"],
+    responses={200: documented(Health, "It is")},
+)
 async def get_health() -> Health:
     """Answers as long as the process does."""
     return Health()
@@ -31,6 +40,7 @@ async def get_health() -> Health:
 
 @get(
     "/ready",
+    operation_id="getReady",
     summary="Every served chain is followed",
     tags=["status"],
     responses={

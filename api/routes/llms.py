@@ -38,6 +38,7 @@ shown once. Do not put it into code for others.
 @get(
     "/llms.txt",
     media_type=MediaType.TEXT,
+    operation_id="getLlmsText",
     summary="Guide for AI agents",
     tags=["agents"],
     responses={200: ResponseSpec(str, description="Markdown", media_type=MediaType.TEXT)},
@@ -79,7 +80,8 @@ def _plan(plan: Plan) -> str:
 
 def _chains(deps: ApiDeps) -> str:
     lines = [
-        f"- {chain.chain} ({chain.chain_id}): {chain.name}{'' if chain.is_served else ', not here'}"
+        f"- {chain.chain} ({', '.join((str(chain.chain_id), *chain.aliases))}): {chain.name}"
+        f"{'' if chain.is_served else ', not here'}"
         for chain in list_chains(deps)
     ]
     return "\n".join(["## Chains", "", *lines, ""])

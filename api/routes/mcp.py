@@ -4,12 +4,14 @@ import asyncio
 import gc
 import importlib
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import msgspec
 from litestar import Request, post
 from litestar.connection import ASGIConnection
 from litestar.handlers import BaseRouteHandler
+from litestar.openapi.spec import OpenAPIMediaType, OpenAPIType, Operation, RequestBody, Schema
 from litestar.types import (
     ASGIApp,
     HTTPReceiveMessage,
@@ -20,7 +22,8 @@ from litestar.types import (
 )
 
 from api.auth.keys import require_key_or_token
-from api.error_answers import CallerRefusalBody, DetailBody, NotJsonError, RefusalError, documented
+from api.error_answers import DetailBody, NotJsonError, RefusalError
+from api.openapi.responses import LEDGER_DOWN, NO_KEY, TOO_LARGE, documented
 from api.routes.agent_keys import require_json
 
 MAX_BODY_BYTES = 65_536
@@ -45,9 +48,13 @@ class McpAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """JSON-RPC 2.0, as the protocol has it."""
 
     jsonrpc: str
+    """Version of JSON-RPC."""
     id: str | int | None = None
+    """The request's id. None: it could not be read."""
     result: dict[str, Any] | None = None
+    """What the method returned. Absent where `error` stands."""
     error: dict[str, Any] | None = None
+    """Code, message and data of the failure. Absent where `result` stands."""
 
 
 class LazyMcpServer:
@@ -114,23 +121,78 @@ async def require_json_both_ways(
         raise NotAcceptableError
 
 
+def _error(code: int, message: str) -> McpAnswer:
+    return McpAnswer(jsonrpc="2.0", error={"code": code, "message": message})
+
+
+_REQUEST = Schema(
+    type=OpenAPIType.OBJECT,
+    required=["jsonrpc", "method"],
+    properties={
+        "jsonrpc": Schema(
+            type=OpenAPIType.STRING, description="Version of JSON-RPC.", examples=["2.0"]
+        ),
+        "id": Schema(
+            type=[OpenAPIType.STRING, OpenAPIType.INTEGER],
+            description="Comes back with the answer. Absent: a notification, which has none.",
+            examples=[1],
+        ),
+        "method": Schema(
+            type=OpenAPIType.STRING,
+            description="initialize, ping, tools/list or tools/call.",
+            examples=["tools/call"],
+        ),
+        "params": Schema(
+            type=OpenAPIType.OBJECT,
+            description="Of tools/call: `name` of the tool, and its `arguments`.",
+            examples=[{"name": "list_chains", "arguments": {}}],
+        ),
+    },
+)
+
+
+@dataclass
+class _McpOperation(Operation):
+    """The operation with its body, which the SDK reads and not the framework."""
+
+    def __post_init__(self) -> None:
+        self.request_body = RequestBody(
+            description="A request of JSON-RPC 2.0, one at a time.",
+            content={"application/json": OpenAPIMediaType(schema=_REQUEST)},
+            required=True,
+        )
+
+
 @post(
     "/mcp",
+    operation_class=_McpOperation,
     status_code=200,
     guards=[require_key_or_token, require_json_both_ways, require_json],
     request_max_body_size=MAX_BODY_BYTES,
     security=[{"ApiKey": []}, {"Token": []}],
+    operation_id="postMcp",
     summary="Model Context Protocol for AI agents",
     tags=["agents"],
     responses={
         200: documented(McpAnswer, "The answer; a refused tool call has isError in its result"),
         202: documented(None, "A notification was taken"),
-        400: documented(McpAnswer | DetailBody, "Not a request of the protocol"),
-        401: documented(CallerRefusalBody | DetailBody, "No key, key past its end, unknown key"),
-        404: documented(McpAnswer, "No such method"),
-        406: documented(DetailBody, "Accept must name application/json"),
-        413: documented(DetailBody, "The body is too large"),
-        503: documented(DetailBody, "The ledger of keys is out of reach"),
+        400: documented(
+            McpAnswer | DetailBody,
+            "Not a request of the protocol",
+            not_a_request=_error(-32600, "Invalid Request"),
+            not_json=NotJsonError(),
+        ),
+        401: NO_KEY,
+        404: documented(
+            McpAnswer,
+            "No such method",
+            no_such_method=_error(-32601, "Method not found"),
+        ),
+        406: documented(
+            DetailBody, "Accept must name application/json", not_acceptable=NotAcceptableError()
+        ),
+        413: TOO_LARGE,
+        503: LEDGER_DOWN,
     },
 )
 async def post_mcp(request: Request[Any, Any, Any]) -> ASGIApp:

@@ -1,4 +1,4 @@
-"""/: an interactive browser of the API, and the static files of all pages."""
+"""/browse: an interactive browser of the API, and the static files of all pages."""
 
 import gzip
 import hashlib
@@ -14,6 +14,7 @@ from litestar.exceptions import NotFoundException
 from litestar.params import FromPath
 
 import api.pages
+from api.deps import ApiDeps
 from api.pages.page_rendering import page
 from api.sign_in.browser import find_visitor
 
@@ -23,6 +24,9 @@ _SWAGGER = files(swagger_ui) / "static"
 # Whitelist of served files by name, so that no other file in those folders is exposed.
 _ASSETS = {
     "pages.css": (_OURS / "pages.css", "text/css"),
+    "token.css": (_OURS / "token.css", "text/css"),
+    "token.js": (_OURS / "token.js", "text/javascript"),
+    "browse.css": (_OURS / "browse.css", "text/css"),
     "browse.js": (_OURS / "browse.js", "text/javascript"),
     "swagger-ui.css": (_SWAGGER / "swagger-ui.css", "text/css"),
     "swagger-ui-bundle.js": (_SWAGGER / "swagger-ui-bundle.js", "text/javascript"),
@@ -40,12 +44,19 @@ class _Asset(msgspec.Struct, frozen=True, kw_only=True):
     media_type: str
 
 
-@get("/", include_in_schema=False)
+@get("/browse", include_in_schema=False)
 async def browse(request: Request[Any, Any, Any]) -> Response[str]:
     """The OpenAPI document, to read and to try."""
+    deps: ApiDeps = request.app.state.deps
     visitor = await find_visitor(request)
     can_sign_in = request.app.state.issuer is not None
-    return page("browse.html", policy="program", visitor=visitor, can_sign_in=can_sign_in)
+    return page(
+        "browse.html",
+        policy="program",
+        visitor=visitor,
+        can_sign_in=can_sign_in,
+        prefill=deps.prefill,
+    )
 
 
 @get("/assets/{name:str}", include_in_schema=False)

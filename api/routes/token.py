@@ -9,25 +9,20 @@ from litestar.params import Parameter
 
 from api.auth.keys import caller_of, require_key
 from api.auth.limits import KeyLimits
-from api.error_answers import (
-    CallerRefusalBody,
-    DetailBody,
-    PlanRequiredError,
-    ValidationBody,
-    documented,
-)
+from api.error_answers import DetailBody, PlanRequiredError, ValidationBody
 from api.formats.compat import CompatFeatures
 from api.formats.rendering import Format
 from api.formats.shapes import Envelope, NativeFeatures
 from api.formats.summary import Summary
-from api.served_chains import find_chain
+from api.openapi.responses import CALLER_RESPONSES, UNKNOWN_CHAIN, documented, unknown_value
+from api.served_chains import CHAIN_HELP, find_chain
 from api.serving.answers import Answers
 from api.serving.cached_answer import CachedAnswer
 from api.serving.packing import Coding, choose_coding, unless_known
 
 _CHAIN = "assay_chain"
 
-ChainName = Annotated[str, Parameter(description="Slug or numeric chain id")]
+ChainName = Annotated[str, Parameter(description=CHAIN_HELP)]
 
 # The pattern is documentation only: an invalid address is refused in the envelope.
 TokenAddress = Annotated[
@@ -42,7 +37,7 @@ TokenAddress = Annotated[
 async def require_chain(
     connection: ASGIConnection[Any, Any, Any, Any], _: BaseRouteHandler
 ) -> None:
-    """Guard: the path names a supported chain by slug or id, and it is served here."""
+    """Guard: the path names a supported chain, and it is served here."""
     named = connection.path_params["chain"]
     connection.scope["state"][_CHAIN] = find_chain(
         connection.app.state.deps, named, asked_in="path"
@@ -61,19 +56,11 @@ def coding_for(request: Request[Any, Any, Any]) -> Coding | None:
     return None if accepted is None else choose_coding(accepted.encode("latin-1"))
 
 
-CALLER_RESPONSES = {
+ANALYSED_RESPONSES = {
     304: documented(None, "The answer is the one that If-None-Match names"),
-    400: documented(DetailBody, "Not a well-formed request"),
-    401: documented(
-        CallerRefusalBody | DetailBody,
-        "No key (api_key_required), key past its end (api_key_expired), unknown key",
-    ),
-    402: documented(CallerRefusalBody, "free_quota_exhausted: never retry"),
-    429: documented(DetailBody, "A rate limit or quota; the headers tell which"),
-    503: documented(
-        DetailBody, "Chain not served by this deployment; or the ledger of keys is out of reach"
-    ),
+    **CALLER_RESPONSES,
 }
+"""What every route may answer that has one token analysed."""
 
 ANALYSED = (
     "A token is refused with invalid_address, burn_address, not_a_contract, not_a_token or "
@@ -82,6 +69,8 @@ ANALYSED = (
 
 _FAILED = "analysis_failed: retry with backoff; or a fault outside of the analysis"
 
+FAULT = DetailBody(detail="Internal server error.")
+
 _PLAN_EFFECT = "Needs an enterprise plan or an admin key."
 
 
@@ -89,17 +78,26 @@ _PLAN_EFFECT = "Needs an enterprise plan or an admin key."
     "/token/{chain:str}/{address:str}",
     guards=[require_key, require_chain],
     security=[{"ApiKey": []}],
+    operation_id="getToken",
     summary="Findings on one token",
     tags=["tokens"],
     responses={
         200: documented(Envelope[NativeFeatures] | Envelope[CompatFeatures], "The findings"),
-        403: documented(DetailBody, "refresh or redecompile without such a plan"),
+        403: documented(
+            DetailBody,
+            "refresh or redecompile without an enterprise plan or an admin key",
+            plan_required=PlanRequiredError(),
+        ),
         422: documented(
             Envelope[None] | ValidationBody,
             f"{ANALYSED}an unknown chain or query value gives the validation list",
+            unknown_chain=UNKNOWN_CHAIN,
+            bad_query_value=unknown_value(
+                "query", "refresh", message="Expected `bool`", kind="value_error"
+            ),
         ),
-        500: documented(Envelope[None] | DetailBody, _FAILED),
-        **CALLER_RESPONSES,
+        500: documented(Envelope[None] | DetailBody, _FAILED, fault=FAULT),
+        **ANALYSED_RESPONSES,
     },
 )
 async def get_token(
@@ -119,7 +117,11 @@ async def get_token(
         bool, Parameter(description=f"Run the code analysis again. {_PLAN_EFFECT}")
     ] = False,
 ) -> Response[bytes]:
-    """Everything known about one token contract."""
+    """Everything known about one token contract: its code, simulated trades, pools, holders and
+    supply.
+
+    null, an absent key and `pending` mean that it is not known. Ask again for `pending` after some
+    seconds. Each call counts against the limits of the key."""
     if (refresh or redecompile) and not caller_of(request.scope).plan.may_refresh:
         raise PlanRequiredError
     answer = await answer_counted(
@@ -137,6 +139,7 @@ async def get_token(
     "/token/{chain:str}/{address:str}/summary",
     guards=[require_key, require_chain],
     security=[{"ApiKey": []}],
+    operation_id="getTokenSummary",
     summary="Verdict on one token",
     tags=["tokens"],
     responses={
@@ -144,9 +147,10 @@ async def get_token(
         422: documented(
             Summary | ValidationBody,
             f"{ANALYSED}an unknown chain gives the validation list",
+            unknown_chain=UNKNOWN_CHAIN,
         ),
-        500: documented(Summary | DetailBody, _FAILED),
-        **CALLER_RESPONSES,
+        500: documented(Summary | DetailBody, _FAILED, fault=FAULT),
+        **ANALYSED_RESPONSES,
     },
 )
 async def get_summary(
@@ -154,7 +158,9 @@ async def get_summary(
     chain: ChainName,
     address: TokenAddress,
 ) -> Response[bytes]:
-    """A compact verdict with counted flags."""
+    """A compact verdict: one flag for each check, counted by status, and the causes of the verdict.
+
+    Colour a check by its `status`, never by its `value`. A status of `unknown` is no pass."""
     return respond(await answer_counted(request, address, "summary"))
 
 

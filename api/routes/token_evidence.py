@@ -1,21 +1,30 @@
 """GET /token/{chain}/{address}/evidence: the evidence behind the findings."""
 
-from typing import Annotated, Any
+from typing import Any
 
 from litestar import Request, Response, get
-from litestar.params import Parameter
 
 from api.auth.keys import require_key
-from api.error_answers import ValidationBody, documented
+from api.error_answers import ValidationBody
 from api.formats.rendering import EvidenceBody
 from api.formats.shapes import Envelope
-from api.routes.token import ANALYSED, CALLER_RESPONSES, answer_counted, require_chain, respond
+from api.openapi.responses import UNKNOWN_CHAIN, documented
+from api.routes.token import (
+    ANALYSED,
+    ANALYSED_RESPONSES,
+    ChainName,
+    TokenAddress,
+    answer_counted,
+    require_chain,
+    respond,
+)
 
 
 @get(
     "/token/{chain:str}/{address:str}/evidence",
     guards=[require_key, require_chain],
     security=[{"ApiKey": []}],
+    operation_id="getTokenEvidence",
     summary="Proofs behind the findings on one token",
     tags=["tokens"],
     responses={
@@ -23,15 +32,16 @@ from api.routes.token import ANALYSED, CALLER_RESPONSES, answer_counted, require
         422: documented(
             Envelope[None] | ValidationBody,
             f"{ANALYSED}an unknown chain gives the validation list",
+            unknown_chain=UNKNOWN_CHAIN,
         ),
         500: documented(Envelope[None], "analysis_failed: retry with backoff"),
-        **CALLER_RESPONSES,
+        **ANALYSED_RESPONSES,
     },
 )
 async def get_evidence(
     request: Request[Any, Any, Any],
-    chain: Annotated[str, Parameter(description="Slug or numeric chain id")],
-    address: Annotated[str, Parameter(description="Token address, letter case ignored")],
+    chain: ChainName,
+    address: TokenAddress,
 ) -> Response[bytes]:
     """Functions, storage slots and program counters; simulated calls as they were sent."""
     return respond(await answer_counted(request, address, "evidence"))

@@ -1,45 +1,60 @@
 """/t/{chain}/{address}: an HTML page with the verdict on a token.
 
-An analysis costs node requests, so a look-up counts on a key, as the same request by a program
-does: a key of the signed-in account, one typed into the page's form, or one in the header. A link
-to the page can be shared; whoever opens it needs a key.
+It is for everybody, within the limits of people without a key: what is stored is shown as often as
+they like, an analysis costs node requests and is counted on their network. With a key (of the
+signed-in account, typed into the page's form, or in the header) it counts as the same request by a
+program does. Where the deployment has closed its pages, a key is needed.
 """
 
 import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import Any
 from urllib.parse import quote
 
-import msgspec
 from litestar import Request, Response, get, post
 from litestar.params import FromPath, FromQuery
 from litestar.response import Redirect
 
 from api.auth.keys import KEY_HEADER, Caller, find_caller
 from api.auth.limits import KeyLimits
+from api.auth.networks import network_of
+from api.auth.public_limits import PublicLimits
+from api.auth.robots import is_robot
 from api.deps import ApiDeps
-from api.error_answers import KeyRequiredError
-from api.formats.summary import Summary
-from api.pages.page_rendering import GUARDED, page
+from api.error_answers import (
+    AnalysesSpentError,
+    KeyRequiredError,
+    NotAnalysedError,
+    RefusalError,
+)
+from api.formats.headline import refusal_headline
+from api.formats.token_snapshot import TokenSnapshot
+from api.pages.page_rendering import GUARDED, page, shared
+from api.pages.views.token_view import TokenView, view_token
 from api.routes.token import chain_of, require_chain
-from api.serving.answers import Answers
+from api.search.likeness import Likeness
+from api.search.listed_tokens import TokenLists
+from api.serving.answers import LARGE_POOLS, Answers
+from api.serving.shown_snapshot import PATIENCE_S, find_shown
 from api.sign_in.browser import SignedInUser, find_visitor, form_field
 from api.sign_in.refusals import NoKeyToChargeError
+from config.chains import Chain
+from core.errors import AssayError, TokenRefusedError
 from sql.accounts import Accounts
 from sql.ledger import digest_of
 
 _MAX_BODY_BYTES = 16_384
 _MOST_KEY_CHARS = 200
 
+_SHARED_S = 15
+"""Seconds for which caches may keep a settled page of somebody who is not signed in."""
 
-class _Named(msgspec.Struct, frozen=True, kw_only=True):
-    name: str
-    symbol: str
+_OK = 200
+_FAILED = 500
 
-
-class _Envelope(msgspec.Struct, frozen=True, kw_only=True):
-    """The fields of the native answer that the page shows."""
-
-    features: _Named | None
+_MOST_ADDRESS_CHARS = 128
+_OUR_FAULT = "the analysis failed on our side; try again later"
 
 
 @get("/t", include_in_schema=False)
@@ -51,17 +66,35 @@ async def look_up(chain: FromQuery[str] = "", address: FromQuery[str] = "") -> R
 
 @get("/t/{chain:str}/{address:str}", guards=[require_chain], include_in_schema=False)
 async def show_token(
-    request: Request[Any, Any, Any], chain: FromPath[str], address: FromPath[str]
-) -> Response[str]:
-    """The verdict, if a key comes with the call or with the session; else a form that asks."""
+    request: Request[Any, Any, Any],
+    chain: FromPath[str],
+    address: FromPath[str],
+    refresh: FromQuery[str] = "",
+) -> Response[Any]:
+    """The verdict, counted on the key of the call or of the session if there is one. With `refresh`
+    a new analysis is begun, and the page asked for again."""
+    deps: ApiDeps = request.app.state.deps
     visitor = await find_visitor(request)
+    if refresh:
+        await _refresh(request, address, visitor)
+        return Redirect(request.url.path, status_code=303, headers=GUARDED)
     text = request.headers.get(KEY_HEADER, "").strip()
     if text:
-        return await _judge(request, await find_caller(request, digest_of(text)), address, visitor)
+        return await _for_key(
+            request, await find_caller(request, digest_of(text)), address, visitor
+        )
     if visitor is not None:
-        return await _judge(request, await _charged(request, visitor), address, visitor)
-    can_sign_in = request.app.state.issuer is not None
-    return page("ask.html", chain=chain, address=address, can_sign_in=can_sign_in)
+        caller = await _account_caller(request, visitor)
+        if caller is not None:
+            return await _for_key(request, caller, address, visitor)
+        if not deps.public.is_open:
+            raise NoKeyToChargeError
+    if not deps.public.is_open:
+        return _ask(request, chain, address)
+    try:
+        return await _for_public(request, address, visitor)
+    except AnalysesSpentError as error:
+        return _ask(request, chain, address, refused=error)
 
 
 @post(
@@ -79,38 +112,168 @@ async def show_token_for_key(
     if not text:
         raise KeyRequiredError
     caller = await find_caller(request, digest_of(text[:_MOST_KEY_CHARS]))
-    return await _judge(request, caller, address, await find_visitor(request))
+    return await _for_key(request, caller, address, await find_visitor(request))
 
 
-async def _charged(request: Request[Any, Any, Any], visitor: SignedInUser) -> Caller:
-    """Return the caller of the account's oldest live key."""
+async def _refresh(
+    request: Request[Any, Any, Any], address: str, visitor: SignedInUser | None
+) -> None:
+    """Begin a new analysis, if the reader may have one now, and wait for it a little."""
+    deps: ApiDeps = request.app.state.deps
+    caller = None if visitor is None else await _account_caller(request, visitor)
+    if caller is not None:
+        limits: KeyLimits = request.app.state.limits
+        await limits.admit(caller)
+    elif not deps.public.is_open or is_robot(request.headers):
+        return
+    else:
+        public: PublicLimits = request.app.state.public_limits
+        network = _network(request)
+        await public.admit_page(network)
+        if await public.take_analysis(network, chain_of(request)) is not None:
+            return
+    answers: Answers = request.app.state.answers
+    newest = answers.snapshot(chain=chain_of(request), address=address, refresh=True)
+    # The page that is asked for next says what came of it.
+    with suppress(AssayError, TimeoutError):
+        await asyncio.wait_for(newest, PATIENCE_S)
+
+
+def _network(request: Request[Any, Any, Any]) -> str:
+    deps: ApiDeps = request.app.state.deps
+    return network_of(
+        request,
+        header=deps.settings.forwarded_header,
+        trusted=request.app.state.trusted_proxies,
+    )
+
+
+async def _account_caller(request: Request[Any, Any, Any], visitor: SignedInUser) -> Caller | None:
+    """Return the caller of the account's oldest live key. None: it has none."""
     deps: ApiDeps = request.app.state.deps
     accounts: Accounts = request.app.state.accounts
     now_s = deps.now_s()
     keys = await asyncio.to_thread(accounts.list_keys, visitor.account_id, now_s)
     live = [key for key in keys if key.is_live(now_s)]
-    if not live:
-        raise NoKeyToChargeError
-    return await find_caller(request, live[-1].digest)
+    return await find_caller(request, live[-1].digest) if live else None
 
 
-async def _judge(
+async def _for_key(
     request: Request[Any, Any, Any], caller: Caller, address: str, visitor: SignedInUser | None
 ) -> Response[str]:
     limits: KeyLimits = request.app.state.limits
-    answers: Answers = request.app.state.answers
     await limits.admit(caller)
-    slug = chain_of(request)
-    answer = await answers.answer(chain=slug, address=address, form="summary")
-    summary = msgspec.json.decode(answer.body, type=Summary)
-    named = None
-    if summary.verdict is not None:
-        native = await answers.answer(chain=slug, address=address, form="native")
-        named = msgspec.json.decode(native.body, type=_Envelope).features
+
+    async def admit_analysis() -> None:
+        """Admit it: it is counted with the call."""
+
+    response, _ = await _judge(request, address, visitor, admit_analysis)
+    return response
+
+
+async def _for_public(
+    request: Request[Any, Any, Any], address: str, visitor: SignedInUser | None
+) -> Response[Any]:
+    limits: PublicLimits = request.app.state.public_limits
+    network = _network(request)
+    await limits.admit_page(network)
+
+    async def admit_analysis() -> None:
+        if is_robot(request.headers):
+            raise NotAnalysedError
+        wait_s = await limits.take_analysis(network, chain_of(request))
+        if wait_s is not None:
+            raise AnalysesSpentError(retry_after_s=wait_s)
+
+    response, is_settled = await _judge(request, address, visitor, admit_analysis)
+    is_shared = is_settled and visitor is None
+    return shared(request, response, for_s=_SHARED_S) if is_shared else response
+
+
+def _ask(
+    request: Request[Any, Any, Any],
+    chain: str,
+    address: str,
+    *,
+    refused: AnalysesSpentError | None = None,
+) -> Response[str]:
+    """Return the form that asks for a key, with the reason where that is a limit."""
     return page(
+        "ask.html",
+        status=_OK if refused is None else refused.status,
+        headers=None if refused is None else refused.headers,
+        chain=chain,
+        address=address,
+        can_sign_in=request.app.state.issuer is not None,
+        detail=None if refused is None else refused.detail,
+    )
+
+
+async def _judge(
+    request: Request[Any, Any, Any],
+    address: str,
+    visitor: SignedInUser | None,
+    admit_analysis: Callable[[], Awaitable[None]],
+) -> tuple[Response[str], bool]:
+    """Return the page, and whether it stays as it is until its report gets old."""
+    answers: Answers = request.app.state.answers
+    chain = answers.chain(chain_of(request))
+    try:
+        shown = await find_shown(
+            answers, chain=chain.slug, address=address, admit_analysis=admit_analysis
+        )
+        token = await _view(request, shown.snapshot)
+        likeness = await _likeness(request, shown.snapshot)
+    except TokenRefusedError as error:
+        return _refused(chain, address, visitor, error.reason, error.status), False
+    except RefusalError:
+        raise
+    except (AssayError, TimeoutError):
+        return _refused(chain, address, visitor, _OUR_FAULT, _FAILED), False
+    response = page(
         "token.html",
-        status=answer.status,
-        summary=summary,
-        named=named,
+        policy="program",
+        token=token,
+        likeness=likeness,
+        old_because=shown.old_because,
+        card_url=_card_url(request, token),
         visitor=visitor,
     )
+    return response, not token.is_pending and shown.old_because in (None, "limited")
+
+
+def _refused(
+    chain: Chain, address: str, visitor: SignedInUser | None, reason: str, status: int
+) -> Response[str]:
+    return page(
+        "refused.html",
+        status=status,
+        chain=chain,
+        address=address[:_MOST_ADDRESS_CHARS],
+        headline=refusal_headline(reason),
+        visitor=visitor,
+    )
+
+
+async def _likeness(request: Request[Any, Any, Any], snapshot: TokenSnapshot) -> Likeness | None:
+    """Return what the token's symbol is known from. None: from nothing else, or there is no
+    search."""
+    lists: TokenLists | None = request.app.state.lists
+    return None if lists is None else await lists.likeness_of(snapshot.report)
+
+
+async def _view(request: Request[Any, Any, Any], snapshot: TokenSnapshot) -> TokenView:
+    now_s = request.app.state.deps.now_s()
+
+    def make() -> TokenView:
+        return view_token(snapshot, now_s=now_s)
+
+    is_large = len(snapshot.report.pools or ()) > LARGE_POOLS
+    return await asyncio.to_thread(make) if is_large else make()
+
+
+def _card_url(request: Request[Any, Any, Any], token: TokenView) -> str:
+    """Return the address of the share card, absolute as Open Graph asks for."""
+    deps: ApiDeps = request.app.state.deps
+    origin = deps.oidc.public_url if deps.oidc else str(request.base_url)
+    return f"{origin.rstrip('/')}/t/{token.chain.slug}/{token.address}/card.png"

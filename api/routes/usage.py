@@ -7,22 +7,20 @@ from litestar import Request, Response, get
 from api.auth.keys import caller_of, require_key
 from api.auth.plan_usage import KeyUsage, read_usage
 from api.deps import ApiDeps
-from api.error_answers import CallerRefusalBody, DetailBody, documented
+from api.openapi.responses import LEDGER_DOWN, NO_KEY, documented
 
 
 @get(
     "/usage",
     guards=[require_key],
     security=[{"ApiKey": []}],
+    operation_id="getUsage",
     summary="What the key has used",
     tags=["keys"],
     responses={
         200: documented(KeyUsage, "The plan, and what is left of it"),
-        401: documented(
-            CallerRefusalBody | DetailBody,
-            "No key (api_key_required), key past its end (api_key_expired), unknown key",
-        ),
-        503: documented(DetailBody, "The ledger of keys is out of reach"),
+        401: NO_KEY,
+        503: LEDGER_DOWN,
     },
 )
 async def get_usage(request: Request[Any, Any, Any]) -> Response[KeyUsage]:

@@ -18,6 +18,7 @@ from api.formats.token_snapshot import TokenSnapshot, take_snapshot
 from api.serving.cached_answer import CachedAnswer
 from api.serving.packing import Coding, compress, is_worth_compressing, pack
 from api.serving.token_cache import CachedToken, TokenCache, TokenKey, Variant
+from config.chains import Chain
 from core.errors import AssayError, InternalError, TokenRefusedError
 from core.primitives import Address
 from core.report import Report
@@ -58,6 +59,15 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True):
         return self.chain, self.address
 
 
+class KnownSnapshot(msgspec.Struct, frozen=True, kw_only=True):
+    """What is known about a token before a request for it."""
+
+    snapshot: TokenSnapshot | None
+    """Of the last report, however old. None: there is none."""
+    costs_analysis: bool
+    """True if a request for the snapshot starts an analysis."""
+
+
 class Answers:
     """Snapshots and encoded answers for all tokens of the served chains."""
 
@@ -70,6 +80,10 @@ class Answers:
         self._analyses = SingleFlight[Ask, CachedToken]()
         self._prices = SingleFlight[int, TokenSnapshot]()
         self._encodings = SingleFlight[tuple[int, Variant], CachedAnswer]()
+
+    def chain(self, slug: str) -> Chain:
+        """Return the supported chain with that slug."""
+        return self._chains[slug]
 
     def cached(
         self, chain: str, address: str, form: Format, coding: Coding | None
@@ -136,6 +150,24 @@ class Answers:
             raise token.found
         found = await self._priced(ask, token, token.found) if is_priced else token.found
         return token.complete(found)
+
+    async def recall(self, *, chain: str, address: str) -> KnownSnapshot:
+        """Return what is cached, else what is stored; nothing is analysed.
+
+        Raises TokenRefusedError for a text that is no address, and for one that was refused lately;
+        StoreError.
+        """
+        ask = Ask(chain=chain, address=admit_address(address))
+        token = self._cache.get(ask.token)
+        if token is not None:
+            if isinstance(token.found, TokenRefusedError):
+                raise token.found
+            return KnownSnapshot(snapshot=token.found, costs_analysis=False)
+        known = await self._deps.analysis.recall(chain, ask.address)
+        return KnownSnapshot(
+            snapshot=None if known.report is None else self._snapshot(ask, known.report),
+            costs_analysis=not (known.is_recent or known.is_running),
+        )
 
     async def aclose(self) -> None:
         """Cancel all running analyses and compressions."""

@@ -66,7 +66,7 @@ class CachedAnswerApp:
         self._limits = limits
         self._answers = answers
         self._chains = chains
-        """Slugs of the served chains, by slug and by id."""
+        """Slugs of the served chains, by each of their names in lower case."""
         self._now_s = now_s
         self._sites = sites
         """CORS policy. None: no cross-origin scripts."""
@@ -125,7 +125,7 @@ class CachedAnswerApp:
                 form = "summary"
             case _:
                 return None
-        slug = self._chains.get(chain)
+        slug = self._chains.get(chain.lower())
         asked = _read(scope["headers"])
         if form is None or slug is None or asked is None:
             return None

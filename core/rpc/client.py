@@ -12,7 +12,6 @@ from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from typing import Self, TypeVar
 
-import aiohttp
 import msgspec
 import structlog
 
@@ -30,8 +29,13 @@ from core.rpc.failures import (
 from core.rpc.headers import LATEST, Header, decode_header
 from core.rpc.limits import RpcLimits
 from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
-from core.rpc.transport import HttpTransport, TransportLimits, name_endpoint, open_session
-from core.rpc.websocket import WebSocketTransport
+from core.rpc.transport import (
+    AnnouncingTransport,
+    HttpTransport,
+    Transport,
+    TransportLimits,
+    name_endpoint,
+)
 
 _FIRST_BACKOFF_S = 0.25
 _MOST_BACKOFF_S = 8.0
@@ -55,14 +59,12 @@ class RpcClient:
         *,
         chain_id: int,
         settings: RpcLimits,
-        session: aiohttp.ClientSession | None = None,
         clock: SleepClock | None = None,
     ) -> None:
         """Use these endpoints. Most callers want `connect`."""
         self.chain_id = chain_id
         self._endpoints = tuple(endpoints)
         self._settings = settings
-        self._session = session
         self._clock = clock or SystemClock()
         self._ids = itertools.count(1)
 
@@ -89,18 +91,16 @@ class RpcClient:
         )
         source = f"ASSAY_RPC_{chain_id}"
         services = [name_endpoint(url, source=source) for url in urls]
-        session = open_session()
         transports = [
-            WebSocketTransport(url, service=service, limits=limits)
+            _open_websocket(url, service=service, limits=limits)
             if url.lower().startswith("ws")
-            else HttpTransport(url, service=service, session=session, limits=limits)
+            else HttpTransport(url, service=service, limits=limits)
             for url, service in zip(urls, services, strict=True)
         ]
         client = cls(
             [Endpoint(transport, max_batch=settings.max_batch) for transport in transports],
             chain_id=chain_id,
             settings=settings,
-            session=session,
             clock=clock,
         )
         try:
@@ -123,14 +123,12 @@ class RpcClient:
     @property
     def can_subscribe(self) -> bool:
         """True if an endpoint is a WebSocket."""
-        return any(isinstance(one.transport, WebSocketTransport) for one in self._endpoints)
+        return any(isinstance(one.transport, AnnouncingTransport) for one in self._endpoints)
 
     async def aclose(self) -> None:
         """Close all connections."""
         for endpoint in self._endpoints:
             await endpoint.transport.aclose()
-        if self._session is not None:
-            await self._session.close()
 
     async def batch(self, requests: Sequence[RpcRequest]) -> list[RpcAnswer]:
         """Return the answers in the order asked. Raises UpstreamError when no endpoint answers in
@@ -200,14 +198,14 @@ class RpcClient:
         candidates = [
             one
             for one in sorted(self._endpoints, key=lambda one: one.health.score_s)
-            if isinstance(one.transport, WebSocketTransport)
+            if isinstance(one.transport, AnnouncingTransport)
             and not one.is_excluded(now_s=self._clock.now_s())
         ]
         if not candidates:
             raise UpstreamError(service=self.services, reason="no WebSocket endpoint to subscribe")
         endpoint = candidates[0]
         transport = endpoint.transport
-        if not isinstance(transport, WebSocketTransport):
+        if not isinstance(transport, AnnouncingTransport):
             raise TypeError(transport)
         try:
             await self._verify(endpoint)
@@ -315,6 +313,12 @@ class RpcClient:
             )
             for one in self._endpoints
         }
+
+
+def _open_websocket(url: str, *, service: str, limits: TransportLimits) -> Transport:
+    from core.rpc.websocket import WebSocketTransport  # noqa: PLC0415 - most nodes are HTTP
+
+    return WebSocketTransport(url, service=service, limits=limits)
 
 
 def _pause_s(endpoint: Endpoint, *, tries: int, now_s: float) -> float:

@@ -4,12 +4,11 @@ Errors never contain more of an endpoint's address than host and port, as the re
 """
 
 import logging
-from io import BytesIO
-from typing import Protocol
+from collections.abc import AsyncIterator
+from typing import Protocol, runtime_checkable
 from urllib.parse import urlsplit
 
-import aiohttp
-from msgspec import Struct
+from msgspec import Raw, Struct
 
 from core.errors import ConfigError, UpstreamError
 from core.rpc.failures import (
@@ -18,6 +17,9 @@ from core.rpc.failures import (
     HttpStatusError,
     RateLimitedError,
 )
+from core.rpc.http_connection import ConnectionPool
+from core.rpc.http_response import Response, ResponseError, ResponseTooLongError
+from core.rpc.wire import Message
 
 _SCHEMES = {"http": 80, "https": 443, "ws": 80, "wss": 443}
 _HTTP_TOO_MANY = 429
@@ -44,12 +46,21 @@ class Transport(Protocol):
         keys."""
         ...
 
-    async def exchange(self, body: bytes, *, ids: range) -> bytes:
+    async def exchange(self, body: bytes, *, ids: range) -> Message:
         """Send one message and return its answer. `ids` are those of its requests."""
         ...
 
     async def aclose(self) -> None:
         """Close the connection."""
+        ...
+
+
+@runtime_checkable
+class AnnouncingTransport(Transport, Protocol):
+    """Transport over which a node announces events by itself."""
+
+    def announcements(self, topic: str, *, first_id: int) -> AsyncIterator[Raw]:
+        """Subscribe (`eth_subscribe`) and yield the events. Raises UpstreamError when it ends."""
         ...
 
 
@@ -61,7 +72,8 @@ def name_endpoint(url: str, *, source: str) -> str:
     try:
         parts = urlsplit(url)
         port = parts.port
-    except ValueError:
+        (parts.hostname or "").encode("idna")
+    except ValueError:  # also of a host name that cannot be written in ASCII
         raise ConfigError(source=source, key="url", reason="not a URL") from None
     if parts.scheme not in _SCHEMES or not parts.hostname:
         raise ConfigError(source=source, key="url", reason="not an http, https, ws or wss URL")
@@ -70,23 +82,18 @@ def name_endpoint(url: str, *, source: str) -> str:
 
 def describe(error: BaseException) -> str:
     """Return the reason of an error, without the texts of libraries that quote whole addresses."""
-    if isinstance(error, aiohttp.ClientConnectorError):
-        error = error.os_error
     if isinstance(error, OSError) and error.strerror:
         return error.strerror
     return type(error).__name__
 
 
 class HttpTransport:
-    """POSTs over kept-alive connections of a shared session."""
+    """POSTs over connections that are kept open."""
 
-    def __init__(
-        self, url: str, *, service: str, session: aiohttp.ClientSession, limits: TransportLimits
-    ) -> None:
-        self._url = url
+    def __init__(self, url: str, *, service: str, limits: TransportLimits) -> None:
         self._service = service
-        self._session = session
         self._limits = limits
+        self._connections = ConnectionPool(url)
 
     def __repr__(self) -> str:
         return f"HttpTransport({self._service})"
@@ -96,63 +103,42 @@ class HttpTransport:
         """Return host and port."""
         return self._service
 
-    async def exchange(self, body: bytes, *, ids: range) -> bytes:
+    async def exchange(self, body: bytes, *, ids: range) -> Message:
         """POST the message and return its answer. `ids` is not used: HTTP pairs request and
         answer."""
         del ids
+        limits = self._limits
         try:
-            # No redirects: they would send the request, and its key, to another host.
-            async with self._session.post(
-                self._url,
-                # As a stream: aiohttp writes bytes at once, and batches of simulations are large.
-                data=BytesIO(body),
-                headers={"Content-Type": "application/json"},
-                timeout=_timeouts(self._limits.timeout_s),
-                allow_redirects=False,
-            ) as response:
-                return await self._read(response)
+            response = await self._connections.post(
+                body, most_bytes=limits.max_response_bytes, timeout_s=limits.timeout_s
+            )
         except TimeoutError:
-            reason = f"no answer within {self._limits.timeout_s:g} s"
+            reason = f"no answer within {limits.timeout_s:g} s"
             raise AnswerTimeoutError(service=self._service, reason=reason) from None
-        except (aiohttp.ClientError, OSError) as error:
+        except ResponseTooLongError as error:
+            raise AnswerTooLargeError(service=self._service, reason=str(error)) from None
+        except ResponseError as error:
+            raise UpstreamError(service=self._service, reason=str(error)) from None
+        except OSError as error:
             raise UpstreamError(service=self._service, reason=describe(error)) from None
+        return self._read(response)
 
     async def aclose(self) -> None:
-        """Do nothing: the session's owner closes it."""
+        """Close the connections."""
+        self._connections.close()
 
-    async def _read(self, response: aiohttp.ClientResponse) -> bytes:
+    def _read(self, response: Response) -> Message:
         if response.status == _HTTP_TOO_MANY:
             raise RateLimitedError(
                 service=self._service,
                 reason="HTTP 429",
-                retry_after_s=parse_retry_after(response.headers.get("Retry-After")),
+                retry_after_s=parse_retry_after(response.headers.get("retry-after")),
             )
-        body = await self._read_bounded(response)
         # Some nodes send JSON-RPC errors with an HTTP error status: the body is more precise.
-        if response.status >= _HTTP_REDIRECT and b'"jsonrpc"' not in body:
+        # No redirect is followed: it would send the request, and its key, to another host.
+        if response.status >= _HTTP_REDIRECT and b'"jsonrpc"' not in response.body:
             raise HttpStatusError(service=self._service, status=response.status)
-        return body
-
-    async def _read_bounded(self, response: aiohttp.ClientResponse) -> bytes:
-        most = self._limits.max_response_bytes
-        parts: list[bytes] = []
-        size = 0
-        async for part in response.content.iter_any():
-            size += len(part)
-            if size > most:
-                response.close()
-                raise AnswerTooLargeError(service=self._service, reason=f"over {most} bytes")
-            parts.append(part)
-        return b"".join(parts)
-
-
-def open_session() -> aiohttp.ClientSession:
-    """Return a session that keeps connections and drops cookies."""
-    return aiohttp.ClientSession(
-        connector=aiohttp.TCPConnector(limit_per_host=32, keepalive_timeout=30),
-        cookie_jar=aiohttp.DummyCookieJar(),
-        headers={"Accept-Encoding": "gzip, deflate"},
-    )
+        return response.body
 
 
 def parse_retry_after(header: str | None) -> float | None:
@@ -162,9 +148,3 @@ def parse_retry_after(header: str | None) -> float | None:
     except ValueError:
         return None
     return seconds if seconds is not None and 0 <= seconds < float("inf") else None
-
-
-def _timeouts(total_s: float) -> aiohttp.ClientTimeout:
-    return aiohttp.ClientTimeout(
-        total=total_s, connect=total_s, sock_connect=min(total_s, 5.0), sock_read=total_s
-    )

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from core.errors import UpstreamError
 from core.rpc.failures import BatchRefusedError, MalformedAnswerError, RateLimitedError
 from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest
 from core.rpc.ranges import is_address_refusal, is_range_refusal
@@ -46,6 +47,19 @@ class _Reply(msgspec.Struct):
     error: _Error | None = None
 
 
+Message = bytes | bytearray
+"""One message as it was received. It is not changed any more: answers are parts of it."""
+
+_FIRST_BYTES = 64
+_LONG_BYTES = 128 * 1024
+"""Messages from which on a long list is left unread: reading all bytes of one costs a fifth of what
+decoding its logs does."""
+_EDGE_BYTES = 32 * 1024
+"""Of a long message: where a list may begin or end."""
+_LIST_BEGINS, _LIST_ENDS = b'"result":[{', b"}]}"
+"""With the key before the list, and the end of the answer behind it."""
+_NO_LIST = b"[]"
+
 _one = msgspec.json.Decoder(_Reply)
 _many = msgspec.json.Decoder(list[_Reply])
 
@@ -62,14 +76,46 @@ def encode_requests(requests: Sequence[RpcRequest], *, first_id: int) -> bytes:
     return msgspec.json.encode(messages[0] if len(messages) == 1 else messages)
 
 
-def decode_answers(body: bytes, *, first_id: int, count: int, service: str) -> list[RpcAnswer]:
+def decode_answers(body: Message, *, first_id: int, count: int, service: str) -> list[RpcAnswer]:
     """Decode the answers into the order of the requests, in whatever order the node sent them.
 
+    A long list of objects may come back unread: who decodes it will find out whether it is JSON.
     Raises MalformedAnswerError for anything but exactly one answer to each id, BatchRefusedError
     and RateLimitedError where one error object answers the message as a whole.
     """
+    if len(body) >= _LONG_BYTES:
+        try:
+            return _decode_around_list(body, first_id=first_id, count=count, service=service)
+        except UpstreamError:
+            pass  # the list is none, or not the only one: all is read
+    return _decode_all(body, first_id=first_id, count=count, service=service)
+
+
+def _decode_around_list(
+    body: Message, *, first_id: int, count: int, service: str
+) -> list[RpcAnswer]:
+    """Decode a message in which one result is a list of objects, but for that list.
+
+    With an empty list in its place the rest must be the answers to all requests, and no other
+    result an empty list. Raises UpstreamError otherwise.
+    """
+    first = body.find(_LIST_BEGINS, 0, _EDGE_BYTES) + len(_LIST_BEGINS) - len("[{")
+    end = body.rfind(_LIST_ENDS, -_EDGE_BYTES) + len("}]")
+    short = bytes(body[:first]) + _NO_LIST + bytes(body[end:])
+    if not 0 < first < end or len(short) > 2 * _EDGE_BYTES:
+        raise MalformedAnswerError(service=service, reason="no long list")
+    answers = _decode_all(short, first_id=first_id, count=count, service=service)
+    places = [at for at, one in enumerate(answers) if one == msgspec.Raw(_NO_LIST)]
+    if len(places) != 1:
+        raise MalformedAnswerError(service=service, reason="several empty lists")
+    answers[places[0]] = msgspec.Raw(memoryview(body)[first:end])
+    return answers
+
+
+def _decode_all(body: Message, *, first_id: int, count: int, service: str) -> list[RpcAnswer]:
     try:
-        is_list = body.lstrip()[:1] == b"["
+        # Without a copy of the whole, unless it begins with that many blanks.
+        is_list = (body[:_FIRST_BYTES].lstrip() or body.lstrip())[:1] == b"["
         replies = _many.decode(body) if is_list else [_one.decode(body)]
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise MalformedAnswerError(service=service, reason=f"not JSON-RPC: {error}") from None

@@ -19,6 +19,9 @@ ROUTES: tuple[tuple[str, str], ...] = (
     ("GET", "/schema/openapi.json"),
     ("GET", "/schema/nothing"),
     ("GET", "/"),
+    ("GET", "/search?q=nothing"),
+    ("GET", "/robots.txt"),
+    ("GET", "/browse"),
     ("GET", "/assets/pages.css"),
     ("GET", "/login"),
     ("GET", "/login/callback"),
@@ -28,6 +31,7 @@ ROUTES: tuple[tuple[str, str], ...] = (
     ("POST", "/dashboard/keys/1/revoke"),
     ("GET", "/t"),
     ("GET", f"/t/1/{TOKEN}"),
+    ("GET", f"/t/1/{TOKEN}/card.png"),
     ("POST", f"/t/1/{TOKEN}"),
 )
 """Method and target. `tests/api/test_methods.py` holds it to be whole."""

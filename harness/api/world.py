@@ -7,6 +7,7 @@ from typing import Any
 import httpx
 import msgspec
 
+from analysis.pipeline.analyser import KnownReport
 from api.app import create_app
 from api.deps import ApiDeps, ChainState
 from api.serving.cached_answer_app import CachedAnswerApp
@@ -18,18 +19,21 @@ from core.report import Report
 from harness.api.samples import LIQUID_USD, MINED_AT_S, TOKEN, make_report
 from harness.clock import HandClock
 from sql.ledger import Calls, Ledger, utc_day
+from sql.reports import read_report
+from sql.store import Store
 
 PLANS = load_plans()
 
 CLIENT = "203.0.113.7"
 
 
-def make_chain(chain_id: int, slug: str) -> Chain:
+def make_chain(chain_id: int, slug: str, *aliases: str) -> Chain:
     """A chain with twelve-second blocks and nothing on it."""
     anchor = Anchor(address=TOKEN, symbol="ANY", decimals=18)
     return Chain(
         id=chain_id,
         slug=slug,
+        aliases=aliases,
         display_name=slug,
         block_time_s=12.0,
         clock="own",
@@ -44,11 +48,17 @@ def make_chain(chain_id: int, slug: str) -> Chain:
     )
 
 
+CHAINS = (make_chain(1, "ethereum"), make_chain(56, "chain_56"))
+
+
 class ScriptedAnalysis:
     """Answers what it was told to, and notes what it was asked."""
 
     def __init__(self) -> None:
         self.outcome: Report | Exception = make_report()
+        self.known = KnownReport(report=None, is_recent=False, is_running=False)
+        self.store: Store | None = None
+        """Where reports are recalled from, all of them recent. None: `known` is told of any."""
         self.asked: list[dict[str, Any]] = []
         self.was_asked = asyncio.Event()
         self.gate = asyncio.Event()
@@ -65,6 +75,13 @@ class ScriptedAnalysis:
         if isinstance(self.outcome, Exception):
             raise self.outcome
         return self.outcome
+
+    async def recall(self, chain: str, address: Address, /) -> KnownReport:
+        if self.store is None:
+            return self.known
+        chain_id = next(one.id for one in CHAINS if one.slug == chain)
+        report = read_report(self.store, chain_id=chain_id, address=address)
+        return KnownReport(report=report, is_recent=report is not None, is_running=False)
 
 
 class World:
@@ -97,7 +114,7 @@ class World:
         plain: dict[str, Any] = {
             "analysis": self.analysis,
             "ledger": self.ledger,
-            "chains": (make_chain(1, "ethereum"), make_chain(56, "chain_56")),
+            "chains": (make_chain(1, "ethereum", "eth"), make_chain(56, "chain_56", "bsc", "bnb")),
             "served": frozenset({"ethereum"}),
             "plans": PLANS,
             "settings": ApiSettings(),

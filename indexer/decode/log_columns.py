@@ -121,8 +121,9 @@ class LogColumns(msgspec.Struct, frozen=True, eq=False):
 
     def in_block(self, number: int) -> "LogColumns":
         """Return the logs of one block; positions are counted anew."""
-        kept = [group.take(group.block_number == number) for group in self.groups]
-        return LogColumns(_renumbered([group for group in kept if len(group)]))
+        rows = [np.flatnonzero(group.block_number == number) for group in self.groups]
+        own = zip(self.groups, rows, strict=True)
+        return LogColumns(_renumbered([group.take(some) for group, some in own if some.size]))
 
     def only_topics(self, topics: Iterable[bytes]) -> "LogColumns":
         """Return the logs with one of these as topic 0; positions are counted anew."""

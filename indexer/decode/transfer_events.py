@@ -3,8 +3,8 @@
 import msgspec
 import numpy as np
 
-from core.abi import topic_of
 from core.arrays import BoolArray, ByteArray, IndexArray, Int32Array, Int64Array
+from core.event_signatures import parse_event
 from indexer.decode.log_columns import (
     ADDRESS_BYTES,
     WORD_BYTES,
@@ -15,7 +15,9 @@ from indexer.decode.log_columns import (
 from indexer.decode.undecoded import UndecodedLogs
 from indexer.decode.words import is_address, to_address, topic, word
 
-TRANSFER_TOPIC = topic_of("Transfer(address,address,uint256)")
+TRANSFER_TOPIC = parse_event(
+    "Transfer(address indexed from,address indexed to,uint256 value)"
+).topic0
 """Source: EIP-20. EIP-721 has the same topic, with its third argument indexed too."""
 
 _TOPIC0 = bytes.fromhex(TRANSFER_TOPIC[2:])

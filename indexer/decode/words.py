@@ -125,8 +125,11 @@ def _sum_of_limbs(limbs: Uint64Array) -> FloatArray:
 
 
 def _is_zero(part: ByteArray) -> BoolArray:
-    """True where all bytes of a row are zero. Compared four at a time where they divide so."""
-    whole = np.ascontiguousarray(part)
-    wide = whole.view(np.uint32) if part.shape[1] % 4 == 0 else whole
-    none: BoolArray = np.bitwise_or.reduce(wide, axis=1) == 0
+    """True where all bytes of a row are zero. Compared four at a time where they divide so, and
+    column by column, as numpy takes several times as long along short rows."""
+    wide = part.view(np.uint32) if part.shape[1] % 4 == 0 else part
+    bits = wide[:, 0].copy()
+    for at in range(1, wide.shape[1]):
+        bits |= wide[:, at]
+    none: BoolArray = bits == 0
     return none

@@ -15,7 +15,7 @@ from sql.columns import blob
 from sql.duckdb_import.old_store import Cells, OldStore
 from sql.finalization import finalize_rows
 from sql.history_tables import write_history
-from sql.pool_tables import find_pool, insert_pools
+from sql.pool_tables import find_pools, insert_pools
 from sql.reports import NextRefresh, write_report
 from sql.rows import (
     BlockRow,
@@ -200,7 +200,7 @@ def _write_tokens(tx: Transaction, rows: Sequence[Cells]) -> None:
 def _write_trades(tx: Transaction, rows: Sequence[Cells]) -> None:
     stored = []
     for _, chain_id, block_number, log_index, time_s, pool_key, amount0, amount1 in rows:
-        pool = find_pool(tx, chain_id=chain_id, pool_key=pool_key)
+        pool = find_pools(tx, chain_id=chain_id, pool_keys=(pool_key,)).get(pool_key)
         if pool is not None:
             place = (chain_id, block_number, log_index)
             stored.append((*place, pool.pool_no, time_s, amount0, amount1))

@@ -4,12 +4,13 @@ The note tells a range that came but is not yet in the serving state's balances 
 not come: who fills ranges reads `list_bulks` after a crash.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
 import msgspec
-import pyarrow as pa
+import numpy as np
+import numpy.typing as npt
 
 from core.errors import StoreError
 from sql.lake.durable import put_on_disk
@@ -24,6 +25,12 @@ TRANSFER_COLUMNS_IN: Final = (
 )
 """Columns that a caller hands over. Of an address: its highest 32, middle 64 and lowest 64 bits. Of
 an amount: four 64-bit words, the lowest first."""
+
+
+TOKEN_COLUMNS_IN: Final = ("token_id", "high", "mid", "low")
+
+LakeColumns = Mapping[str, npt.NDArray[np.generic]]
+"""Columns by name: numbers only, as DuckDB looks at each text or object from Python by itself."""
 
 
 class BulkRange(msgspec.Struct, frozen=True, kw_only=True):
@@ -68,15 +75,21 @@ class _File(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def append_transfers(
-    lake: Lake, bulk: BulkRange, *, transfers: object, tokens: object, stored: FinalBatches | None
+    lake: Lake,
+    bulk: BulkRange,
+    *,
+    transfers: LakeColumns,
+    tokens: LakeColumns,
+    stored: FinalBatches | None,
 ) -> BulkNote:
     """Write the transfers of a range and note it, in one transaction.
 
-    `transfers` and `tokens` are tables as DuckDB takes them: Arrow, polars, or a dict of numpy
-    columns. Transfers have TRANSFER_COLUMNS_IN; tokens have `token_id` and `token` (0x text) of
-    each token in them. Rows that the lake or the serving state holds already are left out, by block
-    and log index; `stored` is the serving state (None: the store has none). Raises StoreError, with
-    nothing written, also for rows outside the range or of a token that was not told.
+    `transfers` have TRANSFER_COLUMNS_IN, and their rows are by token (its text), block and log
+    index: files are sorted, and this order is kept. `tokens` have TOKEN_COLUMNS_IN of each token in
+    them. Rows that the lake or the serving state holds already are left out, by
+    block and log index; `stored` is the serving state (None: the store has none). Raises
+    StoreError, with nothing written, also for rows outside the range or of a token that was not
+    told.
     """
     numbers = msgspec.structs.asdict(bulk)
     stream = str(numbers.pop("stream"))
@@ -113,14 +126,12 @@ def _check(tx: LakeTransaction, lake: Lake, bulk: BulkRange) -> int:
     return found.rows
 
 
-def _keys_table(keys: Sequence[tuple[int, int]]) -> pa.Table:
-    """Return (block, log index) as a table with these names and types, also when there are none."""
-    return pa.table(
-        {
-            "block_number": pa.array([key[0] for key in keys], pa.int64()),
-            "log_index": pa.array([key[1] for key in keys], pa.int32()),
-        }
-    )
+def _keys_table(keys: Sequence[tuple[int, int]]) -> LakeColumns:
+    """Return (block, log index) as columns."""
+    return {
+        "block_number": np.array([key[0] for key in keys], np.int64),
+        "log_index": np.array([key[1] for key in keys], np.int32),
+    }
 
 
 def list_bulks(lake: Lake, *, above: int = 0) -> list[BulkNote]:

@@ -52,7 +52,9 @@ class FinalEvents:
     def opened_lake(self) -> Lake:
         """Return the lake, created if needed. Raises StoreError."""
         if self._lake is None:
-            self._lake = Lake.open(self._files, memory_mb=_MEMORY_MB, sees_serving=False)
+            self._lake = Lake.open(
+                self._files, memory_mb=_MEMORY_MB, sees_serving=False, preserve_order=True
+            )
         return self._lake
 
     def close(self) -> None:

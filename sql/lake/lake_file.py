@@ -12,7 +12,12 @@ import msgspec
 
 from core.errors import StoreError
 from sql.lake.extensions import extension_paths, sql_text
-from sql.lake.lake_statements import load_lake_migrations, load_lake_statement, load_layout
+from sql.lake.lake_statements import (
+    load_lake_migrations,
+    load_lake_statement,
+    load_layout,
+    load_options,
+)
 from sql.lake.store_identity import read_serving_id, tie_lake
 from sql.store_files import StoreFiles
 
@@ -44,11 +49,13 @@ class Lake:
         *,
         memory_mb: int = MEMORY_MB,
         spill: Path | None = None,
+        preserve_order: bool = False,
         sees_serving: bool = True,
     ) -> "Lake":
         """Open the lake of a store, creating it if needed.
 
         spill: folder for what does not fit into memory. None: the one that all who append share.
+        preserve_order: rows are inserted in the order in which they come.
         sees_serving: the serving state is attached as well, read-only, if there is one. Not for a
         process that writes it, too: DuckDB has a SQLite of its own, and where that closes a file,
         this process loses its locks on it. Raises StoreError, also for a lake that a newer release
@@ -58,7 +65,9 @@ class Lake:
         with _translated(files):
             files.lake_data.mkdir(parents=True, exist_ok=True)
             connection = connect_duckdb(
-                memory_mb=memory_mb, spill=str(spill or files.lake_spill), preserve_order=False
+                memory_mb=memory_mb,
+                spill=str(spill or files.lake_spill),
+                preserve_order=preserve_order,
             )
             try:
                 sees_serving = sees_serving and files.serving.exists()
@@ -91,16 +100,8 @@ class Lake:
 
         Raises StoreError, also for any DuckDB error in the block.
         """
-        with self._turn, _translated(self.files):
-            self._connection.begin()
-            try:
-                yield LakeTransaction(self._connection)
-                self._connection.commit()
-            except BaseException:
-                # After a failed commit there is no transaction left to roll back.
-                with suppress(duckdb.Error):
-                    self._connection.rollback()
-                raise
+        with self._turn, _translated(self.files), _transaction(self._connection):
+            yield LakeTransaction(self._connection)
 
     def fetch(self, query: str, row: type[T], /, **params: object) -> list[T]:
         """Return all rows of a statement as structs. Raises StoreError."""
@@ -151,7 +152,7 @@ class LakeTransaction:
 
     @contextmanager
     def frames(self, frames: Mapping[str, object]) -> Iterator[None]:
-        """Register Arrow tables under these names for the statements in the block."""
+        """Register dicts of numpy columns under these names for the statements in the block."""
         for name, frame in frames.items():
             self._connection.register(name, frame)
         try:
@@ -202,6 +203,19 @@ def locked(files: StoreFiles) -> Iterator[None]:
         yield
 
 
+@contextmanager
+def _transaction(connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
+    connection.begin()
+    try:
+        yield
+        connection.commit()
+    except BaseException:
+        # After a failed commit there is no transaction left to roll back.
+        with suppress(duckdb.Error):
+            connection.rollback()
+        raise
+
+
 def _lake_url(files: StoreFiles) -> str:
     return f"ducklake:sqlite:{files.lake}"
 
@@ -215,11 +229,15 @@ def _migrate(connection: duckdb.DuckDBPyConnection, files: StoreFiles) -> None:
     if version == len(known):
         return
     # Options cannot be set in the transaction that makes their table. Where a process ends before
-    # the version is written, the next one does all of it again, which changes nothing.
-    for migration in known[version:]:
-        connection.execute(migration.text)
-    connection.execute(load_layout())
-    connection.execute(load_lake_statement("write_version"), {"version": len(known)})
+    # the version is written, the next one does all of it again, which changes nothing. One by one,
+    # each of the forty statements would be a commit to the catalogue, and read all of it anew.
+    with _transaction(connection):
+        for migration in known[version:]:
+            connection.execute(migration.text)
+        connection.execute(load_layout())
+    with _transaction(connection):
+        connection.execute(load_options())
+        connection.execute(load_lake_statement("write_version"), {"version": len(known)})
 
 
 def _read_version(connection: duckdb.DuckDBPyConnection) -> int:

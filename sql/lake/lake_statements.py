@@ -37,3 +37,9 @@ def scan_text(name: str, **numbers: int) -> str:
 def load_layout() -> str:
     """Return the script that partitions and sorts the tables of a new lake."""
     return (_HERE / "layout.sql").read_text(encoding="utf-8")
+
+
+@cache
+def load_options() -> str:
+    """Return the script that says how files of a new lake are written."""
+    return (_HERE / "options.sql").read_text(encoding="utf-8")

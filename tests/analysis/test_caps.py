@@ -9,7 +9,7 @@ from analysis.static.token_model.cap_rules import (
     ComputationStep,
     TransferBranch,
 )
-from analysis.token.cap_evaluation import with_caps
+from analysis.token.cap_evaluation import CapInput, with_caps
 from analysis.token.contract_clock import Reading
 from core.fields.static_findings import StaticFindings
 from core.primitives import Hash32, RawAmount
@@ -28,7 +28,8 @@ def in_force(
     rule = CapRule(steps=steps, choices=(refusing,), starts=(0,), constant=None)
     words = {} if held is None else {SLOT: held}
     rules = CapRules(trading=rule)
-    found = with_caps(CAPPED, rules, words, supply_raw=RawAmount(1000), clock=clock)
+    caps = CapInput(rules=rules, words=words, supply_raw=RawAmount(1000), clock=clock)
+    found = with_caps(CAPPED, caps)
     return found.has_trading_cap
 
 
@@ -102,5 +103,6 @@ def test_the_clock_decides_where_it_was_read() -> None:
 @pytest.mark.parametrize("told", [True, False, None])
 def test_without_a_rule_it_is_what_the_code_tells(told: bool | None) -> None:
     static = StaticFindings(has_trading_cap_functionality=told, has_trading_cap=None)
-    found = with_caps(static, CapRules(), {}, supply_raw=RawAmount(1), clock=None)
+    caps = CapInput(rules=CapRules(), words={}, supply_raw=RawAmount(1), clock=None)
+    found = with_caps(static, caps)
     assert found.has_trading_cap is told

@@ -8,8 +8,9 @@ import httpx
 import pytest
 
 from harness.api.world import Get, World
+from sql.store import Store
 from tests.api.people import Browser, Provider, Street
-from tests.sql.empty_files import new_ledger
+from tests.sql.empty_files import new_ledger, new_store
 
 
 @pytest.fixture
@@ -36,6 +37,15 @@ def get(world: World, client: httpx.AsyncClient) -> Get:
         return await client.get(f"/token/1/{rest}", headers={"X-API-Key": key})
 
     return ask
+
+
+@pytest.fixture
+def store(tmp_path: Path, world: World) -> Iterator[Store]:
+    """The store that searches read, and the analysis recalls from."""
+    opened = new_store(tmp_path / "assay")
+    world.analysis.store = opened
+    yield opened
+    opened.close()
 
 
 @pytest.fixture(scope="session")

@@ -68,6 +68,7 @@ class Browser:
     """What one person looks through: it keeps cookies and fills in forms."""
 
     def __init__(self, app: CachedAnswerApp) -> None:
+        self.app = app
         ours = httpx.ASGITransport(
             app=app,  # type: ignore[arg-type]  # the two name the ASGI types differently
             client=(CLIENT, 40_000),
@@ -183,7 +184,13 @@ class Street:
 
     def browser(self, **changes: Any) -> Browser:
         """A fresh one; `changes` are to how its application is registered."""
-        app = self._world.make_app(oidc=self._provider.client(**changes))
+        return self._opened_on(self._world.make_app(oidc=self._provider.client(**changes)))
+
+    def browser_of(self, **changes: Any) -> Browser:
+        """A fresh one; `changes` are to its application itself."""
+        return self._opened_on(self._world.make_app(oidc=self._provider.client(), **changes))
+
+    def _opened_on(self, app: CachedAnswerApp) -> Browser:
         self._world.keep(app)
         self._opened.append(Browser(app))
         return self._opened[-1]

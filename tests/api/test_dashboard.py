@@ -48,8 +48,8 @@ async def test_what_a_key_used_is_shown(world: World, browser: Browser) -> None:
     world.count(1, 31, at_s=now_s)
     world.count(1, 1_000, at_s=now_s - 400 * 86_400)
     rows = (await browser.client.get(f"{PUBLIC}/dashboard")).text
-    assert rows.count('<td class="number">31</td>') == 2
-    assert '<td class="number">1031</td>' in rows
+    assert rows.count(">31</td>") == 2
+    assert ">1031</td>" in rows
 
 
 async def test_the_sixth_live_key_is_refused(browser: Browser) -> None:

@@ -195,7 +195,7 @@ async def test_a_plan_that_may_recompute_does(world: World, get: Get, plan: str)
 # --- form of the request -----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("chain", ["2", "Ethereum", "01", "bitcoin", "chain_1"])
+@pytest.mark.parametrize("chain", ["2", "ether", "01", "bitcoin", "chain_1"])
 @pytest.mark.parametrize("tail", ["", "/summary"])
 async def test_an_unknown_chain(
     world: World, client: httpx.AsyncClient, chain: str, tail: str
@@ -206,14 +206,14 @@ async def test_an_unknown_chain(
         "detail": [
             {
                 "loc": ["path", "chain"],
-                "msg": "Unknown chain; one of ethereum (1), chain_56 (56).",
+                "msg": "Unknown chain; one of ethereum (1, eth), chain_56 (56, bsc, bnb).",
                 "type": "unknown_chain",
             }
         ]
     }
 
 
-@pytest.mark.parametrize("chain", ["56", "chain_56"])
+@pytest.mark.parametrize("chain", ["56", "chain_56", "bsc", "BNB"])
 async def test_a_chain_that_is_not_served_here(
     world: World, client: httpx.AsyncClient, chain: str
 ) -> None:

@@ -55,8 +55,8 @@ async def test_every_number_of_a_plan_is_that_of_the_plan(world: World) -> None:
 async def test_it_names_the_chains_and_which_are_served(world: World) -> None:
     client = world.client(served=frozenset({"chain_56"}))
     assert section(await text_of(client), "Chains") == [
-        "- ethereum (1): ethereum, not here",
-        "- chain_56 (56): chain_56",
+        "- ethereum (1, eth): ethereum, not here",
+        "- chain_56 (56, bsc, bnb): chain_56",
     ]
 
 

@@ -71,9 +71,9 @@ async def test_each_tool_says_what_its_route_says(world: World, mode: str, form:
             )
             assert await call(client, "usage") == (False, await route("/usage"))
             _, chains = await call(client, "list_chains")
-            assert [(c["chain"], c["chain_id"], c["is_served"]) for c in chains] == [
-                ("ethereum", 1, True),
-                ("chain_56", 56, False),
+            assert [(c["chain"], c["chain_id"], c["aliases"], c["is_served"]) for c in chains] == [
+                ("ethereum", 1, ["eth"], True),
+                ("chain_56", 56, ["bsc", "bnb"], False),
             ]
 
 

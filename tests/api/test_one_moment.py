@@ -197,8 +197,8 @@ async def test_an_older_analysis_that_ends_last_does_not_undo_a_refresh(world: W
     newer = await answers.snapshot(chain="ethereum", address=TOKEN, refresh=True)
     world.analysis.outcome = make_report(symbol="OLD")
     slow.set()
-    assert await older is newer
-    assert await answers.snapshot(chain="ethereum", address=TOKEN) is newer
+    assert await older == newer
+    assert await answers.snapshot(chain="ethereum", address=TOKEN) == newer
 
 
 async def test_the_snapshot_is_what_the_answers_are_rendered_from(world: World) -> None:

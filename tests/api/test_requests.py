@@ -98,7 +98,9 @@ async def test_who_takes_tokens_says_so(client: httpx.AsyncClient, path: str) ->
 # --- chains and addresses ------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("named", ["1", "ethereum", "%31", "ethereu%6d"])
+@pytest.mark.parametrize(
+    "named", ["1", "ethereum", "%31", "ethereu%6d", "eth", "Ethereum", "%65TH"]
+)
 async def test_the_answer_names_the_slug_whatever_the_path_names(
     world: World, client: httpx.AsyncClient, named: str
 ) -> None:
@@ -113,7 +115,7 @@ async def test_a_chain_that_is_not_served_is_503_everywhere(
     world: World, client: httpx.AsyncClient
 ) -> None:
     key = {"X-API-Key": world.new_key()}
-    for path, chain in product(OF_A_CHAIN, ("56", "chain_56")):
+    for path, chain in product(OF_A_CHAIN, ("56", "chain_56", "bsc", "BNB")):
         response = await client.get(path.format(chain), headers=key)
         assert (response.status_code, list(response.json())) == (503, DETAIL)
 
@@ -129,8 +131,9 @@ async def test_a_chain_that_is_not_served_is_503_everywhere(
         "\N{ARABIC-INDIC DIGIT ONE}",
         "\N{FULLWIDTH DIGIT ONE}",
         "1 ",
-        "Ethereum",
-        "eth",
+        "ether",
+        "\N{KELVIN SIGN}eth",
+        "e th",
         "ethereum%00",
     ],
 )

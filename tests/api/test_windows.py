@@ -13,7 +13,9 @@ from limits.storage import MemoryStorage
 from limits.strategies import MovingWindowRateLimiter
 
 from api.auth import rate_windows as module
+from api.auth.public_limits import PublicLimits
 from api.auth.rate_windows import LocalWindows, SharedWindows, Window
+from config.settings_model import PublicSettings
 from core.secret import Secret
 from harness.api.samples import TOKEN
 from harness.api.world import World
@@ -145,6 +147,15 @@ async def test_two_processes_share_a_window(pair: tuple[SharedWindows, SharedWin
     assert full is not None
     assert full.retry_after_s in (10, 11)
     assert await call(first, "of another key") is None
+
+
+async def test_two_processes_share_the_analyses_of_people_without_a_key(
+    pair: tuple[SharedWindows, SharedWindows],
+) -> None:
+    limits = [PublicLimits(windows, PublicSettings(analyses_per_hour=2)) for windows in pair]
+    waits = [await limits[at % 2].take_analysis("203.0.113.7", "ethereum") for at in range(4)]
+    assert waits[:2] == [None, None]
+    assert all(wait_s is not None and 3_590 <= wait_s <= 3_601 for wait_s in waits[2:])
 
 
 async def test_a_key_that_calls_for_ever_takes_no_more_memory(

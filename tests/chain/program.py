@@ -1,13 +1,17 @@
 """`assay` as a process of its own, the way a person runs it."""
 
+import fcntl
 import os
+import pty
 import signal
 import socket
+import struct
 import subprocess
 import sys
+import termios
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TypeVar
 
@@ -64,6 +68,28 @@ def until(told: Callable[[], T | None]) -> T:
             return answer
         time.sleep(0.05)
     raise TimeoutError
+
+
+def run_on_terminal(*arguments: str, env: Mapping[str, str]) -> tuple[int, str]:
+    """To its end, on a terminal of its own: exit code, and all that the terminal was sent."""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, 120, 0, 0))
+    with subprocess.Popen(
+        _words(arguments),
+        cwd=PROJECT_ROOT,
+        env={**_environment(env), "TERM": "xterm-256color"},
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        start_new_session=True,
+    ) as process:
+        os.close(theirs)
+        sent = bytearray()
+        with suppress(OSError):  # how a terminal tells that nobody holds its other end
+            while part := os.read(ours, 65_536):
+                sent += part
+        os.close(ours)
+    return process.returncode, sent.decode()
 
 
 def session_members(session: int) -> list[int]:

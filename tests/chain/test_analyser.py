@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from analysis.background.due_tokens import DueTokenJob
-from analysis.pipeline.analyser import Analyser
+from analysis.pipeline.analyser import Analyser, KnownReport
 from analysis.pipeline.chain_context import ChainContext
 from analysis.pipeline.scan import ChainScanner
 from analysis.pipeline.store_adapter import ReportStore
@@ -111,6 +111,25 @@ async def test_who_is_too_early_gets_pending_and_the_next_the_answer(
     settled = await until_settled(scene, token)
     assert await scene.analyser.report(SLUG, token) == settled
     assert scene.node.heads_asked == 1  # and for the next, who finds it
+
+
+async def test_what_is_known_is_recalled_without_an_analysis(chain: Chain, scene: Scene) -> None:
+    token = chain.world.token("honest").address
+    nothing = KnownReport(report=None, is_recent=False, is_running=False)
+    assert await scene.analyser.recall(SLUG, token) == nothing
+    assert scene.node.heads_asked == 0
+    early = await scene.analyser.report(SLUG, token)
+    assert not early.token.is_settled
+    running = msgspec.structs.replace(nothing, is_running=True)
+    assert await scene.analyser.recall(SLUG, token) == running
+    scene.node.open.set()
+    settled = await until_settled(scene, token)
+    recent = await scene.analyser.recall(SLUG, token)
+    assert (recent.report, recent.is_recent) == (settled, True)
+    scene.clock.now_s += scene.settings.refresh_after_s + 1
+    old = KnownReport(report=settled, is_recent=False, is_running=False)
+    assert await scene.analyser.recall(SLUG, token) == old
+    assert scene.node.heads_asked == 1
 
 
 async def test_an_old_report_is_made_anew_and_refresh_does_not_wait_for_age(

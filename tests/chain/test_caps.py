@@ -16,7 +16,7 @@ from analysis.reads.block_reader import BlockReader
 from analysis.reads.node import Node
 from analysis.reads.revert_reason import decode_revert
 from analysis.static.analyse_code import CodeAnalysis, analyse_code
-from analysis.token.cap_evaluation import with_caps
+from analysis.token.cap_evaluation import CapInput, with_caps
 from analysis.token.cap_state import read_cap_words
 from analysis.token.deadline_state import read_clock_state
 from core.abi import call_data
@@ -142,13 +142,10 @@ async def found_now(node: Node, actors: Actors, found: CodeAnalysis) -> StaticFi
     reader = BlockReader(node, block=pin.hash)
     clock = await read_clock_state(reader, actors.token, found.clock_limits)
     words = await read_cap_words(reader, actors.token, found.cap_rules)
-    return with_caps(
-        found.findings,
-        found.cap_rules,
-        words,
-        supply_raw=RawAmount(SUPPLY),
-        clock=clock.reading,
+    caps = CapInput(
+        rules=found.cap_rules, words=words, supply_raw=RawAmount(SUPPLY), clock=clock.reading
     )
+    return with_caps(found.findings, caps)
 
 
 @pytest.mark.parametrize("build", NAMES)
@@ -235,7 +232,6 @@ async def test_a_constant_cap_counts_whatever_the_supply(chain: Chain, client: R
     code = runtimes()["ConstantCap", "0.8-opt"]
     found = analyse_code(code)
     for supply in (0, 10**18, SUPPLY):
-        now = with_caps(
-            found.findings, found.cap_rules, {}, supply_raw=RawAmount(supply), clock=None
-        )
+        caps = CapInput(rules=found.cap_rules, words={}, supply_raw=RawAmount(supply), clock=None)
+        now = with_caps(found.findings, caps)
         assert now.has_trading_cap is True

@@ -1,7 +1,12 @@
 """Protects the whole: the program as a person runs it, on a real node that also fails."""
 
+import csv
+import os
 import re
+import shlex
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -12,12 +17,19 @@ import msgspec
 import pytest
 
 from core.primitives import checksum
-from demo.anvil import AnvilNode
+from demo.anvil import PROJECT_ROOT, AnvilNode
 from demo.layout import World
 from demo.outside import run_outside
 from demo.overlay import write_overlay
 from demo.world import build_world
-from tests.chain.program import free_port, run, running, session_members, until
+from tests.chain.program import (
+    free_port,
+    run,
+    run_on_terminal,
+    running,
+    session_members,
+    until,
+)
 
 SETTINGS = """
 [rpc]
@@ -101,9 +113,32 @@ def test_the_demo_prints_a_line_that_works_and_leaves_nothing_behind() -> None:
         answer = httpx.get(url, headers={name: key}, timeout=30)
         assert answer.status_code == 200
         assert answer.json()["features"]["dex"]
+        _try_another_terminal(lines)
         process.send_signal(signal.SIGINT)
         process.wait(30)
         until(lambda: True if not session_members(process.pid) else None)
+
+
+def _try_another_terminal(lines: list[str]) -> None:
+    """What the demo says to export makes other commands work, and its page is there."""
+    printed = [line.strip() for line in lines if line.startswith(("export ASSAY_", "assay "))]
+    program = f'assay() {{ {shlex.quote(sys.executable)} -m assay "$@"; }}'
+    script = [program, *printed, 'assay sql "select count(*) > 0 from v_pools"']
+    said = subprocess.run(
+        ["/bin/sh", "-e", "-c", "\n".join(script)],
+        cwd=PROJECT_ROOT,
+        env={name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert said.returncode == 0, said.stdout + said.stderr
+    assert "fresh" in said.stdout
+    assert "[true]" in said.stdout
+    assert '"symbol":"TRAP"' in said.stdout
+    (page,) = (line.split()[1] for line in lines if line.startswith("page: "))
+    assert httpx.get(page, timeout=30).status_code == 200
 
 
 def test_unseen_tokens_are_judged_on_request(served: Served) -> None:
@@ -179,6 +214,54 @@ def test_one_process_owns_the_store(served: Served) -> None:
     second = run("serve", "--port", str(free_port()), env=served.deployment.env)
     assert second.returncode == 1
     assert "store.duckdb" in second.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "env", "has_card", "has_colours"),
+    [
+        ((), {}, True, True),
+        ((), {"NO_COLOR": "1"}, True, False),
+        (("--output", "card"), {}, True, True),
+        (("--output", "json"), {"NO_COLOR": "1"}, False, False),
+        (("--format", "summary"), {"NO_COLOR": "1"}, False, False),
+        (("--format", "summary", "--output", "csv"), {"NO_COLOR": "1"}, False, False),
+    ],
+)
+def test_a_terminal_gets_a_card(
+    deployment: Deployment,
+    options: tuple[str, ...],
+    env: dict[str, str],
+    has_card: bool,
+    has_colours: bool,
+) -> None:
+    address = checksum(deployment.world.token("sell_blocked").address)
+    code, sent = run_on_terminal("scan", "ETH", address, *options, env={**deployment.env, **env})
+    assert code == 0, sent
+    assert ("\x1b" in sent) is has_colours
+    assert ("What is wrong" in sent) is has_card
+    assert "TRAP" in sent or "summary" in options
+    assert address in sent
+    if has_card:
+        order = [
+            "only the owner can sell",
+            "What is wrong",
+            "Simulated sales",
+            "Not known",
+            "Pools",
+        ]
+        places = [sent.index(part) for part in order]
+        assert places == sorted(places)
+
+
+def test_a_pipe_gets_what_it_asks_for(deployment: Deployment) -> None:
+    address = checksum(deployment.world.token("honest").address)
+    card = run("scan", "eth", address, "--output", "card", env=deployment.env)
+    assert "Nothing tested stands against it" in card.stdout
+    assert "\x1b" not in card.stdout + card.stderr
+    table = run("scan", "eth", address, "--output", "csv", env=deployment.env)
+    (row,) = csv.DictReader(table.stdout.splitlines())
+    assert (row["chain"], row["contract_address"], row["symbol"]) == ("ethereum", address, "HONEST")
+    assert msgspec.json.decode(row["dex"])[0]["buy_success"] is True
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from config.chain_names import find_by_name, list_names
 from config.chains import Chain
 from config.load import BUILT_IN, choose_enabled, load_chains
 from config.settings import load_settings
@@ -23,6 +24,16 @@ CHAINS = [
     (42161, "chain_42161", "ethereum", ("WETH", "USDC", "USDT")),
     (43114, "chain_43114", "own", ("WAVAX", "USDC", "USDt")),
 ]
+
+# Names as people type them, of which answers give the slug.
+TYPED = {
+    "ethereum": ("ethereum", "eth", "1", "ETH", "Ethereum"),
+    "chain_56": ("chain_56", "56", "bsc", "bnb", "BSC"),
+    "chain_8453": ("chain_8453", "8453", "base", "Base"),
+    "chain_42161": ("chain_42161", "42161", "arbitrum", "arb"),
+    "chain_43114": ("chain_43114", "43114", "avalanche", "avax", "AVAX"),
+    "chain_4663": ("chain_4663", "4663", "robinhood"),
+}
 
 FACTORY = "0x5C69bEe701ef814a2B6a3EDD4B1652CB9cc5aA6f"
 STABLE = "0xdAC17F958D2ee523a2206206994597C13D831ec7"
@@ -56,6 +67,40 @@ def test_all_six_load_with_their_anchors() -> None:
         for chain in load_chains(None)
     ]
     assert loaded == CHAINS
+
+
+@pytest.mark.parametrize(("slug", "names"), TYPED.items())
+def test_a_chain_is_found_by_each_of_its_names(slug: str, names: tuple[str, ...]) -> None:
+    chains = load_chains(None)
+    assert {found.slug for name in names if (found := find_by_name(chains, name))} == {slug}
+    assert all(find_by_name(chains, name) for name in names)
+    assert f"{slug} ({names[1] if slug != 'ethereum' else 1}" in list_names(chains)
+
+
+@pytest.mark.parametrize("name", ["", "0", "01", "+1", "1.0", "mainnet", "eth ", "e", "bs\u017f"])
+def test_no_chain_is_found_by_another_name(name: str) -> None:
+    assert find_by_name(load_chains(None), name) is None
+
+
+@pytest.mark.parametrize(
+    ("line", "key", "reason"),
+    [
+        ('aliases = ["bsc"]', "chain.aliases", "bsc is also that of chain_56"),
+        ('aliases = ["chain_56"]', "chain.aliases", "chain_56 is also that of chain_56"),
+        ('aliases = ["eth", "eth"]', "chain.aliases", "eth is also that of ethereum"),
+        ('aliases = ["56"]', "chain.aliases[0]", "Expected `str` matching regex"),
+        ('aliases = ["ETH"]', "chain.aliases[0]", "Expected `str` matching regex"),
+        ("id = 56", "chain.id", "56 is also that of chain_56"),
+    ],
+)
+def test_a_name_of_two_chains_is_refused(ethereum: Path, line: str, key: str, reason: str) -> None:
+    (ethereum.parent / "chain_56.toml").write_text("[chain]\nblock_time_s = 1\n")
+    ethereum.write_text(f"[chain]\n{line}\n")
+    with pytest.raises(ConfigError) as refused:
+        load_chains(ethereum.parents[1])
+    assert refused.value.key == key
+    assert reason in str(refused.value)
+    assert "chain_56.toml" not in str(refused.value)
 
 
 @pytest.mark.parametrize("slug", [slug for _, slug, _, _ in CHAINS])

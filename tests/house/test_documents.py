@@ -9,6 +9,7 @@ import tomllib
 import click
 
 from assay import COMMANDS, cli
+from config.load import load_chains
 from config.settings import SETTINGS
 from tests.house.sources import PACKAGES, ROOT, WIRING, parsed, python_files
 
@@ -95,6 +96,20 @@ def test_help_and_completion_import_no_command() -> None:
         [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True
     ).stdout.split()
     assert not {"polars", "duckdb", "litestar", "msgspec", "rich", "commands"} & {*loaded}
+
+
+def test_the_documents_know_the_names_of_the_chains() -> None:
+    text = (ROOT / "docs" / "command-line.md").read_text(encoding="utf-8")
+    documented = table_rows(text.split("\n## Chains by name\n")[1].split("\n## ")[0])
+    assert documented == [
+        [
+            chain.display_name,
+            f"`{chain.slug}`",
+            str(chain.id),
+            ", ".join(f"`{alias}`" for alias in chain.aliases),
+        ]
+        for chain in load_chains(None)
+    ]
 
 
 def test_make_lists_every_target() -> None:

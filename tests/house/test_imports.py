@@ -69,8 +69,8 @@ FLOORS: dict[str, tuple[str, ...]] = {
         "background",
     ),
     "api": (
-        *("formats", "error_answers", "deps", "auth", "served_chains", "serving", "pages"),
-        *("sign_in", "mcp_server", "openapi", "routes", "app"),
+        *("formats", "error_answers", "deps", "auth", "served_chains", "serving", "search"),
+        *("pages", "sign_in", "mcp_server", "openapi", "routes", "app"),
     ),
 }
 """Folders and loose modules of a package, bottom first: imports between them only go down."""

@@ -66,7 +66,7 @@ def names_in(text: str) -> set[str]:
 def filled(text: str) -> dict[str, object] | list[object]:
     """A value that every column, limit and function takes, for each parameter of a statement."""
     names = names_in(text)
-    values: dict[str, object] = {name: "[]" if name == "others" else 1 for name in names}
+    values: dict[str, object] = {name: "[]" if name in LISTS else 1 for name in names}
     return values or [1] * code_of(text).count("?")
 
 
@@ -199,6 +199,9 @@ SORTS = {
     "pools/list_of_token": "ranks the pools of one token",
     "tokens/list_tracked": "lists all tokens of a chain",
 }
+LISTS = ("others", "pool_keys")
+"""Parameters that are JSON arrays."""
+
 SCANNED = re.compile(r"SCAN (?!json_each|ranked|known|\(subquery|CONSTANT)(\w+)")
 SEARCHED = re.compile(r"SEARCH (\w+) USING (?:COVERING )?(?:INDEX (\w+)|[A-Z ]+) \((\w+)=\?\)")
 """By one column alone. A chain, or a kind of tasks, may have any number of rows."""

@@ -37,6 +37,57 @@ def test_any_order_of_answers_is_put_right(order: list[int]) -> None:
     assert decode([answer(number) for number in order], count=8) == list(range(10, 18))
 
 
+def padded(count: int) -> list[dict[str, object]]:
+    """More bytes than a long message has at least; with brackets as texts may have them."""
+    return [{"name": f'"}}]}}{at}', "list": [{}]} for at in range(count)]
+
+
+LONG = padded(8_000)
+SHORT: list[object] = [7, "text", None, {"list": [{}]}, [{"a": 1}], []]
+
+
+@given(
+    rest=st.lists(st.sampled_from(SHORT), max_size=3),
+    order=st.permutations(range(4)),
+    is_spaced=st.booleans(),
+)
+def test_a_long_list_is_where_it_was_asked_for(
+    rest: list[object], order: list[int], is_spaced: bool
+) -> None:
+    """Wherever it stands, among whatever other answers, another list among them."""
+    results = [*rest, LONG]
+    numbered = [answer(10 + at, result=results[at]) for at in order if at < len(results)]
+    body: bytes = msgspec.json.encode(numbered)
+    if is_spaced:
+        body = b" " * 70 + msgspec.json.format(body, indent=1)
+    assert decode(body, count=len(results)) == results
+
+
+@pytest.mark.parametrize("key", ["result", "id", "error", "other"])
+def test_an_answer_that_goes_on_behind_a_long_list_is_no_other_answer(key: str) -> None:
+    """A key that comes twice, or one that nobody knows: no node was seen to send it."""
+    body: bytes = msgspec.json.encode(answer(10, result=LONG))
+    body = body[:-1] + b',"%s":[{}]}' % key.encode()
+    with pytest.raises((MalformedAnswerError, msgspec.DecodeError)):
+        decode(body, count=1)
+
+
+def test_a_long_list_is_neither_read_nor_copied() -> None:
+    body = bytearray(msgspec.json.encode(answer(10, result=LONG)))
+    (found,) = decode_answers(body, first_id=10, count=1, service="node:1")
+    assert isinstance(found, msgspec.Raw)
+    assert msgspec.json.decode(found) == LONG
+    body[body.index(b"[{")] = ord("!")
+    assert bytes(found).startswith(b"!{")
+
+
+def test_a_long_list_that_is_cut_short_is_no_answer() -> None:
+    body: bytes = msgspec.json.encode(answer(10, result=LONG))
+    for end in (-1, -2, -3, -1_000, 150_000):
+        with pytest.raises((MalformedAnswerError, msgspec.DecodeError)):
+            decode(body[:end], count=1)
+
+
 @pytest.mark.parametrize(
     "body",
     [

@@ -138,8 +138,8 @@ async def test_who_is_down_is_left_alone_and_asked_again_later(
             await host.get(f"/{at}", Body)
     assert len(service.asked) == 5
     service.says({"value": 7})
-    later = time.time() + 31
-    monkeypatch.setattr("purgatory.domain.model.time.time", lambda: later)
+    later_s = time.monotonic() + 31
+    monkeypatch.setattr(host._breaker, "_monotonic_s", lambda: later_s)
     assert await host.get("/later", Body) is not None
 
 

@@ -2,21 +2,22 @@
 
 from collections.abc import Sequence
 
-import pyarrow as pa
+import numpy as np
 
+from sql.lake.bulk_append import LakeColumns
 from tests.sql.lake.serving_files import TOKENS, Event, token_address
 
 _WORD = 2**64 - 1
 _TYPES = {
-    "block_number": pa.int64(),
-    "log_index": pa.int32(),
-    "token_id": pa.int32(),
-    "sender_high": pa.uint32(),
-    "recipient_high": pa.uint32(),
+    "block_number": np.int64,
+    "log_index": np.int32,
+    "token_id": np.int32,
+    "sender_high": np.uint32,
+    "recipient_high": np.uint32,
 }
 
 
-def transfers_of(events: Sequence[Event]) -> pa.Table:
+def transfers_of(events: Sequence[Event]) -> LakeColumns:
     """Columns of these events."""
     columns: dict[str, list[int]] = {
         "block_number": [event.block_number for event in events],
@@ -30,17 +31,16 @@ def transfers_of(events: Sequence[Event]) -> pa.Table:
         columns[f"{side}_low"] = [number & _WORD for number in numbers]
     for at in range(4):
         columns[f"word{at}"] = [event.amount >> 64 * at & _WORD for event in events]
-    return pa.table(
-        {name: pa.array(values, _TYPES.get(name, pa.uint64())) for name, values in columns.items()}
-    )
+    return {name: np.array(values, _TYPES.get(name, np.uint64)) for name, values in columns.items()}
 
 
-def tokens() -> pa.Table:
-    """All made-up tokens."""
-    numbers = range(1, TOKENS + 1)
-    return pa.table(
-        {
-            "token_id": pa.array(numbers, pa.int32()),
-            "token": [f"0x{token_address(at).hex()}" for at in numbers],
-        }
-    )
+def tokens(last: int = TOKENS) -> LakeColumns:
+    """All made-up tokens, or the first ones."""
+    ids = range(1, last + 1)
+    addresses = [int.from_bytes(token_address(token_id)) for token_id in ids]
+    return {
+        "token_id": np.array(ids, np.int32),
+        "high": np.array([address >> 128 for address in addresses], np.uint32),
+        "mid": np.array([address >> 64 & _WORD for address in addresses], np.uint64),
+        "low": np.array([address & _WORD for address in addresses], np.uint64),
+    }

@@ -2,8 +2,9 @@
 
 import sqlite3
 from collections import Counter, defaultdict
-from typing import Any
+from contextlib import closing
 
+import duckdb
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -14,6 +15,7 @@ from sql.lake.bulk_deltas import BalanceDelta, iterate_deltas
 from sql.lake.final_batches import FinalBatches
 from sql.lake.lake_file import Lake
 from sql.lake.mover import close_batch, move_closed
+from sql.store_files import StoreFiles
 from tests.sql.lake.bulk_frames import tokens, transfers_of
 from tests.sql.lake.crashes import crash_before
 from tests.sql.lake.serving_files import (
@@ -21,6 +23,7 @@ from tests.sql.lake.serving_files import (
     Onlooker,
     event_lists,
     many_events,
+    token_address,
     write_batch,
     write_hot,
 )
@@ -134,7 +137,7 @@ def test_rows_that_do_not_belong_are_refused(
         fill(lake, batches, late)
     untold = transfers_of(many_events(10))
     with pytest.raises(StoreError, match="NOT NULL"):
-        append_transfers(lake, ALL, transfers=untold, tokens=tokens().slice(0, 2), stored=batches)
+        append_transfers(lake, ALL, transfers=untold, tokens=tokens(2), stored=batches)
     assert list_bulks(lake) == before
 
 
@@ -148,14 +151,25 @@ def test_a_chains_rows_are_no_others(
     assert list_bulks(lake)[-1].rows == 20
 
 
-def test_numpy_columns_are_taken(lake: Lake, batches: FinalBatches) -> None:
-    events = many_events(20, from_block=1_000)
-    columns = {name: column.to_numpy() for name, column in _columns(events)}
-    bulk = BulkRange(chain_id=7, stream="back-fill", from_block=1_000, to_block=1_001)
-    note = append_transfers(lake, bulk, transfers=columns, tokens=tokens(), stored=None)
-    assert note.rows == 20
+@pytest.mark.parametrize("is_partly_there", [False, True])
+def test_files_keep_the_order_of_the_rows(fresh: StoreFiles, is_partly_there: bool) -> None:
+    """Readers find one token's rows in one place. More rows than DuckDB hands on at once."""
+    events = sorted(many_events(5_000), key=_place)
+    transfers = transfers_of(events)
+    bulk = BulkRange(chain_id=1, stream="back-fill", from_block=0, to_block=500)
+    with closing(Lake.open(fresh, preserve_order=True)) as lake:
+        if is_partly_there:
+            few = transfers_of(events[::50])
+            append_transfers(lake, bulk, transfers=few, tokens=tokens(), stored=None)
+        before = set(lake.files.lake_data.rglob("*.parquet"))
+        append_transfers(lake, bulk, transfers=transfers, tokens=tokens(), stored=None)
+        (file,) = set(lake.files.lake_data.rglob("*.parquet")) - before
+    found = duckdb.execute(
+        "select token, block_number, log_index from read_parquet(?)", [str(file)]
+    ).fetchall()
+    assert len(found) == (4_900 if is_partly_there else 5_000)
+    assert found == sorted(found)
 
 
-def _columns(events: list[Event]) -> list[tuple[str, Any]]:
-    table = transfers_of(events)
-    return list(zip(table.column_names, table.columns, strict=True))
+def _place(event: Event) -> tuple[bytes, int, int]:
+    return token_address(event.token_id), event.block_number, event.log_index

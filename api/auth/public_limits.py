@@ -1,0 +1,75 @@
+"""Limits of people without a key: pages and analyses of one network, and analyses of a chain by all
+of them together."""
+
+import math
+
+from api.auth.rate_windows import LocalWindows, SharedWindows, Window
+from api.error_answers import LimitedError
+from config.settings_model import PublicSettings
+
+_HOUR_S = 3600
+_MINUTE_S = 60
+_MINUTE_SHARE = 20
+"""A chain's analyses of an hour may come twenty times as fast for a minute: more at once would keep
+callers who have a key waiting."""
+
+
+class PublicLimits:
+    """Counts what people without a key cause, in the same windows as the calls of keys."""
+
+    def __init__(self, windows: LocalWindows | SharedWindows, settings: PublicSettings) -> None:
+        self._windows = windows
+        self._pages = (Window(kind="minute", limit=settings.pages_per_minute, span_s=_MINUTE_S),)
+        self._of_network = _hourly(settings.analyses_per_hour)
+        in_all = settings.analyses_per_hour_and_chain
+        at_once = math.ceil(in_all / _MINUTE_SHARE)
+        self._of_chain = _hourly(in_all)
+        if in_all:
+            self._of_chain += (Window(kind="minute", limit=at_once, span_s=_MINUTE_S),)
+
+    async def admit_page(self, network: str) -> None:
+        """Count a page of a network. Raises LimitedError, which names the wait."""
+        wait_s = await self._wait_s(self._pages, _key("pages", network))
+        if wait_s is None:
+            wait_s = await self._take(self._pages, _key("pages", network))
+        if wait_s is not None:
+            raise LimitedError(
+                detail=f"Too many pages for one network; try again in {wait_s} seconds.",
+                headers={"Retry-After": str(wait_s)},
+            )
+
+    async def take_analysis(self, network: str, chain: str) -> int | None:
+        """Count an analysis of a chain for a network, if both have one left.
+
+        Returns the seconds until there is one, at least one second; None: it was counted.
+        """
+        places = (
+            (self._of_network, _key("analyses", network)),
+            (self._of_chain, _key("chain", chain)),
+        )
+        if not all(windows for windows, _ in places):
+            return _HOUR_S
+        waits = [await self._wait_s(windows, key) for windows, key in places]
+        if any(wait_s is not None for wait_s in waits):
+            return max(wait_s for wait_s in waits if wait_s is not None)
+        waits = [await self._take(windows, key) for windows, key in places]
+        return next((wait_s for wait_s in waits if wait_s is not None), None)
+
+    async def _wait_s(self, windows: tuple[Window, ...], key: str) -> int | None:
+        full = await self._windows.full(windows, key)
+        return None if full is None else full.retry_after_s
+
+    async def _take(self, windows: tuple[Window, ...], key: str) -> int | None:
+        """Count; return the wait if another process has filled a window meanwhile."""
+        full = await self._windows.take(windows, key)
+        return None if full is None else full.retry_after_s
+
+
+def _hourly(limit: int) -> tuple[Window, ...]:
+    """Return the window of an hour; none for a limit of nothing."""
+    return (Window(kind="hour", limit=limit, span_s=_HOUR_S),) if limit else ()
+
+
+def _key(what: str, of: str) -> str:
+    """Return the key of a window; digests of API keys contain no colon."""
+    return f"public:{what}:{of}"

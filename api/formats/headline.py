@@ -1,0 +1,143 @@
+"""The one sentence that says what is wrong with a token, worst first, made from its report. Pure.
+
+Nothing untested is called good: where nothing was found, the sentence says how much has no answer.
+"""
+
+from collections.abc import Iterator
+from typing import Final
+
+from api.formats.check_words import CHECK_WORDS
+from api.formats.finding_clauses import wrong_clause
+from api.formats.proofs import Proofs
+from api.formats.rendered_report import RenderedReport
+from api.formats.shapes import NativeFeatures
+from api.formats.summary import Summary
+from api.formats.time_clauses import far_date
+from api.formats.trade_clauses import tax_clause, trade_refusal
+from core.report import Report
+
+_MOST_CLAUSES: Final = 2
+
+_DANGERS: Final = (
+    *("funds_can_be_drained", "allowance_bypass", "owner_can_change_balance", "high_tax"),
+    *("sell_blocked_later", "sell_tax_rises", "sell_blocked_after_others", "sell_depends_on_size"),
+    *("sell_depends_on_conditions", "dominant_pool_unsellable", "transfer_failed"),
+    "view_function_modifies_state",
+)
+_WARNINGS: Final = (
+    *("has_enough_liquidity", "transfer_restrictions", "elevated_tax", "tax_can_be_modified"),
+    *("trading_cooldown", "pause_status_can_be_modified", "access_restrictions", "is_proxy"),
+    *("mint_or_burn_function", "hidden_owner_controls", "creates_balances"),
+    *("trading_cap_can_be_modified", "position_cap_can_be_modified", "timebomb"),
+    *("untested_conditions", "unproved_custody", "holder_concentration", "creator_holds_supply"),
+    "ownership_not_renounced",
+)
+RANKED: Final = (*_DANGERS, *_WARNINGS)
+"""Every check that can be a danger or a warning, the worst first."""
+
+_IMPLIED: Final[dict[str, tuple[str, ...]]] = {
+    "trade": ("dominant_pool_unsellable", "transfer_failed"),
+    "funds_can_be_drained": ("allowance_bypass", "unproved_custody"),
+    "allowance_bypass": ("unproved_custody",),
+    "high_tax": ("elevated_tax", "tax_can_be_modified"),
+    "sell_blocked_later": ("timebomb", "sell_blocked_after_others"),
+    "trading_cooldown": ("timebomb",),
+    "transfer_restrictions": ("trading_cap_can_be_modified", "position_cap_can_be_modified"),
+    "is_proxy": ("mint_or_burn_function", "unproved_custody"),
+}
+"""Check -> checks that add nothing once it is rendered."""
+
+_PENDING: Final = "trades are still being simulated"
+_STANDING: Final = "nothing tested stands against it"
+
+
+def headline_of(report: Report, native: NativeFeatures, summary: Summary) -> str:
+    """Return one sentence without a full stop. `native` and `summary` are of the same report."""
+    rendered = RenderedReport(report=report, native=native, summary=summary, proofs=Proofs(report))
+    clauses = [*_clauses(rendered)][:_MOST_CLAUSES]
+    if not clauses:
+        clauses = [_untroubled(rendered)]
+        clauses += [_unanswered(rendered)] if summary.unknown_flag_count else []
+    elif summary.verdict == "safe":
+        clauses.append("nothing else tested stands against it")
+    elif summary.verdict != "danger":
+        clauses = _with_context(rendered, clauses)
+    if not report.token.is_settled:
+        clauses.append("the analysis is still under way")
+    sentence = "; ".join(clauses)
+    return sentence if sentence.startswith("0x") else sentence[:1].upper() + sentence[1:]
+
+
+def refusal_headline(error: str) -> str:
+    """Return the sentence for an address that was not analysed. `error`: prose of the refusal."""
+    return f"Not analysed: {error.rstrip('.')}" if error else "Not analysed"
+
+
+def _clauses(rendered: RenderedReport) -> Iterator[str]:
+    """Yield what is wrong, worst first; what one clause implies is not told again."""
+    implied: set[str] = set()
+    refusal = trade_refusal(rendered)
+    if refusal is not None:
+        yield refusal
+        implied.update(_IMPLIED["trade"])
+        if rendered.summary.can_buy is not False:
+            implied.add("tax_can_be_modified")
+    found = {flag.key for flag in rendered.summary.flags if flag.status in ("danger", "warning")}
+    taxes = tax_clause(rendered)
+    if taxes is not None:
+        found.add("elevated_tax")
+    is_told = refusal is not None
+    for key in RANKED:
+        if key not in found or key in implied:
+            continue
+        implied.update(_IMPLIED.get(key, ()))
+        if key == "elevated_tax" and taxes and "tax_can_be_modified" in found - implied:
+            implied.add("tax_can_be_modified")
+            yield f"{taxes}, and {wrong_clause('tax_can_be_modified', rendered)}"
+        elif key != "ownership_not_renounced" or not is_told:
+            yield wrong_clause(key, rendered)
+        is_told = True
+
+
+def _with_context(rendered: RenderedReport, clauses: list[str]) -> list[str]:
+    """Add what a warning leaves open: that trades pass or were not tested, or an open danger."""
+    summary = rendered.summary
+    is_traded = summary.can_buy is True and summary.can_sell is True
+    if is_traded and "taxed" not in clauses[0]:
+        clauses = [f"you can buy and sell it, but {clauses[0]}", *clauses[1:]]
+    dangers = [flag.key for flag in summary.flags if flag.status == "unknown"]
+    unknown = next((key for key in _DANGERS if key in dangers), None)
+    if summary.can_buy is None and summary.can_sell is None:
+        return [*clauses[:1], _PENDING if _is_pending(rendered) else "no trade was tested"]
+    return [*clauses, CHECK_WORDS[unknown].unknown] if unknown else clauses
+
+
+def _untroubled(rendered: RenderedReport) -> str:
+    """Return that nothing was found, and what that leaves out."""
+    if rendered.summary.can_buy is None and rendered.summary.can_sell is None:
+        if _is_pending(rendered):
+            return f"{_PENDING}; {_STANDING} so far"
+        return f"no trade was tested{_why_untested(rendered)}; otherwise {_STANDING}"
+    date = far_date(rendered)
+    if date is not None:
+        return f"{_STANDING} before {date}, a date in its code"
+    return _STANDING
+
+
+def _is_pending(rendered: RenderedReport) -> bool:
+    return any("pending" in (pool.buy_success, pool.sell_success) for pool in rendered.native.dex)
+
+
+def _why_untested(rendered: RenderedReport) -> str:
+    pools = rendered.native.dex
+    if not pools:
+        return ", as it has no pool" if rendered.report.pools == () else ""
+    if all(pool.is_launchpad for pool in pools):
+        return ", as it still trades on the curve of its launch platform"
+    return f" ({pools[0].error_message})" if pools[0].error_message else ""
+
+
+def _unanswered(rendered: RenderedReport) -> str:
+    count, total = rendered.summary.unknown_flag_count, rendered.summary.total_flag_count
+    verb = "has" if count == 1 else "have"
+    return f"{count} of {total} checks {verb} no answer"

@@ -1,0 +1,179 @@
+"""The evidence of a report by finding, decoded as far as people are shown it."""
+
+from collections.abc import Iterator
+from typing import TypeVar
+
+import msgspec
+
+from core.primitives import Address, Hash32, Selector
+from core.report import EvidenceRow, Report
+
+
+class CodeProof(msgspec.Struct, frozen=True, kw_only=True):
+    """Where the code does what a finding says. Inferred from the bytecode."""
+
+    selectors: tuple[Selector, ...] = ()
+    """Functions that reach the program counters; 0x00000000 is the fallback."""
+    pcs: tuple[int, ...] = ()
+    """Program counters in the runtime code."""
+    slots: tuple[Hash32, ...] = ()
+    """Storage slots concerned."""
+    conditions: tuple[str, ...] = ()
+    """The branches at those program counters, as the code has them."""
+    reason: str | None = None
+    """Why the finding has no answer. None: it has one, or no reason is kept."""
+
+
+class CallProof(msgspec.Struct, frozen=True, kw_only=True):
+    """One simulated call and its result."""
+
+    label: str
+    sender: Address
+    to: Address
+    data: str
+    """0x hex calldata."""
+    value: str
+    """Wei, 0x hex."""
+    ok: bool
+    reason: str
+    """Revert reason; empty when it succeeded."""
+
+
+class SimulatedProof(msgspec.Struct, frozen=True, kw_only=True):
+    """One simulation and its outcome."""
+
+    block_number: int
+    calls: tuple[CallProof, ...]
+    outcome: msgspec.Raw
+    """JSON; its shape depends on the check."""
+
+
+class Theft(msgspec.Struct, frozen=True, kw_only=True):
+    """The outcome of one attempt to take a wallet's tokens."""
+
+    attacker: Address
+    what: str
+    has_moved: bool | None
+    is_named: bool | None = None
+    """False: the attacker was a fresh account, so anybody can do it. None: not recorded."""
+
+
+class CapLimitsSeen(msgspec.Struct, frozen=True, kw_only=True):
+    """Sizes of the caps in force, in smallest units. None: no such cap, or not known."""
+
+    transfer_raw: int | None = None
+    holding_raw: int | None = None
+
+
+class StorageSeen(msgspec.Struct, frozen=True, kw_only=True):
+    """The storage that evidence names, at the report's block."""
+
+    words: dict[Hash32, Hash32] = {}
+    limits: CapLimitsSeen = CapLimitsSeen()
+
+
+class TradeSeen(msgspec.Struct, frozen=True, kw_only=True):
+    """The outcome of one simulated trade, as the evidence has it."""
+
+    tax: float | None = None
+    """Percent. None: refused, not simulated, or not computable from the amounts."""
+    reason: str | None = None
+    """Why it did not pass. None: it passed."""
+    missing: str | None = None
+    """What simulating it lacked. None: it was simulated."""
+
+    @property
+    def is_refused(self) -> bool:
+        """True if the trade was simulated and reverted."""
+        return self.reason is not None and self.missing is None
+
+
+class MomentSeen(msgspec.Struct, frozen=True, kw_only=True):
+    """The sale at one moment after the buy."""
+
+    when: str
+    time_s: int
+    sale: TradeSeen
+
+
+class LaterSeen(msgspec.Struct, frozen=True, kw_only=True):
+    """Sales at moments from the next block to thirty days after the buy."""
+
+    moments: tuple[MomentSeen, ...]
+
+
+class SizeSeen(msgspec.Struct, frozen=True, kw_only=True):
+    """The sale after one size of buy."""
+
+    amount_in: int
+    """Smallest units of the quote token."""
+    outcome: TradeSeen
+
+
+class SoldSeen(msgspec.Struct, frozen=True, kw_only=True):
+    """Sales of every size of buy that passed, largest first."""
+
+    outcome: TradeSeen
+    sizes: tuple[SizeSeen, ...] = ()
+
+
+_Outcome = TypeVar("_Outcome")
+
+
+class _Keyed(msgspec.Struct, frozen=True):
+    """What tells a simulation from a place in the code."""
+
+    played_by: str | None = None
+
+
+class Proofs:
+    """The evidence of one report, decoded when it is asked for."""
+
+    def __init__(self, report: Report) -> None:
+        self._rows = {row.key: row for row in report.evidence}
+
+    def of_code(self, key: str) -> CodeProof | None:
+        """Return the place in the code that proves a finding. None: no such row."""
+        row = self._rows.get(key)
+        if row is None or _is_simulation(row):
+            return None
+        return msgspec.json.decode(row.body, type=CodeProof)
+
+    def body(self, key: str, kind: type[_Outcome]) -> _Outcome | None:
+        """Return the body of one row. None: there is no such row."""
+        row = self._rows.get(key)
+        return None if row is None else msgspec.json.decode(row.body, type=kind)
+
+    def storage(self) -> StorageSeen:
+        """Return the storage that was read; empty where it was not."""
+        return self.body("storage", StorageSeen) or StorageSeen()
+
+    def simulated(self, key: str) -> Iterator[SimulatedProof]:
+        """Yield the simulations of a check; a check of several has rows `key`, `key#1`, ..."""
+        for name, row in self._rows.items():
+            is_of_key = name == key or name.startswith(f"{key}#")
+            if is_of_key and _is_simulation(row):
+                yield msgspec.json.decode(row.body, type=SimulatedProof)
+
+    def outcome(self, key: str, kind: type[_Outcome]) -> _Outcome | None:
+        """Return the outcome of a check's first simulation. None: it was not simulated."""
+        proof = next(self.simulated(key), None)
+        return None if proof is None else msgspec.json.decode(proof.outcome, type=kind)
+
+    def keys_under(self, check: str) -> list[str]:
+        """Return the keys of a check that is asked pool by pool: `sell:0x...`, without numbers."""
+        found = (name.partition("#")[0] for name in self._rows if name.startswith(f"{check}:"))
+        return list(dict.fromkeys(found))
+
+    def thefts(self) -> list[Theft]:
+        """Return the attempts of all theft checks that took tokens."""
+        taken = []
+        for key in ("allowance_bypass", "funds_can_be_drained"):
+            for proof in self.simulated(key):
+                attempts = msgspec.json.decode(proof.outcome, type=list[Theft])
+                taken += [attempt for attempt in attempts if attempt.has_moved]
+        return taken
+
+
+def _is_simulation(row: EvidenceRow) -> bool:
+    return msgspec.json.decode(row.body, type=_Keyed).played_by is not None

@@ -1,0 +1,126 @@
+"""Who cannot buy, sell or transfer, and what a trade loses to taxes, in clauses. Pure."""
+
+from typing import Final
+
+from analysis.scenarios.transfer import MOVED_NOTHING
+from api.formats.proofs import TradeSeen
+from api.formats.prose import listed, percent, quoted
+from api.formats.rendered_report import RenderedReport
+from api.formats.shapes import figure
+
+SHOWN_TAX_PCT: Final = 0.1
+"""Percent. A lower tax may be rounding, and is not told."""
+
+HEAVY_TAX_PCT: Final = 50
+"""Percent. From here on a tax is told as a loss."""
+
+_FROM_OTHERS: Final = ("TRANSFER_FROM_FAILED", "TRANSFER_FAILED", "STF", "TF", "failed in 0x")
+"""In revert reasons of routers and pools that only say that something else failed."""
+
+_HOOK_CALLS: Final = ("failed in 0x575e24b4", "failed in 0xb47b2fb1")
+"""`beforeSwap` and `afterSwap` in a V4 pool's wrapped errors. Source: Uniswap v4-core, IHooks."""
+
+
+def trade_refusal(rendered: RenderedReport) -> str | None:
+    """Return who cannot buy or sell. None: no settled trade failed everywhere."""
+    can_buy, can_sell = rendered.summary.can_buy, rendered.summary.can_sell
+    if can_buy is not False and can_sell is not False:
+        return None
+    lost = [word for word, can in (("buy", can_buy), ("sell", can_sell)) if can is False]
+    if rendered.report.token.transfer_success is False:
+        lost.append("transfer")
+    why = _refusal_reason(rendered)
+    if can_buy is False:
+        return f"you {_neither(lost)} it{why}"
+    if is_owner_alone(rendered):
+        return "you can buy it; only the owner can sell"
+    if _is_by_hook(rendered):
+        return "you can buy it, but the hook of its pool refuses every sale"
+    clause = f"you can buy it, but you {_neither(lost)} it{why}"
+    return f"{clause}; its owner can" if _owner_sells(rendered) else clause
+
+
+def _neither(acts: list[str]) -> str:
+    if len(acts) == 1:
+        return f"cannot {acts[0]}"
+    return f"can neither {', '.join(acts[:-1])} nor {acts[-1]}"
+
+
+def _refusal_reason(rendered: RenderedReport) -> str:
+    """Return the token's own reason; empty where only a router says that it failed."""
+    if rendered.report.token.transfer_success is False:
+        sent = rendered.proofs.outcome("transfer", TradeSeen)
+        if sent is not None and sent.reason == MOVED_NOTHING:
+            return ": a transfer succeeds and moves nothing"
+        if sent is not None and sent.reason:
+            return f": transfers revert with {quoted(sent.reason)}"
+    message = rendered.native.dex[0].error_message if rendered.native.dex else None
+    reason = (message or "").rpartition("sell: ")[2].rpartition("buy: ")[2]
+    if not reason or any(part in reason for part in _FROM_OTHERS):
+        return ""
+    return f": it reverts with {quoted(reason)}"
+
+
+def _is_by_hook(rendered: RenderedReport) -> bool:
+    message = rendered.native.dex[0].error_message if rendered.native.dex else None
+    return any(call in (message or "") for call in _HOOK_CALLS)
+
+
+def _owner_sells(rendered: RenderedReport) -> bool:
+    """True if a simulated sale by the owner passed in some pool."""
+    keys = rendered.proofs.keys_under("sell_by_owner")
+    sales = [rendered.proofs.outcome(key, TradeSeen) for key in keys]
+    return any(sale is not None and sale.reason is None for sale in sales)
+
+
+def is_owner_alone(rendered: RenderedReport) -> bool:
+    """True if the owner's sale passes, others' are refused, and every guard of transfers that
+    depends on storage asks for the owner, so no list or switch can have decided it."""
+    if rendered.summary.can_sell is not False or not _owner_sells(rendered):
+        return False
+    guards = rendered.proofs.of_code("transfer_guarded_by_storage")
+    owned = rendered.proofs.of_code("has_owner_functionality")
+    is_listed = rendered.report.static.has_blacklist_or_whitelist is not False
+    if guards is None or owned is None or is_listed:
+        return False
+    return bool(guards.pcs) and set(guards.pcs) <= set(owned.pcs)
+
+
+def tax_clause(rendered: RenderedReport) -> str | None:
+    """Return the taxes of the deepest traded pool and of transfers. None: there is none, or one of
+    half or more, which is told as a loss."""
+    taxes = _taxes(rendered)
+    if not taxes or max(taxes.values()) >= HEAVY_TAX_PCT:
+        return None
+    by_rate: dict[str, list[str]] = {}
+    for act, rate in taxes.items():
+        by_rate.setdefault(percent(rate), []).append(act)
+    first, *rest = [(listed(acts), rate) for rate, acts in by_rate.items()]
+    told_first = f"{first[0]} are taxed {first[1]}"
+    return ", ".join([told_first, *(f"{acts} {rate}" for acts, rate in rest)])
+
+
+def _taxes(rendered: RenderedReport) -> dict[str, float]:
+    pools, token = rendered.native.dex, rendered.report.token
+    traded = next((pool for pool in pools if pool.buy_success is True), None)
+    found = {
+        "buys": figure(traded.buy_tax) if traded else None,
+        "sales": figure(traded.sell_tax) if traded else None,
+        "transfers": max((token.send_tax or 0.0, token.receive_tax or 0.0)),
+    }
+    return {act: tax for act, tax in found.items() if tax is not None and tax >= SHOWN_TAX_PCT}
+
+
+def loss_clause(rendered: RenderedReport) -> str | None:
+    taxes = _taxes(rendered)
+    words = {
+        "buys": "a buyer loses {} of what was bought",
+        "sales": "a seller loses {} of the sale",
+        "transfers": "a transfer loses {} of the amount",
+    }
+    heavy = [words[act].format(percent(t)) for act, t in taxes.items() if t >= HEAVY_TAX_PCT]
+    return " and ".join(heavy) or None
+
+
+def elevated_tax_clause(rendered: RenderedReport) -> str | None:
+    return tax_clause(rendered) or loss_clause(rendered)

@@ -1,0 +1,1 @@
+"""The OpenAPI document: what the framework generates, with meanings, examples and headers."""

@@ -1,0 +1,1 @@
+"""What the page of a token shows, computed from one snapshot. Pure."""

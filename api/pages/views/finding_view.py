@@ -1,0 +1,194 @@
+"""The findings of a token as lines of words, what is wrong first, each with its proofs."""
+
+from collections.abc import Iterator, Sequence
+from typing import Final, Literal
+
+import msgspec
+
+from api.formats.check_words import CHECK_WORDS
+from api.formats.finding_clauses import wrong_clause
+from api.formats.flags import Flag, Status
+from api.formats.headline import RANKED
+from api.formats.null_reasons import unknowns
+from api.formats.rendered_report import RenderedReport
+from api.pages.views.proof_view import ProofShown, proofs_of
+from core.fields.static_findings import StaticFindings
+
+Group = Literal["wrong", "known", "unknown", "fine"]
+
+_GROUPS: Final[dict[Status, Group]] = {
+    "danger": "wrong",
+    "warning": "wrong",
+    "info": "known",
+    "notice": "known",
+    "unknown": "unknown",
+    "safe": "fine",
+}
+
+_RANK: Final = {key: at for at, key in enumerate(RANKED)}
+
+_ONLY_PARTS: Final = {
+    "has_pause_functionality": "pause_status_can_be_modified",
+    "has_tax_functionality": "tax_can_be_modified",
+    "privileged_spenders": "allowance_bypass",
+    "transfer_from_guarded_by_storage": "transfer_guarded_by_storage",
+    "allowance_bypass": "funds_can_be_drained",
+    "elevated_tax": "high_tax",
+}
+"""Check -> check that already says it, if both say the same of a token."""
+
+
+class FindingLine(msgspec.Struct, frozen=True, kw_only=True):
+    """One finding in words."""
+
+    key: str
+    status: Status
+    text: str
+    """A sentence without a full stop."""
+    why: str | None
+    """Why there is no answer, or what a good answer without a proof rests on. None: neither is
+    known."""
+    proofs: tuple[ProofShown, ...]
+
+
+class FindingGroups(msgspec.Struct, frozen=True, kw_only=True):
+    """All lines, by what they mean for the reader."""
+
+    wrong: tuple[FindingLine, ...]
+    known: tuple[FindingLine, ...]
+    """Neither good nor bad by itself."""
+    unknown: tuple[FindingLine, ...]
+    fine: tuple[FindingLine, ...]
+
+
+def view_findings(rendered: RenderedReport) -> FindingGroups:
+    """Return every check of the summary as a line of its group, the worst first."""
+    reasons = unknowns(rendered.report, rendered.native)
+    by_group: dict[Group, list[FindingLine]] = {
+        "wrong": [],
+        "known": [],
+        "unknown": [],
+        "fine": [],
+    }
+    for flag in sorted(rendered.summary.flags, key=lambda flag: _RANK.get(flag.key, len(_RANK))):
+        by_group[_GROUPS[flag.status]].append(_line(flag, rendered, reasons))
+    order = {"danger": 0, "warning": 1}
+    by_group["wrong"].sort(key=lambda line: order[line.status])
+    if rendered.summary.can_sell is not True:
+        by_group["unknown"] = _with_sales_joined(by_group["unknown"], rendered)
+    return FindingGroups(
+        **{group: tuple(_without_repeats(lines)) for group, lines in by_group.items()}
+    )
+
+
+_OF_SALES: Final = frozenset(
+    {
+        *("high_tax", "elevated_tax", "sell_blocked_later", "sell_tax_rises"),
+        *("sell_blocked_after_others", "sell_depends_on_size", "sell_depends_on_conditions"),
+        *("untested_conditions", "dominant_pool_unsellable"),
+    }
+)
+"""Checks that need a sale that passes."""
+
+
+def _with_sales_joined(lines: Sequence[FindingLine], rendered: RenderedReport) -> list[FindingLine]:
+    """Return the lines with those that only wait for a sale as one."""
+    joined = [line for line in lines if line.key in _OF_SALES]
+    rest = [line for line in lines if line.key not in _OF_SALES]
+    if len(joined) <= 1:
+        return list(lines)
+    is_refused = rendered.summary.can_sell is False
+    line = FindingLine(
+        key="later_sales",
+        status="unknown",
+        text="It is not known what sales are taxed, now or later, after others have traded, in "
+        "other sizes and on other conditions",
+        why="No sale passes today" if is_refused else "No sale was simulated",
+        proofs=(),
+    )
+    return [line, *rest]
+
+
+def _line(flag: Flag, rendered: RenderedReport, reasons: dict[str, str]) -> FindingLine:
+    words = CHECK_WORDS[flag.key]
+    match flag.status:
+        case "unknown":
+            text = words.unknown
+        case "safe":
+            text = words.fine
+        case _:
+            text = wrong_clause(flag.key, rendered)
+    proofs = proofs_of(flag.key, rendered)
+    return FindingLine(
+        key=flag.key,
+        status=flag.status,
+        text=text if text.startswith("0x") else text[:1].upper() + text[1:],
+        why=_why(flag, reasons, has_proof=bool(proofs)),
+        proofs=proofs,
+    )
+
+
+def _why(flag: Flag, reasons: dict[str, str], *, has_proof: bool) -> str | None:
+    if flag.status == "unknown":
+        reason = reasons.get(flag.key) or reasons.get(_FIELDS.get(flag.key, flag.key))
+        return None if reason is None else f"No answer, as {reason.partition(': see `')[0]}"
+    if has_proof:
+        return None
+    is_followed = flag.status == "safe" and flag.key in _BY_CODE
+    return _FOLLOWED if is_followed else _BASES.get(flag.key)
+
+
+_FOLLOWED: Final = "Every path of the code was followed, and none does it"
+_BY_CODE: Final = frozenset(
+    {
+        *StaticFindings.__struct_fields__,
+        *("access_restrictions", "transfer_restrictions", "hidden_owner_controls"),
+        *("unproved_custody", "creates_balances"),
+    }
+)
+"""Checks that the code alone answers."""
+
+_BASES: Final[dict[str, str]] = {
+    "sell_depends_on_conditions": "Sales were simulated under other fees, gas, balances and times",
+    "untested_conditions": "The conditions of trades in the code were simulated or proved harmless",
+    "holder_concentration": "The largest balances were read at this block",
+    "creator_holds_supply": "The creator's balance was read at this block",
+    "has_enough_liquidity": "The pools' reserves were read at this block",
+    "ownership_not_renounced": "The owner getters and the slots compared with callers were read",
+    "is_open_source": "A service that publishes sources was asked",
+}
+"""Check -> what an answer rests on where no place in the code and no simulation proves it."""
+
+
+_FIELDS: Final = {
+    "transfer_failed": "transfer_success",
+    "ownership_not_renounced": "ownership_renounced",
+    "access_restrictions": "has_blacklist_or_whitelist",
+    "creator_holds_supply": "creator_percent",
+    "privileged_spenders": "allowance_bypass",
+    "dominant_pool_unsellable": "sell_blocked_later",
+    "high_tax": "sell_blocked_later",
+    "elevated_tax": "sell_blocked_later",
+}
+"""Check -> field whose reason for null is also that of the check."""
+
+
+def _without_repeats(lines: Sequence[FindingLine]) -> Iterator[FindingLine]:
+    """Yield the lines whose check is not told by another of the same group; its proofs go there."""
+    present = {line.key: line for line in lines}
+    texts: set[str] = set()
+    for line in lines:
+        teller = _ONLY_PARTS.get(line.key)
+        is_told = teller in present or line.text in texts
+        texts.add(line.text)
+        if is_told:
+            continue
+        more = [
+            proof
+            for key, into in _ONLY_PARTS.items()
+            if into == line.key and key in present
+            for proof in present[key].proofs
+        ]
+        known = {proof.title for proof in line.proofs}
+        extra = tuple(proof for proof in more if proof.title not in known)
+        yield msgspec.structs.replace(line, proofs=(*line.proofs, *extra))

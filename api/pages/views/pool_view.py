@@ -1,0 +1,187 @@
+"""Pools of a token as rows, and the charts of what they hold and of what trades lose in them."""
+
+from typing import Final, Literal
+
+import msgspec
+
+from api.formats.proofs import LaterSeen, SoldSeen, TradeSeen
+from api.formats.prose import percent, usd
+from api.formats.rendered_report import RenderedReport
+from api.formats.shapes import Pool
+from config.chains import Chain
+from core.primitives import ZERO_ADDRESS, Address, checksum
+from core.report import PoolResultRow
+
+MOST_ROWS: Final = 20
+"""Pools shown, the deepest ones."""
+
+_BARS: Final = 8
+
+Tone = Literal["fine", "warning", "danger", "unknown"]
+
+_WARNING_TAX_PCT: Final = 10
+_DANGER_TAX_PCT: Final = 50
+
+
+class Side(msgspec.Struct, frozen=True, kw_only=True):
+    """What a purchase or a sale in one pool came to."""
+
+    tone: Tone
+    text: str
+
+
+class PoolLine(msgspec.Struct, frozen=True, kw_only=True):
+    """One pool."""
+
+    dex: str
+    kind: str
+    address: str
+    pool_id: str | None
+    quote: str
+    """Symbol of the other side, or its address."""
+    liquidity: str
+    buy: Side
+    sell: Side
+
+
+class Bar(msgspec.Struct, frozen=True, kw_only=True):
+    """One bar of a chart."""
+
+    label: str
+    text: str
+    share: float
+    """Length, 0 to 1."""
+    tone: Tone
+
+
+class Chart(msgspec.Struct, frozen=True, kw_only=True):
+    """Bars under one title. Every number is in a label, so that nothing depends on the picture."""
+
+    title: str
+    bars: tuple[Bar, ...]
+
+
+def view_pools(rendered: RenderedReport, chain: Chain) -> tuple[PoolLine, ...]:
+    """Return the deepest pools."""
+    rows = {(row.pool_id or row.pool).lower(): row for row in rendered.report.pools or ()}
+    return tuple(
+        _line(pool, rows[(pool.pool_id or pool.pair).lower()], chain)
+        for pool in rendered.native.dex[:MOST_ROWS]
+    )
+
+
+def _line(pool: Pool, row: PoolResultRow, chain: Chain) -> PoolLine:
+    return PoolLine(
+        dex=row.dex,
+        kind=pool.liquidity_type,
+        address=pool.pair,
+        pool_id=pool.pool_id,
+        quote=_symbol(row.quote, chain),
+        liquidity="unknown" if pool.liquidity is None else usd(pool.liquidity),
+        buy=_side(row.buy, pool.buy_tax),
+        sell=_side(row.sell, pool.sell_tax),
+    )
+
+
+def _symbol(quote: Address, chain: Chain) -> str:
+    if quote == ZERO_ADDRESS:
+        return chain.native_symbol
+    symbols = {anchor.address: anchor.symbol for anchor in chain.anchors}
+    return symbols.get(quote) or f"{checksum(quote)[:6]}…{quote[-4:]}"
+
+
+def _side(outcome: str | None, tax: float | Literal["pending"] | None) -> Side:
+    match outcome:
+        case "passed" if isinstance(tax, float | int):
+            text = f"passes, {percent(tax)} tax" if tax else "passes, no tax"
+            return Side(tone=_tone(tax), text=text)
+        case "passed":
+            return Side(tone="warning", text="passes, tax not known")
+        case "refused":
+            return Side(tone="danger", text="is refused")
+        case "pending":
+            return Side(tone="unknown", text="is being simulated")
+    return Side(tone="unknown", text="was not tested")
+
+
+def _tone(tax: float) -> Tone:
+    if tax >= _DANGER_TAX_PCT:
+        return "danger"
+    return "warning" if tax >= _WARNING_TAX_PCT else "fine"
+
+
+# --- charts ------------------------------------------------------------------------------------
+
+
+def view_charts(rendered: RenderedReport, chain: Chain) -> tuple[Chart, ...]:
+    """Return the charts that the report has figures for."""
+    made = (_by_pool(rendered, chain), _by_size(rendered, chain), _by_time(rendered))
+    return tuple(chart for chart in made if chart is not None)
+
+
+def _by_pool(rendered: RenderedReport, chain: Chain) -> Chart | None:
+    rows = sorted(rendered.report.pools or (), key=lambda row: -row.liquidity_usd)[:_BARS]
+    valued = [row for row in rows if row.is_valued and row.liquidity_usd > 0]
+    if not valued:
+        return None
+    most = valued[0].liquidity_usd
+    bars = tuple(
+        Bar(
+            label=f"{row.dex}, {_symbol(row.quote, chain)}",
+            text=usd(row.liquidity_usd),
+            share=row.liquidity_usd / most,
+            tone="fine",
+        )
+        for row in valued
+    )
+    return Chart(title="Money in the pools", bars=bars)
+
+
+def _by_size(rendered: RenderedReport, chain: Chain) -> Chart | None:
+    """Return what a sale loses by how much was paid before, in the first traded pool."""
+    for key in rendered.proofs.keys_under("sell"):
+        sold = rendered.proofs.outcome(key, SoldSeen)
+        if sold is None or not sold.sizes:
+            continue
+        row = _row_of(rendered, key.partition(":")[2])
+        bars = [
+            _outcome_bar(_size_words(at, size.amount_in, row, chain), size.outcome)
+            for at, size in enumerate(sold.sizes, 1)
+        ]
+        return Chart(title="Lost in a sale, by size", bars=tuple(bars))
+    return None
+
+
+def _row_of(rendered: RenderedReport, key: str) -> PoolResultRow | None:
+    rows = rendered.report.pools or ()
+    return next((row for row in rows if key in (row.pool, row.pool_id)), None)
+
+
+def _size_words(at: int, raw: int, row: PoolResultRow | None, chain: Chain) -> str:
+    """Return how much was paid before, where the quote token is an anchor; else which purchase it
+    was, the largest first."""
+    decimals = {anchor.address: anchor.decimals for anchor in chain.anchors} | {ZERO_ADDRESS: 18}
+    if row is None or row.quote not in decimals:
+        return f"purchase {at}, largest first"
+    return f"bought for {raw / 10 ** decimals[row.quote]:.3g} {_symbol(row.quote, chain)}"
+
+
+def _by_time(rendered: RenderedReport) -> Chart | None:
+    for key in rendered.proofs.keys_under("sell_later"):
+        later = rendered.proofs.outcome(key, LaterSeen)
+        if later is not None and later.moments:
+            bars = tuple(_outcome_bar(_moment(each.when), each.sale) for each in later.moments)
+            return Chart(title="Lost in a sale, by time after the purchase", bars=bars)
+    return None
+
+
+def _moment(when: str) -> str:
+    return when.replace("+", "after ")
+
+
+def _outcome_bar(label: str, sale: TradeSeen) -> Bar:
+    if sale.is_refused:
+        return Bar(label=label, text="refused", share=1.0, tone="danger")
+    if sale.tax is None:
+        return Bar(label=label, text="not known", share=0.0, tone="unknown")
+    return Bar(label=label, text=percent(sale.tax), share=sale.tax / 100, tone=_tone(sale.tax))

@@ -1,0 +1,202 @@
+"""The page of a token as values: one snapshot in, everything that the template prints out. Pure."""
+
+from collections.abc import Iterator
+from typing import Final
+
+import msgspec
+
+from api.formats.amounts import number_text, whole_tokens
+from api.formats.headline import headline_of
+from api.formats.proofs import Proofs
+from api.formats.prose import percent, usd
+from api.formats.rendered_report import RenderedReport
+from api.formats.rendering import native_of, summary_of
+from api.formats.summary import Verdict
+from api.formats.times import iso_utc
+from api.formats.token_snapshot import TokenSnapshot
+from api.pages.views.finding_view import FindingGroups, view_findings
+from api.pages.views.holder_view import HolderPart, view_holders
+from api.pages.views.pool_view import Chart, PoolLine, view_charts, view_pools
+from api.pages.views.timeline_view import DateShown, view_dates
+from config.chains import Chain
+from core.primitives import Address, checksum
+
+VERDICT_WORDS: Final[dict[Verdict, str]] = {
+    "danger": "Danger",
+    "warning": "Warning",
+    "safe": "Nothing found",
+    "not_tested": "Not tested",
+}
+"""Verdict -> what people read. Nothing is called safe: tests that found nothing are just that."""
+
+_SCORES: Final = ("danger", "warning", "unknown", "fine")
+
+
+class TokenFact(msgspec.Struct, frozen=True, kw_only=True):
+    """One fact beside the findings."""
+
+    label: str
+    text: str
+    address: str | None = None
+    """An address to link and to copy; the text then stands beside it."""
+
+
+class CheckCount(msgspec.Struct, frozen=True, kw_only=True):
+    """How many checks came out one way."""
+
+    tone: str
+    number: int
+    words: str
+
+
+class TokenView(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything on the page of one token."""
+
+    chain: Chain
+    address: str
+    name: str
+    symbol: str
+    verdict: Verdict
+    verdict_words: str
+    headline: str
+    """A sentence without a full stop."""
+    counts: tuple[CheckCount, ...]
+    findings: FindingGroups
+    facts: tuple[TokenFact, ...]
+    pools: tuple[PoolLine, ...]
+    pools_beside: int
+    """Pools that are not among those shown."""
+    charts: tuple[Chart, ...]
+    holders: tuple[HolderPart, ...]
+    dates: tuple[DateShown, ...]
+    block_number: int
+    scanned_at: str
+    """ISO 8601, UTC."""
+    age_s: float
+    """Of the report when the page is made."""
+    is_pending: bool
+    """True while a part of the analysis is still running."""
+
+
+def view_token(snapshot: TokenSnapshot, *, now_s: float) -> TokenView:
+    """Return the page of a token from one snapshot, which all parts agree on."""
+    native = native_of(snapshot)
+    summary = summary_of(snapshot, native)
+    report, token = snapshot.report, snapshot.report.token
+    rendered = RenderedReport(report=report, native=native, summary=summary, proofs=Proofs(report))
+    verdict: Verdict = summary.verdict or "not_tested"
+    findings = view_findings(rendered)
+    pools = view_pools(rendered, snapshot.chain)
+    return TokenView(
+        chain=snapshot.chain,
+        address=checksum(token.address),
+        name=token.name,
+        symbol=token.symbol,
+        verdict=verdict,
+        verdict_words=VERDICT_WORDS[verdict],
+        headline=headline_of(report, native, summary),
+        counts=tuple(_counts(findings)),
+        findings=findings,
+        facts=tuple(_facts(rendered, snapshot.chain)),
+        pools=pools,
+        pools_beside=len(native.dex) - len(pools),
+        charts=view_charts(rendered, snapshot.chain),
+        holders=view_holders(rendered),
+        dates=view_dates(rendered),
+        block_number=token.block_number,
+        scanned_at=iso_utc(token.scanned_at_s),
+        age_s=snapshot.age_s(now_s),
+        is_pending=not snapshot.is_final,
+    )
+
+
+def _counts(findings: FindingGroups) -> Iterator[CheckCount]:
+    dangers = sum(line.status == "danger" for line in findings.wrong)
+    numbers = (dangers, len(findings.wrong) - dangers, len(findings.unknown), len(findings.fine))
+    words = ("dangers", "warnings", "without an answer", "fine")
+    for tone, number, word in zip(_SCORES, numbers, words, strict=True):
+        if number:
+            singular = word.removesuffix("s") if number == 1 else word
+            yield CheckCount(tone=tone, number=number, words=singular)
+
+
+def _facts(rendered: RenderedReport, chain: Chain) -> Iterator[TokenFact]:
+    yield from _market_facts(rendered)
+    yield from _supply_facts(rendered)
+    yield from _people(rendered)
+    if rendered.native.is_launchpad_token:
+        yield TokenFact(label="Launched on", text=_platform(rendered))
+    if rendered.report.token.implementation is not None:
+        target = checksum(rendered.report.token.implementation)
+        yield TokenFact(label="Runs the code of", text="", address=target)
+    yield TokenFact(label="Chain", text=chain.display_name)
+
+
+def _market_facts(rendered: RenderedReport) -> Iterator[TokenFact]:
+    priced = [pool for pool in rendered.report.pools or () if pool.token_usd is not None]
+    deepest = max(priced, key=lambda pool: pool.liquidity_usd, default=None)
+    token = rendered.report.token
+    if deepest is not None and deepest.token_usd is not None:
+        yield TokenFact(label="Price", text=f"{_price(deepest.token_usd)} in its deepest pool")
+        circulating = whole_tokens(token.supply_raw - token.burned_raw, decimals=token.decimals)
+        yield TokenFact(label="Worth of all tokens", text=usd(deepest.token_usd * circulating))
+    total = rendered.summary.total_liquidity_usd
+    yield TokenFact(label="Money in pools", text="not known" if total is None else usd(total))
+
+
+def _price(amount: float) -> str:
+    return f"${number_text(float(f'{amount:.4g}'))}"
+
+
+def _supply_facts(rendered: RenderedReport) -> Iterator[TokenFact]:
+    native = rendered.native
+    yield TokenFact(
+        label="Supply", text=f"{native.supply:,.4g}" if native.supply < 1 else _whole(native.supply)
+    )
+    if native.burned_supply > 0:
+        share = percent(native.burned_supply_pct)
+        yield TokenFact(label="Burned", text=f"{_whole(native.burned_supply)} ({share})")
+
+
+def _whole(amount: float) -> str:
+    for factor, word in ((1e15, ""), (1e12, " trillion"), (1e9, " billion"), (1e6, " million")):
+        if amount >= factor and word:
+            return f"{amount / factor:,.4g}{word}"
+        if amount >= factor:
+            return f"{amount:.3g}"
+    return f"{amount:,.0f}"
+
+
+def _people(rendered: RenderedReport) -> Iterator[TokenFact]:
+    native = rendered.native
+    if native.owner_address is not None and not native.ownership_renounced:
+        yield TokenFact(label="Owner", text="", address=native.owner_address)
+    else:
+        told = {True: "none, or renounced", False: "in the code, not by a getter"}
+        renounced = native.ownership_renounced
+        yield TokenFact(label="Owner", text="not known" if renounced is None else told[renounced])
+    if native.creator_address is None:
+        yield TokenFact(label="Creator", text="not known")
+        return
+    held = native.creator_percent
+    text = "" if held is None else f"holds {percent(held)}"
+    yield TokenFact(label="Creator", text=text, address=native.creator_address)
+
+
+def _platform(rendered: RenderedReport) -> str:
+    """Return the launch platform, and what its curve still holds where the token trades there."""
+    name = rendered.native.launchpad_name or "a launch platform"
+    report = rendered.report
+    curve = next((pool for pool in report.pools or () if pool.is_launchpad), None)
+    if curve is None or not report.token.supply_raw:
+        return name
+    held = _balance_of(rendered, curve.pool)
+    if held is None:
+        return f"{name}, still on its curve"
+    share = percent(100 * held / report.token.supply_raw)
+    return f"{name}; {share} of the supply is still on its curve"
+
+
+def _balance_of(rendered: RenderedReport, address: Address) -> int | None:
+    rows = rendered.report.holders
+    return next((row.amount_raw for row in rows if row.owner == address), None)

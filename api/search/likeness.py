@@ -1,0 +1,69 @@
+"""Whether a token's symbol is one that people know from another token of its chain. Pure."""
+
+from typing import Literal
+
+import msgspec
+
+from config.chains import Chain
+from core.look_alikes import skeleton
+from core.primitives import Address
+from sql.token_search import FoundToken, folded
+
+_TIMES_RICHER = 10
+_KNOWN_ABOVE_USD = 10_000.0
+"""A namesake with less in its pools is known to nobody."""
+
+
+class Likeness(msgspec.Struct, frozen=True, kw_only=True):
+    """The token or coin that a symbol is known from."""
+
+    kind: Literal["quoted", "like_quoted", "like_coin", "like_richer"]
+    """quoted: it is this token, one of those that the chain's exchanges quote others in.
+    like_quoted: another token is. like_coin: the chain's own coin, which is no token.
+    like_richer: another token of that symbol has ten times as much in its pools."""
+    symbol: str
+    """Of what it is known from."""
+    is_same_text: bool
+    """False: the symbol is written with other characters that look the same."""
+    address: Address | None = None
+    """None: a coin has none."""
+
+
+def find_likeness(
+    *, address: Address, symbol: str, usd: float, chain: Chain, richest: FoundToken | None
+) -> Likeness | None:
+    """Return what a token's symbol is known from; None if from nothing else.
+
+    `usd`: what its pools hold beside the token itself. `richest`: the token of the chain with the
+    most of that among those of that symbol; None: not known.
+    """
+    key = skeleton(symbol)
+    if not key:
+        return None
+    for anchor in chain.anchors:
+        if skeleton(anchor.symbol) == key:
+            is_it = anchor.address == address
+            return Likeness(
+                kind="quoted" if is_it else "like_quoted",
+                symbol=anchor.symbol,
+                is_same_text=folded(anchor.symbol) == folded(symbol),
+                address=anchor.address,
+            )
+    if skeleton(chain.native_symbol) == key:
+        return Likeness(
+            kind="like_coin",
+            symbol=chain.native_symbol,
+            is_same_text=folded(chain.native_symbol) == folded(symbol),
+        )
+    if richest is None or richest.address == address or not _is_richer(richest, usd):
+        return None
+    return Likeness(
+        kind="like_richer",
+        symbol=richest.symbol,
+        is_same_text=folded(richest.symbol) == folded(symbol),
+        address=richest.address,
+    )
+
+
+def _is_richer(richest: FoundToken, usd: float) -> bool:
+    return richest.usd >= max(_KNOWN_ABOVE_USD, _TIMES_RICHER * usd)

@@ -1,0 +1,254 @@
+"""Lists of tokens for people: with verdict and headline of the stored report, the best match first.
+
+Nothing is analysed for a list.
+"""
+
+import asyncio
+from collections.abc import Iterable, Sequence
+
+import msgspec
+from async_lru import alru_cache
+from cachetools import TTLCache
+
+from api.deps import ApiDeps
+from api.formats.headline import headline_of
+from api.formats.rendering import native_of, summary_of
+from api.formats.summary import Verdict
+from api.formats.token_snapshot import TokenSnapshot
+from api.search.likeness import Likeness, find_likeness
+from api.search.query import SearchQuery
+from api.serving.answers import Answers
+from config.chains import Anchor, Chain
+from core.errors import TokenRefusedError
+from core.look_alikes import skeleton
+from core.primitives import Address, Hash32, checksum
+from core.report import Report
+from sql.store import Store
+from sql.token_search import (
+    MATCHES,
+    FoundToken,
+    find_by_address,
+    find_richest_namesake,
+    find_tokens,
+    list_newest,
+    list_richest,
+    match_of,
+)
+
+MOST_LISTED = 20
+_OF_FRONT_PAGE = 8
+_NEWEST_READ = 200
+"""Newest tokens among which those with money in their pools are listed."""
+
+_SHORTEST_BEGINNING = 3
+"""Letters of a quote token's symbol for which it is listed before all others."""
+
+_RICH_ABOVE_USD = 1_000.0
+_FRONT_PAGE_KEPT_S = 15.0
+_JUDGED_KEPT_S = 120.0
+_MOST_JUDGED = 10_000
+
+_VERDICT_ORDER: tuple[Verdict | None, ...] = ("safe", "warning", "not_tested", None, "danger")
+
+
+class Judged(msgspec.Struct, frozen=True, kw_only=True):
+    """What the stored report says in short."""
+
+    verdict: Verdict | None = None
+    """None: the report is gone, or it has the format of another release."""
+    headline: str = ""
+    liquidity_usd: float | None = None
+    """In all pools, both sides. None: not known."""
+
+
+class ListedToken(msgspec.Struct, frozen=True, kw_only=True):
+    """One line of a list."""
+
+    chain: Chain
+    address: str
+    """Checksummed."""
+    name: str
+    symbol: str
+    scanned_at_s: int | None
+    """Unix seconds. None: not analysed."""
+    judged: Judged
+    likeness: Likeness | None
+
+
+class FrontPageLists(msgspec.Struct, frozen=True, kw_only=True):
+    """What the front page shows before anybody searches."""
+
+    newest: list[ListedToken]
+    richest: list[ListedToken]
+
+
+class TokenLists:
+    """Lists of the analysed tokens of the served chains."""
+
+    def __init__(self, deps: ApiDeps, answers: Answers, store: Store) -> None:
+        self._deps = deps
+        self._answers = answers
+        self._store = store
+        self._chains = {chain.id: chain for chain in deps.chains if chain.slug in deps.served}
+        self._judged = TTLCache[tuple[int, Address, Hash32], Judged](
+            _MOST_JUDGED, _JUDGED_KEPT_S, timer=deps.monotonic_s
+        )
+        self.front_page = alru_cache(maxsize=1, ttl=_FRONT_PAGE_KEPT_S)(self._front_page)
+
+    async def search(self, queries: Sequence[SearchQuery]) -> list[ListedToken]:
+        """Return what the first of the readings finds that finds anything. Raises StoreError."""
+        for query in queries:
+            found = await self._search(query)
+            if found:
+                return found
+        return []
+
+    async def at_address(self, address: Address) -> list[ListedToken]:
+        """Return the analysed tokens at an address, on whatever chains. Raises StoreError."""
+        found = await asyncio.to_thread(
+            find_by_address, self._store, address, chain_ids=[*self._chains]
+        )
+        return await self._listed(found)
+
+    async def likeness_of(self, report: Report) -> Likeness | None:
+        """Return what the symbol of a token of a served chain is known from; None if from nothing
+        else. Raises StoreError."""
+        token = report.token
+        usd = sum(pool.quote_side_usd for pool in report.pools or ())
+        return await self._likeness(token.chain_id, token.address, token.symbol, usd)
+
+    async def _search(self, query: SearchQuery) -> list[ListedToken]:
+        chains = [c for c in self._chains.values() if query.chain in (None, c)]
+        found = await asyncio.to_thread(
+            find_tokens,
+            self._store,
+            query.text,
+            chain_ids=[chain.id for chain in chains],
+            at_most=MOST_LISTED,
+        )
+        listed = await self._listed(found)
+        ranked = sorted(
+            zip(found, listed, strict=True),
+            key=lambda pair: (
+                MATCHES.index(match_of(pair[0], query.text)),
+                _rank_of_likeness(pair[1].likeness),
+                -pair[0].tier,
+                _VERDICT_ORDER.index(pair[1].judged.verdict),
+                -pair[0].usd,
+            ),
+        )
+        unseen = _anchors_like(query.text, chains, {(t.chain_id, t.address) for t in found})
+        return [*unseen, *(line for _, line in ranked)]
+
+    async def _front_page(self) -> FrontPageLists:
+        newest, richest = await asyncio.gather(
+            asyncio.to_thread(list_newest, self._store, at_most=_NEWEST_READ),
+            asyncio.to_thread(
+                list_richest, self._store, above_usd=_RICH_ABOVE_USD, at_most=2 * MOST_LISTED
+            ),
+        )
+        return FrontPageLists(
+            newest=await self._listed(
+                [token for token in newest if token.usd > self._deps.liquid_above_usd][
+                    :_OF_FRONT_PAGE
+                ]
+            ),
+            richest=await self._listed(
+                [token for token in richest if not self._is_anchor(token)][:_OF_FRONT_PAGE]
+            ),
+        )
+
+    def _is_anchor(self, token: FoundToken) -> bool:
+        chain = self._chains.get(token.chain_id)
+        return chain is not None and token.address in {one.address for one in chain.anchors}
+
+    async def _listed(self, tokens: Iterable[FoundToken]) -> list[ListedToken]:
+        return [
+            await self._line(token, self._chains[token.chain_id])
+            for token in tokens
+            if token.chain_id in self._chains
+        ]
+
+    async def _line(self, token: FoundToken, chain: Chain) -> ListedToken:
+        return ListedToken(
+            chain=chain,
+            address=checksum(token.address),
+            name=token.name,
+            symbol=token.symbol,
+            scanned_at_s=token.scanned_at_s,
+            judged=await self._judge(token, chain),
+            likeness=await self._likeness(chain.id, token.address, token.symbol, token.usd),
+        )
+
+    async def _likeness(
+        self, chain_id: int, address: Address, symbol: str, usd: float
+    ) -> Likeness | None:
+        richest = await asyncio.to_thread(
+            find_richest_namesake, self._store, symbol, chain_id=chain_id
+        )
+        chain = self._chains[chain_id]
+        return find_likeness(address=address, symbol=symbol, usd=usd, chain=chain, richest=richest)
+
+    async def _judge(self, token: FoundToken, chain: Chain) -> Judged:
+        """Return the verdict and headline, computed once for a report and two minutes: deadlines
+        pass."""
+        key = (token.chain_id, token.address, token.block_hash)
+        judged = self._judged.get(key)
+        if judged is None:
+            try:
+                known = await self._answers.recall(chain=chain.slug, address=token.address)
+            except TokenRefusedError:
+                return Judged()
+            if known.snapshot is None:
+                return Judged()
+            judged = self._judged[key] = await asyncio.to_thread(_judged, known.snapshot)
+        return judged
+
+
+def _judged(snapshot: TokenSnapshot) -> Judged:
+    native = native_of(snapshot)
+    summary = summary_of(snapshot, native)
+    return Judged(
+        verdict=summary.verdict,
+        headline=headline_of(snapshot.report, native, summary),
+        liquidity_usd=summary.total_liquidity_usd,
+    )
+
+
+def _rank_of_likeness(likeness: Likeness | None) -> int:
+    """Return 0 for what is known by the symbol, 1 for others, 2 for what looks like the known."""
+    if likeness is None:
+        return 1
+    return 0 if likeness.kind == "quoted" else 2
+
+
+def _anchors_like(
+    text: str, chains: Iterable[Chain], found: set[tuple[int, Address]]
+) -> list[ListedToken]:
+    """Return the tokens that exchanges quote in whose symbol is meant, and that were not found."""
+    key = skeleton(text)
+    return [
+        _unanalysed(anchor, chain)
+        for chain in chains
+        for anchor in dict.fromkeys(chain.anchors)
+        if _begins(skeleton(anchor.symbol), key) and (chain.id, anchor.address) not in found
+    ]
+
+
+def _begins(symbol: str, key: str) -> bool:
+    """True if a symbol is the text, or begins with enough of it to be meant."""
+    return symbol == key or (len(key) >= _SHORTEST_BEGINNING and symbol.startswith(key))
+
+
+def _unanalysed(anchor: Anchor, chain: Chain) -> ListedToken:
+    return ListedToken(
+        chain=chain,
+        address=checksum(anchor.address),
+        name="",
+        symbol=anchor.symbol,
+        scanned_at_s=None,
+        judged=Judged(),
+        likeness=Likeness(
+            kind="quoted", symbol=anchor.symbol, is_same_text=True, address=anchor.address
+        ),
+    )

@@ -1,0 +1,40 @@
+"""One answer as CSV: a header and a row, for spreadsheets."""
+
+import csv
+import io
+from collections.abc import Iterator
+
+import msgspec
+
+from core.terminal import printable
+
+_FORMULA = ("=", "+", "-", "@")
+"""What a text begins with that spreadsheets would compute. Source: OWASP, CSV injection."""
+
+
+def csv_of(body: bytes) -> str:
+    """Return header and row of a JSON object. Keys of `features` stand beside those around them;
+    null is empty, and what is no single value is JSON."""
+    cells = dict(_cells(msgspec.json.decode(body)))
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(cells)
+    writer.writerow(cells.values())
+    return text.getvalue()
+
+
+def _cells(answer: dict[str, object]) -> Iterator[tuple[str, str]]:
+    for key, value in answer.items():
+        if key == "features" and isinstance(value, dict):
+            yield from _cells(value)
+        else:
+            yield key, _cell(value)
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        return printable(msgspec.json.encode(value).decode())
+    # A token can be called anything.
+    return printable(f"'{value}" if value.startswith(_FORMULA) else value)

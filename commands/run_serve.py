@@ -1,0 +1,19 @@
+"""The work of `assay serve`: follower, analyser and API on one store."""
+
+import asyncio
+import os
+
+from commands.stores import open_store
+from config.settings import load_settings
+from service import run_service
+
+
+def run_serve(host: str | None, port: int | None) -> None:
+    """Serve until SIGINT or SIGTERM. None: host or port of the settings.
+
+    Raises ConfigError, StoreError.
+    """
+    settings = load_settings(os.environ)
+    open_store(settings.store).close()  # takes over what an earlier release left
+    chosen_port = settings.port if port is None else port
+    asyncio.run(run_service(settings, host=host or settings.host, port=chosen_port))

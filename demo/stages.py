@@ -1,0 +1,22 @@
+"""Stages of the demo's set-up, for whoever shows how far it has come."""
+
+from collections.abc import Callable
+from typing import Literal, get_args
+
+Stage = Literal[
+    "starting the node",
+    "compiling contracts",
+    "deploying exchanges",
+    "releasing tokens",
+    "opening launch platforms",
+]
+
+STAGES: tuple[Stage, ...] = get_args(Stage)
+"""In order. The compiler's results are kept, so only the first run waits for it."""
+
+OnStage = Callable[[Stage], None]
+"""Called when a stage begins."""
+
+
+def show_nothing(_: Stage) -> None:
+    """Ignore the stages."""

@@ -1,0 +1,117 @@
+// Debian's Chromium, driven by lines of JSON: one order in, one answer out. Nothing here judges.
+import { createRequire } from "node:module";
+import { readFileSync } from "node:fs";
+import { createInterface } from "node:readline";
+
+const require = createRequire(process.argv[2]);
+const { chromium } = require("playwright-core");
+const AXE = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
+const WAIT_MS = 20_000;
+
+const browser = await chromium.launch({
+  executablePath: process.argv[3],
+  args: [
+    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
+    "--disable-background-networking", "--disable-component-update", "--disable-dev-shm-usage",
+  ],
+});
+
+async function open(order) {
+  const context = await browser.newContext({
+    viewport: { width: order.width, height: 800 },
+    colorScheme: order.scheme,
+    javaScriptEnabled: order.has_script,
+    reducedMotion: "reduce",
+  });
+  await context.grantPermissions(["clipboard-read", "clipboard-write"]);
+  if (order.cookies.length) await context.addCookies(order.cookies);
+  const page = await context.newPage();
+  const seen = { console: [], requests: [] };
+  page.on("console", (message) => {
+    if (["error", "warning"].includes(message.type())) seen.console.push(message.text());
+  });
+  page.on("pageerror", (error) => seen.console.push(String(error)));
+  page.on("request", (request) => seen.requests.push(request.url()));
+  return { context, page, seen };
+}
+
+async function focusPath(page, most) {
+  const path = [];
+  for (let at = 0; at < most; at += 1) {
+    await page.keyboard.press("Tab");
+    const here = await page.evaluate(() => {
+      const one = document.activeElement;
+      if (!one || one === document.body) return null;
+      const style = getComputedStyle(one);
+      return {
+        tag: one.tagName.toLowerCase(),
+        text: (one.getAttribute("aria-label") || one.innerText || "").trim().slice(0, 80),
+        outline: style.outlineStyle !== "none" && parseFloat(style.outlineWidth) > 0,
+      };
+    });
+    if (!here) break;
+    path.push(here);
+  }
+  return path;
+}
+
+async function visit(order) {
+  const { context, page, seen } = await open(order);
+  try {
+    const response = await page.goto(order.url, { waitUntil: "load", timeout: WAIT_MS });
+    const first = await page.title();
+    if (order.until) await page.waitForSelector(order.until, { state: "attached", timeout: WAIT_MS });
+    if (order.typed) {
+      await page.keyboard.type(order.typed);
+      await Promise.all([page.waitForURL((url) => String(url) !== order.url), page.keyboard.press("Enter")]);
+      await page.waitForLoadState("load");
+    }
+    if (order.opens) {
+      await page.locator("details > summary").first().focus();
+      await page.keyboard.press("Enter");
+    }
+    const path = order.tabs ? await focusPath(page, order.tabs) : [];
+    let copied = null;
+    if (order.copies) {
+      await page.locator("button[data-copy]").first().click();
+      copied = await page.evaluate(() => navigator.clipboard.readText());
+    }
+    if (order.unfolds) {
+      await page.evaluate(() => {
+        for (const one of document.querySelectorAll("details")) one.open = true;
+      });
+    }
+    if (order.screenshot) await page.screenshot({ path: order.screenshot, fullPage: true });
+    let violations = [];
+    if (order.has_axe) {
+      await page.evaluate(AXE);
+      const found = await page.evaluate(() => window.axe.run(document));
+      violations = found.violations.map((one) => `${one.id}: ${one.nodes[0].html.slice(0, 160)}`);
+    }
+    const state = await page.evaluate(() => ({
+      text: document.body.innerText,
+      overflow: document.documentElement.scrollWidth - document.documentElement.clientWidth,
+      open: [...document.querySelectorAll("details[open] > summary")].map((one) => one.innerText),
+      background: getComputedStyle(document.body).backgroundColor,
+      paint_ms: performance.getEntriesByName("first-contentful-paint")[0]?.startTime ?? null,
+      scripts: [...document.scripts].filter((one) => !one.src).length,
+    }));
+    return {
+      ...state, ...seen, status: response.status(), url: page.url(), copied, path, violations,
+      first_title: first, title: await page.title(),
+    };
+  } finally {
+    await context.close();
+  }
+}
+
+for await (const line of createInterface({ input: process.stdin })) {
+  let answer;
+  try {
+    answer = await visit(JSON.parse(line));
+  } catch (error) {
+    answer = { error: String(error) };
+  }
+  process.stdout.write(`${JSON.stringify(answer)}\n`);
+}
+await browser.close();

@@ -1,0 +1,112 @@
+"""Protects who mistypes or misconfigures: each error says what to do next, with an example."""
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+import assay
+from commands.next_steps import next_step
+from core.errors import (
+    AssayError,
+    ConfigError,
+    InternalError,
+    InvalidAddressError,
+    QueryError,
+    StoreError,
+    TokenRefusedError,
+    UpstreamError,
+    WrongChainError,
+)
+
+STEPS: list[tuple[AssayError, str | None]] = [
+    (InvalidAddressError(text="0x1"), "assay scan eth 0x"),
+    (TokenRefusedError(code="not_a_contract", reason="no code"), "assay scan base 0x"),
+    (TokenRefusedError(code="not_a_token", reason="a pool"), "assay scan eth 0x"),
+    (TokenRefusedError(code="burn_address", reason="burns"), "assay scan eth 0x"),
+    (TokenRefusedError(code="invalid_token_data", reason="decimals"), None),
+    (QueryError(reason="took too long", limit="time"), "assay sql"),
+    (QueryError(reason="syntax error"), None),
+    (WrongChainError(service="node", expected=1, got=56), "export ASSAY_RPC_56=https://"),
+    (UpstreamError(service="node", reason="refused"), "curl "),
+    (ConfigError(source="listen address", key="127.0.0.1:80", reason="in use"), "--port 8001"),
+    (ConfigError(source="environment", key="ASSAY_RPC_56", reason="not set"), "ASSAY_RPC_56=http"),
+    (ConfigError(source="environment", key="ASSAY_RPC_<chain id>", reason=""), "ASSAY_RPC_1=http"),
+    (ConfigError(source="chains/ethereum.toml", key="chain.id", reason="wrong"), None),
+    (StoreError(path="x", reason="there is no such store"), "export ASSAY_STORE="),
+    (StoreError(path="x", reason="disk full"), None),
+    (InternalError("bug"), None),
+]
+
+
+@pytest.mark.parametrize(("error", "step"), STEPS)
+def test_what_to_do_next(error: AssayError, step: str | None) -> None:
+    told = next_step(error)
+    assert told is None if step is None else told is not None and step in told
+
+
+@pytest.mark.parametrize(
+    ("arguments", "env", "code", "parts"),
+    [
+        (("scan", "eth", "0x1"), {}, 1, ("error: ", "ASSAY_RPC_1", "next: export ASSAY_RPC_1=")),
+        (("scan", "ether", "0x1"), {}, 2, ("ethereum (1, eth)", "Example: ASSAY_RPC_1=")),
+        (("scan", "BSC", "0x1"), {}, 1, ("BNB Chain needs a node", "next: export ASSAY_RPC_56=")),
+        (("scan", "1", "0x1"), {"ASSAY_RPC_1": "http://127.0.0.1:9"}, 3, ("refused: ", "next: ")),
+        (("index", "base"), {}, 1, ("next: export ASSAY_RPC_8453=",)),
+        (
+            ("index", "eth", "--from", "900", "--to", "10"),
+            {},
+            2,
+            ("block 10, before", "900", "Exa"),
+        ),
+        (("index",), {}, 2, ("Missing argument", "Example: assay index")),
+        (("serve",), {}, 1, ("no chain can be served", "next: export ASSAY_RPC_1=")),
+        (("sql", "select 1"), {}, 1, ("no such", "next: name the store")),
+        (("status",), {}, 1, ("no such", "next: name the store")),
+        (("compact", "nowhere"), {}, 2, ("chain_8453 (8453, base)", "Example: assay compact")),
+        (
+            ("keys", "create", "--plan", "x", "--label", "y"),
+            {},
+            2,
+            ("trial", "Example: assay keys"),
+        ),
+        (("sacn",), {}, 2, ("Did you mean 'scan'?", "Example: assay scan")),
+        (("zzz",), {}, 2, ("No such command 'zzz'", "Example: assay scan")),
+    ],
+)
+def test_a_failed_command_says_it(
+    arguments: tuple[str, ...],
+    env: dict[str, str],
+    code: int,
+    parts: tuple[str, ...],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for name in ("ASSAY_RPC_1", "ASSAY_CONFIG"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in {"ASSAY_STORE": str(tmp_path / "store"), **env}.items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(SystemExit) as ended:
+        assay.main(arguments)
+    said = capsys.readouterr().err
+    assert ended.value.code == code, said
+    for part in parts:
+        assert part in said
+    assert "Traceback" not in said
+
+
+def test_the_version_is_told() -> None:
+    told = CliRunner().invoke(assay.cli, ["--version"])
+    assert (told.exit_code, told.output.split()[0]) == (0, "assay")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("--log-format", "json", "keys", "list"), ("keys", "--log-format", "text", "list")],
+)
+def test_the_form_of_the_log_is_said_before_the_command_or_after(
+    arguments: tuple[str, ...], tmp_path: Path
+) -> None:
+    ended = CliRunner().invoke(assay.cli, arguments, env={"ASSAY_STORE": str(tmp_path / "store")})
+    assert ended.exit_code == 0, ended.output

@@ -1,0 +1,86 @@
+"""Protects help and completion in a shell: they know every name, and import no more than that."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from analysis.static.printers import PRINTERS
+from assay import COMMANDS
+from commands import static_command
+from config.chain_names import index_by_name
+from config.load import load_chains
+from tests.house.sources import ROOT
+
+HEAVY = {
+    *("msgspec", "rich", "structlog", "litestar", "duckdb", "numpy", "web3", "eth_abi", "aiohttp"),
+    *("analysis", "api", "indexer", "service", "demo"),
+}
+SPLIT = sorted({*COMMANDS} - {"keys", "sql"})
+"""Commands whose work is in a module of its own."""
+
+
+def complete(words: str, env: dict[str, str] | None = None) -> list[str]:
+    """What a bash would be offered behind these words."""
+    asked = {
+        **os.environ,
+        "_ASSAY_COMPLETE": "bash_complete",
+        "COMP_WORDS": words,
+        "COMP_CWORD": str(words.count(" ")),
+        **(env or {}),
+    }
+    said = subprocess.run(
+        [sys.executable, "-m", "assay"],
+        cwd=ROOT,
+        env=asked,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return [line.partition(",")[2] for line in said.stdout.splitlines()]
+
+
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        ("assay s", ["scan", "serve", "sql", "static", "status"]),
+        ("assay scan a", ["arb", "arbitrum", "avalanche", "avax"]),
+        ("assay index BA", ["base"]),
+        ("assay compact rob", ["robinhood"]),
+        ("assay scan eth 0x --output ", ["card", "json", "csv"]),
+        ("assay scan eth 0x --format e", ["evidence"]),
+        ("assay static --print s", ["storage"]),
+        ("assay serve --l", ["--log-format"]),
+        ("assay keys c", ["create"]),
+    ],
+)
+def test_a_shell_is_offered(words: str, offered: list[str]) -> None:
+    assert complete(words) == offered
+
+
+def test_every_name_of_a_chain_but_its_number_is_offered(tmp_path: Path) -> None:
+    (tmp_path / "chains").mkdir()
+    (tmp_path / "chains" / "ethereum.toml").write_text('[chain]\naliases = ["mainnet"]\n')
+    names = [name for name in index_by_name(load_chains(tmp_path)) if not name.isdecimal()]
+    assert complete("assay scan ", {"ASSAY_CONFIG": str(tmp_path)}) == sorted(names)
+    assert "mainnet" in names
+
+
+def test_help_and_completion_of_a_command_import_nothing_of_its_work() -> None:
+    script = (
+        "import sys\nfrom importlib import import_module\n"
+        f"for name in {SPLIT}: import_module(f'commands.{{name}}_command')\n"
+        "from commands.chain_argument import CHAIN\n"
+        "assert CHAIN.shell_complete(None, None, 'eth')\n"
+        "print(*{name.partition('.')[0] for name in sys.modules})\n"
+    )
+    loaded = subprocess.run(
+        [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert not HEAVY & {*loaded.stdout.split()}
+
+
+def test_the_printers_are_those_that_there_are() -> None:
+    assert sorted(PRINTERS) == sorted(static_command.PRINTERS)

@@ -1,0 +1,103 @@
+"""Protects the pages beside a token's in a real browser: narrow and wide, light and dark."""
+
+import asyncio
+
+from config.settings_model import PublicSettings
+from harness.api.samples import TOKEN, make_pool
+from harness.api.world import CHAINS, PLANS, World
+from harness.browser.chromium import SCREENSHOTS, Chromium, Cookie, Visit
+from harness.browser.listening import listening
+from sql.accounts import Accounts
+from sql.store import Store
+from tests.api.people import PLAIN, Street
+from tests.api.stored_tokens import fill, token
+
+SESSION = "assay_session"
+"""The session's cookie without https."""
+
+SIZES = ((360, "light"), (1280, "dark"))
+
+
+async def look(chromium: Chromium, url: str, *, name: str, cookies: tuple[Cookie, ...] = ()) -> str:
+    """The text of a page that holds at every size."""
+    SCREENSHOTS.mkdir(parents=True, exist_ok=True)
+    text = ""
+    for width, scheme in SIZES:
+        visit = Visit(
+            url=url,
+            width=width,
+            scheme=scheme,  # type: ignore[arg-type]  # one of the two
+            has_axe=True,
+            cookies=cookies,
+            screenshot=str(SCREENSHOTS / f"{name}-{width}-{scheme}.png"),
+        )
+        seen = await asyncio.to_thread(chromium.visit, visit)
+        assert seen.console == ()
+        assert seen.violations == ()
+        assert seen.overflow == 0
+        origin = url.split("/", 3)[2]
+        assert [
+            each for each in seen.requests if each.split("/", 3)[2:3] not in ([origin], [])
+        ] == []
+        text = seen.text
+    return text
+
+
+async def test_the_front_page_and_searches(world: World, store: Store, chromium: Chromium) -> None:
+    fill(
+        store,
+        token(1, "PEPE", "Pepe", usd=5e6),
+        token(2, "\u0420EPE", "\u202e<script>alert(1)</script>", usd=7e4),
+        token(3, "ANY", "W" * 10_000, usd=1e5, pool=make_pool(sell="refused", sell_tax=None)),
+        token(4, "W" * 300, usd=3e5),
+    )
+    app = world.make_app(store=store, served=frozenset(chain.slug for chain in CHAINS))
+    world.keep(app)
+    async with listening(app) as port:
+        url = f"http://127.0.0.1:{port}"
+        front = await look(chromium, f"{url}/", name="front")
+        assert "Can this token be bought, sold and kept?" in front
+        found = await look(chromium, f"{url}/search?q=pepe", name="search")
+        assert "U+202E" in found
+        assert "written with other characters" in found
+        choice = await look(chromium, f"{url}/search?q=0x{'12' * 20}", name="choice")
+        assert "On which chain?" in choice
+
+
+async def test_a_search_needs_neither_mouse_nor_script(
+    world: World, store: Store, chromium: Chromium
+) -> None:
+    fill(store, token(1, "PEPE", "Pepe", usd=5e6))
+    app = world.make_app(store=store)
+    world.keep(app)
+    async with listening(app) as port:
+        visit = Visit(
+            url=f"http://127.0.0.1:{port}/", width=360, has_script=False, typed="pepe", tabs=12
+        )
+        seen = await asyncio.to_thread(chromium.visit, visit)
+    assert seen.url.endswith("/search?q=pepe&chain=")
+    assert "$50k liquidity" in seen.text
+    assert all(focused.outline for focused in seen.path)
+    assert "PEPE" in [focused.text for focused in seen.path]
+
+
+async def test_the_form_that_asks_for_a_key(world: World, chromium: Chromium) -> None:
+    app = world.make_app(public=PublicSettings(is_open=False))
+    world.keep(app)
+    async with listening(app) as port:
+        url = f"http://127.0.0.1:{port}/t/ethereum/{TOKEN}"
+        assert "API key" in await look(chromium, url, name="ask")
+
+
+async def test_the_dashboard_with_keys(world: World, street: Street, chromium: Chromium) -> None:
+    browser = street.browser(public_url=PLAIN)
+    await browser.sign_in("alice", origin=PLAIN)
+    for label in ("trading bot", "W" * 100, "<b>bold</b>"):
+        Accounts(world.ledger).create_key(1, PLANS["developer"], label, world.clock.now_s)
+    session = browser.client.cookies[SESSION]
+    async with listening(browser.app) as port:
+        url = f"http://localhost:{port}"
+        cookies = (Cookie(name=SESSION, value=session, url=url),)
+        text = await look(chromium, f"{url}/dashboard", name="dashboard", cookies=cookies)
+    assert "trading bot" in text
+    assert "<b>bold</b>" in text

@@ -1,0 +1,77 @@
+"""Protects the comparison of names: equal skeletons are of texts that look alike, no others."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.look_alikes import MOST_CHARS, skeleton, skeleton_words
+
+ALIKE = [
+    ("USDT", "usdt"),
+    ("USDT", "USD\u0422"),  # Cyrillic
+    ("USDT", "\uff35\uff33\uff24\uff34"),  # full width
+    ("USDT", "US\u200bDT"),  # a space of no width
+    ("USDT", "\u202eUSDT\u202c"),
+    ("USDT", "U.S.D.T"),
+    ("USDT", "$USDT"),
+    ("USDT", "USD\u20ae"),
+    ("USDT", "U\u1e61\u1e0b\u1e6b"),  # accents
+    ("WETH", "W\u039eTH"),
+    ("PEPE", "\u0420\u0435\u0440\u0435"),
+    ("BINANCE", "BlNANCE"),  # a small l
+    ("BINANCE", "\u0392\u0399\u039d\u0391\u039dCE"),  # Greek
+    ("USDC.e", "usdce"),
+    ("ONDO", "0ND0"),
+    ("\U0001d54c\U0001d54a\U0001d53b\U0001d54b", "USDT"),  # mathematical letters
+]
+DIFFERENT = [
+    ("USDT", "USDC"),
+    ("USDT", "USDT0"),
+    ("ETH", "WETH"),
+    ("PEPE", "PEPE2"),
+    ("\U0001f438", "\U0001f436"),  # a frog, a dog
+    ("\u72d7\u5e01", "\u732b\u5e01"),  # dog coin, cat coin
+]
+
+
+@pytest.mark.parametrize(("one", "other"), ALIKE)
+def test_what_looks_alike_has_one_skeleton(one: str, other: str) -> None:
+    assert skeleton(one) == skeleton(other) != ""
+
+
+@pytest.mark.parametrize(("one", "other"), DIFFERENT)
+def test_what_looks_different_does_not(one: str, other: str) -> None:
+    assert skeleton(one) != skeleton(other)
+    assert skeleton(one) != ""
+
+
+def test_words_are_parted_where_people_part_them() -> None:
+    assert skeleton_words("Shiba-Inu_Token/v2  \u00a0x") == ["shlba", "lnu", "token", "v2", "x"]
+
+
+@pytest.mark.parametrize("text", ["", " ", "...", "\u202e", "\u200b\u200d", "$"])
+def test_a_text_of_nothing_has_none(text: str) -> None:
+    assert skeleton_words(text) == []
+
+
+HIDDEN = st.text("\u200b\u200c\u200d\u202a\u202e\u2066\u2069\u00ad\ufeff\u0301", max_size=3)
+
+
+@given(st.text("abcXYZ019 -", min_size=1, max_size=20), st.data())
+def test_hidden_characters_and_case_change_nothing(text: str, data: st.DataObject) -> None:
+    disguised = "".join(data.draw(HIDDEN) + char.swapcase() for char in text)
+    assert skeleton_words(disguised[:MOST_CHARS]) == skeleton_words(text) or (
+        len(disguised) > MOST_CHARS
+    )
+
+
+@given(st.text(max_size=50))
+def test_any_text_has_a_skeleton_without_hidden_characters_or_line_ends(text: str) -> None:
+    found = skeleton(text)
+    assert found.isprintable() or all(char.isprintable() or ord(char) > 127 for char in found)
+    assert len(found.splitlines()) <= 1
+    assert "\x00" not in found
+
+
+def test_a_name_of_any_length_costs_as_much_as_its_beginning() -> None:
+    assert len(skeleton("\ufdfa" * 1_000_000)) <= 18 * MOST_CHARS
