@@ -27,7 +27,7 @@ from api.pages.page_rendering import explain
 from api.routes import dashboard, front, root, signin, token_page
 from api.routes.agent_keys import issue_trial_key, trial_terms
 from api.routes.batch import post_tokens
-from api.routes.goplus import get_token_security
+from api.routes.goplus import get_token_security, post_token
 from api.routes.health import get_health, get_metrics, get_ready
 from api.routes.llms import get_llms_text
 from api.routes.mcp import LazyMcpServer, post_mcp
@@ -72,6 +72,7 @@ def create_app(deps: ApiDeps) -> CachedAnswerApp:
             get_evidence,
             post_tokens,
             get_token_security,
+            post_token,
             post_mcp,
             get_usage,
             get_llms_text,

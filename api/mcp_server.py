@@ -14,7 +14,9 @@ from litestar.types import HTTPScope, Receive, Scope, Send
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from mcp.shared.exceptions import MCPError
 from mcp.types import (
+    INVALID_PARAMS,
     CallToolRequestParams,
     CallToolResult,
     ListToolsResult,
@@ -26,11 +28,16 @@ from mcp.types import (
 
 from api.auth.keys import Caller, caller_of
 from api.auth.limits import KeyLimits
-from api.auth.plan_usage import read_usage
+from api.auth.plan_usage import KeyUsage, read_usage
 from api.deps import ApiDeps
 from api.error_answers import InvalidInputError, InvalidItem, LedgerDownError, RefusalError
-from api.formats.rendering import Format
-from api.served_chains import CHAIN_HELP, find_chain, list_chains
+from api.formats.compat import CompatFeatures
+from api.formats.evidence_excerpt import EvidenceExcerpt, excerpt, excerpt_of
+from api.formats.rendering import EvidenceBody, Format
+from api.formats.shape_building import Shape
+from api.formats.shapes import Envelope, NativeFeatures
+from api.formats.summary import Summary
+from api.served_chains import CHAIN_HELP, ServedChain, find_chain, list_chains
 from api.serving.answers import Answers
 from api.serving.batch_service import RefusalBody, tell
 from api.serving.cached_answer import CachedAnswer
@@ -40,6 +47,11 @@ INSTRUCTIONS = (
     "Token-safety findings for EVM chains. null, an absent key and `pending` mean unknown: never "
     "take them for safe. `pending` resolves, so ask again some seconds later."
 )
+
+MOST_POOLS = 50
+"""Pools of a report; with more it is longer than a model can read."""
+
+_OK = 200
 
 _COUNTS = "Counts as one call against the limits of the key."
 _FREE = "Does not count as a call."
@@ -64,6 +76,25 @@ class _OneReport(_OneToken, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     response_format: Literal["native", "compat"] = "native"
 
 
+class _Evidence(_OneToken, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Which token, and which of its evidence."""
+
+    key: Annotated[
+        str | None,
+        msgspec.Meta(description="A key of `left_out`, to read that evidence in full, in parts"),
+    ] = None
+    offset: Annotated[
+        int, msgspec.Meta(ge=0, description="With `key`: where to go on; `next_offset` has it")
+    ] = 0
+
+
+class ChainList(Shape, frozen=True, kw_only=True):
+    """The supported chains."""
+
+    chains: tuple[ServedChain, ...]
+    """Every one."""
+
+
 class _Called(msgspec.Struct, frozen=True, kw_only=True):
     """One tool call."""
 
@@ -77,6 +108,8 @@ class _Tool(msgspec.Struct, frozen=True, kw_only=True):
 
     description: str
     takes: type[msgspec.Struct]
+    gives: tuple[Any, ...]
+    """Types of the structured content, one of them."""
     run: Callable[[_Called], Awaitable[CallToolResult]]
 
 
@@ -117,32 +150,38 @@ class McpServer:
                 "and only for what was tested: a flag with status `unknown`, a verdict "
                 f"`not_tested` and any null are no answer and never safe. {_COUNTS}",
                 takes=_OneToken,
-                run=lambda called: self._answer(called, "summary"),
+                gives=(Summary,),
+                run=self._check,
             ),
             "token_report": _Tool(
                 description="All findings on one token: code, simulated trades, pools, supply, "
                 "holders. null means unknown, never safe or false; `pending` means ask again. "
-                f"{_COUNTS}",
+                f"Of many pools the {MOST_POOLS} deepest are shown. {_COUNTS}",
                 takes=_OneReport,
-                run=lambda called: self._answer(called, called.arguments.response_format),
+                gives=(Envelope[NativeFeatures], Envelope[CompatFeatures]),
+                run=self._report,
             ),
             "token_evidence": _Tool(
                 description="What the findings on one token rest on: functions, storage slots, "
-                "program counters, simulated calls. A finding without evidence is unknown or "
-                f"was not found, which is not proof of safety. {_COUNTS}",
-                takes=_OneToken,
-                run=lambda called: self._answer(called, "evidence"),
+                "program counters, outcomes of simulations. A finding without evidence is unknown "
+                "or was not found, which is not proof of safety. Long evidence is named in "
+                f"`left_out`: ask for one with `key`, in parts with `offset`. {_COUNTS}",
+                takes=_Evidence,
+                gives=(EvidenceExcerpt,),
+                run=self._evidence,
             ),
             "list_chains": _Tool(
                 description="Supported chains, and which of them are served here. A token on "
                 f"another chain cannot be judged, which does not make it safe. {_FREE}",
                 takes=_Nothing,
+                gives=(ChainList,),
                 run=self._list_chains,
             ),
             "usage": _Tool(
                 description="Plan, limits and calls left of the key that is used. null as a limit "
                 f"means that there is none. {_FREE}",
                 takes=_Nothing,
+                gives=(KeyUsage,),
                 run=self._usage,
             ),
         }
@@ -156,6 +195,7 @@ class McpServer:
                 name=name,
                 description=tool.description,
                 input_schema=_schema_of(tool.takes),
+                output_schema=_schema_of_any(tool.gives),
                 annotations=hints,
             )
             for name, tool in self._tools.items()
@@ -165,11 +205,13 @@ class McpServer:
     async def _call_tool(
         self, context: ServerRequestContext[Any], params: CallToolRequestParams
     ) -> CallToolResult:
-        """Run a tool. Every failure is returned as a tool error, so that the agent can read it and
-        act on it."""
+        """Run a tool. Every failure of one is returned as a tool error, so that the agent can read
+        it and act on it; a tool that does not exist is an error of the protocol."""
         scope: HTTPScope = context.request.scope  # type: ignore[union-attr]  # always over HTTP
         try:
             return await self._run(params, caller_of(scope))
+        except MCPError:
+            raise
         except RefusalError as error:
             return _refused(error)
         except StoreError as error:
@@ -180,30 +222,60 @@ class McpServer:
             told = RefusalBody(
                 status=500, error_code=None, error="Internal server error.", retry_after_s=None
             )
-            return _result(msgspec.json.encode(told), is_error=True)
+            return _error(msgspec.json.encode(told))
 
     async def _run(self, params: CallToolRequestParams, caller: Caller) -> CallToolResult:
         tool = self._tools.get(params.name)
         if tool is None:
-            raise _invalid("name", f"No such tool; one of {', '.join(self._tools)}.")
+            message = f"Unknown tool: {params.name[:64]}; one of {', '.join(self._tools)}"
+            raise MCPError(INVALID_PARAMS, message)
         try:
             arguments = msgspec.convert(params.arguments or {}, tool.takes)
         except msgspec.ValidationError as error:
             raise _invalid("arguments", str(error)) from error
         return await tool.run(_Called(caller=caller, arguments=arguments))
 
-    async def _answer(self, called: _Called, form: Format) -> CallToolResult:
+    async def _check(self, called: _Called) -> CallToolResult:
+        answer = await self._answer(called, "summary")
+        return _result(answer.body) if answer.status == _OK else _error(answer.body)
+
+    async def _report(self, called: _Called) -> CallToolResult:
+        answer = await self._answer(called, called.arguments.response_format)
+        if answer.status != _OK:
+            return _error(answer.body)
+        body = msgspec.json.decode(answer.body)
+        pools = body["features"].get("dex", ())
+        if len(pools) <= MOST_POOLS:
+            return _result(answer.body)
+        body["features"]["dex"] = pools[:MOST_POOLS]
+        told = (
+            f"The {MOST_POOLS} deepest of {len(pools)} pools are shown. "
+            f"GET /token/{body['chain']}/{body['contract_address']} has all."
+        )
+        return _result(msgspec.json.encode(body), told)
+
+    async def _evidence(self, called: _Called) -> CallToolResult:
+        answer = await self._answer(called, "evidence")
+        if answer.status != _OK:
+            return _error(answer.body)
+        asked: _Evidence = called.arguments
+        body = msgspec.json.decode(answer.body, type=EvidenceBody)
+        if asked.key is None:
+            return _result(msgspec.json.encode(excerpt(body)))
+        part = excerpt_of(body, asked.key, offset=asked.offset)
+        if part is None:
+            raise _invalid("key", "No such evidence; `left_out` and `evidence` name what there is.")
+        return _result(msgspec.json.encode(part))
+
+    async def _answer(self, called: _Called, form: Format) -> CachedAnswer:
         """Check in the order of the HTTP route: chain, limits, address."""
         asked: _OneToken = called.arguments
         chain = find_chain(self._deps, asked.chain, asked_in="arguments")
         await self._limits.admit(called.caller)
-        answer: CachedAnswer = await self._answers.answer(
-            chain=chain, address=asked.address, form=form
-        )
-        return _result(answer.body, is_error=answer.status != 200)  # noqa: PLR2004 - HTTP's
+        return await self._answers.answer(chain=chain, address=asked.address, form=form)
 
     async def _list_chains(self, _: _Called) -> CallToolResult:
-        return _result(msgspec.json.encode(list_chains(self._deps)))
+        return _result(msgspec.json.encode(ChainList(chains=list_chains(self._deps))))
 
     async def _usage(self, called: _Called) -> CallToolResult:
         usage = await read_usage(self._limits, called.caller, now_s=self._deps.now_s())
@@ -217,14 +289,29 @@ def _schema_of(takes: type[msgspec.Struct]) -> dict[str, Any]:
     return schema
 
 
+def _schema_of_any(gives: tuple[Any, ...]) -> dict[str, Any]:
+    """Return the schema of an object that is one of the types."""
+    options, components = msgspec.json.schema_components(gives, ref_template="#/$defs/{name}")
+    return {"type": "object", "anyOf": list(options), "$defs": components}
+
+
 def _invalid(name: str, message: str) -> InvalidInputError:
     return InvalidInputError(InvalidItem(loc=("body", name), msg=message, type="value_error"))
 
 
 def _refused(error: RefusalError) -> CallToolResult:
-    return _result(msgspec.json.encode(tell(error)), is_error=True)
+    return _error(msgspec.json.encode(tell(error)))
 
 
-def _result(body: bytes, *, is_error: bool = False) -> CallToolResult:
-    """Return the body as text only: structured content would send it twice."""
-    return CallToolResult(content=[TextContent(text=body.decode())], is_error=is_error)
+def _result(body: bytes, *told: str) -> CallToolResult:
+    """Return the body, structured and, for clients that know text alone, as text."""
+    texts = [body.decode(), *told]
+    return CallToolResult(
+        content=[TextContent(text=text) for text in texts],
+        structured_content=msgspec.json.decode(body),
+    )
+
+
+def _error(body: bytes) -> CallToolResult:
+    """Return a body that says why there is no result."""
+    return CallToolResult(content=[TextContent(text=body.decode())], is_error=True)

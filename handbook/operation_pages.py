@@ -1,6 +1,7 @@
 """A page an operation of the API, from the OpenAPI document."""
 
 import asyncio
+import json
 import re
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,6 +13,9 @@ from typing import Any
 from handbook.page import Page
 from harness.api.world import World
 from sql.ledger import Ledger
+
+_MOST_SHOWN = 80
+"""Characters of an example in a table."""
 
 _METHODS = ("get", "post", "put", "delete")
 
@@ -85,6 +89,16 @@ def _operation_lines(
     for status, answer in sorted(operation["responses"].items()):
         phrase = HTTPStatus(int(status)).phrase
         yield _row(f"{status} {phrase}", answer.get("description", ""), _contents(answer))
+    for status, answer in sorted(operation["responses"].items()):
+        yield from _shown(status, answer)
+
+
+def _shown(status: str, answer: Mapping[str, Any]) -> Iterator[str]:
+    """Example bodies of an answer."""
+    for content in answer.get("content", {}).values():
+        for name, example in content.get("examples", {}).items():
+            body = json.dumps(example["value"], indent=2, ensure_ascii=False)
+            yield from ("", f"### {status}: {name}", "", "```json", body, "```")
 
 
 def _header(scheme: Mapping[str, Any]) -> str:
@@ -108,15 +122,20 @@ def _command(method: str, path: str, headers: Sequence[str], operation: Mapping[
 def _object_lines(schemas: Mapping[str, Any]) -> Iterator[str]:
     yield from ("# Objects", "", "What bodies of requests and answers are made of.", "")
     for name, schema in schemas.items():
-        yield from (f"## {_short(name)} {{ #{_anchor(name)} }}", "")
+        yield from (f"## {name} {{ #{name.lower()} }}", "")
         if description := schema.get("description"):
             yield from (description, "")
         required = set(schema.get("required", ()))
         if properties := schema.get("properties"):
-            yield from ("| Key | Type | Meaning |", "|---|---|---|")
+            yield from ("| Key | Type | Meaning | Example |", "|---|---|---|---|")
             for key, value in properties.items():
                 absent = "" if key in required else ", may be absent"
-                yield _row(f"`{key}`", _type(value, "") + absent, value.get("description", ""))
+                yield _row(
+                    f"`{key}`",
+                    _type(value, "") + absent,
+                    value.get("description", ""),
+                    _example(value),
+                )
             yield ""
         else:
             yield from (_type(schema, ""), "")
@@ -134,7 +153,7 @@ def _type(schema: Mapping[str, Any], page: str = "objects.md") -> str:
     """A schema in words; objects are links to their place on a page."""
     if reference := schema.get("$ref"):
         name = reference.rpartition("/")[2]
-        return f"[{_short(name)}]({page}#{_anchor(name)})"
+        return f"[{name}]({page}#{name.lower()})"
     for kind in ("oneOf", "anyOf"):
         if kind in schema:
             return " or ".join(_type(part, page) for part in schema[kind])
@@ -147,21 +166,18 @@ def _type(schema: Mapping[str, Any], page: str = "objects.md") -> str:
     return " or ".join(kinds) if isinstance(kinds, list) else str(kinds)
 
 
+def _example(schema: Mapping[str, Any]) -> str:
+    """The first example, cut where it is long."""
+    examples = schema.get("examples")
+    if not examples:
+        return ""
+    text = json.dumps(examples[0], ensure_ascii=False)
+    return f"`{text if len(text) <= _MOST_SHOWN else text[:_MOST_SHOWN] + '...'}`"
+
+
 def _default(schema: Mapping[str, Any]) -> str:
     value = schema.get("default")
     return "" if value is None else f"`{str(value).lower() if isinstance(value, bool) else value}`"
-
-
-def _short(name: str) -> str:
-    """`Envelope_api.formats.shapes.NativeFeatures_` is Envelope of NativeFeatures."""
-    outer, _, inner = name.partition("_")
-    parts = [part.rpartition(".")[2] for part in inner.replace("Union", "").split("_") if part]
-    words = [part for part in parts if part and part != outer]
-    return f"{outer} of {', '.join(dict.fromkeys(words))}" if words else outer
-
-
-def _anchor(name: str) -> str:
-    return name.lower().replace(".", "-").strip("_").replace("_", "-")
 
 
 def _row(*cells: str) -> str:

@@ -4,6 +4,7 @@ Differences from our compat format: a share or a tax is a fraction (1 is 100 %),
 unknown value is absent, addresses are in lower case, and no flag depends on ownership: flags say
 what the code has. A tax is that of a trade, never of a plain transfer, and is 1 where every
 simulated trade failed. Every such rule is a row of `TABLE`; flags are named by their fields.
+A token whose holders can be robbed looks clean in none of the keys that can say it.
 Source: GoPlus Security API, "Token Security API" response details, and its Python SDK 0.2.6.
 """
 
@@ -15,10 +16,10 @@ from msgspec import UNSET, Meta, UnsetType
 
 from api.formats.amounts import decimal_text, number_text, share_text
 from api.formats.compat import Digit, digit, either
-from api.formats.field_table import finding_of, keys_named, named_by
+from api.formats.field_table import FIELDS, finding_of, keys_named, named_by
 from api.formats.native import holders_of
 from api.formats.shape_building import Shape, complete
-from api.formats.shapes import NativeFeatures, figure
+from api.formats.shapes import NativeFeatures, figure, settled
 from api.formats.summary import can_trade
 from config.burn import BURN_ADDRESSES
 from config.pool_families import FAMILIES
@@ -72,7 +73,7 @@ _ORDER = (
     *("is_in_dex", "buy_tax", "sell_tax", "cannot_buy", "is_honeypot", "slippage_modifiable"),
     *("transfer_pausable", "is_blacklisted", "is_whitelisted", "is_anti_whale"),
     *("anti_whale_modifiable", "trading_cooldown", "creator_address", "creator_balance"),
-    *("creator_percent", "dex", "holders"),
+    *("creator_percent", "dex", "holders", "other_potential_risks"),
 )
 """Keys in the order in which they have been sent; a new one stands behind these."""
 
@@ -91,7 +92,18 @@ class GoPlusToken(Shape, frozen=True, kw_only=True):
         str | UnsetType, Meta(description="Empty: there is no owner, or none can be found.")
     ] = UNSET
     hidden_owner: Annotated[
-        Digit | UnsetType, Meta(description="Named addresses can move tokens without approval.")
+        Digit | UnsetType,
+        Meta(
+            description="Named addresses can move tokens without approval, or hold powers that no "
+            "getter names. Absent: not known, or anybody can."
+        ),
+    ] = UNSET
+    owner_change_balance: Annotated[
+        Digit | UnsetType,
+        Meta(
+            description="The owner can change any holder's balance; so it is where anybody can "
+            "move tokens without approval. Absent: not assessed."
+        ),
     ] = UNSET
     buy_tax: Annotated[
         str | UnsetType, Meta(description="Fraction; '1' also where it cannot be bought.")
@@ -100,7 +112,11 @@ class GoPlusToken(Shape, frozen=True, kw_only=True):
         str | UnsetType, Meta(description="Fraction; '1' also where it cannot be sold.")
     ] = UNSET
     is_honeypot: Annotated[
-        Digit | UnsetType, Meta(description="It can be bought, and it cannot be sold.")
+        Digit | UnsetType,
+        Meta(
+            description="It can be bought and not sold, or not always; or somebody can take "
+            "holders' tokens, as the original says of malicious code. '0' needs a sale that passes."
+        ),
     ] = UNSET
     creator_address: Annotated[
         str | UnsetType, Meta(description="The wallet that created the token.")
@@ -115,6 +131,10 @@ class GoPlusToken(Shape, frozen=True, kw_only=True):
     holders: Annotated[
         tuple[GoPlusHolder, ...] | UnsetType, Meta(description="At most ten, largest first.")
     ] = UNSET
+    other_potential_risks: Annotated[
+        str | UnsetType,
+        Meta(description="Dangers found for which the original has no key, in words."),
+    ] = UNSET
 
 
 class _Known(msgspec.Struct, frozen=True, kw_only=True):
@@ -123,6 +143,12 @@ class _Known(msgspec.Struct, frozen=True, kw_only=True):
     report: Report
     native: NativeFeatures
 
+
+_SALES_THAT_FAIL = (
+    *("sell_blocked_later", "sell_blocked_after_others", "sell_depends_on_size"),
+    "sell_depends_on_conditions",
+)
+"""Findings of sales that pass, but not always."""
 
 GoplusRule = Callable[[_Known], str | None]
 
@@ -142,21 +168,53 @@ def _owner(known: _Known) -> str | None:
 
 def _hidden_owner(known: _Known) -> Digit | None:
     """Return None for a bypass open to anyone, as it has no owner; else the bypass flag."""
+    native, controls = known.native, known.report.scan.hidden_owner_controls
+    if controls or (native.allowance_bypass and native.privileged_spenders):
+        return "1"
+    if _can_be_robbed(native):
+        return None
+    return digit(either(native.allowance_bypass, controls))
+
+
+def _owner_change_balance(known: _Known) -> Digit | None:
+    """Return '1' too where anybody can move tokens without approval: the owner is somebody."""
     native = known.native
     if native.allowance_bypass and not native.privileged_spenders:
-        return None
-    return digit(native.allowance_bypass)
+        return "1"
+    found = digit(native.owner_can_change_balance)
+    return None if found == "0" and _can_be_robbed(native) else found
+
+
+def _can_be_robbed(native: NativeFeatures) -> bool:
+    """True if somebody was shown to take a holder's tokens."""
+    return native.funds_can_be_drained is True or native.allowance_bypass is True
+
+
+def _danger_labels(known: _Known) -> str | None:
+    """Return what danger checks found that the original has no key for. None: nothing."""
+    found = []
+    for key, field in FIELDS.items():
+        check = field.check
+        if check is None or check.severity != "danger" or field.goplus:
+            continue
+        value = settled(finding_of(key, known.report, known.native))
+        if value is not None and (value is not check.is_negated) is check.finding:
+            found.append(check.label)
+    return "; ".join(found) or None
 
 
 def _honeypot(known: _Known) -> Digit | None:
-    """Return '1' if it can be bought and no sale passed; or no sale was simulated, and transfers
-    fail.
+    """Return '1' if it can be bought and no sale passed; if no sale was simulated, and transfers
+    fail; if a sale that passes today fails later or for others; or if somebody can take a holder's
+    tokens.
 
-    '0' needs a passing sale, and no known way to take a holder's tokens. A token that allows that
-    is neither; nor is one that nobody can buy, which may only not have opened yet; untested is
-    unknown.
+    '0' needs a passing sale, a transfer that passes, and checks of custody that found nothing. A
+    token that nobody can buy may only not have opened yet; untested is unknown.
     """
-    native = known.native
+    native, scan = known.native, known.report.scan
+    fails_sometimes = [getattr(scan, key) for key in _SALES_THAT_FAIL]
+    if _can_be_robbed(native) or True in fails_sometimes:
+        return "1"
     can_buy = can_trade(pool.buy_success for pool in native.dex)
     can_sell = can_trade(pool.sell_success for pool in native.dex)
     if can_sell is None and native.transfer_success is False:
@@ -165,6 +223,7 @@ def _honeypot(known: _Known) -> Digit | None:
         return None if can_buy is False else "1"
     robbers = (native.funds_can_be_drained, native.allowance_bypass)
     is_clean = native.transfer_success is True and all(found is False for found in robbers)
+    is_clean = is_clean and scan.sell_tax_rises is not True
     return "0" if can_sell and is_clean else None
 
 
@@ -205,12 +264,14 @@ TABLE: dict[str, GoplusRule] = {
     ),
     "owner_address": _owner,
     "hidden_owner": _hidden_owner,
+    "owner_change_balance": _owner_change_balance,
     "buy_tax": _tax("buy_success", "buy_tax"),
     "sell_tax": _tax("sell_success", "sell_tax"),
     "is_honeypot": _honeypot,
     "creator_address": lambda known: known.report.token.creator_address,
     "creator_balance": _creator_balance,
     "creator_percent": _creator_share,
+    "other_potential_risks": _danger_labels,
 }
 """GoPlus key -> its value. None: not known, so the key is absent."""
 

@@ -120,7 +120,7 @@ def _add_parameters(operation: JsonObject, examples: Examples) -> None:
     known = {
         "chain": examples.chain,
         "address": examples.address,
-        "contract_addresses": examples.address,
+        "contract_addresses": [examples.address],
     }
     for parameter in operation.get("parameters", ()):
         schema = parameter["schema"]

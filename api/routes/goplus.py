@@ -1,20 +1,23 @@
-"""GET /goplus/api/v1/token_security/{chain_id}: compatible with clients of the GoPlus Security API.
+"""/goplus/api/v1: token_security/{chain_id} and token, for clients of the GoPlus Security API.
 
 As in that API, the status is always 200 and `code` has the result: their SDK raises on any other
 status, before its caller sees the code.
 """
 
-from collections.abc import Mapping
+import hashlib
+import hmac
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Generic, TypeVar
 
 import msgspec
 import structlog
-from litestar import MediaType, Request, Response, get
+from litestar import MediaType, Request, Response, get, post
 from litestar.exceptions import HTTPException, ValidationException
-from litestar.params import Parameter
+from litestar.params import JSONBody, Parameter
 from litestar.types import ExceptionHandlersMap
 
-from api.auth.keys import caller_of, require_key_or_token
+from api.auth.keys import caller_of, find_caller, require_key_or_token
+from api.deps import ApiDeps
 from api.error_answers import (
     ChainNotServedError,
     InvalidInputError,
@@ -22,24 +25,33 @@ from api.error_answers import (
     KeyRequiredError,
     LifetimeSpentError,
     LimitedError,
+    NotJsonError,
     RefusalError,
     UnknownKeyError,
 )
 from api.formats.goplus_format import GoPlusToken
 from api.formats.shape_building import Shape
 from api.openapi.responses import MALFORMED, documented
+from api.routes.agent_keys import MAX_BODY_BYTES, require_json
 from api.routes.token import ChainName, chain_of, coding_for, require_chain, respond
 from api.serving.batch_service import MOST_TOKENS, BatchOutcome, BatchService, tell
 from api.serving.cached_answer import CachedAnswer
 from api.serving.packing import pack_once
 from core.errors import InvalidAddressError, StoreError
 from core.primitives import parse_address
+from sql.ledger import digest_of
 
 _log = structlog.get_logger(__name__)
 
 _OK = 200
 
+_DAY_S = 86_400
+
+_CLOCKS_APART_S = 600
+"""Between the client's clock and ours; the original's bound is not published."""
+
 COMPLETE, PARTIAL = 1, 2
+APP_KEY_NOT_EXIST, SIGNATURE_EXPIRATION, SIGNATURE_WRONG = 4010, 4011, 4012
 ADDRESS_FORMAT, CHAIN_NOT_SUPPORTED, NOT_A_CONTRACT, NO_INFORMATION = 2004, 2018, 2020, 2021
 INVALID_TOKEN, TOKEN_NOT_FOUND, TOO_FREQUENT = 4022, 4023, 4029
 SERVER_ERROR, PARAMETER_ERROR = 5000, 5006
@@ -52,6 +64,7 @@ _CODES: dict[type[Exception], int] = {
     # Not 4029, which means wait: a spent lifetime quota does not refill.
     LifetimeSpentError: INVALID_TOKEN,
     LimitedError: TOO_FREQUENT,
+    NotJsonError: PARAMETER_ERROR,
     InvalidInputError: CHAIN_NOT_SUPPORTED,
     ChainNotServedError: CHAIN_NOT_SUPPORTED,
 }
@@ -73,6 +86,38 @@ class GoPlusAnswer(Shape, Generic[Token], frozen=True, kw_only=True):
     """`code` as prose."""
     result: dict[str, Token]
     """The tokens by address, in lower case. A token that has no result is absent."""
+
+
+class AccessTokenRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """What the clients' `get_access_token` sends."""
+
+    app_key: str
+    """An API key of this service."""
+    sign: str
+    """SHA-1 of app_key, time and app_secret, one after the other, in hex; the secret is the API key
+    again."""
+    time: int | str
+    """Unix seconds of the client's clock."""
+
+
+class AccessToken(Shape, frozen=True, kw_only=True):
+    """What to send as Authorization."""
+
+    access_token: str
+    """The API key: it needs no exchange, so that nothing else has to be kept."""
+    expires_in: int
+    """Seconds until it is to be asked for again: a day, or until the key ends."""
+
+
+class GoPlusAccess(Shape, frozen=True, kw_only=True):
+    """An answer about an access token."""
+
+    code: int
+    """1: here it is. 4010: unknown key. 4011: the time is off. 4012: the signature is wrong."""
+    message: str
+    """`code` as prose."""
+    result: AccessToken | None
+    """null: none, see `code`."""
 
 
 class _ParameterError(Exception):
@@ -129,8 +174,11 @@ async def get_token_security(
     request: Request[Any, Any, Any],
     chain: ChainName,
     contract_addresses: Annotated[
-        str, Parameter(description=f"Up to {MOST_TOKENS} addresses, separated by commas")
-    ] = "",
+        tuple[str, ...],
+        Parameter(
+            description=f"Up to {MOST_TOKENS} addresses, separated by commas, or the key repeated"
+        ),
+    ] = (),
 ) -> Response[bytes]:
     """The key comes as X-API-Key or as Authorization, with or without `Bearer`.
 
@@ -147,9 +195,9 @@ async def get_token_security(
     return respond(await pack_once(body, coding_for(request)))
 
 
-def _read_addresses(text: str) -> list[str]:
+def _read_addresses(texts: Sequence[str]) -> list[str]:
     """Return the addresses in lower case. Raises _ParameterError, before anything is counted."""
-    listed = [part.strip() for part in text.split(",") if part.strip()]
+    listed = [part.strip() for text in texts for part in text.split(",") if part.strip()]
     if not 0 < len(listed) <= MOST_TOKENS:
         message = f"contract_addresses takes 1 to {MOST_TOKENS} addresses, separated by commas."
         raise _ParameterError(PARAMETER_ERROR, message)
@@ -181,3 +229,54 @@ def _answer(outcomes: list[BatchOutcome]) -> GoPlusAnswer[msgspec.Raw]:
         code, message = max(missing)  # prefer a failure of ours over permanent errors
         return GoPlusAnswer(code=code, message=message, result={})
     return GoPlusAnswer(code=COMPLETE, message="OK", result=result)
+
+
+@post(
+    "/goplus/api/v1/token",
+    operation_id="postGoPlusToken",
+    status_code=_OK,
+    guards=[require_json],
+    request_max_body_size=MAX_BODY_BYTES,
+    exception_handlers=_HANDLERS,
+    summary="Access token for clients of the GoPlus Security API",
+    tags=["keys"],
+    responses={
+        200: documented(GoPlusAccess, "The token, or in `code` why there is none"),
+        400: MALFORMED,
+    },
+)
+async def post_token(
+    request: Request[Any, Any, Any], data: JSONBody[AccessTokenRequest]
+) -> Response[GoPlusAccess]:
+    """For the clients' own way of beginning, with the API key as app key and as app secret.
+
+    Not needed: the key itself is an access token. Costs no call.
+    """
+    deps: ApiDeps = request.app.state.deps
+    now_s = deps.now_s()
+    if not _is_about(str(data.time), now_s):
+        return _no_token(SIGNATURE_EXPIRATION, "The time is not that of the service's clock.")
+    signed = f"{data.app_key}{data.time}{data.app_key}".encode()
+    wanted = hashlib.sha1(signed, usedforsecurity=False).hexdigest()
+    if not hmac.compare_digest(wanted.encode(), data.sign.lower().encode()):
+        return _no_token(SIGNATURE_WRONG, "The app secret is the API key, as the app key is.")
+    try:
+        caller = await find_caller(request, digest_of(data.app_key))
+    except (UnknownKeyError, KeyExpiredError) as error:
+        return _no_token(APP_KEY_NOT_EXIST, tell(error).error)
+    ends_at_s = caller.key.expires_at_s
+    left_s = _DAY_S if ends_at_s is None else min(_DAY_S, ends_at_s - int(now_s))
+    token = AccessToken(access_token=data.app_key, expires_in=left_s)
+    return Response(
+        GoPlusAccess(code=COMPLETE, message="OK", result=token),
+        headers={"Cache-Control": "no-store"},
+    )
+
+
+def _is_about(time: str, now_s: float) -> bool:
+    is_number = time.isascii() and time.isdigit() and len(time) < len(str(2**64))
+    return is_number and abs(int(time) - now_s) <= _CLOCKS_APART_S
+
+
+def _no_token(code: int, message: str) -> Response[GoPlusAccess]:
+    return Response(GoPlusAccess(code=code, message=message, result=None))

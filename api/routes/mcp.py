@@ -22,6 +22,7 @@ from litestar.types import (
 )
 
 from api.auth.keys import require_key_or_token
+from api.auth.origins import ForeignOriginError, require_known_origin
 from api.error_answers import DetailBody, NotJsonError, RefusalError
 from api.openapi.responses import LEDGER_DOWN, NO_KEY, TOO_LARGE, documented
 from api.routes.agent_keys import require_json
@@ -167,7 +168,7 @@ class _McpOperation(Operation):
     "/mcp",
     operation_class=_McpOperation,
     status_code=200,
-    guards=[require_key_or_token, require_json_both_ways, require_json],
+    guards=[require_known_origin, require_key_or_token, require_json_both_ways, require_json],
     request_max_body_size=MAX_BODY_BYTES,
     security=[{"ApiKey": []}, {"Token": []}],
     operation_id="postMcp",
@@ -183,6 +184,9 @@ class _McpOperation(Operation):
             not_json=NotJsonError(),
         ),
         401: NO_KEY,
+        403: documented(
+            DetailBody, "A script of a site that may not call", foreign_origin=ForeignOriginError()
+        ),
         404: documented(
             McpAnswer,
             "No such method",
@@ -199,8 +203,9 @@ async def post_mcp(request: Request[Any, Any, Any]) -> ASGIApp:
     """Streamable HTTP without sessions: one JSON answer for each request.
 
     Tools: check_token, token_report, token_evidence, list_chains, usage. A tool that judges a token
-    counts as one call, as the route by HTTP does; the others are free. What is refused (limits
-    too) is an error of the tool, its text the reason as JSON.
+    counts as one call, as the route by HTTP does; the others are free. Results come as structured
+    content and as text. What is refused (limits too) is an error of the tool, its text the reason
+    as JSON; a tool that does not exist is an error of the protocol.
     """
     door: LazyMcpServer = request.app.state.mcp
     server, body = await door.server(), await request.body()

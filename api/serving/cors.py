@@ -8,8 +8,7 @@ from collections.abc import Iterable
 from litestar.types import HTTPScope, Message, Send
 
 from api.auth.keys import RawHeaders
-
-ANY = "*"
+from api.auth.origins import ANY
 
 _KEEP_S = 600
 

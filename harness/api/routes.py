@@ -8,6 +8,7 @@ ROUTES: tuple[tuple[str, str], ...] = (
     ("GET", f"/token/1/{TOKEN}/evidence"),
     ("POST", "/tokens/1"),
     ("GET", f"/goplus/api/v1/token_security/1?contract_addresses={TOKEN}"),
+    ("POST", "/goplus/api/v1/token"),
     ("POST", "/mcp"),
     ("GET", "/usage"),
     ("POST", "/agent-keys"),
@@ -31,7 +32,6 @@ ROUTES: tuple[tuple[str, str], ...] = (
     ("POST", "/dashboard/keys/1/revoke"),
     ("GET", "/t"),
     ("GET", f"/t/1/{TOKEN}"),
-    ("GET", f"/t/1/{TOKEN}/card.png"),
     ("POST", f"/t/1/{TOKEN}"),
 )
 """Method and target. `tests/api/test_methods.py` holds it to be whole."""

@@ -6,9 +6,12 @@ import httpx
 import msgspec
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
+from api.formats.field_table import FIELDS
 from api.formats.goplus_format import TABLE, GoPlusToken, render_goplus
 from api.formats.native import render_native
+from api.formats.summary import render_summary
 from core.report import PoolResultRow, Report
 from harness.api.samples import (
     CLOCK,
@@ -93,6 +96,52 @@ def test_a_hidden_owner_is_one_who_is_named(bypass: bool | None, spenders: Any, 
     assert found.get("hidden_owner", "absent") == sent
 
 
+@pytest.mark.parametrize(
+    ("assessed", "token", "sent"),
+    [
+        (None, {}, "absent"),
+        (True, {}, "1"),
+        (False, {}, "0"),
+        (None, {"allowance_bypass": True}, "1"),
+        (False, {"allowance_bypass": True}, "1"),
+        (False, {"allowance_bypass": True, "privileged_spenders": (PAIR,)}, "absent"),
+        (False, {"funds_can_be_drained": True}, "absent"),
+    ],
+)
+def test_an_owner_can_do_what_anybody_can(assessed: bool | None, token: Any, sent: str) -> None:
+    found = goplus(make_report(owner_can_change_balance=assessed, **token))
+    assert found.get("owner_change_balance", "absent") == sent
+
+
+@given(
+    reports(),
+    st.sampled_from(["funds_can_be_drained", "allowance_bypass"]),
+)
+def test_a_token_whose_holders_can_be_robbed_never_looks_clean(report: Report, key: str) -> None:
+    token = msgspec.structs.replace(report.token, **{key: True})
+    found = goplus(msgspec.structs.replace(report, token=token))
+    assert found["is_honeypot"] == "1"
+    assert found.get("hidden_owner") != "0"
+    assert found.get("owner_change_balance") != "0"
+    label = {"funds_can_be_drained": "Others can take", "allowance_bypass": "without approval"}
+    assert label[key] in found["other_potential_risks"]
+
+
+@given(reports())
+def test_every_danger_has_a_key_or_words(report: Report) -> None:
+    """What the summary calls a danger shows here too, unless it is of the original's own keys."""
+    native = render_native(report, clock=CLOCK, liquid_above_usd=LIQUID_USD)
+    summary = render_summary(
+        report, native, chain="ethereum", address=TOKEN, liquid_above_usd=LIQUID_USD
+    )
+    words = goplus(report).get("other_potential_risks", "")
+    own = {check.key or key for key, field in FIELDS.items() if (check := field.check)}
+    own -= {"owner_can_change_balance"}
+    for flag in summary.flags:
+        if flag.status == "danger" and flag.key in own:
+            assert flag.label in words
+
+
 def pool(**changes: Any) -> PoolResultRow:
     return make_pool(**changes)
 
@@ -137,10 +186,13 @@ def test_a_tax_is_that_of_a_trade(pools: Any, sent: str) -> None:
         ((pool(),), {"transfer_success": False}, "absent"),
         ((pool(**UNTRIED),), {"transfer_success": False}, "1"),
         ((pool(),), {"transfer_success": None}, "absent"),
-        ((pool(),), {"funds_can_be_drained": True}, "absent"),
+        ((pool(),), {"funds_can_be_drained": True}, "1"),
         ((pool(),), {"funds_can_be_drained": None}, "absent"),
-        ((pool(),), {"allowance_bypass": True}, "absent"),
+        ((pool(),), {"allowance_bypass": True}, "1"),
         ((pool(),), {"allowance_bypass": None}, "absent"),
+        ((pool(),), {"sell_blocked_later": True}, "1"),
+        ((pool(),), {"sell_depends_on_size": True}, "1"),
+        ((pool(),), {"sell_tax_rises": True}, "absent"),
         ((pool(**UNTRIED),), {}, "absent"),
         ((pool(sell="pending", sell_tax=None),), {}, "absent"),
         ((), {}, "absent"),

@@ -7,12 +7,17 @@ from typing import Any
 
 import httpx
 import httpx2
+import msgspec
 import pytest
 from mcp.client import Client
 from mcp.client.streamable_http import streamable_http_client
+from mcp.shared.exceptions import MCPError
+from mcp.types import INVALID_PARAMS
 
+from config.settings_model import ApiSettings
 from core.errors import TokenRefusedError
-from harness.api.samples import MINED_AT_S, TOKEN, make_report
+from core.report import EvidenceRow
+from harness.api.samples import MINED_AT_S, TOKEN, TOKEN_SHOWN, make_pool, make_report
 from harness.api.world import PLANS, World
 from tests.api.network import on_network
 from tests.api.specified import check
@@ -36,11 +41,16 @@ async def agent(base: str, headers: dict[str, str], mode: str = "auto") -> Async
 
 
 async def call(client: Client, tool: str, **arguments: Any) -> tuple[bool, Any]:
-    """Whether it is an error, and the JSON of its text."""
+    """Whether it is an error, and the JSON of its text, which a result has structured too.
+
+    The client itself holds structured content to the schema of the tool.
+    """
     result = await client.call_tool(tool, arguments)
-    (content,) = result.content
+    content = result.content[0]
     assert content.type == "text"
-    return result.is_error, json.loads(content.text)
+    told = json.loads(content.text)
+    assert result.structured_content == (None if result.is_error else told)
+    return result.is_error, told
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -65,12 +75,12 @@ async def test_each_tool_says_what_its_route_says(world: World, mode: str, form:
                 False,
                 await route(f"/token/1/{TOKEN}?response_format=compat"),
             )
-            assert await call(client, "token_evidence", **ONE) == (
-                False,
-                await route(f"/token/1/{TOKEN}/evidence"),
-            )
+            _, evidence = await call(client, "token_evidence", **ONE)
+            whole = await route(f"/token/1/{TOKEN}/evidence")
+            assert {key: evidence[key] for key in whole} == whole
             assert await call(client, "usage") == (False, await route("/usage"))
-            _, chains = await call(client, "list_chains")
+            _, listed = await call(client, "list_chains")
+            chains = listed["chains"]
             assert [(c["chain"], c["chain_id"], c["aliases"], c["is_served"]) for c in chains] == [
                 ("ethereum", 1, ["eth"], True),
                 ("chain_56", 56, ["bsc", "bnb"], False),
@@ -92,6 +102,8 @@ async def test_the_tools_are_described_read_only_and_warn(world: World) -> None:
         assert tool.description is not None
         assert ("Counts as one call" in tool.description) is (name in JUDGING)
         assert tool.input_schema["type"] == "object"
+        assert tool.output_schema is not None
+        assert tool.output_schema["type"] == "object"
         if name in JUDGING:
             assert "safe" in tool.description
             assert tool.input_schema["required"] == ["chain", "address"]
@@ -145,7 +157,6 @@ async def test_a_spent_key_hears_402(world: World) -> None:
         ("check_token", {**ONE, "refresh": True}, 422, "unknown field `refresh`"),
         ("token_report", {**ONE, "response_format": "x"}, 422, "Invalid enum value 'x'"),
         ("usage", {"key": "other"}, 422, "unknown field `key`"),
-        ("no_such_tool", {}, 422, "No such tool; one of check_token"),
     ],
 )
 async def test_what_is_asked_wrongly_is_an_error_of_the_tool(
@@ -207,6 +218,102 @@ async def test_a_fault_of_ours_tells_nothing(world: World, monkeypatch: pytest.M
         monkeypatch.setattr(world.ledger, "usage", fail)
         is_error, told = await call(client, "usage")
     assert (is_error, told["status"], told["error"]) == (True, 500, "Internal server error.")
+
+
+async def test_a_tool_that_does_not_exist_is_an_error_of_the_protocol(world: World) -> None:
+    async with (
+        on_network(world) as base,
+        agent(base, {"X-API-Key": world.new_key()}) as client,
+    ):
+        with pytest.raises(MCPError) as raised:
+            await client.call_tool("no_such_tool", {})
+    assert raised.value.error.code == INVALID_PARAMS
+    assert "no_such_tool; one of check_token" in raised.value.error.message
+
+
+@pytest.mark.parametrize("chain", ["ethereum", "1", "eth", "ETH"])
+async def test_a_chain_is_found_by_every_name_it_has(world: World, chain: str) -> None:
+    async with (
+        on_network(world) as base,
+        agent(base, {"X-API-Key": world.new_key()}) as client,
+    ):
+        is_error, told = await call(client, "check_token", chain=chain, address=TOKEN)
+    assert (is_error, told["chain"]) == (False, "ethereum")
+
+
+async def test_a_report_shows_as_many_pools_as_can_be_read(world: World) -> None:
+    pools = tuple(make_pool(ordinal=at, liquidity_usd=1e6 - at) for at in range(300))
+    world.analysis.outcome = make_report(pools=pools)
+    async with (
+        on_network(world) as base,
+        agent(base, {"X-API-Key": world.new_key()}) as client,
+    ):
+        result = await client.call_tool("token_report", ONE)
+        assert result.structured_content is not None
+        shown = result.structured_content["features"]["dex"]
+    assert [pool["liquidity"] for pool in shown] == [1e6 - at for at in range(50)]
+    assert [text.text for text in result.content if text.type == "text"][1:] == [
+        f"The 50 deepest of 300 pools are shown. GET /token/ethereum/{TOKEN_SHOWN} has all."
+    ]
+
+
+async def test_long_evidence_is_read_in_parts(world: World) -> None:
+    """A simulation of 300 KB: its outcome at once, the rest where it is asked for."""
+    calls = [{"to": TOKEN, "data": f"0x{at:01000x}", "ok": at > 0} for at in range(250)]
+    body = json.dumps({"request": calls, "calls": calls[:3], "outcome": {"reason": "no"}})
+    rows = (
+        EvidenceRow(key="is_proxy", body='{"slots":["0x1"]}'),
+        EvidenceRow(key="sell:0x1", body=body),
+        EvidenceRow(key="long", body=json.dumps({"text": "\u00e9" * 30_000}, ensure_ascii=False)),
+    )
+    world.analysis.outcome = msgspec.structs.replace(make_report(), evidence=rows)
+    async with (
+        on_network(world) as base,
+        agent(base, {"X-API-Key": world.new_key()}) as client,
+    ):
+        is_error, told = await call(client, "token_evidence", **ONE)
+        assert not is_error
+        assert told["evidence"] == {
+            "is_proxy": {"slots": ["0x1"]},
+            "sell:0x1": {"outcome": {"reason": "no"}},
+        }
+        assert told["left_out"] == {"sell:0x1": len(body), "long": 30_012}
+        for key, size in told["left_out"].items():
+            text = ""
+            for _ in range(-(-size // 20_000)):
+                _, told = await call(client, "token_evidence", **ONE, key=key, offset=len(text))
+                part = told["part"]
+                text += part["text"]
+                assert part["total_chars"] == size
+                assert part["next_offset"] == (None if len(text) == size else len(text))
+            assert json.loads(text) == json.loads(next(r.body for r in rows if r.key == key))
+        is_error, told = await call(client, "token_evidence", **ONE, key="nothing")
+        assert (is_error, told["status"]) == (True, 422)
+
+
+@pytest.mark.parametrize(
+    ("origin", "status"),
+    [
+        (None, 200),
+        ("https://assay.test", 200),
+        ("http://localhost:3000", 200),
+        ("http://127.0.0.1", 200),
+        ("http://[::1]:8000", 200),
+        ("https://evil.test", 403),
+        ("http://assay.test", 403),  # what Host says too, which a site can have it say
+        ("http://localhost.evil.test", 403),
+        ("http://[::1", 403),
+        ("null", 403),
+        ("", 403),
+    ],
+)
+async def test_scripts_of_unknown_sites_are_refused(
+    world: World, origin: str | None, status: int
+) -> None:
+    client = world.client(settings=ApiSettings(cors_origins=("https://assay.test",)))
+    headers = {} if origin is None else {"Origin": origin}
+    response = await post(client, world.new_key(), content=json.dumps(PING).encode(), **headers)
+    assert response.status_code == status
 
 
 # --- refused before the protocol is looked at --------------------------------------------------

@@ -75,6 +75,7 @@ async def test_the_schema_names_routes_key_and_errors(client: httpx.AsyncClient)
         "/token/{chain}/{address}/evidence",
         "/tokens/{chain}",
         "/goplus/api/v1/token_security/{chain}",
+        "/goplus/api/v1/token",
         "/mcp",
         "/usage",
         "/llms.txt",

@@ -3,4 +3,3 @@
 select pool_key, pool_no, pool, kind, token0, token1, block_number, log_index
 from pool
 where chain_id = $chain_id and pool_key in (select from_hex(value) from json_each($pool_keys))
-order by pool_no
