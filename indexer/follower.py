@@ -19,7 +19,7 @@ from core.rpc.client import RpcClient
 from core.rpc.headers import Header
 from indexer.ingest import FOLLOW, Ingest, WrittenSpan
 from indexer.log_reader import LogReader
-from indexer.reads import BlockSpan, fetch_header, fetch_headers, join_pieces
+from indexer.reads import BlockSpan, fetch_header, fetch_headers, fetch_headers_at, join_pieces
 from indexer.reconcile import Append, CatchUp, NoChange, Unwind, next_step
 from indexer.spans import SpanReader
 from sql.blocks import list_blocks, prune_blocks, raise_floor, read_checkpoint, read_floor
@@ -144,7 +144,10 @@ class Follower:
             )
         # A made-up hash of a block without logs contradicts nothing in the range's own answers, and
         # once stored as final it could never be unwound.
-        following = await fetch_header(self._client, last + 1)
+        # A node that is behind may be on an abandoned branch: only one that has the head counts.
+        following, newest = await fetch_headers_at(self._client, (last + 1, head.number))
+        if newest is None or newest.ref.hash != head.ref.hash:
+            return False
         if following is None or following.ref.parent_hash != piece.tip.hash:
             raise UpstreamError(
                 service=self._client.services,

@@ -50,7 +50,12 @@ async def fetch_headers(client: RpcClient, first: int, last: int) -> list[Header
 
     Raises UpstreamError.
     """
-    numbers = range(first, last + 1)
+    return await fetch_headers_at(client, range(first, last + 1))
+
+
+async def fetch_headers_at(client: RpcClient, numbers: Sequence[int]) -> list[Header | None]:
+    """Return the canonical blocks at these heights, asked for together: as one node has them, where
+    it takes as many requests at once. Raises UpstreamError."""
 
     def believe(answers: Sequence[RpcAnswer]) -> list[Header | None]:
         headers: list[Header | None] = []

@@ -139,6 +139,9 @@ class Differences:
             (block.number, block.hash, block.made.parent_hash)
             for block in reading.canonical[lowest:]
         ]
+        if held and lowest == reading.start:
+            # Nothing that was read has the hash of the first one's parent: a lie about it passes.
+            held, expected = ([blocks[0][:2], *blocks[1:]] for blocks in (held, expected))
         self._same("blocks", held, expected)
         bound = max(reading.start, reading.highest - reading.chain.finality_blocks)
         if lowest > min(bound, reading.tip):
