@@ -3,7 +3,6 @@
 import fcntl
 import os
 import random
-import signal
 import sqlite3
 import subprocess
 import sys
@@ -167,7 +166,6 @@ def rows_left(files: StoreFiles) -> int:
 
 
 def test_one_process_at_a_time(fresh: StoreFiles) -> None:
-<<<<<<< HEAD
     closed_batches(fresh, 1, 10)
     with (
         held_alone(fresh.compaction_lock, store=fresh.prefix, doing="is compacting it"),
@@ -175,16 +173,6 @@ def test_one_process_at_a_time(fresh: StoreFiles) -> None:
     ):
         run_compaction(fresh.prefix, CHAIN)
     assert run_compaction(fresh.prefix, CHAIN) is not None
-=======
-    closed_batches(fresh, 4, 5_000)
-    order = compaction_process.CompactionOrder(prefix=str(fresh.prefix), request=CHAIN)
-    with child_of("sql.lake.compaction_process", order_bytes(order), niceness=1) as other:
-        assert other.stdout is not None
-        assert other.stdout.readline()
-        other.send_signal(signal.SIGSTOP)  # else it may have ended before the next one begins
-        with pytest.raises(StoreError, match="another process is compacting"):
-            run_compaction(fresh.prefix, CHAIN)
->>>>>>> 61225988cd5cb664c59941f3bba6051995657165
 
 
 def test_it_stops_when_it_is_told(fresh: StoreFiles) -> None:
