@@ -33,5 +33,6 @@ ROUTES: tuple[tuple[str, str], ...] = (
     ("GET", "/t"),
     ("GET", f"/t/1/{TOKEN}"),
     ("POST", f"/t/1/{TOKEN}"),
+    ("GET", f"/t/1/{TOKEN}/card.png"),
 )
 """Method and target. `tests/api/test_methods.py` holds it to be whole."""

@@ -36,15 +36,18 @@ def token_address(token_id: int) -> bytes:
     return token_id.to_bytes(20) if token_id == 1 else bytes([token_id]) * 20
 
 
-def new_serving(path: Path) -> StoreFiles:
-    """Make a serving state that has a few tokens and a few pools of chain 1 and nothing else."""
+def new_serving(path: Path, *, migrations: int | None = None) -> StoreFiles:
+    """Make a serving state that has a few tokens and a few pools of chain 1 and nothing else.
+
+    `migrations`: how many a release had; None: as today.
+    """
     files = StoreFiles(prefix=path)
     with closing(sqlite3.connect(files.serving, isolation_level=None)) as serving:
         serving.execute("pragma journal_mode = wal")
-        migrations = load_migrations(SCHEMA)
-        for migration in migrations:
+        known = load_migrations(SCHEMA)[:migrations]
+        for migration in known:
             serving.executescript(migration.text)
-        serving.execute(f"pragma user_version = {len(migrations)}")
+        serving.execute(f"pragma user_version = {len(known)}")
         for at in range(1, TOKENS + 1):
             serving.execute(
                 "insert into token (chain_id, address, tracked_because, first_seen_block)"

@@ -17,6 +17,7 @@ from sql.lake.lake_file import Lake, connect_duckdb
 from sql.lake.lake_statements import LAKE_SCHEMA, load_lake_migrations
 from sql.store import Store
 from sql.store_files import StoreFiles
+from tests.sql.lake.serving_files import new_serving
 
 ROOT = Path(__file__).parents[3]
 
@@ -66,16 +67,15 @@ def test_a_lake_beside_the_serving_state_of_another_store_is_refused(fresh: Stor
         open_to_read(fresh, memory_mb=100)
 
 
-def test_files_of_before_they_had_an_id_are_taken_for_one_store(fresh: StoreFiles) -> None:
-    write_serving(fresh, "drop table store_identity")
-    Lake.open(fresh).close()
-    open_to_read(fresh, memory_mb=100).close()
-    write_serving(fresh, "pragma user_version = 5")
-    Store.open(fresh.prefix).close()
-    Lake.open(fresh).close()
-    write_serving(fresh, ANOTHER)
+def test_files_of_before_they_had_an_id_are_taken_for_one_store(tmp_path: Path) -> None:
+    old = new_serving(tmp_path / "assay", migrations=5)
+    Lake.open(old).close()
+    open_to_read(old, memory_mb=100).close()
+    Store.open(old.prefix).close()
+    Lake.open(old).close()
+    write_serving(old, ANOTHER)
     with pytest.raises(StoreError, match="of store another"):
-        Lake.open(fresh)
+        Lake.open(old)
 
 
 WRITER = """
