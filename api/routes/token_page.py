@@ -118,10 +118,13 @@ async def show_token_for_key(
 async def _refresh(
     request: Request[Any, Any, Any], address: str, visitor: SignedInUser | None
 ) -> None:
-    """Begin a new analysis, if the reader may have one now, and wait for it a little."""
+    """Begin a new analysis, if the reader may have one now, and wait for it a little.
+
+    A plan without refreshes gives no more here than the limits of everybody do.
+    """
     deps: ApiDeps = request.app.state.deps
     caller = None if visitor is None else await _account_caller(request, visitor)
-    if caller is not None:
+    if caller is not None and caller.plan.may_refresh:
         limits: KeyLimits = request.app.state.limits
         await limits.admit(caller)
     elif not deps.public.is_open or is_robot(request.headers):

@@ -206,6 +206,18 @@ async def test_who_is_signed_in_pays_with_a_key_of_theirs(street: Street) -> Non
     assert (await browser.client.get(PUBLIC + PAGE)).status_code == 403
 
 
+async def test_a_plan_without_refreshes_has_those_of_everybody(
+    world: World, street: Street
+) -> None:
+    browser = street.browser_of(public=PublicSettings(analyses_per_hour=1))
+    await browser.sign_in("alice")
+    await browser.create_key()
+    for _ in range(3):
+        response = await browser.client.get(f"{PUBLIC}{PAGE}?refresh=1")
+        assert response.status_code == 303
+    assert [asked["refresh"] for asked in world.analysis.asked] == [True]
+
+
 @pytest.mark.parametrize(
     ("query", "target"),
     [
