@@ -7,6 +7,7 @@ const require = createRequire(process.argv[2]);
 const { chromium } = require("playwright-core");
 const AXE = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
 const WAIT_MS = 20_000;
+const PAINT_WAIT_MS = 1_000;
 
 const browser = await chromium.launch({
   executablePath: process.argv[3],
@@ -55,6 +56,13 @@ async function focusPath(page, most) {
   return path;
 }
 
+// The browser reports a paint after it: often later than the load. Null: none within the wait.
+async function paintTime(page) {
+  const first = () => performance.getEntriesByName("first-contentful-paint")[0]?.startTime;
+  const options = { polling: 20, timeout: PAINT_WAIT_MS };
+  return page.waitForFunction(first, undefined, options).then((at) => at.jsonValue(), () => null);
+}
+
 async function visit(order) {
   const { context, page, seen } = await open(order);
   try {
@@ -93,11 +101,10 @@ async function visit(order) {
       overflow: document.documentElement.scrollWidth - document.documentElement.clientWidth,
       open: [...document.querySelectorAll("details[open] > summary")].map((one) => one.innerText),
       background: getComputedStyle(document.body).backgroundColor,
-      paint_ms: performance.getEntriesByName("first-contentful-paint")[0]?.startTime ?? null,
       scripts: [...document.scripts].filter((one) => !one.src).length,
     }));
     return {
-      ...state, ...seen, status: response.status(), url: page.url(), copied, path, violations,
+      ...state, ...seen, paint_ms: await paintTime(page), status: response.status(), url: page.url(), copied, path, violations,
       first_title: first, title: await page.title(),
     };
   } finally {
