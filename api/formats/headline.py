@@ -8,13 +8,9 @@ from typing import Final
 
 from api.formats.check_words import CHECK_WORDS
 from api.formats.finding_clauses import wrong_clause
-from api.formats.proofs import Proofs
 from api.formats.rendered_report import RenderedReport
-from api.formats.shapes import NativeFeatures
-from api.formats.summary import Summary
 from api.formats.time_clauses import far_date
 from api.formats.trade_clauses import tax_clause, trade_refusal
-from core.report import Report
 
 _MOST_CLAUSES: Final = 2
 
@@ -51,9 +47,9 @@ _PENDING: Final = "trades are still being simulated"
 _STANDING: Final = "nothing tested stands against it"
 
 
-def headline_of(report: Report, native: NativeFeatures, summary: Summary) -> str:
-    """Return one sentence without a full stop. `native` and `summary` are of the same report."""
-    rendered = RenderedReport(report=report, native=native, summary=summary, proofs=Proofs(report))
+def headline_of(rendered: RenderedReport) -> str:
+    """Return one sentence without a full stop."""
+    summary = rendered.summary
     clauses = [*_clauses(rendered)][:_MOST_CLAUSES]
     if not clauses:
         clauses = [_untroubled(rendered)]
@@ -62,7 +58,7 @@ def headline_of(report: Report, native: NativeFeatures, summary: Summary) -> str
         clauses.append("nothing else tested stands against it")
     elif summary.verdict != "danger":
         clauses = _with_context(rendered, clauses)
-    if not report.token.is_settled:
+    if not rendered.report.token.is_settled:
         clauses.append("the analysis is still under way")
     sentence = "; ".join(clauses)
     return sentence if sentence.startswith("0x") else sentence[:1].upper() + sentence[1:]

@@ -3,8 +3,10 @@
 import msgspec
 
 from api.formats.proofs import Proofs
+from api.formats.rendering import native_of, summary_of
 from api.formats.shapes import NativeFeatures
 from api.formats.summary import Summary
+from api.formats.token_snapshot import TokenSnapshot
 from core.report import Report
 
 
@@ -15,3 +17,14 @@ class RenderedReport(msgspec.Struct, frozen=True, kw_only=True):
     native: NativeFeatures
     summary: Summary
     proofs: Proofs
+
+
+def render_for_people(snapshot: TokenSnapshot) -> RenderedReport:
+    """Return the forms of a snapshot's report."""
+    native = native_of(snapshot)
+    return RenderedReport(
+        report=snapshot.report,
+        native=native,
+        summary=summary_of(snapshot, native),
+        proofs=Proofs(snapshot.report),
+    )

@@ -6,7 +6,7 @@ status, before its caller sees the code.
 
 import hashlib
 import hmac
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any, Generic, TypeVar
 
 import msgspec
@@ -129,39 +129,47 @@ class _ParameterError(Exception):
         self.message = message
 
 
-def _refuse(request: Request[Any, Any, Any], error: Exception) -> Response[bytes]:
-    headers: Mapping[str, str] = {}
+def _code_of(request: Request[Any, Any, Any], error: Exception) -> tuple[int, str]:
     if isinstance(error, _ParameterError):
-        code, message = error.code, error.message
-    elif isinstance(error, RefusalError):
-        code, message = _CODES.get(type(error), SERVER_ERROR), tell(error).error
-        headers = error.headers
-    elif isinstance(error, HTTPException) and error.status_code < 500:  # noqa: PLR2004 - HTTP's
-        code, message = PARAMETER_ERROR, error.detail
-    else:
-        _log.error("request failed", path=request.url.path, exc_info=error)
-        code, message = SERVER_ERROR, "Internal server error."
-    body = GoPlusAnswer[GoPlusToken](code=code, message=message, result={})
-    return Response(
-        msgspec.json.encode(body), status_code=_OK, headers=headers, media_type=MediaType.JSON
-    )
+        return error.code, error.message
+    if isinstance(error, RefusalError):
+        return _CODES.get(type(error), SERVER_ERROR), tell(error).error
+    if isinstance(error, HTTPException) and error.status_code < 500:  # noqa: PLR2004 - HTTP's
+        return PARAMETER_ERROR, error.detail
+    _log.error("request failed", path=request.url.path, exc_info=error)
+    return SERVER_ERROR, "Internal server error."
 
 
-_HANDLERS: ExceptionHandlersMap = {
+def _handlers(refusal: Callable[[int, str], Shape]) -> ExceptionHandlersMap:
+    """Answer any error with `refusal`, which makes the body from a code and its prose."""
+
+    def refuse(request: Request[Any, Any, Any], error: Exception) -> Response[bytes]:
+        code, message = _code_of(request, error)
+        return Response(
+            msgspec.json.encode(refusal(code, message)),
+            status_code=_OK,
+            headers=error.headers if isinstance(error, RefusalError) else None,
+            media_type=MediaType.JSON,
+        )
+
     # The most specific handler wins, so the application's own ones must be overridden by name.
-    RefusalError: _refuse,
-    ValidationException: _refuse,
-    HTTPException: _refuse,
-    StoreError: _refuse,
-    Exception: _refuse,
-}
+    overridden = (RefusalError, ValidationException, HTTPException, StoreError, Exception)
+    return dict.fromkeys(overridden, refuse)
+
+
+def _no_tokens(code: int, message: str) -> GoPlusAnswer[GoPlusToken]:
+    return GoPlusAnswer(code=code, message=message, result={})
+
+
+def _no_access(code: int, message: str) -> GoPlusAccess:
+    return GoPlusAccess(code=code, message=message, result=None)
 
 
 @get(
     "/goplus/api/v1/token_security/{chain:str}",
     guards=[require_key_or_token, require_chain],
     security=[{"ApiKey": []}, {"Token": []}],
-    exception_handlers=_HANDLERS,
+    exception_handlers=_handlers(_no_tokens),
     operation_id="getGoPlusTokenSecurity",
     summary="Findings in the shape of the GoPlus Security API",
     tags=["tokens"],
@@ -237,7 +245,7 @@ def _answer(outcomes: list[BatchOutcome]) -> GoPlusAnswer[msgspec.Raw]:
     status_code=_OK,
     guards=[require_json],
     request_max_body_size=MAX_BODY_BYTES,
-    exception_handlers=_HANDLERS,
+    exception_handlers=_handlers(_no_access),
     summary="Access token for clients of the GoPlus Security API",
     tags=["keys"],
     responses={
@@ -255,15 +263,19 @@ async def post_token(
     deps: ApiDeps = request.app.state.deps
     now_s = deps.now_s()
     if not _is_about(str(data.time), now_s):
-        return _no_token(SIGNATURE_EXPIRATION, "The time is not that of the service's clock.")
+        return Response(
+            _no_access(SIGNATURE_EXPIRATION, "The time is not that of the service's clock.")
+        )
     signed = f"{data.app_key}{data.time}{data.app_key}".encode()
     wanted = hashlib.sha1(signed, usedforsecurity=False).hexdigest()
     if not hmac.compare_digest(wanted.encode(), data.sign.lower().encode()):
-        return _no_token(SIGNATURE_WRONG, "The app secret is the API key, as the app key is.")
+        return Response(
+            _no_access(SIGNATURE_WRONG, "The app secret is the API key, as the app key is.")
+        )
     try:
         caller = await find_caller(request, digest_of(data.app_key))
     except (UnknownKeyError, KeyExpiredError) as error:
-        return _no_token(APP_KEY_NOT_EXIST, tell(error).error)
+        return Response(_no_access(APP_KEY_NOT_EXIST, tell(error).error))
     ends_at_s = caller.key.expires_at_s
     left_s = _DAY_S if ends_at_s is None else min(_DAY_S, ends_at_s - int(now_s))
     token = AccessToken(access_token=data.app_key, expires_in=left_s)
@@ -276,7 +288,3 @@ async def post_token(
 def _is_about(time: str, now_s: float) -> bool:
     is_number = time.isascii() and time.isdigit() and len(time) < len(str(2**64))
     return is_number and abs(int(time) - now_s) <= _CLOCKS_APART_S
-
-
-def _no_token(code: int, message: str) -> Response[GoPlusAccess]:
-    return Response(GoPlusAccess(code=code, message=message, result=None))

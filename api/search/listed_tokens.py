@@ -12,7 +12,7 @@ from cachetools import TTLCache
 
 from api.deps import ApiDeps
 from api.formats.headline import headline_of
-from api.formats.rendering import native_of, summary_of
+from api.formats.rendered_report import render_for_people
 from api.formats.summary import Verdict
 from api.formats.token_snapshot import TokenSnapshot
 from api.search.likeness import Likeness, find_likeness
@@ -206,12 +206,11 @@ class TokenLists:
 
 
 def _judged(snapshot: TokenSnapshot) -> Judged:
-    native = native_of(snapshot)
-    summary = summary_of(snapshot, native)
+    rendered = render_for_people(snapshot)
     return Judged(
-        verdict=summary.verdict,
-        headline=headline_of(snapshot.report, native, summary),
-        liquidity_usd=summary.total_liquidity_usd,
+        verdict=rendered.summary.verdict,
+        headline=headline_of(rendered),
+        liquidity_usd=rendered.summary.total_liquidity_usd,
     )
 
 

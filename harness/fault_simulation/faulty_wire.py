@@ -19,11 +19,10 @@ from core.rpc.failures import (
 )
 from harness.fault_simulation.model_chain import ModelBlock, ModelChain
 from harness.replay.answers import NodeAnswers, RpcCall
-from harness.replay.block_spool import Buffers, SpooledBlock
+from harness.replay.block_spool import SpooledBlock
 from harness.replay.faults import RANGE_WORDINGS, Fault, Refusal, limit_ranges
 from harness.replay.http_server import answer_calls, read_message
 
-_CODE, _NO_CODE = memoryview(b'"0x60"'), memoryview(b'"0x"')
 _NEEDS_ADDRESS = Refusal(-32701, "Please specify an address in your request")
 
 _PASSING = (
@@ -76,26 +75,9 @@ class NodeView:
             return None
         return found.spooled
 
-    def has_code(self, address: str) -> bool:
-        """Refused: SimulatedAnswers says at which height there is code."""
-        reason = f"whether {address} has code depends on the height"
-        raise NotImplementedError(reason)
-
-
-class SimulatedAnswers(NodeAnswers):
-    """Answers about a model chain, where a contract has code from its first log on."""
-
-    def __init__(self, view: NodeView) -> None:
-        super().__init__(view)
-        self._view = view
-
-    def result(self, call: RpcCall) -> Buffers:
-        """The result of a call."""
-        if call.method != "eth_getCode":
-            return super().result(call)
-        contract, height = str(call.params[0]), int(call.params[1], 16)
-        blocks = self._view.canonical[: height + 1]
-        return [_CODE if any(contract in block.spooled.emitters for block in blocks) else _NO_CODE]
+    def has_code(self, address: str, number: int) -> bool:
+        """Whether a log of it is on its branch by then: contracts have code from their first on."""
+        return any(address in block.spooled.emitters for block in self.canonical[: number + 1])
 
 
 class FaultyWire:
@@ -121,7 +103,7 @@ class FaultyWire:
         self.most_calls: int | None = None
         """Of a message that is not refused. None: any."""
         self._wording = dice.choice(sorted(RANGE_WORDINGS))
-        self._answers = SimulatedAnswers(self.view)
+        self._answers = NodeAnswers(self.view)
         self._dice = dice
         self._between = between
 

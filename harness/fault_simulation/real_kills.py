@@ -16,9 +16,10 @@ import msgspec
 
 from harness.fault_simulation.branch_check import branch_differences
 from harness.fault_simulation.expected_rows import Differences, Reading
-from harness.fault_simulation.faulty_wire import NodeView, SimulatedAnswers
+from harness.fault_simulation.faulty_wire import NodeView
 from harness.fault_simulation.model_chain import ModelBlock, ModelChain, world_of
 from harness.fault_simulation.stored_rows import read_store
+from harness.replay.answers import NodeAnswers
 from harness.replay.block_spool import BlockSpool
 from harness.replay.http_server import ReplayServer
 from indexer.ingest import FOLLOW
@@ -52,7 +53,7 @@ def kill_followers(kills: int, seed: int) -> KillOutcome:
         chain = msgspec.structs.replace(world.chain, finality_blocks=_FINALITY, start_block=0)
         model = ModelChain(world, chain, dice, "geth", spool)
         model.grow(60)
-        server = stack.enter_context(ReplayServer({"/": SimulatedAnswers(NodeView(model))}))
+        server = stack.enter_context(ReplayServer({"/": NodeAnswers(NodeView(model))}))
         errors = stack.enter_context((folder / "errors").open("w+"))
         for at in range(1, kills + 1):
             _live_and_die(server.url(), folder / "store", model, dice, errors)

@@ -52,8 +52,8 @@ class Blocks(Protocol):
         """A block of any branch. None: unknown."""
         ...
 
-    def has_code(self, address: str) -> bool:
-        """Whether it is a contract, since before the first block."""
+    def has_code(self, address: str, number: int) -> bool:
+        """Whether it is a contract at a height."""
         ...
 
 
@@ -172,8 +172,8 @@ class NodeAnswers:
         return [opened, *self._chain.spool.slices([(begin, end)]), memoryview(b"]}")]
 
     def _code(self, address: str, name: str = "latest") -> str:
-        is_there = self._chain.at(self.height(name)) is not None
-        return _SOME_CODE if is_there and self._chain.has_code(address.lower()) else "0x"
+        has_code = self._chain.has_code(address.lower(), self.height(name))
+        return _SOME_CODE if has_code else "0x"
 
 
 class StaticBlocks:
@@ -208,9 +208,9 @@ class StaticBlocks:
         """A block by its hash."""
         return self._by_hash.get(Hash32(block_hash))
 
-    def has_code(self, address: str) -> bool:
-        """Whether it is none of the wallets."""
-        return address not in self._wallets
+    def has_code(self, address: str, number: int) -> bool:
+        """Whether it is none of the wallets, at any height that there is."""
+        return self.at(number) is not None and address not in self._wallets
 
 
 def _header(block: SpooledBlock | None) -> Buffers:

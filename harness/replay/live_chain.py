@@ -98,9 +98,9 @@ class LiveChain:
         """A block of any branch. None: unknown."""
         return self._by_hash.get(block_hash)
 
-    def has_code(self, address: str) -> bool:
-        """Whether it is none of the wallets."""
-        return address not in self._wallets
+    def has_code(self, address: str, number: int) -> bool:
+        """Whether it is none of the wallets, at any height that there is."""
+        return self.at(number) is not None and address not in self._wallets
 
     @property
     def next_s(self) -> float:

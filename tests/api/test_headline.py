@@ -7,7 +7,9 @@ from api.formats.check_words import CHECK_WORDS
 from api.formats.flags import CATALOGUE
 from api.formats.headline import RANKED, headline_of, refusal_headline
 from api.formats.native import render_native
+from api.formats.proofs import Proofs
 from api.formats.prose import percent, quoted, usd
+from api.formats.rendered_report import RenderedReport
 from api.formats.summary import Summary, render_summary
 from core.report import Report
 from harness.api.samples import CLOCK, LIQUID_USD, TOKEN_SHOWN, make_pool, make_report, reports
@@ -20,7 +22,8 @@ def told(report: Report) -> tuple[str, Summary]:
     summary = render_summary(
         report, native, chain="ethereum", address=TOKEN_SHOWN, liquid_above_usd=LIQUID_USD
     )
-    return headline_of(report, native, summary), summary
+    rendered = RenderedReport(report=report, native=native, summary=summary, proofs=Proofs(report))
+    return headline_of(rendered), summary
 
 
 def test_every_check_has_words_and_every_bad_one_a_rank() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from analysis.pipeline.chain_context import ChainContext
 from api.formats.headline import headline_of
-from api.formats.rendering import native_of, summary_of
+from api.formats.rendered_report import render_for_people
 from api.formats.token_snapshot import take_snapshot
 from core.errors import TokenRefusedError
 from demo.zoo import ZOO
@@ -114,8 +114,7 @@ async def test_a_headline_says_what_the_token_does(
         now_s=report.token.scanned_at_s,
         liquid_above_usd=MIN_LIQUIDITY_USD,
     )
-    native = native_of(snapshot)
-    sentence = headline_of(report, native, summary_of(snapshot, native))
+    sentence = headline_of(render_for_people(snapshot))
     wanted = re.escape(HEADLINES.get(key, CLEAN)).replace(r"\*", r"[^;]+")
     assert re.fullmatch(wanted, sentence), sentence
 

@@ -7,10 +7,8 @@ import msgspec
 
 from api.formats.amounts import number_text, whole_tokens
 from api.formats.headline import headline_of
-from api.formats.proofs import Proofs
 from api.formats.prose import percent, usd
-from api.formats.rendered_report import RenderedReport
-from api.formats.rendering import native_of, summary_of
+from api.formats.rendered_report import RenderedReport, render_for_people
 from api.formats.summary import Verdict
 from api.formats.times import iso_utc
 from api.formats.token_snapshot import TokenSnapshot
@@ -80,11 +78,9 @@ class TokenView(msgspec.Struct, frozen=True, kw_only=True):
 
 def view_token(snapshot: TokenSnapshot, *, now_s: float) -> TokenView:
     """Return the page of a token from one snapshot, which all parts agree on."""
-    native = native_of(snapshot)
-    summary = summary_of(snapshot, native)
-    report, token = snapshot.report, snapshot.report.token
-    rendered = RenderedReport(report=report, native=native, summary=summary, proofs=Proofs(report))
-    verdict: Verdict = summary.verdict or "not_tested"
+    rendered = render_for_people(snapshot)
+    token = rendered.report.token
+    verdict: Verdict = rendered.summary.verdict or "not_tested"
     findings = view_findings(rendered)
     pools = view_pools(rendered, snapshot.chain)
     return TokenView(
@@ -94,12 +90,12 @@ def view_token(snapshot: TokenSnapshot, *, now_s: float) -> TokenView:
         symbol=token.symbol,
         verdict=verdict,
         verdict_words=VERDICT_WORDS[verdict],
-        headline=headline_of(report, native, summary),
+        headline=headline_of(rendered),
         counts=tuple(_counts(findings)),
         findings=findings,
         facts=tuple(_facts(rendered, snapshot.chain)),
         pools=pools,
-        pools_beside=len(native.dex) - len(pools),
+        pools_beside=len(rendered.native.dex) - len(pools),
         charts=view_charts(rendered, snapshot.chain),
         holders=view_holders(rendered),
         dates=view_dates(rendered),
