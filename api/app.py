@@ -142,6 +142,7 @@ def _pages() -> Router:
             token_page.show_token,
             send_card,
             token_page.show_token_for_key,
+            token_page.refresh_token,
         ],
         exception_handlers=dict.fromkeys(EXCEPTION_HANDLERS, explain),
     )

@@ -19,6 +19,7 @@ from litestar.response import Redirect
 from api.auth.keys import KEY_HEADER, Caller, find_caller
 from api.auth.limits import KeyLimits
 from api.auth.networks import network_of
+from api.auth.origins import require_own_page
 from api.auth.public_limits import PublicLimits
 from api.auth.robots import is_robot
 from api.deps import ApiDeps
@@ -66,18 +67,11 @@ async def look_up(chain: FromQuery[str] = "", address: FromQuery[str] = "") -> R
 
 @get("/t/{chain:str}/{address:str}", guards=[require_chain], include_in_schema=False)
 async def show_token(
-    request: Request[Any, Any, Any],
-    chain: FromPath[str],
-    address: FromPath[str],
-    refresh: FromQuery[str] = "",
+    request: Request[Any, Any, Any], chain: FromPath[str], address: FromPath[str]
 ) -> Response[Any]:
-    """The verdict, counted on the key of the call or of the session if there is one. With `refresh`
-    a new analysis is begun, and the page asked for again."""
+    """The verdict, counted on the key of the call or of the session if there is one."""
     deps: ApiDeps = request.app.state.deps
     visitor = await find_visitor(request)
-    if refresh:
-        await _refresh(request, address, visitor)
-        return Redirect(request.url.path, status_code=303, headers=GUARDED)
     text = request.headers.get(KEY_HEADER, "").strip()
     if text:
         return await _for_key(
@@ -113,6 +107,22 @@ async def show_token_for_key(
         raise KeyRequiredError
     caller = await find_caller(request, digest_of(text[:_MOST_KEY_CHARS]))
     return await _for_key(request, caller, address, await find_visitor(request))
+
+
+@post(
+    "/t/{chain:str}/{address:str}/refresh",
+    guards=[require_chain, require_own_page],
+    request_max_body_size=_MAX_BODY_BYTES,
+    status_code=303,
+    include_in_schema=False,
+)
+async def refresh_token(
+    request: Request[Any, Any, Any], chain: FromPath[str], address: FromPath[str]
+) -> Redirect:
+    """Begin a new analysis, and go back to the page."""
+    await _refresh(request, address, await find_visitor(request))
+    path = f"/t/{quote(chain, safe='')}/{quote(address, safe='')}"
+    return Redirect(path, status_code=303, headers=GUARDED)
 
 
 async def _refresh(

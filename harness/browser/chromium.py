@@ -50,6 +50,10 @@ class Visit(msgspec.Struct, frozen=True, kw_only=True):
     """Open all folded parts before judging."""
     copies: bool = False
     """Click the first copy button."""
+    clicks: tuple[str, ...] = ()
+    """Selectors of what to click, one after the other, each when it is there."""
+    then: str = ""
+    """A selector to wait for after the clicks."""
     screenshot: str = ""
     cookies: tuple[Cookie, ...] = ()
 

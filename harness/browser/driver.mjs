@@ -74,6 +74,8 @@ async function visit(order) {
       await Promise.all([page.waitForURL((url) => String(url) !== order.url), page.keyboard.press("Enter")]);
       await page.waitForLoadState("load");
     }
+    for (const one of order.clicks) await page.locator(one).first().click({ timeout: WAIT_MS });
+    if (order.then) await page.waitForSelector(order.then, { state: "attached", timeout: WAIT_MS });
     if (order.opens) {
       await page.locator("details > summary").first().focus();
       await page.keyboard.press("Enter");

@@ -41,6 +41,7 @@ from tests.examples import one_in
 
 PAGE = f"/t/ethereum/{TOKEN}"
 CARD = f"{PAGE}/card.png"
+REFRESH = f"{PAGE}/refresh"
 HOSTILE = "<script>alert(1)</script>{{ 7*7 }}\u202eevil\u0000" + "x" * 10_000
 ETHEREUM = make_chain(1, "ethereum")
 
@@ -222,18 +223,70 @@ async def test_the_card_is_of_what_is_stored_and_costs_nothing(
     assert (await closed.get(CARD)).status_code == 404
 
 
+OWN = {**PAGES, "Sec-Fetch-Site": "same-origin", "Origin": "http://testserver.local"}
+
+
 async def test_analyse_again_makes_one_new_analysis_within_the_limits(world: World) -> None:
     client = world.client(public=PublicSettings(analyses_per_hour=1))
+    page_shown = read(await client.get(PAGE, headers=PAGES))
+    forms = [attributes for tag, attributes in page_shown.tags if tag == "form"]
+    assert [(form["method"], str(form["action"]).lower()) for form in forms] == [("post", REFRESH)]
+    world.analysis.asked.clear()
+    client = world.client(public=PublicSettings(analyses_per_hour=1))
     for _ in range(2):
-        response = await client.get(f"{PAGE}?refresh=1", headers=PAGES)
+        response = await client.post(REFRESH, headers=OWN)
         assert (response.status_code, response.headers["location"]) == (303, PAGE)
     assert [asked["refresh"] for asked in world.analysis.asked] == [True]
 
 
 async def test_a_robot_makes_no_analysis_by_that(world: World) -> None:
-    agent = {**PAGES, "User-Agent": "Mozilla/5.0 (compatible; Googlebot/2.1)"}
-    response = await world.client().get(f"{PAGE}?refresh=1", headers=agent)
+    agent = {**OWN, "User-Agent": "Mozilla/5.0 (compatible; Googlebot/2.1)"}
+    response = await world.client().post(REFRESH, headers=agent)
     assert (response.status_code, world.analysis.asked) == (303, [])
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({}, 303),  # no browser
+        ({"Sec-Fetch-Site": "none"}, 303),  # typed, or sent again by its reader
+        ({"Sec-Fetch-Site": "same-origin", "Origin": "https://behind-a-proxy.example"}, 303),
+        ({"Origin": "HTTP://host.example:8000"}, 303),
+        ({"Sec-Fetch-Site": "cross-site"}, 403),
+        ({"Sec-Fetch-Site": "same-site", "Origin": "http://host.example:8000"}, 403),
+        ({"Origin": "http://evil.example"}, 403),
+        ({"Origin": "http://host.example"}, 403),
+        ({"Origin": "http://host.example:8000.evil.example"}, 403),
+        ({"Origin": "null"}, 403),
+        ({"Origin": ""}, 403),
+    ],
+    ids=str,
+)
+async def test_a_page_of_another_site_starts_no_analysis(
+    world: World, headers: dict[str, str], status: int
+) -> None:
+    asked_of = {"Host": "host.example:8000"}
+    response = await world.client().post(REFRESH, headers={**PAGES, **asked_of, **headers})
+    assert response.status_code == status
+    assert len(world.analysis.asked) == (1 if status == 303 else 0)
+
+
+async def test_opening_a_page_never_makes_its_analysis_anew(world: World) -> None:
+    response = await world.client().get(f"{PAGE}?refresh=1", headers=PAGES)
+    assert response.status_code == 200
+    assert [asked["refresh"] for asked in world.analysis.asked] == [False]
+    assert (await world.client().get(REFRESH, headers=PAGES)).status_code == 405
+
+
+@pytest.mark.parametrize("kind", ["image", "iframe", "empty", "script"])
+async def test_a_page_of_another_site_that_loads_this_one_spends_nothing(
+    world: World, kind: str
+) -> None:
+    headers = {**PAGES, "Sec-Fetch-Site": "cross-site", "Sec-Fetch-Dest": kind}
+    assert (await world.client().get(PAGE, headers=headers)).status_code == 404
+    assert world.analysis.asked == []
+    link = {**headers, "Sec-Fetch-Dest": "document"}
+    assert (await world.client().get(PAGE, headers=link)).status_code == 200
 
 
 async def test_parts_under_way_are_asked_for_again_also_without_a_script(world: World) -> None:
