@@ -19,6 +19,7 @@ from api.formats.token_snapshot import take_snapshot
 from api.pages.page_rendering import page
 from api.pages.share_card import draw_card
 from api.pages.views.token_view import TokenView, view_token
+from config.chains import Chain, Locker
 from config.settings_model import PublicSettings
 from core.primitives import Address, Hash32, Selector, to_hash32
 from core.report import EvidenceRow, Report
@@ -46,14 +47,19 @@ HOSTILE = "<script>alert(1)</script>{{ 7*7 }}\u202eevil\u0000" + "x" * 10_000
 ETHEREUM = make_chain(1, "ethereum")
 
 
-def view(report: Report) -> TokenView:
-    snapshot = take_snapshot(report, ETHEREUM, now_s=MINED_AT_S, liquid_above_usd=LIQUID_USD)
+def view(report: Report, chain: Chain = ETHEREUM) -> TokenView:
+    snapshot = take_snapshot(report, chain, now_s=MINED_AT_S, liquid_above_usd=LIQUID_USD)
     return view_token(snapshot, now_s=MINED_AT_S)
 
 
-def html_of(report: Report) -> str:
+def html_of(report: Report, chain: Chain = ETHEREUM) -> str:
     response = page(
-        "token.html", token=view(report), likeness=None, old_because=None, card_url="", visitor=None
+        "token.html",
+        token=view(report, chain),
+        likeness=None,
+        old_because=None,
+        card_url="",
+        visitor=None,
     )
     return str(response.content)
 
@@ -126,6 +132,30 @@ def test_holders_are_told_by_what_they_are() -> None:
         ("contract", "0.1 %"),
         ("others", "18.9 %"),
     ]
+
+
+def test_what_lies_in_a_known_lock_is_a_lock_and_no_single_holder() -> None:
+    lock, other = Address(f"0x{'5' * 40}"), Address(f"0x{'6' * 40}")
+    holders = (
+        make_holder(lock, 5 * 10**23),
+        make_holder(other, 15 * 10**22, at=1),
+        make_holder(PAIR, 35 * 10**22, at=2),
+    )
+    report = make_report(holders=holders)
+    plain = view(report)
+    assert [part.kind for part in plain.holders] == ["holder", "pool", "holder"]
+    assert "one holder, 0x5555…5555, holds 50 % of the supply" in plain.headline
+    chain = msgspec.structs.replace(
+        ETHEREUM, lockers=(Locker(name="Vault & Co", contracts=(lock,)),)
+    )
+    locked = view(report, chain)
+    assert [(part.kind, part.words) for part in locked.holders] == [
+        ("lock", "lock: Vault & Co"),
+        ("pool", "pool"),
+        ("holder", "wallet or contract"),
+    ]
+    assert "holder_concentration" not in {line.key for line in locked.findings.wrong}
+    assert "lock: Vault &amp; Co" in html_of(report, chain)
 
 
 def test_dates_stand_in_order_with_the_analysis_among_them() -> None:
