@@ -22,7 +22,7 @@ from api.deps import ApiDeps
 from api.error_answers import EXCEPTION_HANDLERS
 from api.openapi.described_shapes import DescribedShapes
 from api.openapi.examples import Examples
-from api.openapi.served_document import ServedDocument
+from api.openapi.served_document import PATH, ROUTES, ServedDocument
 from api.pages.page_rendering import explain
 from api.routes import dashboard, front, root, signin, token_page
 from api.routes.agent_keys import issue_trial_key, trial_terms
@@ -170,20 +170,19 @@ def _refuse_in_json(response: Response[Any]) -> Response[Any]:
 
 
 def _openapi(deps: ApiDeps) -> OpenAPIConfig:
+    served = ServedDocument(Examples(deps.chains[0], prefill=deps.prefill), version=VERSION)
     return OpenAPIConfig(
         title="Assay",
         use_handler_docstrings=True,
         version=VERSION,
         openapi_router=Router(
-            "/schema", route_handlers=[], include_in_schema=False, after_request=_refuse_in_json
+            PATH,
+            route_handlers=[],
+            include_in_schema=False,
+            before_request=served.answer,
+            after_request=_refuse_in_json,
         ),
-        render_plugins=[
-            ServedDocument(
-                Examples(deps.chains[0], prefill=deps.prefill),
-                version=VERSION,
-                path=["/", "/openapi.json"],
-            )
-        ],
+        render_plugins=[ROUTES],
         components=Components(
             security_schemes={
                 "ApiKey": SecurityScheme(
