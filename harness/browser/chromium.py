@@ -86,7 +86,7 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True):
     copied: str | None
     path: tuple[Focused, ...]
     violations: tuple[str, ...]
-    """Of axe-core: the rule, and the first element that breaks it."""
+    """Of axe-core: the rule, and the first elements that break it."""
 
 
 class Chromium:

@@ -7,6 +7,7 @@ const require = createRequire(process.argv[2]);
 const { chromium } = require("playwright-core");
 const AXE = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
 const WAIT_MS = 20_000;
+const MOST_PLACES = 5;
 const PAINT_WAIT_MS = 1_000;
 
 const browser = await chromium.launch({
@@ -96,7 +97,8 @@ async function visit(order) {
     if (order.has_axe) {
       await page.evaluate(AXE);
       const found = await page.evaluate(() => window.axe.run(document));
-      violations = found.violations.map((one) => `${one.id}: ${one.nodes[0].html.slice(0, 160)}`);
+      const places = (nodes) => nodes.slice(0, MOST_PLACES).map((node) => node.html.slice(0, 160));
+      violations = found.violations.map((one) => `${one.id}: ${places(one.nodes).join(" and ")}`);
     }
     const state = await page.evaluate(() => ({
       text: document.body.innerText,

@@ -75,18 +75,18 @@ def points_elsewhere(schema: Any) -> bool:
 async def test_the_document_is_made_once_while_others_are_answered(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made, may_end = list[str](), threading.Event()
+    made, begun, may_end = list[str](), threading.Event(), threading.Event()
 
     def describe_slowly(document: Node, *_: object, **__: object) -> Node:
         made.append(threading.current_thread().name)
+        begun.set()
         assert may_end.wait(60), "nobody else was answered"
         return {"paths": list(document["paths"])}
 
     monkeypatch.setattr("api.openapi.served_document.describe", describe_slowly)
     client = world.client()
     asked = [asyncio.create_task(client.get(path)) for path in ("/schema", "/schema/openapi.json")]
-    while not made:
-        await asyncio.sleep(0.01)
+    assert await asyncio.to_thread(begun.wait, 60)
     assert (await client.get("/health")).status_code == 200
     assert not any(task.done() for task in asked)
     may_end.set()
