@@ -24,7 +24,7 @@ from api.openapi.described_shapes import DescribedShapes
 from api.openapi.examples import Examples
 from api.openapi.served_document import PATH, ROUTES, ServedDocument
 from api.pages.page_rendering import explain
-from api.routes import dashboard, front, root, signin, token_page
+from api.routes import dashboard, documentation, front, root, signin, token_page
 from api.routes.agent_keys import issue_trial_key, trial_terms
 from api.routes.batch import post_tokens
 from api.routes.goplus import get_token_security, post_token
@@ -132,6 +132,7 @@ def _pages() -> Router:
             front.begin,
             front.search,
             root.browse,
+            documentation.send_page,
             signin.begin,
             signin.come_back,
             signin.sign_out,

@@ -55,6 +55,8 @@ class Visit(msgspec.Struct, frozen=True, kw_only=True):
     then: str = ""
     """A selector to wait for after the clicks."""
     screenshot: str = ""
+    framed: str = ""
+    """A selector of the part that the screenshot shows. Empty: the whole page."""
     cookies: tuple[Cookie, ...] = ()
 
 

@@ -92,7 +92,11 @@ async function visit(order) {
         for (const one of document.querySelectorAll("details")) one.open = true;
       });
     }
-    if (order.screenshot) await page.screenshot({ path: order.screenshot, fullPage: true });
+    if (order.screenshot && order.framed) {
+      await page.locator(order.framed).first().screenshot({ path: order.screenshot });
+    } else if (order.screenshot) {
+      await page.screenshot({ path: order.screenshot, fullPage: true });
+    }
     let violations = [];
     if (order.has_axe) {
       await page.evaluate(AXE);
