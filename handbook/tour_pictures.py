@@ -3,29 +3,22 @@
 They are cut to what the text speaks of, in few colours, so that they are small enough to commit.
 """
 
-import re
-import socket
-import subprocess
-import sys
 import tempfile
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from pathlib import Path
 from typing import Final
 
 import msgspec
 from PIL import Image
 
+from handbook.demo_run import ROOT, running_demo
 from harness.browser.chromium import Chromium, Visit, find_chromium
 
-ROOT: Final = Path(__file__).parents[1]
 PICTURES: Final = ROOT / "docs" / "pictures"
 
 _SETTLED: Final = '#token[data-pending=""]'
 _WIDTH: Final = 960
 _COLOURS: Final = 64
-_STOP_S: Final = 30
-_READY: Final = "Ctrl-C ends all of it."
 
 
 class Picture(msgspec.Struct, frozen=True, kw_only=True):
@@ -56,37 +49,6 @@ TOUR: Final = (
 )
 
 
-@contextmanager
-def _demo() -> Iterator[tuple[str, dict[str, str]]]:
-    """Yield the address of a demo and of its tokens' pages by symbol. Raises RuntimeError where it
-    does not start."""
-    port = _free_port()
-    command = [sys.executable, "-m", "assay", "demo", "--port", str(port)]
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
-        try:
-            assert process.stdout is not None  # noqa: S101 - it is a pipe
-            said = ""
-            for line in process.stdout:
-                said += line
-                if _READY in line:
-                    break
-            else:
-                message = "the demo did not start"
-                raise RuntimeError(message)
-            tokens = re.findall(r"│ (\w+) +│.*│ (0x\w{40}) │", said)
-            url = f"http://127.0.0.1:{port}"
-            yield url, {symbol: f"{url}/t/ethereum/{address}" for symbol, address in tokens}
-        finally:
-            process.terminate()
-            process.wait(_STOP_S)
-
-
-def _free_port() -> int:
-    with closing(socket.socket()) as one:
-        one.bind(("127.0.0.1", 0))
-        return int(one.getsockname()[1])
-
-
 def _take(chromium: Chromium, picture: Picture, url: str, folder: Path) -> None:
     taken = folder / f"{picture.name}.png"
     visit = Visit(
@@ -112,14 +74,15 @@ def main() -> None:
         raise RuntimeError(message)
     PICTURES.mkdir(exist_ok=True)
     with (
-        _demo() as (url, tokens),
+        running_demo() as demo,
         tempfile.TemporaryDirectory() as folder,
         closing(Chromium(executable)) as chromium,
     ):
-        for token in tokens.values():  # the front page lists what has been looked at
-            chromium.visit(Visit(url=token))
+        for symbol in demo.tokens:  # the front page lists what has been looked at
+            chromium.visit(Visit(url=demo.page(symbol)))
         for picture in TOUR:
-            _take(chromium, picture, tokens.get(picture.symbol, f"{url}/"), Path(folder))
+            url = demo.page(picture.symbol) if picture.symbol else f"{demo.url}/"
+            _take(chromium, picture, url, Path(folder))
 
 
 if __name__ == "__main__":
