@@ -51,6 +51,9 @@ _MOST_KEY_CHARS = 200
 _SHARED_S = 15
 """Seconds for which caches may keep a settled page of somebody who is not signed in."""
 
+_PRICE_PATIENCE_S = 0.5
+"""Seconds for which a page waits for a market-data service."""
+
 _OK = 200
 _FAILED = 500
 
@@ -235,7 +238,8 @@ async def _judge(
         shown = await find_shown(
             answers, chain=chain.slug, address=address, admit_analysis=admit_analysis
         )
-        token = await _view(request, shown.snapshot)
+        snapshot = await answers.with_price(shown.snapshot, within_s=_PRICE_PATIENCE_S)
+        token = await _view(request, snapshot)
         likeness = await _likeness(request, shown.snapshot)
     except TokenRefusedError as error:
         return _refused(chain, address, visitor, error.reason, error.status), False

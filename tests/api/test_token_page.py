@@ -1,6 +1,7 @@
 """Protects the page of a token: every check is told once, in the sense it has, whatever the report
 holds; nothing on it comes from another report, another host or the token itself unescaped."""
 
+import asyncio
 import io
 from collections import Counter
 
@@ -10,17 +11,20 @@ import pytest
 from hypothesis import given, settings
 from PIL import Image
 
+from analysis.market.token_price import TokenPrice
 from analysis.pipeline.analyser import KnownReport
 from api.formats.check_words import CHECK_WORDS
 from api.formats.function_names import function_name
 from api.formats.prose import short_word
 from api.formats.rendering import native_of, summary_of
+from api.formats.times import iso_utc
 from api.formats.token_snapshot import take_snapshot
 from api.pages.page_rendering import page
 from api.pages.share_card import draw_card
 from api.pages.views.token_view import TokenView, view_token
 from config.chains import Chain, Locker
 from config.settings_model import PublicSettings
+from core.errors import UpstreamError
 from core.primitives import Address, Hash32, Selector, to_hash32
 from core.report import EvidenceRow, Report
 from harness.api.samples import (
@@ -251,6 +255,55 @@ async def test_the_card_is_of_what_is_stored_and_costs_nothing(
     assert world.analysis.asked == []
     closed = world.client(public=PublicSettings(is_open=False))
     assert (await closed.get(CARD)).status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("price", "text"),
+    [
+        (
+            TokenPrice(usd=2.5, source="aggregator", service="DexScreener", read_at_s=MINED_AT_S),
+            f"Price by DexScreener$2.5, read at {iso_utc(MINED_AT_S)}",
+        ),
+        (
+            TokenPrice(usd=0.5, source="network_token_info", age_s=7_200),
+            "Price in its last trade$0.5, 2 hours ago",
+        ),
+        (None, ""),
+    ],
+)
+async def test_a_price_from_elsewhere_has_its_source_and_time(
+    world: World, price: TokenPrice | None, text: str
+) -> None:
+    async def read_price(_chain: str, _report: Report) -> TokenPrice | None:
+        return price
+
+    shown = read(await world.client(read_price=read_price).get(PAGE, headers=PAGES)).text
+    assert text in " ".join(shown.split())
+    assert ("Price by" in shown or "last trade" in shown) is (price is not None)
+
+
+async def test_a_market_data_service_that_hangs_or_fails_keeps_nobody_waiting(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("api.routes.token_page._PRICE_PATIENCE_S", 0.01)
+    asked, gate = [], asyncio.Event()
+
+    async def read_price(_chain: str, _report: Report) -> TokenPrice | None:
+        asked.append(1)
+        if len(asked) == 1:
+            raise UpstreamError(service="prices", reason="down")
+        await gate.wait()
+        return TokenPrice(usd=7.0, source="aggregator", service="DexScreener", read_at_s=1)
+
+    client = world.client(read_price=read_price)
+    for _ in range(3):
+        response = await client.get(PAGE, headers=PAGES)
+        assert response.status_code == 200
+        assert "Price by" not in response.text
+    gate.set()
+    await asyncio.sleep(0)
+    assert "Price by DexScreener" in (await client.get(PAGE, headers=PAGES)).text
+    assert len(asked) == 2  # shared by all who waited
 
 
 OWN = {**PAGES, "Sec-Fetch-Site": "same-origin", "Origin": "http://testserver.local"}

@@ -37,6 +37,7 @@ async def test_evidence_has_the_keys_of_today(
     chain: Chain, context: ChainContext, taken: Report
 ) -> None:
     world = chain.world
-    tokens = {one.symbol: one.address for one in (*world.tokens, *world.launched)}
+    tokens = {one.symbol: one.address for one in world.tokens}
+    tokens |= {one.symbol: one.address for one in world.launched}
     today = await judge(context, tokens[taken.token.symbol])
     assert shape_of(today) == shape_of(taken), "make examples"
