@@ -30,9 +30,10 @@ class ServedDocument:
     async def answer(self, request: Request[Any, Any, Any]) -> Response[bytes] | None:
         """Hook before requests below `PATH`: the document, in place of the framework's own.
 
-        None for other paths. It takes seconds of computing, which the event loop does not wait for.
+        None for other paths and methods. It takes seconds of computing, which the event loop does not wait for.
         """
-        if request.url.path.rstrip("/") not in (PATH, PATH + _FILE):
+        is_asked_for = request.url.path.rstrip("/") in (PATH, PATH + _FILE)
+        if not is_asked_for or request.method not in ("GET", "HEAD"):
             return None
         if self._encoded is None:
             self._encoded = await self._building.run(None, lambda: self._build(request.app))
