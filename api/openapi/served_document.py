@@ -30,7 +30,8 @@ class ServedDocument:
     async def answer(self, request: Request[Any, Any, Any]) -> Response[bytes] | None:
         """Hook before requests below `PATH`: the document, in place of the framework's own.
 
-        None for other paths and methods. It takes seconds of computing, which the event loop does not wait for.
+        None for other paths and methods. It takes seconds of computing, which the event loop does
+        not wait for.
         """
         is_asked_for = request.url.path.rstrip("/") in (PATH, PATH + _FILE)
         if not is_asked_for or request.method not in ("GET", "HEAD"):
