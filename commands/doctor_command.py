@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     help="A table for people, or JSON.  [default: json; on a terminal: table]",
 )
 @click.option("--token", help="The token analysed for the cost estimate; else a stable coin.")
+@click.option("--no-cost", is_flag=True, help="Analyse no token to estimate the cost.")
 @click.option(
     "--max-calls",
     type=click.IntRange(1),
@@ -38,6 +39,7 @@ def doctor_command(
     chain: str | None,
     output: "DoctorOutput | None",
     token: str | None,
+    no_cost: bool,
     max_calls: int,
     deadline: float,
     shows_all: bool,
@@ -54,6 +56,7 @@ def doctor_command(
         chain,
         output=output,
         token=token,
+        is_costed=not no_cost,
         most_calls=max_calls,
         deadline_s=deadline,
         shows_all=shows_all,

@@ -33,6 +33,7 @@ def run_doctor(
     *,
     output: DoctorOutput | None,
     token: str | None,
+    is_costed: bool,
     most_calls: int,
     deadline_s: float,
     shows_all: bool,
@@ -49,7 +50,9 @@ def run_doctor(
     is_table = output == "table" or (output is None and sys.stdout.isatty())
     is_good, is_stopped = True, False
     for chain in chains:
-        report, is_stopped = asyncio.run(_examine(chain, settings, bounds, address))
+        report, is_stopped = asyncio.run(
+            _examine(chain, settings, bounds, address, is_costed=is_costed)
+        )
         is_good &= report.verdict == "good"
         if is_table:
             print_report(report, shows_all=shows_all)
@@ -74,14 +77,19 @@ def _choose(settings: Settings, name: str | None) -> tuple[Chain, ...]:
 
 
 async def _examine(
-    chain: Chain, settings: Settings, bounds: ExaminationBounds, token: Address | None
+    chain: Chain,
+    settings: Settings,
+    bounds: ExaminationBounds,
+    token: Address | None,
+    *,
+    is_costed: bool,
 ) -> tuple[DoctorReport, bool]:
     """Return what was found, and whether a signal cut it short."""
     stop = asyncio.Event()
     stop_on_signals(stop)
     examination = ChainExamination(chain, settings, bounds)
     with progress_steps(is_kept=False) as show:
-        running = asyncio.create_task(examination.run(show, token=token))
+        running = asyncio.create_task(examination.run(show, token=token, is_costed=is_costed))
         stopped = asyncio.create_task(stop.wait())
         await asyncio.wait((running, stopped), return_when=asyncio.FIRST_COMPLETED)
         for task in (running, stopped):

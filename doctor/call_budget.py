@@ -23,13 +23,17 @@ class CallBudget:
     def spend(self, calls: int) -> None:
         """Count requests that are about to be sent. Raises BudgetSpentError where they are too
         many, or too late."""
-        if self.left_s <= 0:
-            message = "the time is over"
-            raise BudgetSpentError(message)
+        self.check_time()
         if self.calls + calls > self._most_calls:
             message = f"the budget of {self._most_calls} calls is spent"
             raise BudgetSpentError(message)
         self.calls += calls
+
+    def check_time(self) -> None:
+        """Raises BudgetSpentError where the time is over."""
+        if self.left_s <= 0:
+            message = "the time is over"
+            raise BudgetSpentError(message)
 
     @property
     def left_s(self) -> float:

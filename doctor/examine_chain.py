@@ -88,10 +88,13 @@ class ChainExamination:
         self._cost: CostEstimate | None = None
         self._cost_missing = "not reached"
 
-    async def run(self, show: Show, *, token: Address | None) -> None:
+    async def run(
+        self, show: Show, *, token: Address | None = None, is_costed: bool = True
+    ) -> None:
         """Run all checks, then compare and estimate. Failures of nodes are results, not errors.
 
-        `token`: the one analysed for the estimate. None: the first stable coin.
+        `token`: the one analysed for the estimate. None: the first stable coin. Without
+        `is_costed` nothing is analysed.
         """
         try:
             await asyncio.gather(
@@ -101,7 +104,10 @@ class ChainExamination:
                 )
             )
             await self._compare()
-            await self._estimate(token or self._chain.stables[0].address)
+            if is_costed:
+                await self._estimate(token or self._chain.stables[0].address)
+            else:
+                self._cost_missing = "not asked for"
         finally:
             await asyncio.gather(*(probe.aclose() for probe in self._probes))
 

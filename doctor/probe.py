@@ -155,6 +155,7 @@ class Probe:
             )
             self._silences = 0
         except (UpstreamError, TimeoutError) as error:
+            self._budget.check_time()  # who was cut short has not failed
             failure = _failure(error, waited_s=time.monotonic() - started_s)
             is_silence = failure.kind in ("time", "connection")
             self._silences = self._silences + 1 if is_silence else 0

@@ -7,7 +7,6 @@ from core.primitives import ZERO_ADDRESS
 from core.rpc.headers import block_request, header_request
 from core.rpc.messages import RpcRequest
 from doctor.check import Subject
-from doctor.log_sets import query_block
 from doctor.tracers import pinned
 
 _SLOT = "0x" + "0" * 64
@@ -53,7 +52,7 @@ def example_requests(subject: Subject) -> dict[str, RpcRequest]:
         header_request(head.number),
         RpcRequest("eth_getBlockReceipts", (head.ref.hash,)),
         RpcRequest("eth_getCode", (ZERO_ADDRESS, block)),
-        query_block(head),
+        RpcRequest("eth_getLogs", ({**block, "address": subject.chain.wrapped_native.address},)),
         RpcRequest("eth_getStorageAt", (ZERO_ADDRESS, _SLOT, block)),
         RpcRequest("eth_getTransactionReceipt", (head.ref.hash,)),
         RpcRequest("eth_simulateV1", (simulated, block)),

@@ -81,12 +81,13 @@ def build(subject: Subject, *, is_validated: bool) -> Simulation:
     )
 
 
-def without_money(simulation: Simulation) -> RpcRequest:
-    """Return the request with nobody able to pay for gas."""
+def with_low_fees(simulation: Simulation) -> RpcRequest:
+    """Return the request with transactions that pay less than the base fee."""
     request = simulation.request()
     options = msgspec.json.decode(msgspec.json.encode(request.params[0]))
-    for account in simulation.purses:
-        options["blockStateCalls"][0]["stateOverrides"][account]["balance"] = "0x0"
+    for block in options["blockStateCalls"]:
+        for call in block["calls"]:
+            call |= {"maxFeePerGas": "0x1", "maxPriorityFeePerGas": "0x0"}
     return RpcRequest(request.method, (options, *request.params[1:]))
 
 

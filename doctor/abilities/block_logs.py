@@ -5,9 +5,11 @@ A silent gap is the worst a node can do to an index: nothing else shows it.
 
 from core.rpc.headers import Header, decode_header, header_request
 from core.rpc.messages import RpcFault, RpcRequest
+from core.rpc.ranges import is_address_refusal
 from doctor.check import (
     Check,
     CheckFinding,
+    ProbeAnswer,
     ProbeAnswers,
     ProbeFailure,
     Steps,
@@ -49,22 +51,30 @@ def _with_logs(answers: ProbeAnswers) -> list[Header]:
 
 def _judge(header: Header, answers: ProbeAnswers, at: int, count: int) -> CheckFinding:
     asked = f"logs of block {header.number}"
-    found = logs_of(answers[at], asked=f"{asked} by hash")
-    receipts = answers[count + at]
+    by_query, receipts = answers[at], answers[count + at]
+    if isinstance(by_query, RpcFault) and is_address_refusal(by_query):
+        return _judge_receipts(header, receipts, asked)
+    found = logs_of(by_query, asked=f"{asked} by hash")
     if untold(header, found):
         return _failed(f"{asked} by query lack some that its bloom filter tells of")
     if isinstance(receipts, RpcFault | ProbeFailure):
         seen = f"eth_getBlockReceipts: {describe_answer(receipts)}; the bloom filter agrees"
         return CheckFinding(status="ok", seen=seen)
-    told = receipt_logs(receipts, asked=asked)
+    judged = _judge_receipts(header, receipts, asked)
+    told = receipt_logs(receipts, asked=asked) or []
+    if judged.status != "ok":
+        return judged
+    if {log.log_index for log in told} != {log.log_index for log in found}:
+        return _failed(f"{len(found)} {asked} by query, {len(told)} by its receipts")
+    return ok(asked)
+
+
+def _judge_receipts(header: Header, receipts: ProbeAnswer, asked: str) -> CheckFinding:
+    told = receipt_logs(receipts, asked=f"{asked} by receipts")
     if told is None:
         return _failed(f"there are no receipts of block {header.number}")
     if untold(header, told):
-        return _failed(
-            f"receipts of block {header.number} lack logs that its bloom filter tells of"
-        )
-    if {log.log_index for log in told} != {log.log_index for log in found}:
-        return _failed(f"{len(found)} {asked} by query, {len(told)} by its receipts")
+        return _failed(f"{asked} by receipts lack some that its bloom filter tells of")
     return ok(asked)
 
 

@@ -9,7 +9,7 @@ _MOST_BLOCKS = 20
 _AHEAD_S = 15.0
 """How far in the future a block may be: proposers' clocks differ. Source: go-ethereum,
 allowedFutureBlockTime."""
-_MOST_WAIT_S = 3.0
+_MOST_WAIT_S = 2.0
 
 
 def _look(subject: Subject) -> Steps:
