@@ -39,10 +39,13 @@ class ForwardingNode:
         self._twist = twist
         self._own = threading.local()
         self._opened: list[http.client.HTTPConnection] = []
+        self._is_closed = False
 
     def close(self) -> None:
-        """Close the connections to the real node, once nobody asks any more."""
+        """Close the connections to the real node. A thread that asks still gets an OSError."""
+        self._is_closed = True
         for connection in self._opened:
+            connection.auto_open = 0
             connection.close()
 
     def result(self, call: RpcCall) -> Buffers:
@@ -50,6 +53,8 @@ class ForwardingNode:
         return [memoryview(msgspec.json.encode(self._twist(call, self._ask)))]
 
     def _ask(self, call: RpcCall) -> Any:
+        if self._is_closed:
+            raise ConnectionAbortedError
         asked = {"jsonrpc": "2.0", "id": 1, "method": call.method, "params": call.params}
         connection = self._connection()
         connection.request(

@@ -18,9 +18,10 @@ STALE_BLOCKS = 12
 """How far behind the real head a stale one is."""
 CUT_BLOCKS = 10
 """Blocks after which ranges of logs are cut."""
-HANG_S = 0.8
+HANG_S = 0.6
 """Longer than the patience of who asks in a test."""
 _AT_ONCE = 6
+_MOST_GAS = 10_000_000
 _HEADERS = frozenset({"eth_getBlockByNumber", "eth_getBlockByHash"})
 
 
@@ -34,6 +35,8 @@ class Lie(msgspec.Struct, frozen=True, kw_only=True):
     """Part of what the check has to say it saw."""
     status: str = "failed"
     twist: Twist = tell_the_truth
+    hangs: bool = False
+    """True if it shows only to who waits less than HANG_S."""
     faults: Callable[[], FaultPlan] = lambda: no_faults
     """Makes the faults of messages anew for each server."""
 
@@ -89,6 +92,46 @@ def _without_fields(*fields: str) -> Twist:
 def _never_validates(call: RpcCall, ask: Ask) -> Any:
     if call.method == "eth_simulateV1":
         call.params[0]["validation"] = False
+    return ask(call)
+
+
+def _forgets_between_blocks(call: RpcCall, ask: Ask) -> Any:
+    """Each simulated block is run on the same state."""
+    if call.method != "eth_simulateV1" or len(call.params[0]["blockStateCalls"]) == 1:
+        return ask(call)
+    first, *later = call.params[0]["blockStateCalls"]
+    results = []
+    for block in (first, *later):
+        alone = {**block, "stateOverrides": first.get("stateOverrides", {})}
+        results += ask(_with(call, {**call.params[0], "blockStateCalls": [alone]}, call.params[1]))
+    return results
+
+
+def _limits_gas(call: RpcCall, ask: Ask) -> Any:
+    gas = int(call.params[0].get("gas", "0x0"), 16) if call.method == "eth_call" else 0
+    if gas > _MOST_GAS:
+        raise RpcRefusalError(-32000, f"gas limit {gas} is above the cap {_MOST_GAS}")
+    return ask(call)
+
+
+def _any_hash(call: RpcCall, ask: Ask) -> Any:
+    """A hash of no block is answered with the newest."""
+    found = ask(call)
+    if call.method == "eth_getBlockByHash" and found is None:
+        return ask(RpcCall("eth_getBlockByNumber", ["latest", False]))
+    return found
+
+
+def _other_factory(call: RpcCall, ask: Ask) -> Any:
+    return _word(0xFAC) if _is_call_of(call, "factory()") else ask(call)
+
+
+def _no_deposits(call: RpcCall, ask: Ask) -> Any:
+    """The coin's contract takes money, and gives no tokens for it."""
+    if call.method == "eth_simulateV1":
+        for block in call.params[0]["blockStateCalls"]:
+            for one in block["calls"]:
+                one.pop("value", None)
     return ask(call)
 
 
@@ -166,6 +209,12 @@ def _clock_ahead(call: RpcCall, ask: Ask) -> Any:
     if call.method in _HEADERS and found:
         found["timestamp"] = hex(int(found["timestamp"], 16) + HOUR_S)
     return found
+
+
+def _no_simulation_at_all(call: RpcCall, ask: Ask) -> Any:
+    if call.method == "debug_traceCall":
+        raise RpcRefusalError(-32601, "the method debug_traceCall does not exist")
+    return _no_simulation(call, ask)
 
 
 def _no_simulation(call: RpcCall, ask: Ask) -> Any:
@@ -246,6 +295,34 @@ LIES: tuple[Lie, ...] = (
         says="ignored",
         twist=_never_validates,
     ),
+    Lie(
+        name="forgets between blocks",
+        check="simulation",
+        says="not carried",
+        twist=_forgets_between_blocks,
+    ),
+    Lie(
+        name="limits gas",
+        check="packed reads",
+        says="above the cap",
+        status="degraded",
+        twist=_limits_gas,
+    ),
+    Lie(name="any hash", check="blocks by hash", says="a hash of no block", twist=_any_hash),
+    Lie(
+        name="other factory",
+        check="factories named",
+        says="names the factory",
+        twist=_other_factory,
+    ),
+    Lie(name="no deposits", check="wrapped coin", says="gave 0", twist=_no_deposits),
+    Lie(
+        name="neither simulation nor traces",
+        check="call traces",
+        says="does not exist",
+        status="degraded",
+        twist=_no_simulation_at_all,
+    ),
     Lie(name="stale head", check="head age", says="stale", twist=_stale_head),
     Lie(name="clock ahead", check="head age", says="in the future", twist=_clock_ahead),
     Lie(
@@ -316,6 +393,7 @@ LIES: tuple[Lie, ...] = (
         name="hangs on logs",
         check="logs of a block",
         says="no answer within",
+        hangs=True,
         faults=_hangs_on("eth_getLogs"),
     ),
     Lie(
