@@ -3,6 +3,7 @@ tells what it sees of its block. Built by the product's own types, so it is what
 
 import msgspec
 
+from analysis.simulation.backends import is_unknown_method
 from analysis.simulation.disguise import Disguise
 from analysis.simulation.simulate_v1 import (
     CallHandle,
@@ -15,7 +16,14 @@ from analysis.simulation.simulate_v1 import (
 )
 from core.rpc.headers import Header
 from core.rpc.messages import RpcFault, RpcRequest
-from doctor.check import NotHeldError, ProbeAnswer, ProbeFailure, Subject, describe_answer
+from doctor.check import (
+    CheckFinding,
+    NotHeldError,
+    ProbeAnswer,
+    ProbeFailure,
+    Subject,
+    describe_answer,
+)
 from doctor.tracers import drawn_address, drawn_word
 
 _WITNESS = (
@@ -27,6 +35,8 @@ _WITNESS = (
 )
 STORED, NUMBER, TIME, BASE_FEE, COINBASE, RANDAO = range(6)
 """Words that the contract returns."""
+
+UNSUPPORTED = CheckFinding(status="skipped", seen="there is no eth_simulateV1: see simulation")
 
 WRITE, READ = CallHandle(0, 0), CallHandle(1, 0)
 """The call that stores a word in the first block, and the one that reads it in the second."""
@@ -89,6 +99,11 @@ def with_low_fees(simulation: Simulation) -> RpcRequest:
         for call in block["calls"]:
             call |= {"maxFeePerGas": "0x1", "maxPriorityFeePerGas": "0x0"}
     return RpcRequest(request.method, (options, *request.params[1:]))
+
+
+def is_unsupported(answer: ProbeAnswer) -> bool:
+    """True if the node has no eth_simulateV1: what its simulations are like is no question then."""
+    return not isinstance(answer, ProbeFailure) and is_unknown_method(answer)
 
 
 def given_block(simulation: Simulation, at: int) -> GivenBlock:

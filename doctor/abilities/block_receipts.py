@@ -51,6 +51,9 @@ def _look(subject: Subject) -> Steps:
         )
         if receipt.block_hash != block.hash:
             return [CheckFinding(status="failed", seen="a receipt names another block")]
+    if not wanted:
+        seen = f"no transaction in {len(heights)} blocks: the lists of receipts are empty"
+        return [CheckFinding(status="unknown", seen=seen, costs="")]
     return [ok(f"{len(wanted)} receipts of block {heights[at]}")]
 
 
@@ -62,5 +65,5 @@ CHECK = Check(
     severity="degraded",
     costs="creators of tokens stay unknown; where logs of all contracts are refused too, the chain "
     "cannot be followed",
-    mend="use a client with eth_getBlockReceipts (every current one has it)",
+    mend="use a client with eth_getBlockReceipts",
 )

@@ -63,7 +63,7 @@ CHECK = Check(
     group="state",
     question="does eth_call take overrides of code, balance and storage",
     look=_look,
-    costs="reads go one by one instead of packed (30 times the calls); without eth_simulateV1 "
+    costs="reads go one by one instead of packed (many times the calls); without eth_simulateV1 "
     "no trade is simulated: taxes, honeypots and thefts stay unknown",
-    mend="use a node whose eth_call has a third argument (Geth, Erigon, Nethermind, Reth, Besu)",
+    mend="use a node whose eth_call has a third argument",
 )

@@ -25,5 +25,5 @@ CHECK = Check(
     look=_look,
     severity="degraded",
     costs="simulated trades pay a typical tip instead of the chain's",
-    mend="nothing urgent; every current client has eth_feeHistory",
+    mend="nothing urgent; use an endpoint with eth_feeHistory",
 )

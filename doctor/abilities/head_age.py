@@ -15,7 +15,7 @@ _MOST_WAIT_S = 2.0
 def _look(subject: Subject) -> Steps:
     head, block_s = subject.head, subject.chain.block_time_s
     age_s = subject.now_s() - head.ref.time_s
-    shown = f"block {head.number} is {age_s:.0f} s old"
+    shown = f"block {head.number} is {max(0.0, age_s):.0f} s old"
     if age_s < -_AHEAD_S:
         seen = f"block {head.number} is {-age_s:.0f} s in the future: the clocks differ"
         return [CheckFinding(status="failed", seen=seen)]

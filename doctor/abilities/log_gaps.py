@@ -51,6 +51,9 @@ def _look(subject: Subject) -> Steps:
         if len(whole) > _MOST_LOGS or size >= min(_MOST_BLOCKS, head + 1):
             break
         size = min(4 * size, head + 1, _MOST_BLOCKS)
+    if not whole:
+        seen = f"no transfer and no pool in {compared} blocks to compare"
+        return [CheckFinding(status="unknown", seen=seen, costs="")]
     return [ok(f"{len(whole)} logs of {compared} blocks, as by halves and by block")]
 
 

@@ -22,7 +22,7 @@ CHECK = Check(
     group="logs",
     question="can logs be asked for without addresses",
     look=_look,
-    costs="receipts of whole blocks are read instead: some thirty times the bytes, and back-fills "
-    "of 64 blocks at a time",
+    costs="receipts of whole blocks are read instead: far more bytes, and back-fills of 64 "
+    "blocks at a time",
     mend="add an endpoint that answers eth_getLogs without addresses",
 )

@@ -11,28 +11,33 @@ from doctor.check import (
     Subject,
     ok,
 )
-from doctor.tracers import call_with, pinned
+from doctor.contract_reads import bytes_in
+from doctor.tracers import call_with, drawn_address, pinned
 
 _REQUEST_BYTES = 256 * 1024
 """Of call data, twice as much in hex: about what the largest pack of reads takes."""
 _ANSWER_BYTES = 512 * 1024
 _RETURN_MANY = f"0x62{_ANSWER_BYTES:06x}6000f3"
-"""Creation code that returns so many zeros."""
+"""Code that returns so many zeros."""
 
 
 def _look(subject: Subject) -> Steps:
-    block = pinned(subject.head)
-    anchor = subject.chain.oracle.native_usd
-    long_request = call_with(None, block, to=anchor, data="0x" + "00" * _REQUEST_BYTES)
-    long_answer = call_with(None, block, to=None, data=_RETURN_MANY)
+    block, account = pinned(subject.head), drawn_address(subject.head, "talker")
+    requests = {
+        "request": call_with(None, block, to=account, data="0x" + "00" * _REQUEST_BYTES),
+        "answer": call_with({account: {"code": _RETURN_MANY}}, block, to=account, data="0x"),
+    }
     findings = []
-    for name, request in (("request", long_request), ("answer", long_answer)):
+    for name, request in requests.items():
         answers = yield Question(requests=(request,), sending="one message")
         size = _REQUEST_BYTES if name == "request" else _ANSWER_BYTES
         refusal = _size_refusal(answers[0])
         if refusal is not None:
-            seen = f"a {name} of {2 * size // 1024} KB is refused: {refusal}"
+            seen = f"no {name} of {2 * size // 1024} KB: {refusal}"
             findings.append(CheckFinding(status="degraded", seen=seen))
+        elif name == "answer" and len(bytes_in(answers[0])) != _ANSWER_BYTES:
+            seen = f"no {name} of {2 * size // 1024} KB could be provoked"
+            findings.append(CheckFinding(status="unknown", seen=seen, costs=""))
     return findings or [
         ok(f"a request of {_REQUEST_BYTES // 512} KB, an answer of {_ANSWER_BYTES // 512} KB")
     ]

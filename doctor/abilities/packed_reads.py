@@ -57,6 +57,6 @@ CHECK = Check(
     question="can many reads go as one call",
     look=_look,
     severity="degraded",
-    costs="an analysis takes some hundred calls instead of about thirty",
+    costs="an analysis takes a call for each read, several times as many",
     mend="see state overrides; a limit on the gas of eth_call must be at least 15 million",
 )

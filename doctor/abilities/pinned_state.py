@@ -32,5 +32,5 @@ CHECK = Check(
     question="can state be read at a block's hash",
     look=_look,
     costs="no token can be analysed: all reads of an analysis are pinned to one block's hash",
-    mend="use a node with EIP-1898 block arguments (every current client has them)",
+    mend="use a node with EIP-1898 block arguments",
 )

@@ -1,7 +1,16 @@
 """Whether simulated blocks keep the base fee that they are given, or silently have another."""
 
 from doctor.check import Check, CheckFinding, Steps, Subject, ask, ok
-from doctor.simulation_probe import BASE_FEE, WRITE, build, given_block, read, words
+from doctor.simulation_probe import (
+    BASE_FEE,
+    UNSUPPORTED,
+    WRITE,
+    build,
+    given_block,
+    is_unsupported,
+    read,
+    words,
+)
 
 
 def _look(subject: Subject) -> Steps:
@@ -12,6 +21,8 @@ def _look(subject: Subject) -> Steps:
     for is_validated in (False, True):
         simulation = build(subject, is_validated=is_validated)
         answers = yield ask(simulation.request())
+        if is_unsupported(answers[0]):
+            return [UNSUPPORTED]
         fees.append(words(read(simulation, answers[0]), WRITE)[BASE_FEE])
         if fees[-1] == given:
             break

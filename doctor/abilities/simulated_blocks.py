@@ -7,8 +7,10 @@ from doctor.simulation_probe import (
     RANDAO,
     READ,
     TIME,
+    UNSUPPORTED,
     build,
     given_block,
+    is_unsupported,
     read,
     words,
 )
@@ -17,6 +19,8 @@ from doctor.simulation_probe import (
 def _look(subject: Subject) -> Steps:
     simulation = build(subject, is_validated=False)
     answers = yield ask(simulation.request())
+    if is_unsupported(answers[0]):
+        return [UNSUPPORTED]
     seen = words(read(simulation, answers[0]), READ)
     block = given_block(simulation, 1)
     fields = simulation.block_overrides(simulation.blocks[1])

@@ -27,8 +27,8 @@ CHECK = Check(
     question="does eth_simulateV1 run several blocks",
     look=_look,
     severity="degraded",
-    costs="trades are simulated by debug_traceCall, call by call (some ten times the calls), or "
+    costs="trades are simulated by debug_traceCall, call by call (several times the calls), or "
     "where that is missing too by eth_call: sales later, of the owner and thefts stay unknown",
-    mend="use a node with eth_simulateV1 (Geth 1.14.9, Nethermind 1.30, Reth 1.1, Besu 25, Erigon "
-    "3.1, or later), and have its operator open the eth namespace",
+    mend="use an endpoint with eth_simulateV1 (a recent release of the client), or open the "
+    "debug namespace",
 )

@@ -2,7 +2,7 @@
 
 from core.rpc.messages import RpcFault
 from doctor.check import Check, CheckFinding, Steps, Subject, ask, ok
-from doctor.simulation_probe import build, read, with_low_fees
+from doctor.simulation_probe import UNSUPPORTED, build, is_unsupported, read, with_low_fees
 
 
 def _look(subject: Subject) -> Steps:
@@ -10,6 +10,8 @@ def _look(subject: Subject) -> Steps:
         return [ok("the chain has no base fee to be checked")]
     free, checked = (build(subject, is_validated=is_validated) for is_validated in (False, True))
     answers = yield ask(free.request(), checked.request(), with_low_fees(checked))
+    if is_unsupported(answers[0]):
+        return [UNSUPPORTED]
     read(free, answers[0])
     read(checked, answers[1])
     if not isinstance(answers[2], RpcFault):

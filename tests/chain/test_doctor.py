@@ -30,7 +30,8 @@ from doctor.report import DoctorReport
 from doctor.rpc_methods import METHODS
 from harness.chain.verbs import Chain
 from harness.lying_node.forwarding import Ask, ForwardingNode, Twist, tell_the_truth
-from harness.lying_node.lies import HANG_S, LIES, STALE_BLOCKS, Lie
+from harness.lying_node.lies import HANG_S, LIES, Lie
+from harness.lying_node.twists import STALE_BLOCKS
 from harness.replay.answers import RpcCall
 from harness.replay.faults import Fault, FaultPlan, no_faults
 from harness.replay.http_server import ReplayServer
