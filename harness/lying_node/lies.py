@@ -1,5 +1,4 @@
-"""What nodes and gateways do wrong without saying so, and the check of `assay doctor` that is to name
-it."""
+"""What nodes and gateways do wrong unsaid, and the check of `assay doctor` that is to name it."""
 
 import itertools
 import threading
