@@ -6,7 +6,20 @@ from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-PACKAGES = ("core", "config", "sql", "indexer", "analysis", "api", "doctor", "demo", "commands")
+PACKAGES = (
+    *(
+        "core",
+        "config",
+        "sql",
+        "indexer",
+        "analysis",
+        "metrics",
+        "api",
+        "doctor",
+        "demo",
+        "commands",
+    ),
+)
 WIRING = ("service", "assay")
 _SKIPPED = frozenset({"node_modules", "__pycache__"})
 
