@@ -159,6 +159,11 @@ def describe_answer(answer: ProbeAnswer) -> str:
         text = f"{answer.message} (code {answer.code})"
     else:
         return "a result"
+    return shorten(text)
+
+
+def shorten(text: str) -> str:
+    """Return at most 160 characters of what a node said, which may be anything."""
     return text if len(text) <= _MOST_SAID else text[: _MOST_SAID - 3] + "..."
 
 
@@ -179,7 +184,7 @@ def hex_of(answer: ProbeAnswer, *, asked: str) -> bytes:
     try:
         return bytes.fromhex(msgspec.json.decode(raw, type=str).removeprefix("0x"))
     except ValueError:
-        message = f"{asked}: the result is no hex: {bytes(raw[:60]).decode(errors='replace')}"
+        message = f"{asked}: the result is no hex: {bytes(raw)[:60].decode(errors='replace')}"
         raise NotHeldError(message) from None
 
 

@@ -24,6 +24,7 @@ from doctor.check import (
     ask,
     is_result,
     result_of,
+    shorten,
 )
 from doctor.check_registry import CHECKS, IDENTITY
 from doctor.probe import Probe
@@ -112,7 +113,7 @@ class Examination:
             raw = result_of(answers[0], asked="latest block")
             return decode_header(raw, asked="latest block")
         except (NotHeldError, UpstreamError) as error:
-            self._results.append(_result(IDENTITY, _broken("failed", f"no head: {error}")))
+            self._results.append(_result(IDENTITY, _broken("failed", shorten(f"no head: {error}"))))
             return None
 
     async def _run_check(self, check: Check, subject: Subject) -> None:
@@ -149,10 +150,10 @@ async def run_check(check: Check, subject: Subject, probe: Probe) -> Sequence[Ch
         findings: Sequence[CheckFinding] = end.value
         return findings
     except (NotHeldError, UpstreamError) as error:
-        return [_broken(check.severity, str(error))]
+        return [_broken(check.severity, shorten(str(error)))]
     except (ValueError, LookupError, DecodingError, RecursionError) as error:
         # msgspec's errors are ValueErrors: the node sent something of another form
-        return [_broken(check.severity, f"an answer cannot be read: {error}")]
+        return [_broken(check.severity, shorten(f"an answer cannot be read: {error}"))]
     finally:
         steps.close()
 
@@ -181,6 +182,6 @@ def _first(own: str | None, general: str) -> str:
 def _text(answers: ProbeAnswers) -> str | None:
     answer = answers[0]
     try:
-        return msgspec.json.decode(answer, type=str) if is_result(answer) else None
+        return shorten(msgspec.json.decode(answer, type=str)) if is_result(answer) else None
     except ValueError:
         return None

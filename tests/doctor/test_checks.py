@@ -17,8 +17,11 @@ from core.rpc.headers import Header, LogsBloom
 from core.rpc.messages import RpcFault, RpcRequest
 from doctor import comparison
 from doctor.abilities import batches, log_ranges, old_states
+from doctor.call_budget import CallBudget
 from doctor.check import Check, CheckFinding, ProbeAnswer, ProbeAnswers, Question, Subject
 from doctor.check_registry import CHECKS, IDENTITY
+from doctor.examine_endpoint import run_check
+from doctor.probe import Probe
 from doctor.provider_weights import load_providers
 from doctor.rpc_methods import METHODS, example_requests
 from tests.house.sources import ROOT, python_files, text_constants
@@ -200,3 +203,36 @@ def test_the_documents_list_every_check() -> None:
     table = text.split("\n## Checks\n")[1].split("\n## ")[0].splitlines()
     rows = [line.strip("| ").split(" | ") for line in table if line.startswith("|")]
     assert rows[2:] == [[check.name, check.question, check.costs] for check in (IDENTITY, *CHECKS)]
+
+
+NONSENSE: tuple[object, ...] = (
+    *(None, 7, True, [], {}, "0x", "0xzz", "0x" + "9" * 9_000, "x" * 10_000, [None], [{}]),
+    header_json(1_000),
+    [header_json(1_000)],
+)
+
+
+async def test_nonsense_of_any_length_is_a_short_finding() -> None:
+    """A node may send anything: no check raises, and no line of the report is long."""
+
+    class Nonsense:
+        service = "nonsense"
+
+        def __init__(self, result: object) -> None:
+            self._result = msgspec.json.encode(result)
+
+        async def exchange(self, body: bytes, *, ids: range) -> bytes:
+            one = b'{"jsonrpc":"2.0","id":%d,"result":' + self._result + b"}"
+            listed = b",".join(one % number for number in ids)
+            return b"[" + listed + b"]" if len(ids) > 1 else listed
+
+        async def aclose(self) -> None:
+            pass
+
+    for result in NONSENSE:
+        budget = CallBudget(most_calls=20_000, deadline_s=60.0, now_s=lambda: 0.0)
+        probe = Probe(Nonsense(result), budget, timeout_s=1.0)
+        for check in (IDENTITY, *CHECKS):
+            findings = await run_check(check, subject_at(1_000), probe)
+            assert findings, (check.name, result)
+            assert all(len(one.seen) < 1_000 for one in findings), check.name
