@@ -17,6 +17,6 @@ CHECK = Check(
     group="node",
     question="which chain does it serve",
     look=_look,
-    costs="nothing is asked of the endpoint: the client excludes it",
-    mend="name the endpoint in ASSAY_RPC_<the id it serves>, or ask another one for this chain",
+    costs="the endpoint is of no use for this chain",
+    mend="see that it answers at all; name one of another chain in ASSAY_RPC_<the id it serves>",
 )

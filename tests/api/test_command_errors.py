@@ -28,7 +28,7 @@ STEPS: list[tuple[AssayError, str | None]] = [
     (QueryError(reason="took too long", limit="time"), "assay sql"),
     (QueryError(reason="syntax error"), None),
     (WrongChainError(service="node", expected=1, got=56), "export ASSAY_RPC_56=https://"),
-    (UpstreamError(service="node", reason="refused"), "curl "),
+    (UpstreamError(service="node", reason="refused"), "assay doctor"),
     (ConfigError(source="listen address", key="127.0.0.1:80", reason="in use"), "--port 8001"),
     (ConfigError(source="environment", key="ASSAY_RPC_56", reason="not set"), "ASSAY_RPC_56=http"),
     (ConfigError(source="environment", key="ASSAY_RPC_<chain id>", reason=""), "ASSAY_RPC_1=http"),
