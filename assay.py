@@ -28,6 +28,7 @@ COMMANDS: Final = {
     "backup": "Copy the store to a new FOLDER, also while the service runs.",
     "compact": "Move final rows to the lake now, and tidy it up.",
     "demo": "A chain of its own with real exchanges and a zoo of tokens, and the service on top.",
+    "doctor": "Check nodes and configured facts against the chain.",
     "index": "Follow a chain, or back-fill a range of it and end.",
     "keys": "API keys.",
     "restore": "Make the store that ASSAY_STORE names of the back-up in FOLDER.",
