@@ -12,8 +12,8 @@ import msgspec
 import numpy as np
 
 from config.chains import Chain
-from indexer.bulk_columns import to_lake
-from indexer.ingest import Ingest, StoredFacts, WrittenSpan
+from indexer.bulk_columns import LakeTransfers, to_lake
+from indexer.ingest import Ingest, WrittenSpan
 from indexer.reads import BlockSpan, GatheredSpan
 from sql.filled_spans import FillRun, note_filled
 from sql.lake.bulk_append import BulkRange, append_transfers
@@ -51,22 +51,24 @@ class BulkWriter:
             facts = self._ingest.write_facts(
                 tx, gathered.span, stream=self._stream, final=self._final
             )
-        # Its transfers are columns of their own by now, and the append needs room.
+        columns = to_lake(facts.transfers, facts.token_ids)
+        token_ids, written = np.unique(facts.token_ids), facts.written
+        # What the columns were made of is of no more use, and the append needs room.
+        del facts
         gathered.drop_logs()
         piece = gathered.span
-        new = self._append(piece, facts)
+        new = self._append(piece, columns)
         with self._store.transaction() as tx:
             check(tx)
             note_filled(
                 tx,
-                np.unique(facts.token_ids).tolist(),
+                token_ids.tolist(),
                 FillRun(stream=self._stream, first=piece.first, last=piece.last),
             )
             self._ingest.finish(tx, piece, stream=self._stream)
-        return msgspec.structs.replace(facts.written, transfers=new)
+        return msgspec.structs.replace(written, transfers=new)
 
-    def _append(self, piece: BlockSpan, facts: StoredFacts) -> int:
-        columns = to_lake(facts.transfers, facts.token_ids)
+    def _append(self, piece: BlockSpan, columns: LakeTransfers) -> int:
         with closing(FinalBatches.open(self._files)) as stored:
             note = append_transfers(
                 self._final.opened_lake(),
