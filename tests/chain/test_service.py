@@ -31,7 +31,7 @@ from tests.chain.program import (
     session_members,
     until,
 )
-from tests.metrics.deployed import base_name, metrics_asked_for
+from tests.deploy.deployed import base_name, metrics_asked_for
 
 SETTINGS = """
 [rpc]

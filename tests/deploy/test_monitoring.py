@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from harness.promtool import find_promtool
-from tests.metrics.deployed import PROMETHEUS, RULE_TESTS, dashboard_queries, rules
+from tests.deploy.deployed import PROMETHEUS, RULE_TESTS, dashboard_queries, rules
 
 
 @pytest.fixture(scope="module")

@@ -7,11 +7,11 @@ from typing import Any
 
 import msgspec
 
-_DEPLOY = Path(__file__).parents[2] / "deploy"
+DEPLOY = Path(__file__).parents[2] / "deploy"
 _ENDING = re.compile(r"_(bucket|sum|count|total)$")
 _METRIC = re.compile(r"\bassay_[a-z0-9_]+")
 
-PROMETHEUS = _DEPLOY / "prometheus"
+PROMETHEUS = DEPLOY / "prometheus"
 RULE_TESTS = PROMETHEUS / "assay.rules.test.yml"
 
 
@@ -23,7 +23,7 @@ def rules() -> list[dict[str, Any]]:
 
 def dashboard_queries() -> Iterator[str]:
     """The queries of all panels."""
-    dashboard = msgspec.json.decode((_DEPLOY / "grafana" / "assay.json").read_bytes())
+    dashboard = msgspec.json.decode((DEPLOY / "grafana" / "assay.json").read_bytes())
     for panel in dashboard["panels"]:
         yield from (target["expr"] for target in panel.get("targets", ()))
 
