@@ -24,6 +24,7 @@ from analysis.static.result_cache import StaticResultCache
 from analysis.token.contract_clock import ContractClock
 from api.app import create_app
 from api.deps import ApiDeps, ChainState, Prefill
+from api.formats.judging import make_judge, policy_of
 from api.serving.serve import check_address, serve
 from config.chains import Chain
 from config.load import choose_enabled, load_chains
@@ -40,7 +41,9 @@ from indexer.follower_status import FollowStatus, Publish
 from indexer.maintenance import keep_up
 from sql.analyst.query_runner import check_opens
 from sql.follow_lock import following
+from sql.judgements import judge_stored_reports
 from sql.ledger import Ledger
+from sql.quote_tokens import write_quote_tokens
 from sql.search_entries import enter_stored_reports
 from sql.store import Store
 from sql.store_files import StoreFiles
@@ -81,13 +84,15 @@ async def run_service(
     async with AsyncExitStack() as stack:
         store = stack.enter_context(closing(Store.open(settings.store)))
         await asyncio.to_thread(check_opens, settings.store)
+        write_quote_tokens(store, chains)
         ledger = stack.enter_context(closing(Ledger.open(settings.ledger)))
         clients = await _connect_all(stack, choose_enabled(chains, settings), settings)
         for chain, _ in clients:
             stack.enter_context(following(StoreFiles(prefix=settings.store), chain.id))
         outside = await stack.enter_async_context(connect_services(settings))
         statuses: dict[int, FollowStatus] = {}
-        shelf = ReportStore(store, settings.analysis)
+        judge = make_judge(chains, settings.analysis)
+        shelf = ReportStore(store, settings.analysis, judge)
         examiner = StaticResultCache(shelf, in_processes=True)
         stack.callback(examiner.close)
         await examiner.start()
@@ -118,7 +123,11 @@ async def run_service(
         )
         rounds.schedule(scheduler)
         creators = Creators(
-            contexts=contexts, store=store, settings=settings.analysis, now_s=time.time
+            contexts=contexts,
+            store=store,
+            settings=settings.analysis,
+            now_s=time.time,
+            judge=judge,
         )
         creators.schedule(scheduler)
         scheduler.start()
@@ -179,7 +188,11 @@ async def run_service(
                     _keep_following(chain, client, store, settings.indexer, stop, publish)
                 )
                 group.create_task(_keep_up(chain, client, store, settings.indexer, stop))
-            group.create_task(_enter_stored_reports(store, stop))
+            again = partial(
+                judge_stored_reports, store, judge=judge, policy=policy_of(settings.analysis)
+            )
+            for step in (partial(enter_stored_reports, store), again):
+                group.create_task(_work_through_reports(step, stop))
             group.create_task(
                 keep_compacting([chain for chain, _ in clients], store, settings.indexer, stop=stop)
             )
@@ -225,15 +238,16 @@ async def _keep_up(
                 await asyncio.wait_for(stop.wait(), _BROKEN_OFF_PAUSE_S)
 
 
-async def _enter_stored_reports(store: Store, stop: asyncio.Event) -> None:
-    """Enter reports of an earlier release for searches, until all are or the stop."""
+async def _work_through_reports(step: Callable[[], bool], stop: asyncio.Event) -> None:
+    """Do for stored reports what was not done when they were written, until all are done or the
+    stop. `step` returns whether there are more."""
     is_left = True
     while is_left and not stop.is_set():
         try:
-            is_left = await asyncio.to_thread(enter_stored_reports, store)
+            is_left = await asyncio.to_thread(step)
             pause_s = _ENTERING_PAUSE_S
         except StoreError as error:
-            _LOG.error("reports cannot be entered for searches", why=str(error))
+            _LOG.error("stored reports cannot be worked through", why=str(error))
             pause_s = _BROKEN_OFF_PAUSE_S
         with suppress(TimeoutError):
             await asyncio.wait_for(stop.wait(), pause_s)

@@ -3,6 +3,7 @@
 The same as a script, for DuckDB's own shell and for notebooks.
 """
 
+import re
 from functools import cache
 from pathlib import Path
 
@@ -17,12 +18,14 @@ from sql.store_files import StoreFiles
 
 _VIEWS = Path(__file__).parent / "views"
 _BUSY_MS = 5_000
+_ON_VIEWS = re.compile(r"\b(?:from|join) v_")
 
 
 @cache
 def load_views() -> dict[str, str]:
-    """Return the statements that make the views, by name."""
-    return {path.stem: path.read_text(encoding="utf-8") for path in sorted(_VIEWS.glob("*.sql"))}
+    """Return the statements that make and describe the views, by name; those on views come last."""
+    views = {path.stem: path.read_text(encoding="utf-8") for path in sorted(_VIEWS.glob("*.sql"))}
+    return dict(sorted(views.items(), key=lambda view: bool(_ON_VIEWS.search(view[1]))))
 
 
 def open_to_read(files: StoreFiles, *, memory_mb: int) -> duckdb.DuckDBPyConnection:
@@ -37,8 +40,7 @@ def open_to_read(files: StoreFiles, *, memory_mb: int) -> duckdb.DuckDBPyConnect
     try:
         for statement in _attachments(files):
             connection.execute(statement)
-        for view in load_views().values():
-            connection.execute(view)
+        _make_views(connection, files)
         check_lake(connection, files)
         connection.execute(f"set allowed_directories = [{sql_text(f'{files.lake_data}/')}]")
         connection.execute("set enable_external_access = false")
@@ -51,6 +53,15 @@ def open_to_read(files: StoreFiles, *, memory_mb: int) -> duckdb.DuckDBPyConnect
         connection.close()
         raise
     return connection
+
+
+def _make_views(connection: duckdb.DuckDBPyConnection, files: StoreFiles) -> None:
+    try:
+        for view in load_views().values():
+            connection.execute(view)
+    except (duckdb.CatalogException, duckdb.BinderException) as error:
+        reason = f"another release wrote it; start the service of this one once ({error})"
+        raise StoreError(path=str(files.serving), reason=reason) from error
 
 
 def write_open_script(files: StoreFiles) -> None:

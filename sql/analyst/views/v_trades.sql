@@ -1,6 +1,3 @@
--- One row per trade in a pool with an anchor on one side. Amounts in smallest units from the pool's
--- side: positive came in.
---
 -- In the order of v_transfers, for the same reason.
 create or replace temp view v_trades as
 with stored as (
@@ -44,3 +41,19 @@ select
     amount0 as amount0_raw,
     amount1 as amount1_raw
 from placed;
+
+comment on view v_trades is
+    'One row per trade in a pool with a quote token of the chain on one side, as the pool saw it.';
+comment on column v_trades.chain is 'Chain id.';
+comment on column v_trades.block_number is 'Block of the event.';
+comment on column v_trades.log_index is 'Place of the event''s log in its block.';
+comment on column v_trades.block_time is 'Time of the block, UTC.';
+comment on column v_trades.dex is 'Name of the exchange.';
+comment on column v_trades.kind is 'Kind of the pool, as liquidity_type of the native format.';
+comment on column v_trades.pool_key is
+    'Address of the pool, or its id where one contract holds many.';
+comment on column v_trades.token0 is 'Address of the first token.';
+comment on column v_trades.token1 is 'Address of the second token.';
+comment on column v_trades.amount0_raw is
+    'What came into the pool of token0 in smallest units, as a floating-point number, which is exact up to 2^53; negative: what went out.';
+comment on column v_trades.amount1_raw is 'The same of token1.';
