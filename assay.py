@@ -27,6 +27,7 @@ EXIT_INTERRUPTED = 130
 COMMANDS: Final = {
     "compact": "Move final rows to the lake now, and tidy it up.",
     "demo": "A chain of its own with real exchanges and a zoo of tokens, and the service on top.",
+    "export": "Parquet files of the views, of which each call adds what is new.",
     "index": "Follow a chain, or back-fill a range of it and end.",
     "keys": "API keys.",
     "scan": "Judge one token and print the answer: a card on a terminal, else JSON.",

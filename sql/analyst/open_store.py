@@ -38,21 +38,41 @@ def open_to_read(files: StoreFiles, *, memory_mb: int) -> duckdb.DuckDBPyConnect
         raise StoreError(path=str(files.serving), reason="there is no such file")
     connection = connect_duckdb(memory_mb=memory_mb, spill=None)
     try:
-        for statement in _attachments(files):
-            connection.execute(statement)
-        _make_views(connection, files)
-        check_lake(connection, files)
+        _attach(connection, files)
         connection.execute(f"set allowed_directories = [{sql_text(f'{files.lake_data}/')}]")
         connection.execute("set enable_external_access = false")
         connection.execute("set lock_configuration = true")
-        connection.begin()
-        # First the serving state, then the lake: see v_transfers.
-        connection.execute("select batch from serving.batch limit 1").fetchall()
-        connection.execute("select batch from lake.moved limit 1").fetchall()
+        _begin(connection)
     except BaseException:
         connection.close()
         raise
     return connection
+
+
+def attach_store(connection: duckdb.DuckDBPyConnection, files: StoreFiles) -> None:
+    """Attach a store for reading, with its views, and begin a transaction that sees one state.
+
+    What else it may do is left to the caller. Raises StoreError when there is no serving state;
+    duckdb.Error when a file cannot be read.
+    """
+    if not files.serving.exists():
+        raise StoreError(path=str(files.serving), reason="there is no such file")
+    _attach(connection, files)
+    _begin(connection)
+
+
+def _attach(connection: duckdb.DuckDBPyConnection, files: StoreFiles) -> None:
+    for statement in _attachments(files):
+        connection.execute(statement)
+    _make_views(connection, files)
+    check_lake(connection, files)
+
+
+def _begin(connection: duckdb.DuckDBPyConnection) -> None:
+    connection.begin()
+    # First the serving state, then the lake: see v_transfers.
+    connection.execute("select batch from serving.batch limit 1").fetchall()
+    connection.execute("select batch from lake.moved limit 1").fetchall()
 
 
 def _make_views(connection: duckdb.DuckDBPyConnection, files: StoreFiles) -> None:

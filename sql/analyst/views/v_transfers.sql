@@ -3,7 +3,7 @@
 create or replace temp view v_transfers as
 with stored as (
     select
-        hot.chain_id, hot.block_number, hot.log_index, hot.token_id,
+        null::integer as batch, hot.chain_id, hot.block_number, hot.log_index, hot.token_id,
         '0x' || lower(hex(token.address)) as token,
         '0x' || lower(hex(hot.sender)) as sender,
         '0x' || lower(hex(hot.recipient)) as recipient,
@@ -13,7 +13,7 @@ with stored as (
     join serving.token on token.token_id = hot.token_id
     union all
     select
-        batch.chain_id, waiting.block_number, waiting.log_index, waiting.token_id,
+        null::integer as batch, batch.chain_id, waiting.block_number, waiting.log_index, waiting.token_id,
         '0x' || lower(hex(token.address)) as token,
         '0x' || lower(hex(waiting.sender)) as sender,
         '0x' || lower(hex(waiting.recipient)) as recipient,
@@ -26,7 +26,7 @@ with stored as (
 ),
 placed as (
     select
-        chain_id, block_number, log_index, token_id, token, sender, recipient,
+        batch, chain_id, block_number, log_index, token_id, token, sender, recipient,
         padded[size + 25 : size + 32]::bit::ubigint as word0,
         padded[size + 17 : size + 24]::bit::ubigint as word1,
         padded[size + 9 : size + 16]::bit::ubigint as word2,
@@ -34,7 +34,7 @@ placed as (
     from stored
     union all
     select
-        chain_id, block_number, log_index, token_id, token,
+        batch, chain_id, block_number, log_index, token_id, token,
         format('0x{:08x}{:016x}{:016x}', sender_high, sender_mid, sender_low) as sender,
         format('0x{:08x}{:016x}{:016x}', recipient_high, recipient_mid, recipient_low) as recipient,
         word0, word1, word2, word3
@@ -85,7 +85,8 @@ select
             lpad((sum1 % 1000000000000000000)::varchar, 18, '0'),
             lpad((sum0 % 1000000000000000000)::varchar, 18, '0')
         ), '0')
-    end as amount_exact
+    end as amount_exact,
+    limbs.batch
 from limbs
 left join serving.report on report.token_id = limbs.token_id;
 
@@ -105,3 +106,5 @@ comment on column v_transfers.amount is
 comment on column v_transfers.amount_raw is 'Amount in smallest units, as a floating-point number.';
 comment on column v_transfers.amount_exact is
     'Amount in smallest units, exactly, as decimal text of up to 78 digits.';
+comment on column v_transfers.batch is
+    'Batch of the lake that brought the row, negative from a back-fill. NULL: it is not in the lake yet.';
