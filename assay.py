@@ -15,10 +15,14 @@ import click
 from click.shell_completion import CompletionItem
 
 from core.errors import AssayError, TokenRefusedError
+from core.low_priority import ANALYST, lower_priority
 from core.terminal import printable, takes_colours
 
 if TYPE_CHECKING:
     from config.log import LogFormat
+
+LOW_PRIORITY: Final = {"sql", "export"}
+"""Commands of analysts: many that start at once must not slow the service down."""
 
 EXIT_FAILURE = 1
 EXIT_REFUSED = 3
@@ -139,6 +143,9 @@ def cli() -> None:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Entry point: one command; our errors become one line and an exit code."""
+    asked = sys.argv[1:] if arguments is None else arguments
+    if LOW_PRIORITY.intersection(asked[:1]):
+        lower_priority(ANALYST)
     # polars has system calls go on after Ctrl-C: who waits for input would not notice it
     signal.siginterrupt(signal.SIGINT, True)
     try:

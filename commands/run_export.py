@@ -12,9 +12,6 @@ from sql.analyst.export import export_views
 from sql.analyst.open_store import load_views
 from sql.store_files import StoreFiles
 
-_NICENESS = 10
-"""As of `assay sql`: callers of the API go first."""
-
 
 def run_export(target: Path, views: Sequence[str] | None) -> None:
     """Export these views; None: all of them. Raises BadParameter, ConfigError, StoreError."""
@@ -23,8 +20,6 @@ def run_export(target: Path, views: Sequence[str] | None) -> None:
     if unknown:
         message = f"there is no view {', '.join(sorted(unknown))}"
         raise click.BadParameter(message, param_hint="--views")
-    own = os.PRIO_PROCESS, 0
-    os.setpriority(*own, max(_NICENESS, os.getpriority(*own)))
     with progress_bars() as show:
         done = export_views(
             StoreFiles(prefix=settings.store),

@@ -15,7 +15,6 @@ from config.settings import load_settings
 from config.settings_model import SqlSettings
 from sql.analyst.answer_lines import ResultForm
 from sql.analyst.bounds import Bounds
-from sql.analyst.descriptions import LIST_VIEWS, describe_view
 from sql.analyst.query_runner import OpenResult, open_result
 
 
@@ -52,6 +51,8 @@ def run_sql(
 
 def _statement_of(statement: str | None, view: str | None) -> str:
     if statement is None:
+        from sql.analyst.descriptions import LIST_VIEWS, describe_view  # noqa: PLC0415 - and DuckDB
+
         return describe_view(view) if view else LIST_VIEWS
     return sys.stdin.read() if statement == "-" else statement
 

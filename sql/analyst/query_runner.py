@@ -13,6 +13,7 @@ from pathlib import Path
 import msgspec
 
 from core.errors import QueryError, StoreError
+from core.low_priority import ANALYST
 from sql.analyst.answer_lines import (
     AnswerLine,
     ArrowBatch,
@@ -29,9 +30,6 @@ from sql.analyst.bounds import Bounds, QueryResult
 from sql.analyst.query_turns import query_turn
 from sql.child_process import child_of, read_some
 from sql.store_files import StoreFiles
-
-_NICENESS = 10
-"""An analyst waits for the answer, and callers of the API go first."""
 
 _START_S = 30.0
 """Seconds until a process has opened the store."""
@@ -82,7 +80,7 @@ def open_result(
     with (
         query_turn(files) as turn,
         child_of(
-            "sql.analyst.query_process", message, niceness=_NICENESS, keeps_open=[turn]
+            "sql.analyst.query_process", message, niceness=ANALYST, keeps_open=[turn]
         ) as process,
     ):
         yield OpenResult(_Answer(store, bounds).lines(process))
