@@ -30,8 +30,9 @@ from api.serving.serve import check_address, serve
 from config.chains import Chain
 from config.load import choose_enabled, load_chains
 from config.plans import load_plans
-from config.settings_model import IndexerSettings, Settings
+from config.settings_model import AnalysisSettings, IndexerSettings, Settings
 from core.errors import ConfigError, StoreError, UpstreamError
+from core.judgement import Judge
 from core.primitives import BlockRef
 from core.report import Report
 from core.rpc.client import RpcClient
@@ -86,9 +87,7 @@ async def run_service(
     stop_on_signals(stop)
     chains = load_chains(settings.overlay)
     async with AsyncExitStack() as stack:
-        store = stack.enter_context(closing(Store.open(settings.store)))
-        await asyncio.to_thread(check_opens, settings.store)
-        write_quote_tokens(store, chains)
+        store = await _open_store(stack, settings, chains)
         ledger = stack.enter_context(closing(Ledger.open(settings.ledger)))
         metrics = ServiceMetrics(chains)
         clients = await _connect_all(stack, choose_enabled(chains, settings), settings, metrics)
@@ -207,10 +206,7 @@ async def run_service(
                     _keep_following(chain, client, store, settings.indexer, stop, publish)
                 )
                 group.create_task(_keep_up(chain, client, store, settings.indexer, stop))
-            again = partial(
-                judge_stored_reports, store, judge=judge, policy=policy_of(settings.analysis)
-            )
-            for step in (partial(enter_stored_reports, store), again):
+            for step in _report_steps(store, judge, settings.analysis):
                 group.create_task(_work_through_reports(step, stop))
             group.create_task(
                 keep_compacting(
@@ -271,6 +267,16 @@ async def _keep_up(
                 await asyncio.wait_for(stop.wait(), _BROKEN_OFF_PAUSE_S)
 
 
+def _report_steps(
+    store: Store, judge: Judge, settings: AnalysisSettings
+) -> tuple[Callable[[], bool], ...]:
+    """Return what is to be done for reports of an earlier release, or of other settings."""
+    return (
+        partial(enter_stored_reports, store),
+        partial(judge_stored_reports, store, judge=judge, policy=policy_of(settings)),
+    )
+
+
 async def _work_through_reports(step: Callable[[], bool], stop: asyncio.Event) -> None:
     """Do for stored reports what was not done when they were written, until all are done or the
     stop. `step` returns whether there are more."""
@@ -284,6 +290,15 @@ async def _work_through_reports(step: Callable[[], bool], stop: asyncio.Event) -
             pause_s = _BROKEN_OFF_PAUSE_S
         with suppress(TimeoutError):
             await asyncio.wait_for(stop.wait(), pause_s)
+
+
+async def _open_store(
+    stack: AsyncExitStack, settings: Settings, chains: tuple[Chain, ...]
+) -> Store:
+    store = stack.enter_context(closing(Store.open(settings.store)))
+    await asyncio.to_thread(check_opens, settings.store)
+    write_quote_tokens(store, chains)
+    return store
 
 
 async def _connect_all(

@@ -18,7 +18,7 @@ import msgspec
 from core.errors import StoreError
 from sql.analyst.export_manifest import (
     ExportedFile,
-    Manifest,
+    ExportManifest,
     from_ranges,
     read_last_manifest,
     run_folder,
@@ -110,7 +110,7 @@ def _export_events(
         run = 1 if last is None else last.run + 1
         unfinished = _empty_folder(folder / ".unfinished")
         rows = _copy_events(connection, folder.name, chosen, unfinished)
-        manifest = Manifest(
+        manifest = ExportManifest(
             run=run,
             store_id=store_id,
             made_at_s=int(time.time()),

@@ -28,7 +28,7 @@ class ExportedFile(msgspec.Struct, frozen=True, kw_only=True):
     bytes: int
 
 
-class Manifest(msgspec.Struct, frozen=True, kw_only=True):
+class ExportManifest(msgspec.Struct, frozen=True, kw_only=True):
     """One run of one view, with what all runs up to it have."""
 
     format: int = FORMAT
@@ -48,7 +48,7 @@ def run_folder(view: Path, run: int) -> Path:
     return view / f"{_RUN}{run:0{_DIGITS}}"
 
 
-def read_last_manifest(view: Path, *, store_id: str | None) -> Manifest | None:
+def read_last_manifest(view: Path, *, store_id: str | None) -> ExportManifest | None:
     """Return the manifest of the last run of a view. None: there was none.
 
     Raises StoreError when it cannot be read, or is of another store.
@@ -58,7 +58,7 @@ def read_last_manifest(view: Path, *, store_id: str | None) -> Manifest | None:
         return None
     path = runs[-1] / _NAME
     try:
-        manifest = msgspec.json.decode(path.read_bytes(), type=Manifest)
+        manifest = msgspec.json.decode(path.read_bytes(), type=ExportManifest)
     except (OSError, msgspec.DecodeError) as error:
         raise StoreError(path=str(path), reason=str(error)) from error
     if manifest.format != FORMAT:
@@ -70,7 +70,7 @@ def read_last_manifest(view: Path, *, store_id: str | None) -> Manifest | None:
     return manifest
 
 
-def write_manifest(folder: Path, manifest: Manifest) -> Path:
+def write_manifest(folder: Path, manifest: ExportManifest) -> Path:
     """Write the manifest of a run into its folder; return its path. Raises OSError."""
     path = folder / _NAME
     path.write_bytes(msgspec.json.format(msgspec.json.encode(manifest)))

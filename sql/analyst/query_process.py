@@ -31,7 +31,7 @@ from sql.analyst.statement_check import check_statement
 from sql.store_files import StoreFiles
 
 _ROWS_AT_ONCE = 100
-_ARROW_ROWS_AT_ONCE = 10_000
+_ARROW_ROWS_AT_ONCE = 5_000
 _ZONED = "WITH TIME ZONE"
 
 _BUFFERS_SHARE = 0.6
