@@ -15,10 +15,14 @@ import click
 from click.shell_completion import CompletionItem
 
 from core.errors import AssayError, TokenRefusedError
+from core.low_priority import ANALYST, lower_priority
 from core.terminal import printable, takes_colours
 
 if TYPE_CHECKING:
     from config.log import LogFormat
+
+LOW_PRIORITY: Final = {"sql", "export"}
+"""Commands of analysts: many that start at once must not slow the service down."""
 
 EXIT_FAILURE = 1
 EXIT_REFUSED = 3
@@ -29,6 +33,7 @@ COMMANDS: Final = {
     "compact": "Move final rows to the lake now, and tidy it up.",
     "demo": "A chain of its own with real exchanges and a zoo of tokens, and the service on top.",
     "doctor": "Check nodes and configured facts against the chain.",
+    "export": "Parquet files of the views, of which each call adds what is new.",
     "index": "Follow a chain, or back-fill a range of it and end.",
     "keys": "API keys.",
     "restore": "Make the store that ASSAY_STORE names of the back-up in FOLDER.",
@@ -145,6 +150,9 @@ def cli() -> None:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Entry point: one command; our errors become one line and an exit code."""
+    asked = sys.argv[1:] if arguments is None else arguments
+    if LOW_PRIORITY.intersection(asked[:1]):
+        lower_priority(ANALYST)
     # polars has system calls go on after Ctrl-C: who waits for input would not notice it
     signal.siginterrupt(signal.SIGINT, True)
     try:

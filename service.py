@@ -24,13 +24,15 @@ from analysis.static.result_cache import StaticResultCache
 from analysis.token.contract_clock import ContractClock
 from api.app import create_app
 from api.deps import ApiDeps, ChainState, Prefill
+from api.formats.judging import make_judge, policy_of
 from api.readiness import chain_state, is_fresh, store_state
 from api.serving.serve import check_address, serve
 from config.chains import Chain
 from config.load import choose_enabled, load_chains
 from config.plans import load_plans
-from config.settings_model import IndexerSettings, Settings
+from config.settings_model import AnalysisSettings, IndexerSettings, Settings
 from core.errors import ConfigError, StoreError, UpstreamError
+from core.judgement import Judge
 from core.primitives import BlockRef
 from core.report import Report
 from core.rpc.client import RpcClient
@@ -47,7 +49,9 @@ from metrics.service_metrics import ServiceMetrics
 from metrics.store_metrics import StoreFilesCollector
 from sql.analyst.query_runner import check_opens
 from sql.follow_lock import following
+from sql.judgements import judge_stored_reports
 from sql.ledger import Ledger
+from sql.quote_tokens import write_quote_tokens
 from sql.search_entries import enter_stored_reports
 from sql.store import Store
 from sql.store_files import StoreFiles
@@ -83,8 +87,7 @@ async def run_service(
     stop_on_signals(stop)
     chains = load_chains(settings.overlay)
     async with AsyncExitStack() as stack:
-        store = stack.enter_context(closing(Store.open(settings.store)))
-        await asyncio.to_thread(check_opens, settings.store)
+        store = await _open_store(stack, settings, chains)
         ledger = stack.enter_context(closing(Ledger.open(settings.ledger)))
         metrics = ServiceMetrics(chains)
         clients = await _connect_all(stack, choose_enabled(chains, settings), settings, metrics)
@@ -93,7 +96,8 @@ async def run_service(
             metrics.analyses.begin(chain.slug)
         outside = await stack.enter_async_context(connect_services(settings))
         statuses: dict[int, FollowStatus] = {}
-        shelf = ReportStore(store, settings.analysis)
+        judge = make_judge(chains, settings.analysis)
+        shelf = ReportStore(store, settings.analysis, judge)
         examiner = StaticResultCache(shelf, in_processes=True)
         stack.callback(examiner.close)
         await examiner.start()
@@ -127,7 +131,11 @@ async def run_service(
         )
         rounds.schedule(scheduler)
         creators = Creators(
-            contexts=contexts, store=store, settings=settings.analysis, now_s=time.time
+            contexts=contexts,
+            store=store,
+            settings=settings.analysis,
+            now_s=time.time,
+            judge=judge,
         )
         creators.schedule(scheduler)
         scheduler.start()
@@ -198,7 +206,8 @@ async def run_service(
                     _keep_following(chain, client, store, settings.indexer, stop, publish)
                 )
                 group.create_task(_keep_up(chain, client, store, settings.indexer, stop))
-            group.create_task(_enter_stored_reports(store, stop))
+            for step in _report_steps(store, judge, settings.analysis):
+                group.create_task(_work_through_reports(step, stop))
             group.create_task(
                 keep_compacting(
                     [chain for chain, _ in clients],
@@ -258,18 +267,38 @@ async def _keep_up(
                 await asyncio.wait_for(stop.wait(), _BROKEN_OFF_PAUSE_S)
 
 
-async def _enter_stored_reports(store: Store, stop: asyncio.Event) -> None:
-    """Enter reports of an earlier release for searches, until all are or the stop."""
+def _report_steps(
+    store: Store, judge: Judge, settings: AnalysisSettings
+) -> tuple[Callable[[], bool], ...]:
+    """Return what is to be done for reports of an earlier release, or of other settings."""
+    return (
+        partial(enter_stored_reports, store),
+        partial(judge_stored_reports, store, judge=judge, policy=policy_of(settings)),
+    )
+
+
+async def _work_through_reports(step: Callable[[], bool], stop: asyncio.Event) -> None:
+    """Do for stored reports what was not done when they were written, until all are done or the
+    stop. `step` returns whether there are more."""
     is_left = True
     while is_left and not stop.is_set():
         try:
-            is_left = await asyncio.to_thread(enter_stored_reports, store)
+            is_left = await asyncio.to_thread(step)
             pause_s = _ENTERING_PAUSE_S
         except StoreError as error:
-            _LOG.error("reports cannot be entered for searches", why=str(error))
+            _LOG.error("stored reports cannot be worked through", why=str(error))
             pause_s = _BROKEN_OFF_PAUSE_S
         with suppress(TimeoutError):
             await asyncio.wait_for(stop.wait(), pause_s)
+
+
+async def _open_store(
+    stack: AsyncExitStack, settings: Settings, chains: tuple[Chain, ...]
+) -> Store:
+    store = stack.enter_context(closing(Store.open(settings.store)))
+    await asyncio.to_thread(check_opens, settings.store)
+    write_quote_tokens(store, chains)
+    return store
 
 
 async def _connect_all(

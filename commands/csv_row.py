@@ -1,4 +1,4 @@
-"""One answer as CSV: a header and a row, for spreadsheets."""
+"""Values as CSV that spreadsheets may open: an answer as a header and a row, and single cells."""
 
 import csv
 import io
@@ -28,10 +28,11 @@ def _cells(answer: dict[str, object]) -> Iterator[tuple[str, str]]:
         if key == "features" and isinstance(value, dict):
             yield from _cells(value)
         else:
-            yield key, _cell(value)
+            yield key, csv_cell(value)
 
 
-def _cell(value: object) -> str:
+def csv_cell(value: object) -> str:
+    """Return a value as a cell that no spreadsheet computes; None is empty."""
     if value is None:
         return ""
     if not isinstance(value, str):

@@ -18,6 +18,7 @@ from core.rpc.client import RpcClient
 from core.stop_signals import stop_on_signals
 from indexer.backfill import BackfillProgress, BackfillResult, backfill
 from sql.follow_lock import following
+from sql.quote_tokens import write_quote_tokens
 from sql.store import Store
 from sql.store_files import StoreFiles
 
@@ -55,6 +56,7 @@ async def _index(
     stop_on_signals(stop)
     async with AsyncExitStack() as stack:
         store = stack.enter_context(closing(open_store(settings.store)))
+        write_quote_tokens(store, [chain])
         client = await connect(stack, chain, settings)
         if from_block is None and to_block is None:
             await _follow(chain, client, store, settings, stop)

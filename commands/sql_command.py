@@ -1,45 +1,53 @@
 """assay sql: read-only SQL on the store."""
 
-import os
+from pathlib import Path
+from typing import Literal
 
 import click
-import msgspec
-from rich.table import Column, Table
-
-from commands.progress import progress_steps
-from commands.tables import OUT, cell_text
-from config.settings import load_settings
-from core.terminal import printable
-from sql.analyst.bounds import Bounds
-from sql.analyst.query_runner import run_sql
 
 
 @click.command("sql")
-@click.argument("statement")
-def sql_command(statement: str) -> None:
+@click.argument("statement", required=False)
+@click.option(
+    "--describe",
+    "view",
+    metavar="[VIEW]",
+    is_flag=False,
+    flag_value="",
+    help="List the views, or the columns of one, and what they mean.",
+)
+@click.option("--limit", type=click.IntRange(min=0), help="Most rows.  [default: sql.max_rows]")
+@click.option(
+    "--output",
+    type=click.Choice(["table", "json", "csv", "parquet"]),
+    help="How rows are written.  [default: table on a terminal, else json]",
+)
+@click.option(
+    "--to",
+    "path",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="File to write, whole or not at all; parquet needs one.",
+)
+def sql_command(
+    statement: str | None,
+    view: str | None,
+    limit: int | None,
+    output: Literal["table", "json", "csv", "parquet"] | None,
+    path: Path | None,
+) -> None:
     """Read-only SQL on the store, also while another process serves from it.
 
-    A table on a terminal, else one JSON array a row after one with the column names.
+    STATEMENT is one SELECT; - reads it from standard input. Rows are written as they come. json is
+    one array a row after one with the column names.
 
-    Example: assay sql "select * from v_pools limit 5"
+    Example: assay sql --output csv "select * from v_verdicts where verdict = 'danger'"
     """
-    settings = load_settings(os.environ)
-    bounds = Bounds(
-        max_rows=settings.sql.max_rows,
-        time_limit_s=settings.sql.time_limit_s,
-        memory_mb=settings.sql.memory_mb,
-        max_bytes=settings.sql.max_bytes,
-    )
-    with progress_steps(is_kept=False) as show:
-        show(f"running, at most {settings.sql.time_limit_s:g} s", 0, None)
-        answer = run_sql(settings.store, statement, bounds)
-    if OUT.is_terminal:
-        table = Table(*(Column(cell_text(name)) for name in answer.columns))
-        for row in answer.rows:
-            table.add_row(*map(cell_text, row))
-        OUT.print(table)
-    else:
-        for line in (answer.columns, *answer.rows):
-            click.echo(printable(msgspec.json.encode(line).decode()))
-    if answer.truncated:
-        click.echo(f"only the first {len(answer.rows)} rows are shown", err=True)
+    if (statement is None) == (view is None):
+        message = "Give one SELECT, - or --describe."
+        raise click.UsageError(message)
+    if output == "parquet" and path is None:
+        message = "parquet needs a file: --to FILE."
+        raise click.UsageError(message)
+    from commands.run_sql import run_sql  # noqa: PLC0415 - help and completion need none of it
+
+    run_sql(statement=statement, view=view, limit=limit, output=output, path=path)

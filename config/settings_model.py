@@ -68,6 +68,10 @@ class IndexerSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
         ),
     ] = 604_800.0
     """At least the day whose trades serve as prices."""
+    history_kept_s: Annotated[
+        NonNegativeSeconds,
+        Setting("Seconds for which the history of reports is kept, for who asks in SQL"),
+    ] = 7_776_000.0
     lake_gb: Annotated[
         float,
         msgspec.Meta(ge=0),
@@ -253,8 +257,14 @@ class SignInSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
 class SqlSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Settings of SQL for analysts: bounds of one statement."""
 
-    max_rows: Annotated[Positive, Setting("Rows `assay sql` shows of one result")] = 1_000
-    max_bytes: Annotated[Positive, Setting("Longest result of a statement, as JSON")] = 33_554_432
+    max_rows: Annotated[
+        int,
+        msgspec.Meta(ge=0),
+        Setting("Most rows of a result where no `--limit` is asked for; 0: no bound"),
+    ] = 0
+    max_bytes: Annotated[
+        int, msgspec.Meta(ge=0), Setting("Longest result of a statement, as JSON; 0: no bound")
+    ] = 0
     time_limit_s: Annotated[
         NonNegativeSeconds, Setting("Seconds after which a statement is ended")
     ] = 30.0

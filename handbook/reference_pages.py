@@ -8,7 +8,8 @@ from typing import Final
 
 from handbook.page import Page
 from harness.empty_store import write_empty_store
-from sql.analyst.open_store import load_views, open_to_read
+from sql.analyst.descriptions import LIST_VIEWS, describe_view
+from sql.analyst.open_store import open_to_read
 from sql.store_files import StoreFiles
 
 _README: Final = Path(__file__).parents[1] / "README.md"
@@ -37,16 +38,9 @@ def _views() -> Iterator[str]:
         path = Path(folder) / "store"
         write_empty_store(path)
         with closing(open_to_read(StoreFiles(prefix=path), memory_mb=_MEMORY_MB)) as store:
-            for name, statement in load_views().items():
-                yield from (f"## {name}", "", _comment(statement), "")
-                yield from ("| Column | Type |", "|---|---|")
-                for column, kind, *_ in store.execute(f"describe {name}").fetchall():
-                    yield f"| `{column}` | {kind} |"
+            for name, about in store.execute(LIST_VIEWS).fetchall():
+                yield from (f"## {name}", "", about, "")
+                yield from ("| Column | Type | |", "|---|---|---|")
+                for column, kind, said in store.execute(describe_view(name)).fetchall():
+                    yield f"| `{column}` | {kind} | {said} |"
                 yield ""
-
-
-def _comment(statement: str) -> str:
-    """The first paragraph of a statement's comment: what follows is for who changes it."""
-    lines = statement.splitlines()
-    end = next(at for at, line in enumerate(lines) if not line.startswith("-- "))
-    return " ".join(line.removeprefix("--").strip() for line in lines[:end])

@@ -1,9 +1,10 @@
 """Background maintenance of a chain's tables beside following: finalization, back-fill of token
-histories, deletion of old trades.
+histories, deletion of old trades and old reports in the history.
 """
 
 import asyncio
 import contextlib
+import time
 from collections.abc import Coroutine
 
 import structlog
@@ -16,10 +17,11 @@ from indexer.ingest import FOLLOW
 from indexer.transfer_history import Histories
 from sql.blocks import read_checkpoint
 from sql.finalization import finalize_rows
+from sql.report_history import delete_old_history
 from sql.store import Store
 from sql.trade_tables import delete_old_trades
 
-_TRADES_EVERY_S = 600.0
+_DELETED_EVERY_S = 600.0
 
 _log = structlog.get_logger(__name__)
 
@@ -37,15 +39,13 @@ async def keep_up(
     Faults of nodes, of the disk and of the store are logged and retried; it raises none of them.
     """
     histories = Histories(chain, client, store, settings)
-    time = asyncio.get_running_loop().time
-    trades_at_s = time()
+    clock_s = asyncio.get_running_loop().time
+    delete_at_s = clock_s()
     while not stop.is_set():
         try:
-            if time() >= trades_at_s:
-                trades_at_s = time() + _TRADES_EVERY_S
-                await asyncio.to_thread(
-                    delete_old_trades, store, chain_id=chain.id, kept_s=settings.trades_kept_s
-                )
+            if clock_s() >= delete_at_s:
+                delete_at_s = clock_s() + _DELETED_EVERY_S
+                await asyncio.to_thread(_delete_old, chain, store, settings)
             await asyncio.to_thread(_finalize, chain, store)
             await _unless(stop, histories.take_turn())
         except (InternalError, OSError) as error:
@@ -67,6 +67,12 @@ async def _unless(stop: asyncio.Event, work: Coroutine[None, None, object]) -> N
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def _delete_old(chain: Chain, store: Store, settings: IndexerSettings) -> None:
+    delete_old_trades(store, chain_id=chain.id, kept_s=settings.trades_kept_s)
+    before_s = time.time() - settings.history_kept_s
+    delete_old_history(store, chain_id=chain.id, before_s=before_s)
 
 
 def _finalize(chain: Chain, store: Store) -> None:

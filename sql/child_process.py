@@ -28,9 +28,9 @@ def child_of(
     """
     # First of all: to import DuckDB takes a third of a second of the processor.
     program = (
-        f"import os; own = os.PRIO_PROCESS, 0; "
-        f"os.setpriority(*own, max({niceness}, os.getpriority(*own))); "
-        f"import sys; sys.path[:0] = [{str(_ROOT)!r}]; from {module} import main; main()"
+        f"import sys; sys.path[:0] = [{str(_ROOT)!r}]; "
+        f"from core.low_priority import lower_priority; lower_priority({niceness}); "
+        f"from {module} import main; main()"
     )
     cache = ["-X", f"pycache_prefix={sys.pycache_prefix}"] if sys.pycache_prefix else []
     process = subprocess.Popen(

@@ -6,13 +6,16 @@ A report is read from its compressed JSON body. The tables hold what searches as
 from collections.abc import Sequence
 
 import msgspec
-import zstandard
 
+from core.judgement import Judge, Judgement
 from core.primitives import Address, Hash32, RawAmount
 from core.report import PoolResultRow, Report, ReportRow
 from sql.columns import blob
 from sql.creator_tables import read_creator
 from sql.finding_rows import to_rows
+from sql.judgements import put_judgement
+from sql.report_bodies import decode_body, encode_body
+from sql.report_history import add_to_history, forget_state
 from sql.rows import RefusalRow, TokenRow
 from sql.search_entries import delete_search_entry, put_search_entry
 from sql.sqlite_file import Transaction
@@ -20,14 +23,11 @@ from sql.store import Readable, Store
 from sql.task_queue import add_task, drop_task, put_task
 from sql.tokens import read_token, track_tokens
 
-_PARTS = ("report", "finding", "pool", "holder", "body", "refusal")
+_PARTS = ("report", "finding", "pool", "holder", "body", "judgement", "refusal")
 
 MOST_POOLS_IN_TABLE = 1_000
 """The deepest pools of a report; the body has all. Writing tens of thousands of rows with every
 report is of little use to queries and costs more than the analysis."""
-
-_BODY_LEVEL = 1
-"""zstd level: higher ones take twice as long and save nothing on addresses and ids."""
 
 _HISTORY_WORTH_REQUESTED = 1_000_000
 
@@ -48,10 +48,14 @@ class _Body(msgspec.Struct, frozen=True, kw_only=True):
     body: bytes
 
 
-def write_report(store: Store, report: Report, refresh: NextRefresh) -> None:
+def write_report(
+    store: Store, report: Report, refresh: NextRefresh, judgement: Judgement | None = None
+) -> None:
     """Store a report, replacing the token's former report or refusal, and what is to be done next.
 
-    A token that is not tracked counts as requested, and is tracked from now on. Raises StoreError.
+    A token that is not tracked counts as requested, and is tracked from now on. `judgement` is what
+    the summary says of this very report; None: nobody judged it, so it has no verdict in SQL and no
+    place in the history. Raises StoreError.
     """
     head = report.token
     with store.transaction() as tx:
@@ -63,6 +67,9 @@ def write_report(store: Store, report: Report, refresh: NextRefresh) -> None:
         tx.insert("report_pool", _deepest(report.pools or ()), token_id=token_id)
         tx.insert("report_holder", report.holders, token_id=token_id)
         _insert_body(tx, token_id, report)
+        if judgement is not None:
+            put_judgement(tx, token_id, judgement)
+            add_to_history(tx, token_id, report, judgement)
         put_search_entry(
             tx,
             token_id=token_id,
@@ -82,10 +89,12 @@ def set_creator(
     block_hash: Hash32,
     creator: Address,
     balance_raw: RawAmount | None,
+    judge: Judge = lambda _: None,
 ) -> None:
     """Set the creator in the token's report, if the report is still that of the given block.
 
-    `balance_raw` is the creator's balance at that block; None if not known.
+    `balance_raw` is the creator's balance at that block; None if not known. The report is judged
+    again with it; in the history it is from the next report on.
     """
     with store.transaction() as tx:
         token = read_token(tx, chain_id=chain_id, address=address)
@@ -102,7 +111,11 @@ def set_creator(
         head = msgspec.structs.replace(
             report.token, creator_address=creator, creator_balance_raw=balance_raw
         )
-        _insert_body(tx, token.token_id, msgspec.structs.replace(report, token=head))
+        known = msgspec.structs.replace(report, token=head)
+        _insert_body(tx, token.token_id, known)
+        judgement = judge(known)
+        if judgement is not None:
+            put_judgement(tx, token.token_id, judgement)
 
 
 def read_report(store: Readable, *, chain_id: int, address: Address) -> Report | None:
@@ -150,8 +163,9 @@ def read_refusal(store: Readable, *, chain_id: int, address: Address) -> Refusal
 
 
 def delete_reports(tx: Transaction, token_id: int) -> None:
-    """Delete the report or refusal of one token, with its entry for searches."""
+    """Delete the report or refusal of one token, with its entry for searches. Its history stays."""
     _delete_parts(tx, token_id)
+    forget_state(tx, token_id)
     delete_search_entry(tx, token_id)
 
 
@@ -199,27 +213,9 @@ def _deepest(pools: Sequence[PoolResultRow]) -> Sequence[PoolResultRow]:
 
 
 def _insert_body(tx: Transaction, token_id: int, report: Report) -> None:
-    body = msgspec.json.encode(_in_order(report))
-    packed = zstandard.ZstdCompressor(level=_BODY_LEVEL).compress(body)
-    tx.execute("reports/insert_body", token_id=token_id, body=packed)
-
-
-def _in_order(report: Report) -> Report:
-    """Return the report with its rows in the order in which it is answered."""
-    pools = report.pools
-    return msgspec.structs.replace(
-        report,
-        pools=None if pools is None else tuple(sorted(pools, key=lambda row: row.ordinal)),
-        holders=tuple(sorted(report.holders, key=lambda row: (row.role, row.ordinal))),
-    )
+    tx.execute("reports/insert_body", token_id=token_id, body=encode_body(report))
 
 
 def _read_body(reader: Readable, *, chain_id: int, address: Address) -> Report | None:
     found = reader.fetch_one("reports/find_body", _Body, chain_id=chain_id, address=blob(address))
-    if found is None:
-        return None
-    try:
-        body = zstandard.ZstdDecompressor().decompress(found.body)
-        return msgspec.json.decode(body, type=Report)
-    except (zstandard.ZstdError, msgspec.DecodeError):
-        return None
+    return None if found is None else decode_body(found.body)

@@ -16,6 +16,7 @@ from analysis.reads.read_batch import ReadBatch
 from analysis.token.creation import ContractCreation, find_creation, find_launch
 from config.settings_model import AnalysisSettings
 from core.errors import StoreError, UpstreamError
+from core.judgement import Judge
 from core.primitives import Address, RawAmount
 from sql.creator_tables import Creatorless, read_creatorless, write_creator
 from sql.launch_tables import launches_of
@@ -40,7 +41,10 @@ class Creators:
         store: Store,
         settings: AnalysisSettings,
         now_s: Callable[[], float],
+        judge: Judge = lambda _: None,
     ) -> None:
+        """`judge` says what the summary says of a report that now names the creator."""
+        self._judge = judge
         self._contexts = contexts
         self._store = store
         self._settings = settings
@@ -97,6 +101,7 @@ class Creators:
                 block_hash=one.block_hash,
                 creator=found.creator,
                 balance_raw=await _balance_of(context, one, found.creator),
+                judge=self._judge,
             )
 
     async def _find(

@@ -9,6 +9,7 @@ from analysis.pipeline.refresh_policy import next_refresh, refresh_of_refused
 from analysis.reads.indexed_facts import IndexedFacts, TransferHistory
 from config.chains import Chain
 from config.settings_model import AnalysisSettings
+from core.judgement import Judge
 from core.primitives import ZERO_ADDRESS, Address, BlockRef, Hash32
 from core.report import Report
 from sql.balances import holders_of, top_holders
@@ -38,9 +39,13 @@ class ReportStore:
     """`FactsIndex`, `StoredResults` and `ReportStorage` over the store. Every call runs in a
     thread of its own."""
 
-    def __init__(self, store: Store, settings: AnalysisSettings) -> None:
+    def __init__(
+        self, store: Store, settings: AnalysisSettings, judge: Judge = lambda _: None
+    ) -> None:
+        """`judge` says what the summary says of a report, which is stored beside it."""
         self._store = store
         self._settings = settings
+        self._judge = judge
 
     async def known(
         self, chain: Chain, token: Address, quotes: Sequence[Address], pin: BlockRef | None
@@ -77,9 +82,7 @@ class ReportStore:
 
     async def write(self, report: Report) -> None:
         """Replace the token's report, in one transaction."""
-        await asyncio.to_thread(
-            write_report, self._store, report, next_refresh(report, self._settings)
-        )
+        await asyncio.to_thread(self._write, report)
 
     async def refuse(self, chain_id: int, token: Address, refusal: RefusalRow) -> None:
         """Store that the token was not admitted."""
@@ -91,6 +94,10 @@ class ReportStore:
             refusal=refusal,
             refresh=refresh_of_refused(refusal.refused_at_s, self._settings),
         )
+
+    def _write(self, report: Report) -> None:
+        refresh = next_refresh(report, self._settings)
+        write_report(self._store, report, refresh, self._judge(report))
 
     def _known(
         self, chain: Chain, token: Address, quotes: Sequence[Address], pin: BlockRef | None

@@ -1,8 +1,13 @@
 """What a query process is asked, and the lines of JSON that it answers."""
 
+from typing import Literal
+
 import msgspec
 
 from core.errors import QueryLimit
+
+ResultForm = Literal["rows", "arrow"]
+"""rows: JSON values a row. arrow: parts of an Arrow stream, with DuckDB's own types."""
 
 
 class QueryRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -11,7 +16,9 @@ class QueryRequest(msgspec.Struct, frozen=True, kw_only=True):
     prefix: str
     """Path that names the store; see StoreFiles."""
     sql: str
-    max_rows: int
+    form: ResultForm = "rows"
+    max_rows: int | None
+    """None: no bound."""
     cuts_rows: bool
     time_limit_s: float
     memory_mb: int
@@ -33,6 +40,18 @@ class ResultRow(msgspec.Struct, frozen=True, kw_only=True, tag="row"):
     row: tuple[object, ...]
 
 
+class ArrowSchema(msgspec.Struct, frozen=True, kw_only=True, tag="schema"):
+    """Names and types of the columns, once, as an Arrow message."""
+
+    schema: bytes
+
+
+class ArrowBatch(msgspec.Struct, frozen=True, kw_only=True, tag="batch"):
+    """Some rows as an Arrow message; in order."""
+
+    batch: bytes
+
+
 class End(msgspec.Struct, frozen=True, kw_only=True, tag="end"):
     """The result is complete."""
 
@@ -49,4 +68,4 @@ class Failure(msgspec.Struct, frozen=True, kw_only=True, tag="failure"):
     """The bound it met. None: none."""
 
 
-AnswerLine = Ready | ColumnNames | ResultRow | End | Failure
+AnswerLine = Ready | ColumnNames | ResultRow | ArrowSchema | ArrowBatch | End | Failure

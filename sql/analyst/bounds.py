@@ -6,15 +6,16 @@ import msgspec
 class Bounds(msgspec.Struct, frozen=True, kw_only=True):
     """Limits of one statement."""
 
-    max_rows: int = 1_000
+    max_rows: int | None = 1_000
+    """None: no bound."""
     cuts_rows: bool = True
     """True: of more rows the first are given. False: more rows are an error."""
     time_limit_s: float = 30.0
     """Once its process is ready."""
     memory_mb: int = 1_500
     """Address space beyond what its process starts with."""
-    max_bytes: int = 33_554_432
-    """Of the whole result, as JSON."""
+    max_bytes: int | None = 33_554_432
+    """Of the whole result, as its process sends it. None: no bound."""
 
 
 class QueryResult(msgspec.Struct, frozen=True, kw_only=True):

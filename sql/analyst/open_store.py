@@ -3,6 +3,7 @@
 The same as a script, for DuckDB's own shell and for notebooks.
 """
 
+import re
 from functools import cache
 from pathlib import Path
 
@@ -17,12 +18,14 @@ from sql.store_files import StoreFiles
 
 _VIEWS = Path(__file__).parent / "views"
 _BUSY_MS = 5_000
+_ON_VIEWS = re.compile(r"\b(?:from|join) v_")
 
 
 @cache
 def load_views() -> dict[str, str]:
-    """Return the statements that make the views, by name."""
-    return {path.stem: path.read_text(encoding="utf-8") for path in sorted(_VIEWS.glob("*.sql"))}
+    """Return the statements that make and describe the views, by name; those on views come last."""
+    views = {path.stem: path.read_text(encoding="utf-8") for path in sorted(_VIEWS.glob("*.sql"))}
+    return dict(sorted(views.items(), key=lambda view: bool(_ON_VIEWS.search(view[1]))))
 
 
 def open_to_read(files: StoreFiles, *, memory_mb: int) -> duckdb.DuckDBPyConnection:
@@ -35,23 +38,51 @@ def open_to_read(files: StoreFiles, *, memory_mb: int) -> duckdb.DuckDBPyConnect
         raise StoreError(path=str(files.serving), reason="there is no such file")
     connection = connect_duckdb(memory_mb=memory_mb, spill=None)
     try:
-        for statement in _attachments(files):
-            connection.execute(statement)
-        for view in load_views().values():
-            connection.execute(view)
-        check_lake(connection, files)
+        _attach(connection, files)
         folder = f"{files.lake_data.resolve()}/"
         connection.execute(f"set allowed_directories = [{sql_text(folder)}]")
         connection.execute("set enable_external_access = false")
         connection.execute("set lock_configuration = true")
-        connection.begin()
-        # First the serving state, then the lake: see v_transfers.
-        connection.execute("select batch from serving.batch limit 1").fetchall()
-        connection.execute("select batch from lake.moved limit 1").fetchall()
+        _begin(connection)
     except BaseException:
         connection.close()
         raise
     return connection
+
+
+def attach_store(connection: duckdb.DuckDBPyConnection, files: StoreFiles) -> None:
+    """Attach a store for reading, with its views, and begin a transaction that sees one state.
+
+    What else it may do is left to the caller. Raises StoreError when there is no serving state;
+    duckdb.Error when a file cannot be read.
+    """
+    if not files.serving.exists():
+        raise StoreError(path=str(files.serving), reason="there is no such file")
+    _attach(connection, files)
+    _begin(connection)
+
+
+def _attach(connection: duckdb.DuckDBPyConnection, files: StoreFiles) -> None:
+    for statement in _attachments(files):
+        connection.execute(statement)
+    _make_views(connection, files)
+    check_lake(connection, files)
+
+
+def _begin(connection: duckdb.DuckDBPyConnection) -> None:
+    connection.begin()
+    # First the serving state, then the lake: see v_transfers.
+    connection.execute("select batch from serving.batch limit 1").fetchall()
+    connection.execute("select batch from lake.moved limit 1").fetchall()
+
+
+def _make_views(connection: duckdb.DuckDBPyConnection, files: StoreFiles) -> None:
+    try:
+        for view in load_views().values():
+            connection.execute(view)
+    except (duckdb.CatalogException, duckdb.BinderException) as error:
+        reason = f"another release wrote it; start the service of this one once ({error})"
+        raise StoreError(path=str(files.serving), reason=reason) from error
 
 
 def write_open_script(files: StoreFiles) -> None:

@@ -7,18 +7,23 @@ block; asynchronous callers use `asyncio.to_thread`.
 import subprocess
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
 
 from core.errors import QueryError, StoreError
+from core.low_priority import ANALYST
 from sql.analyst.answer_lines import (
     AnswerLine,
+    ArrowBatch,
+    ArrowSchema,
     ColumnNames,
     End,
     Failure,
     QueryRequest,
     Ready,
+    ResultForm,
     ResultRow,
 )
 from sql.analyst.bounds import Bounds, QueryResult
@@ -26,23 +31,43 @@ from sql.analyst.query_turns import query_turn
 from sql.child_process import child_of, read_some
 from sql.store_files import StoreFiles
 
-_NICENESS = 10
-"""An analyst waits for the answer, and callers of the API go first."""
-
 _START_S = 30.0
 """Seconds until a process has opened the store."""
 
 
 def run_sql(store: Path, sql: str, bounds: Bounds | None = None) -> QueryResult:
-    """Run one SELECT on a store, also while another process writes it.
+    """Run one SELECT on a store, also while another process writes it; return the whole result.
 
     Blocks. Raises QueryError for faults of the statement, with the bound it met if it met one, else
     StoreError.
     """
-    bounds = bounds or Bounds()
+    with open_result(store, sql, bounds or Bounds()) as result:
+        result.start()
+        rows = list(result.rows())
+        return QueryResult(columns=result.columns, rows=rows, truncated=result.truncated)
+
+
+def check_opens(store: Path) -> None:
+    """Check that the serving state and the lake beside it, if there is one, belong together.
+
+    In a process of its own, as all that reads the lake. Blocks. Raises StoreError.
+    """
+    if StoreFiles(prefix=store).lake.exists():
+        run_sql(store, "select 1")
+
+
+@contextmanager
+def open_result(
+    store: Path, sql: str, bounds: Bounds, *, form: ResultForm = "rows"
+) -> Iterator["OpenResult"]:
+    """Run one SELECT; yield its result, of which no more is held than the part being read.
+
+    Blocks. Raises as `run_sql`, also while the result is read.
+    """
     request = QueryRequest(
         prefix=str(store.absolute()),
         sql=sql,
+        form=form,
         max_rows=bounds.max_rows,
         cuts_rows=bounds.cuts_rows,
         time_limit_s=bounds.time_limit_s,
@@ -55,105 +80,118 @@ def run_sql(store: Path, sql: str, bounds: Bounds | None = None) -> QueryResult:
     with (
         query_turn(files) as turn,
         child_of(
-            "sql.analyst.query_process", message, niceness=_NICENESS, keeps_open=[turn]
+            "sql.analyst.query_process", message, niceness=ANALYST, keeps_open=[turn]
         ) as process,
     ):
-        answer = _Answer(store, bounds)
-        for some in _chunks(process, answer):
-            answer.add(some)
-        return answer.result(process.wait())
+        yield OpenResult(_Answer(store, bounds).lines(process))
 
 
-def check_opens(store: Path) -> None:
-    """Check that the serving state and the lake beside it, if there is one, belong together.
+class OpenResult:
+    """The result of a statement that may still be running."""
 
-    In a process of its own, as all that reads the lake. Blocks. Raises StoreError.
-    """
-    if StoreFiles(prefix=store).lake.exists():
-        run_sql(store, "select 1")
+    def __init__(self, lines: Iterator[AnswerLine]) -> None:
+        self._lines = lines
+        self.columns: tuple[str, ...] = ()
+        """Names of the columns; none in Arrow."""
+        self.schema = b""
+        """Schema as an Arrow message; empty where rows come."""
+        self.truncated = False
+        """True if there were more rows than allowed. Known once all were read."""
+
+    def start(self) -> None:
+        """Wait until the columns are known; rows may take longer. Raises QueryError and
+        StoreError."""
+        head = next(self._lines)
+        if isinstance(head, ColumnNames):
+            self.columns = head.columns
+        elif isinstance(head, ArrowSchema):
+            self.schema = head.schema
+
+    def rows(self) -> Iterator[tuple[object, ...]]:
+        """Yield the rows: JSON-compatible values. Raises QueryError and StoreError."""
+        for line in self._lines:
+            if isinstance(line, ResultRow):
+                yield line.row
+            elif isinstance(line, End):
+                self.truncated = line.truncated
+
+    def batches(self) -> Iterator[bytes]:
+        """Yield the rows as Arrow messages. Raises QueryError and StoreError."""
+        for line in self._lines:
+            if isinstance(line, ArrowBatch):
+                yield line.batch
+            elif isinstance(line, End):
+                self.truncated = line.truncated
 
 
 class _Answer:
-    """What has come from a process so far."""
+    """What comes from a process."""
 
     def __init__(self, store: Path, bounds: Bounds) -> None:
         self._store = store
         self._bounds = bounds
-        self._left = bounds.max_bytes
+        self._bytes = 0
         self._buffer = bytearray()
-        self._columns: tuple[str, ...] = ()
-        self._rows: list[tuple[object, ...]] = []
-        self._end: End | Failure | None = None
         self._is_ready = False
         self._until_s = time.monotonic() + _START_S
         """End of the statement's time; before the store is open, of the opening's."""
 
-    def add(self, some: bytes) -> None:
-        """Take in output. Raises QueryError when it is more than allowed."""
-        self._left -= len(some)
-        if self._left < 0:
-            reason = f"gives more than {self._bounds.max_bytes} bytes"
-            raise QueryError(reason=reason, limit="bytes")
-        self._buffer += some
-        *lines, rest = self._buffer.split(b"\n")
-        self._buffer = bytearray(rest)
-        for line in lines:
-            self._take(msgspec.json.decode(line, type=AnswerLine))
-
-    def result(self, exit_code: int) -> QueryResult:
-        """Return the result of a process that has ended. Raises QueryError and StoreError."""
-        match self._end:
-            case End(truncated=truncated):
-                return QueryResult(columns=self._columns, rows=self._rows, truncated=truncated)
-            case Failure(is_query=True) as failure:
-                raise QueryError(reason=failure.error, limit=failure.limit)
-            case Failure() as failure:
-                raise StoreError(path=str(self._store), reason=failure.error)
-        if not self._is_ready:
-            reason = f"the query process ended with {exit_code} before it had opened the store"
-            raise StoreError(path=str(self._store), reason=reason)
-        # Where memory ends, DuckDB or the allocator may abort instead of failing.
-        reason = f"needs more memory than {self._bounds.memory_mb} MB: its process broke off"
-        raise QueryError(reason=reason, limit="memory")
-
-    def time_left_s(self) -> float:
-        """Return the seconds that are left to the statement, or to the opening of the store."""
-        return self._until_s - time.monotonic()
-
-    def refuse_lateness(self) -> None:
-        """Raise what the end of the time means, unless the answer is complete."""
-        if self._end is not None:
-            return
-        if not self._is_ready:
-            reason = f"could not be opened within {_START_S:g} s"
-            raise StoreError(path=str(self._store), reason=reason)
-        reason = f"took longer than {self._bounds.time_limit_s:g} s"
-        raise QueryError(reason=reason, limit="time")
-
-    def _take(self, line: AnswerLine) -> None:
-        match line:
-            case Ready():
+    def lines(self, process: "subprocess.Popen[bytes]") -> Iterator[AnswerLine]:
+        """Yield what a process answers, its end last. Raises QueryError and StoreError."""
+        for some in self._chunks(process):
+            self._count(some)
+            self._buffer += some
+            if b"\n" not in some:
+                continue
+            *whole, rest = self._buffer.split(b"\n")
+            self._buffer = bytearray(rest)
+            for text in whole:
+                line = msgspec.json.decode(text, type=AnswerLine)
+                if isinstance(line, Failure):
+                    raise self._error_of(line)
+                if not isinstance(line, Ready):
+                    yield line
+                    if isinstance(line, End):
+                        return
+                    continue
                 self._is_ready = True
                 self._until_s = time.monotonic() + self._bounds.time_limit_s
-            case ColumnNames():
-                self._columns = line.columns
-            case ResultRow():
-                self._rows.append(line.row)
-            case _:
-                self._end = line
+        raise self._broken_off(process.wait())
 
+    def _chunks(self, process: "subprocess.Popen[bytes]") -> Iterator[bytes]:
+        """Yield output as it comes, until its end or that of the time."""
+        while True:
+            left_s = self._until_s - time.monotonic()
+            some = read_some(process, wait_s=max(0.0, left_s))
+            if some == b"":
+                return
+            if some:
+                yield some
+            if left_s <= 0:
+                raise self._lateness()
 
-def _chunks(process: "subprocess.Popen[bytes]", answer: _Answer) -> Iterator[bytes]:
-    """Yield output as it comes, until its end.
+    def _count(self, some: bytes) -> None:
+        self._bytes += len(some)
+        most = self._bounds.max_bytes
+        if most is not None and self._bytes > most:
+            raise QueryError(reason=f"gives more than {most} bytes", limit="bytes")
 
-    Raises QueryError when the statement takes too long, StoreError when opening the store does.
-    """
-    while True:
-        left_s = answer.time_left_s()
-        some = read_some(process, wait_s=max(0.0, left_s))
-        if some == b"":
-            return
-        if some:
-            yield some
-        if left_s <= 0:
-            answer.refuse_lateness()
+    def _error_of(self, failure: Failure) -> QueryError | StoreError:
+        if failure.is_query:
+            return QueryError(reason=failure.error, limit=failure.limit)
+        return StoreError(path=str(self._store), reason=failure.error)
+
+    def _broken_off(self, exit_code: int) -> QueryError | StoreError:
+        if not self._is_ready:
+            reason = f"the query process ended with {exit_code} before it had opened the store"
+            return StoreError(path=str(self._store), reason=reason)
+        # Where memory ends, DuckDB or the allocator may abort instead of failing.
+        reason = f"needs more memory than {self._bounds.memory_mb} MB: its process broke off"
+        return QueryError(reason=reason, limit="memory")
+
+    def _lateness(self) -> QueryError | StoreError:
+        if not self._is_ready:
+            reason = f"could not be opened within {_START_S:g} s"
+            return StoreError(path=str(self._store), reason=reason)
+        reason = f"took longer than {self._bounds.time_limit_s:g} s"
+        return QueryError(reason=reason, limit="time")

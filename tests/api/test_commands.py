@@ -7,13 +7,13 @@ from pathlib import Path
 import msgspec
 import pytest
 from click.testing import CliRunner
-from rich.console import Console
 
 import assay
-from commands import sql_command
+from commands.sql_output import Output, write_text
 from harness.api.samples import MINED_AT_S
 from harness.api.world import PLANS
-from sql.analyst.bounds import QueryResult
+from sql.analyst.answer_lines import AnswerLine, ColumnNames, End, ResultRow
+from sql.analyst.query_runner import OpenResult
 from sql.ledger import Ledger
 
 NASTY = "\x1b]0;owned\x07\x9b2J\u202e[red]x[/y]"
@@ -39,17 +39,19 @@ def test_the_list_of_keys_shows_reasons_as_text(tmp_path: Path) -> None:
     assert [msgspec.json.decode(line)["label"] for line in listed.splitlines()] == [NASTY] * 2
 
 
-@pytest.mark.parametrize("is_terminal", [True, False])
-def test_rows_of_sql_are_shown_as_text(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, is_terminal: bool
-) -> None:
+@pytest.mark.parametrize("output", ["table", "json", "csv"])
+def test_rows_of_sql_are_shown_as_text(output: Output) -> None:
     """A token's name is neither markup nor a command, in a table and in lines."""
-    file = io.StringIO()
-    console = Console(file=file, force_terminal=is_terminal, width=200, color_system=None)
-    monkeypatch.setattr(sql_command, "OUT", console)
-    answer = QueryResult(columns=("name",), rows=[(NASTY,)], truncated=False)
-    monkeypatch.setattr(sql_command, "run_sql", lambda *_: answer)
-    shown = run("sql", "select 1", store=tmp_path / "x.duckdb") + file.getvalue()
+    lines: list[AnswerLine] = [
+        ColumnNames(columns=("name",)),
+        ResultRow(row=(NASTY,)),
+        End(truncated=False),
+    ]
+    result = OpenResult(iter(lines))
+    result.start()
+    out = io.StringIO()
+    write_text(result, out, output)
+    shown = out.getvalue()
     assert SHOWN in shown
     for sequence in ("\x1b]", "\x07", "\x9b", "\u202e"):
         assert sequence not in shown

@@ -99,7 +99,7 @@ def times_shown(store: Store) -> list[int]:
 async def test_pasts_come_in_and_old_trades_go(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("indexer.maintenance._TRADES_EVERY_S", 0.0)
+    monkeypatch.setattr("indexer.maintenance._DELETED_EVERY_S", 0.0)
     node = lived()
     await followed(node, store)
     newest_s = 1_700_000_000 + node.head.number

@@ -1,4 +1,3 @@
--- One row per finding of a report, as text: true, false, pending, or a list's parts joined by spaces.
 create or replace temp view v_findings as
 with other as (
     select
@@ -31,3 +30,12 @@ join serving.report on report.token_id = finding.token_id
 union all
 select chain, token, symbol, key, value
 from other unpivot include nulls (value for key in (columns(* exclude (chain, token, symbol))));
+
+comment on view v_findings is
+    'One row per finding of a report, as text: true, false, pending, a number, or a list''s parts joined by spaces.';
+comment on column v_findings.chain is 'Chain id.';
+comment on column v_findings.token is 'Address of the token, 0x text in lower case.';
+comment on column v_findings.symbol is
+    'Symbol that the token''s report gives. NULL: there is no report.';
+comment on column v_findings.key is 'Name of the finding, as in the native format.';
+comment on column v_findings.value is 'The finding as text. NULL: not known.';

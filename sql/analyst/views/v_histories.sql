@@ -1,4 +1,3 @@
--- One row per tracked token: how much of its past has been fetched.
 create or replace temp view v_histories as
 select
     token.chain_id::integer as chain,
@@ -11,3 +10,15 @@ select
 from serving.token
 left join serving.history on history.token_id = token.token_id
 left join serving.report on report.token_id = token.token_id;
+
+comment on view v_histories is
+    'One row per tracked token: how much of its past has been fetched.';
+comment on column v_histories.chain is 'Chain id.';
+comment on column v_histories.token is 'Address of the token, 0x text in lower case.';
+comment on column v_histories.symbol is
+    'Symbol that the token''s report gives. NULL: there is no report.';
+comment on column v_histories.transfers_from_block is
+    'First block from which on all transfers are stored; 0: all there ever were. NULL: none are stored.';
+comment on column v_histories.is_whole is 'Whether the stored transfers are all there ever were.';
+comment on column v_histories.past_logs is 'Logs that were fetched of its past.';
+comment on column v_histories.past_requests is 'Node requests spent on its past.';

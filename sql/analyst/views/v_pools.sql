@@ -1,4 +1,3 @@
--- One row per pool that a creation event told of.
 create or replace temp view v_pools as
 select
     pool.chain_id::integer as chain,
@@ -17,3 +16,24 @@ select
     pool.block_number,
     pool.log_index::integer as log_index
 from serving.pool;
+
+comment on view v_pools is
+    'One row per pool that a creation event told of.';
+comment on column v_pools.chain is 'Chain id.';
+comment on column v_pools.dex is 'Name of the exchange.';
+comment on column v_pools.kind is 'Kind of the pool, as liquidity_type of the native format.';
+comment on column v_pools.variant is 'Decoder variant of the kind. NULL: the original.';
+comment on column v_pools.pool is 'Address of the pool, or of the contract that holds it.';
+comment on column v_pools.pool_id is
+    'Id of the pool where one contract holds many. NULL: the pool is a contract of its own.';
+comment on column v_pools.factory is 'Contract that created it.';
+comment on column v_pools.token0 is 'Address of the first token.';
+comment on column v_pools.token1 is 'Address of the second token.';
+comment on column v_pools.fee_pct is
+    'Swap fee in percent. NULL: it varies, or the event does not tell.';
+comment on column v_pools.tick_spacing is 'Tick spacing. NULL: the kind has none.';
+comment on column v_pools.stable is
+    'Whether it is a stable pool of the Solidly kind. NULL: the kind has none.';
+comment on column v_pools.hooks is 'Address of the hooks contract. NULL: the kind has none.';
+comment on column v_pools.block_number is 'Block of the event.';
+comment on column v_pools.log_index is 'Place of the event''s log in its block.';

@@ -1,16 +1,13 @@
--- One row per trade in a pool with an anchor on one side. Amounts in smallest units from the pool's
--- side: positive came in.
---
 -- In the order of v_transfers, for the same reason.
 create or replace temp view v_trades as
 with stored as (
     select
-        hot.chain_id, hot.block_number, hot.log_index, hot.time_s, hot.pool_no,
+        null::integer as batch, hot.chain_id, hot.block_number, hot.log_index, hot.time_s, hot.pool_no,
         hot.amount0, hot.amount1
     from serving.trade hot
     union all
     select
-        batch.chain_id, waiting.block_number, waiting.log_index, waiting.time_s, waiting.pool_no,
+        null::integer as batch, batch.chain_id, waiting.block_number, waiting.log_index, waiting.time_s, waiting.pool_no,
         waiting.amount0, waiting.amount1
     from serving.final_trade waiting
     join serving.batch on batch.batch = waiting.batch
@@ -18,7 +15,7 @@ with stored as (
 ),
 placed as (
     select
-        stored.chain_id, stored.block_number, stored.log_index, stored.time_s, pool.dex, pool.kind,
+        stored.batch, stored.chain_id, stored.block_number, stored.log_index, stored.time_s, pool.dex, pool.kind,
         '0x' || lower(hex(pool.pool_key)) as pool_key,
         '0x' || lower(hex(pool.token0)) as token0,
         '0x' || lower(hex(pool.token1)) as token1,
@@ -27,7 +24,7 @@ placed as (
     join serving.pool on pool.pool_no = stored.pool_no
     union all
     select
-        chain_id, block_number, log_index, time_s, dex, kind, pool_key, token0, token1,
+        batch, chain_id, block_number, log_index, time_s, dex, kind, pool_key, token0, token1,
         amount0, amount1
     from lake.trade
 )
@@ -42,5 +39,24 @@ select
     token0,
     token1,
     amount0 as amount0_raw,
-    amount1 as amount1_raw
+    amount1 as amount1_raw,
+    batch
 from placed;
+
+comment on view v_trades is
+    'One row per trade in a pool with a quote token of the chain on one side, as the pool saw it.';
+comment on column v_trades.chain is 'Chain id.';
+comment on column v_trades.block_number is 'Block of the event.';
+comment on column v_trades.log_index is 'Place of the event''s log in its block.';
+comment on column v_trades.block_time is 'Time of the block, UTC.';
+comment on column v_trades.dex is 'Name of the exchange.';
+comment on column v_trades.kind is 'Kind of the pool, as liquidity_type of the native format.';
+comment on column v_trades.pool_key is
+    'Address of the pool, or its id where one contract holds many.';
+comment on column v_trades.token0 is 'Address of the first token.';
+comment on column v_trades.token1 is 'Address of the second token.';
+comment on column v_trades.amount0_raw is
+    'What came into the pool of token0 in smallest units, as a floating-point number, which is exact up to 2^53; negative: what went out.';
+comment on column v_trades.amount1_raw is 'The same of token1.';
+comment on column v_trades.batch is
+    'Batch of the lake that brought the row, negative from a back-fill. NULL: it is not in the lake yet.';

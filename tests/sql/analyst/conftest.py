@@ -37,6 +37,17 @@ insert into report_pool (
     token_id, ordinal, pool, kind, dex, quote, liquidity_usd, quote_side_usd, buy, is_launchpad
 ) values (1, 0, x'0a0b', 'AmmV2', 'a dex', x'0c', 1.5, 0.5, 'passed', 1);
 insert into report_holder values (1, 'top', 0, x'0d', '250');
+insert into quote_token values (1, x'0202020202020202020202020202020202020202', 'USD', 3, 1);
+insert into check_catalogue values
+    (1, 'a policy', 'is_proxy high_tax', 'warning danger', 'A' || char(10) || 'B');
+insert into judgement (
+    token_id, catalogue_id, verdict, reasons, danger_checks, warning_checks, info_checks,
+    notice_checks, safe_checks, unknown_checks, pools, statuses, outcomes
+) values (1, 1, 'warning', 'warning_flags', 0, 1, 0, 0, 0, 1, 1, 'wu', 'tu');
+insert into report_history values
+    (1, 6, 1, 1699999000, 'safe', 1.0, null, null, null),
+    (1, 7, 1, 1700000009, 'warning', 1.5, 2.5, 0,
+     '[["verdict","safe","warning"],["buy_tax",null,"2.5"]]');
 insert into trade values (1, 90, 0, 1, 1700000001, 1.0, -2.0);
 insert into final_trade values (1, 80, 0, 2, 1700000000, 3.0, -4.0);
 """

@@ -16,6 +16,7 @@ from sql.analyst.answer_lines import QueryRequest
 from sql.analyst.query_turns import AT_ONCE, query_turn
 from sql.child_process import child_of, read_some
 from sql.store_files import StoreFiles
+from tests.house.sources import ROOT
 
 
 @pytest.fixture
@@ -84,3 +85,23 @@ def test_a_statement_runs_at_the_priority_it_was_given(files: StoreFiles) -> Non
     with child_of("sql.analyst.query_process", message, niceness=19) as process:
         assert read_some(process, wait_s=60)  # that there is no such store
         assert os.getpriority(os.PRIO_PROCESS, process.pid) == 19
+        assert os.sched_getscheduler(process.pid) == os.SCHED_BATCH
+
+
+@pytest.mark.parametrize(("command", "niceness"), [("sql", 10), ("export", 10), ("status", 0)])
+def test_a_command_of_analysts_has_a_low_priority_before_it_loads_anything(
+    command: str, niceness: int
+) -> None:
+    program = (
+        "import os, sys, assay\n"
+        "own = os.getpriority(os.PRIO_PROCESS, 0)\n"
+        "def tell(*_, **__):\n"
+        "    loaded = {'msgspec', 'duckdb', 'structlog'} & sys.modules.keys()\n"
+        "    print(os.getpriority(os.PRIO_PROCESS, 0) - own, len(loaded))\n"
+        "assay.cli.main = tell\n"
+        f"assay.main(['{command}'])"
+    )
+    said = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert said.stdout.split() == [str(niceness), "0"]

@@ -237,7 +237,7 @@ def test_ten_greedy_analysts_at_once_break_nothing(
         memory_mb=200, time_limit_s=3, max_bytes=200_000, max_rows=5_000, cuts_rows=False
     )
     # On a busy machine they would meet no bound but that of time.
-    monkeypatch.setattr(query_runner, "_NICENESS", 0)
+    monkeypatch.setattr(query_runner, "ANALYST", 0)
     met: dict[str, str | None] = {}
 
     def ask(sql: str) -> None:

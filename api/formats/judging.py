@@ -1,0 +1,74 @@
+"""The summary of a report as it is stored for SQL: the same code that answers the API."""
+
+import hashlib
+from collections.abc import Iterable
+from importlib.metadata import version
+
+from api.formats.flags import CATALOGUE
+from api.formats.rendering import native_of, summary_of
+from api.formats.token_snapshot import take_snapshot
+from config.chains import Chain
+from config.settings_model import AnalysisSettings
+from core.judgement import Judge, JudgedCheck, Judgement
+from core.report import Report
+
+_DIGEST_CHARS = 8
+
+
+def make_judge(chains: Iterable[Chain], settings: AnalysisSettings) -> Judge:
+    """Return what judges reports of these chains, each at the moment it was made."""
+    by_id = {chain.id: chain for chain in chains}
+    policy = policy_of(settings)
+
+    def judge(report: Report) -> Judgement | None:
+        chain = by_id.get(report.token.chain_id)
+        return None if chain is None else _judge(report, chain, settings, policy)
+
+    return judge
+
+
+def policy_of(settings: AnalysisSettings) -> str:
+    """Return the release, a digest of its checks, and the settings that verdicts depend on."""
+    checks = "\n".join(f"{each.key} {each.severity} {each.label}" for each in CATALOGUE)
+    digest = hashlib.sha256(checks.encode()).hexdigest()[:_DIGEST_CHARS]
+    owner = "on" if settings.owner_simulation else "off"
+    return (
+        f"assay {version('assay')}, checks {digest}, "
+        f"min_liquidity_usd {settings.min_liquidity_usd:g}, owner_simulation {owner}"
+    )
+
+
+def _judge(report: Report, chain: Chain, settings: AnalysisSettings, policy: str) -> Judgement:
+    snapshot = take_snapshot(
+        report,
+        chain,
+        now_s=float(report.token.scanned_at_s),
+        liquid_above_usd=settings.min_liquidity_usd,
+        has_owner_simulation=settings.owner_simulation,
+    )
+    summary = summary_of(snapshot, native_of(snapshot))
+    flags = {flag.key: flag for flag in summary.flags}
+    deepest = summary.dominant_pool
+    return Judgement(
+        policy=policy,
+        verdict=str(summary.verdict),
+        reasons=summary.verdict_reasons,
+        has_enough_liquidity=summary.has_enough_liquidity,
+        liquidity_usd=summary.total_liquidity_usd,
+        can_buy=summary.can_buy,
+        can_sell=summary.can_sell,
+        pools=summary.detected_pool_count,
+        buy_tax=None if deepest is None else deepest.buy_tax,
+        sell_tax=None if deepest is None else deepest.sell_tax,
+        checks=tuple(
+            JudgedCheck(
+                key=check.key,
+                label=check.label,
+                severity=check.severity,
+                status=flags[check.key].status,
+                value=flags[check.key].value,
+            )
+            for check in CATALOGUE
+            if check.key in flags
+        ),
+    )

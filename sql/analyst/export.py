@@ -1,0 +1,210 @@
+"""Export of views to Parquet, for other tools and for keeping.
+
+Final events come in runs: each has the rows of some batches of the lake that no run before had, in
+a folder that appears whole. All other views are written anew each time, a file each. A process that
+ends anywhere leaves nothing but an unfinished folder, which the next one removes.
+"""
+
+import shutil
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Final
+
+import duckdb
+import msgspec
+
+from core.errors import StoreError
+from sql.analyst.export_manifest import (
+    ExportedFile,
+    ExportManifest,
+    from_ranges,
+    read_last_manifest,
+    run_folder,
+    to_ranges,
+    write_manifest,
+)
+from sql.analyst.open_store import attach_store, load_views
+from sql.lake.durable import put_on_disk
+from sql.lake.extensions import sql_text
+from sql.lake.lake_file import connect_duckdb
+from sql.lake.store_identity import read_serving_id
+from sql.process_lock import held_alone
+from sql.store_files import StoreFiles
+
+EVENT_VIEWS: Final = {"v_transfers": "symbol, amount", "v_trades": ""}
+"""Views of final events, with the columns that are left out, as later reports change them."""
+
+ROWS_AT_ONCE: Final = 5_000_000
+"""Rows of one run, unless a batch alone has more."""
+
+BLOCKS_IN_A_PART: Final = 1_000_000
+
+_MEMORY_MB: Final = 500
+_COPY = "format parquet, compression zstd"
+
+TellRows = Callable[[str, int], None]
+"""Takes a view and the rows that were written of it."""
+
+
+class Exported(msgspec.Struct, frozen=True, kw_only=True):
+    """What one call wrote, by view: rows."""
+
+    rows: dict[str, int]
+
+
+class _Batch(msgspec.Struct, frozen=True, kw_only=True):
+    batch: int
+    rows: int
+
+
+def export_views(
+    files: StoreFiles,
+    target: Path,
+    views: Sequence[str],
+    *,
+    rows_at_once: int = ROWS_AT_ONCE,
+    report: TellRows = lambda _, __: None,
+) -> Exported:
+    """Write what `target` lacks of these views. Blocks.
+
+    Raises StoreError: an unknown view, an export of another store, one that is under way, or files
+    that cannot be read or written.
+    """
+    for view in views:
+        if view not in load_views():
+            raise StoreError(path=view, reason="there is no such view")
+    rows: dict[str, int] = {}
+    lock = target / ".lock"
+    with (
+        held_alone(lock, store=target, doing="exports there"),
+        _translated(target),
+        _opened(files, target) as connection,
+    ):
+        store_id = read_serving_id(files)
+        for view in views:
+            made = (
+                _export_events(connection, target / view, store_id, rows_at_once)
+                if view in EVENT_VIEWS
+                else iter([_export_whole(connection, target, view)])
+            )
+            rows[view] = 0
+            for written in made:
+                rows[view] += written
+                report(view, rows[view])
+    return Exported(rows=rows)
+
+
+def _export_events(
+    connection: duckdb.DuckDBPyConnection, folder: Path, store_id: str | None, at_once: int
+) -> Iterator[int]:
+    """Yield the rows of each run of the view that the folder is named after, until no batch is
+    left."""
+    while True:
+        last = read_last_manifest(folder, store_id=store_id)
+        done = set() if last is None else from_ranges(last.batches)
+        chosen = _choose_batches(connection, folder.name, done, at_once)
+        if not chosen:
+            return
+        run = 1 if last is None else last.run + 1
+        unfinished = _empty_folder(folder / ".unfinished")
+        rows = _copy_events(connection, folder.name, chosen, unfinished)
+        manifest = ExportManifest(
+            run=run,
+            store_id=store_id,
+            made_at_s=int(time.time()),
+            rows=rows,
+            files=tuple(_files_in(unfinished)),
+            batches=to_ranges(done | set(chosen)),
+        )
+        written = [write_manifest(unfinished, manifest)]
+        put_on_disk([*(unfinished / file.path for file in manifest.files), *written])
+        unfinished.rename(run_folder(folder, run))
+        put_on_disk([folder])
+        yield rows
+
+
+def _choose_batches(
+    connection: duckdb.DuckDBPyConnection, view: str, done: set[int], at_once: int
+) -> list[int]:
+    """Return numbers of batches that are in the lake and not yet exported, the oldest first."""
+    count = "transfers" if view == "v_transfers" else "trades"
+    bulk_rows = "rows" if view == "v_transfers" else "0"
+    found = connection.execute(
+        f"select batch, {count}, abs(batch) as age from lake.moved union all"  # noqa: S608 - ours
+        f" select -batch, {bulk_rows}, abs(batch) as age from lake.bulk order by age, batch"
+    ).fetchall()
+    chosen: list[int] = []
+    left = at_once
+    for number, rows, _ in found:
+        if number in done:
+            continue
+        left -= rows
+        if chosen and left < 0:
+            break
+        chosen.append(number)
+    return chosen
+
+
+def _copy_events(
+    connection: duckdb.DuckDBPyConnection, view: str, batches: list[int], folder: Path
+) -> int:
+    """Write the rows of some batches, by chain and range of blocks; return their number."""
+    left_out = EVENT_VIEWS[view]
+    columns = f"* exclude ({left_out})" if left_out else "*"
+    connection.execute(
+        "create or replace temp table chosen as select unnest($1::integer[]) as batch", [batches]
+    )
+    source = (
+        f"select {columns}, block_number // {BLOCKS_IN_A_PART} as million from {view}"  # noqa: S608 - names of ours
+        " where batch in (select batch from chosen)"
+    )
+    parts = f"{_COPY}, partition_by (chain, million)"
+    return _copied(connection, f"copy ({source}) to {sql_text(folder)} ({parts})")
+
+
+def _export_whole(connection: duckdb.DuckDBPyConnection, target: Path, view: str) -> int:
+    """Write a view as it is now, in place of what was written before; return the rows."""
+    unfinished = target / f".{view}.unfinished"
+    rows = _copied(connection, f"copy (from {view}) to {sql_text(unfinished)} ({_COPY})")
+    put_on_disk([unfinished])
+    unfinished.replace(target / f"{view}.parquet")
+    put_on_disk([target])
+    return rows
+
+
+def _copied(connection: duckdb.DuckDBPyConnection, statement: str) -> int:
+    (rows,) = connection.execute(statement).fetchone() or (0,)
+    return int(rows)
+
+
+@contextmanager
+def _opened(files: StoreFiles, target: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Yield the store opened for reading, in a transaction that sees one state of it."""
+    spill = _empty_folder(target / ".spill")
+    with closing(
+        connect_duckdb(memory_mb=_MEMORY_MB, spill=str(spill), preserve_order=False)
+    ) as connection:
+        attach_store(connection, files)
+        yield connection
+    shutil.rmtree(spill)
+
+
+@contextmanager
+def _translated(target: Path) -> Iterator[None]:
+    try:
+        yield
+    except (OSError, duckdb.Error) as error:
+        raise StoreError(path=str(target), reason=str(error)) from error
+
+
+def _files_in(folder: Path) -> Iterator[ExportedFile]:
+    for path in sorted(folder.rglob("*.parquet")):
+        yield ExportedFile(path=str(path.relative_to(folder)), bytes=path.stat().st_size)
+
+
+def _empty_folder(path: Path) -> Path:
+    shutil.rmtree(path, ignore_errors=True)
+    path.mkdir(parents=True)
+    return path

@@ -1,0 +1,3 @@
+-- Adds the checks that a policy judges by.
+insert into check_catalogue (policy, keys, severities, labels)
+values ($policy, $keys, $severities, $labels)

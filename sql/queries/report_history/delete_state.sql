@@ -1,0 +1,2 @@
+-- Forgets what was written down of $token_id.
+delete from report_state where token_id = $token_id

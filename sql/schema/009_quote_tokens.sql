@@ -1,0 +1,10 @@
+-- The quote tokens of each chain as configured, for who asks in SQL what a trade was worth.
+create table quote_token (
+    chain_id integer not null,
+    address blob not null,
+    symbol text not null,
+    decimals integer not null,
+    -- a dollar stable; else the wrapped native coin
+    is_dollar integer not null,
+    primary key (chain_id, address)
+) without rowid;

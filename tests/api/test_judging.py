@@ -1,0 +1,226 @@
+"""Protects verdict and flags in SQL: they are what the API answered when the report was made."""
+
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import httpx
+import msgspec
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from api.formats.flags import CATALOGUE
+from api.formats.judging import make_judge, policy_of
+from api.formats.summary import Summary
+from config.settings_model import AnalysisSettings
+from core.errors import StoreError
+from core.report import PoolResultRow, Report
+from harness.api.samples import (
+    LIQUID_USD,
+    MINED_AT_S,
+    OWNER,
+    TOKEN,
+    make_pool,
+    make_report,
+    reports,
+)
+from harness.api.world import CHAINS, World
+from sql import judgements
+from sql.analyst.open_store import open_to_read
+from sql.judgements import judge_stored_reports
+from sql.reports import NextRefresh, set_creator, write_report
+from sql.store import Store
+from sql.store_files import StoreFiles
+from tests.examples import one_in
+from tests.sql.stored import read_rows
+
+SETTINGS = AnalysisSettings(min_liquidity_usd=LIQUID_USD)
+JUDGE = make_judge(CHAINS, SETTINGS)
+LATER = NextRefresh(worth=0, due_s=2**40)
+
+
+def write(store: Store, report: Report) -> None:
+    write_report(store, report, LATER, JUDGE(report))
+
+
+def ask(store: Store, statement: str) -> list[tuple[Any, ...]]:
+    with closing(_opened(store)) as reader:
+        return reader.execute(statement).fetchall()
+
+
+def _opened(store: Store) -> duckdb.DuckDBPyConnection:
+    return open_to_read(StoreFiles(prefix=store.path), memory_mb=200)
+
+
+async def answer(world: World, report: Report) -> Summary:
+    """What a fresh deployment answers to a caller in the second of the report."""
+    world.analysis.outcome = report
+    world.clock.now_s = float(report.token.scanned_at_s)
+    headers = {"X-API-Key": world.new_key()}
+    response = await world.client().get(f"/token/1/{report.token.address}/summary", headers=headers)
+    assert response.status_code == httpx.codes.OK
+    return msgspec.json.decode(response.content, type=Summary)
+
+
+@settings(
+    max_examples=one_in(4),
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+    deadline=None,
+)
+@given(report=reports())
+async def test_sql_says_what_the_api_answered(world: World, store: Store, report: Report) -> None:
+    head = msgspec.structs.replace(report.token, chain_id=1, address=TOKEN)
+    pools = None if report.pools is None else tuple(map(_placed, range(4), report.pools))
+    report = msgspec.structs.replace(report, token=head, pools=pools)
+    write(store, report)
+    told = await answer(world, report)
+    columns = (
+        "verdict, reasons, danger_flags, warning_flags, info_flags, notice_flags, passed_flags,"
+        " unknown_flags, has_enough_liquidity, liquidity_usd, can_buy, can_sell, pools,"
+        " buy_tax_pct, sell_tax_pct"
+    )
+    deepest = told.dominant_pool
+    assert ask(store, f"select {columns} from v_verdicts") == [  # noqa: S608
+        (
+            told.verdict,
+            " ".join(told.verdict_reasons),
+            told.danger_flag_count,
+            told.warning_flag_count,
+            told.info_flag_count,
+            told.notice_flag_count,
+            told.passed_flag_count,
+            told.unknown_flag_count,
+            told.has_enough_liquidity,
+            told.total_liquidity_usd,
+            told.can_buy,
+            told.can_sell,
+            told.detected_pool_count,
+            None if deepest is None else deepest.buy_tax,
+            None if deepest is None else deepest.sell_tax,
+        )
+    ]
+    expected = {(flag.key, flag.label, flag.status, flag.value) for flag in told.flags}
+    found = ask(store, "select flag, label, status, value from v_flags")
+    assert len(found) == len(expected)
+    assert set(found) == expected
+
+
+def _placed(at: int, pool: PoolResultRow) -> PoolResultRow:
+    return msgspec.structs.replace(pool, ordinal=at)
+
+
+def test_a_flag_has_the_severity_of_the_catalogue(store: Store) -> None:
+    write(store, make_report())
+    found = dict(ask(store, "select flag, severity from v_flags"))
+    assert found == {check.key: check.severity for check in CATALOGUE if check.key in found}
+    assert len(found) >= len(CATALOGUE) - 1
+
+
+def test_a_report_on_a_chain_that_is_not_configured_is_not_judged(store: Store) -> None:
+    write(store, make_report(chain_id=9))
+    assert ask(store, "select token from v_verdicts union all select token from v_flags") == []
+
+
+def test_a_creator_found_later_is_judged(store: Store) -> None:
+    report = make_report(creator_address=None, creator_balance_raw=None)
+    write(store, report)
+    question = "select value from v_flags where flag = 'creator_holds_supply'"
+    assert ask(store, question) == [(None,)]
+    set_creator(
+        store,
+        chain_id=1,
+        address=TOKEN,
+        block_hash=report.token.block_hash,
+        creator=OWNER,
+        balance_raw=report.token.supply_raw,
+        judge=JUDGE,
+    )
+    assert ask(store, question) == [(True,)]
+
+
+def fleet(count: int) -> list[Report]:
+    """Reports of tokens of their own, every other with a pool that refuses sales."""
+    return [
+        make_report(
+            address=f"0x{number + 1:040x}",
+            pools=(make_pool(sell="refused" if number % 2 else "passed"),),
+        )
+        for number in range(count)
+    ]
+
+
+def judged(store: Store) -> Sequence[tuple[object, ...]]:
+    return read_rows(
+        store,
+        "select token_id, policy, verdict, statuses, outcomes from judgement"
+        " join check_catalogue using (catalogue_id) order by 1",
+    )
+
+
+def test_reports_of_an_earlier_release_are_judged_in_steps(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(judgements, "_JUDGED_AT_ONCE", 2)
+    policy = policy_of(SETTINGS)
+    tokens = fleet(7)
+    for report in tokens[:5]:
+        write_report(store, report, LATER)  # as a release without verdicts wrote it
+    for report in tokens[5:]:
+        write(store, report)
+    assert len(judged(store)) == 2
+    steps = 1
+    while judge_stored_reports(store, JUDGE, policy):
+        steps += 1
+        with monkeypatch.context() as patch, pytest.raises(StoreError):  # one that is interrupted
+            patch.setattr(judgements, "put_judgement", _interrupted)
+            judge_stored_reports(store, JUDGE, policy)
+            raise StoreError(path="", reason="nothing was left to interrupt")
+    assert steps == 4
+    expected = [
+        (at + 1, policy, verdict.verdict)
+        for at, verdict in enumerate(map(JUDGE, tokens))
+        if verdict is not None
+    ]
+    assert [row[:3] for row in judged(store)] == expected
+    assert {row[2] for row in expected} == {"safe", "danger"}
+    assert not judge_stored_reports(store, JUDGE, policy)
+
+
+def _interrupted(*_: object) -> None:
+    raise StoreError(path="", reason="interrupted")
+
+
+def test_other_settings_judge_anew(store: Store) -> None:
+    for report in fleet(3):
+        write(store, report)
+    strict = AnalysisSettings(min_liquidity_usd=1e9)
+    policy = policy_of(strict)
+    while judge_stored_reports(store, make_judge(CHAINS, strict), policy):
+        pass
+    assert ask(store, "select distinct has_enough_liquidity, judged_by from v_verdicts") == [
+        (False, policy)
+    ]
+
+
+def test_the_history_tells_what_changed(store: Store, tmp_path: Path) -> None:
+    first = make_report()
+    taxed = make_report(
+        pools=(make_pool(sell_tax=99.0),), scanned_at_s=MINED_AT_S + 9, block_number=20_000_001
+    )
+    for report in (first, taxed):
+        write(store, report)
+    history = "select verdict, is_first, epoch(scanned_at) from v_report_history order by all desc"
+    assert ask(store, history) == [
+        ("safe", True, MINED_AT_S),
+        ("danger", False, MINED_AT_S + 9),
+    ]
+    changes = ask(store, "select what, before, after from v_changes order by what")
+    assert changes == [
+        ("flag.elevated_tax", "false", "true"),
+        ("flag.high_tax", "false", "true"),
+        ("sell_tax", "0", "99.00"),
+        ("verdict", "safe", "danger"),
+        ("verdict_reasons", "", "danger_flags warning_flags"),
+    ]

@@ -1,0 +1,152 @@
+"""Protects `assay sql`: all that was asked comes, in every form; a file whole or not at all."""
+
+import csv
+import io
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import duckdb
+import pyarrow.parquet as pq
+import pytest
+from click.testing import CliRunner, Result
+
+import assay
+from core.errors import QueryError
+from sql.analyst.open_store import load_views
+from sql.store_files import StoreFiles
+from tests.house.sources import ROOT
+
+MANY = "select range as n, 'a,' || range as text from range(23456)"
+
+
+def run(store: StoreFiles, *arguments: str, stdin: str | None = None) -> Result:
+    """Run the command in this process; its statement has one of its own as always."""
+    return CliRunner().invoke(
+        assay.cli, ["sql", *arguments], env={"ASSAY_STORE": str(store.prefix)}, input=stdin
+    )
+
+
+def ask(store: StoreFiles, *arguments: str, stdin: str | None = None) -> str:
+    ended = run(store, *arguments, stdin=stdin)
+    assert ended.exit_code == 0, (ended.output, ended.exception)
+    return ended.stdout
+
+
+def test_all_rows_come_in_every_form(store: StoreFiles, tmp_path: Path) -> None:
+    lines = [json.loads(line) for line in ask(store, MANY).splitlines()]
+    expected = [[number, f"a,{number}"] for number in range(23_456)]
+    assert lines == [["n", "text"], *expected]
+    cells = list(csv.reader(io.StringIO(ask(store, "--output", "csv", MANY))))
+    assert cells == [["n", "text"], *([str(number), text] for number, text in expected)]
+    path = tmp_path / "many.parquet"
+    assert ask(store, "--output", "parquet", "--to", str(path), MANY) == ""
+    table = pq.read_table(path)
+    assert str(table.schema.field("n").type) == "int64"
+    assert list(map(list, zip(*table.to_pydict().values(), strict=True))) == expected
+
+
+def test_a_table_has_every_row(store: StoreFiles) -> None:
+    shown = ask(store, "--output", "table", "select 'row ' || range as r from range(1234)")
+    assert shown.count("row ") == 1234
+    assert "row 1233" in shown
+    assert ask(store, "--output", "table", "select 1 as only where false").count("only") == 1
+
+
+@pytest.mark.parametrize("output", ["json", "csv", "parquet"])
+def test_a_limit_is_kept_and_told(store: StoreFiles, tmp_path: Path, output: str) -> None:
+    path = tmp_path / "out"
+    ended = run(store, "--limit", "15000", "--output", output, "--to", str(path), MANY)
+    assert ended.exit_code == 0
+    assert "only the first 15000 rows" in ended.stderr
+    rows = (
+        pq.read_metadata(path).num_rows
+        if output == "parquet"
+        else len(path.read_text(encoding="utf-8").splitlines()) - 1
+    )
+    assert rows == 15_000
+    exact = run(store, "--limit", "23456", "--output", output, "--to", str(path), MANY)
+    assert "only" not in exact.stderr
+
+
+def test_a_statement_comes_from_standard_input(store: StoreFiles) -> None:
+    assert ask(store, "-", stdin="select 1\n + 1 as two\n;\n") == '["two"]\n[2]\n'
+
+
+def test_a_file_is_written_whole_or_not_at_all(store: StoreFiles, tmp_path: Path) -> None:
+    path = tmp_path / "kept.csv"
+    path.write_text("before", encoding="utf-8")
+    fails_late = (
+        "select case when range = 100000 then error('late') else range end from range(100001)"
+    )
+    for output in ("csv", "parquet"):
+        ended = run(store, "--output", output, "--to", str(path), fails_late)
+        assert isinstance(ended.exception, QueryError)
+        assert "late" in ended.exception.reason
+        assert [file.name for file in tmp_path.iterdir()] == ["kept.csv"]
+        assert path.read_text(encoding="utf-8") == "before"
+
+
+def test_a_file_that_cannot_be_written_is_a_clear_error(store: StoreFiles, tmp_path: Path) -> None:
+    for output in ("json", "parquet"):
+        ended = run(store, "--output", output, "--to", str(tmp_path / "no" / "x"), "select 1")
+        assert ended.exit_code == 1
+        assert "Could not open file" in ended.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [(), ("select 1", "--describe"), ("--output", "parquet", "select 1"), ("--limit", "-1", "-")],
+    ids=str,
+)
+def test_what_cannot_be_meant_is_refused(store: StoreFiles, arguments: tuple[str, ...]) -> None:
+    assert run(store, *arguments).exit_code == 2
+
+
+def test_views_and_columns_are_described(store: StoreFiles) -> None:
+    heads, *views = [json.loads(line) for line in ask(store, "--describe").splitlines()]
+    assert heads == ["view", "about"]
+    assert {view for view, _ in views} == set(load_views())
+    columns = [json.loads(line) for line in ask(store, "--describe", "v_holders").splitlines()]
+    assert columns[0] == ["column", "type", "about"]
+    assert columns[-1] == [
+        "held_pct",
+        "DOUBLE",
+        "Share of the supply, in percent. NULL: the supply is zero.",
+    ]
+    ended = run(store, "--describe", "v_holder")
+    assert isinstance(ended.exception, QueryError)
+    assert "v_holders" in ended.exception.reason
+
+
+@pytest.mark.parametrize("output", ["json", "parquet"])
+def test_a_long_result_is_not_held(store: StoreFiles, tmp_path: Path, output: str) -> None:
+    """Of 200 MB of text less than half is ever in memory."""
+    program = (
+        "import re, sys; from pathlib import Path; import pyarrow.parquet;"
+        "from commands import sql_output; from commands.run_sql import run_sql;"
+        "told = lambda: Path('/proc/self/status').read_text();"
+        "peak = lambda: int(re.search('VmHWM: *\\t *([0-9]+)', told())[1]);"
+        "before = peak();"
+        "run_sql(statement=sys.argv[1], view=None, limit=None, output=sys.argv[2],"
+        " path=Path(sys.argv[3]));"
+        "print(peak() - before)"
+    )
+    statement = "select repeat('x', 990) || range as text from range(200000)"
+    path = tmp_path / "long"
+    ended = subprocess.run(
+        [sys.executable, "-c", program, statement, output, str(path)],
+        env={"ASSAY_STORE": str(store.prefix), "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        check=False,
+    )
+    assert ended.returncode == 0, ended.stderr.decode()[-2000:]
+    assert int(ended.stdout) < 100_000  # KB
+    found = duckdb.connect().execute(
+        "select count(*) from read_parquet($1)"
+        if output == "parquet"
+        else "select count(*) - 1 from read_csv($1, header = false, sep = '\t')",
+        [str(path)],
+    )
+    assert found.fetchall() == [(200_000,)]
