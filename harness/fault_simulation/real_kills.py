@@ -7,17 +7,16 @@ import tempfile
 import time
 from collections.abc import Callable
 from contextlib import ExitStack, closing
-from functools import partial
 from pathlib import Path
 from random import Random
 from typing import IO
 
 import msgspec
 
-from harness.fault_simulation.branch_check import branch_differences
-from harness.fault_simulation.expected_rows import Differences, Reading
+from harness.fault_simulation.branch_check import reading_between
+from harness.fault_simulation.expected_rows import Differences
 from harness.fault_simulation.faulty_wire import NodeView
-from harness.fault_simulation.model_chain import ModelBlock, ModelChain, world_of
+from harness.fault_simulation.model_chain import ModelChain, world_of
 from harness.fault_simulation.stored_rows import read_store
 from harness.replay.answers import NodeAnswers
 from harness.replay.block_spool import BlockSpool
@@ -57,13 +56,12 @@ def kill_followers(kills: int, seed: int) -> KillOutcome:
         errors = stack.enter_context((folder / "errors").open("w+"))
         for at in range(1, kills + 1):
             _live_and_die(server.url(), folder / "store", model, dice, errors)
-            found = branch_differences(folder / "store", model, partial(_reading, model))
+            found = _differences(folder / "store", model)
             told.append(f"kill {at} at block {model.head.number}")
             if found:
                 return KillOutcome(kills=at, steps=tuple(told[-5:]), differences=tuple(found))
         _come_level(server.url(), folder / "store", model, errors)
-        stored = read_store(folder / "store")
-        found = Differences(_reading(model, model.canonical), stored).compare()
+        found = _differences(folder / "store", model)
     return KillOutcome(kills=kills, steps=tuple(told[-5:]), differences=tuple(found))
 
 
@@ -131,7 +129,9 @@ def _tip_of(path: Path) -> str | None:
     return None if found is None else str(found[0])
 
 
-def _reading(model: ModelChain, canonical: tuple[ModelBlock, ...]) -> Reading:
-    return Reading(
-        chain=model.chain, canonical=canonical, start=0, highest=model.highest, is_done=False
-    )
+def _differences(path: Path, model: ModelChain) -> list[str]:
+    """How a store that nobody writes differs from the branch of its newest block."""
+    stored = read_store(path)
+    reading = reading_between(stored, model, start=0)
+    assert reading is not None, "the newest block is not held"
+    return Differences(reading, stored).compare()
