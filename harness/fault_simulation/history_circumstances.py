@@ -12,7 +12,7 @@ from indexer.bulk_writer import LEAST_LOGS
 
 _WORLDS = 4
 _FORMATS: tuple[LogFormatName, ...] = ("geth", "reth", "besu")
-_LAKE_SHARE = 0.03
+_LAKE_SHARE = 0.04
 _FEW_LOGS = 3
 
 

@@ -88,7 +88,7 @@ class HistorySteps:
             (4, self._restart),
             (4, self._report),
             (20 if self.has_lake else 6, self._start_fill),
-            (10 if self.has_lake else 3, self._fill_alone),
+            (25 if self.has_lake else 3, self._fill_alone),
             (4, self._end_in_reorg),
             (0 if self.has_lake else 6, self._close_batch),
             (2, self._leave_for_good),
