@@ -25,10 +25,12 @@ EXIT_REFUSED = 3
 EXIT_INTERRUPTED = 130
 
 COMMANDS: Final = {
+    "backup": "Copy the store to a new FOLDER, also while the service runs.",
     "compact": "Move final rows to the lake now, and tidy it up.",
     "demo": "A chain of its own with real exchanges and a zoo of tokens, and the service on top.",
     "index": "Follow a chain, or back-fill a range of it and end.",
     "keys": "API keys.",
+    "restore": "Make the store that ASSAY_STORE names of the back-up in FOLDER.",
     "scan": "Judge one token and print the answer: a card on a terminal, else JSON.",
     "serve": "Follow chains, judge tokens and answer requests, in one process.",
     "sql": "Read-only SQL on the store, also while another process serves from it.",

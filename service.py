@@ -4,7 +4,7 @@ import asyncio
 import gc
 import time
 from collections.abc import Callable, Mapping
-from contextlib import AsyncExitStack, closing, suppress
+from contextlib import AbstractContextManager, AsyncExitStack, closing, nullcontext, suppress
 from functools import partial
 
 import structlog
@@ -24,6 +24,7 @@ from analysis.static.result_cache import StaticResultCache
 from analysis.token.contract_clock import ContractClock
 from api.app import create_app
 from api.deps import ApiDeps, ChainState, Prefill
+from api.readiness import chain_state, is_fresh, store_state
 from api.serving.serve import check_address, serve
 from config.chains import Chain
 from config.load import choose_enabled, load_chains
@@ -38,15 +39,18 @@ from indexer.compaction_job import keep_compacting
 from indexer.follow import follow
 from indexer.follower_status import FollowStatus, Publish
 from indexer.maintenance import keep_up
+from metrics.analysis_metrics import AnalyserCollector
+from metrics.follower_metrics import FollowerCollector
+from metrics.metrics_server import serving_metrics
+from metrics.queue_metrics import QueueCollector
+from metrics.service_metrics import ServiceMetrics
+from metrics.store_metrics import StoreFilesCollector
 from sql.analyst.query_runner import check_opens
 from sql.follow_lock import following
 from sql.ledger import Ledger
 from sql.search_entries import enter_stored_reports
 from sql.store import Store
 from sql.store_files import StoreFiles
-
-_STALE_AFTER_S = 60.0
-"""Seconds without progress towards the head after which a chain no longer counts as followed."""
 
 _BLOCKS_OLD = 2
 """A tip this many blocks behind the head, or reached this many block times ago, is not new any
@@ -82,9 +86,11 @@ async def run_service(
         store = stack.enter_context(closing(Store.open(settings.store)))
         await asyncio.to_thread(check_opens, settings.store)
         ledger = stack.enter_context(closing(Ledger.open(settings.ledger)))
-        clients = await _connect_all(stack, choose_enabled(chains, settings), settings)
+        metrics = ServiceMetrics(chains)
+        clients = await _connect_all(stack, choose_enabled(chains, settings), settings, metrics)
         for chain, _ in clients:
             stack.enter_context(following(StoreFiles(prefix=settings.store), chain.id))
+            metrics.analyses.begin(chain.slug)
         outside = await stack.enter_async_context(connect_services(settings))
         statuses: dict[int, FollowStatus] = {}
         shelf = ReportStore(store, settings.analysis)
@@ -101,12 +107,15 @@ async def run_service(
                 newest=partial(newest_of, chain, statuses),
                 external=outside,
                 static_results=examiner,
+                observe_stage=metrics.stage_observer(chain.slug),
             )
             for chain, client in clients
         }
         scanners = {slug: ChainScanner(context) for slug, context in contexts.items()}
         memories = {slug: context.memory for slug, context in contexts.items()}
-        analyser = Analyser(scanners, shelf, settings.analysis, time.time)
+        analyser = Analyser(
+            scanners, shelf, settings.analysis, time.time, observe=metrics.analyses.observe
+        )
         stack.push_async_callback(analyser.aclose)
         scheduler = AsyncIOScheduler()
         rounds = DueTokenJob(
@@ -138,6 +147,13 @@ async def run_service(
                 trades=trades,
             )
 
+        metrics.read_from(
+            FollowerCollector(chains, statuses),
+            AnalyserCollector(analyser, examiner),
+            QueueCollector(store, [chain for chain, _ in clients], now_s=time.time),
+            StoreFilesCollector(StoreFiles(prefix=settings.store), settings.ledger),
+        )
+        stack.enter_context(_served_apart(metrics, settings))
         trades = StoredTrades(
             store, lambda chain: anchor_prices(chain, memories[chain.slug].recall_native_usd())
         )
@@ -162,6 +178,9 @@ async def run_service(
                 read_price=read_price,
                 prefill=prefill,
                 read_states=lambda: _follow_states([chain for chain, _ in clients], statuses),
+                read_store_state=partial(store_state, store, ledger),
+                metrics=None if settings.metrics.address else metrics,
+                metrics_token=settings.metrics_token,
             )
         )
         listening: asyncio.Future[int] = asyncio.get_running_loop().create_future()
@@ -181,9 +200,23 @@ async def run_service(
                 group.create_task(_keep_up(chain, client, store, settings.indexer, stop))
             group.create_task(_enter_stored_reports(store, stop))
             group.create_task(
-                keep_compacting([chain for chain, _ in clients], store, settings.indexer, stop=stop)
+                keep_compacting(
+                    [chain for chain, _ in clients],
+                    store,
+                    settings.indexer,
+                    stop=stop,
+                    observe=metrics.compaction.observe,
+                )
             )
             group.create_task(serve(app, host=host, port=port, stop=stop, listening=listening))
+
+
+def _served_apart(
+    metrics: ServiceMetrics, settings: Settings
+) -> AbstractContextManager[int | None]:
+    """Serve the metrics at an address of their own, where one is set."""
+    address = settings.metrics.address
+    return serving_metrics(metrics, address) if address else nullcontext()
 
 
 def _announce(host: str, port: int, chains: list[Chain], announce: Callable[[int], None]) -> None:
@@ -240,14 +273,19 @@ async def _enter_stored_reports(store: Store, stop: asyncio.Event) -> None:
 
 
 async def _connect_all(
-    stack: AsyncExitStack, chains: tuple[Chain, ...], settings: Settings
+    stack: AsyncExitStack, chains: tuple[Chain, ...], settings: Settings, metrics: ServiceMetrics
 ) -> list[tuple[Chain, RpcClient]]:
     """Connect the clients of all chains whose nodes serve them. Raises ConfigError when there is
     none."""
     clients = []
     for chain in chains:
         try:
-            client = await RpcClient.connect(settings.rpc_urls[chain.id], chain.id, settings.rpc)
+            client = await RpcClient.connect(
+                settings.rpc_urls[chain.id],
+                chain.id,
+                settings.rpc,
+                observe=metrics.node_observer(chain.slug),
+            )
         except UpstreamError as error:
             _LOG.error("chain left out", chain=chain.slug, why=str(error))
             continue
@@ -276,20 +314,8 @@ def newest_of(chain: Chain, statuses: Mapping[int, FollowStatus]) -> BlockRef | 
 async def _follow_states(
     chains: list[Chain], statuses: Mapping[int, FollowStatus]
 ) -> tuple[ChainState, ...]:
-    return tuple(_state_of(chain.slug, statuses.get(chain.id)) for chain in chains)
-
-
-def _state_of(slug: str, status: FollowStatus | None) -> ChainState:
-    if status is None:
-        return ChainState(chain=slug, is_ready=False, head=None, tip=None, reason="starting")
-    fresh = time.time() - status.updated_at_s < _STALE_AFTER_S
-    return ChainState(
-        chain=slug,
-        is_ready=fresh and status.tip is not None,
-        head=status.head.number if status.head else None,
-        tip=status.tip.number if status.tip else None,
-        reason=status.last_error or ("" if fresh else "the tip has not moved for a while"),
-    )
+    now_s = time.time()
+    return tuple(chain_state(chain, statuses.get(chain.id), now_s=now_s) for chain in chains)
 
 
 def clock_of(chain: Chain, status: FollowStatus | None) -> ContractClock | None:
@@ -300,7 +326,7 @@ def clock_of(chain: Chain, status: FollowStatus | None) -> ContractClock | None:
     """
     if chain.clock != "own" or status is None or status.head is None:
         return None
-    if time.time() - status.updated_at_s > _STALE_AFTER_S:
+    if not is_fresh(status, now_s=time.time()):
         return None
     head = status.head
     return ContractClock(

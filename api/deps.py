@@ -5,6 +5,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Protocol
 
 import msgspec
+from prometheus_client import REGISTRY
+from prometheus_client.registry import Collector
 
 from analysis.market.token_price import TokenPrice
 from analysis.pipeline.analyser import KnownReport
@@ -55,6 +57,15 @@ class ChainState(msgspec.Struct, frozen=True, kw_only=True):
     """Why it is not ready. Empty: it is."""
 
 
+class StoreState(msgspec.Struct, frozen=True, kw_only=True):
+    """Whether the service's own files can be used."""
+
+    is_ready: bool
+    """Store and ledger answer, and their disk has room."""
+    reason: str = ""
+    """Why it is not ready. Empty: it is."""
+
+
 class Prefill(msgspec.Struct, frozen=True, kw_only=True):
     """What the API browser is opened with, so that a call needs one click. For a demo alone:
     whoever opens the page can read the key."""
@@ -96,6 +107,12 @@ class ApiDeps(msgspec.Struct, frozen=True, kw_only=True):
     """None: callers of the API browser type their own key."""
     read_states: Callable[[], Awaitable[tuple[ChainState, ...]]]
     """Returns the state of every served chain."""
+    read_store_state: Callable[[], StoreState] = lambda: StoreState(is_ready=True)
+    """Looks whether the files can be used. Blocks."""
+    metrics: Collector | None = REGISTRY
+    """What GET /metrics shows. None: it is not served here."""
+    metrics_token: Secret | None = None
+    """Bearer token of GET /metrics. None: it needs none."""
     read_price: Callable[[str, Report], Awaitable[TokenPrice | None]] | None = None
     """Returns the price of the report's token on a chain, by slug. None: prices are not looked
     up."""

@@ -2,9 +2,12 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, get_args, get_type_hints
+from typing import Annotated, Any, get_args, get_type_hints
 
 import msgspec
+
+Positive = Annotated[int, msgspec.Meta(ge=1)]
+NonNegativeSeconds = Annotated[float, msgspec.Meta(gt=0)]
 
 
 class Setting(msgspec.Struct, frozen=True):

@@ -12,17 +12,17 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from config.external_settings import MarketDataSettings, SourceSettings
 from config.setting import SettingRow, rows_of
 from config.settings_model import (
     AnalysisSettings,
     ApiSettings,
     IndexerSettings,
-    MarketDataSettings,
+    MetricsSettings,
     PublicSettings,
     RpcSettings,
     Settings,
     SignInSettings,
-    SourceSettings,
     SqlSettings,
 )
 from config.sign_in import load_oidc_client
@@ -68,6 +68,7 @@ class _Files(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     api: ApiSettings
     public: PublicSettings
     sql: SqlSettings
+    metrics: MetricsSettings
 
 
 def load_settings(env: Mapping[str, str]) -> Settings:
@@ -116,12 +117,25 @@ def load_settings(env: Mapping[str, str]) -> Settings:
         api=files.api,
         public=files.public,
         sql=files.sql,
+        metrics=files.metrics,
+        metrics_token=_metrics_token(env, files.metrics),
     )
 
 
 def _secret(env: Mapping[str, str], name: str) -> Secret | None:
     text = env.get(name)
     return Secret(text) if text else None
+
+
+def _metrics_token(env: Mapping[str, str], metrics: MetricsSettings) -> Secret | None:
+    token = _secret(env, "ASSAY_METRICS_TOKEN")
+    if token and metrics.address:
+        raise ConfigError(
+            source=ENVIRONMENT,
+            key="ASSAY_METRICS_TOKEN",
+            reason="guards /metrics at the API's address, but metrics.address names one of its own",
+        )
+    return token
 
 
 def _overlay(env: Mapping[str, str]) -> Path | None:

@@ -5,13 +5,11 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from config.setting import Setting
+from config.external_settings import MarketDataSettings, SourceSettings
+from config.setting import NonNegativeSeconds, Positive, Setting
 from config.sign_in import OidcClient
 from core.rpc.limits import RpcLimits
 from core.secret import Secret, mask_url
-
-Positive = Annotated[int, msgspec.Meta(ge=1)]
-NonNegativeSeconds = Annotated[float, msgspec.Meta(gt=0)]
 
 
 class RpcSettings(RpcLimits, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -148,60 +146,6 @@ class AnalysisSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown
     ] = False
 
 
-class MarketDataSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Settings of market-data services."""
-
-    aggregator: Annotated[
-        Literal["dexscreener", "defillama"],
-        Setting("Who is asked for prices first: dexscreener or defillama"),
-    ] = "dexscreener"
-    dexscreener_url: Annotated[str, Setting("Base address of DexScreener; empty: not asked")] = (
-        "https://api.dexscreener.com"
-    )
-    dexscreener_per_minute: Annotated[
-        Positive, Setting("Requests a minute that DexScreener allows")
-    ] = 300
-    geckoterminal_url: Annotated[
-        str, Setting("Base address of GeckoTerminal; empty: not asked")
-    ] = "https://api.geckoterminal.com/api/v2"
-    geckoterminal_per_minute: Annotated[
-        Positive, Setting("Requests a minute that GeckoTerminal allows")
-    ] = 30
-    defillama_url: Annotated[
-        str, Setting("Base address of DefiLlama's prices; empty: not asked")
-    ] = "https://coins.llama.fi"
-    defillama_per_minute: Annotated[
-        Positive, Setting("Requests a minute that DefiLlama allows")
-    ] = 300
-    timeout_s: Annotated[
-        NonNegativeSeconds, Setting("Seconds one request to a market-data service may take")
-    ] = 3.0
-    cache_s: Annotated[
-        NonNegativeSeconds, Setting("Seconds an answer of a market-data service is used again")
-    ] = 30.0
-
-
-class SourceSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Settings of the services for verified contract sources."""
-
-    sourcify_url: Annotated[
-        str, Setting("Base address of Sourcify, which knows verified sources; empty: not asked")
-    ] = "https://sourcify.dev/server"
-    sourcify_per_minute: Annotated[Positive, Setting("Requests a minute to Sourcify")] = 120
-    etherscan_url: Annotated[
-        str, Setting("Base address of Etherscan's API, asked where there is a key for it")
-    ] = "https://api.etherscan.io/v2/api"
-    etherscan_per_minute: Annotated[
-        Positive, Setting("Requests a minute that the Etherscan plan allows")
-    ] = 180
-    timeout_s: Annotated[
-        NonNegativeSeconds, Setting("Seconds one request for a verified source may take")
-    ] = 4.0
-    cache_s: Annotated[
-        NonNegativeSeconds, Setting("Seconds what a source service said is used again")
-    ] = 3600.0
-
-
 SettingOrigin = Annotated[str, msgspec.Meta(pattern=r"^(\*|https?://[^/\s]+)$")]
 """A site's origin as browsers send it, or * for all."""
 
@@ -274,6 +218,19 @@ class PublicSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
             "twentieth of them within a minute"
         ),
     ] = 600
+
+
+class MetricsSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Settings of the metrics for Prometheus."""
+
+    address: Annotated[
+        str,
+        msgspec.Meta(pattern=r"^$|^(\[[0-9a-fA-F:]+\]|[^\s:/]+):[0-9]{1,5}$"),
+        Setting(
+            "Where `GET /metrics` is answered instead of at the API's address, host:port; "
+            "empty: at the API's"
+        ),
+    ] = ""
 
 
 class SignInSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -369,6 +326,15 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """None: nobody can sign in; keys are created with the command line."""
     sign_in: SignInSettings
     sql: SqlSettings
+    metrics: MetricsSettings
+    metrics_token: Annotated[
+        Secret | None,
+        Setting(
+            "Bearer token that `GET /metrics` at the API's address asks for; without it none",
+            env="ASSAY_METRICS_TOKEN",
+        ),
+    ] = None
+    """None: GET /metrics needs no token."""
 
     @property
     def ledger(self) -> Path:

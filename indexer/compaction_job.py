@@ -2,14 +2,16 @@
 
 import asyncio
 import contextlib
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 
+import msgspec
 import structlog
 
 from config.chains import Chain
 from config.settings_model import IndexerSettings
 from core.errors import StoreError
-from sql.lake.compaction import CompactionRequest, bounds_of
+from sql.lake.compaction import CompactionRequest, CompactionResult, bounds_of
 from sql.lake.compaction_runner import run_compaction
 from sql.store import Store
 
@@ -19,19 +21,34 @@ _EVERY_S = 300.0
 _log = structlog.get_logger(__name__)
 
 
+class CompactionRound(msgspec.Struct, frozen=True, kw_only=True):
+    """One round of upkeep of the lake."""
+
+    seconds: float
+    result: CompactionResult | None
+    """None: it failed, and the next round goes on with what is left."""
+
+
 async def keep_compacting(
-    chains: Sequence[Chain], store: Store, settings: IndexerSettings, *, stop: asyncio.Event
+    chains: Sequence[Chain],
+    store: Store,
+    settings: IndexerSettings,
+    *,
+    stop: asyncio.Event,
+    observe: Callable[[CompactionRound], None] = lambda _: None,
 ) -> None:
     """Compact the store until `stop` is set; a round under way is ended then, and resumed by the
     next service.
 
-    Faults are logged and tried again with the next round; it raises none of them.
+    Faults are logged and tried again with the next round; it raises none of them. `observe`: told
+    of every round that was not ended.
     """
     request = CompactionRequest(chains=tuple(bounds_of(chain.id, settings) for chain in chains))
     while not stop.is_set():
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(stop.wait(), _EVERY_S)
             return
+        started_s = time.perf_counter()
         try:
             result = await asyncio.to_thread(
                 run_compaction, store.path, request, is_stopped=stop.is_set
@@ -40,6 +57,10 @@ async def keep_compacting(
             # The log may be on the disk that is full.
             with contextlib.suppress(OSError):
                 _log.error("compaction put off", reason=str(error))
+            observe(CompactionRound(seconds=time.perf_counter() - started_s, result=None))
             continue
-        if result is not None and result.moved_rows:
+        if result is None:
+            return
+        observe(CompactionRound(seconds=time.perf_counter() - started_s, result=result))
+        if result.moved_rows:
             _log.info("moved to the lake", rows=result.moved_rows, merged=result.merged_files)

@@ -20,7 +20,7 @@ from core.rpc.backoff import backoff_s
 from core.rpc.client import RpcClient
 from core.rpc.failures import RangeRefusedError
 from indexer.follower import Follower
-from indexer.follower_status import FollowStatus, Publish
+from indexer.follower_status import FollowStatus, FollowTotals, Publish
 from indexer.heads import HeadFeed
 from sql.store import Store
 
@@ -57,7 +57,7 @@ async def follow(
                     break
                 watch.note_head(head.ref, follower.tip)
                 async for tip in follower.advance(head):
-                    watch.note_tip(tip)
+                    watch.note_tip(tip, follower.totals)
                     if stop.is_set():
                         break
                 at_once = False
@@ -82,9 +82,9 @@ class _Watch:
         """Record the node's head."""
         self._change(head=head, tip=tip)
 
-    def note_tip(self, tip: BlockRef | None) -> None:
-        """Record our tip after a step forwards or backwards."""
-        self._change(tip=tip, updated_at_s=time.time())
+    def note_tip(self, tip: BlockRef | None, totals: FollowTotals) -> None:
+        """Record our tip, and all that was done, after a step forwards or backwards."""
+        self._change(tip=tip, totals=totals, updated_at_s=time.time())
 
     def note_success(self, tip: BlockRef | None) -> None:
         """Record that our tip is level with the head."""

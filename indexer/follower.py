@@ -9,6 +9,7 @@ follow.py.
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 
+import msgspec
 import structlog
 
 from config.chains import Chain
@@ -17,6 +18,7 @@ from core.errors import InternalError, UpstreamError
 from core.primitives import BlockRef, Hash32
 from core.rpc.client import RpcClient
 from core.rpc.headers import Header
+from indexer.follower_status import FollowTotals
 from indexer.ingest import FOLLOW, Ingest, WrittenSpan
 from indexer.log_reader import LogReader
 from indexer.reads import BlockSpan, fetch_header, fetch_headers, fetch_headers_at, join_pieces
@@ -58,7 +60,9 @@ class Follower:
         """Lowest block that may be unwound; the one below is held, unless we began here."""
         self._final_tip = -1
         self._confirmed_head: Hash32 | None = None
+        self._is_unwinding = False
         self.is_loaded = False
+        self.totals = FollowTotals()
 
     @property
     def tip(self) -> BlockRef | None:
@@ -180,6 +184,12 @@ class Follower:
             self._window[header.number] = header.ref
         self._forget_below(keep_from)
         self._next = piece.last + 1
+        self._is_unwinding = False
+        self.totals = msgspec.structs.replace(
+            self.totals,
+            blocks=self.totals.blocks + piece.last - piece.first + 1,
+            written=self.totals.written.plus(written),
+        )
         self._log.debug(
             "ingested",
             first=piece.first,
@@ -231,6 +241,12 @@ class Follower:
         self._log.info("reorganised away", block=block.number, hash=block.hash)
         self._window.pop(block.number, None)
         self._next = block.number
+        self.totals = msgspec.structs.replace(
+            self.totals,
+            reorgs=self.totals.reorgs + (not self._is_unwinding),
+            unwound_blocks=self.totals.unwound_blocks + 1,
+        )
+        self._is_unwinding = True
         return True
 
     async def _check_final(self) -> None:

@@ -5,6 +5,19 @@ from collections.abc import Callable
 import msgspec
 
 from core.primitives import BlockRef
+from indexer.ingest import WrittenSpan
+
+
+class FollowTotals(msgspec.Struct, frozen=True, kw_only=True):
+    """What a follower has done since it was started."""
+
+    blocks: int = 0
+    """Blocks stored."""
+    written: WrittenSpan = WrittenSpan()
+    """Their logs and rows."""
+    reorgs: int = 0
+    unwound_blocks: int = 0
+    """Blocks taken back in reorgs."""
 
 
 class FollowStatus(msgspec.Struct, frozen=True, kw_only=True):
@@ -17,6 +30,7 @@ class FollowStatus(msgspec.Struct, frozen=True, kw_only=True):
     """Our newest block. None: nothing ingested yet."""
     updated_at_s: float = 0.0
     """Unix seconds of the last time we were level with the head, or came closer to it."""
+    totals: FollowTotals = FollowTotals()
     last_error: str | None = None
     """Current error, in words. None: there is none."""
 

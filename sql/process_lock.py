@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -9,14 +10,16 @@ from pathlib import Path
 from core.errors import StoreError
 
 _LONGEST_PID = 20
+_LOOK_EVERY_S = 0.1
 
 
 @contextmanager
-def held_alone(path: Path, *, store: Path, doing: str) -> Iterator[None]:
-    """Hold a lock that nobody waits for; it ends with this process.
+def held_alone(path: Path, *, store: Path, doing: str, within_s: float = 0.0) -> Iterator[None]:
+    """Hold a lock; it ends with this process.
 
-    `doing` completes "another process" in the error. Raises StoreError about the store, also when
-    another process holds the lock: with that process's number.
+    `doing` completes "another process" in the error. `within_s`: how long to wait for that process.
+    Raises StoreError about the store, also when another process still holds the lock then: with
+    that process's number.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -25,7 +28,7 @@ def held_alone(path: Path, *, store: Path, doing: str) -> Iterator[None]:
         raise StoreError(path=str(path), reason=str(error)) from error
     try:
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            _lock(descriptor, within_s)
         except BlockingIOError as error:
             owner = os.pread(descriptor, _LONGEST_PID, 0).decode(errors="replace")
             reason = f"another process {doing} (process {owner})"
@@ -35,3 +38,16 @@ def held_alone(path: Path, *, store: Path, doing: str) -> Iterator[None]:
         yield
     finally:
         os.close(descriptor)
+
+
+def _lock(descriptor: int, within_s: float) -> None:
+    until_s = time.monotonic() + within_s
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() >= until_s:
+                raise
+            time.sleep(_LOOK_EVERY_S)
+        else:
+            return

@@ -1,8 +1,12 @@
 """Scheduling shared by background jobs: a job for each chain."""
 
+import logging
 from collections.abc import Awaitable, Callable, Iterable
 
 from apscheduler.schedulers.asyncio import AsyncIOScheduler
+
+# It warns of every round left out because the last one is not over, which is how it is meant.
+logging.getLogger("apscheduler.scheduler").setLevel(logging.ERROR)
 
 
 def schedule_by_chain(

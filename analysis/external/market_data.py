@@ -10,7 +10,7 @@ from analysis.external import defillama, dexscreener, geckoterminal
 from analysis.external.dexscreener import BackedPrice, PoolFigures
 from analysis.external.host import HttpService
 from config.chains import Chain
-from config.settings_model import MarketDataSettings
+from config.external_settings import MarketDataSettings
 from core.errors import UpstreamError
 from core.primitives import Address, Hash32
 

@@ -8,7 +8,7 @@ import msgspec
 import structlog
 
 from analysis.external.host import HttpService
-from config.settings_model import SourceSettings
+from config.external_settings import SourceSettings
 from core.errors import UpstreamError
 from core.primitives import Address
 from core.secret import Secret

@@ -5,9 +5,10 @@ the report before it is stored. Bounds: concurrent runs per chain, runs in all, 
 """
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Protocol
+from typing import Literal, Protocol
 
 import msgspec
 import structlog
@@ -34,6 +35,21 @@ class KnownReport(msgspec.Struct, frozen=True, kw_only=True):
     """True if a request gets that report, and causes no analysis."""
     is_running: bool
     """True if a request waits for an analysis that is under way, and causes none."""
+
+
+AnalysisOutcome = Literal["settled", "refused", "node_failed", "failed"]
+"""settled: a report. refused: not admitted as a token. node_failed: a node did not answer, or not
+in time. failed: a fault of ours."""
+
+
+class AnalysisEnd(msgspec.Struct, frozen=True, kw_only=True):
+    """One analysis that has ended."""
+
+    chain: str
+    """Slug."""
+    outcome: AnalysisOutcome
+    seconds: float
+    """From its start, not from the request: it may have waited for a slot before."""
 
 
 class ReportStorage(Protocol):
@@ -86,7 +102,10 @@ class Analyser:
         shelf: ReportStorage,
         settings: AnalysisSettings,
         now_s: Callable[[], float],
+        observe: Callable[[AnalysisEnd], None] = lambda _: None,
     ) -> None:
+        """`observe`: told of every analysis that ends, unless it is cancelled."""
+        self._observe = observe
         self._scanners = scanners
         self._shelf = shelf
         self._settings = settings
@@ -136,6 +155,11 @@ class Analyser:
         run = self._join(chain, self._scanners[chain], token, redecompile=False)
         await asyncio.shield(run.task)
         return run.outcome.result()
+
+    @property
+    def unfinished(self) -> int:
+        """Return the number of analyses that wait or are under way."""
+        return len(self._runs)
 
     async def aclose(self) -> None:
         """Cancel every run and wait for its end."""
@@ -208,10 +232,13 @@ class Analyser:
         """Run the analysis, set the outcome and store it. An unsettled report is stored only if the
         run ends with an error."""
         async with self._slots[chain]:
+            started_s = time.perf_counter()
+            outcome: AnalysisOutcome = "settled"
             try:
                 report = await self._scan(scanner, token, run, redecompile=redecompile)
             except Exception as error:  # noqa: BLE001 - told to all who wait
                 run.outcome.set_exception(error)
+                outcome = _outcome_of(error)
                 if isinstance(error, TokenRefusedError):
                     await self._refuse(scanner.chain_id, token, error)
                 elif run.latest is not None:
@@ -219,6 +246,8 @@ class Analyser:
             else:
                 run.outcome.set_result(report)
                 await self._keep(report)
+            seconds = time.perf_counter() - started_s
+            self._observe(AnalysisEnd(chain=chain, outcome=outcome, seconds=seconds))
 
     async def _scan(
         self, scanner: Scanner, token: Address, run: _Run, *, redecompile: bool
@@ -244,6 +273,16 @@ class Analyser:
         refusal = RefusalRow(code=error.code, reason=error.reason, refused_at_s=int(self._now_s()))
         with _kept_going(chain_id, token):
             await self._shelf.refuse(chain_id, token, refusal)
+
+
+def _outcome_of(error: Exception) -> AnalysisOutcome:
+    match error:
+        case TokenRefusedError():
+            return "refused"
+        case UpstreamError():
+            return "node_failed"
+        case _:
+            return "failed"
 
 
 @contextmanager

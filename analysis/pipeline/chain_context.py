@@ -6,6 +6,7 @@ import msgspec
 
 from analysis.external.connect import ExternalServices
 from analysis.pipeline.chain_memory import ChainMemory
+from analysis.pipeline.stages import StageObserver
 from analysis.reads.block_reader import BlockReader
 from analysis.reads.chain_reads import ContractRead
 from analysis.reads.indexed_facts import FactsIndex
@@ -33,6 +34,8 @@ class ChainContext(msgspec.Struct, frozen=True, kw_only=True):
     static_results: StaticResultCache = msgspec.field(default_factory=StaticResultCache)
     """Shared by all chains of a service."""
     capabilities: NodeCapabilities = msgspec.field(default_factory=NodeCapabilities)
+    observe_stage: StageObserver | None = None
+    """None: nobody times the stages of analyses."""
     memory: ChainMemory = msgspec.field(default_factory=ChainMemory)
 
     def reader(

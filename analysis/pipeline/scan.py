@@ -83,7 +83,7 @@ async def scan(
     Raises TokenRefusedError for a token that is not admitted, UpstreamError when the node fails.
     """
     state = TokenScan(context, token, redecompile=redecompile)
-    async with running(STAGES, state) as finished:
+    async with running(STAGES, state, observe=context.observe_stage) as finished:
         await finished("first report")
         yield state.first_report
         await finished("settled report")

@@ -1,6 +1,7 @@
 """Stages: named steps of one job, each started as soon as the steps that it needs are done."""
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Generic, TypeVar
@@ -8,6 +9,9 @@ from typing import Generic, TypeVar
 import msgspec
 
 State = TypeVar("State")
+
+StageObserver = Callable[[str, float], None]
+"""Receives the name of a stage and the seconds from its start to its end."""
 
 
 class Stage(msgspec.Struct, Generic[State], frozen=True, kw_only=True):
@@ -37,14 +41,17 @@ def round_trips(stages: Sequence[Stage[State]]) -> dict[int, tuple[str, ...]]:
 
 @asynccontextmanager
 async def running(
-    stages: Sequence[Stage[State]], state: State
+    stages: Sequence[Stage[State]], state: State, *, observe: StageObserver | None = None
 ) -> AsyncIterator[Callable[[str], Awaitable[None]]]:
     """Run the stages; yield a function that waits for the stage of a name, and raises what it, or a
-    stage that it needs, has raised. What still runs at the end of the block is cancelled."""
+    stage that it needs, has raised. What still runs at the end of the block is cancelled.
+
+    `observe`: told of every stage that has ended without an error.
+    """
     tasks: dict[str, asyncio.Task[None]] = {}
     for stage in stages:
         needed = [tasks[name] for name in stage.needs]
-        tasks[stage.name] = asyncio.create_task(_run_after(needed, stage, state))
+        tasks[stage.name] = asyncio.create_task(_run_after(needed, stage, state, observe))
 
     async def finished(name: str) -> None:
         await tasks[name]
@@ -58,7 +65,13 @@ async def running(
 
 
 async def _run_after(
-    needed: Sequence[asyncio.Task[None]], stage: Stage[State], state: State
+    needed: Sequence[asyncio.Task[None]],
+    stage: Stage[State],
+    state: State,
+    observe: StageObserver | None,
 ) -> None:
     await asyncio.gather(*needed)
+    started_s = time.perf_counter()
     await stage.run(state)
+    if observe is not None:
+        observe(stage.name, time.perf_counter() - started_s)

@@ -7,9 +7,10 @@ interpreter lock and delay requests.
 
 import asyncio
 import os
+from collections import Counter
 from concurrent.futures import Executor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from typing import Final, Protocol
+from typing import Final, Literal, Protocol
 
 import msgspec
 import structlog
@@ -33,6 +34,8 @@ _SMALL: Final = 256
 and analysing one is as fast as a lookup; their logic is in the target's code."""
 
 _MOST_PROCESSES: Final = 4
+
+LookupResult = Literal["memory", "stored", "analysed"]
 
 
 class StoredResults(Protocol):
@@ -73,6 +76,8 @@ class StaticResultCache:
         self._workers = self._new_workers()
         self._recent = LRUCache[bytes, CodeAnalysis](_MOST_IN_MEMORY)
         self._under_way = SingleFlight[bytes, CodeAnalysis]()
+        self.lookups = Counter[LookupResult]()
+        """How many codes were found where, since the start."""
 
     async def analyse(self, code: bytes, *, anew: bool = False) -> CodeAnalysis:
         """Return the analysis of the code. `anew`: analyse again, and replace cached results.
@@ -82,6 +87,7 @@ class StaticResultCache:
         stripped = strip_metadata(code)
         known = None if anew else self._recent.get(stripped)
         if known is not None:
+            self.lookups["memory"] += 1
             return known
         return await self._under_way.run(
             stripped, lambda: self._find(stripped, anew=anew), anew=anew
@@ -103,6 +109,7 @@ class StaticResultCache:
     async def _find(self, stripped: bytes, *, anew: bool) -> CodeAnalysis:
         is_kept = len(stripped) > _SMALL
         found = await self._read(hash_of(stripped)) if is_kept and not anew else None
+        self.lookups["analysed" if found is None else "stored"] += 1
         if found is None:
             found = await self._analyse(stripped) or unanalysed(stripped)
             if is_kept and not found.is_timed_out:

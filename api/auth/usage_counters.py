@@ -10,6 +10,7 @@ from collections.abc import Callable
 from weakref import WeakValueDictionary
 
 import structlog
+from prometheus_client import Counter
 
 from core.errors import StoreError
 from sql.ledger import Calls, Ledger, Usage, utc_day
@@ -31,6 +32,9 @@ MOST_UNSEEN_S = 2.0
 """Cached keys are trusted this long after the last read of changes."""
 
 _DAY_S = 86_400
+
+_VISITS = Counter("assay_api_ledger_visits", "Visits to the ledger of keys and usage", ["result"])
+_WRITTEN = Counter("assay_api_ledger_calls", "Counted calls written to the ledger")
 
 _log = structlog.get_logger(__name__)
 
@@ -195,7 +199,9 @@ class UsageCounters:
             self._visit = None
             if self._waiting_since is not None:
                 self._plan_visit()
+        _VISITS.labels("failed" if usages is None else "ok").inc()
         if usages is not None:
+            _WRITTEN.inc(sum(calls.calls for calls in batch))
             self._visited_at = began_at
             self._take_over(usages, utc_day(now_s))
 

@@ -1,13 +1,18 @@
 """GET /health, /ready and /metrics: liveness, readiness and Prometheus metrics."""
 
-from typing import Any
+import asyncio
+import hmac
+from typing import Any, Final
 
 from litestar import Request, Response, get
+from litestar.exceptions import NotAuthorizedException, NotFoundException
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
-from api.deps import ApiDeps, ChainState
+from api.deps import ApiDeps, ChainState, StoreState
 from api.formats.shape_building import Shape
 from api.openapi.responses import documented
+
+_STORE_WITHIN_S: Final = 2.0
 
 
 class Health(Shape, frozen=True, kw_only=True):
@@ -18,12 +23,14 @@ class Health(Shape, frozen=True, kw_only=True):
 
 
 class Readiness(Shape, frozen=True, kw_only=True):
-    """Whether every served chain is being followed."""
+    """Whether the service can be relied on now."""
 
     ready: bool
-    """Every served chain is being followed."""
+    """Every served chain is being followed, and the store is ready."""
     chains: tuple[ChainState, ...]
     """The served chains."""
+    store: StoreState
+    """The service's own files."""
 
 
 @get(
@@ -41,22 +48,44 @@ async def get_health() -> Health:
 @get(
     "/ready",
     operation_id="getReady",
-    summary="Every served chain is followed",
+    summary="Every served chain is followed, and the store can be used",
     tags=["status"],
     responses={
-        200: documented(Readiness, "All of them are"),
-        503: documented(Readiness, "At least one is not"),
+        200: documented(Readiness, "They are, and it can"),
+        503: documented(Readiness, "A chain is not, or the store cannot"),
     },
 )
 async def get_ready(request: Request[Any, Any, Any]) -> Response[Readiness]:
-    """503 while a served chain has no answering node or is behind."""
+    """503 while a served chain has no answering node, stands still or is behind, and while the
+    store cannot be read or its disk is full."""
     deps: ApiDeps = request.app.state.deps
     states = await deps.read_states()
-    ready = all(state.is_ready for state in states)
-    return Response(Readiness(ready=ready, chains=states), status_code=200 if ready else 503)
+    store = await _store_state(deps)
+    ready = store.is_ready and all(state.is_ready for state in states)
+    return Response(
+        Readiness(ready=ready, chains=states, store=store), status_code=200 if ready else 503
+    )
+
+
+async def _store_state(deps: ApiDeps) -> StoreState:
+    try:
+        async with asyncio.timeout(_STORE_WITHIN_S):
+            return await asyncio.to_thread(deps.read_store_state)
+    except TimeoutError:
+        return StoreState(is_ready=False, reason=f"no answer within {_STORE_WITHIN_S:g} s")
 
 
 @get("/metrics", include_in_schema=False)
-async def get_metrics() -> Response[bytes]:
+async def get_metrics(request: Request[Any, Any, Any]) -> Response[bytes]:
     """Prometheus text format."""
-    return Response(generate_latest(), headers={"Content-Type": CONTENT_TYPE_LATEST})
+    deps: ApiDeps = request.app.state.deps
+    if deps.metrics is None:
+        raise NotFoundException
+    if deps.metrics_token is not None:
+        given = request.headers.get("authorization", "")
+        wanted = f"Bearer {deps.metrics_token.value}"
+        if not hmac.compare_digest(given.encode(), wanted.encode()):
+            raise NotAuthorizedException(headers={"WWW-Authenticate": "Bearer"})
+    # Collectors read the store.
+    text = await asyncio.to_thread(generate_latest, deps.metrics)
+    return Response(text, headers={"Content-Type": CONTENT_TYPE_LATEST})

@@ -10,6 +10,7 @@ from itertools import count
 
 import msgspec
 import structlog
+from prometheus_client import Counter, Gauge
 
 from analysis.token.admission import admit_address
 from api.deps import ApiDeps
@@ -57,6 +58,10 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True):
     def token(self) -> TokenKey:
         """Return the key of its token."""
         return self.chain, self.address
+
+
+_LOOKUPS = Counter("assay_api_token_lookups", "Tokens looked up in the cache", ["result"])
+_HELD = Gauge("assay_api_token_cache_bytes", "Memory of cached tokens and their answers")
 
 
 class KnownSnapshot(msgspec.Struct, frozen=True, kw_only=True):
@@ -179,6 +184,7 @@ class Answers:
         """Return the cached token, or analyse it. Raises UpstreamError, InternalError,
         TimeoutError, which are not cached."""
         token = None if ask.recomputes else self._cache.get(ask.token)
+        _LOOKUPS.labels("missed" if token is None else "hit").inc()
         return token or await self._analyses.run(ask, lambda: self._analyse(ask))
 
     async def _analyse(self, ask: Ask) -> CachedToken:
@@ -195,7 +201,9 @@ class Answers:
             found = error
         until_s = self._deps.monotonic_s() + keep_s
         made = CachedToken(found, started_as=started_as, until_s=until_s)
-        return self._cache.put(ask.token, made)
+        kept = self._cache.put(ask.token, made)
+        _HELD.set(self._cache.held_bytes)
+        return kept
 
     async def _report(self, ask: Ask) -> Report:
         """Return the report; the analysis goes on where it takes too long. Raises TimeoutError."""

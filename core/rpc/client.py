@@ -20,6 +20,7 @@ from core.primitives import BlockRef
 from core.rpc.backoff import SleepClock, SystemClock, backoff_s
 from core.rpc.endpoint import Endpoint
 from core.rpc.exchange import RpcQuestion, exchange
+from core.rpc.exchange_report import ExchangeObserver
 from core.rpc.failures import (
     AnswerTimeoutError,
     AnswerTooLargeError,
@@ -79,10 +80,12 @@ class RpcClient:
         settings: RpcLimits,
         *,
         clock: SleepClock | None = None,
+        observe: ExchangeObserver | None = None,
     ) -> Self:
         """Open the endpoints and check which chain they serve.
 
-        An endpoint that does not answer now is kept and checked when it does. Raises
+        An endpoint that does not answer now is kept and checked when it does. `observe`: told of
+        every exchange. Raises
         WrongChainError when every one that answers serves another chain and none is silent,
         ConfigError for an address that is not an HTTP or WebSocket URL.
         """
@@ -98,7 +101,10 @@ class RpcClient:
             for url, service in zip(urls, services, strict=True)
         ]
         client = cls(
-            [Endpoint(transport, max_batch=settings.max_batch) for transport in transports],
+            [
+                Endpoint(transport, max_batch=settings.max_batch, observe=observe)
+                for transport in transports
+            ],
             chain_id=chain_id,
             settings=settings,
             clock=clock,

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Iterable
 
 from core.rpc.backoff import backoff_s
+from core.rpc.exchange_report import ExchangeObserver
 from core.rpc.failures import RateLimitedError
 from core.rpc.transport import Transport
 
@@ -57,7 +58,9 @@ class EndpointHealth:
 class Endpoint:
     """A transport with its health and its known limits."""
 
-    def __init__(self, transport: Transport, *, max_batch: int) -> None:
+    def __init__(
+        self, transport: Transport, *, max_batch: int, observe: ExchangeObserver | None = None
+    ) -> None:
         self.transport = transport
         self.service = transport.service
         self.health = EndpointHealth()
@@ -69,6 +72,8 @@ class Endpoint:
         """End of its exclusion for serving another chain. None: it does not."""
         self.wrong_chain_id = 0
         """Chain id of the other chain that it last served."""
+        self.observe = observe
+        """None: nobody counts exchanges."""
         self.gate = asyncio.Semaphore(_SINGLES_AT_ONCE)
         self._lacking_until_s: dict[str, float] = {}
 

@@ -1,10 +1,12 @@
 """Exchange of a set of requests with one endpoint, in batches that the endpoint accepts."""
 
 import asyncio
+import time
 from collections.abc import Iterator, Sequence
 
 from core.errors import UpstreamError
 from core.rpc.endpoint import Endpoint
+from core.rpc.exchange_report import ExchangeReport, RequestResult, result_of
 from core.rpc.failures import (
     AnswerTooLargeError,
     BatchRefusedError,
@@ -115,10 +117,20 @@ async def _send(
         number = next(ids)
         first_id = first_id or number - offset
     numbers = range(first_id, first_id + len(part))
-    body = encode_requests([question.requests[index] for index in part], first_id=first_id)
+    requests = [question.requests[index] for index in part]
+    body = encode_requests(requests, first_id=first_id)
     async with endpoint.gate:
-        message = await endpoint.transport.exchange(body, ids=numbers)
-    answers = decode_answers(message, first_id=first_id, count=len(part), service=endpoint.service)
+        started_s = time.perf_counter()
+        try:
+            message = await endpoint.transport.exchange(body, ids=numbers)
+            answers = decode_answers(
+                message, first_id=first_id, count=len(part), service=endpoint.service
+            )
+        except UpstreamError as error:
+            _report(endpoint, requests, [result_of(error)] * len(part), started_s, (len(body), 0))
+            raise
+    results = [_result(answer) for answer in answers]
+    _report(endpoint, requests, results, started_s, (len(body), len(message)))
     passing: RpcFault | None = None
     for index, answer in zip(part, answers, strict=True):
         if isinstance(answer, RpcFault) and is_passing(answer):
@@ -127,3 +139,31 @@ async def _send(
             question.note(index, answer)
     if passing is not None:
         raise RateLimitedError(service=endpoint.service, reason=passing.message)
+
+
+def _result(answer: RpcAnswer) -> RequestResult:
+    if not isinstance(answer, RpcFault):
+        return "ok"
+    return "rate_limited" if is_passing(answer) else "error"
+
+
+def _report(
+    endpoint: Endpoint,
+    requests: Sequence[RpcRequest],
+    results: Sequence[RequestResult],
+    started_s: float,
+    sizes: tuple[int, int],
+) -> None:
+    """Tell the observer. `sizes`: bytes sent and received."""
+    if endpoint.observe is None:
+        return
+    methods = (request.method for request in requests)
+    endpoint.observe(
+        ExchangeReport(
+            service=endpoint.service,
+            results=tuple(zip(methods, results, strict=True)),
+            seconds=time.perf_counter() - started_s,
+            sent_bytes=sizes[0],
+            received_bytes=sizes[1],
+        )
+    )

@@ -1,8 +1,10 @@
 """A store between two processes, compared with the branch that it has come to."""
 
-from harness.fault_simulation.expected_rows import Fill, Reading
+from pathlib import Path
+
+from harness.fault_simulation.expected_rows import Differences, Fill, Reading
 from harness.fault_simulation.model_chain import ModelBlock, ModelChain
-from harness.fault_simulation.stored_rows import StoredRows
+from harness.fault_simulation.stored_rows import StoredRows, read_store
 from indexer.ingest import FOLLOW
 
 
@@ -55,3 +57,11 @@ def _joined(
     if is_abandoned and is_final and filled_to >= common:
         return None
     return followed if is_abandoned else model.canonical[: max(len(followed), filled_to + 1)]
+
+
+def branch_differences(path: Path, model: ModelChain) -> list[str]:
+    """How a store that nobody writes, and that was followed from block 0, differs from the branch
+    of its newest block. None where nothing is stored."""
+    stored = read_store(path)
+    reading = reading_between(stored, model, start=0)
+    return [] if reading is None else Differences(reading, stored).compare()

@@ -5,19 +5,17 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
-from contextlib import ExitStack, closing
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from random import Random
 from typing import IO
 
 import msgspec
 
-from harness.fault_simulation.branch_check import reading_between
-from harness.fault_simulation.expected_rows import Differences
+from harness.fault_simulation.branch_check import branch_differences
 from harness.fault_simulation.faulty_wire import NodeView
 from harness.fault_simulation.model_chain import ModelChain, world_of
-from harness.fault_simulation.stored_rows import read_store
 from harness.replay.answers import NodeAnswers
 from harness.replay.block_spool import BlockSpool
 from harness.replay.http_server import ReplayServer
@@ -38,13 +36,21 @@ class KillOutcome(msgspec.Struct, frozen=True, kw_only=True):
     differences: tuple[str, ...]
 
 
-def kill_followers(kills: int, seed: int) -> KillOutcome:
-    """Kill so many processes one after another on one store, while its chain grows and forks.
+class FollowedChain(msgspec.Struct, frozen=True, kw_only=True):
+    """A model chain behind a node, and room for stores that follow it."""
 
-    After each kill the store must hold a prefix of a branch that was canonical, each row once.
-    """
+    model: ModelChain
+    url: str
+    folder: Path
+    errors: IO[str]
+    """Where followers write what goes wrong."""
+    dice: Random
+
+
+@contextmanager
+def followed_chain(seed: int) -> Iterator[FollowedChain]:
+    """Yield a chain of 60 blocks and its node."""
     dice = Random(seed)  # noqa: S311 - chance, not secrecy
-    told: list[str] = []
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="assay-kills-")))
         spool = stack.enter_context(BlockSpool())
@@ -54,18 +60,30 @@ def kill_followers(kills: int, seed: int) -> KillOutcome:
         model.grow(60)
         server = stack.enter_context(ReplayServer({"/": NodeAnswers(NodeView(model))}))
         errors = stack.enter_context((folder / "errors").open("w+"))
+        yield FollowedChain(model=model, url=server.url(), folder=folder, errors=errors, dice=dice)
+
+
+def kill_followers(kills: int, seed: int) -> KillOutcome:
+    """Kill so many processes one after another on one store, while its chain grows and forks.
+
+    After each kill the store must hold a prefix of a branch that was canonical, each row once.
+    """
+    told: list[str] = []
+    with followed_chain(seed) as world:
+        model, url, folder, errors = world.model, world.url, world.folder, world.errors
         for at in range(1, kills + 1):
-            _live_and_die(server.url(), folder / "store", model, dice, errors)
-            found = _differences(folder / "store", model)
+            _live_and_die(url, folder / "store", model, world.dice, errors)
+            found = branch_differences(folder / "store", model)
             told.append(f"kill {at} at block {model.head.number}")
             if found:
                 return KillOutcome(kills=at, steps=tuple(told[-5:]), differences=tuple(found))
-        _come_level(server.url(), folder / "store", model, errors)
-        found = _differences(folder / "store", model)
+        come_level(url, folder / "store", model, errors)
+        found = branch_differences(folder / "store", model)
     return KillOutcome(kills=kills, steps=tuple(told[-5:]), differences=tuple(found))
 
 
-def _start(url: str, path: Path, errors: IO[str]) -> "subprocess.Popen[bytes]":
+def start_follower(url: str, path: Path, errors: IO[str]) -> "subprocess.Popen[bytes]":
+    """Start a process that follows and compacts until it is killed."""
     module = "harness.fault_simulation.following_child"
     words = [sys.executable, "-m", module, url, str(path), str(_WORLD), str(_FINALITY)]
     return subprocess.Popen(words, stderr=errors, stdout=subprocess.DEVNULL)
@@ -73,40 +91,47 @@ def _start(url: str, path: Path, errors: IO[str]) -> "subprocess.Popen[bytes]":
 
 def _live_and_die(url: str, path: Path, model: ModelChain, dice: Random, errors: IO[str]) -> None:
     """A process lives for a moment, while the chain goes on, and gets SIGKILL."""
-    process = _start(url, path, errors)
+    process = start_follower(url, path, errors)
     try:
         _wait_for_progress(path, model, process)
         until_s = time.monotonic() + dice.uniform(0.0, _LONGEST_S)
         while time.monotonic() < until_s:
-            if dice.random() < 0.2:
-                depth = dice.randint(1, _FINALITY)
-                kept = max(len(model.canonical) - depth, model.highest - _FINALITY + 1)
-                model.set_canonical(model.fork(kept, dice.randint(1, _FINALITY + 1)))
-            else:
-                model.grow(dice.randint(1, 3))
+            go_on(model, dice)
             time.sleep(dice.uniform(0.0, 0.1))
     finally:
         process.kill()
         process.wait()
 
 
+def go_on(model: ModelChain, dice: Random) -> None:
+    """Grow the chain, or have it take a part of its window back."""
+    if dice.random() < 0.2:
+        depth = dice.randint(1, _FINALITY)
+        kept = max(len(model.canonical) - depth, model.highest - _FINALITY + 1)
+        model.set_canonical(model.fork(kept, dice.randint(1, _FINALITY + 1)))
+    else:
+        model.grow(dice.randint(1, 3))
+
+
 def _wait_for_progress(path: Path, model: ModelChain, process: "subprocess.Popen[bytes]") -> None:
     """Until it has taken a block that it had not."""
     model.grow(1)
-    _wait(lambda: _tip_of(path) == model.head.hash, process)
+    wait_until(lambda: tip_of(path) == model.head.hash, process)
 
 
-def _come_level(url: str, path: Path, model: ModelChain, errors: IO[str]) -> None:
-    process = _start(url, path, errors)
+def come_level(url: str, path: Path, model: ModelChain, errors: IO[str]) -> None:
+    """Follow until the store has the head, then kill."""
+    process = start_follower(url, path, errors)
     try:
         model.grow(1)
-        _wait(lambda: _tip_of(path) == model.head.hash, process)
+        wait_until(lambda: tip_of(path) == model.head.hash, process)
     finally:
         process.kill()
         process.wait()
 
 
-def _wait(is_done: Callable[[], bool], process: "subprocess.Popen[bytes]") -> None:
+def wait_until(is_done: Callable[[], bool], process: "subprocess.Popen[bytes]") -> None:
+    """Wait for a process to do something; it must not end, nor take a minute."""
     until_s = time.monotonic() + _LEVEL_WITHIN_S
     while not is_done():
         is_late = process.poll() is not None or time.monotonic() > until_s
@@ -114,7 +139,7 @@ def _wait(is_done: Callable[[], bool], process: "subprocess.Popen[bytes]") -> No
         time.sleep(0.02)
 
 
-def _tip_of(path: Path) -> str | None:
+def tip_of(path: Path) -> str | None:
     """Hash of the block that following has come to. None: there is none."""
     serving = StoreFiles(prefix=path).serving
     if not serving.exists():
@@ -127,11 +152,3 @@ def _tip_of(path: Path) -> str | None:
         except sqlite3.OperationalError:
             return None  # its tables are not made yet, or it is being closed
     return None if found is None else str(found[0])
-
-
-def _differences(path: Path, model: ModelChain) -> list[str]:
-    """How a store that nobody writes differs from the branch of its newest block."""
-    stored = read_store(path)
-    reading = reading_between(stored, model, start=0)
-    assert reading is not None, "the newest block is not held"
-    return Differences(reading, stored).compare()

@@ -17,6 +17,7 @@ from sql.lake import lake_file
 
 _FULL = "database or disk is full"
 _BROKEN = "disk I/O error"
+_CONNECT_DUCKDB = lake_file.connect_duckdb
 
 FaultKind = Literal["end before", "end after", "full disk", "told failed"]
 """told failed: a commit that is done, and reported as failed."""
@@ -188,7 +189,7 @@ class _FaultyDuck:
 @contextmanager
 def faulty_databases(faults: StoreFaults) -> Iterator[None]:
     """All connections that are opened in the block have these faults."""
-    open_sqlite, open_duck = sqlite3.connect, lake_file.connect_duckdb
+    open_sqlite = sqlite3.connect
 
     class Connection(_Faulty):
         """Of these faults."""
@@ -208,7 +209,7 @@ def faulty_databases(faults: StoreFaults) -> Iterator[None]:
     def connect_duckdb(**more: Any) -> Any:
         if faults.is_dead:
             raise ProcessEndedError
-        found = open_duck(**more)
+        found = _CONNECT_DUCKDB(**more)  # never one of somebody else's faults
         faults.note_open(found)
         return _FaultyDuck(found, faults)
 

@@ -10,7 +10,7 @@ import duckdb
 
 from core.errors import StoreError
 from sql.lake.extensions import extension_paths, sql_text
-from sql.lake.lake_file import connect_duckdb
+from sql.lake.lake_file import connect_duckdb, data_path_option
 from sql.lake.lake_statements import load_lake_migrations
 from sql.lake.store_identity import check_lake
 from sql.store_files import StoreFiles
@@ -40,7 +40,8 @@ def open_to_read(files: StoreFiles, *, memory_mb: int) -> duckdb.DuckDBPyConnect
         for view in load_views().values():
             connection.execute(view)
         check_lake(connection, files)
-        connection.execute(f"set allowed_directories = [{sql_text(f'{files.lake_data}/')}]")
+        folder = f"{files.lake_data.resolve()}/"
+        connection.execute(f"set allowed_directories = [{sql_text(folder)}]")
         connection.execute("set enable_external_access = false")
         connection.execute("set lock_configuration = true")
         connection.begin()
@@ -82,5 +83,6 @@ def _attachments(files: StoreFiles) -> list[str]:
     url = f"ducklake:sqlite:{files.lake.resolve()}"
     return [
         serving,
-        f"attach {sql_text(url)} as lake (read_only, meta_busy_timeout {_BUSY_MS})",
+        f"attach {sql_text(url)} as lake (read_only, {data_path_option(files)}, "
+        f"meta_busy_timeout {_BUSY_MS})",
     ]

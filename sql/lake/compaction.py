@@ -13,12 +13,13 @@ from config.settings_model import IndexerSettings
 from sql.analyst.open_store import write_open_script
 from sql.lake.bulk_folding import fold_bulks
 from sql.lake.chain_facts import copy_facts
+from sql.lake.compaction_lock import without_compaction
 from sql.lake.final_batches import FinalBatches
 from sql.lake.lake_file import Lake
+from sql.lake.lake_size import LakeSize, measure_lake
 from sql.lake.lake_upkeep import clean, merge_small_files
 from sql.lake.mover import close_batch, count_closed, move_closed
 from sql.lake.retention import apply_budget, drop_old_trades
-from sql.process_lock import held_alone
 from sql.store import Store
 from sql.store_files import StoreFiles
 
@@ -66,6 +67,8 @@ class CompactionResult(msgspec.Struct, frozen=True, kw_only=True, tag="result"):
     merged_files: int
     dropped: dict[int, int]
     """By chain id: the block up to which transfers were dropped, where some were."""
+    lake: LakeSize
+    """As the round has left it."""
 
 
 def compact(
@@ -102,7 +105,12 @@ def compact(
                 dropped[chain.chain_id] = to_block
         merged = merge_small_files(lake)
         clean(lake, now_s=now_s)
-    return CompactionResult(moved_rows=moved, merged_files=merged, dropped=dropped)
+    return CompactionResult(
+        moved_rows=moved,
+        merged_files=merged,
+        dropped=dropped,
+        lake=measure_lake(files, now_s=now_s),
+    )
 
 
 def _bound(lake: Lake, chain: ChainBounds, now_s: float) -> int | None:
@@ -116,7 +124,7 @@ def _bound(lake: Lake, chain: ChainBounds, now_s: float) -> int | None:
 @contextmanager
 def _alone(files: StoreFiles) -> Iterator[None]:
     """Keep other processes from compacting the same store; it ends with this process."""
-    with held_alone(files.compaction_lock, store=files.prefix, doing="is compacting it"):
+    with without_compaction(files):
         # What a killed round spilled is nobody's any more.
         shutil.rmtree(files.compaction_spill, ignore_errors=True)
         yield

@@ -78,9 +78,8 @@ class Lake:
                 # Two processes that make the catalogue at once would both try to fill it.
                 with locked(files):
                     connection.execute(
-                        f"attach {sql_text(_lake_url(files))} as lake (data_path "
-                        f"{sql_text(files.lake_data)}, meta_journal_mode 'WAL', "
-                        f"meta_busy_timeout {_BUSY_MS})"
+                        f"attach {sql_text(_lake_url(files))} as lake ({data_path_option(files)}, "
+                        f"meta_journal_mode 'WAL', meta_busy_timeout {_BUSY_MS})"
                     )
                     _migrate(connection, files)
                     tie_lake(connection, files, serving_id)
@@ -216,6 +215,15 @@ def _transaction(connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
         with suppress(duckdb.Error):
             connection.rollback()
         raise
+
+
+def data_path_option(files: StoreFiles) -> str:
+    """Return the option of ATTACH that names the folder of the Parquet files.
+
+    The catalogue has the one that it was made with, relative to the folder in which that process
+    was started; a store may be moved, or opened from elsewhere.
+    """
+    return f"data_path {sql_text(files.lake_data.resolve())}, override_data_path true"
 
 
 def _lake_url(files: StoreFiles) -> str:

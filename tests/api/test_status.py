@@ -8,11 +8,13 @@ import httpx
 import pytest
 
 from api.deps import ChainState
+from core.secret import Secret
 from harness.api.samples import TOKEN
 from harness.api.world import Get, World
 from tests.api.specified import TABLES
 
 ROOT = Path(__file__).parents[2]
+GOOD = {"Authorization": "Bearer s3cret"}
 
 
 def make_state(chain: str, *, is_ready: bool, reason: str = "") -> ChainState:
@@ -33,6 +35,7 @@ async def test_ready_when_every_chain_is(world: World, client: httpx.AsyncClient
         "chains": [
             {"chain": "ethereum", "is_ready": True, "head": 10, "tip": 9, "reason": ""},
         ],
+        "store": {"is_ready": True, "reason": ""},
     }
 
 
@@ -59,6 +62,20 @@ async def test_metrics_count_by_route_and_not_by_address(
     assert 'path="/token/{chain}/{address}",status_code="422"' in text
     assert TOKEN not in text
     assert "nowhere" not in text
+
+
+@pytest.mark.parametrize(
+    ("given", "status"), [({}, 401), ({"Authorization": "Bearer x"}, 401), (GOOD, 200)]
+)
+async def test_metrics_behind_a_token(world: World, given: dict[str, str], status: int) -> None:
+    client = world.client(metrics_token=Secret("s3cret"))
+    response = await client.get("/metrics", headers=given)
+    assert response.status_code == status
+    assert ("python_info" in response.text) == (status == 200)
+
+
+async def test_metrics_that_have_an_address_of_their_own_are_not_served_here(world: World) -> None:
+    assert (await world.client(metrics=None).get("/metrics")).status_code == 404
 
 
 async def schema_of(client: httpx.AsyncClient) -> dict[str, Any]:

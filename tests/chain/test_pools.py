@@ -19,7 +19,7 @@ from analysis.pipeline.chain_context import ChainContext
 from analysis.reads.indexed_facts import IndexedFacts
 from analysis.reads.node import Node
 from config.chains import Chain as ChainFacts
-from config.settings_model import MarketDataSettings, SourceSettings
+from config.external_settings import MarketDataSettings, SourceSettings
 from core.primitives import ZERO_ADDRESS, Address, BlockRef, HexBytes
 from core.report import PoolResultRow, Report
 from core.rpc.messages import RpcAnswer, RpcFault, RpcRequest

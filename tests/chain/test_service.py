@@ -15,6 +15,7 @@ from pathlib import Path
 import httpx
 import msgspec
 import pytest
+from prometheus_client.parser import text_string_to_metric_families
 
 from core.primitives import checksum
 from demo.anvil import PROJECT_ROOT, AnvilNode
@@ -30,6 +31,7 @@ from tests.chain.program import (
     session_members,
     until,
 )
+from tests.deploy.deployed import base_name, metrics_asked_for
 
 SETTINGS = """
 [rpc]
@@ -202,6 +204,40 @@ def test_hostile_tokens_end_in_a_refusal_or_an_answer(served: Served) -> None:
         refused = served.ask(key)
         assert (refused.status_code, refused.json()["error_code"]) == (422, "not_a_token")
     assert len(served.ask("symbol_megabyte").json()["features"]["symbol"]) <= 256
+
+
+def test_metrics_say_what_the_service_does(served: Served) -> None:
+    served.ask("honest")
+    ready = served.client.get("/ready").json()
+    families = {
+        family.name: family
+        for family in text_string_to_metric_families(served.client.get("/metrics").text)
+    }
+    exist = {sample.name for family in families.values() for sample in family.samples}
+    asked = metrics_asked_for()
+    assert not {name for name in asked if not {name, base_name(name)} & families.keys()}
+
+    def value(name: str, **labels: str) -> float:
+        (found,) = (
+            sample.value
+            for family in families.values()
+            for sample in family.samples
+            if sample.name == name and sample.labels.items() >= labels.items()
+        )
+        return float(found)
+
+    chain = {"chain": "ethereum"}
+    assert value("assay_follower_tip_block", **chain) >= ready["chains"][0]["tip"]
+    assert value("assay_follower_blocks_total", **chain) > 0
+    assert value("assay_follower_rows_total", **chain, table="pools") > 0
+    assert value("assay_analysis_seconds_count", **chain, outcome="settled") >= 1
+    assert value("assay_analysis_stage_seconds_count", **chain, stage="sales") >= 1
+    assert value("assay_node_requests_total", method="eth_simulateV1", result="ok") >= 1
+    assert value("assay_node_bytes_total", **chain, direction="received") > 1_000
+    assert value("assay_due_tasks", **chain, kind="refresh", overdue="older") == 0
+    assert value("assay_static_lookups_total", result="analysed") >= 1
+    assert value("assay_store_bytes", file="serving") > 0
+    assert "assay_store_disk_free_bytes" in exist
 
 
 def test_others_may_read_the_store_while_it_is_served(served: Served) -> None:

@@ -18,6 +18,6 @@ def test_a_process_that_cannot_begin_is_no_success(monkeypatch: pytest.MonkeyPat
     def broken(*_: object) -> "subprocess.Popen[bytes]":
         return subprocess.Popen(["false"])  # noqa: S607 - from the PATH
 
-    monkeypatch.setattr(real_kills, "_start", broken)
+    monkeypatch.setattr(real_kills, "start_follower", broken)
     with pytest.raises(AssertionError, match="does not come level"):
         kill_followers(1, seed=1)

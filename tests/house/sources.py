@@ -6,7 +6,9 @@ from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-PACKAGES = ("core", "config", "sql", "indexer", "analysis", "api", "demo", "commands")
+PACKAGES = (
+    *("core", "config", "sql", "indexer", "analysis", "metrics", "api", "demo", "commands"),
+)
 WIRING = ("service", "assay")
 _SKIPPED = frozenset({"node_modules", "__pycache__"})
 

@@ -41,7 +41,7 @@ def test_the_readme_documents_every_setting_as_it_is() -> None:
         [
             f"`{row.name}`",
             f"`{row.env}`" if row.env else "",
-            "" if row.default is None else f"`{in_toml(row.default)}`",
+            f"`{in_toml(row.default)}`" if row.default not in (None, "") else "",
             row.help,
         ]
         for row in SETTINGS

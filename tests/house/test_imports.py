@@ -20,6 +20,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "sql": {"core", "config"},
     "indexer": {"core", "config", "sql"},
     "analysis": {"core", "config", "sql"},
+    "metrics": {"core", "config", "sql", "indexer", "analysis"},
     "api": {"core", "config", "sql", "indexer", "analysis"},
     "demo": {"core", "config"},
     "service": set(PACKAGES) - {"demo", "commands"},
@@ -69,8 +70,8 @@ FLOORS: dict[str, tuple[str, ...]] = {
         "background",
     ),
     "api": (
-        *("formats", "error_answers", "deps", "auth", "served_chains", "serving", "search"),
-        *("pages", "sign_in", "mcp_server", "openapi", "routes", "app"),
+        *("formats", "error_answers", "deps", "readiness", "auth", "served_chains", "serving"),
+        *("search", "pages", "sign_in", "mcp_server", "openapi", "routes", "app"),
     ),
 }
 """Folders and loose modules of a package, bottom first: imports between them only go down."""

@@ -11,6 +11,7 @@ from core.errors import StoreError
 from indexer import compaction_job
 from indexer.compaction_job import keep_compacting
 from sql.lake.compaction import CompactionRequest, CompactionResult
+from sql.lake.lake_size import LakeSize
 from sql.store import Store
 from tests.indexer.scripted_node import CHAIN
 from tests.indexer.test_upkeep import until
@@ -33,7 +34,9 @@ def rounds(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Path, CompactionReques
         begun.append((store, request))
         if len(begun) % 2:
             raise StoreError(path=str(store), reason="the disk is full")
-        return CompactionResult(moved_rows=1, merged_files=0, dropped={})
+        return CompactionResult(
+            moved_rows=1, merged_files=0, dropped={}, lake=LakeSize(tables=(), growth=())
+        )
 
     monkeypatch.setattr(compaction_job, "run_compaction", run)
     monkeypatch.setattr(compaction_job, "_EVERY_S", 0.01)

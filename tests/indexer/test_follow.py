@@ -104,10 +104,14 @@ async def test_it_comes_level_and_stays_level(store: Store) -> None:
             node.extend([Pool(1, 2), Sent(1, number), Sent(3, 1)])
             status = await board.until_level(node)
             assert status.lag_blocks == 0
+        before = (await board.until_level(node)).totals
         node.reorg(2, [[Pair(1, 2)]])
-        await board.until_level(node)
+        after = (await board.until_level(node)).totals
     assert read(store) == expect(node.canonical)
     assert_window(store, node.canonical, highest=node.highest)
+    assert (before.blocks, before.reorgs, before.unwound_blocks) == (7, 0, 0)
+    assert (after.blocks, after.reorgs, after.unwound_blocks) == (8, 1, 2)
+    assert after.written.pools == before.written.pools + 1
 
 
 async def test_a_node_that_dies_and_comes_back_is_followed_again(store: Store) -> None:

@@ -12,6 +12,7 @@ from aiohttp import web
 
 from core.errors import ConfigError, UpstreamError, WrongChainError
 from core.rpc.client import RpcClient
+from core.rpc.exchange_report import ExchangeReport
 from core.rpc.failures import (
     AnswerTimeoutError,
     AnswerTooLargeError,
@@ -103,6 +104,36 @@ async def test_a_bad_endpoint_is_replaced_by_a_good_one(reply: Reply) -> None:
             assert texts(await client.batch(echo("a", "b"))) == ["a", "b"]
         assert len(fine.calls) == 6 or reply is BAD_REPLIES["rate limit of one"]
         assert len(bad.messages) <= 12, "the bad one is left alone after it failed"
+
+
+@pytest.mark.parametrize(
+    ("reply", "results", "is_answered"),
+    [
+        (hang, ["timeout"] * 2, False),
+        (huge, ["refused"] * 2, False),
+        (status(429), ["rate_limited"] * 2, False),
+        (faulty(-32005, "rate limit exceeded"), ["rate_limited"] * 2, True),
+        (faulty(429, "slow down", at=1), ["ok", "rate_limited"], True),
+        (faulty(3, "execution reverted", at=0), ["error", "ok"], True),
+        (status(500), ["failed"] * 2, False),
+        (text("<html>"), ["failed"] * 2, False),
+    ],
+)
+async def test_every_exchange_is_reported(
+    reply: Reply, results: list[str], is_answered: bool
+) -> None:
+    node, reports = Node(), list[ExchangeReport]()
+    async with running(node):
+        client = await RpcClient.connect([node.url], 1, SETTINGS, observe=reports.append)
+        node.misbehaviour = [reply]
+        await client.batch(echo("a", "b"))
+        await client.aclose()
+    verified, first, *_ = reports
+    assert verified.results == (("eth_chainId", "ok"),)
+    assert first.results == tuple(("echo", result) for result in results)
+    assert first.service in node.url
+    assert first.sent_bytes > 40
+    assert (first.received_bytes > 0) == is_answered
 
 
 @pytest.mark.parametrize("reply", BAD_REPLIES.values(), ids=BAD_REPLIES)

@@ -9,8 +9,8 @@ from aiohttp import web
 
 from analysis.external.market_data import MarketData
 from config.chains import Chain
+from config.external_settings import MarketDataSettings
 from config.load import load_chains
-from config.settings_model import MarketDataSettings
 from core.primitives import Address, Hash32
 from tests.analysis.external.service import Service
 

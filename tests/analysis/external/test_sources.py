@@ -6,7 +6,7 @@ import pytest
 from aiohttp import web
 
 from analysis.external.verified_sources import Sources
-from config.settings_model import SourceSettings
+from config.external_settings import SourceSettings
 from core.primitives import Address
 from core.secret import Secret
 from tests.analysis.external.service import Service

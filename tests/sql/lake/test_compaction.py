@@ -23,11 +23,17 @@ from sql.analyst.query_runner import run_sql
 from sql.child_process import child_of
 from sql.lake import compaction_process
 from sql.lake.compaction import ChainBounds, CompactionProgress, CompactionRequest, compact
+from sql.lake.compaction_lock import without_compaction
 from sql.lake.compaction_runner import run_compaction
 from sql.lake.lake_file import Lake
-from sql.process_lock import held_alone
 from sql.store_files import StoreFiles
-from tests.sql.lake.serving_files import Onlooker, many_events, write_batch, write_hot
+from tests.sql.lake.serving_files import (
+    Onlooker,
+    many_events,
+    new_serving,
+    write_batch,
+    write_hot,
+)
 
 ROOT = Path(__file__).parents[3]
 CHAIN = CompactionRequest(chains=(ChainBounds(chain_id=1),), is_forced=True)
@@ -83,6 +89,7 @@ STARTER = """
 import sys
 from pathlib import Path
 from sql.lake.compaction import ChainBounds, CompactionRequest
+from sql.lake.compaction_lock import without_compaction
 from sql.lake.compaction_runner import run_compaction
 request = CompactionRequest(chains=(ChainBounds(chain_id=1),), is_forced=True)
 run_compaction(Path(sys.argv[1]), request, progress=lambda _: print("under way", flush=True))
@@ -167,8 +174,8 @@ def rows_left(files: StoreFiles) -> int:
 def test_one_process_at_a_time(fresh: StoreFiles) -> None:
     closed_batches(fresh, 1, 10)
     with (
-        held_alone(fresh.compaction_lock, store=fresh.prefix, doing="is compacting it"),
-        pytest.raises(StoreError, match=f"another process is compacting it.*{os.getpid()}"),
+        without_compaction(fresh),
+        pytest.raises(StoreError, match=f"another process is compacting .*{os.getpid()}"),
     ):
         run_compaction(fresh.prefix, CHAIN)
     assert run_compaction(fresh.prefix, CHAIN) is not None
@@ -265,3 +272,25 @@ def test_files_of_a_killed_round_are_no_rows(fresh: StoreFiles) -> None:
     compact(fresh, CHAIN, now_s=time.time() + 10 * 86_400)
     assert not orphan.exists()
     assert run_sql(fresh.prefix, "select count(*) from v_transfers").rows == [(total,)]
+
+
+def test_a_store_may_be_opened_from_elsewhere_and_moved(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The catalogue has the folder of its files as it was named first, be it relative."""
+    (tmp_path / "first").mkdir()
+    monkeypatch.chdir(tmp_path / "first")
+    files = new_serving(Path("assay"))
+    total = closed_batches(files, 1, 100)
+    run_compaction(files.prefix, CHAIN)
+    with closing(Lake.open(files, sees_serving=False)):
+        pass
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "first").rename(tmp_path / "second")
+    moved = StoreFiles(prefix=Path("second") / "assay")
+    with closing(sqlite3.connect(moved.serving, isolation_level=None)) as serving:
+        write_batch(serving, many_events(50, from_block=1_000))
+    run_compaction(moved.prefix, CHAIN)
+    assert run_sql(moved.prefix, "select count(*) from v_transfers").rows == [(total + 50,)]
+    assert not (tmp_path / "first").exists()
+    assert len(list(moved.lake_data.rglob("*.parquet"))) >= 2

@@ -1,0 +1,116 @@
+"""Back-up of a store that is in use: serving state, lake and ledger of one moment.
+
+Nothing waits for it but compaction and back-fills: compaction for all of it, as it is what deletes
+Parquet files; a back-fill while the two SQLite files are copied, so that what the lake and the
+serving state say of it is of one moment. Following and the API go on.
+"""
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import msgspec
+
+from core.errors import StoreError
+from sql.backup.manifest import (
+    LAKE,
+    LAKE_DATA,
+    LAYOUT,
+    LEDGER,
+    MANIFEST,
+    SERVING,
+    BackedUpFile,
+    Manifest,
+    sha256_of,
+)
+from sql.backup.sqlite_copy import copy_sqlite
+from sql.lake.compaction_lock import without_compaction
+from sql.lake.lake_file import locked
+from sql.store_files import StoreFiles
+
+_COMPACTION_WITHIN_S = 600.0
+"""A round of compaction is waited for so long."""
+
+_UNFINISHED = ".unfinished"
+
+Progress = Callable[[str, int, int], None]
+"""Receives what is being copied, and bytes done and in all."""
+
+
+def make_backup(
+    files: StoreFiles,
+    ledger: Path,
+    into: Path,
+    *,
+    now_s: float,
+    progress: Progress = lambda *_: None,
+    within_s: float = _COMPACTION_WITHIN_S,
+) -> Manifest:
+    """Copy a store to a new folder; the folder is there once the back-up is complete.
+
+    Parquet files are linked where the folder is on the same file system: nobody writes them again.
+    `within_s`: how long to wait for a compaction under way. Raises StoreError.
+    """
+    if not files.serving.exists():
+        raise StoreError(path=str(files.serving), reason="there is no such store")
+    if into.exists():
+        raise StoreError(path=str(into), reason="is there already; name a folder that is not")
+    unfinished = into.with_name(into.name + _UNFINISHED)
+    try:
+        shutil.rmtree(unfinished, ignore_errors=True)  # of a back-up that was ended
+        unfinished.mkdir(parents=True, mode=0o700)
+        with without_compaction(files, within_s=within_s):
+            _copy_all(files, ledger, unfinished, progress)
+        manifest = Manifest(layout=LAYOUT, made_at_s=int(now_s), files=tuple(_listed(unfinished)))
+        _write(unfinished / MANIFEST, msgspec.json.format(msgspec.json.encode(manifest)))
+        unfinished.rename(into)
+    except OSError as error:
+        raise StoreError(path=str(into), reason=str(error)) from error
+    return manifest
+
+
+def _copy_all(files: StoreFiles, ledger: Path, into: Path, progress: Progress) -> None:
+    parquet: list[Path] = []
+    with locked(files):
+        if files.lake.exists():
+            copy_sqlite(files.lake, into / LAKE, progress=_named(progress, "lake's catalogue"))
+            parquet = sorted(files.lake_data.rglob("*.parquet"))
+        copy_sqlite(files.serving, into / SERVING, progress=_named(progress, "serving state"))
+    if ledger.exists():
+        copy_sqlite(ledger, into / LEDGER, progress=_named(progress, "ledger"))
+    total, done = sum(path.stat().st_size for path in parquet), 0
+    for path in parquet:
+        link_or_copy(path, into / LAKE_DATA / path.relative_to(files.lake_data))
+        done += path.stat().st_size
+        progress("final events", done, total)
+
+
+def link_or_copy(source: Path, target: Path) -> None:
+    """Give a file that is never written again a second place. Raises OSError."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        os.link(source, target)
+    except OSError:  # another file system, or one without links
+        shutil.copyfile(source, target)
+
+
+def _named(progress: Progress, what: str) -> Callable[[int, int], None]:
+    return lambda done, total: progress(what, done, total)
+
+
+def _listed(folder: Path) -> Iterator[BackedUpFile]:
+    for path in sorted(folder.rglob("*")):
+        if path.is_file():
+            yield BackedUpFile(
+                path=path.relative_to(folder).as_posix(),
+                bytes=path.stat().st_size,
+                sha256=sha256_of(path) if path.suffix == ".sqlite" else None,
+            )
+
+
+def _write(path: Path, content: bytes) -> None:
+    with path.open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())

@@ -1,0 +1,71 @@
+"""Puts a back-up back as a store."""
+
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+from core.errors import StoreError
+from sql.backup.make_backup import link_or_copy
+from sql.backup.manifest import (
+    LAKE,
+    LAKE_DATA,
+    LEDGER,
+    SERVING,
+    Manifest,
+    read_manifest,
+)
+from sql.store_files import StoreFiles
+
+_UNFINISHED = ".restoring"
+_AT_ONCE = 1 << 20
+
+
+def restore_backup(
+    folder: Path,
+    files: StoreFiles,
+    ledger: Path,
+    *,
+    progress: Callable[[int, int], None] = lambda *_: None,
+) -> Manifest:
+    """Make a store of a back-up, where there is none; `progress`: bytes done and in all.
+
+    Nothing is overwritten. The serving state is put last, so a store that was not restored to its
+    end is none. The back-up stays as it is. Raises StoreError.
+    """
+    manifest = read_manifest(folder)
+    places = {LAKE: files.lake, LEDGER: ledger, SERVING: files.serving}
+    for path in (*places.values(), files.lake_data):
+        if path.exists():
+            reason = "is there already; restore to another ASSAY_STORE, or move it away"
+            raise StoreError(path=str(path), reason=reason)
+    done = 0
+    try:
+        files.prefix.absolute().parent.mkdir(parents=True, exist_ok=True)
+        for file in sorted(manifest.files, key=lambda file: _order(file.path)):
+            if file.path in places:
+                _copy(folder / file.path, places[file.path])
+            else:
+                inside = Path(file.path).relative_to(LAKE_DATA)
+                link_or_copy(folder / file.path, files.lake_data / inside)
+            done += file.bytes
+            progress(done, manifest.bytes)
+    except (OSError, ValueError) as error:
+        raise StoreError(path=str(files.prefix), reason=str(error)) from error
+    return manifest
+
+
+def _order(path: str) -> tuple[int, str]:
+    last = (LAKE, LEDGER, SERVING)
+    return (last.index(path) + 1 if path in last else 0, path)
+
+
+def _copy(source: Path, target: Path) -> None:
+    """Copy a SQLite file, for its owner only; it is there once it is whole."""
+    unfinished = target.with_name(target.name + _UNFINISHED)
+    descriptor = os.open(unfinished, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600)
+    with source.open("rb") as reader, os.fdopen(descriptor, "wb") as writer:
+        shutil.copyfileobj(reader, writer, _AT_ONCE)
+        writer.flush()
+        os.fsync(writer.fileno())
+    unfinished.replace(target)
