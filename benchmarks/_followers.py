@@ -20,6 +20,7 @@ import structlog
 from config.chains import Chain
 from config.load import load_chains
 from config.settings_model import IndexerSettings, RpcSettings
+from core.allocator import share_one_arena
 from core.rpc.client import RpcClient
 from indexer.follow import follow
 from indexer.follower_status import FollowStatus
@@ -128,6 +129,7 @@ def main() -> None:
         wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING),
         logger_factory=structlog.PrintLoggerFactory(file=sys.stderr),
     )
+    share_one_arena()  # as the service does
     spec = msgspec.json.decode(sys.argv[1], type=FollowersSpec)
     _tell(msgspec.json.encode(asyncio.run(_follow_all(spec))))
 

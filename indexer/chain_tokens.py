@@ -47,7 +47,7 @@ class ChainTokens:
             for columns in pages:
                 self._tokens.add(*columns)
         else:
-            at_most = newest_id - self._newest_id
+            at_most = max(0, newest_id - self._newest_id)  # the newest may be gone
             self._tokens = TrackedTokens.of_pages(pages, at_most=at_most)
         # Of all chains: what others add is not looked through again at each block.
         self._newest_id = newest_id

@@ -266,7 +266,7 @@ class Differences:
 
     def _is_complete(self, token: str, number: int) -> bool:
         row = self._stored.tokens.get(token)
-        return row is not None and row[2] is not None and number >= row[2]
+        return row is not None and row[2] is not None and row[2] <= number <= self._reading.tip
 
     def _compare_trades(self) -> None:
         may, must = set[Cells](), set[Cells]()
