@@ -23,7 +23,7 @@ BENCHMARKS = $(patsubst benchmarks/%.py,%,$(wildcard benchmarks/[a-z]*.py))
 COMPILE = $(BIN)/uv pip compile --quiet --generate-hashes --no-emit-index-url --universal \
 	--no-header --no-annotate --python-version 3.11 $(ARGS)
 
-.PHONY: help setup demo serve test test-all check fix bench docs lock
+.PHONY: help setup demo serve test test-all check fix bench docs examples pictures lock
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -61,6 +61,12 @@ bench: setup ## Time single functions, then print every published number with it
 
 docs: setup ## Build the documentation site into .cache/site
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --clean $(ARGS)
+
+examples: setup ## Take the reports behind the examples of the OpenAPI document from a demo, anew
+	$(BIN)/python -m handbook.example_reports
+
+pictures: setup ## Take the pictures of the tour from a demo, anew
+	$(BIN)/python -m handbook.tour_pictures
 
 lock: setup ## Write the hashed locks anew (ARGS=--upgrade for newer versions)
 	$(COMPILE) requirements/bootstrap.in -o requirements/bootstrap.txt

@@ -22,9 +22,9 @@ from api.deps import ApiDeps
 from api.error_answers import EXCEPTION_HANDLERS
 from api.openapi.described_shapes import DescribedShapes
 from api.openapi.examples import Examples
-from api.openapi.served_document import ServedDocument
+from api.openapi.served_document import PATH, ROUTES, ServedDocument
 from api.pages.page_rendering import explain
-from api.routes import dashboard, front, root, signin, token_page
+from api.routes import dashboard, documentation, front, root, signin, token_page
 from api.routes.agent_keys import issue_trial_key, trial_terms
 from api.routes.batch import post_tokens
 from api.routes.goplus import get_token_security, post_token
@@ -132,6 +132,7 @@ def _pages() -> Router:
             front.begin,
             front.search,
             root.browse,
+            documentation.send_page,
             signin.begin,
             signin.come_back,
             signin.sign_out,
@@ -142,6 +143,7 @@ def _pages() -> Router:
             token_page.show_token,
             send_card,
             token_page.show_token_for_key,
+            token_page.refresh_token,
         ],
         exception_handlers=dict.fromkeys(EXCEPTION_HANDLERS, explain),
     )
@@ -169,20 +171,19 @@ def _refuse_in_json(response: Response[Any]) -> Response[Any]:
 
 
 def _openapi(deps: ApiDeps) -> OpenAPIConfig:
+    served = ServedDocument(Examples(deps.chains[0], prefill=deps.prefill), version=VERSION)
     return OpenAPIConfig(
         title="Assay",
         use_handler_docstrings=True,
         version=VERSION,
         openapi_router=Router(
-            "/schema", route_handlers=[], include_in_schema=False, after_request=_refuse_in_json
+            PATH,
+            route_handlers=[],
+            include_in_schema=False,
+            before_request=served.answer,
+            after_request=_refuse_in_json,
         ),
-        render_plugins=[
-            ServedDocument(
-                Examples(deps.chains[0], prefill=deps.prefill),
-                version=VERSION,
-                path=["/", "/openapi.json"],
-            )
-        ],
+        render_plugins=[ROUTES],
         components=Components(
             security_schemes={
                 "ApiKey": SecurityScheme(

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
 from typing import Protocol
 
 import msgspec
@@ -126,3 +127,8 @@ class ApiDeps(msgspec.Struct, frozen=True, kw_only=True):
     """Unix time, for expiry, quotas and deadlines."""
     monotonic_s: Callable[[], float] = time.monotonic
     """Monotonic time, for the age of cached answers."""
+
+    @property
+    def docs(self) -> Path | None:
+        """Return the folder of the documentation site. None: it is not served."""
+        return Path(self.settings.docs_folder) if self.settings.docs_folder else None

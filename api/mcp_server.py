@@ -66,7 +66,7 @@ class _Nothing(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 class _OneToken(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Which token."""
 
-    chain: Annotated[str, msgspec.Meta(description=f"{CHAIN_HELP}; list_chains has them")]
+    chain: Annotated[str | int, msgspec.Meta(description=f"{CHAIN_HELP}; list_chains has them")]
     address: Annotated[str, msgspec.Meta(description="Address of the token contract, 0x...")]
 
 
@@ -270,7 +270,7 @@ class McpServer:
     async def _answer(self, called: _Called, form: Format) -> CachedAnswer:
         """Check in the order of the HTTP route: chain, limits, address."""
         asked: _OneToken = called.arguments
-        chain = find_chain(self._deps, asked.chain, asked_in="arguments")
+        chain = find_chain(self._deps, str(asked.chain), asked_in="arguments")
         await self._limits.admit(called.caller)
         return await self._answers.answer(chain=chain, address=asked.address, form=form)
 

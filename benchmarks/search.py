@@ -25,7 +25,7 @@ from sql.columns import encode
 from sql.search_entries import search_rows
 from sql.store import Store
 from sql.store_files import StoreFiles
-from sql.token_search import find_richest_namesake, find_tokens, list_newest, list_richest
+from sql.token_search import find_richest_namesakes, find_tokens, list_newest, list_richest
 
 _CHAIN_IDS = (1, 56, 8453, 42161, 43114, 4663)
 _WORDS = 20_000
@@ -140,7 +140,7 @@ def measure(path: Path) -> dict[str, dict[str, float]]:
             )
             for text in typed
         }
-        times["namesake of PEPE"] = _timed(lambda: find_richest_namesake(store, "PEPE", chain_id=1))
+        times["namesake of PEPE"] = _timed(lambda: find_richest_namesakes(store, [(1, "PEPE")]))
         times["newest"] = _timed(lambda: list_newest(store, at_most=200))
         times["richest"] = _timed(lambda: list_richest(store, above_usd=0, at_most=20))
         return times

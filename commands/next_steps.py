@@ -15,8 +15,10 @@ _NODE = "https://your-node.example"
 
 _ASK_NODE = (
     "see whether the node answers: curl -H 'content-type: application/json' -d "
-    '\'{"jsonrpc": "2.0", "id": 1, "method": "eth_chainId", "params": []}\' "$ASSAY_RPC_1"'
+    '\'{{"jsonrpc": "2.0", "id": 1, "method": "eth_chainId", "params": []}}\' '
+    '"${{ASSAY_RPC_{chain_id}##*,}}"'
 )
+"""Of several endpoints, which commas part, the last one: HTTP follows WebSocket."""
 
 _MAKE_STORE = (
     "name the store, or make one: export ASSAY_STORE=/path/to/assay.duckdb; assay index eth"
@@ -48,8 +50,8 @@ def next_step(error: AssayError) -> str | None:
             step = _SMALLER_RESULT
         case WrongChainError(got=got):
             step = f"name the node by the chain it serves: export ASSAY_RPC_{got}={_NODE}"
-        case UpstreamError():
-            step = _ASK_NODE
+        case UpstreamError(chain_id=chain_id) if chain_id is not None:
+            step = _ASK_NODE.format(chain_id=chain_id)
         case ConfigError(source="listen address"):
             step = _ANOTHER_PORT
         case ConfigError(key=key) if key.startswith("ASSAY_RPC_"):

@@ -1,7 +1,7 @@
 """The chain that a command is about, and a client of its nodes."""
 
-from collections.abc import Sequence
-from contextlib import AsyncExitStack
+from collections.abc import Iterator, Sequence
+from contextlib import AsyncExitStack, contextmanager
 
 import click
 
@@ -9,7 +9,7 @@ from config.chain_names import find_by_name, list_names
 from config.chains import Chain
 from config.load import load_chains
 from config.settings_model import Settings
-from core.errors import ConfigError
+from core.errors import ConfigError, UpstreamError
 from core.rpc.client import RpcClient
 
 
@@ -30,6 +30,16 @@ def find_chain(settings: Settings, name: str) -> Chain:
         key, reason = f"ASSAY_RPC_{chain.id}", f"not set, and {chain.display_name} needs a node"
         raise ConfigError(source="environment", key=key, reason=reason)
     return chain
+
+
+@contextmanager
+def asking_nodes_of(chain: Chain) -> Iterator[None]:
+    """Have a failure of a node say of which chain it is."""
+    try:
+        yield
+    except UpstreamError as error:
+        error.chain_id = chain.id
+        raise
 
 
 async def connect(stack: AsyncExitStack, chain: Chain, settings: Settings) -> RpcClient:

@@ -7,7 +7,7 @@ from contextlib import AsyncExitStack, closing
 import click
 import structlog
 
-from commands.nodes import connect, find_chain
+from commands.nodes import asking_nodes_of, connect, find_chain
 from commands.progress import progress_bars
 from commands.stores import open_store
 from config.chains import Chain
@@ -34,7 +34,9 @@ def run_index(name: str, from_block: int | None, to_block: int | None) -> None:
         _check_range(from_block, to_block)
     share_one_arena()
     settings = load_settings(os.environ)
-    asyncio.run(_index(settings, find_chain(settings, name), from_block, to_block))
+    chain = find_chain(settings, name)
+    with asking_nodes_of(chain):
+        asyncio.run(_index(settings, chain, from_block, to_block))
 
 
 def _check_range(first: int, last: int) -> None:

@@ -18,7 +18,7 @@ from analysis.token.admission import admit_address
 from api.formats.rendering import Format, render_refusal, render_report
 from api.formats.token_snapshot import TokenSnapshot, take_snapshot
 from commands.csv_row import csv_of
-from commands.nodes import connect, find_chain
+from commands.nodes import asking_nodes_of, connect, find_chain
 from commands.progress import progress_steps
 from config.chains import Chain
 from config.settings import load_settings
@@ -44,7 +44,7 @@ def run_scan(name: str, address: str, *, form: Format, output: Output, is_priced
     settings = load_settings(os.environ)
     chain = find_chain(settings, name)
     try:
-        with progress_steps(is_kept=False) as show:
+        with asking_nodes_of(chain), progress_steps(is_kept=False) as show:
             show("reading the chain, simulating trades", 0, None)
             snapshot = asyncio.run(_scan(settings, chain, address, is_priced=is_priced))
     except TokenRefusedError as error:

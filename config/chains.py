@@ -3,6 +3,7 @@
 Loaded from `config/chains/*.toml` and the deployment's overlay.
 """
 
+from collections.abc import Mapping
 from typing import Annotated, Literal
 
 import msgspec
@@ -70,6 +71,15 @@ class Permit2(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """The universal router that uses it. None: not known."""
 
 
+class Locker(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A service that holds tokens for others until a date of theirs."""
+
+    name: Annotated[str, msgspec.Meta(min_length=1)]
+    """As people know it."""
+    contracts: Annotated[tuple[Address, ...], msgspec.Meta(min_length=1)]
+    """Holders of the locked tokens."""
+
+
 class Listing(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Names of the chain at market-data services. Empty: not listed there, so not queried."""
 
@@ -105,6 +115,8 @@ class Chain(msgspec.Struct, frozen=True, kw_only=True):
     listing: Listing = Listing()
     dexes: tuple[Dex, ...]
     launchpads: tuple[Launchpad, ...]
+    lockers: tuple[Locker, ...] = ()
+    """Where tokens are known to be locked."""
 
     @property
     def clock_block_time_s(self) -> float:
@@ -114,6 +126,11 @@ class Chain(msgspec.Struct, frozen=True, kw_only=True):
     def blocks_in(self, seconds: float) -> int:
         """Return the approximate number of blocks in a time, rounded down."""
         return int(seconds / self.block_time_s)
+
+    @property
+    def locker_names(self) -> Mapping[Address, str]:
+        """Return the names of the known lockers by the addresses of their contracts."""
+        return {at: locker.name for locker in self.lockers for at in locker.contracts}
 
     @property
     def anchors(self) -> tuple[Anchor, Anchor, Anchor]:

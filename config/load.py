@@ -7,7 +7,7 @@ from typing import Annotated, get_args
 
 import msgspec
 
-from config.chains import Anchor, BlockNumber, Chain, Clock, Dex, Listing, Oracle, Permit2
+from config.chains import Anchor, BlockNumber, Chain, Clock, Dex, Listing, Locker, Oracle, Permit2
 from config.launchpads import Launchpad, Registry
 from config.settings import ENVIRONMENT
 from config.settings_model import Settings
@@ -47,14 +47,15 @@ class _ChainFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     listing: Listing = Listing()
     dex: tuple[Dex, ...] = ()
     launchpad: tuple[Launchpad, ...] = ()
+    locker: tuple[Locker, ...] = ()
 
 
 def load_chains(overlay: Path | None) -> tuple[Chain, ...]:
     """Return all supported chains, in order of chain id.
 
-    In an overlay file scalar keys replace, and a list (aliases, stable, dex, launchpad) replaces
-    the built-in list whole. Raises ConfigError with the file and the key, also for a name that two
-    chains claim.
+    In an overlay file scalar keys replace, and a list (aliases, stable, dex, launchpad, locker)
+    replaces the built-in list whole. Raises ConfigError with the file and the key, also for a name
+    that two chains claim.
     """
     slugs = [path.stem for path in sorted(BUILT_IN.glob("*.toml"))]
     folder = overlay / "chains" if overlay else None
@@ -152,6 +153,7 @@ def _load_chain(slug: str, folder: Path | None) -> tuple[Chain, SourceOf]:
         listing=file.listing,
         dexes=file.dex,
         launchpads=file.launchpad,
+        lockers=file.locker,
     )
     return chain, source_of
 
@@ -174,7 +176,7 @@ def _has(over: dict[str, object], key: str) -> bool:
 
 def _twins(file: _ChainFile) -> Iterator[tuple[str, str]]:
     """Yield duplicate keys, each with the first: one token as two anchors, one factory as two
-    venues, two equal platform entries."""
+    venues, two equal platform entries, one contract as two lockers."""
     seen: dict[Address, str] = {file.wrapped_native.address: "wrapped_native.address"}
     for at, anchor in enumerate(file.stable):
         key = f"stable[{at}].address"
@@ -191,13 +193,20 @@ def _twins(file: _ChainFile) -> Iterator[tuple[str, str]]:
         first = file.launchpad.index(pad)
         if first < at:
             yield f"launchpad[{at}].slug", f"launchpad[{first}].slug"
+    lockers: dict[Address, str] = {}
+    for at, locker in enumerate(file.locker):
+        key = f"locker[{at}].contracts"
+        for contract in locker.contracts:
+            if contract in lockers:
+                yield key, lockers[contract]
+            lockers[contract] = key
 
 
 def _address_fields() -> frozenset[str]:
     """Return the names of the keys that hold addresses, read from the types."""
     return frozenset(
         field.name
-        for struct in (Anchor, Oracle, Dex, Launchpad, Registry)
+        for struct in (Anchor, Oracle, Dex, Launchpad, Registry, Locker)
         for field in msgspec.structs.fields(struct)
         if _mentions_address(field.type)
     )

@@ -182,6 +182,12 @@ class ApiSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
             "Sites, https://..., whose scripts may call from a browser, or *; never with cookies"
         ),
     ] = ()
+    docs_folder: Annotated[
+        str,
+        Setting(
+            "Where `make docs` has built the documentation, served below /docs; empty: nowhere"
+        ),
+    ] = ".cache/site"
 
 
 class PublicSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

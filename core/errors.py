@@ -66,6 +66,8 @@ class UpstreamError(AssayError):
         super().__init__(f"{service}: {reason}")
         self.service = service
         self.reason = reason
+        self.chain_id: int | None = None
+        """Chain that the service was asked about, set by who knows it. None: not known."""
 
 
 class WrongChainError(UpstreamError):

@@ -149,8 +149,9 @@ _COMBINED: Final[Mapping[str, str]] = {
         "[`has_position_cap_functionality`](../field/has_position_cap_functionality.md) is true."
     ),
     "holder_concentration": (
-        "One of [`top_holders`](../field/top_holders.md), neither a burn address nor a pool, has "
-        "over a fifth of the supply. Unknown while a holder that is not listed may have as much."
+        "One of [`top_holders`](../field/top_holders.md), neither a burn address, a pool nor a "
+        "known locker (`[[locker]]` of the chain's file), has over a fifth of the supply. Unknown "
+        "while a holder that is not listed may have as much."
     ),
     "creator_holds_supply": (
         "[`creator_percent`](../field/creator_percent.md) is over 5. Unknown where no creator is "

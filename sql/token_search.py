@@ -95,20 +95,41 @@ def match_of(token: FoundToken, text: str) -> Match:
     return "begins_symbol" if symbol.startswith(key) else "begins_name"
 
 
-def find_richest_namesake(store: Readable, symbol: str, *, chain_id: int) -> FoundToken | None:
-    """Return the token with the most money among those of a chain whose symbol looks like this one.
+def find_richest_namesakes(
+    store: Readable, names: Iterable[tuple[int, str]]
+) -> dict[tuple[int, str], FoundToken]:
+    """Return, by chain id and skeleton of a symbol, the token with the most money among those of
+    the chain whose symbol looks like it; one that has no such token is left out.
 
-    None: there is none, or the symbol has no skeleton. Raises StoreError.
+    `names`: chain ids with symbols. One statement a tier, however many names. Raises StoreError.
     """
-    key = skeleton(symbol)[:MOST_TERM_CHARS]
-    if not key:
-        return None
+    open_names = {(chain_id, skeleton(symbol)) for chain_id, symbol in names}
+    open_names = {name for name in open_names if name[1]}
+    found: dict[tuple[int, str], FoundToken] = {}
     for tier in range(HIGHEST_TIER, -1, -1):
-        rows = _list_terms(store, chain_id, tier, low=key, high=key + _BEFORE_EVERY_CHAR)
-        named = [row for row in rows if skeleton(row.symbol) == skeleton(symbol)]
-        if named:
-            return max(named, key=lambda row: row.usd)
-    return None
+        if not open_names:
+            break
+        richest: dict[tuple[int, str], FoundToken] = {}
+        for row in _list_namesakes(store, open_names, tier):
+            name = (row.chain_id, skeleton(row.symbol))
+            if name in open_names and (name not in richest or richest[name].usd < row.usd):
+                richest[name] = row
+        found |= richest
+        open_names -= richest.keys()
+    return found
+
+
+def _list_namesakes(
+    store: Readable, names: Iterable[tuple[int, str]], tier: int
+) -> list[FoundToken]:
+    asked = sorted({(chain_id, key[:MOST_TERM_CHARS]) for chain_id, key in names})
+    return store.fetch(
+        "search/list_namesakes",
+        FoundToken,
+        asked=msgspec.json.encode(asked).decode(),
+        tier=tier,
+        at_most=_READ_OF_ONE_TIER,
+    )
 
 
 def list_newest(store: Readable, *, at_most: int) -> list[FoundToken]:

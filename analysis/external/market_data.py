@@ -43,6 +43,11 @@ class MarketData:
         )
         self._defillama = host("DefiLlama", settings.defillama_url, settings.defillama_per_minute)
 
+    @property
+    def aggregator_name(self) -> str:
+        """Return the name of the service that `token_price` asks."""
+        return "DefiLlama" if self._aggregator == "defillama" else "DexScreener"
+
     async def token_price(self, chain: Chain, token: Address) -> float | None:
         """Return USD of one whole token by the configured aggregator. None: a miss."""
         listing = chain.listing

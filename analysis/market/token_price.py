@@ -21,6 +21,10 @@ class TokenPrice(msgspec.Struct, frozen=True, kw_only=True):
     source: PriceSource
     age_s: int | None = None
     """Age of the trade. None unless the source is network_token_info."""
+    service: str = ""
+    """Name of the market-data service. Empty unless the source is aggregator."""
+    read_at_s: int | None = None
+    """Unix seconds at which the service was asked. None unless the source is aggregator."""
 
 
 class LastTrade(msgspec.Struct, frozen=True, kw_only=True):
@@ -53,7 +57,12 @@ async def find_price(
     token = report.token.address
     usd = await market_data.token_price(chain, token)
     if usd is not None:
-        return TokenPrice(usd=usd, source="aggregator")
+        return TokenPrice(
+            usd=usd,
+            source="aggregator",
+            service=market_data.aggregator_name,
+            read_at_s=int(now_s),
+        )
     traded = await trades.last_trade(chain, report) if trades is not None else None
     if traded is not None:
         age_s = max(0, int(now_s) - traded.time_s)

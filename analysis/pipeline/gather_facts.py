@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from analysis.market.curves import curve_pools
 from analysis.market.pool_ranking import ValuedPool, without_doubtful
 from analysis.pipeline.assemble_report import Facts
 from analysis.pipeline.chain_context import ChainContext
@@ -61,6 +62,7 @@ def gather_facts(
             issued.origin.evidence,
             first_round.holdings.evidence,
             *_holder_kinds(first_round),
+            *curve_pools.evidence_of(issued.curves),
         ),
     )
 

@@ -52,7 +52,13 @@ Source: RFC 9309; `$` ends a path there by section 2.2.3.
 
 
 def is_robot(headers: Headers) -> bool:
-    """True if no person has asked for the page, as far as the headers tell."""
+    """True if no person has asked for the page, as far as the headers tell.
+
+    A page of another site that loads ours as a picture or in a frame asks without its reader.
+    """
+    is_foreign = headers.get("Sec-Fetch-Site", "") in ("cross-site", "same-site")
+    if is_foreign and headers.get("Sec-Fetch-Dest", "document") != "document":
+        return True
     if any(
         headers.get(name, "").lower().startswith(("prefetch", "prerender", "preview"))
         for name in _FETCHED_AHEAD

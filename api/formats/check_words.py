@@ -141,7 +141,7 @@ CHECK_WORDS: Final[dict[str, CheckWords]] = {
     "holder_concentration": CheckWords(
         "one holder has over 20 % of the supply",
         "it is not known whether one holder has over 20 % of the supply",
-        "no holder but pools and burn addresses has over 20 % of the supply",
+        "no holder but pools, known lockers and burn addresses has over 20 % of the supply",
     ),
     "creator_holds_supply": CheckWords(
         "the creator holds over 5 % of the supply",

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Final
 
 from api.formats.check_words import CHECK_WORDS
+from api.formats.flags import large_holders
 from api.formats.power_clauses import (
     cap_clause,
     owner_clause,
@@ -17,7 +18,7 @@ from api.formats.power_clauses import (
     tax_change_clause,
     theft_clause,
 )
-from api.formats.prose import percent, usd
+from api.formats.prose import percent, short, usd
 from api.formats.rendered_report import RenderedReport
 from api.formats.time_clauses import (
     cooldown_clause,
@@ -27,7 +28,8 @@ from api.formats.time_clauses import (
     size_clause,
 )
 from api.formats.trade_clauses import elevated_tax_clause, loss_clause, trade_refusal
-from core.report import LIQUIDITY_UNKNOWN
+from core.primitives import Address
+from core.report import LIQUIDITY_UNKNOWN, ReportRow
 
 
 def wrong_clause(key: str, rendered: RenderedReport) -> str:
@@ -41,12 +43,32 @@ def liquidity_clause(rendered: RenderedReport) -> str | None:
     if pools is None:
         return None
     if not pools:
-        return "it has no pool"
+        name = rendered.native.launchpad_name
+        return f"it was launched on {name} and has no pool now" if name else "it has no pool"
     if all(pool.error_code == LIQUIDITY_UNKNOWN for pool in pools):
         return None
     deepest = max(pools, key=lambda pool: pool.liquidity_usd)
-    place = "the curve of its launch platform" if deepest.is_launchpad else "its deepest pool"
+    if deepest.is_launchpad and not deepest.quote_side_usd:
+        return f"nobody has bought it yet on the curve of {deepest.dex}"
+    place = f"the curve of {deepest.dex}" if deepest.is_launchpad else "its deepest pool"
     return f"{place} holds only {usd(deepest.liquidity_usd)}"
+
+
+def holder_clause(rendered: RenderedReport) -> str | None:
+    report = rendered.report
+    large = large_holders(report, rendered.locker_names)
+    if not large or not report.token.supply_raw:
+        return None
+    share = percent(100 * large[0].amount_raw / report.token.supply_raw)
+    return f"{_who_holds(large[0].owner, report.token)} holds {share} of the supply"
+
+
+def _who_holds(owner: Address, token: ReportRow) -> str:
+    if owner == token.address:
+        return "the token's own contract"
+    if owner == token.creator_address:
+        return "the creator"
+    return "the owner" if owner == token.owner_address else f"one holder, {short(owner)},"
 
 
 def creator_clause(rendered: RenderedReport) -> str | None:
@@ -72,6 +94,7 @@ _PARTICULARS: Final[dict[str, Callable[[RenderedReport], str | None]]] = {
     "is_proxy": proxy_clause,
     "ownership_not_renounced": owner_clause,
     "has_enough_liquidity": liquidity_clause,
+    "holder_concentration": holder_clause,
     "creator_holds_supply": creator_clause,
 }
 """What a check found, with particulars; None where the report does not hold them."""

@@ -3,7 +3,7 @@
 No answer gives status `unknown`, never a pass.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Literal, get_args
 
 import msgspec
@@ -16,7 +16,8 @@ from api.formats.shapes import NativeFeatures, figure, settled
 from config.burn import BURN_ADDRESSES
 from core.fields.field import Check, Pending, Severity
 from core.fields.static_findings import StaticFindings
-from core.report import Report
+from core.primitives import Address
+from core.report import HolderRow, Report
 
 Status = Literal["danger", "warning", "info", "notice", "safe", "unknown"]
 
@@ -65,6 +66,8 @@ class CheckInput(msgspec.Struct, frozen=True, kw_only=True):
     report: Report
     native: NativeFeatures
     has_enough_liquidity: bool | None
+    lockers: frozenset[Address] = frozenset()
+    """Contracts that are known to lock tokens."""
 
 
 def resolve(check: SummaryCheck, judged: CheckInput) -> Flag:
@@ -150,23 +153,36 @@ def _creator_holds_supply(judged: CheckInput) -> bool | None:
     return None if percent is None else percent > CREATOR_HOLDS_PCT
 
 
+def large_holders(report: Report, lockers: Collection[Address]) -> tuple[HolderRow, ...]:
+    """Return the listed holders of over a fifth of the supply, the largest first, but burn
+    addresses, known lockers and known pools."""
+    beside = {*BURN_ADDRESSES, *lockers, *(pool.pool for pool in report.pools or ())}
+    fifth_of_100 = report.token.supply_raw * CONCENTRATED_PCT
+    large = [
+        row
+        for row in holders_of(report.holders, "top")
+        if row.amount_raw * 100 > fifth_of_100 and row.owner not in beside
+    ]
+    return tuple(sorted(large, key=lambda row: -row.amount_raw))
+
+
 def _holder_concentration(judged: CheckInput) -> bool | None:
-    """True if one holder that is neither a burn address nor a pool has over a fifth of the supply.
+    """True if one holder that is neither a burn address, a pool nor a known locker has over a fifth
+    of the supply.
 
     None if an unlisted holder may have as much: while over a fifth of the supply is covered neither
     by the listed holders nor by the sum of the others in a complete transfer history, each of whom
     has less than those listed.
     """
     report = judged.report
-    top = holders_of(report.holders, "top")
-    if not top:
+    if not holders_of(report.holders, "top"):
         return None
-    fifth_of_100 = report.token.supply_raw * CONCENTRATED_PCT
-    large = {row.owner for row in top if row.amount_raw * 100 > fifth_of_100} - BURN_ADDRESSES
-    if report.pools is not None and large - {pool.pool for pool in report.pools}:
+    large = large_holders(report, judged.lockers)
+    if report.pools is not None and large:
         return True
     listed = {row.owner: row.amount_raw for row in report.holders}
     known_raw = sum(listed.values()) + (report.token.others_raw or 0)
+    fifth_of_100 = report.token.supply_raw * CONCENTRATED_PCT
     is_unsure = (report.token.supply_raw - known_raw) * 100 > fifth_of_100
     may_be_a_pool = report.pools is None and large
     return None if is_unsure or may_be_a_pool else False

@@ -8,6 +8,7 @@ from typing import Final
 
 from api.formats.check_words import CHECK_WORDS
 from api.formats.finding_clauses import wrong_clause
+from api.formats.flags import large_holders
 from api.formats.rendered_report import RenderedReport
 from api.formats.time_clauses import far_date
 from api.formats.trade_clauses import tax_clause, trade_refusal
@@ -83,6 +84,8 @@ def _clauses(rendered: RenderedReport) -> Iterator[str]:
     if taxes is not None:
         found.add("elevated_tax")
     is_told = refusal is not None
+    if _is_creators(rendered):
+        implied.add("creator_holds_supply")
     for key in RANKED:
         if key not in found or key in implied:
             continue
@@ -95,6 +98,12 @@ def _clauses(rendered: RenderedReport) -> Iterator[str]:
         is_told = True
 
 
+def _is_creators(rendered: RenderedReport) -> bool:
+    """True if the largest of those who hold much is the creator, so that it is told once."""
+    large = large_holders(rendered.report, rendered.locker_names)
+    return bool(large) and large[0].owner == rendered.report.token.creator_address
+
+
 def _with_context(rendered: RenderedReport, clauses: list[str]) -> list[str]:
     """Add what a warning leaves open: that trades pass or were not tested, or an open danger."""
     summary = rendered.summary
@@ -104,7 +113,9 @@ def _with_context(rendered: RenderedReport, clauses: list[str]) -> list[str]:
     dangers = [flag.key for flag in summary.flags if flag.status == "unknown"]
     unknown = next((key for key in _DANGERS if key in dangers), None)
     if summary.can_buy is None and summary.can_sell is None:
-        return [*clauses[:1], _PENDING if _is_pending(rendered) else "no trade was tested"]
+        why = "" if summary.has_enough_liquidity is False else _why_untested(rendered)
+        untested = f"no trade was tested{why}"
+        return [*clauses[:1], _PENDING if _is_pending(rendered) else untested]
     return [*clauses, CHECK_WORDS[unknown].unknown] if unknown else clauses
 
 
@@ -125,11 +136,11 @@ def _is_pending(rendered: RenderedReport) -> bool:
 
 
 def _why_untested(rendered: RenderedReport) -> str:
-    pools = rendered.native.dex
+    pools = rendered.report.pools
     if not pools:
-        return ", as it has no pool" if rendered.report.pools == () else ""
+        return ", as it has no pool" if pools == () else ""
     if all(pool.is_launchpad for pool in pools):
-        return ", as it still trades on the curve of its launch platform"
+        return f", as it still trades on the curve of {pools[0].dex}"
     return f" ({pools[0].error_message})" if pools[0].error_message else ""
 
 

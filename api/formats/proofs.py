@@ -117,6 +117,18 @@ class SoldSeen(msgspec.Struct, frozen=True, kw_only=True):
     sizes: tuple[SizeSeen, ...] = ()
 
 
+class CurveSeen(msgspec.Struct, frozen=True, kw_only=True):
+    """How far a launch platform's curve is on its way to a pool."""
+
+    quote: Address
+    """The zero address is the chain's own coin."""
+    quote_paid_raw: int
+    quote_target_raw: int | None = None
+    """None: the platform counts tokens, or its target was not read."""
+    progress: float | None = None
+    """Share of the way, 0 to 1. None: not known."""
+
+
 _Outcome = TypeVar("_Outcome")
 
 

@@ -1,5 +1,7 @@
 """One report in all the forms that people are told it in."""
 
+from collections.abc import Mapping
+
 import msgspec
 
 from api.formats.proofs import Proofs
@@ -7,6 +9,7 @@ from api.formats.rendering import native_of, summary_of
 from api.formats.shapes import NativeFeatures
 from api.formats.summary import Summary
 from api.formats.token_snapshot import TokenSnapshot
+from core.primitives import Address
 from core.report import Report
 
 
@@ -17,6 +20,8 @@ class RenderedReport(msgspec.Struct, frozen=True, kw_only=True):
     native: NativeFeatures
     summary: Summary
     proofs: Proofs
+    locker_names: Mapping[Address, str] = {}
+    """Names of the chain's known lockers by their contracts."""
 
 
 def render_for_people(snapshot: TokenSnapshot) -> RenderedReport:
@@ -27,4 +32,5 @@ def render_for_people(snapshot: TokenSnapshot) -> RenderedReport:
         native=native,
         summary=summary_of(snapshot, native),
         proofs=Proofs(snapshot.report),
+        locker_names=snapshot.chain.locker_names,
     )

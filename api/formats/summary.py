@@ -21,6 +21,7 @@ from api.formats.native import has_more_than
 from api.formats.shape_building import Shape
 from api.formats.shapes import NativeFeatures, Pool, figure, settled
 from core.fields.field import Pending
+from core.primitives import Address
 from core.report import Report
 
 Verdict = Literal["danger", "warning", "safe", "not_tested"]
@@ -134,13 +135,16 @@ def render_summary(
     address: str,
     liquid_above_usd: float,
     has_owner_simulation: bool = False,
+    lockers: frozenset[Address] = frozenset(),
 ) -> Summary:
     """Return the summary of one report. `address` is the token's, checksummed;
-    `has_owner_simulation`: the deployment simulates whether the owner can change balances."""
+    `has_owner_simulation`: the deployment simulates whether the owner can change balances;
+    `lockers`: contracts of the chain that are known to lock tokens."""
     judged = CheckInput(
         report=report,
         native=native,
         has_enough_liquidity=_has_enough_liquidity(report, liquid_above_usd),
+        lockers=lockers,
     )
     checks = catalogue(report, has_owner_simulation=has_owner_simulation)
     flags = _in_order(resolve(check, judged) for check in checks)

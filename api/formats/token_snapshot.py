@@ -28,14 +28,17 @@ class TokenSnapshot(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def is_final(self) -> bool:
         """True if no part of the report is pending; else a later snapshot will say more."""
-        report = self.report
-        return report.token.is_settled and not any(
-            "pending" in (pool.buy, pool.sell) for pool in report.pools or ()
-        )
+        return is_settled(self.report)
 
     def age_s(self, now_s: float) -> float:
         """Return the age of the report in seconds, not of this snapshot of it."""
         return max(0.0, now_s - self.report.token.scanned_at_s)
+
+
+def is_settled(report: Report) -> bool:
+    """True if no part of the report is pending."""
+    is_traded = not any("pending" in (pool.buy, pool.sell) for pool in report.pools or ())
+    return report.token.is_settled and is_traded
 
 
 def take_snapshot(

@@ -1,8 +1,8 @@
 """Example bodies of the document: reports of the demo's tokens, rendered as any answer is.
 
-`example_reports.json` has reports that `assay demo` made, without the simulated calls of their
-evidence; the first one, of a token that only its owner can sell, is the example of every format.
-The others have values where it has null. `example_bodies.json` has what is not made of a report.
+`example_reports.json` has reports that `make examples` took from a demo, without simulated calls;
+the first one, of a token that only its owner can sell, is the example of every format. The others
+have values where it has null. `example_bodies.json` has what is not made of a report.
 """
 
 from functools import cache

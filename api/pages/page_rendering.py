@@ -33,15 +33,15 @@ _TEMPLATES.filters["word"] = short_word
 _OK = 200
 _NOT_MODIFIED = 304
 
-_KEPT_IN = "base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+KEPT_IN = "base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 
 POLICIES = {
     # No scripts at all, so no injected ones.
-    "plain": f"default-src 'none'; style-src 'self'; img-src data:; {_KEPT_IN}",
+    "plain": f"default-src 'none'; style-src 'self'; img-src data:; {KEPT_IN}",
     # The API browser needs its own scripts, calls to this service, and images in its styles.
     "program": (
         "default-src 'none'; script-src 'self'; style-src 'self'; "
-        f"img-src 'self' data:; connect-src 'self'; {_KEPT_IN}"
+        f"img-src 'self' data:; connect-src 'self'; {KEPT_IN}"
     ),
 }
 

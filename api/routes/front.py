@@ -14,6 +14,7 @@ from api.auth.robots import ROBOTS_TEXT
 from api.deps import ApiDeps
 from api.error_answers import StoreDownError
 from api.pages.page_rendering import GUARDED, page, shared
+from api.pages.site_files import is_built
 from api.search.listed_tokens import MOST_LISTED, FrontPageLists, ListedToken, TokenLists
 from api.search.query import MOST_CHARS, SearchQuery, read_query
 from api.served_chains import find_chain
@@ -152,6 +153,7 @@ def _sent(
         can_sign_in=request.app.state.issuer is not None,
         chains=[chain for chain in deps.chains if chain.slug in deps.served],
         now_s=deps.now_s(),
+        has_docs=is_built(deps.docs),
         most_chars=MOST_CHARS,
         most_listed=MOST_LISTED,
         **values,

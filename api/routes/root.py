@@ -16,6 +16,7 @@ from litestar.params import FromPath
 import api.pages
 from api.deps import ApiDeps
 from api.pages.page_rendering import page
+from api.pages.site_files import is_built
 from api.sign_in.browser import find_visitor
 
 _OURS = files(api.pages) / "assets"
@@ -56,6 +57,7 @@ async def browse(request: Request[Any, Any, Any]) -> Response[str]:
         visitor=visitor,
         can_sign_in=can_sign_in,
         prefill=deps.prefill,
+        has_docs=is_built(deps.docs),
     )
 
 

@@ -19,6 +19,7 @@ from litestar.response import Redirect
 from api.auth.keys import KEY_HEADER, Caller, find_caller
 from api.auth.limits import KeyLimits
 from api.auth.networks import network_of
+from api.auth.origins import require_own_page
 from api.auth.public_limits import PublicLimits
 from api.auth.robots import is_robot
 from api.deps import ApiDeps
@@ -50,6 +51,9 @@ _MOST_KEY_CHARS = 200
 _SHARED_S = 15
 """Seconds for which caches may keep a settled page of somebody who is not signed in."""
 
+_PRICE_PATIENCE_S = 0.5
+"""Seconds for which a page waits for a market-data service."""
+
 _OK = 200
 _FAILED = 500
 
@@ -66,18 +70,11 @@ async def look_up(chain: FromQuery[str] = "", address: FromQuery[str] = "") -> R
 
 @get("/t/{chain:str}/{address:str}", guards=[require_chain], include_in_schema=False)
 async def show_token(
-    request: Request[Any, Any, Any],
-    chain: FromPath[str],
-    address: FromPath[str],
-    refresh: FromQuery[str] = "",
+    request: Request[Any, Any, Any], chain: FromPath[str], address: FromPath[str]
 ) -> Response[Any]:
-    """The verdict, counted on the key of the call or of the session if there is one. With `refresh`
-    a new analysis is begun, and the page asked for again."""
+    """The verdict, counted on the key of the call or of the session if there is one."""
     deps: ApiDeps = request.app.state.deps
     visitor = await find_visitor(request)
-    if refresh:
-        await _refresh(request, address, visitor)
-        return Redirect(request.url.path, status_code=303, headers=GUARDED)
     text = request.headers.get(KEY_HEADER, "").strip()
     if text:
         return await _for_key(
@@ -113,6 +110,22 @@ async def show_token_for_key(
         raise KeyRequiredError
     caller = await find_caller(request, digest_of(text[:_MOST_KEY_CHARS]))
     return await _for_key(request, caller, address, await find_visitor(request))
+
+
+@post(
+    "/t/{chain:str}/{address:str}/refresh",
+    guards=[require_chain, require_own_page],
+    request_max_body_size=_MAX_BODY_BYTES,
+    status_code=303,
+    include_in_schema=False,
+)
+async def refresh_token(
+    request: Request[Any, Any, Any], chain: FromPath[str], address: FromPath[str]
+) -> Redirect:
+    """Begin a new analysis, and go back to the page."""
+    await _refresh(request, address, await find_visitor(request))
+    path = f"/t/{quote(chain, safe='')}/{quote(address, safe='')}"
+    return Redirect(path, status_code=303, headers=GUARDED)
 
 
 async def _refresh(
@@ -225,7 +238,8 @@ async def _judge(
         shown = await find_shown(
             answers, chain=chain.slug, address=address, admit_analysis=admit_analysis
         )
-        token = await _view(request, shown.snapshot)
+        snapshot = await answers.with_price(shown.snapshot, within_s=_PRICE_PATIENCE_S)
+        token = await _view(request, snapshot)
         likeness = await _likeness(request, shown.snapshot)
     except TokenRefusedError as error:
         return _refused(chain, address, visitor, error.reason, error.status), False

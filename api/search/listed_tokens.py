@@ -28,7 +28,7 @@ from sql.token_search import (
     MATCHES,
     FoundToken,
     find_by_address,
-    find_richest_namesake,
+    find_richest_namesakes,
     find_tokens,
     list_newest,
     list_richest,
@@ -115,7 +115,16 @@ class TokenLists:
         else. Raises StoreError."""
         token = report.token
         usd = sum(pool.quote_side_usd for pool in report.pools or ())
-        return await self._likeness(token.chain_id, token.address, token.symbol, usd)
+        namesakes = await asyncio.to_thread(
+            find_richest_namesakes, self._store, [(token.chain_id, token.symbol)]
+        )
+        return find_likeness(
+            address=token.address,
+            symbol=token.symbol,
+            usd=usd,
+            chain=self._chains[token.chain_id],
+            richest=namesakes.get((token.chain_id, skeleton(token.symbol))),
+        )
 
     async def _search(self, query: SearchQuery) -> list[ListedToken]:
         chains = [c for c in self._chains.values() if query.chain in (None, c)]
@@ -163,13 +172,17 @@ class TokenLists:
         return chain is not None and token.address in {one.address for one in chain.anchors}
 
     async def _listed(self, tokens: Iterable[FoundToken]) -> list[ListedToken]:
+        served = [token for token in tokens if token.chain_id in self._chains]
+        namesakes = await asyncio.to_thread(
+            find_richest_namesakes, self._store, [(one.chain_id, one.symbol) for one in served]
+        )
         return [
-            await self._line(token, self._chains[token.chain_id])
-            for token in tokens
-            if token.chain_id in self._chains
+            await self._line(token, namesakes.get((token.chain_id, skeleton(token.symbol))))
+            for token in served
         ]
 
-    async def _line(self, token: FoundToken, chain: Chain) -> ListedToken:
+    async def _line(self, token: FoundToken, richest: FoundToken | None) -> ListedToken:
+        chain = self._chains[token.chain_id]
         return ListedToken(
             chain=chain,
             address=checksum(token.address),
@@ -177,17 +190,14 @@ class TokenLists:
             symbol=token.symbol,
             scanned_at_s=token.scanned_at_s,
             judged=await self._judge(token, chain),
-            likeness=await self._likeness(chain.id, token.address, token.symbol, token.usd),
+            likeness=find_likeness(
+                address=token.address,
+                symbol=token.symbol,
+                usd=token.usd,
+                chain=chain,
+                richest=richest,
+            ),
         )
-
-    async def _likeness(
-        self, chain_id: int, address: Address, symbol: str, usd: float
-    ) -> Likeness | None:
-        richest = await asyncio.to_thread(
-            find_richest_namesake, self._store, symbol, chain_id=chain_id
-        )
-        chain = self._chains[chain_id]
-        return find_likeness(address=address, symbol=symbol, usd=usd, chain=chain, richest=richest)
 
     async def _judge(self, token: FoundToken, chain: Chain) -> Judged:
         """Return the verdict and headline, computed once for a report and two minutes: deadlines

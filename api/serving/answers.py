@@ -156,6 +156,24 @@ class Answers:
         found = await self._priced(ask, token, token.found) if is_priced else token.found
         return token.complete(found)
 
+    async def with_price(self, snapshot: TokenSnapshot, *, within_s: float) -> TokenSnapshot:
+        """Return the snapshot with a price if one comes in time; if not, a later call has it.
+
+        A price is looked up for what is cached alone.
+        """
+        ask = Ask(chain=snapshot.chain.slug, address=snapshot.report.token.address)
+        token = self._cache.get(ask.token)
+        if token is None or isinstance(token.found, TokenRefusedError):
+            return snapshot
+        if token.found.report.token != snapshot.report.token:
+            return snapshot
+        try:
+            priced = await asyncio.wait_for(self._priced(ask, token, token.found), within_s)
+        except (AssayError, TimeoutError) as error:
+            _log.info("page without a price", token=ask.address, reason=str(error))
+            return snapshot
+        return msgspec.structs.replace(snapshot, price=priced.price)
+
     async def recall(self, *, chain: str, address: str) -> KnownSnapshot:
         """Return what is cached, else what is stored; nothing is analysed.
 

@@ -24,6 +24,8 @@ ROUTES: tuple[tuple[str, str], ...] = (
     ("GET", "/robots.txt"),
     ("GET", "/browse"),
     ("GET", "/assets/pages.css"),
+    ("GET", "/docs"),
+    ("GET", "/docs/nothing"),
     ("GET", "/login"),
     ("GET", "/login/callback"),
     ("POST", "/logout"),
@@ -33,6 +35,7 @@ ROUTES: tuple[tuple[str, str], ...] = (
     ("GET", "/t"),
     ("GET", f"/t/1/{TOKEN}"),
     ("POST", f"/t/1/{TOKEN}"),
+    ("POST", f"/t/1/{TOKEN}/refresh"),
     ("GET", f"/t/1/{TOKEN}/card.png"),
 )
 """Method and target. `tests/api/test_methods.py` holds it to be whole."""

@@ -117,7 +117,7 @@ class World:
             "chains": (make_chain(1, "ethereum", "eth"), make_chain(56, "chain_56", "bsc", "bnb")),
             "served": frozenset({"ethereum"}),
             "plans": PLANS,
-            "settings": ApiSettings(),
+            "settings": ApiSettings(docs_folder=""),
             "liquid_above_usd": LIQUID_USD,
             "has_billing": True,
             "read_states": read_states,

@@ -50,7 +50,13 @@ class Visit(msgspec.Struct, frozen=True, kw_only=True):
     """Open all folded parts before judging."""
     copies: bool = False
     """Click the first copy button."""
+    clicks: tuple[str, ...] = ()
+    """Selectors of what to click, one after the other, each when it is there."""
+    then: str = ""
+    """A selector to wait for after the clicks."""
     screenshot: str = ""
+    framed: str = ""
+    """A selector of the part that the screenshot shows. Empty: the whole page."""
     cookies: tuple[Cookie, ...] = ()
 
 
@@ -82,7 +88,7 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True):
     copied: str | None
     path: tuple[Focused, ...]
     violations: tuple[str, ...]
-    """Of axe-core: the rule, and the first element that breaks it."""
+    """Of axe-core: the rule, and the first elements that break it."""
 
 
 class Chromium:

@@ -7,6 +7,7 @@ const require = createRequire(process.argv[2]);
 const { chromium } = require("playwright-core");
 const AXE = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
 const WAIT_MS = 20_000;
+const MOST_PLACES = 5;
 const PAINT_WAIT_MS = 1_000;
 
 const browser = await chromium.launch({
@@ -74,6 +75,8 @@ async function visit(order) {
       await Promise.all([page.waitForURL((url) => String(url) !== order.url), page.keyboard.press("Enter")]);
       await page.waitForLoadState("load");
     }
+    for (const one of order.clicks) await page.locator(one).first().click({ timeout: WAIT_MS });
+    if (order.then) await page.waitForSelector(order.then, { state: "attached", timeout: WAIT_MS });
     if (order.opens) {
       await page.locator("details > summary").first().focus();
       await page.keyboard.press("Enter");
@@ -89,12 +92,17 @@ async function visit(order) {
         for (const one of document.querySelectorAll("details")) one.open = true;
       });
     }
-    if (order.screenshot) await page.screenshot({ path: order.screenshot, fullPage: true });
+    if (order.screenshot && order.framed) {
+      await page.locator(order.framed).first().screenshot({ path: order.screenshot });
+    } else if (order.screenshot) {
+      await page.screenshot({ path: order.screenshot, fullPage: true });
+    }
     let violations = [];
     if (order.has_axe) {
       await page.evaluate(AXE);
       const found = await page.evaluate(() => window.axe.run(document));
-      violations = found.violations.map((one) => `${one.id}: ${one.nodes[0].html.slice(0, 160)}`);
+      const places = (nodes) => nodes.slice(0, MOST_PLACES).map((node) => node.html.slice(0, 160));
+      violations = found.violations.map((one) => `${one.id}: ${places(one.nodes).join(" and ")}`);
     }
     const state = await page.evaluate(() => ({
       text: document.body.innerText,

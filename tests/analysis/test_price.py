@@ -24,6 +24,7 @@ class Aggregator(MarketData):
 
     def __init__(self, usd: float | None) -> None:
         self._usd = usd
+        self._aggregator = "dexscreener"
 
     async def token_price(self, chain: Chain, token: Address) -> float | None:
         return self._usd
@@ -69,7 +70,9 @@ async def price(
 )
 async def test_the_first_source_that_answers_is_the_one(has: frozenset[str]) -> None:
     expected = {
-        "aggregator": TokenPrice(usd=1.5, source="aggregator"),
+        "aggregator": TokenPrice(
+            usd=1.5, source="aggregator", service="DexScreener", read_at_s=NOW_S
+        ),
         "network_token_info": TokenPrice(usd=2.0, source="network_token_info", age_s=77),
         "pool_spot": TokenPrice(usd=3.0, source="pool_spot"),
         "stablecoin_pin": TokenPrice(usd=1.0, source="stablecoin_pin"),

@@ -28,7 +28,7 @@ STEPS: list[tuple[AssayError, str | None]] = [
     (QueryError(reason="took too long", limit="time"), "assay sql"),
     (QueryError(reason="syntax error"), None),
     (WrongChainError(service="node", expected=1, got=56), "export ASSAY_RPC_56=https://"),
-    (UpstreamError(service="node", reason="refused"), "curl "),
+    (UpstreamError(service="a service of no chain", reason="refused"), None),
     (ConfigError(source="listen address", key="127.0.0.1:80", reason="in use"), "--port 8001"),
     (ConfigError(source="environment", key="ASSAY_RPC_56", reason="not set"), "ASSAY_RPC_56=http"),
     (ConfigError(source="environment", key="ASSAY_RPC_<chain id>", reason=""), "ASSAY_RPC_1=http"),
@@ -52,6 +52,18 @@ def test_what_to_do_next(error: AssayError, step: str | None) -> None:
         (("scan", "ether", "0x1"), {}, 2, ("ethereum (1, eth)", "Example: ASSAY_RPC_1=")),
         (("scan", "BSC", "0x1"), {}, 1, ("BNB Chain needs a node", "next: export ASSAY_RPC_56=")),
         (("scan", "1", "0x1"), {"ASSAY_RPC_1": "http://127.0.0.1:9"}, 3, ("refused: ", "next: ")),
+        (
+            ("scan", "bsc", f"0x{'12' * 20}"),
+            {"ASSAY_RPC_56": "ws://127.0.0.1:9,http://127.0.0.1:9"},
+            1,
+            ("next: see whether", "curl", "${ASSAY_RPC_56##*,}"),
+        ),
+        (
+            ("index", "bsc", "--from", "1", "--to", "2"),
+            {"ASSAY_RPC_56": "http://127.0.0.1:9"},
+            1,
+            ("${ASSAY_RPC_56##*,}",),
+        ),
         (("index", "base"), {}, 1, ("next: export ASSAY_RPC_8453=",)),
         (
             ("index", "eth", "--from", "900", "--to", "10"),

@@ -108,6 +108,8 @@ async def test_the_tools_are_described_read_only_and_warn(world: World) -> None:
             assert "safe" in tool.description
             assert tool.input_schema["required"] == ["chain", "address"]
             assert {"chain", "address"} <= set(tool.input_schema["properties"])
+            chain = tool.input_schema["properties"]["chain"]
+            assert {one["type"] for one in chain["anyOf"]} == {"integer", "string"}
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -154,7 +156,10 @@ async def test_a_spent_key_hears_402(world: World) -> None:
         ("check_token", {**ONE, "chain": "56"}, 503, "does not serve the chain chain_56"),
         ("check_token", {**ONE, "chain": "BSC"}, 503, "does not serve the chain chain_56"),
         ("check_token", {"chain": "1"}, 422, "missing required field `address`"),
-        ("check_token", {**ONE, "chain": 1}, 422, "Expected `str`, got `int`"),
+        ("check_token", {**ONE, "chain": 9}, 422, "chain: Unknown chain; one of ethereum"),
+        ("check_token", {**ONE, "chain": 56}, 503, "does not serve the chain chain_56"),
+        ("check_token", {**ONE, "chain": 1.5}, 422, "Expected `int | str`, got `float`"),
+        ("check_token", {**ONE, "chain": True}, 422, "Expected `int | str`, got `bool`"),
         ("check_token", {**ONE, "refresh": True}, 422, "unknown field `refresh`"),
         ("token_report", {**ONE, "response_format": "x"}, 422, "Invalid enum value 'x'"),
         ("usage", {"key": "other"}, 422, "unknown field `key`"),
@@ -232,8 +237,8 @@ async def test_a_tool_that_does_not_exist_is_an_error_of_the_protocol(world: Wor
     assert "no_such_tool; one of check_token" in raised.value.error.message
 
 
-@pytest.mark.parametrize("chain", ["ethereum", "1", "eth", "ETH"])
-async def test_a_chain_is_found_by_every_name_it_has(world: World, chain: str) -> None:
+@pytest.mark.parametrize("chain", ["ethereum", "1", "eth", "ETH", 1])
+async def test_a_chain_is_found_by_every_name_it_has(world: World, chain: str | int) -> None:
     async with (
         on_network(world) as base,
         agent(base, {"X-API-Key": world.new_key()}) as client,

@@ -5,6 +5,7 @@ import asyncio
 import json
 import re
 import subprocess
+import threading
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -69,6 +70,34 @@ def keys(document: Node) -> Iterator[tuple[str, Node]]:
 
 def points_elsewhere(schema: Any) -> bool:
     return PREFIX in json.dumps(schema)
+
+
+async def test_the_document_is_made_once_while_others_are_answered(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made, begun, may_end = list[str](), threading.Event(), threading.Event()
+
+    def describe_slowly(document: Node, *_: object, **__: object) -> Node:
+        made.append(threading.current_thread().name)
+        begun.set()
+        assert may_end.wait(60), "nobody else was answered"
+        return {"paths": list(document["paths"])}
+
+    monkeypatch.setattr("api.openapi.served_document.describe", describe_slowly)
+    client = world.client()
+    asked = [asyncio.create_task(client.get(path)) for path in ("/schema", "/schema/openapi.json")]
+    assert await asyncio.to_thread(begun.wait, 60)
+    assert (await client.get("/health")).status_code == 200
+    assert not any(task.done() for task in asked)
+    may_end.set()
+    answers = await asyncio.gather(*asked)
+    assert [answer.status_code for answer in answers] == [200, 200]
+    assert "/health" in answers[0].json()["paths"]
+    assert len(made) == 1
+    assert threading.main_thread().name not in made
+    assert (await client.get("/schema/")).content == answers[0].content
+    unknown = await client.get("/schema/swagger")
+    assert (unknown.status_code, unknown.headers["content-type"]) == (404, "application/json")
 
 
 def test_every_operation_says_what_it_does(document: Node) -> None:

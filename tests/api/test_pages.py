@@ -213,7 +213,7 @@ async def test_a_plan_without_refreshes_has_those_of_everybody(
     await browser.sign_in("alice")
     await browser.create_key()
     for _ in range(3):
-        response = await browser.client.get(f"{PUBLIC}{PAGE}?refresh=1")
+        response = await browser.client.post(f"{PUBLIC}{PAGE}/refresh")
         assert response.status_code == 303
     assert [asked["refresh"] for asked in world.analysis.asked] == [True]
 

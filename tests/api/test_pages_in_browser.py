@@ -1,9 +1,13 @@
 """Protects the pages beside a token's in a real browser: narrow and wide, light and dark."""
 
 import asyncio
+from typing import Final, Literal
 
+import pytest
+
+from api.deps import Prefill
 from config.settings_model import PublicSettings
-from harness.api.samples import TOKEN, make_pool
+from harness.api.samples import TOKEN, TOKEN_SHOWN, make_pool
 from harness.api.world import CHAINS, PLANS, World
 from harness.browser.chromium import SCREENSHOTS, Chromium, Cookie, Visit
 from harness.browser.listening import listening
@@ -15,21 +19,25 @@ from tests.api.stored_tokens import fill, token
 SESSION = "assay_session"
 """The session's cookie without https."""
 
-SIZES = ((360, "light"), (1280, "dark"))
+SIZES: Final[tuple[tuple[int, Literal["light", "dark"]], ...]] = ((360, "light"), (1280, "dark"))
+
+
+def picture(name: str) -> str:
+    SCREENSHOTS.mkdir(parents=True, exist_ok=True)
+    return str(SCREENSHOTS / f"{name}.png")
 
 
 async def look(chromium: Chromium, url: str, *, name: str, cookies: tuple[Cookie, ...] = ()) -> str:
     """The text of a page that holds at every size."""
-    SCREENSHOTS.mkdir(parents=True, exist_ok=True)
     text = ""
     for width, scheme in SIZES:
         visit = Visit(
             url=url,
             width=width,
-            scheme=scheme,  # type: ignore[arg-type]  # one of the two
+            scheme=scheme,
             has_axe=True,
             cookies=cookies,
-            screenshot=str(SCREENSHOTS / f"{name}-{width}-{scheme}.png"),
+            screenshot=picture(f"{name}-{width}-{scheme}"),
         )
         seen = await asyncio.to_thread(chromium.visit, visit)
         assert seen.console == ()
@@ -79,6 +87,40 @@ async def test_a_search_needs_neither_mouse_nor_script(
     assert "$50k liquidity" in seen.text
     assert all(focused.outline for focused in seen.path)
     assert "PEPE" in [focused.text for focused in seen.path]
+
+
+TRIED = ("#operations-tokens-getToken .opblock-summary-control", ".try-out__btn", ".execute")
+"""What a reader clicks to call an operation."""
+ANSWERED = ".live-responses-table .response-col_status"
+
+
+@pytest.mark.parametrize(("width", "scheme"), SIZES)
+async def test_the_api_browser_calls_an_operation_with_the_demos_key(
+    world: World, chromium: Chromium, width: int, scheme: Literal["light", "dark"]
+) -> None:
+    prefill = Prefill(api_key=world.new_key(), chain="ethereum", address=TOKEN_SHOWN)
+    app = world.make_app(prefill=prefill)
+    world.keep(app)
+    async with listening(app) as port:
+        url = f"http://127.0.0.1:{port}"
+        visit = Visit(
+            url=f"{url}/browse",
+            width=width,
+            scheme=scheme,
+            clicks=TRIED,
+            then=ANSWERED,
+            has_axe=True,
+            screenshot=picture(f"browse-{width}-{scheme}"),
+        )
+        seen = await asyncio.to_thread(chromium.visit, visit)
+    assert seen.console == ()
+    assert seen.violations == ()
+    assert seen.overflow == 0
+    assert [each for each in seen.requests if not each.startswith((url, "data:", "blob:"))] == []
+    called = [each.partition("?")[0] for each in seen.requests]
+    assert called.count(f"{url}/token/ethereum/{TOKEN_SHOWN}") == 1
+    assert f'"contract_address": "{TOKEN_SHOWN}"' in seen.text
+    assert [asked["address"] for asked in world.analysis.asked] == [TOKEN]
 
 
 async def test_the_form_that_asks_for_a_key(world: World, chromium: Chromium) -> None:

@@ -1,6 +1,7 @@
 """Protects the page of a token: every check is told once, in the sense it has, whatever the report
 holds; nothing on it comes from another report, another host or the token itself unescaped."""
 
+import asyncio
 import io
 from collections import Counter
 
@@ -10,16 +11,20 @@ import pytest
 from hypothesis import given, settings
 from PIL import Image
 
+from analysis.market.token_price import TokenPrice
 from analysis.pipeline.analyser import KnownReport
 from api.formats.check_words import CHECK_WORDS
 from api.formats.function_names import function_name
 from api.formats.prose import short_word
 from api.formats.rendering import native_of, summary_of
+from api.formats.times import iso_utc
 from api.formats.token_snapshot import take_snapshot
 from api.pages.page_rendering import page
 from api.pages.share_card import draw_card
 from api.pages.views.token_view import TokenView, view_token
+from config.chains import Chain, Locker
 from config.settings_model import PublicSettings
+from core.errors import UpstreamError
 from core.primitives import Address, Hash32, Selector, to_hash32
 from core.report import EvidenceRow, Report
 from harness.api.samples import (
@@ -41,18 +46,24 @@ from tests.examples import one_in
 
 PAGE = f"/t/ethereum/{TOKEN}"
 CARD = f"{PAGE}/card.png"
+REFRESH = f"{PAGE}/refresh"
 HOSTILE = "<script>alert(1)</script>{{ 7*7 }}\u202eevil\u0000" + "x" * 10_000
 ETHEREUM = make_chain(1, "ethereum")
 
 
-def view(report: Report) -> TokenView:
-    snapshot = take_snapshot(report, ETHEREUM, now_s=MINED_AT_S, liquid_above_usd=LIQUID_USD)
+def view(report: Report, chain: Chain = ETHEREUM) -> TokenView:
+    snapshot = take_snapshot(report, chain, now_s=MINED_AT_S, liquid_above_usd=LIQUID_USD)
     return view_token(snapshot, now_s=MINED_AT_S)
 
 
-def html_of(report: Report) -> str:
+def html_of(report: Report, chain: Chain = ETHEREUM) -> str:
     response = page(
-        "token.html", token=view(report), likeness=None, old_because=None, card_url="", visitor=None
+        "token.html",
+        token=view(report, chain),
+        likeness=None,
+        old_because=None,
+        card_url="",
+        visitor=None,
     )
     return str(response.content)
 
@@ -125,6 +136,30 @@ def test_holders_are_told_by_what_they_are() -> None:
         ("contract", "0.1 %"),
         ("others", "18.9 %"),
     ]
+
+
+def test_what_lies_in_a_known_lock_is_a_lock_and_no_single_holder() -> None:
+    lock, other = Address(f"0x{'5' * 40}"), Address(f"0x{'6' * 40}")
+    holders = (
+        make_holder(lock, 5 * 10**23),
+        make_holder(other, 15 * 10**22, at=1),
+        make_holder(PAIR, 35 * 10**22, at=2),
+    )
+    report = make_report(holders=holders)
+    plain = view(report)
+    assert [part.kind for part in plain.holders] == ["holder", "pool", "holder"]
+    assert "one holder, 0x5555…5555, holds 50 % of the supply" in plain.headline
+    chain = msgspec.structs.replace(
+        ETHEREUM, lockers=(Locker(name="Vault & Co", contracts=(lock,)),)
+    )
+    locked = view(report, chain)
+    assert [(part.kind, part.words) for part in locked.holders] == [
+        ("lock", "lock: Vault & Co"),
+        ("pool", "pool"),
+        ("holder", "wallet or contract"),
+    ]
+    assert "holder_concentration" not in {line.key for line in locked.findings.wrong}
+    assert "lock: Vault &amp; Co" in html_of(report, chain)
 
 
 def test_dates_stand_in_order_with_the_analysis_among_them() -> None:
@@ -222,18 +257,119 @@ async def test_the_card_is_of_what_is_stored_and_costs_nothing(
     assert (await closed.get(CARD)).status_code == 404
 
 
+@pytest.mark.parametrize(
+    ("price", "text"),
+    [
+        (
+            TokenPrice(usd=2.5, source="aggregator", service="DexScreener", read_at_s=MINED_AT_S),
+            f"Price by DexScreener$2.5, read at {iso_utc(MINED_AT_S)}",
+        ),
+        (
+            TokenPrice(usd=0.5, source="network_token_info", age_s=7_200),
+            "Price in its last trade$0.5, 2 hours ago",
+        ),
+        (None, ""),
+    ],
+)
+async def test_a_price_from_elsewhere_has_its_source_and_time(
+    world: World, price: TokenPrice | None, text: str
+) -> None:
+    async def read_price(_chain: str, _report: Report) -> TokenPrice | None:
+        return price
+
+    shown = read(await world.client(read_price=read_price).get(PAGE, headers=PAGES)).text
+    assert text in " ".join(shown.split())
+    assert ("Price by" in shown or "last trade" in shown) is (price is not None)
+
+
+async def test_a_market_data_service_that_hangs_or_fails_keeps_nobody_waiting(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("api.routes.token_page._PRICE_PATIENCE_S", 0.01)
+    asked, gate = [], asyncio.Event()
+
+    async def read_price(_chain: str, _report: Report) -> TokenPrice | None:
+        asked.append(1)
+        if len(asked) == 1:
+            raise UpstreamError(service="prices", reason="down")
+        await gate.wait()
+        return TokenPrice(usd=7.0, source="aggregator", service="DexScreener", read_at_s=1)
+
+    client = world.client(read_price=read_price)
+    for _ in range(3):
+        response = await client.get(PAGE, headers=PAGES)
+        assert response.status_code == 200
+        assert "Price by" not in response.text
+    gate.set()
+    await asyncio.sleep(0)
+    assert "Price by DexScreener" in (await client.get(PAGE, headers=PAGES)).text
+    assert len(asked) == 2  # shared by all who waited
+
+
+OWN = {**PAGES, "Sec-Fetch-Site": "same-origin", "Origin": "http://testserver.local"}
+
+
 async def test_analyse_again_makes_one_new_analysis_within_the_limits(world: World) -> None:
     client = world.client(public=PublicSettings(analyses_per_hour=1))
+    page_shown = read(await client.get(PAGE, headers=PAGES))
+    forms = [attributes for tag, attributes in page_shown.tags if tag == "form"]
+    assert [(form["method"], str(form["action"]).lower()) for form in forms] == [("post", REFRESH)]
+    world.analysis.asked.clear()
+    client = world.client(public=PublicSettings(analyses_per_hour=1))
     for _ in range(2):
-        response = await client.get(f"{PAGE}?refresh=1", headers=PAGES)
+        response = await client.post(REFRESH, headers=OWN)
         assert (response.status_code, response.headers["location"]) == (303, PAGE)
     assert [asked["refresh"] for asked in world.analysis.asked] == [True]
 
 
 async def test_a_robot_makes_no_analysis_by_that(world: World) -> None:
-    agent = {**PAGES, "User-Agent": "Mozilla/5.0 (compatible; Googlebot/2.1)"}
-    response = await world.client().get(f"{PAGE}?refresh=1", headers=agent)
+    agent = {**OWN, "User-Agent": "Mozilla/5.0 (compatible; Googlebot/2.1)"}
+    response = await world.client().post(REFRESH, headers=agent)
     assert (response.status_code, world.analysis.asked) == (303, [])
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({}, 303),  # no browser
+        ({"Sec-Fetch-Site": "none"}, 303),  # typed, or sent again by its reader
+        ({"Sec-Fetch-Site": "same-origin", "Origin": "https://behind-a-proxy.example"}, 303),
+        ({"Origin": "HTTP://host.example:8000"}, 303),
+        ({"Sec-Fetch-Site": "cross-site"}, 403),
+        ({"Sec-Fetch-Site": "same-site", "Origin": "http://host.example:8000"}, 403),
+        ({"Origin": "http://evil.example"}, 403),
+        ({"Origin": "http://host.example"}, 403),
+        ({"Origin": "http://host.example:8000.evil.example"}, 403),
+        ({"Origin": "null"}, 403),
+        ({"Origin": ""}, 403),
+    ],
+    ids=str,
+)
+async def test_a_page_of_another_site_starts_no_analysis(
+    world: World, headers: dict[str, str], status: int
+) -> None:
+    asked_of = {"Host": "host.example:8000"}
+    response = await world.client().post(REFRESH, headers={**PAGES, **asked_of, **headers})
+    assert response.status_code == status
+    assert len(world.analysis.asked) == (1 if status == 303 else 0)
+
+
+async def test_opening_a_page_never_makes_its_analysis_anew(world: World) -> None:
+    response = await world.client().get(f"{PAGE}?refresh=1", headers=PAGES)
+    assert response.status_code == 200
+    assert [asked["refresh"] for asked in world.analysis.asked] == [False]
+    assert (await world.client().get(REFRESH, headers=PAGES)).status_code == 405
+
+
+@pytest.mark.parametrize("kind", ["image", "iframe", "empty", "script"])
+async def test_a_page_of_another_site_that_loads_this_one_spends_nothing(
+    world: World, kind: str
+) -> None:
+    headers = {**PAGES, "Sec-Fetch-Site": "cross-site", "Sec-Fetch-Dest": kind}
+    assert (await world.client().get(PAGE, headers=headers)).status_code == 404
+    assert world.analysis.asked == []
+    link = {**headers, "Sec-Fetch-Dest": "document"}
+    assert (await world.client().get(PAGE, headers=link)).status_code == 200
 
 
 async def test_parts_under_way_are_asked_for_again_also_without_a_script(world: World) -> None:

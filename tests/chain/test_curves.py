@@ -73,8 +73,18 @@ def address_in(chain: Chain, registry: Address, signature: str, word: int) -> Ad
     return Address(str(told[word]))
 
 
-def state(pool: Address, quote: Address, tokens: int, paid: int) -> dict[str, object]:
+def state(
+    pool: Address,
+    quote: Address,
+    tokens: int,
+    paid: int,
+    *,
+    target: int | None = None,
+    progress: float | None = None,
+) -> dict[str, object]:
     return {
+        "quote_target_raw": target,
+        "progress": pytest.approx(paid / target) if target else progress,
         "pool": pool,
         "quote": quote,
         "token_reserve_raw": tokens,
@@ -126,9 +136,9 @@ async def test_four_meme(
         token,
         returns="(address,address,uint256,uint256,uint256,uint256,uint256,uint256,uint256)",
     )
-    assert fields(found) == state(
-        demo.contracts[0], ZERO_ADDRESS, int(str(info[7])), int(str(info[8]))
-    )
+    offers, paid, target = (int(str(info[at])) for at in (7, 8, 5))
+    assert target == 24 * ETHER
+    assert fields(found) == state(demo.contracts[0], ZERO_ADDRESS, offers, paid, target=target)
 
 
 @pytest.mark.parametrize(
@@ -157,7 +167,9 @@ async def test_flap(
     pad = pad_of("curve_b", portal)
     found = await standing(client, pad)
     if expected == "on":
-        assert fields(found) == state(portal, quote, 1000 * MILLION - sold, 3 * ETHER)
+        assert fields(found) == state(
+            portal, quote, 1000 * MILLION - sold, 3 * ETHER, progress=sold / (800 * MILLION)
+        )
     else:
         assert found == expected
     assert await standing(client, pad, STRANGER) is None
@@ -187,7 +199,9 @@ async def test_pons_and_its_forks(
     found = await standing(client, pad)
     if expected == "on":
         # The phantom quote is in the curve's reserves and not in what it holds.
-        assert fields(found) == state(curve, quote, 500 * MILLION, 2 * ETHER)
+        assert fields(found) == state(
+            curve, quote, 500 * MILLION, 2 * ETHER, target=42 * ETHER // 10
+        )
     else:
         assert found == expected
     assert await standing(client, pad, STRANGER) is None

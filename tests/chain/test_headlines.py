@@ -13,6 +13,8 @@ from api.formats.headline import headline_of
 from api.formats.rendered_report import render_for_people
 from api.formats.token_snapshot import take_snapshot
 from core.errors import TokenRefusedError
+from core.primitives import Address
+from demo.layout import World
 from demo.zoo import ZOO
 from harness.chain.verbs import Chain
 from tests.chain.judging import judge
@@ -94,6 +96,16 @@ HEADLINES = {
     "decoy": "You can buy it, but you can neither sell nor transfer it: transfers revert with "
     "“frozen”; the code can move or approve tokens and is not proved to ask their holder",
 }
+LAUNCHED = {
+    "curve": "No trade was tested, as it still trades on the curve of demo-curve; otherwise "
+    "nothing tested stands against it; 12 of 39 checks have no answer",
+    "curve_fresh": "Nobody has bought it yet on the curve of demo-curve; no trade was tested",
+    "curve_sold_out": "It was launched on demo-curve and has no pool now; no trade was tested",
+    "graduated": "Nothing tested stands against it; 3 of 39 checks have no answer",
+    "seeded": CLEAN,
+}
+"""Headlines of all tokens of the demo's launch platforms."""
+
 REFUSED = {"symbol_burns_gas", "symbol_reverts"}
 """No analysis: they do not answer symbol()."""
 
@@ -107,6 +119,23 @@ async def test_a_headline_says_what_the_token_does(
         with pytest.raises(TokenRefusedError, match=r"symbol\(\)"):
             await judge(context, token)
         return
+    sentence = await headline(context, token)
+    wanted = re.escape(HEADLINES.get(key, CLEAN)).replace(r"\*", r"[^;]+")
+    assert re.fullmatch(wanted, sentence), sentence
+
+
+@pytest.mark.parametrize("key", LAUNCHED)
+async def test_a_headline_says_where_a_launched_token_is_sold(
+    chain: Chain, context: ChainContext, key: str
+) -> None:
+    assert await headline(context, chain.world.issued(key).address) == LAUNCHED[key]
+
+
+def test_every_launched_token_has_its_headline(world: World) -> None:
+    assert set(LAUNCHED) == {issued.key for issued in world.launched}
+
+
+async def headline(context: ChainContext, token: Address) -> str:
     report = await judge(context, token)
     snapshot = take_snapshot(
         report,
@@ -114,9 +143,7 @@ async def test_a_headline_says_what_the_token_does(
         now_s=report.token.scanned_at_s,
         liquid_above_usd=MIN_LIQUIDITY_USD,
     )
-    sentence = headline_of(render_for_people(snapshot))
-    wanted = re.escape(HEADLINES.get(key, CLEAN)).replace(r"\*", r"[^;]+")
-    assert re.fullmatch(wanted, sentence), sentence
+    return headline_of(render_for_people(snapshot))
 
 
 def test_every_headline_is_of_a_token_of_the_zoo() -> None:

@@ -8,6 +8,8 @@ import pytest
 from analysis.pipeline.chain_context import ChainContext
 from analysis.reads.indexed_facts import IndexedFacts
 from api.formats.native import render_native
+from api.formats.token_snapshot import take_snapshot
+from api.pages.views.token_view import view_token
 from config.chains import Chain as ChainFacts
 from config.launchpads import Launchpad
 from config.load import load_chains
@@ -51,6 +53,28 @@ async def test_a_token_on_the_curve_has_the_curve_as_its_pool(
     features = render_native(report, clock=None, liquid_above_usd=100.0)
     assert (features.cannot_buy, features.is_liquid, features.is_in_dex) == (None, True, False)
     assert features.launchpad_name == CURVE_PAD
+
+
+@pytest.mark.parametrize(
+    ("key", "bar"),
+    [
+        ("curve", ("5 of 24 ETH paid in", "20.83 %")),
+        ("curve_fresh", ("0 of 24 ETH paid in", "0 %")),
+        ("curve_sold_out", None),
+        ("graduated", None),
+        ("seeded", None),
+    ],
+)
+async def test_the_page_shows_how_far_a_curve_is(
+    chain: Chain, context: ChainContext, key: str, bar: tuple[str, str] | None
+) -> None:
+    report = await report_of(chain, context, key)
+    now_s = report.token.scanned_at_s
+    snapshot = take_snapshot(report, context.chain, now_s=now_s, liquid_above_usd=100.0)
+    charts = {chart.title: chart for chart in view_token(snapshot, now_s=now_s).charts}
+    found = charts.get("Progress of the launch curve")
+    shown = None if found is None else (found.bars[0].label, found.bars[0].text)
+    assert shown == bar
 
 
 async def test_what_is_bought_on_the_curve_is_what_its_reserves_lose(

@@ -42,6 +42,7 @@ OTHER_STABLE = "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48"
 ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}")
 
 DEX = f'[[dex]]\nname = "Local"\nkind = "AmmV2"\nfactory = "{FACTORY}"\n'
+LOCKER = f'[[locker]]\nname = "Vault"\ncontracts = ["{FACTORY}"]\n'
 PAD = f'[[launchpad]]\nslug = "local"\nkind = "direct"\ncontracts = ["{FACTORY}"]\n'
 EVENT = "[[launchpad.event]]\ndeclared = 'Made(address token)'\ntoken = 'token'\n"
 
@@ -127,6 +128,16 @@ def test_an_overlay_replaces_scalars_and_keeps_the_rest(ethereum: Path) -> None:
     assert (chain.id, chain.anchors, chain.dexes) == (built_in.id, built_in.anchors, built_in.dexes)
 
 
+def test_the_known_lockers_of_a_chain_are_named(ethereum: Path) -> None:
+    assert set(by_slug(None).locker_names.values()) == {
+        "PinkLock",
+        "Team Finance",
+        "UNCX Token Vesting",
+    }
+    ethereum.write_text(LOCKER)
+    assert by_slug(ethereum.parents[1]).locker_names == {FACTORY.lower(): "Vault"}
+
+
 def test_an_overlay_replaces_a_list_whole(ethereum: Path) -> None:
     ethereum.write_text(DEX + stable(STABLE.lower()) + stable(OTHER_STABLE, 18))
     chain = by_slug(ethereum.parents[1])
@@ -177,6 +188,9 @@ def test_an_overlay_replaces_a_list_whole(ethereum: Path) -> None:
             "not an EVM address",
         ),
         (PAD + PAD, "launchpad[1].slug", "same as launchpad[0].slug"),
+        (LOCKER + LOCKER, "locker[1].contracts", "same as locker[0].contracts"),
+        (LOCKER.replace("Vault", ""), "locker[0].name", "length"),
+        (LOCKER.replace(FACTORY, "0x12"), "locker[0].contracts[0]", "not an EVM address"),
         (PAD.replace("local", "Local Pad"), "launchpad[0].slug", "regex"),
         (PAD + 'curve = "curve_z"', "launchpad[0].curve", "Invalid enum value"),
         (PAD + "getter = 'issuer(address)'", "launchpad[0].getter", "regex"),

@@ -1,8 +1,11 @@
 """Protects the documentation site: it builds without a dead link, and asks no other host."""
 
+import asyncio
 import os
+import re
 import subprocess
 import sys
+from contextlib import closing
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -10,9 +13,15 @@ import pytest
 
 from api.formats.field_table import FIELDS
 from api.formats.flags import CATALOGUE
+from config.settings_model import ApiSettings
 from handbook.operation_pages import operation_pages, read_document
 from handbook.reference_pages import readme_page
+from handbook.tour_pictures import PICTURES, TOUR
+from harness.api.world import World
+from harness.browser.chromium import Chromium, Visit
+from harness.browser.listening import listening
 from tests.house.sources import ROOT
+from tests.sql.empty_files import new_ledger
 
 pytestmark = pytest.mark.process
 
@@ -76,6 +85,32 @@ def test_every_field_flag_and_operation_has_a_page(site: Path) -> None:
     }
     built = {page.parent.relative_to(site).as_posix() for page in site.rglob("*/index.html")}
     assert paths <= built
+
+
+def test_the_tour_shows_the_pictures_that_are_taken() -> None:
+    tour = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
+    shown = re.findall(r"\]\(pictures/(\w+)\.png\)", tour)
+    assert shown == [picture.name for picture in TOUR]
+    assert {path.stem for path in PICTURES.iterdir()} == set(shown)
+    assert sum(path.stat().st_size for path in PICTURES.iterdir()) < 200_000
+
+
+async def test_we_serve_it_under_a_strict_policy(
+    site: Path, tmp_path: Path, chromium: Chromium
+) -> None:
+    """A script that the policy forbids, or a request to another host, would be in the console."""
+    with closing(new_ledger(tmp_path / "ledger.sqlite")) as ledger:
+        app = World(ledger).make_app(settings=ApiSettings(docs_folder=str(site)))
+        async with listening(app) as port:
+            url = f"http://127.0.0.1:{port}/docs/"
+            seen = await asyncio.to_thread(
+                chromium.visit, Visit(url=url, width=360, then="[data-md-color-scheme]")
+            )
+        await app.aclose()
+    assert (seen.status, seen.console, seen.overflow) == (200, (), 0)
+    assert [each for each in seen.requests if not each.startswith((url, "data:"))] == []
+    assert any(each.endswith(".js") for each in seen.requests)
+    assert "Tour" in seen.text
 
 
 def test_a_section_that_the_readme_lacks_is_no_page() -> None:

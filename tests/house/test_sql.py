@@ -197,6 +197,7 @@ READS_A_CHAIN = {
 SORTS = {
     "launches/list_of_token": "a row for each platform of one token",
     "pools/list_of_token": "ranks the pools of one token",
+    "search/list_namesakes": "the few namesakes of one page",
     "tokens/list_tracked": "lists all tokens of a chain",
 }
 LISTS = ("others", "pool_keys")

@@ -23,7 +23,7 @@ from sql.store import Store
 from sql.store_files import StoreFiles
 from sql.token_search import (
     FoundToken,
-    find_richest_namesake,
+    find_richest_namesakes,
     find_tokens,
     list_newest,
     list_richest,
@@ -163,13 +163,39 @@ def test_a_refused_token_is_found_no_more(store: Store) -> None:
     assert list_newest(store, at_most=5) == []
 
 
-def test_the_namesake_with_the_most_money_is_known(store: Store) -> None:
+def test_the_namesakes_with_the_most_money_are_known(store: Store) -> None:
     fill(store, *ZOO)
-    richest = find_richest_namesake(store, "\u0420EPE", chain_id=1)
-    assert richest is not None
-    assert (int(richest.address, 16), richest.usd) == (1, 5e7)
-    assert find_richest_namesake(store, "Baby Pepe", chain_id=1) is None  # that is a name
-    assert find_richest_namesake(store, "\u202e", chain_id=1) is None
+    asked = [(1, "\u0420EPE"), (1, "pepe"), (1, "Baby Pepe"), (1, "\u202e"), (56, "nothing")]
+    found = find_richest_namesakes(store, asked)
+    assert {name: (int(one.address, 16), one.usd) for name, one in found.items()} == {
+        (1, skeleton("pepe")): (1, 5e7)
+    }  # Baby Pepe is a name
+    assert find_richest_namesakes(store, []) == {}
+
+
+@settings(max_examples=one_in(4), suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(CHAINS),
+            st.sampled_from(("PEPE", "\u0420EPE", "pepe2", "Z" * 80, "Z" * 81)),
+            st.sampled_from((0.0, 5.0, 50.0, 5e6, 6e6)),
+        ),
+        max_size=8,
+    )
+)
+def test_namesakes_of_a_page_are_those_of_a_reading_of_every_token(
+    store: Store, tokens: list[tuple[int, str, float]]
+) -> None:
+    with closing(sqlite3.connect(StoreFiles(prefix=store.path).serving)) as file:
+        file.executescript("delete from search_term; delete from search_entry; delete from report;")
+    wanted: dict[tuple[int, str], float] = {}
+    for number, (chain_id, symbol, usd) in enumerate(tokens, 1):
+        fill(store, named(number, "", symbol, usd, chain_id=chain_id))
+        key = (chain_id, skeleton(symbol))
+        wanted[key] = max(wanted.get(key, 0.0), usd)
+    found = find_richest_namesakes(store, [(chain_id, symbol) for chain_id, symbol, _ in tokens])
+    assert {name: one.usd for name, one in found.items()} == wanted
 
 
 def test_the_newest_and_the_richest_are_listed(store: Store) -> None:

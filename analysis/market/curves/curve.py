@@ -23,6 +23,11 @@ class CurveState(msgspec.Struct, frozen=True, kw_only=True):
     """Tokens still for sale."""
     quote_reserve_raw: RawAmount
     """Quote paid in, without the virtual reserves, which only set the price."""
+    progress: float | None = None
+    """Share of the way to the pool that the platform then makes, 0 to 1. None: it has no target
+    that is read."""
+    quote_target_raw: RawAmount | None = None
+    """Quote paid in at which that is. None: it has no such target, or counts tokens."""
 
 
 Standing = CurveState | Literal["closed", "unread"]
@@ -45,6 +50,11 @@ class Curve(msgspec.Struct, frozen=True, kw_only=True):
 def no_calls(_record: RegistryRecord) -> tuple[CallRead, ...]:
     """Return no calls, for curves whose record contains everything."""
     return ()
+
+
+def share_of(part: int, whole: int) -> float | None:
+    """Return a part of a target, 0 to 1. None: the target is 0, so there is none."""
+    return min(1.0, part / whole) if whole > 0 else None
 
 
 def word_of(reply: Reply, at: int) -> int | None:

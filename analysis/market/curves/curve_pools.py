@@ -17,7 +17,7 @@ from analysis.market.liquidity_value import PoolValue, Price, value_pool
 from analysis.reads.read_batch import ReadBatch
 from config.launchpads import CurveKind
 from core.primitives import Address
-from core.report import PoolResultRow
+from core.report import EvidenceRow, PoolResultRow
 
 CURVES: Mapping[CurveKind, Curve] = {
     module.CURVE.key: module.CURVE for module in (four_meme, flap, pons_v2, virtuals, printr)
@@ -106,6 +106,26 @@ def with_curves(
     return tuple(
         msgspec.structs.replace(row, ordinal=ordinal)
         for ordinal, row in enumerate(sorted(every, key=lambda row: -row.liquidity_usd))
+    )
+
+
+def evidence_of(curves: Sequence[ValuedCurve]) -> tuple[EvidenceRow, ...]:
+    """Return how far the curve is on its way to a pool. Empty: there is no curve."""
+    return tuple(
+        EvidenceRow(
+            key="launch_curve",
+            body=msgspec.json.encode(
+                {
+                    "platform": curve.platform,
+                    "quote": curve.state.quote,
+                    "quote_paid_raw": curve.state.quote_reserve_raw,
+                    "quote_target_raw": curve.state.quote_target_raw,
+                    "tokens_left_raw": curve.state.token_reserve_raw,
+                    "progress": curve.state.progress,
+                }
+            ).decode(),
+        )
+        for curve in curves[:1]
     )
 
 

@@ -7,7 +7,7 @@ getTokenV8Safe.
 from collections.abc import Sequence
 
 from analysis.launchpads.registries import RegistryRecord
-from analysis.market.curves.curve import Curve, CurveState, Standing, no_calls
+from analysis.market.curves.curve import Curve, CurveState, Standing, no_calls, share_of
 from analysis.reads.eth_reads import Reply
 from core.primitives import RawAmount, address_of
 
@@ -30,6 +30,7 @@ def _decode(record: RegistryRecord, _replies: Sequence[Reply]) -> Standing:
         quote=quote,
         token_reserve_raw=RawAmount(_SUPPLY_RAW - sold),
         quote_reserve_raw=RawAmount(reserve),
+        progress=share_of(sold, for_pool),
     )
 
 

@@ -9,7 +9,7 @@ interfaces.
 from collections.abc import Sequence
 
 from analysis.launchpads.registries import RegistryRecord
-from analysis.market.curves.curve import Curve, CurveState, Standing, no_calls
+from analysis.market.curves.curve import Curve, CurveState, Standing, no_calls, share_of
 from analysis.reads.eth_reads import Reply
 from core.primitives import Address, RawAmount, address_of
 
@@ -28,10 +28,10 @@ def _decode(record: RegistryRecord, _replies: Sequence[Reply]) -> Standing:
             return "unread"
         manager: Address | None = record.question.at
         quote = address_of(words[1])
-        offers, funds, is_done = words[7], words[8], words[12] == _COMPLETED
+        offers, funds, target, is_done = words[7], words[8], words[5], words[12] == _COMPLETED
     else:
         manager, quote = address_of(words[1]), address_of(words[2])
-        offers, funds, is_done = words[7], words[9], words[11] != 0
+        offers, funds, target, is_done = words[7], words[9], words[10], words[11] != 0
     if is_done or offers == 0:
         return "closed"
     if manager is None or quote is None:
@@ -41,6 +41,8 @@ def _decode(record: RegistryRecord, _replies: Sequence[Reply]) -> Standing:
         quote=quote,
         token_reserve_raw=RawAmount(offers),
         quote_reserve_raw=RawAmount(funds),
+        progress=share_of(funds, target),
+        quote_target_raw=RawAmount(target) if target else None,
     )
 
 

@@ -7,12 +7,12 @@ Source: PonsV2LaunchFactory.getLaunchedToken and the curve's getters.
 from collections.abc import Sequence
 
 from analysis.launchpads.registries import RegistryRecord
-from analysis.market.curves.curve import Curve, CurveState, Standing, word_of
+from analysis.market.curves.curve import Curve, CurveState, Standing, share_of, word_of
 from analysis.reads.chain_reads import CallRead, call_of
 from analysis.reads.eth_reads import Reply
 from core.primitives import RawAmount, address_of
 
-_CURVE, _QUOTE, _PHASE = 1, 4, 10
+_CURVE, _QUOTE, _TARGET, _PHASE = 1, 4, 5, 10
 _SELLING = 0
 
 
@@ -35,11 +35,14 @@ def _decode(record: RegistryRecord, replies: Sequence[Reply]) -> Standing:
         return "closed"
     if tokens is None or paid is None:
         return "unread"
+    target = record.words[_TARGET]
     return CurveState(
         pool=curve,
         quote=quote,
         token_reserve_raw=RawAmount(tokens),
         quote_reserve_raw=RawAmount(paid),
+        progress=share_of(paid, target),
+        quote_target_raw=RawAmount(target) if target else None,
     )
 
 

@@ -13,13 +13,24 @@ from core.primitives import Address, checksum
 from core.report import Report
 
 HolderKind = Literal[
-    "pool", "curve", "burn", "token", "owner", "creator", "contract", "wallet", "holder", "others"
+    "pool",
+    "curve",
+    "burn",
+    "lock",
+    "token",
+    "owner",
+    "creator",
+    "contract",
+    "wallet",
+    "holder",
+    "others",
 ]
 
 _WORDS: Final[dict[HolderKind, str]] = {
     "pool": "pool",
     "curve": "launch curve",
     "burn": "burned",
+    "lock": "lock",
     "token": "the token's own contract",
     "owner": "owner",
     "creator": "creator",
@@ -64,7 +75,10 @@ def view_holders(rendered: RenderedReport) -> tuple[HolderPart, ...]:
     parts, start = list[HolderPart](), 0.0
     for owner, amount in sorted(amounts.items(), key=lambda item: (-item[1], item[0])):
         kind = kinds.get(owner, "holder")
-        parts.append(_part(kind, owner, amount / supply_raw, start))
+        part = _part(kind, owner, amount / supply_raw, start)
+        if kind == "lock":
+            part = msgspec.structs.replace(part, words=f"lock: {rendered.locker_names[owner]}")
+        parts.append(part)
         start = min(1.0, start + amount / supply_raw)
     if parts and 1 - start > _LEAST_SHOWN:
         parts.append(_part("others", None, 1 - start, start))
@@ -91,6 +105,7 @@ def _known_kinds(rendered: RenderedReport) -> Mapping[Address, HolderKind]:
     kinds |= _of_roles(report)
     for pool in report.pools or ():
         kinds[pool.pool] = "curve" if pool.is_launchpad and pool.buy is None else "pool"
+    kinds |= dict.fromkeys(rendered.locker_names, "lock")
     return kinds | dict.fromkeys(BURN_ADDRESSES, "burn")
 
 

@@ -4,7 +4,7 @@ from typing import Final, Literal
 
 import msgspec
 
-from api.formats.proofs import LaterSeen, SoldSeen, TradeSeen
+from api.formats.proofs import CurveSeen, LaterSeen, SoldSeen, TradeSeen
 from api.formats.prose import percent, usd
 from api.formats.rendered_report import RenderedReport
 from api.formats.shapes import Pool
@@ -115,8 +115,30 @@ def _tone(tax: float) -> Tone:
 
 def view_charts(rendered: RenderedReport, chain: Chain) -> tuple[Chart, ...]:
     """Return the charts that the report has figures for."""
-    made = (_by_pool(rendered, chain), _by_size(rendered, chain), _by_time(rendered))
+    made = (
+        _of_curve(rendered, chain),
+        _by_pool(rendered, chain),
+        _by_size(rendered, chain),
+        _by_time(rendered),
+    )
     return tuple(chart for chart in made if chart is not None)
+
+
+def _of_curve(rendered: RenderedReport, chain: Chain) -> Chart | None:
+    """Return how far the launch curve is on its way to a pool."""
+    curve = rendered.proofs.body("launch_curve", CurveSeen)
+    if curve is None or curve.progress is None:
+        return None
+    label, target = "of the tokens that it sells before there is a pool", curve.quote_target_raw
+    decimals = _decimals(chain).get(curve.quote)
+    if target is not None and decimals is not None:
+        paid = f"{curve.quote_paid_raw / 10**decimals:.4g}"
+        label = f"{paid} of {target / 10**decimals:.4g} {_symbol(curve.quote, chain)} paid in"
+    elif target is not None:
+        label = "of what is to be paid in before there is a pool"
+    text = percent(100 * curve.progress)
+    bar = Bar(label=label, text=text, share=curve.progress, tone="fine")
+    return Chart(title="Progress of the launch curve", bars=(bar,))
 
 
 def _by_pool(rendered: RenderedReport, chain: Chain) -> Chart | None:
@@ -160,10 +182,14 @@ def _row_of(rendered: RenderedReport, key: str) -> PoolResultRow | None:
 def _size_words(at: int, raw: int, row: PoolResultRow | None, chain: Chain) -> str:
     """Return how much was paid before, where the quote token is an anchor; else which purchase it
     was, the largest first."""
-    decimals = {anchor.address: anchor.decimals for anchor in chain.anchors} | {ZERO_ADDRESS: 18}
+    decimals = _decimals(chain)
     if row is None or row.quote not in decimals:
         return f"purchase {at}, largest first"
     return f"bought for {raw / 10 ** decimals[row.quote]:.3g} {_symbol(row.quote, chain)}"
+
+
+def _decimals(chain: Chain) -> dict[Address, int]:
+    return {anchor.address: anchor.decimals for anchor in chain.anchors} | {ZERO_ADDRESS: 18}
 
 
 def _by_time(rendered: RenderedReport) -> Chart | None:

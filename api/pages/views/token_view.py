@@ -5,12 +5,13 @@ from typing import Final
 
 import msgspec
 
+from analysis.market.token_price import TokenPrice
 from api.formats.amounts import number_text, whole_tokens
 from api.formats.headline import headline_of
 from api.formats.prose import percent, usd
 from api.formats.rendered_report import RenderedReport, render_for_people
 from api.formats.summary import Verdict
-from api.formats.times import iso_utc
+from api.formats.times import duration_words, iso_utc
 from api.formats.token_snapshot import TokenSnapshot
 from api.pages.views.finding_view import FindingGroups, view_findings
 from api.pages.views.holder_view import HolderPart, view_holders
@@ -93,7 +94,7 @@ def view_token(snapshot: TokenSnapshot, *, now_s: float) -> TokenView:
         headline=headline_of(rendered),
         counts=tuple(_counts(findings)),
         findings=findings,
-        facts=tuple(_facts(rendered, snapshot.chain)),
+        facts=tuple(_facts(rendered, snapshot)),
         pools=pools,
         pools_beside=len(rendered.native.dex) - len(pools),
         charts=view_charts(rendered, snapshot.chain),
@@ -116,8 +117,10 @@ def _counts(findings: FindingGroups) -> Iterator[CheckCount]:
             yield CheckCount(tone=tone, number=number, words=singular)
 
 
-def _facts(rendered: RenderedReport, chain: Chain) -> Iterator[TokenFact]:
+def _facts(rendered: RenderedReport, snapshot: TokenSnapshot) -> Iterator[TokenFact]:
     yield from _market_facts(rendered)
+    if snapshot.price is not None:
+        yield from _told_prices(snapshot.price)
     yield from _supply_facts(rendered)
     yield from _people(rendered)
     if rendered.native.is_launchpad_token:
@@ -125,7 +128,7 @@ def _facts(rendered: RenderedReport, chain: Chain) -> Iterator[TokenFact]:
     if rendered.report.token.implementation is not None:
         target = checksum(rendered.report.token.implementation)
         yield TokenFact(label="Runs the code of", text="", address=target)
-    yield TokenFact(label="Chain", text=chain.display_name)
+    yield TokenFact(label="Chain", text=snapshot.chain.display_name)
 
 
 def _market_facts(rendered: RenderedReport) -> Iterator[TokenFact]:
@@ -138,6 +141,16 @@ def _market_facts(rendered: RenderedReport) -> Iterator[TokenFact]:
         yield TokenFact(label="Worth of all tokens", text=usd(deepest.token_usd * circulating))
     total = rendered.summary.total_liquidity_usd
     yield TokenFact(label="Money in pools", text="not known" if total is None else usd(total))
+
+
+def _told_prices(price: TokenPrice) -> Iterator[TokenFact]:
+    """Yield a price that comes from elsewhere than the pools of the report, with its time."""
+    if price.read_at_s is not None:
+        text = f"{_price(price.usd)}, read at {iso_utc(price.read_at_s)}"
+        yield TokenFact(label=f"Price by {price.service}", text=text)
+    elif price.age_s is not None:
+        text = f"{_price(price.usd)}, {duration_words(price.age_s)} ago"
+        yield TokenFact(label="Price in its last trade", text=text)
 
 
 def _price(amount: float) -> str:

@@ -1,0 +1,113 @@
+"""Files of the documentation site that `make docs` builds, as a browser may have them."""
+
+import base64
+import gzip
+import hashlib
+from functools import lru_cache
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from api.pages.page_rendering import KEPT_IN
+
+_MEDIA_TYPES: Final = {
+    ".css": "text/css",
+    ".html": "text/html; charset=utf-8",
+    ".js": "text/javascript",
+    ".json": "application/json",
+    ".png": "image/png",
+    ".svg": "image/svg+xml",
+    ".xml": "application/xml",
+}
+"""What is served, by the end of its name."""
+
+_DRAWN: Final = ".png"
+_FIRST: Final = "index.html"
+_MOST_KEPT: Final = 64
+
+
+class SiteFile(msgspec.Struct, frozen=True, kw_only=True):
+    """One file, ready to be sent."""
+
+    body: bytes
+    packed: bytes | None
+    """The body compressed by gzip. None: it is compressed already."""
+    tag: str
+    media_type: str
+    policy: str
+    """Content-Security-Policy."""
+
+
+def is_built(folder: Path | None) -> bool:
+    """True if the folder has a site. None: there is no folder."""
+    return folder is not None and (folder / _FIRST).is_file()
+
+
+def find_file(folder: Path, path: str) -> Path | None:
+    """Return the file of a path below the site, for one that ends with a slash its page.
+
+    None: there is none that is served. What lies outside the folder is never one, by no name.
+    """
+    parts = [part for part in path.split("/") if part]
+    if any(part.startswith(".") or "\\" in part or "\0" in part for part in parts):
+        return None
+    found = folder.joinpath(*parts)
+    if path.endswith("/"):
+        found /= _FIRST
+    if found.suffix not in _MEDIA_TYPES or not found.is_file():
+        return None
+    return found if found.resolve().is_relative_to(folder.resolve()) else None
+
+
+def read_file(file: Path) -> SiteFile:
+    """Return a file that `find_file` found. Raises OSError."""
+    return _read(file, file.stat().st_mtime_ns)
+
+
+@lru_cache(maxsize=_MOST_KEPT)
+def _read(file: Path, _changed_ns: int) -> SiteFile:
+    body = file.read_bytes()
+    return SiteFile(
+        body=body,
+        packed=None if file.suffix == _DRAWN else gzip.compress(body, mtime=0),
+        tag=f'W/"{hashlib.sha256(body).hexdigest()[:24]}"',
+        media_type=_MEDIA_TYPES[file.suffix],
+        policy=_policy(body.decode() if file.suffix == ".html" else ""),
+    )
+
+
+def _policy(page: str) -> str:
+    """Return the policy of a page: files of ours, and the scripts that stand in it, by their
+    digests."""
+    scripts = _Scripts()
+    scripts.feed(page)
+    digests = [hashlib.sha256(text.encode()).digest() for text in scripts.texts]
+    allowed = dict.fromkeys(f" 'sha256-{base64.b64encode(one).decode()}'" for one in digests)
+    return (
+        f"default-src 'none'; script-src 'self'{''.join(allowed)}; style-src 'self'; "
+        f"img-src 'self' data:; connect-src 'self'; worker-src 'self'; {KEPT_IN}"
+    )
+
+
+class _Scripts(HTMLParser):
+    """The scripts that stand in a page; data for them is none."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.texts: list[str] = []
+        self._is_inside = False
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        told = dict(attrs)
+        if tag == "script" and "src" not in told and "type" not in told:
+            self._is_inside = True
+            self.texts.append("")
+
+    def handle_data(self, data: str) -> None:
+        if self._is_inside:
+            self.texts[-1] += data
+
+    def handle_endtag(self, tag: str) -> None:
+        self._is_inside = self._is_inside and tag != "script"
